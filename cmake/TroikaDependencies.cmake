@@ -1,0 +1,12 @@
+# The libraries that Troika links. Read by the build and by the installed TroikaConfig.cmake, so the two cannot differ.
+find_package(Threads REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(ZLIB REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(tomlplusplus REQUIRED)
+find_package(CLI11 REQUIRED)
+if(TROIKA_WITH_ONEDNN)
+  find_package(OneDNN)
+endif()

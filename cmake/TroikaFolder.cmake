@@ -1,0 +1,98 @@
+# One library and one test binary per folder of src/, and the settings that every target shares.
+
+function(troika_compile_settings target)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow)
+  if(TROIKA_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(TROIKA_SANITIZE)
+    set(sanitize -fsanitize=${TROIKA_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_compile_options(${target} PRIVATE ${sanitize})
+    target_link_options(${target} PRIVATE ${sanitize})
+  endif()
+endfunction()
+
+# troika_test(NAME SOURCES source... LIBS library...): one GoogleTest binary, one ctest entry. The XML report lets
+# scripts/run_tests count single tests and skips.
+function(troika_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 test "" "" "SOURCES;LIBS")
+  add_executable(${name} ${test_SOURCES})
+  troika_compile_settings(${name})
+  target_link_libraries(${name} PRIVATE ${test_LIBS} fmt::fmt GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES
+    ENVIRONMENT "GTEST_OUTPUT=xml:${PROJECT_BINARY_DIR}/test-results/${name}.xml")
+endfunction()
+
+# Leaves in the named list what belongs to src/NAME/SUBFOLDER given whether `library` was found: with it everything but the
+# stub no_*.cpp, without it only the stub.
+function(troika_choose_backend list_name subfolder library)
+  set(stub "/${subfolder}/no_[^/]*\\.cpp$")
+  set(chosen ${${list_name}})
+  if(TARGET ${library})
+    list(FILTER chosen EXCLUDE REGEX ${stub})
+  else()
+    set(stubs ${chosen})
+    list(FILTER stubs INCLUDE REGEX ${stub})
+    list(FILTER chosen EXCLUDE REGEX "/${subfolder}/")
+    list(APPEND chosen ${stubs})
+  endif()
+  set(${list_name} ${chosen} PARENT_SCOPE)
+endfunction()
+
+# troika_folder(NAME [DEPS folder...] [LIBS target...] [BACKENDS subfolder target ...] [MAIN program])
+#   NAME      src/NAME/**.cpp becomes the library troika_NAME, its *_test.cpp files the test NAME_test
+#   DEPS      the folders it may include, and by them what those may include
+#   LIBS      third-party libraries its sources use
+#   BACKENDS  pairs: the subfolder is compiled if the third-party library was found, else its stub no_*.cpp is
+#   MAIN      src/NAME/main.cpp becomes this program, at the top of the build folder
+# A folder without sources is an interface library.
+function(troika_folder name)
+  cmake_parse_arguments(PARSE_ARGV 1 folder "" "MAIN" "DEPS;LIBS;BACKENDS")
+  set(root ${PROJECT_SOURCE_DIR}/src/${name})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${root}/*.cpp)
+  while(folder_BACKENDS)
+    list(POP_FRONT folder_BACKENDS subfolder library)
+    troika_choose_backend(sources ${subfolder} ${library})
+    if(TARGET ${library})
+      list(APPEND folder_LIBS ${library})
+    endif()
+  endwhile()
+  set(tests ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  if(folder_MAIN)
+    list(REMOVE_ITEM sources ${root}/main.cpp)
+  endif()
+
+  set(library troika_${name})
+  list(TRANSFORM folder_DEPS PREPEND troika_)
+  if(sources)
+    add_library(${library} STATIC ${sources})
+    troika_compile_settings(${library})
+    target_link_libraries(${library} PUBLIC ${folder_DEPS} PRIVATE fmt::fmt ${folder_LIBS})
+    target_include_directories(${library} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
+    add_dependencies(product ${library})
+  else()
+    add_library(${library} INTERFACE)
+    target_link_libraries(${library} INTERFACE ${folder_DEPS})
+    target_include_directories(${library} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
+  endif()
+  set_target_properties(${library} PROPERTIES EXPORT_NAME ${name})
+  set_property(GLOBAL APPEND PROPERTY TROIKA_LIBRARIES ${library})
+
+  if(tests)
+    troika_test(${name}_test SOURCES ${tests} LIBS ${library} ${folder_LIBS})
+  endif()
+  if(folder_MAIN AND EXISTS ${root}/main.cpp)
+    add_executable(${folder_MAIN} ${root}/main.cpp)
+    troika_compile_settings(${folder_MAIN})
+    target_link_libraries(${folder_MAIN} PRIVATE ${library} fmt::fmt ${folder_LIBS})
+    set_target_properties(${folder_MAIN} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+    add_dependencies(product ${folder_MAIN})
+    install(TARGETS ${folder_MAIN} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  endif()
+endfunction()
