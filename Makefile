@@ -1,0 +1,53 @@
+# Thin: CMake presets do the work, scripts/setup installs packages.
+.PHONY: build demo test test-all bench asan tsan format lint install clean setup setup-lint
+
+PREFIX ?= /usr/local
+TROIKA := build/release/troika
+CXX_FILES = $(shell git ls-files --cached --others --exclude-standard '*.h' '*.cpp')
+
+# The tests that `make test` also runs under ASan and UBSan; those that exist are built. `make asan` runs all of them.
+SANITIZED := base_test tensor_test ops_test graph_test taskgraph_test lower_test runtime_test data_test \
+             checkpoint_test config_test
+
+build: setup
+	cmake --preset release
+	cmake --build --preset release --target product
+
+demo: build
+	$(TROIKA) demo
+
+test: setup
+	scripts/run_tests release "asan $(SANITIZED)"
+
+# TROIKA_FULL=1 turns the small grids of the tests into the full ones.
+test-all: setup
+	TROIKA_FULL=1 scripts/run_tests release asan tsan
+
+asan tsan: setup
+	scripts/run_tests $@
+
+bench: build
+	cmake --build --preset release --target benchmarks
+	@for program in $(wildcard bench/*_bench.cpp); do build/release/$${program%.cpp} || exit 1; done
+	$(TROIKA) bench step --model mlp --batch 256 --threads $$(nproc)
+
+format: setup-lint
+	clang-format -i $(CXX_FILES)
+
+lint: setup-lint
+	clang-format --dry-run --Werror $(CXX_FILES)
+	scripts/check_includes
+	cmake --preset release
+	run-clang-tidy -quiet -p build/release '$(CURDIR)/(src|tests|bench|examples)/.*'
+
+install: build
+	cmake --install build/release --prefix $(PREFIX)
+
+clean:
+	rm -rf build
+
+setup:
+	@scripts/setup
+
+setup-lint:
+	@scripts/setup --lint
