@@ -27,8 +27,8 @@ function(troika_test name)
     ENVIRONMENT "GTEST_OUTPUT=xml:${PROJECT_BINARY_DIR}/test-results/${name}.xml")
 endfunction()
 
-# Leaves in the named list what belongs to src/NAME/SUBFOLDER given whether `library` was found: with it everything but the
-# stub no_*.cpp, without it only the stub.
+# Drops from the named list what does not fit whether `library` was found: with it the stub SUBFOLDER/no_*.cpp, without
+# it everything of SUBFOLDER but the stub.
 function(troika_choose_backend list_name subfolder library)
   set(stub "/${subfolder}/no_[^/]*\\.cpp$")
   set(chosen ${${list_name}})
@@ -69,17 +69,18 @@ function(troika_folder name)
   endif()
 
   set(library troika_${name})
+  set(include_dirs $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
   list(TRANSFORM folder_DEPS PREPEND troika_)
   if(sources)
     add_library(${library} STATIC ${sources})
     troika_compile_settings(${library})
     target_link_libraries(${library} PUBLIC ${folder_DEPS} PRIVATE fmt::fmt ${folder_LIBS})
-    target_include_directories(${library} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
+    target_include_directories(${library} PUBLIC ${include_dirs})
     add_dependencies(product ${library})
   else()
     add_library(${library} INTERFACE)
     target_link_libraries(${library} INTERFACE ${folder_DEPS})
-    target_include_directories(${library} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
+    target_include_directories(${library} INTERFACE ${include_dirs})
   endif()
   set_target_properties(${library} PROPERTIES EXPORT_NAME ${name})
   set_property(GLOBAL APPEND PROPERTY TROIKA_LIBRARIES ${library})

@@ -6,8 +6,7 @@ add_library(troika_public INTERFACE)
 add_library(Troika::troika ALIAS troika_public)
 set_target_properties(troika_public PROPERTIES EXPORT_NAME troika)
 target_link_libraries(troika_public INTERFACE troika_api)
-target_include_directories(troika_public INTERFACE
-  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_include_directories(troika_public INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Troika)
 get_property(libraries GLOBAL PROPERTY TROIKA_LIBRARIES)

@@ -1,4 +1,4 @@
-# Installs the build folder BUILD under a new prefix, then builds and runs the program beside this file against it.
+# Installs the build folder BUILD under a new prefix, then builds the project beside this file against it.
 set(scratch ${BUILD}/install_test)
 file(REMOVE_RECURSE ${scratch})
 
@@ -9,4 +9,3 @@ endfunction()
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${scratch}/prefix)
 run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${scratch}/build -G Ninja -D CMAKE_PREFIX_PATH=${scratch}/prefix)
 run(${CMAKE_COMMAND} --build ${scratch}/build)
-run(${scratch}/build/user)
