@@ -1,0 +1,166 @@
+#include "checkpoint/durable_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace troika {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view kPartialMark = ".partial-";
+
+std::string_view remedy(int code) {
+  switch (code) {
+    case ENOSPC:
+    case EDQUOT:
+      return "free some space, or keep fewer checkpoints";
+    case EFBIG:
+      return "raise the file size limit (ulimit -f), or write to another disk";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return "make the folder writable for this user, or choose another one";
+    case ENOENT:
+    case ENOTDIR:
+      return "check the path";
+    case EIO:
+      return "check the disk";
+    default:
+      return "check the path and the disk it is on";
+  }
+}
+
+fs::path partial_name(const fs::path& target) {
+  return fs::path(target.string() + std::string(kPartialMark) + std::to_string(::getpid()));
+}
+
+void remove_tree(const fs::path& path) {
+  std::error_code status;
+  fs::remove_all(path, status);
+  if (status) throw file_error("remove", path, status.value());
+}
+
+fs::path folder_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
+void sync_folder(const fs::path& folder) {
+  const int handle = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (handle < 0) throw file_error("open the folder", folder, errno);
+  const int code = ::fsync(handle) == 0 ? 0 : errno;
+  ::close(handle);
+  // Some network file systems cannot sync a folder and say so with EINVAL; their renames are
+  // synchronous.
+  if (code != 0 && code != EINVAL) throw file_error("sync the folder", folder, code);
+}
+
+/// A full folder cannot be renamed over, so the two change names. Where the file system cannot do
+/// that in one step, the old one steps aside first.
+void swap_folders(const fs::path& fresh, const fs::path& old) {
+  if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, old.c_str(), RENAME_EXCHANGE) == 0) return;
+  if (errno != EINVAL && errno != ENOSYS) throw file_error("replace", old, errno);
+  const fs::path aside = fresh.string() + "-old";
+  if (::rename(old.c_str(), aside.c_str()) != 0) throw file_error("replace", old, errno);
+  if (::rename(fresh.c_str(), old.c_str()) != 0) throw file_error("replace", old, errno);
+  if (::rename(aside.c_str(), fresh.c_str()) != 0) throw file_error("replace", old, errno);
+}
+
+}  // namespace
+
+Error file_error(std::string_view action, const fs::path& path, int code) {
+  return {ErrorKind::file, fmt::format("cannot {} '{}': {}; {}", action, path.string(),
+                                       std::generic_category().message(code), remedy(code))};
+}
+
+OutputFile::OutputFile(fs::path path) : path_(std::move(path)) {
+  handle_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (handle_ < 0) throw file_error("create", path_, errno);
+}
+
+OutputFile::~OutputFile() {
+  if (handle_ >= 0) ::close(handle_);
+}
+
+void OutputFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(handle_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw file_error("write", path_, errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+void OutputFile::write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+
+void OutputFile::finish() {
+  if (::fsync(handle_) != 0) throw file_error("sync", path_, errno);
+  if (::close(std::exchange(handle_, -1)) != 0) throw file_error("close", path_, errno);
+}
+
+Partial::Partial(fs::path target) : target_(std::move(target)), path_(partial_name(target_)) {
+  remove_tree(path_);
+}
+
+Partial::~Partial() {
+  std::error_code ignored;  // What cannot be removed now is removed before the next save.
+  if (!path_.empty()) fs::remove_all(path_, ignored);
+}
+
+void Partial::publish() {
+  std::error_code ignored;
+  const bool is_folder = fs::is_directory(path_, ignored);
+  if (is_folder) sync_folder(path_);
+  if (is_folder && fs::is_directory(target_, ignored)) {
+    swap_folders(path_, target_);
+  } else if (::rename(path_.c_str(), target_.c_str()) != 0) {
+    throw file_error("give its name to", target_, errno);
+  }
+  sync_folder(folder_of(target_));
+}
+
+void replace_file(const fs::path& path, std::string_view content) {
+  Partial partial(path);
+  OutputFile file(partial.path());
+  file.write(content);
+  file.finish();
+  partial.publish();
+}
+
+void remove_folder(const fs::path& folder) {
+  const fs::path nameless = partial_name(folder);
+  remove_tree(nameless);
+  if (::rename(folder.c_str(), nameless.c_str()) != 0) throw file_error("remove", folder, errno);
+  remove_tree(nameless);
+}
+
+void make_folder(const fs::path& folder) {
+  std::error_code status;
+  if (fs::is_directory(folder, status)) return;
+  const fs::path above = folder_of(folder);
+  if (above != folder) make_folder(above);
+  fs::create_directory(folder, status);
+  if (status) throw file_error("create the folder", folder, status.value());
+  sync_folder(above);
+}
+
+void remove_partials(const fs::path& folder) {
+  std::error_code status;
+  std::vector<fs::path> partials;
+  for (fs::directory_iterator at(folder, status), end; !status && at != end; at.increment(status)) {
+    if (at->path().filename().string().find(kPartialMark) != std::string::npos)
+      partials.push_back(at->path());
+  }
+  if (status) throw file_error("list the folder", folder, status.value());
+  for (const fs::path& partial : partials) remove_tree(partial);
+}
+
+}  // namespace troika

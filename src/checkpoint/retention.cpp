@@ -1,0 +1,96 @@
+#include "checkpoint/retention.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/durable_file.h"
+#include "checkpoint/marker.h"
+
+namespace troika {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
+
+std::string missing_latest(const fs::path& checkpoints, const Marker& latest) {
+  return latest.fault.empty() ? fmt::format("'{}' is missing", (checkpoints / kLatest).string())
+                              : latest.fault;
+}
+
+/// `latest` is good and so is what it names; yet something later may lie there.
+std::string note_later(const fs::path& checkpoints, std::int64_t latest) {
+  const std::vector<std::int64_t> steps = list_steps(checkpoints);
+  if (steps.empty() || steps.front() <= latest) return {};
+  return fmt::format(
+      "'{}' is later than step {}, which `latest` names; name it yourself to go on from there",
+      step_folder(checkpoints, steps.front()).string(), latest);
+}
+
+/// Newest first, but what is later than `latest` last: it is of a run that was rewound.
+std::vector<std::int64_t> in_order_of_trust(std::vector<std::int64_t> steps, std::int64_t latest) {
+  std::ranges::stable_partition(steps, [&](std::int64_t step) { return step <= latest; });
+  return steps;
+}
+
+FoundCheckpoint scan(const fs::path& checkpoints, std::int64_t latest, std::string why) {
+  for (std::int64_t step : in_order_of_trust(list_steps(checkpoints), latest)) {
+    const fs::path folder = step_folder(checkpoints, step);
+    const std::optional<std::string> fault = checkpoint_fault(folder);
+    if (!fault)
+      return {folder,
+              fmt::format("{}; using '{}', the newest that is whole", why, folder.string())};
+    why += "; " + *fault;
+  }
+  throw Error(ErrorKind::file, fmt::format("{}; no checkpoint in '{}' is whole: restore one from a "
+                                           "copy, or train again from the start",
+                                           why, checkpoints.string()));
+}
+
+}  // namespace
+
+std::optional<FoundCheckpoint> find_newest_checkpoint(const fs::path& checkpoints) {
+  const Marker latest = read_marker(checkpoints, kLatest);
+  if (!latest.step && list_steps(checkpoints).empty()) return std::nullopt;
+  if (!latest.step) return scan(checkpoints, kNoLimit, missing_latest(checkpoints, latest));
+  const fs::path folder = step_folder(checkpoints, *latest.step);
+  if (!checkpoint_fault(folder))
+    return FoundCheckpoint{folder, note_later(checkpoints, *latest.step)};
+  return scan(checkpoints, *latest.step,
+              fmt::format("`latest` names step {}, which cannot be loaded", *latest.step));
+}
+
+std::optional<fs::path> find_best_checkpoint(const fs::path& checkpoints) {
+  const Marker best = read_marker(checkpoints, kBest);
+  if (!best.fault.empty())
+    throw Error(ErrorKind::file, best.fault + "; name a checkpoint yourself");
+  if (!best.step) return std::nullopt;
+  const fs::path folder = step_folder(checkpoints, *best.step);
+  Checkpoint::open(folder).verify_all();
+  return folder;
+}
+
+void mark_best_checkpoint(const fs::path& checkpoints, std::int64_t step) {
+  TROIKA_CHECK(fs::exists(step_folder(checkpoints, step)));
+  write_marker(checkpoints, kBest, step);
+}
+
+std::string retain_checkpoints(const fs::path& checkpoints, std::size_t keep) {
+  TROIKA_CHECK(keep >= 1);
+  const Marker best = read_marker(checkpoints, kBest);
+  if (!best.fault.empty())
+    return best.fault + "; no checkpoint is removed until a new best one is marked";
+  const std::int64_t latest = read_marker(checkpoints, kLatest).step.value_or(kNoLimit);
+  std::size_t kept = 0;
+  for (std::int64_t step : list_steps(checkpoints)) {
+    if (step > latest || kept++ < keep || step == best.step) continue;
+    remove_folder(step_folder(checkpoints, step));
+  }
+  return {};
+}
+
+}  // namespace troika
