@@ -3,7 +3,7 @@
 function(troika_compile_settings target)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
   target_compile_features(${target} PUBLIC cxx_std_20)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers)
   # Designated initialisers leave out fields on purpose, and GCC 12 is wrong about std::string (its bug 105651).
   target_compile_options(${target} PRIVATE -Wno-missing-field-initializers -Wno-restrict)
   if(TROIKA_WERROR)

@@ -1,0 +1,27 @@
+// Strong integer ids: a TaskId is not a BufferId, and neither is a plain int.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace troika {
+
+template <class Tag>
+struct Id {
+  std::int32_t value = -1;
+
+  constexpr Id() = default;
+  constexpr explicit Id(std::size_t index) : value(static_cast<std::int32_t>(index)) {}
+  constexpr bool valid() const { return value >= 0; }
+  constexpr std::size_t index() const { return static_cast<std::size_t>(value); }
+  auto operator<=>(const Id&) const = default;
+};
+
+}  // namespace troika
+
+template <class Tag>
+struct std::hash<troika::Id<Tag>> {
+  std::size_t operator()(troika::Id<Tag> id) const { return std::hash<std::int32_t>{}(id.value); }
+};

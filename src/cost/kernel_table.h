@@ -1,0 +1,49 @@
+// Facts about kernels as data: which implementations answer a key, what layouts and scratch they want, how long they take.
+// `lower` reads it and never sees the library behind it (design section 4).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "taskgraph/kernel_key.h"
+#include "tensor/layout.h"
+
+namespace troika {
+
+/// The operand `write` may occupy the memory of the operand `read`, when that value is not needed afterwards.
+struct InPlace {
+  int write = 0;
+  int read = 0;
+
+  bool operator==(const InPlace&) const = default;
+};
+
+/// One implementation that answers a key.
+struct Candidate {
+  std::string algorithm;         ///< "reference", "direct", "winograd", …
+  std::vector<Layout> layouts;   ///< One per operand of the key.
+  Bytes scratch{};
+  std::vector<InPlace> in_place;
+  std::optional<SimTime> time;   ///< Measured, or by rule; absent until profiled.
+
+  bool operator==(const Candidate&) const = default;
+};
+
+class KernelTable {
+ public:
+  /// The candidates for a key, best first; nullptr when the key was never asked. An empty list means: no kernel.
+  const std::vector<Candidate>* find(const KernelKey& key) const;
+  void insert(const KernelKey& key, std::vector<Candidate> candidates);
+  std::size_t size() const { return rows_.size(); }
+  /// Changes when any row does; plans and checkpoints hold it.
+  std::uint64_t hash() const;
+
+  const std::map<std::string, std::vector<Candidate>>& rows() const { return rows_; }
+
+ private:
+  std::map<std::string, std::vector<Candidate>> rows_;  // by key text, so that the order is the same everywhere
+};
+
+}  // namespace troika

@@ -1,0 +1,70 @@
+// A place that computes and its memory, without saying what kind of memory it is: host code reaches it only by read and
+// write. A CPU device is one thread with its own OpenMP team; a CUDA device will be streams.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/units.h"
+
+namespace troika {
+
+/// An address in a device's memory. Only kernels and the device itself may dereference it.
+using DevicePointer = std::byte*;
+
+class Device;
+
+/// Owns a block of device memory; move-only. Outlived by its Device.
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(Device& device, DevicePointer address, Bytes bytes) : device_(&device), address_(address), bytes_(bytes) {}
+  Buffer(Buffer&& other) noexcept;
+  Buffer& operator=(Buffer&& other) noexcept;
+  ~Buffer();
+
+  DevicePointer address() const { return address_; }
+  Bytes bytes() const { return bytes_; }
+
+ private:
+  Device* device_ = nullptr;
+  DevicePointer address_ = nullptr;
+  Bytes bytes_{};
+};
+
+/// Work that was handed to a device. wait() rethrows what the work threw.
+class Event {
+ public:
+  virtual ~Event() = default;
+  virtual void wait() = 0;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  /// Instruction set, threads and library versions: what kernel choices and times depend on.
+  virtual std::string kind() const = 0;
+  virtual int threads() const = 0;
+
+  /// Throws Error(memory) with the size asked for. Zeroed, aligned to 64 bytes at least.
+  [[nodiscard]] virtual Buffer allocate(Bytes bytes) = 0;
+  virtual Bytes allocated() const = 0;
+  virtual std::int64_t allocations() const = 0;
+
+  /// Runs `work` on the device's own thread, after all work handed over before.
+  virtual std::unique_ptr<Event> submit(std::function<void()> work) = 0;
+
+  /// Copies between host and device memory; return when done. Not concurrent with submitted work on the same memory.
+  virtual void write(DevicePointer to, std::span<const std::byte> from) = 0;
+  virtual void read(std::span<std::byte> to, DevicePointer from) = 0;
+
+ private:
+  friend class Buffer;
+  virtual void release(DevicePointer address, Bytes bytes) noexcept = 0;
+};
+
+}  // namespace troika

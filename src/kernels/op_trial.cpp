@@ -1,0 +1,167 @@
+#include "kernels/op_trial.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/random.h"
+#include "kernels/in_layout.h"
+#include "ops/step_scalars.h"
+
+namespace troika {
+
+double HostTensor::get(std::int64_t element) const {
+  auto at = [&]<class T>(T value) {
+    std::memcpy(&value, bytes.data() + static_cast<std::size_t>(element) * sizeof(T), sizeof(T));
+    return static_cast<double>(value);
+  };
+  switch (spec.dtype) {
+    case DType::f32: return at(float{});
+    case DType::f64: return at(double{});
+    case DType::i32: return at(std::int32_t{});
+  }
+  return 0;
+}
+
+void HostTensor::set(std::int64_t element, double value) {
+  auto to = [&]<class T>(T stored) {
+    stored = static_cast<T>(value);
+    std::memcpy(bytes.data() + static_cast<std::size_t>(element) * sizeof(T), &stored, sizeof(T));
+  };
+  switch (spec.dtype) {
+    case DType::f32: return to(float{});
+    case DType::f64: return to(double{});
+    case DType::i32: return to(std::int32_t{});
+  }
+}
+
+HostTensor cut(const HostTensor& tensor, const Region& region) {
+  HostTensor part({region.shape(), tensor.spec.dtype});
+  std::int64_t at = 0;
+  for_each_run(tensor.spec.shape, region, [&](std::int64_t offset, std::int64_t length) {
+    for (std::int64_t i = 0; i < length; ++i) part.set(at++, tensor.get(offset + i));
+  });
+  return part;
+}
+
+void put(HostTensor& into, const Region& region, const HostTensor& part, Combine combine) {
+  std::int64_t at = 0;
+  for_each_run(into.spec.shape, region, [&](std::int64_t offset, std::int64_t length) {
+    for (std::int64_t i = 0; i < length; ++i, ++at) {
+      double there = into.get(offset + i), here = part.get(at);
+      into.set(offset + i, combine == Combine::sum ? there + here : std::max(there, here));
+    }
+  });
+}
+
+double distance(const HostTensor& a, const HostTensor& b) {
+  TROIKA_CHECK_EQ(to_string(a.spec.shape), to_string(b.spec.shape));
+  double largest = 1, apart = 0;
+  for (std::int64_t i = 0; i < b.spec.shape.elements(); ++i) {
+    if (std::isnan(a.get(i)) || std::isnan(b.get(i))) return std::numeric_limits<double>::infinity();
+    largest = std::max(largest, std::abs(b.get(i)));
+    apart = std::max(apart, std::abs(a.get(i) - b.get(i)));
+  }
+  return apart / largest;
+}
+
+HostTensor converted(const HostTensor& tensor, DType dtype) {
+  if (tensor.spec.dtype == DType::i32) return tensor;
+  HostTensor other({tensor.spec.shape, dtype});
+  for (std::int64_t i = 0; i < tensor.spec.shape.elements(); ++i) other.set(i, tensor.get(i));
+  return other;
+}
+
+OpTrial::OpTrial(const OpCase& operator_case, std::uint64_t seed)
+    : name(operator_case.name),
+      op(operator_case.op),
+      inputs(operator_case.inputs),
+      signature(troika::signature(op, inputs)) {
+  for (const Slot& slot : signature.slots) {
+    values.emplace_back(slot.spec);
+    gradients.emplace_back(slot.spec);
+  }
+  fill(operator_case, seed);
+}
+
+namespace {
+
+double draw(const Slot& slot, Fill fill, const RandomStream& random, std::int64_t element) {
+  auto at = static_cast<std::uint64_t>(element);
+  if (slot.spec.dtype == DType::i32) {
+    auto bound = static_cast<std::uint64_t>(std::max<std::int64_t>(slot.bound, 1));
+    if (fill == Fill::lengths) return 1 + static_cast<double>(random.below(at, bound - 1));
+    return static_cast<double>(random.below(at, bound));
+  }
+  switch (fill) {
+    case Fill::normal: return random.normal(at);
+    case Fill::positive: return 0.5 + random.uniform(at);
+    case Fill::mask: return element == 0 || random.uniform(at) < 0.7 ? 1 : 0;
+    case Fill::lengths: break;
+  }
+  return 0;
+}
+
+void fill_step(HostTensor& tensor, Role role) {
+  auto set = [&](auto which, double value) { tensor.set(static_cast<std::int64_t>(which), value); };
+  if (role == Role::scalars) {
+    set(Scalar::learning_rate, 0.1);
+    set(Scalar::update_step, 3);
+    set(Scalar::key_low, 12345);
+  } else {
+    set(Control::gradient_scale, 0.5);
+    set(Control::ok, 1);
+  }
+}
+
+}  // namespace
+
+void OpTrial::fill(const OpCase& operator_case, std::uint64_t seed) {
+  std::size_t input = 0;
+  for (std::size_t at = 0; at < signature.slots.size(); ++at) {
+    const Slot& slot = signature.slots[at];
+    if (slot.role == Role::scalars || slot.role == Role::control) {
+      fill_step(values[at], slot.role);
+      continue;
+    }
+    bool drawn = slot.role == Role::input || slot.role == Role::weight || slot.role == Role::state;
+    Fill kind = slot.role == Role::input && input < operator_case.fills.size() ? operator_case.fills[input] : Fill::normal;
+    if (slot.role == Role::state) kind = Fill::positive;
+    input += slot.role == Role::input;
+    for (std::int64_t i = 0; i < slot.spec.shape.elements(); ++i) {
+      if (drawn) values[at].set(i, draw(slot, kind, {.key = seed, .stream = at}, i));
+      if (slot.spec.dtype != DType::i32)
+        gradients[at].set(i, draw(slot, Fill::normal, {.key = seed, .stream = at + 1000}, i));
+    }
+  }
+}
+
+void OpTrial::run(Phase phase, const Backend& backend) {
+  if (signature.at(phase).view) {
+    const PhaseSpec& spec = signature.at(phase);
+    tensor(spec.uses.back()).bytes = tensor(spec.uses.front()).bytes;
+    return;
+  }
+  std::vector<Candidate> candidates = backend.candidates(key(phase));
+  TROIKA_CHECK(!candidates.empty(), backend.name() + " has no kernel for " + to_text(key(phase)));
+  run(phase, backend, candidates.front());
+}
+
+void OpTrial::run(Phase phase, const Backend& backend, const Candidate& candidate) {
+  const PhaseSpec& spec = signature.at(phase);
+  std::vector<InLayout> held;
+  std::vector<DevicePointer> operands;
+  for (std::size_t at = 0; at < spec.uses.size(); ++at) {
+    const HostTensor& host = tensor(spec.uses[at]);
+    operands.push_back(held.emplace_back(host.spec, candidate.layouts[at], backend).load(host.bytes));
+  }
+  std::vector<std::byte> scratch(static_cast<std::size_t>(candidate.scratch.count) + 64);
+  auto address = reinterpret_cast<std::uintptr_t>(scratch.data());
+  backend.compile(key(phase), candidate)->launch(operands, scratch.data() + (64 - address % 64));
+  for (std::size_t at = 0; at < spec.uses.size(); ++at) {
+    if (spec.uses[at].access != Access::read) held[at].store(tensor(spec.uses[at]).bytes);
+  }
+}
+
+}  // namespace troika

@@ -1,0 +1,26 @@
+// Plain, slow loops in f32 and f64 over plain layouts: the truth that every other backend is compared with.
+#pragma once
+
+#include <memory>
+
+#include "kernels/arguments.h"
+#include "kernels/kernel.h"
+#include "ops/op.h"
+
+namespace troika {
+
+std::unique_ptr<Backend> make_reference_backend();
+
+/// Runs one phase of an operator on host memory; one overload per operator, in the file named after it.
+void run_reference(const Linear& op, const Arguments& a);
+void run_reference(const Bias& op, const Arguments& a);
+void run_reference(const Activation& op, const Arguments& a);
+void run_reference(const Binary& op, const Arguments& a);
+void run_reference(const CrossEntropy& op, const Arguments& a);
+void run_reference(const Sgd& op, const Arguments& a);
+void run_reference(const Guard& op, const Arguments& a);
+void run_reference(const SquareSum& op, const Arguments& a);
+void run_reference(const Sum& op, const Arguments& a);
+void run_reference(const Reorder& op, const Arguments& a);
+
+}  // namespace troika

@@ -1,0 +1,80 @@
+// One list of fields per attribute struct (`static void fields(auto& self, auto&& visit)`); text, hash and
+// kernel keys are all derived from it here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace troika {
+
+/// Enums in attribute structs give their names by `std::span<const std::string_view> enum_names(Enum)`.
+template <class T>
+concept NamedEnum = std::is_enum_v<T> && requires(T value) { enum_names(value); };
+
+void print_field(std::string& out, std::int64_t value);
+void print_field(std::string& out, std::uint64_t value);
+void print_field(std::string& out, double value);
+void print_field(std::string& out, bool value);
+void print_field(std::string& out, const std::vector<std::int64_t>& value);
+void print_field(std::string& out, const std::array<std::int64_t, 2>& value);
+template <NamedEnum T>
+void print_field(std::string& out, T value) {
+  out += enum_names(value)[static_cast<std::size_t>(value)];
+}
+
+/// Throw Error(file) naming the text that does not fit.
+void parse_field(std::string_view text, std::int64_t& value);
+void parse_field(std::string_view text, std::uint64_t& value);
+void parse_field(std::string_view text, double& value);
+void parse_field(std::string_view text, bool& value);
+void parse_field(std::string_view text, std::vector<std::int64_t>& value);
+void parse_field(std::string_view text, std::array<std::int64_t, 2>& value);
+[[noreturn]] void refuse_field(std::string_view text, std::string_view expected);
+template <NamedEnum T>
+void parse_field(std::string_view text, T& value) {
+  auto names = enum_names(value);
+  for (std::size_t at = 0; at < names.size(); ++at) {
+    if (names[at] == text) return void(value = static_cast<T>(at));
+  }
+  refuse_field(text, "the name of a choice");
+}
+
+/// Splits "a=1,b=[2,3]" into its (key, value) pairs; brackets protect commas.
+std::vector<std::pair<std::string_view, std::string_view>> split_fields(std::string_view text);
+
+/// "linear{out=10}"; fields equal to their default are left out.
+template <class Attributes>
+std::string print_attributes(const Attributes& attributes) {
+  std::string out(Attributes::kName);
+  std::string inner;
+  const Attributes defaults{};
+  std::vector<std::string> plain;
+  Attributes::fields(defaults, [&](const char*, const auto& value) { print_field(plain.emplace_back(), value); });
+  std::size_t at = 0;
+  Attributes::fields(attributes, [&](const char* name, const auto& value) {
+    std::string text;
+    print_field(text, value);
+    if (text != plain[at++]) inner += (inner.empty() ? "" : ",") + std::string(name) + "=" + text;
+  });
+  return out + "{" + inner + "}";
+}
+
+/// The inverse; `inner` is what stands between the braces.
+template <class Attributes>
+Attributes parse_attributes(std::string_view inner) {
+  Attributes attributes;
+  for (auto [key, text] : split_fields(inner)) {
+    bool known = false;
+    Attributes::fields(attributes, [&, key = key, text = text](const char* name, auto& value) {
+      if (key == name) parse_field(text, value), known = true;
+    });
+    if (!known) refuse_field(key, std::string("a field of ") + std::string(Attributes::kName));
+  }
+  return attributes;
+}
+
+}  // namespace troika

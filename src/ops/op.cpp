@@ -1,0 +1,60 @@
+#include "ops/op.h"
+
+#include <fmt/format.h>
+
+#include <concepts>
+
+#include "base/error.h"
+#include "ops/fields.h"
+
+namespace troika {
+namespace {
+
+/// Has a localize of its own; the overload for Op itself must not count, or it would call itself.
+template <class A>
+concept Localizable = requires(const A& a, const Signature& s, const Region& tile) {
+  { localize(a, s, tile) } -> std::same_as<A>;
+};
+
+template <std::size_t At = 0>
+Op parse_named(std::string_view name, std::string_view inner) {
+  if constexpr (At == std::variant_size_v<Op>) {
+    throw Error(ErrorKind::file, fmt::format("'{}' is not an operator", name));
+  } else {
+    using Attributes = std::variant_alternative_t<At, Op>;
+    if (name == Attributes::kName) return parse_attributes<Attributes>(inner);
+    return parse_named<At + 1>(name, inner);
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(const Op& op) {
+  return std::visit([]<class A>(const A&) { return A::kName; }, op);
+}
+
+Signature signature(const Op& op, std::span<const TensorSpec> inputs) {
+  return std::visit([&](const auto& attributes) { return signature(attributes, inputs); }, op);
+}
+
+Op localize(const Op& op, const Signature& s, const Region& tile) {
+  return std::visit(
+      [&]<class A>(const A& attributes) -> Op {
+        if constexpr (Localizable<A>) return localize(attributes, s, tile);
+        else return attributes;
+      },
+      op);
+}
+
+std::string to_text(const Op& op) {
+  return std::visit([](const auto& attributes) { return print_attributes(attributes); }, op);
+}
+
+Op parse_op(std::string_view text) {
+  std::size_t brace = text.find('{');
+  if (brace == std::string_view::npos || text.back() != '}')
+    throw Error(ErrorKind::file, fmt::format("'{}' is not of the form name{{key=value,…}}", text));
+  return parse_named(text.substr(0, brace), text.substr(brace + 1, text.size() - brace - 2));
+}
+
+}  // namespace troika

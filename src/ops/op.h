@@ -1,0 +1,40 @@
+// The closed list of operators. A new operator is one file pair and one line here; the compiler and the tests that walk
+// this list report what it still lacks.
+#pragma once
+
+#include <span>
+#include <string>
+#include <variant>
+
+#include "ops/activation.h"
+#include "ops/bias.h"
+#include "ops/binary.h"
+#include "ops/cross_entropy.h"
+#include "ops/guard.h"
+#include "ops/linear.h"
+#include "ops/reorder.h"
+#include "ops/sgd.h"
+#include "ops/sum.h"
+
+namespace troika {
+
+using Op = std::variant<  //
+    Linear, Bias, Activation, Binary, CrossEntropy,
+    // update rules and the end of a step
+    Sgd, Guard, SquareSum,
+    // made by lowering
+    Sum, Reorder>;
+
+std::string_view name_of(const Op& op);
+/// Shapes, axes and phases for these inputs; throws Error(usage) with a sentence when they do not fit.
+Signature signature(const Op& op, std::span<const TensorSpec> inputs);
+
+/// The operator that one tile computes, as an operator of its own: its signature for the tile's input regions has just
+/// the shapes that region_of gives.
+Op localize(const Op& op, const Signature& signature, const Region& tile);
+
+/// "conv2d{out=64,kernel=[3,3]}", and back. Throws Error(file) when the text is not an operator.
+std::string to_text(const Op& op);
+Op parse_op(std::string_view text);
+
+}  // namespace troika

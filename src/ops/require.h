@@ -1,0 +1,31 @@
+// Refusals of operators that are wired wrongly: one sentence that names the operator and the shapes.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "tensor/tensor_spec.h"
+
+namespace troika {
+
+[[noreturn]] void refuse(std::string_view op, const std::string& sentence);
+/// Throws Error(usage) unless exactly `count` inputs are wired.
+void require_inputs(std::string_view op, std::span<const TensorSpec> inputs, std::size_t count);
+
+inline void append(std::string& out, std::string_view text) { out += text; }
+inline void append(std::string& out, std::int64_t number) { out += std::to_string(number); }
+inline void append(std::string& out, const Shape& shape) { out += to_string(shape); }
+inline void append(std::string& out, const TensorSpec& spec) { out += to_string(spec); }
+
+/// Throws Error(usage) with "op: parts joined" unless the condition holds.
+template <class... Parts>
+void require(bool condition, std::string_view op, const Parts&... parts) {
+  if (condition) return;
+  std::string sentence;
+  (append(sentence, parts), ...);
+  refuse(op, sentence);
+}
+
+}  // namespace troika

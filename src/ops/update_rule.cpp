@@ -1,0 +1,28 @@
+#include "ops/update_rule.h"
+
+#include "ops/step_scalars.h"
+
+namespace troika {
+
+Signature update_signature(const TensorSpec& parameter, std::span<const std::string> states,
+                           std::int64_t flops_per_element) {
+  const Shape& shape = parameter.shape;
+  Signature s{.axes = leading_axes(shape, shape.rank())};
+  std::vector<DimMap> dims;
+  for (std::size_t axis = 0; axis < shape.rank(); ++axis) {
+    s.axes[axis].kind = AxisKind::parameter;
+    dims.push_back(along(static_cast<int>(axis)));
+  }
+  s.slots = {{Role::weight, "weight", parameter, dims},
+             {Role::scalars, "scalars", {{kScalarCount}, DType::f64}, {whole_dim()}},
+             {Role::control, "control", {{kControlCount}, DType::f64}, {whole_dim()}}};
+  PhaseSpec phase{Phase::update, {update(0), read_grad(0), read(1), read(2)}, {flops_per_element * shape.elements()}};
+  for (const std::string& state : states) {
+    phase.uses.push_back(update(static_cast<int>(s.slots.size())));
+    s.slots.push_back({Role::state, state, parameter, dims});
+  }
+  s.phases = {phase};
+  return s;
+}
+
+}  // namespace troika

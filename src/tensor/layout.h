@@ -1,0 +1,39 @@
+// How the elements of a tensor lie in memory: a closed list of names, so that anyone can compute their bytes
+// without knowing the library that made them (design: layouts).
+#pragma once
+
+#include <string_view>
+
+#include "tensor/dtype.h"
+#include "tensor/shape.h"
+
+namespace troika {
+
+enum class Layout {
+  plain,          ///< Row-major.
+  channels_last,  ///< n,h,w,c for a tensor of shape n,c,h,w.
+  blocked8,       ///< n,C,h,w,8c.
+  blocked16,      ///< n,C,h,w,16c.
+  transposed,     ///< Column-major matrix (weights i,o of a shape o,i).
+  weight_io8,     ///< O,I,h,w,8i,8o.
+  weight_io16,    ///< O,I,h,w,16i,16o.
+  weight_oi8,     ///< O,I,h,w,8o,8i.
+  weight_oi16,    ///< O,I,h,w,16o,16i.
+  weight_o8,      ///< O,h,w,i,8o: few input channels.
+  weight_o16,     ///< O,h,w,i,16o: few input channels.
+  weight_hwio,    ///< h,w,i,o.
+  group_g8,       ///< G,h,w,8g: depthwise weights of shape g,1,h,w.
+  group_g16,      ///< G,h,w,16g: depthwise weights of shape g,1,h,w.
+};
+
+std::string_view to_string(Layout layout);
+/// Throws Error(file) naming the text.
+Layout parse_layout(std::string_view text);
+
+/// Whether a tensor of this shape can lie so (rank fits).
+bool fits(Layout layout, const Shape& shape);
+/// Elements occupied including padding up to full blocks.
+std::int64_t stored_elements(Layout layout, const Shape& shape);
+Bytes stored_bytes(Layout layout, const Shape& shape, DType dtype);
+
+}  // namespace troika

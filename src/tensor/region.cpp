@@ -1,0 +1,55 @@
+#include "tensor/region.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace troika {
+
+Range intersect(Range a, Range b) {
+  Range both{std::max(a.begin, b.begin), std::min(a.end, b.end)};
+  return both.empty() ? Range{both.begin, both.begin} : both;
+}
+
+Range part_of(std::int64_t extent, std::int64_t index, std::int64_t parts) {
+  std::int64_t size = extent / parts, larger = extent % parts;
+  std::int64_t begin = index * size + std::min(index, larger);
+  return {begin, begin + size + (index < larger ? 1 : 0)};
+}
+
+Region Region::whole(const Shape& shape) {
+  Region region;
+  for (std::int64_t extent : shape) region.ranges.push_back({0, extent});
+  return region;
+}
+
+Shape Region::shape() const {
+  Shape shape;
+  for (Range range : ranges) shape.push_back(std::max<std::int64_t>(range.extent(), 0));
+  return shape;
+}
+
+bool Region::empty() const {
+  return std::ranges::any_of(ranges, [](Range range) { return range.empty(); });
+}
+
+Region intersect(const Region& a, const Region& b) {
+  TROIKA_CHECK_EQ(a.rank(), b.rank());
+  Region both;
+  for (std::size_t dim = 0; dim < a.rank(); ++dim) both.ranges.push_back(intersect(a[dim], b[dim]));
+  return both;
+}
+
+bool contains(const Region& outer, const Region& inner) {
+  return inner.empty() || intersect(outer, inner) == inner;
+}
+
+std::string to_string(const Region& region) {
+  std::string text;
+  for (Range range : region.ranges) text += fmt::format("{}{}:{}", text.empty() ? "" : ",", range.begin, range.end);
+  return "[" + text + "]";
+}
+
+}  // namespace troika
