@@ -1,0 +1,34 @@
+// An array of numbers that lies in a file after a header, in row-major order: what IDX and npy
+// files hold.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "data/file_bytes.h"
+#include "tensor/shape.h"
+
+namespace troika::data {
+
+enum class Element { u8, i32, i64, f32, f64 };
+
+std::size_t size_of(Element element);
+
+struct ArrayFile {
+  FileBytes file;
+  Element element = Element::u8;
+  Shape shape;
+  std::size_t offset = 0;  ///< Where the numbers begin.
+
+  /// The bytes of entry `index` of the first dimension.
+  std::span<const std::byte> entry(std::int64_t index) const;
+  /// Their place in the file, for messages.
+  std::size_t entry_offset(std::int64_t index) const;
+};
+
+/// Throws Error(file) unless the file holds exactly the numbers its header promises, and at least
+/// one.
+void check_size(const ArrayFile& array);
+
+}  // namespace troika::data

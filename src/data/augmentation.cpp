@@ -1,0 +1,109 @@
+#include "data/augmentation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/random.h"
+
+namespace troika::data {
+namespace {
+
+constexpr std::string_view kCrop = "crop ";
+
+std::int64_t parse_crop(const std::string& step, const Shape& shape) {
+  std::int64_t pixels = 0;
+  const char* end = step.data() + step.size();
+  auto [rest, problem] = std::from_chars(step.data() + kCrop.size(), end, pixels);
+  std::int64_t most = std::min(shape[1], shape[2]) - 1;
+  if (problem != std::errc{} || rest != end || pixels < 1 || pixels > most)
+    throw Error(ErrorKind::usage, fmt::format("Augmentation '{}' must give a whole number of "
+                                              "pixels from 1 to {} for images of {}x{}.",
+                                              step, most, shape[1], shape[2]));
+  return pixels;
+}
+
+/// The row that starts `from` columns further left or right, in place.
+void shift_row(std::span<const float> source, std::span<float> row, std::int64_t from) {
+  auto width = static_cast<std::int64_t>(row.size());
+  std::int64_t begin = std::max<std::int64_t>(0, -from);
+  std::int64_t end = std::min(width, width - from);
+  const float* first = source.data() + begin + from;
+  if (from >= 0)
+    std::copy(first, first + (end - begin), row.data() + begin);
+  else
+    std::copy_backward(first, first + (end - begin), row.data() + end);
+  std::fill(row.begin(), row.begin() + begin, 0.0F);
+  std::fill(row.begin() + end, row.end(), 0.0F);
+}
+
+/// Works in place: rows are visited in the order in which none is overwritten before it has been
+/// read.
+void shift_plane(std::span<float> plane, std::int64_t width, std::int64_t down,
+                 std::int64_t right) {
+  std::int64_t height = static_cast<std::int64_t>(plane.size()) / width;
+  auto row = [&](std::int64_t y) {
+    return plane.subspan(static_cast<std::size_t>(y * width), static_cast<std::size_t>(width));
+  };
+  for (std::int64_t step = 0; step < height; ++step) {
+    std::int64_t y = down >= 0 ? step : height - 1 - step;
+    std::int64_t from = y + down;
+    if (from >= 0 && from < height)
+      shift_row(row(from), row(y), right);
+    else
+      std::ranges::fill(row(y), 0.0F);
+  }
+}
+
+}  // namespace
+
+Augmentation::Augmentation(const std::vector<std::string>& steps, const Shape& shape,
+                           std::uint64_t seed)
+    : seed_(seed) {
+  if (!steps.empty() && shape.rank() != 3)
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("Augmentation '{}' needs images, but the samples have shape {}; remove it.",
+                    steps[0], to_string(shape)));
+  for (const std::string& step : steps) add_step(step, shape);
+  if (!steps.empty()) {
+    height_ = shape[1];
+    width_ = shape[2];
+  }
+}
+
+void Augmentation::add_step(const std::string& step, const Shape& shape) {
+  if (step == "flip")
+    flip_ = true;
+  else if (step.starts_with(kCrop))
+    crop_ = parse_crop(step, shape);
+  else
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("Unknown augmentation '{}'; there are \"crop PIXELS\" and \"flip\".", step));
+}
+
+void Augmentation::apply(std::int64_t sample, std::int64_t epoch, std::span<float> pixels) const {
+  if (crop_ == 0 && !flip_) return;
+  RandomStream random{
+      .key = seed_, .stream = hash_text("augment"), .step = static_cast<std::uint32_t>(epoch)};
+  auto words = random.words(static_cast<std::uint64_t>(sample));
+  auto offset = [&](std::uint32_t word) {
+    return static_cast<std::int64_t>(word % static_cast<std::uint64_t>(2 * crop_ + 1)) - crop_;
+  };
+  if (crop_ > 0) {
+    auto plane = static_cast<std::size_t>(height_ * width_);
+    for (std::size_t at = 0; at < pixels.size(); at += plane)
+      shift_plane(pixels.subspan(at, plane), width_, offset(words[0]), offset(words[1]));
+  }
+  if (!flip_ || (words[2] & 1) == 0) return;
+  auto width = static_cast<std::size_t>(width_);
+  for (std::size_t at = 0; at < pixels.size(); at += width)
+    std::ranges::reverse(pixels.subspan(at, width));
+}
+
+}  // namespace troika::data

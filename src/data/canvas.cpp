@@ -1,0 +1,38 @@
+#include "data/canvas.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace troika::data {
+namespace {
+
+double distance_to_line(Point p, Point from, Point to) {
+  double dx = to.x - from.x;
+  double dy = to.y - from.y;
+  double length = dx * dx + dy * dy;
+  double along =
+      length > 0 ? std::clamp(((p.x - from.x) * dx + (p.y - from.y) * dy) / length, 0.0, 1.0) : 0.0;
+  double ex = p.x - from.x - along * dx;
+  double ey = p.y - from.y - along * dy;
+  return std::sqrt(ex * ex + ey * ey);
+}
+
+}  // namespace
+
+void Canvas::draw_line(Point from, Point to, double radius) {
+  double reach = radius + 0.5;
+  auto first = [&](double a, double b) {
+    return static_cast<int>(std::clamp(std::ceil(std::min(a, b) - reach), 0.0, kSide - 0.0));
+  };
+  auto last = [&](double a, double b) {
+    return static_cast<int>(std::clamp(std::floor(std::max(a, b) + reach), -1.0, kSide - 1.0));
+  };
+  for (int y = first(from.y, to.y); y <= last(from.y, to.y); ++y)
+    for (int x = first(from.x, to.x); x <= last(from.x, to.x); ++x) {
+      double covered = std::clamp(reach - distance_to_line({x + 0.0, y + 0.0}, from, to), 0.0, 1.0);
+      double& pixel = pixels_[static_cast<std::size_t>(y * kSide + x)];
+      pixel = std::max(pixel, covered);
+    }
+}
+
+}  // namespace troika::data

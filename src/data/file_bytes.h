@@ -1,0 +1,37 @@
+// The bytes of a data file, wherever they lie: mapped, or unpacked in memory.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+#include "data/mapped_file.h"
+
+namespace troika::data {
+
+class FileBytes {
+ public:
+  /// Throws Error(file) when the file cannot be read.
+  static FileBytes map(const std::string& path);
+  /// The same, but a gzip file (by name or by its first bytes) is unpacked.
+  static FileBytes map_or_inflate(const std::string& path);
+
+  const std::string& path() const { return path_; }
+  std::span<const std::byte> bytes() const;
+  std::size_t size() const { return bytes().size(); }
+
+ private:
+  FileBytes(std::string path, std::variant<MappedFile, std::vector<std::byte>> content);
+
+  std::string path_;
+  std::variant<MappedFile, std::vector<std::byte>> content_;
+};
+
+/// "PATH at byte OFFSET: problem." The problem says what to do as well.
+[[nodiscard]] Error file_error(const std::string& path, std::size_t offset,
+                               const std::string& problem);
+
+}  // namespace troika::data

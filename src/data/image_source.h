@@ -1,0 +1,36 @@
+// Images as their format stores them, before normalisation, augmentation and ranges.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "tensor/shape.h"
+
+namespace troika::data {
+
+/// Constant after construction: every member may be called from any thread at once.
+class ImageSource {
+ public:
+  virtual ~ImageSource() = default;
+
+  virtual std::int64_t size() const = 0;
+  /// [C,H,W], or [F] for plain feature vectors.
+  virtual const Shape& shape() const = 0;
+  virtual std::int64_t classes() const = 0;
+  /// Whole-number formats of one byte are scaled to [0,1].
+  virtual void read_pixels(std::int64_t index, std::span<float> pixels) const = 0;
+  /// In [0, classes()).
+  virtual std::int32_t label(std::int64_t index) const = 0;
+
+  std::size_t channels() const {
+    return shape().rank() == 3 ? static_cast<std::size_t>(shape()[0]) : 1;
+  }
+};
+
+/// More classes than any set has; a label beyond it means a damaged file.
+inline constexpr std::int64_t kMaxClasses = 1 << 20;
+
+/// The value of a pixel stored as one byte.
+inline float scale_byte(std::uint8_t byte) { return static_cast<float>(byte) * (1.0F / 255.0F); }
+
+}  // namespace troika::data

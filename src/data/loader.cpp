@@ -1,0 +1,108 @@
+#include "data/loader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace troika::data {
+namespace {
+
+LoaderOptions checked(const LoaderOptions& options) {
+  if (options.batch < 1)
+    throw Error(ErrorKind::usage,
+                fmt::format("A batch of {} is not possible; give 1 or more.", options.batch));
+  if (options.position < 0)
+    throw Error(ErrorKind::usage,
+                fmt::format("Position {} lies before the first sample.", options.position));
+  TROIKA_CHECK(options.floating != DType::i32);
+  TROIKA_CHECK(options.ahead >= 1);
+  return options;
+}
+
+template <class T>
+void fill_with(std::span<std::byte> row, T value) {
+  std::span<T> elements(reinterpret_cast<T*>(row.data()), row.size() / sizeof(T));
+  std::ranges::fill(elements, value);
+}
+
+void widen(std::span<const std::byte> from, std::span<std::byte> to) {
+  std::span<const float> source(reinterpret_cast<const float*>(from.data()),
+                                from.size() / sizeof(float));
+  std::ranges::copy(source, reinterpret_cast<double*>(to.data()));
+}
+
+}  // namespace
+
+Loader::Loader(const Dataset& dataset, const LoaderOptions& options)
+    : dataset_(dataset),
+      options_(checked(options)),
+      sampler_(
+          dataset.size(),
+          {options.purpose == Purpose::train ? Order::shuffled : Order::sequential, options.seed}) {
+  std::int64_t left = std::max<std::int64_t>(0, dataset.size() - options_.position);
+  batches_ = options_.purpose == Purpose::train ? std::numeric_limits<std::int64_t>::max()
+                                                : (left + options_.batch - 1) / options_.batch;
+  for (std::size_t i = 0; i <= options_.ahead; ++i)
+    ring_.push_back(Batch::for_dataset(dataset, options_.batch, options_.floating));
+  for (const Field& field : dataset.fields()) {
+    bool widened = field.spec.dtype == DType::f32 && options_.floating == DType::f64;
+    narrow_.emplace_back(widened ? static_cast<std::size_t>(field.spec.bytes().count) : 0);
+  }
+  destinations_.resize(narrow_.size());
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+const Batch* Loader::next() {
+  std::unique_lock lock(mutex_);
+  released_ = taken_;
+  changed_.notify_all();
+  if (taken_ == batches_) return nullptr;
+  auto start = std::chrono::steady_clock::now();
+  changed_.wait(lock, [&] { return filled_ > taken_ || error_; });
+  waited_ += std::chrono::steady_clock::now() - start;
+  if (filled_ == taken_) std::rethrow_exception(error_);
+  return &slot(taken_++);
+}
+
+void Loader::run(const std::stop_token& stop) try {
+  auto ring = static_cast<std::int64_t>(ring_.size());
+  for (std::int64_t count = 0; count < batches_; ++count) {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, stop, [&] { return count - released_ < ring; });
+      if (stop.stop_requested()) return;
+    }
+    fill(slot(count), options_.position + count * options_.batch);
+    std::scoped_lock lock(mutex_);
+    filled_ = count + 1;
+    changed_.notify_all();
+  }
+} catch (...) {
+  std::scoped_lock lock(mutex_);
+  error_ = std::current_exception();
+  changed_.notify_all();
+}
+
+void Loader::fill(Batch& batch, std::int64_t position) {
+  batch.first_position = position;
+  batch.epoch = sampler_.at(position).epoch;
+  batch.samples = options_.batch;
+  if (options_.purpose == Purpose::evaluate)
+    batch.samples = std::min(options_.batch, dataset_.size() - position);
+  for (std::int64_t row = 0; row < batch.samples; ++row)
+    fill_row(batch, row, sampler_.at(position + row));
+  for (std::int64_t row = batch.samples; row < options_.batch; ++row)
+    for (HostField& field : batch.fields) std::ranges::fill(field.row(row), std::byte{0});
+}
+
+void Loader::fill_row(Batch& batch, std::int64_t row, Sample sample) {
+  for (std::size_t i = 0; i < destinations_.size(); ++i)
+    destinations_[i] = narrow_[i].empty() ? batch.fields[i].row(row) : std::span(narrow_[i]);
+  dataset_.read(sample, destinations_);
+  for (std::size_t i = 0; i < destinations_.size(); ++i)
+    if (!narrow_[i].empty()) widen(narrow_[i], batch.fields[i].row(row));
+  dispatch(options_.floating, [&]<class T>() { fill_with<T>(batch.fields.back().row(row), T{1}); });
+}
+
+}  // namespace troika::data

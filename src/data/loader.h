@@ -1,0 +1,83 @@
+// Batches made ahead of time on a thread of their own, so that the step does not wait for data.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "data/batch.h"
+#include "data/dataset.h"
+#include "data/sampler.h"
+
+namespace troika::data {
+
+/// train: shuffled, without end. evaluate: every sample once, in order, the last batch padded with
+/// weight 0.
+enum class Purpose { train, evaluate };
+
+struct LoaderOptions {
+  std::int64_t batch = 64;
+  Purpose purpose = Purpose::train;
+  DType floating = DType::f32;  ///< Of the floating fields and of "weight"; f32 or f64.
+  std::uint64_t seed = 1;       ///< Of the order.
+  std::int64_t position =
+      0;                  ///< Where to begin in the sampler's row: 0, or a cursor() from earlier.
+  std::size_t ahead = 3;  ///< Batches made before they are asked for.
+};
+
+/// One caller at a time. Batches live in a ring of `ahead` + 1 that is allocated once.
+class Loader {
+ public:
+  /// Borrows the data set. Throws Error(usage) when the options make no sense.
+  Loader(const Dataset& dataset, const LoaderOptions& options);
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+
+  /// The next batch, valid until the next call; null when an evaluation has seen every sample.
+  /// Rethrows what went wrong while the batch was made.
+  const Batch* next();
+
+  /// Samples handed out so far, counted from the start of the row: position for a loader that goes
+  /// on from here.
+  std::int64_t cursor() const { return options_.position + taken_ * options_.batch; }
+  /// Time that callers of next() have spent waiting, in all.
+  std::chrono::nanoseconds waited() const { return waited_; }
+
+ private:
+  void run(const std::stop_token& stop);
+  void fill(Batch& batch, std::int64_t position);
+  void fill_row(Batch& batch, std::int64_t row, Sample sample);
+  Batch& slot(std::int64_t count) { return ring_[static_cast<std::size_t>(count) % ring_.size()]; }
+
+  // Constant after construction.
+  const Dataset& dataset_;
+  const LoaderOptions options_;
+  const Sampler sampler_;
+  std::int64_t batches_ = 0;  // How many there will be.
+
+  // The caller's.
+  std::int64_t taken_ = 0;
+  std::chrono::nanoseconds waited_{0};
+
+  // The thread's.
+  std::vector<std::vector<std::byte>>
+      narrow_;  // One sample of each f32 field that is handed out as f64.
+  std::vector<std::span<std::byte>> destinations_;
+
+  // A batch belongs to the thread while filled_ <= its number < released_ + ring_.size(), then to
+  // the caller.
+  std::vector<Batch> ring_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::int64_t filled_ = 0;    // Guarded by mutex_.
+  std::int64_t released_ = 0;  // Guarded by mutex_.
+  std::exception_ptr error_;   // Guarded by mutex_.
+
+  std::jthread thread_;  // Last, so that it ends before what it uses.
+};
+
+}  // namespace troika::data

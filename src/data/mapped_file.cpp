@@ -1,0 +1,69 @@
+#include "data/mapped_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+
+namespace troika::data {
+namespace {
+
+class Descriptor {
+ public:
+  // Non-blocking, because opening a pipe that nobody writes to would otherwise wait for ever.
+  explicit Descriptor(const std::string& path)
+      : number_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+[[noreturn]] void fail(const std::string& path, const char* what) {
+  std::string reason = std::generic_category().message(errno);
+  throw Error(ErrorKind::file,
+              fmt::format("{}: cannot {} the file ({}); check the path and its permissions.", path,
+                          what, reason));
+}
+
+}  // namespace
+
+MappedFile::MappedFile(const std::string& path) {
+  Descriptor file(path);
+  if (file.number() < 0) fail(path, "open");
+  struct stat status {};
+  if (::fstat(file.number(), &status) != 0) fail(path, "examine");
+  if (!S_ISREG(status.st_mode))
+    throw Error(ErrorKind::file,
+                fmt::format("{}: is not a regular file; give the path of the file itself.", path));
+  auto size = static_cast<std::size_t>(status.st_size);
+  if (size == 0) return;
+  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);
+  if (address == MAP_FAILED) fail(path, "map");
+  bytes_ = {static_cast<std::byte*>(address), size};
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) ::munmap(bytes_.data(), bytes_.size());
+}
+
+}  // namespace troika::data

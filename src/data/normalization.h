@@ -1,0 +1,34 @@
+// Mean and standard deviation per channel, and how images are shifted and scaled by them.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "tensor/region.h"
+
+namespace troika::data {
+
+class ImageSource;
+
+/// One entry per channel, or a single entry for all channels.
+struct Normalization {
+  std::vector<float> mean;
+  std::vector<float> deviation;
+
+  static Normalization identity() { return {{0.0F}, {1.0F}}; }
+  bool operator==(const Normalization&) const = default;
+};
+
+/// Throws Error(usage) unless both lists have one entry or one per channel and all deviations are
+/// positive and finite.
+void check(const Normalization& normalization, std::size_t channels);
+
+/// "auto": measured over a fixed sample of the images in `range` (at most 1,000, evenly spaced). A
+/// channel that does not vary gets deviation 1.
+Normalization measure(const ImageSource& source, Range range);
+
+/// pixels: the channels one after the other. Precondition: check() passed.
+void apply(const Normalization& normalization, std::size_t channels, std::span<float> pixels);
+
+}  // namespace troika::data

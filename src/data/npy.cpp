@@ -1,0 +1,194 @@
+#include "data/npy.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+#include "data/array_images.h"
+
+namespace troika::data {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::size_t kVersionAt = 6;
+constexpr std::size_t kLengthAt = 8;
+
+/// The header: a Python dictionary such as {'descr': '<f4', 'fortran_order': False, 'shape': (2,
+/// 3), }
+class HeaderScanner {
+ public:
+  HeaderScanner(const std::string& path, std::string_view text, std::size_t offset)
+      : path_(path), text_(text), offset_(offset) {}
+
+  void scan(ArrayFile& array) {
+    expect('{');
+    while (!accept('}')) {
+      scan_entry(array);
+      if (!accept(',')) {
+        expect('}');
+        break;
+      }
+    }
+    skip_space();
+    if (at_ != text_.size()) throw bad("text after the dictionary");
+    if (!seen_type_ || !seen_order_ || !seen_shape_)
+      throw bad("one of descr, fortran_order and shape is missing");
+  }
+
+ private:
+  void scan_entry(ArrayFile& array) {
+    std::string_view key = quoted();
+    expect(':');
+    if (key == "descr" && !seen_type_) {
+      seen_type_ = true;
+      array.element = element();
+    } else if (key == "fortran_order" && !seen_order_) {
+      seen_order_ = true;
+      order();
+    } else if (key == "shape" && !seen_shape_) {
+      seen_shape_ = true;
+      array.shape = shape();
+    } else {
+      throw bad("an unexpected key");
+    }
+  }
+
+  Element element() {
+    std::string_view name = quoted();
+    if (name == "|u1") return Element::u8;
+    if (name == "<i4") return Element::i32;
+    if (name == "<i8") return Element::i64;
+    if (name == "<f4") return Element::f32;
+    if (name == "<f8") return Element::f64;
+    throw bad("element type '" + printable(name) +
+              "' is none of |u1, <i4, <i8, <f4, <f8; convert it with astype");
+  }
+
+  void order() {
+    skip_space();
+    std::string_view rest = text_.substr(at_);
+    if (rest.starts_with("True"))
+      throw bad("the array is in Fortran order; save numpy.ascontiguousarray(a)");
+    if (!rest.starts_with("False")) throw bad("fortran_order is neither True nor False");
+    at_ += 5;
+  }
+
+  Shape shape() {
+    Shape result;
+    expect('(');
+    while (!accept(')')) {
+      if (result.rank() == kMaxRank) throw bad("more than eight dimensions");
+      result.push_back(number());
+      if (!accept(',')) {
+        expect(')');
+        break;
+      }
+    }
+    return result;
+  }
+
+  std::int64_t number() {
+    skip_space();
+    std::int64_t value = 0;
+    const char* end = text_.data() + text_.size();
+    auto [rest, problem] = std::from_chars(text_.data() + at_, end, value);
+    if (problem != std::errc{} || value < 0) throw bad("an extent is no number >= 0");
+    at_ = static_cast<std::size_t>(rest - text_.data());
+    return value;
+  }
+
+  std::string_view quoted() {
+    expect('\'');
+    std::size_t end = text_.find('\'', at_);
+    if (end == std::string_view::npos) throw bad("a quote is not closed");
+    std::string_view inside = text_.substr(at_, end - at_);
+    at_ = end + 1;
+    return inside;
+  }
+
+  void skip_space() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n')) ++at_;
+  }
+  bool accept(char c) {
+    skip_space();
+    if (at_ == text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+  void expect(char c) {
+    if (!accept(c)) throw bad(fmt::format("'{}' is missing", c));
+  }
+
+  static std::string printable(std::string_view text) {
+    std::string result;
+    for (char c : text.substr(0, 16)) result += c >= ' ' && c <= '~' ? c : '?';
+    return result;
+  }
+
+  Error bad(const std::string& why) const {
+    return file_error(
+        path_, offset_ + at_,
+        "the npy header cannot be used (" + why + "); write the file again with numpy.save");
+  }
+
+  const std::string& path_;
+  std::string_view text_;
+  std::size_t offset_;
+  std::size_t at_ = 0;
+  bool seen_type_ = false;
+  bool seen_order_ = false;
+  bool seen_shape_ = false;
+};
+
+std::size_t little_endian(std::span<const std::byte> bytes) {
+  std::size_t value = 0;
+  for (std::size_t i = bytes.size(); i > 0; --i)
+    value = value << 8 | std::to_integer<std::size_t>(bytes[i - 1]);
+  return value;
+}
+
+}  // namespace
+
+ArrayFile read_npy(const std::string& path) {
+  ArrayFile array{.file = FileBytes::map(path), .element = Element::u8, .shape = {}, .offset = 0};
+  std::span<const std::byte> bytes = array.file.bytes();
+  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (!text.starts_with(kMagic))
+    throw file_error(path, 0, "not an npy file (it would begin with \\x93NUMPY); check the path");
+  if (bytes.size() < kLengthAt + 4)
+    throw file_error(path, bytes.size(), "the npy header is cut short; write the file again");
+  auto version = std::to_integer<int>(bytes[kVersionAt]);
+  if (version < 1 || version > 3 || bytes[kVersionAt + 1] != std::byte{0})
+    throw file_error(
+        path, kVersionAt,
+        fmt::format("npy version {} is not known; save it with a current NumPy", version));
+  std::size_t width = version == 1 ? 2 : 4;
+  std::size_t begin = kLengthAt + width;
+  std::size_t length = little_endian(bytes.subspan(kLengthAt, width));
+  if (length > bytes.size() - begin)
+    throw file_error(
+        path, kLengthAt,
+        fmt::format("the npy header claims {} bytes, but {} follow; write the file again", length,
+                    bytes.size() - begin));
+  HeaderScanner(path, text.substr(begin, length), begin).scan(array);
+  array.offset = begin + length;
+  if (array.shape.rank() == 0)
+    throw file_error(path, begin, "the array is a single number; give one entry per sample");
+  check_size(array);
+  return array;
+}
+
+std::unique_ptr<ImageSource> open_npy(const std::string& paths) {
+  std::size_t comma = paths.find(',');
+  if (comma == std::string::npos || paths.find(',', comma + 1) != std::string::npos || comma == 0 ||
+      comma + 1 == paths.size())
+    throw Error(ErrorKind::usage,
+                fmt::format("npy:{}: give two files, npy:images.npy,labels.npy.", paths));
+  ArrayFile images = read_npy(paths.substr(0, comma));
+  ArrayFile labels = read_npy(paths.substr(comma + 1));
+  return pair_arrays(std::move(images), std::move(labels));
+}
+
+}  // namespace troika::data

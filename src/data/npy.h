@@ -1,0 +1,19 @@
+// NumPy's array files (.npy, versions 1 to 3): https://numpy.org/neps/nep-0001-npy-format.html
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "data/array_file.h"
+#include "data/image_source.h"
+
+namespace troika::data {
+
+/// An array of little-endian f32, f64, i32, i64 or u8 in C order. Throws Error(file) when it is
+/// none.
+ArrayFile read_npy(const std::string& path);
+
+/// `paths` is "images.npy,labels.npy". Throws Error(usage) when it is not two names.
+std::unique_ptr<ImageSource> open_npy(const std::string& paths);
+
+}  // namespace troika::data

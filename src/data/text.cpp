@@ -1,0 +1,79 @@
+#include "data/text.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "data/file_bytes.h"
+#include "data/utf8.h"
+
+namespace troika::data {
+namespace {
+
+/// The text stays in the mapped file. Characters differ in length, so the offset of every
+/// kStride-th one is kept.
+class Text final : public TokenSource {
+ public:
+  explicit Text(const std::string& path) : file_(FileBytes::map(path)), vocabulary_(scan()) {}
+
+  std::int64_t size() const override { return size_; }
+  std::int64_t symbols() const override { return vocabulary_.size(); }
+  const Vocabulary* vocabulary() const override { return &vocabulary_; }
+
+  void read(std::int64_t first, std::span<std::int32_t> tokens) const override {
+    std::size_t at = offsets_[static_cast<std::size_t>(first / kStride)];
+    for (std::int64_t skip = first % kStride; skip > 0; --skip) at += character_at(at).bytes;
+    for (std::int32_t& token : tokens) {
+      Utf8Character next = character_at(at);
+      token = vocabulary_.token(next.character);
+      if (token < 0)
+        throw file_error(file_.path(), at,
+                         "the text changed while it was open; leave it alone during a run");
+      at += next.bytes;
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kStride = 1024;
+
+  std::string_view text() const {
+    return {reinterpret_cast<const char*>(file_.bytes().data()), file_.size()};
+  }
+
+  Utf8Character character_at(std::size_t at) const {
+    auto next = decode_utf8(text().substr(at));
+    if (!next) throw file_error(file_.path(), at, "the text is not UTF-8; convert it with iconv");
+    return *next;
+  }
+
+  Vocabulary scan() {
+    if (file_.size() == 0)
+      throw file_error(file_.path(), 0, "the text is empty; give a file with text");
+    std::vector<bool> seen(kCodePoints);
+    for (std::size_t at = 0; at < file_.size(); ++size_) {
+      if (size_ % kStride == 0) offsets_.push_back(at);
+      Utf8Character next = character_at(at);
+      seen[next.character] = true;
+      at += next.bytes;
+    }
+    std::vector<char32_t> characters;
+    for (char32_t character = 0; character < kCodePoints; ++character)
+      if (seen[character]) characters.push_back(character);
+    return Vocabulary(std::move(characters));
+  }
+
+  FileBytes file_;
+  std::int64_t size_ = 0;
+  std::vector<std::size_t> offsets_;
+  Vocabulary vocabulary_;
+};
+
+}  // namespace
+
+std::unique_ptr<TokenSource> open_text(const std::string& path) {
+  return std::make_unique<Text>(path);
+}
+
+}  // namespace troika::data

@@ -1,0 +1,36 @@
+// The name of a data set: scheme:path?key=value&key=value[begin:end], where query and range may be
+// left out.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tensor/region.h"
+
+namespace troika::data {
+
+struct Uri {
+  std::string scheme;
+  std::string path;
+  std::map<std::string, std::string> query;
+  std::int64_t begin = 0;
+  std::optional<std::int64_t> end;  ///< Absent: to the end of the set.
+};
+
+/// Throws Error(usage) saying what is wrong with it; the caller adds the text.
+Uri parse_uri(std::string_view text);
+
+/// The part of a set of `size` samples that the name asks for; throws Error(usage) when it is empty
+/// or not there.
+Range select(const Uri& uri, std::int64_t size);
+
+/// Throws Error(usage) when the query has a key not in `known`.
+void expect_keys(const Uri& uri, std::initializer_list<std::string_view> known);
+/// A whole number >= 1 from the query, if it is there; throws Error(usage) otherwise.
+std::optional<std::int64_t> number_in_query(const Uri& uri, const std::string& key);
+
+}  // namespace troika::data
