@@ -11,7 +11,9 @@
 namespace troika {
 namespace {
 
-std::span<const std::byte> as_span(const std::string& text) { return std::as_bytes(std::span(text)); }
+std::span<const std::byte> as_span(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
 
 /// Why a file with this header is refused; empty when it is not.
 std::string refusal(const std::string& file) {
@@ -99,8 +101,9 @@ TEST(Safetensors, FailedSaveLeavesTheOldFileAndNoLitter) {
 TEST(Safetensors, NamesThatCannotBeStoredAreRefused) {
   const TensorSpec scalar{{}, DType::f32};
   for (const std::vector<TensorEntry>& entries :
-       {std::vector<TensorEntry>{{"a", scalar}, {"a", scalar}}, std::vector<TensorEntry>{{"", scalar}},
-        std::vector<TensorEntry>{{"__metadata__", scalar}}, std::vector<TensorEntry>{{"\xff", scalar}}}) {
+       {std::vector<TensorEntry>{{"a", scalar}, {"a", scalar}},
+        std::vector<TensorEntry>{{"", scalar}}, std::vector<TensorEntry>{{"__metadata__", scalar}},
+        std::vector<TensorEntry>{{"\xff", scalar}}}) {
     EXPECT_THROW(lay_out(entries, {}), Error) << entries[0].name;
   }
 }
@@ -115,14 +118,19 @@ TEST(Safetensors, OtherModelsTensorIsRefusedWithBothSpecs) {
     file.bytes(TensorEntry{"a", {{4}, DType::f32}});
     FAIL() << "a wrong shape was let through";
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("tensor 'a' is F32[3], but F32[4]"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("tensor 'a' is F32[3], but F32[4]"), std::string::npos)
+        << error.what();
   }
 }
 
 TEST(SafetensorsHeader, SoundHeadersOfOtherWritersAreRead) {
   EXPECT_EQ(refusal("{}", 0), "");
   EXPECT_EQ(refusal("{}   ", 0), "");
-  EXPECT_EQ(refusal(R"({"b":{"dtype":"BF16","shape":[2],"data_offsets":[1,5]},"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})", 5), "");
+  EXPECT_EQ(
+      refusal(
+          R"({"b":{"dtype":"BF16","shape":[2],"data_offsets":[1,5]},"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})",
+          5),
+      "");
 }
 
 TEST(SafetensorsHeader, HeaderLengthOutsideTheFileIsRefused) {
@@ -147,20 +155,33 @@ TEST(SafetensorsHeader, LyingHeadersAreRefused) {
       {"ends at 4", R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 3},
       {"needs 8 bytes", R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", 4},
       {"begins at 4", R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", 8},
-      {"begins at 0", R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4},
-      {"begins at 2", R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[2,6]}})", 6},
+      {"begins at 0",
+       R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
+       4},
+      {"begins at 2",
+       R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[2,6]}})",
+       6},
       {"begin and an end", R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})", 4},
       {"begin and an end", R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0]}})", 4},
-      {"'a' twice", R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4},
-      {"'dtype' twice", R"({"a":{"dtype":"F32","dtype":"I32","shape":[1],"data_offsets":[0,4]}})", 4},
+      {"'a' twice",
+       R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
+       4},
+      {"'dtype' twice", R"({"a":{"dtype":"F32","dtype":"I32","shape":[1],"data_offsets":[0,4]}})",
+       4},
       {"has -1", R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", 4},
       {"has 1.0", R"({"a":{"dtype":"F32","shape":[1.0],"data_offsets":[0,4]}})", 4},
-      {"too large", R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", 0},
-      {"too large", R"({"a":{"dtype":"F32","shape":[0,4294967296,4294967296],"data_offsets":[0,0]}})", 0},
-      {"too large", R"({"a":{"dtype":"F64","shape":[1152921504606846976],"data_offsets":[0,0]}})", 0},
-      {"too large", R"({"a":{"dtype":"F32","shape":[18446744073709551615],"data_offsets":[0,4]}})", 4},
-      {"not a count", R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,18446744073709551620]}})", 4},
-      {"more than 8", R"({"a":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,1],"data_offsets":[0,4]}})", 4},
+      {"too large", R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})",
+       0},
+      {"too large",
+       R"({"a":{"dtype":"F32","shape":[0,4294967296,4294967296],"data_offsets":[0,0]}})", 0},
+      {"too large", R"({"a":{"dtype":"F64","shape":[1152921504606846976],"data_offsets":[0,0]}})",
+       0},
+      {"too large", R"({"a":{"dtype":"F32","shape":[18446744073709551615],"data_offsets":[0,4]}})",
+       4},
+      {"not a count",
+       R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,18446744073709551620]}})", 4},
+      {"more than 8", R"({"a":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,1],"data_offsets":[0,4]}})",
+       4},
       {"unknown", R"({"a":{"dtype":"F33","shape":[1],"data_offsets":[0,4]}})", 4},
       {"not text", R"({"a":{"dtype":4,"shape":[1],"data_offsets":[0,4]}})", 4},
       {"not a list", R"({"a":{"dtype":"F32","shape":1,"data_offsets":[0,4]}})", 4},
@@ -199,8 +220,11 @@ class SafetensorsPython : public testing::Test {
 
   int run(const std::string& script) const {
     const auto path = folder_.path() / "script.py";
-    write_text(path, "from safetensors.numpy import save_file, load_file\nfrom safetensors import safe_open\n"
-                     "import numpy as np\n" + script);
+    write_text(
+        path,
+        "from safetensors.numpy import save_file, load_file\nfrom safetensors import safe_open\n"
+        "import numpy as np\n" +
+            script);
     return std::system(("cd '" + folder_.path().string() + "' && python3 script.py").c_str());
   }
 
@@ -208,7 +232,8 @@ class SafetensorsPython : public testing::Test {
 };
 
 TEST_F(SafetensorsPython, ReadsWhatIsWrittenHere) {
-  save_safetensors(folder_.path() / "x.safetensors", kEntries, write_sample_values, {{"note", "hello"}});
+  save_safetensors(folder_.path() / "x.safetensors", kEntries, write_sample_values,
+                   {{"note", "hello"}});
   EXPECT_EQ(run(R"(
 t = load_file("x.safetensors")
 assert sorted(t) == sorted(["a", 'b "q" ü', "c", "d"]), t
@@ -217,7 +242,8 @@ assert t['b "q" ü'].dtype == np.float64 and t['b "q" ü'].tolist() == [[0.1], [
 assert t["c"].dtype == np.int32 and t["c"].shape == () and t["c"] == -7
 assert t["d"].shape == (0, 5)
 assert safe_open("x.safetensors", "np").metadata() == {"note": "hello"}
-)"), 0);
+)"),
+            0);
 }
 
 TEST_F(SafetensorsPython, FilesAreReadHere) {
@@ -226,9 +252,11 @@ save_file({"w": np.arange(6, dtype=np.float32).reshape(2, 3), "n": np.array(-5, 
            "x": np.array([0.25], dtype=np.float64), "big": np.array([1 << 40], dtype=np.int64),
            "half": np.array([1, 2, 3], dtype=np.float16), "yes": np.array([True]),
            "none": np.zeros((0, 2), dtype=np.uint8)}, "x.safetensors", {"from": "python"})
-)"), 0);
+)"),
+            0);
   const SafetensorsFile file(folder_.path() / "x.safetensors");
-  EXPECT_EQ(values<float>(file, {"w", {{2, 3}, DType::f32}}), (std::vector<float>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(values<float>(file, {"w", {{2, 3}, DType::f32}}),
+            (std::vector<float>{0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(values<std::int32_t>(file, {"n", {{}, DType::i32}}), (std::vector<std::int32_t>{-5}));
   EXPECT_EQ(values<double>(file, {"x", {{1}, DType::f64}}), (std::vector<double>{0.25}));
   ASSERT_NE(file.find("big"), nullptr);

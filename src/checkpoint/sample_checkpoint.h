@@ -1,4 +1,5 @@
-// What the tests of this folder share: a folder that vanishes, and a small snapshot with known values.
+// What the tests of this folder share: a folder that vanishes, and a small snapshot with known
+// values.
 #pragma once
 
 #include <unistd.h>
@@ -32,7 +33,8 @@ class TemporaryFolder {
 
 /// Every byte of tensor `index` at `step`.
 inline std::byte sample_byte(std::int64_t step, std::size_t index, std::size_t at) {
-  return static_cast<std::byte>((static_cast<std::size_t>(step) * 31 + index * 7 + at * 3 + 1) & 0xff);
+  return static_cast<std::byte>((static_cast<std::size_t>(step) * 31 + index * 7 + at * 3 + 1) &
+                                0xff);
 }
 
 /// Two files, three types, a scalar and an empty tensor; 60 bytes of values.
@@ -46,7 +48,8 @@ inline Snapshot sample_snapshot(std::int64_t step) {
                       {"counter", {{}, DType::i32}, "optimizer.safetensors"},
                       {"twice", {{}, DType::f64}, "optimizer.safetensors"}},
           .read = [step](std::size_t index, std::span<std::byte> bytes) {
-            for (std::size_t at = 0; at < bytes.size(); ++at) bytes[at] = sample_byte(step, index, at);
+            for (std::size_t at = 0; at < bytes.size(); ++at)
+              bytes[at] = sample_byte(step, index, at);
           }};
 }
 
@@ -55,8 +58,13 @@ inline std::string read_text(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+/// In place: some file systems sync a file that is cut to nothing and written again, and the tests
+/// do this often.
 inline void write_text(const std::filesystem::path& path, std::string_view text) {
-  std::ofstream(path, std::ios::binary).write(text.data(), static_cast<std::streamsize>(text.size()));
+  const auto mode = std::filesystem::exists(path) ? std::ios::in | std::ios::out : std::ios::out;
+  std::fstream(path, mode | std::ios::binary)
+      .write(text.data(), static_cast<std::streamsize>(text.size()));
+  std::filesystem::resize_file(path, text.size());
 }
 
 /// A safetensors file of any header and this many bytes of zeros.

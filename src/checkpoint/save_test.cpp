@@ -1,0 +1,177 @@
+#include "checkpoint/save.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/marker.h"
+#include "checkpoint/retention.h"
+#include "checkpoint/sample_checkpoint.h"
+
+namespace troika {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+std::size_t count_entries(const fs::path& folder) {
+  return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), {}));
+}
+
+/// The sentence with which a save fails; empty when it does not.
+std::string refusal(const fs::path& checkpoints, const Snapshot& snapshot) {
+  try {
+    save_checkpoint(checkpoints, snapshot);
+    return {};
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+std::int64_t newest_step(const fs::path& checkpoints) {
+  const auto found = find_newest_checkpoint(checkpoints);
+  return found ? Checkpoint::open(found->folder).step() : -1;
+}
+
+TEST(SaveCheckpoint, ReplacesTheSameStepAndLeavesNothingElse) {
+  TemporaryFolder folder;
+  save_checkpoint(folder.path(), sample_snapshot(5));
+  Snapshot again = sample_snapshot(5);
+  again.meta_json = R"({"second":true})";
+  save_checkpoint(folder.path(), again);
+  EXPECT_EQ(Checkpoint::open(folder.path() / "step-5").meta_json(), R"({"second":true})");
+  EXPECT_EQ(count_entries(folder.path()), 2u);  // step-5 and latest
+}
+
+TEST(SaveCheckpoint, RemovesWhatAKilledSaveLeftBehind) {
+  TemporaryFolder folder;
+  fs::create_directories(folder.path() / "step-4.partial-123" / "inner");
+  write_text(folder.path() / "latest.partial-99", "step");
+  save_checkpoint(folder.path(), sample_snapshot(5));
+  EXPECT_EQ(count_entries(folder.path()), 2u);
+}
+
+TEST(SaveCheckpoint, TensorNamesMustDifferOverAllFiles) {
+  TemporaryFolder folder;
+  Snapshot snapshot = sample_snapshot(5);
+  snapshot.tensors[3].name = "fc.weight";
+  EXPECT_NE(refusal(folder.path(), snapshot).find("'fc.weight'"), std::string::npos);
+}
+
+TEST(SaveCheckpoint, FailingSourceLeavesTheEarlierCheckpointUntouched) {
+  TemporaryFolder folder;
+  save_checkpoint(folder.path(), sample_snapshot(1));
+  Snapshot failing = sample_snapshot(2);
+  failing.read = [](std::size_t index, std::span<std::byte>) {
+    if (index == 4) throw std::runtime_error("device lost");
+  };
+  EXPECT_THROW(save_checkpoint(folder.path(), failing), std::runtime_error);
+  EXPECT_EQ(newest_step(folder.path()), 1);
+  EXPECT_EQ(count_entries(folder.path()), 2u);
+}
+
+TEST(SaveCheckpoint, NoRoomGivesASentenceAndLeavesTheEarlierCheckpoint) {
+  TemporaryFolder folder;
+  save_checkpoint(folder.path(), sample_snapshot(1));
+  rlimit old{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &old), 0);
+  rlimit small = old;
+  small.rlim_cur = 300;
+  const auto old_handler = ::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const std::string sentence = refusal(folder.path(), sample_snapshot(2));
+  ::setrlimit(RLIMIT_FSIZE, &old);
+  ::signal(SIGXFSZ, old_handler);
+  EXPECT_NE(sentence.find("cannot write"), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find("File too large; "), std::string::npos) << sentence;
+  EXPECT_EQ(newest_step(folder.path()), 1);
+  EXPECT_EQ(count_entries(folder.path()), 2u);
+}
+
+TEST(SaveCheckpoint, FolderThatMayNotBeWrittenGivesASentence) {
+  TemporaryFolder folder;
+  fs::permissions(folder.path(), fs::perms::owner_read | fs::perms::owner_exec |
+                                     fs::perms::others_read | fs::perms::others_exec);
+  const bool is_root = ::geteuid() == 0;  // Root may write anywhere, so it steps down for a moment.
+  if (is_root) {
+    ASSERT_EQ(::seteuid(65534), 0);
+  }
+  const std::string sentence = refusal(folder.path() / "checkpoints", sample_snapshot(1));
+  if (is_root) {
+    ASSERT_EQ(::seteuid(0), 0);
+  }
+  fs::permissions(folder.path(), fs::perms::owner_all);
+  EXPECT_NE(sentence.find("Permission denied; make the folder writable"), std::string::npos)
+      << sentence;
+}
+
+TEST(SaveCheckpoint, FileInPlaceOfTheFolderGivesASentence) {
+  TemporaryFolder folder;
+  write_text(folder.path() / "file", "");
+  EXPECT_NE(refusal(folder.path() / "file", sample_snapshot(1)).find("cannot create the folder"),
+            std::string::npos);
+  EXPECT_NE(refusal(folder.path() / "file" / "x", sample_snapshot(1)), "");
+}
+
+/// Saves on and on, and keeps two; every third step is saved twice. Ends only by a signal.
+[[noreturn]] void save_forever(const fs::path& checkpoints, std::int64_t step) {
+  try {
+    for (;; ++step) {
+      save_checkpoint(checkpoints, sample_snapshot(step));
+      if (step % 3 == 0) save_checkpoint(checkpoints, sample_snapshot(step));
+      if (!retain_checkpoints(checkpoints, 2).empty()) ::_exit(1);
+    }
+  } catch (...) {
+    ::_exit(1);
+  }
+}
+
+TEST(SaveCheckpoint, KilledAtAnyMomentTheNewestCheckpointStillLoads) {
+  TemporaryFolder folder;
+  const Clock::time_point start = Clock::now();
+  for (std::int64_t step = 0; step < 5; ++step)
+    save_checkpoint(folder.path(), sample_snapshot(step));
+  // Long enough for a save or two on this disk, short enough for two hundred rounds.
+  const auto save_time =
+      std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start) / 5;
+  const auto longest = std::min<std::int64_t>(save_time.count() * 2 + 2000, 20'000);
+  std::mt19937 random(17);
+  std::uniform_int_distribution<std::int64_t> delay(0, longest);
+  std::int64_t newest = 4;
+  int killed_while_writing = 0;
+  for (int round = 0; round < 200; ++round) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) save_forever(folder.path(), newest + 1);
+    std::this_thread::sleep_for(std::chrono::microseconds(delay(random)));
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status)) << "the child failed to save, round " << round;
+    for (const auto& entry : fs::directory_iterator(folder.path())) {
+      killed_while_writing += entry.path().string().find(".partial-") != std::string::npos;
+    }
+    const auto found = find_newest_checkpoint(folder.path());
+    ASSERT_TRUE(found.has_value()) << "round " << round;
+    ASSERT_FALSE(checkpoint_fault(found->folder)) << found->folder;
+    for (std::int64_t step : list_steps(folder.path())) {
+      ASSERT_FALSE(checkpoint_fault(step_folder(folder.path(), step)))
+          << *checkpoint_fault(step_folder(folder.path(), step));
+    }
+    const std::int64_t step = Checkpoint::open(found->folder).step();
+    ASSERT_GE(step, newest) << "a completed checkpoint was lost in round " << round;
+    newest = step;
+  }
+  EXPECT_GT(newest, 20) << "the kills came too early to test anything";
+  EXPECT_GT(killed_while_writing, 20) << "the kills never hit a save";
+}
+
+}  // namespace
+}  // namespace troika
