@@ -1,0 +1,124 @@
+#include "config/check_run.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+namespace troika::config {
+namespace {
+
+void check_length(const TrainConfig& train, Reader& reader) {
+  if (train.epochs && train.steps)
+    reader.refuse_together({"train.steps", "train.epochs"},
+                           "both 'epochs' and 'steps' are stated in [train]; keep one of them");
+  if (!train.epochs && !train.steps && !train.until)
+    reader.refuse_together(
+        {"train.epochs", "train.steps", "train.until"},
+        "[train] does not say how long to train; add 'epochs', 'steps' or 'until'");
+}
+
+void check_batch(const TrainConfig& train, Reader& reader) {
+  if (train.global_batch % train.shards != 0)
+    reader.refuse_together(
+        {"train.shards", "train.global_batch"},
+        fmt::format("'global_batch' = {} cannot be cut into {} equal shards; choose a multiple",
+                    train.global_batch, train.shards));
+  const BatchScheduleConfig& schedule = train.batch_schedule;
+  if (schedule.factor > 1 && !schedule.every)
+    reader.refuse_together(
+        {"train.batch_schedule.factor", "train.batch_schedule.every"},
+        "'factor' in [train.batch_schedule] needs 'every', such as \"30 epochs\"");
+  if (schedule.limit && *schedule.limit < train.global_batch)
+    reader.refuse_together(
+        {"train.batch_schedule.limit", "train.global_batch"},
+        fmt::format("'limit' = {} in [train.batch_schedule] is below 'global_batch' = {}",
+                    *schedule.limit, train.global_batch));
+}
+
+void check_optimizer(const OptimizerConfig& optimizer, Reader& reader) {
+  if (optimizer.nesterov && optimizer.momentum == 0)
+    reader.refuse_together({"optimizer.nesterov", "optimizer.momentum"},
+                           "'nesterov' in [optimizer] needs a 'momentum' above 0");
+  if (optimizer.schedule.kind == ScheduleConfig::Kind::step && !optimizer.schedule.every)
+    reader.refuse_together({"optimizer.schedule.kind", "optimizer.schedule.every"},
+                           "a step schedule needs 'every', such as \"30 epochs\"");
+}
+
+/// A rate that depends on the end of the run needs a run with a known end.
+void check_schedule_end(const RunConfig& config, Reader& reader) {
+  if (config.train.epochs || config.train.steps) return;
+  using Kind = ScheduleConfig::Kind;
+  const ScheduleConfig& schedule = config.optimizer.schedule;
+  auto is_percent = [](const Period& period) { return period.unit == PeriodUnit::percent; };
+  bool descends = schedule.kind == Kind::polynomial || schedule.kind == Kind::cosine;
+  if (descends || is_percent(schedule.warmup) || (schedule.every && is_percent(*schedule.every)))
+    reader.refuse_together(
+        {"optimizer.schedule", "train.until", "train.epochs", "train.steps"},
+        "the schedule depends on the length of the run; add 'epochs' or 'steps' to [train]");
+}
+
+void check_test(const RunConfig& config, Reader& reader) {
+  bool is_evaluated = config.train.evaluate.unit != PeriodUnit::never;
+  auto check = [&](std::string_view path, MetricName metric) {
+    if (!needs_test(metric)) return;
+    if (config.data.test.empty())
+      reader.refuse_together(
+          {path, "data.test"},
+          fmt::format("{} needs test samples; add 'test' to [data]", to_word(metric)));
+    else if (!is_evaluated)
+      reader.refuse_together(
+          {path, "train.evaluate"},
+          fmt::format("{} is never known with evaluate = \"never\" in [train]", to_word(metric)));
+  };
+  if (config.train.until) check("train.until", config.train.until->metric);
+  if (config.checkpoint.best) check("checkpoint.best", *config.checkpoint.best);
+}
+
+void check_plan(const ParallelConfig& parallel, Reader& reader) {
+  const PlanConfig& plan = parallel.plan;
+  if (plan.name == "single" && parallel.devices > 1)
+    reader.refuse_together(
+        {"parallel.devices", "parallel.plan"},
+        fmt::format("plan = \"single\" uses one device, but devices = {}; choose another 'plan' in "
+                    "[parallel], such as \"data\"",
+                    parallel.devices));
+  std::int64_t degrees = plan.data * plan.tensor * plan.pipeline;
+  if (plan.name.empty() && degrees != parallel.devices)
+    reader.refuse_together(
+        {"parallel.plan", "parallel.devices"},
+        fmt::format("the degrees of 'plan' in [parallel] make {} devices, but devices = {}",
+                    degrees, parallel.devices));
+}
+
+void check_fixed_order(const RunConfig& config, Reader& reader) {
+  if (config.parallel.order != ParallelConfig::Order::fixed) return;
+  auto shards = static_cast<std::uint64_t>(config.train.shards);
+  if (!std::has_single_bit(shards) || config.train.shards % config.parallel.devices != 0)
+    reader.refuse_together(
+        {"parallel.order", "train.shards", "parallel.devices"},
+        fmt::format("order = \"fixed\" needs shards that are a power of two and a multiple of the "
+                    "devices; 'shards' in [train] is {}, devices = {}",
+                    shards, config.parallel.devices));
+}
+
+void check_kernels(const KernelsConfig& kernels, Reader& reader) {
+  if (kernels.dtype == DType::f64 && kernels.backend != KernelsConfig::Backend::reference)
+    reader.refuse_together(
+        {"kernels.dtype", "kernels.backend"},
+        "dtype = \"f64\" is there for the reference kernels only; set backend = \"reference\"");
+}
+
+}  // namespace
+
+void check_run(const RunConfig& config, Reader& reader) {
+  check_length(config.train, reader);
+  check_batch(config.train, reader);
+  check_optimizer(config.optimizer, reader);
+  check_schedule_end(config, reader);
+  check_test(config, reader);
+  check_plan(config.parallel, reader);
+  check_fixed_order(config, reader);
+  check_kernels(config.kernels, reader);
+}
+
+}  // namespace troika::config

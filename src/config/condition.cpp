@@ -1,0 +1,74 @@
+#include "config/condition.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace troika {
+namespace {
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+std::optional<double> parse_number(std::string_view text) {
+  double number = 0;
+  const char* last = text.data() + text.size();
+  auto [end, status] = std::from_chars(text.data(), last, number);
+  if (status != std::errc{} || end != last || !std::isfinite(number)) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+std::span<const Choice<MetricName>> choices(MetricName) {
+  using enum MetricName;
+  static constexpr auto kWords = std::to_array<Choice<MetricName>>(
+      {{loss, "loss"}, {test_loss, "test_loss"}, {test_accuracy, "test_accuracy"}});
+  return kWords;
+}
+
+std::span<const Choice<Condition::Comparison>> choices(Condition::Comparison) {
+  using enum Condition::Comparison;
+  static constexpr auto kWords = std::to_array<Choice<Condition::Comparison>>(
+      {{less, "<"}, {less_equal, "<="}, {greater, ">"}, {greater_equal, ">="}});
+  return kWords;
+}
+
+bool needs_test(MetricName metric) { return metric != MetricName::loss; }
+
+std::optional<Condition> parse_condition(std::string_view text) {
+  std::size_t sign = text.find_first_of("<>");
+  if (sign == std::string_view::npos) return std::nullopt;
+  std::size_t length = text.substr(sign + 1).starts_with('=') ? 2 : 1;
+  auto metric = from_word<MetricName>(trim(text.substr(0, sign)));
+  auto comparison = from_word<Condition::Comparison>(text.substr(sign, length));
+  auto bound = parse_number(trim(text.substr(sign + length)));
+  if (!metric || !comparison || !bound) return std::nullopt;
+  return Condition{*metric, *comparison, *bound};
+}
+
+std::string to_string(const Condition& condition) {
+  return fmt::format("{} {} {}", to_word(condition.metric), to_word(condition.comparison),
+                     condition.bound);
+}
+
+bool holds(const Condition& condition, double value) {
+  switch (condition.comparison) {
+    case Condition::Comparison::less:
+      return value < condition.bound;
+    case Condition::Comparison::less_equal:
+      return value <= condition.bound;
+    case Condition::Comparison::greater:
+      return value > condition.bound;
+    case Condition::Comparison::greater_equal:
+      return value >= condition.bound;
+  }
+  return false;
+}
+
+}  // namespace troika

@@ -1,0 +1,37 @@
+// When to stop: "test_accuracy >= 0.99".
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "config/choices.h"
+
+namespace troika {
+
+enum class MetricName { loss, test_loss, test_accuracy };
+
+std::span<const Choice<MetricName>> choices(MetricName);
+
+/// Whether the metric needs test samples.
+bool needs_test(MetricName metric);
+
+struct Condition {
+  enum class Comparison { less, less_equal, greater, greater_equal };
+
+  MetricName metric = MetricName::test_accuracy;
+  Comparison comparison = Comparison::greater_equal;
+  double bound = 0;
+
+  bool operator==(const Condition&) const = default;
+};
+
+std::span<const Choice<Condition::Comparison>> choices(Condition::Comparison);
+
+/// METRIC (< | <= | > | >=) NUMBER, with or without spaces.
+std::optional<Condition> parse_condition(std::string_view text);
+std::string to_string(const Condition& condition);
+
+bool holds(const Condition& condition, double value);
+
+}  // namespace troika

@@ -1,0 +1,63 @@
+// A TOML text as plain values with positions. toml++ stays behind this file: the rest of config/
+// never sees it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace troika::config {
+
+enum class Source { standard, file, command_line };
+
+/// Where a value came from. Line and column count from 1; a standard (default) value has neither,
+/// and on the command line `column` is the number of the argument.
+struct Where {
+  Source source = Source::standard;
+  std::uint32_t line = 0;
+  std::uint32_t column = 0;
+
+  auto operator<=>(const Where&) const = default;
+};
+
+/// A date or a time: legal in TOML, of no use to Troika, kept only to be named in a refusal.
+struct Moment {};
+
+struct Value;
+struct Field;
+using Array = std::vector<Value>;
+using Table = std::vector<Field>;  ///< In the order of the file.
+
+struct Value {
+  std::variant<bool, std::int64_t, double, std::string, Moment, Array, Table> content;
+  Where where;
+  std::string bare;  ///< On the command line: the text as typed, for keys that want a string.
+
+  template <class T>
+  const T* as() const {
+    return std::get_if<T>(&content);
+  }
+};
+
+struct Field {
+  std::string key;
+  Where where;
+  Value value;
+};
+
+const Field* find(const Table& table, std::string_view key);
+
+struct SyntaxError {
+  Where where;
+  std::string message;
+};
+
+/// Reads a whole TOML text, or says where and why it is none. Texts that are too large or too
+/// deeply nested for any run are refused before the parser can run out of stack.
+std::variant<Table, SyntaxError> parse_toml(std::string_view text, Source source);
+
+inline constexpr std::size_t kLargestText = 256 * 1024;
+
+}  // namespace troika::config

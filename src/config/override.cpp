@@ -1,0 +1,114 @@
+#include "config/override.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "config/nesting.h"
+#include "config/toml_text.h"
+
+namespace troika::config {
+namespace {
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+std::vector<std::string> split_path(std::string_view path) {
+  std::vector<std::string> parts;
+  for (std::size_t dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.')) {
+    parts.emplace_back(path.substr(0, dot));
+    path.remove_prefix(dot + 1);
+  }
+  parts.emplace_back(path);
+  return parts;
+}
+
+void place_at(Where where, Value& value);
+
+void place_at(Where where, Table& table) {
+  for (Field& field : table) {
+    field.where = where;
+    place_at(where, field.value);
+  }
+}
+
+void place_at(Where where, Value& value) {
+  value.where = where;
+  if (auto table = std::get_if<Table>(&value.content)) place_at(where, *table);
+  if (auto array = std::get_if<Array>(&value.content)) {
+    for (Value& element : *array) place_at(where, element);
+  }
+}
+
+/// The value of a TOML text, or why it is none.
+std::variant<Value, std::string> parse_value(std::string_view text) {
+  auto parsed = parse_toml(fmt::format("value = {}", text), Source::command_line);
+  if (auto error = std::get_if<SyntaxError>(&parsed)) return error->message;
+  Table& fields = std::get<Table>(parsed);
+  if (fields.size() != 1) return std::string("more than one value");
+  return std::move(fields.front().value);
+}
+
+std::variant<Value, std::string> parse_argument(std::string_view text) {
+  bool must_be_toml = !text.empty() && std::string_view("\"'[{").find(text[0]) != std::string::npos;
+  auto value = parse_value(text);
+  if (must_be_toml) return value;
+  if (std::holds_alternative<std::string>(value)) value = parse_value(toml_text(text));
+  if (auto parsed = std::get_if<Value>(&value)) parsed->bare = text;
+  return value;
+}
+
+/// The field `key` of `table`, made if it is not there.
+Field& field_at(Table& table, const std::string& key, Where where) {
+  auto found = std::ranges::find(table, key, &Field::key);
+  if (found != table.end()) return *found;
+  Value empty;
+  empty.content = Table{};
+  empty.where = where;
+  return table.emplace_back(Field{key, where, std::move(empty)});
+}
+
+void insert(Table& document, std::span<const std::string> path, Value value) {
+  Where where = value.where;
+  Table* table = &document;
+  for (const std::string& key : path.first(path.size() - 1)) {
+    Value& inner = field_at(*table, key, where).value;
+    if (!inner.as<Table>()) inner = Value{.content = Table{}, .where = where, .bare = {}};
+    table = std::get_if<Table>(&inner.content);
+  }
+  Field& field = field_at(*table, path.back(), where);
+  field.where = where;
+  field.value = std::move(value);
+}
+
+}  // namespace
+
+void apply_overrides(std::span<const std::string> overrides, Table& document, Reader& reader) {
+  Where where{Source::command_line, 0, 0};
+  for (std::string_view argument : overrides) {
+    ++where.column;
+    std::size_t equals = argument.find('=');
+    std::string key(trim(argument.substr(0, equals)));
+    auto refuse = [&](std::string_view why) {
+      reader.refuse(key, where, fmt::format("'{}': {}", printable(argument), why));
+    };
+    auto path = split_path(key);
+    bool has_gap = std::ranges::any_of(path, &std::string::empty);
+    if (equals == std::string_view::npos || has_gap || path.size() > kMostDots) {
+      refuse("not of the form section.key=value, such as optimizer.learning_rate=0.1");
+      continue;
+    }
+    auto value = parse_argument(trim(argument.substr(equals + 1)));
+    if (auto why = std::get_if<std::string>(&value)) {
+      refuse(*why);
+      continue;
+    }
+    place_at(where, std::get<Value>(value));
+    insert(document, path, std::move(std::get<Value>(value)));
+  }
+}
+
+}  // namespace troika::config

@@ -1,0 +1,18 @@
+// key=value arguments of the command line, laid over what the file says.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "config/document.h"
+#include "config/reader.h"
+
+namespace troika::config {
+
+/// Puts each "section.key=value" into `document`; a later one wins. The value is read as TOML, and
+/// as a plain string where it is no TOML and does not begin like a quoted string, an array or a
+/// table. Malformed arguments are refused in `reader`.
+void apply_overrides(std::span<const std::string> overrides, Table& document, Reader& reader);
+
+}  // namespace troika::config

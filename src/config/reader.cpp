@@ -1,0 +1,93 @@
+#include "config/reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/suggest.h"
+#include "config/toml_text.h"
+
+namespace troika::config {
+namespace {
+
+std::string_view parent(std::string_view path) {
+  std::size_t dot = path.rfind('.');
+  return dot == std::string_view::npos ? std::string_view{} : path.substr(0, dot);
+}
+
+std::string_view last_part(std::string_view path) { return path.substr(path.rfind('.') + 1); }
+
+}  // namespace
+
+std::string report(std::vector<Complaint> complaints, std::string_view file) {
+  std::ranges::stable_sort(complaints, {}, &Complaint::where);
+  std::string text;
+  for (const auto& [where, message] : complaints) {
+    if (!text.empty()) text += '\n';
+    if (where.source == Source::command_line) {
+      text += fmt::format("command line: error: {}", message);
+    } else {
+      text += fmt::format("{}:{}:{}: error: {}", file, std::max(1u, where.line),
+                          std::max(1u, where.column), message);
+    }
+  }
+  return text;
+}
+
+std::string join_path(std::string_view path, std::string_view key) {
+  return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
+}
+
+Where Reader::origin(std::string_view path) const {
+  auto found = origins_.find(path);
+  return found == origins_.end() ? Where{} : found->second;
+}
+
+void Reader::refuse(std::string_view path, Where where, std::string message) {
+  refused_paths_.emplace(path);
+  complaints_.push_back({where, std::move(message)});
+}
+
+void Reader::refuse_together(std::initializer_list<std::string_view> paths, std::string message) {
+  auto refused = [this](std::string_view path) {
+    return refused_paths_.contains(path) || refused_paths_.contains(parent(path));
+  };
+  if (std::ranges::any_of(paths, refused)) return;
+  Where where = origin(parent(*paths.begin()));
+  for (std::string_view path : paths) {
+    if (!is_stated(path)) continue;
+    where = origin(path);
+    break;
+  }
+  complaints_.push_back({where, std::move(message)});
+}
+
+void Reader::refuse_unknown(std::string_view path, const Field& field,
+                            const std::vector<std::string>& known_keys) {
+  std::string key = printable(field.key);
+  bool is_section = path.empty() && field.value.as<Table>();
+  std::string message = is_section     ? fmt::format("unknown section [{}]", key)
+                        : path.empty() ? fmt::format("unknown key '{}' outside all sections", key)
+                                       : fmt::format("unknown key '{}' in [{}]", key, path);
+  refuse(join_path(path, field.key), field.where, message + suggest(path, field, known_keys));
+}
+
+std::string Reader::suggest(std::string_view path, const Field& field,
+                            const std::vector<std::string>& known_keys) const {
+  for (const std::string& known : known_paths_) {
+    bool elsewhere = last_part(known) == field.key && !parent(known).empty();
+    if (elsewhere) return fmt::format("; did you mean '{}' in [{}]?", field.key, parent(known));
+  }
+  bool is_section = path.empty() && field.value.as<Table>();
+  if (auto near = closest(field.key, known_keys))
+    return is_section ? fmt::format("; did you mean [{}]?", *near)
+                      : fmt::format("; did you mean '{}'?", *near);
+  std::vector<std::string> words;
+  for (const std::string& known : known_paths_) words.emplace_back(last_part(known));
+  auto near = closest(field.key, words);
+  if (!near || is_section) return {};
+  std::size_t index = static_cast<std::size_t>(std::ranges::find(words, *near) - words.begin());
+  return fmt::format("; did you mean '{}' in [{}]?", *near, parent(known_paths_[index]));
+}
+
+}  // namespace troika::config

@@ -1,0 +1,61 @@
+// What is gathered while a run file is read: the origin of every value, and every complaint, so
+// that all of them are reported at once.
+#pragma once
+
+#include <initializer_list>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/document.h"
+
+namespace troika::config {
+
+/// Where each stated value came from, by its path ("optimizer.learning_rate"). What is not here is
+/// a default.
+using Origins = std::map<std::string, Where, std::less<>>;
+
+/// One line of a compiler-like report.
+struct Complaint {
+  Where where;
+  std::string message;
+};
+
+/// "FILE:LINE:COLUMN: error: MESSAGE" or "command line: error: MESSAGE", in the order of the file.
+std::string report(std::vector<Complaint> complaints, std::string_view file);
+
+std::string join_path(std::string_view path, std::string_view key);
+
+class Reader {
+ public:
+  /// `known_paths`: every path there is, for suggestions across sections.
+  explicit Reader(std::vector<std::string> known_paths) : known_paths_(std::move(known_paths)) {}
+
+  void set_origin(const std::string& path, Where where) { origins_[path] = where; }
+  void forget_origin(const std::string& path) { origins_.erase(path); }
+  Where origin(std::string_view path) const;
+  bool is_stated(std::string_view path) const { return origins_.contains(path); }
+
+  void refuse(std::string_view path, Where where, std::string message);
+  /// A refusal of values that are wrong only together; silent where one of them was refused
+  /// already. It points at the first one that was stated, or else at the section of the first.
+  void refuse_together(std::initializer_list<std::string_view> paths, std::string message);
+  void refuse_unknown(std::string_view path, const Field& field,
+                      const std::vector<std::string>& known_keys);
+
+  const Origins& origins() const { return origins_; }
+  const std::vector<Complaint>& complaints() const { return complaints_; }
+
+ private:
+  std::string suggest(std::string_view path, const Field& field,
+                      const std::vector<std::string>& known_keys) const;
+
+  std::vector<std::string> known_paths_;
+  Origins origins_;
+  std::set<std::string, std::less<>> refused_paths_;
+  std::vector<Complaint> complaints_;
+};
+
+}  // namespace troika::config

@@ -1,0 +1,31 @@
+// Plain values as TOML text that reads back to the same value.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/document.h"
+
+namespace troika::config {
+
+/// "text", with quotes, backslashes and control characters escaped.
+std::string toml_text(std::string_view text);
+inline std::string toml_text(const std::string& text) { return toml_text(std::string_view(text)); }
+std::string toml_text(std::int64_t number);
+/// Always with a point or an exponent, so that it stays a float.
+std::string toml_text(double number);
+std::string toml_text(bool flag);
+/// [a, b]
+std::string toml_list(const std::vector<std::string>& elements);
+/// A bare key where TOML allows one, else a quoted one.
+std::string toml_key(std::string_view key);
+
+/// A value as an error message shows it: cut short, strings quoted, arrays and tables by kind.
+std::string describe(const Value& value);
+/// Text from outside as it may stand inside a message of one line: without control characters, cut
+/// short.
+std::string printable(std::string_view text);
+
+}  // namespace troika::config
