@@ -1,0 +1,75 @@
+#include "graph/builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace troika {
+
+TensorId GraphBuilder::input(const std::string& name, const TensorSpec& spec) {
+  TensorId id(graph_.tensors.size());
+  graph_.tensors.push_back({name, spec, {}});
+  graph_.inputs.push_back(id);
+  return id;
+}
+
+std::vector<TensorId> GraphBuilder::apply(const std::string& name, const Op& op, const std::vector<TensorId>& inputs,
+                                          const ApplyOptions& options) {
+  Operator node{.name = name, .op = op, .inputs = inputs};
+  Signature s = signature(graph_, node);
+  const std::string& prefix = options.prefix.empty() ? name : options.prefix;
+  std::size_t outputs = s.slots_of(Role::output).size();
+  for (const Slot& slot : s.slots) {
+    if (slot.role == Role::weight || slot.role == Role::state) {
+      std::size_t at = node.parameters.size();
+      if (at < options.shared.size()) {
+        node.parameters.push_back(options.shared[at]);
+        continue;
+      }
+      bool given = at < options.init.size() && options.init[at].has_value();
+      node.parameters.push_back(ParameterId(graph_.parameters.size()));
+      graph_.parameters.push_back({prefix + "." + slot.name, slot.spec, given ? *options.init[at] : slot.init,
+                                   slot.role == Role::state});
+    } else if (slot.role == Role::output) {
+      node.outputs.push_back(TensorId(graph_.tensors.size()));
+      graph_.tensors.push_back(
+          {outputs == 1 ? name : name + "." + slot.name, slot.spec, OperatorId(graph_.operators.size())});
+    }
+  }
+  graph_.operators.push_back(node);
+  return node.outputs;
+}
+
+TensorId GraphBuilder::add(const std::string& name, const Op& op, const std::vector<TensorId>& inputs,
+                           const ApplyOptions& options) {
+  std::vector<TensorId> outputs = apply(name, op, inputs, options);
+  TROIKA_CHECK_EQ(outputs.size(), 1u);
+  return outputs[0];
+}
+
+void GraphBuilder::loss(const std::string& name, const Op& op, const std::vector<TensorId>& inputs) {
+  std::vector<TensorId> sums = apply(name, op, inputs);
+  TROIKA_CHECK(sums.size() >= 2, name + " is not a loss");
+  graph_.loss = Loss{sums[0], sums[1]};
+}
+
+void GraphBuilder::freeze(std::string_view prefix) {
+  for (Parameter& parameter : graph_.parameters) {
+    if (parameter.name.starts_with(prefix)) parameter.trained = false;
+  }
+}
+
+ParameterId GraphBuilder::parameter(std::string_view name) const {
+  auto found = std::ranges::find(graph_.parameters, name, &Parameter::name);
+  TROIKA_CHECK(found != graph_.parameters.end(), fmt::format("no parameter is called '{}'", name));
+  return ParameterId(static_cast<std::size_t>(found - graph_.parameters.begin()));
+}
+
+Graph GraphBuilder::finish() {
+  verify(graph_);
+  return graph_;
+}
+
+}  // namespace troika

@@ -1,0 +1,107 @@
+#include "graph/graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "graph/text.h"
+
+namespace troika {
+namespace {
+
+std::vector<TensorSpec> input_specs(const Graph& graph, const Operator& op) {
+  std::vector<TensorSpec> specs;
+  for (TensorId input : op.inputs) specs.push_back(graph[input].spec);
+  return specs;
+}
+
+[[noreturn]] void refuse(const Graph& graph, const std::string& sentence) {
+  throw Error(ErrorKind::usage, fmt::format("model '{}': {}", graph.name, sentence));
+}
+
+template <class Things>
+void verify_unique(const Graph& graph, const Things& things, std::string_view what) {
+  std::set<std::string_view> seen;
+  for (const auto& thing : things) {
+    if (!seen.insert(thing.name).second) refuse(graph, fmt::format("two {} are called '{}'", what, thing.name));
+  }
+}
+
+/// The specs of the wired tensors must be those of the signature's slots of that role.
+void verify_slots(const Graph& graph, const Operator& op, const Signature& s) {
+  std::size_t parameter = 0, output = 0;
+  for (const Slot& slot : s.slots) {
+    bool is_parameter = slot.role == Role::weight || slot.role == Role::state, is_output = slot.role == Role::output;
+    if (!is_parameter && !is_output) continue;
+    std::size_t at = is_parameter ? parameter++ : output++;
+    if (at >= (is_parameter ? op.parameters.size() : op.outputs.size()))
+      refuse(graph, fmt::format("operator '{}' lacks its tensor '{}'", op.name, slot.name));
+    const TensorSpec& wired = is_parameter ? graph[op.parameters[at]].spec : graph[op.outputs[at]].spec;
+    if (wired != slot.spec)
+      refuse(graph, fmt::format("operator '{}' wants {} for '{}', but {} is wired", op.name, to_string(slot.spec),
+                                slot.name, to_string(wired)));
+  }
+  if (parameter != op.parameters.size() || output != op.outputs.size())
+    refuse(graph, fmt::format("operator '{}' has too many parameters or outputs", op.name));
+}
+
+void verify_order(const Graph& graph) {
+  for (std::size_t at = 0; at < graph.operators.size(); ++at) {
+    const Operator& op = graph.operators[at];
+    for (TensorId input : op.inputs) {
+      if (!input.valid() || input.index() >= graph.tensors.size())
+        refuse(graph, fmt::format("operator '{}' reads a tensor that does not exist", op.name));
+      OperatorId producer = graph[input].producer;
+      if (producer.valid() && producer.index() >= at)
+        refuse(graph, fmt::format("operator '{}' reads '{}' before it is written", op.name, graph[input].name));
+    }
+    for (TensorId output : op.outputs) {
+      if (graph[output].producer != OperatorId(at))
+        refuse(graph, fmt::format("'{}' is not marked as written by operator '{}'", graph[output].name, op.name));
+    }
+  }
+}
+
+}  // namespace
+
+Signature signature(const Graph& graph, const Operator& op) {
+  try {
+    return signature(op.op, input_specs(graph, op));
+  } catch (const Error& error) {
+    throw error.within(fmt::format("operator '{}'", op.name));
+  }
+}
+
+TensorId find_tensor(const Graph& graph, std::string_view name) {
+  auto found = std::ranges::find(graph.tensors, name, &Tensor::name);
+  return found == graph.tensors.end() ? TensorId{} : TensorId(static_cast<std::size_t>(found - graph.tensors.begin()));
+}
+
+std::int64_t parameter_count(const Graph& graph) {
+  std::int64_t count = 0;
+  for (const Parameter& parameter : graph.parameters) count += parameter.state ? 0 : parameter.spec.shape.elements();
+  return count;
+}
+
+Flops step_flops(const Graph& graph) {
+  Flops total;
+  for (const Operator& op : graph.operators) {
+    for (const PhaseSpec& phase : signature(graph, op).phases) total += phase.flops;
+  }
+  return total;
+}
+
+std::uint64_t hash(const Graph& graph) { return hash_text(to_text(graph)); }
+
+void verify(const Graph& graph) {
+  verify_unique(graph, graph.tensors, "tensors");
+  verify_unique(graph, graph.parameters, "parameters");
+  verify_unique(graph, graph.operators, "operators");
+  verify_order(graph);
+  for (const Operator& op : graph.operators) verify_slots(graph, op, signature(graph, op));
+}
+
+}  // namespace troika

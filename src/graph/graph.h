@@ -1,0 +1,92 @@
+// A model: operators wired by tensors, in topological order, with named parameters. Plain values; see builder.h to make
+// one and text.h to write one down.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "ops/op.h"
+
+namespace troika {
+
+using TensorId = Id<struct TensorTag>;
+using ParameterId = Id<struct ParameterTag>;
+using OperatorId = Id<struct OperatorTag>;
+
+struct Tensor {
+  std::string name;
+  TensorSpec spec;
+  OperatorId producer;  ///< Invalid for inputs of the graph.
+
+  bool operator==(const Tensor&) const = default;
+};
+
+struct Parameter {
+  std::string name;
+  TensorSpec spec;
+  Init init;
+  bool state = false;   ///< Moved by a rule of its own, not by the optimizer: running statistics.
+  bool trained = true;  ///< False: frozen in this graph.
+
+  bool operator==(const Parameter&) const = default;
+};
+
+struct Operator {
+  std::string name;
+  Op op;
+  std::vector<TensorId> inputs;
+  std::vector<ParameterId> parameters;  ///< Weights and states, in the order of the signature's slots.
+  std::vector<TensorId> outputs;
+
+  bool operator==(const Operator&) const = default;
+};
+
+struct NamedTensor {
+  std::string name;
+  TensorId tensor;
+
+  bool operator==(const NamedTensor&) const = default;
+};
+
+/// The global loss is loss_sum / weight_sum.
+struct Loss {
+  TensorId loss_sum;
+  TensorId weight_sum;
+
+  bool operator==(const Loss&) const = default;
+};
+
+struct Graph {
+  std::string name;
+  std::vector<Tensor> tensors;
+  std::vector<Parameter> parameters;
+  std::vector<Operator> operators;
+  std::vector<TensorId> inputs;
+  std::vector<NamedTensor> outputs;  ///< What evaluation and prediction read.
+  std::optional<Loss> loss;
+
+  const Tensor& operator[](TensorId id) const { return tensors[id.index()]; }
+  const Parameter& operator[](ParameterId id) const { return parameters[id.index()]; }
+  const Operator& operator[](OperatorId id) const { return operators[id.index()]; }
+  bool operator==(const Graph&) const = default;
+};
+
+Signature signature(const Graph& graph, const Operator& op);
+/// The tensor called `name`, or an invalid id.
+TensorId find_tensor(const Graph& graph, std::string_view name);
+
+/// Elements of all parameters but states.
+std::int64_t parameter_count(const Graph& graph);
+/// Floating-point operations of one training step, forward and backward.
+Flops step_flops(const Graph& graph);
+/// Equal for equal models on every machine; plans and checkpoints hold it.
+std::uint64_t hash(const Graph& graph);
+
+/// Throws Error(usage) naming the operator when the graph is not well formed: topological order, shapes that agree with
+/// the signatures, unique names, parameters in the right slots.
+void verify(const Graph& graph);
+
+}  // namespace troika

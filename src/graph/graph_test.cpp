@@ -1,0 +1,89 @@
+#include "graph/graph.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "graph/builder.h"
+#include "graph/text.h"
+
+namespace troika {
+namespace {
+
+Graph small() {
+  GraphBuilder b("small");
+  TensorId x = b.input("x", {{4, 3}, DType::f32});
+  TensorId target = b.input("target", {{4}, DType::i32});
+  TensorId weight = b.input("weight", {{4}, DType::f32});
+  TensorId h = b.add("fc1", Linear{.out = 5}, {x});
+  h = b.add("fc1.bias", Bias{}, {h}, {.prefix = "fc1"});
+  h = b.add("relu", Activation{}, {h});
+  h = b.add("fc2", Linear{.out = 2}, {h}, {.init = {Init{Init::Kind::normal, 0.02}}});
+  b.output("logits", h);
+  b.loss("loss", CrossEntropy{}, {h, target, weight});
+  return b.finish();
+}
+
+TEST(GraphBuilder, NamesParametersAfterTheirOperator) {
+  Graph graph = small();
+  ASSERT_EQ(graph.parameters.size(), 3u);
+  EXPECT_EQ(graph.parameters[0].name, "fc1.weight");
+  EXPECT_EQ(graph.parameters[1].name, "fc1.bias");
+  EXPECT_EQ(graph.parameters[2].init, (Init{Init::Kind::normal, 0.02}));
+  EXPECT_EQ(parameter_count(graph), 5 * 3 + 5 + 2 * 5);
+}
+
+TEST(GraphText, ReadsBackToTheSameGraph) {
+  Graph graph = small();
+  EXPECT_EQ(parse_graph(to_text(graph)), graph) << to_text(graph);
+  EXPECT_EQ(hash(parse_graph(to_text(graph))), hash(graph));
+}
+
+TEST(GraphText, NamesTheLineThatIsWrong) {
+  std::string text = to_text(small());
+  text.replace(text.find("(x)"), 3, "(z)");
+  try {
+    parse_graph(text);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("line 8: no tensor is called 'z'"), std::string::npos) << error.what();
+  }
+}
+
+TEST(GraphText, SurvivesAnyTruncation) {
+  std::string text = to_text(small());
+  for (std::size_t length = 0; length < text.size(); ++length) {
+    try {
+      parse_graph(text.substr(0, length));
+    } catch (const Error&) {
+    }
+  }
+}
+
+TEST(GraphVerify, RefusesAParameterOfTheWrongShape) {
+  Graph graph = small();
+  graph.parameters[0].spec.shape = {5, 4};
+  EXPECT_THROW(verify(graph), Error);
+}
+
+TEST(GraphVerify, RefusesReadingBeforeWriting) {
+  Graph graph = small();
+  std::swap(graph.operators[0], graph.operators[1]);
+  EXPECT_THROW(verify(graph), Error);
+}
+
+TEST(GraphVerify, RefusesTwoOperatorsOfOneName) {
+  Graph graph = small();
+  graph.operators[2].name = "fc1";
+  EXPECT_THROW(verify(graph), Error);
+}
+
+TEST(GraphBuilder, SharesWeights) {
+  GraphBuilder b("tied");
+  TensorId x = b.input("x", {{4, 3}, DType::f32});
+  TensorId h = b.add("one", Linear{.out = 3}, {x});
+  b.add("two", Linear{.out = 3}, {h}, {.shared = {b.parameter("one.weight")}});
+  EXPECT_EQ(b.finish().parameters.size(), 1u);
+}
+
+}  // namespace
+}  // namespace troika
