@@ -1,0 +1,131 @@
+#include "device/cpu/cpu_device.h"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <future>
+#include <mutex>
+#include <thread>
+
+#include "base/error.h"
+#include "device/cpu/host_memory.h"
+#include "device/cpu/instruction_set.h"
+
+namespace troika {
+namespace {
+
+class CpuEvent final : public Event {
+ public:
+  explicit CpuEvent(std::shared_future<void> done) : done_(std::move(done)) {}
+  void wait() override { done_.get(); }
+
+ private:
+  std::shared_future<void> done_;
+};
+
+/// Work in order on one thread; what is still queued at the end is run, so that no event waits forever.
+class WorkQueue {
+ public:
+  explicit WorkQueue(int threads) : worker_([this, threads](const std::stop_token& stop) { loop(stop, threads); }) {}
+
+  std::shared_future<void> push(std::function<void()> work) {
+    std::packaged_task<void()> task(std::move(work));
+    std::shared_future<void> done = task.get_future().share();
+    {
+      std::scoped_lock lock(mutex_);
+      tasks_.push_back(std::move(task));
+    }
+    arrived_.notify_one();
+    return done;
+  }
+
+ private:
+  void loop(const std::stop_token& stop, int threads) {
+    omp_set_dynamic(0);
+    omp_set_num_threads(threads);
+    while (true) {
+      std::unique_lock lock(mutex_);
+      arrived_.wait(lock, stop, [this] { return !tasks_.empty(); });
+      if (tasks_.empty()) return;
+      std::packaged_task<void()> task = std::move(tasks_.front());
+      tasks_.pop_front();
+      lock.unlock();
+      task();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable_any arrived_;
+  std::deque<std::packaged_task<void()>> tasks_;  // guarded by mutex_
+  std::jthread worker_;                           // last: it uses the members above
+};
+
+class CpuDevice final : public Device {
+ public:
+  explicit CpuDevice(const CpuOptions& options) : options_(options), queue_(options.threads) {}
+
+  std::string kind() const override {
+    std::string kind = fmt::format("cpu {} {} thread{}", instruction_set(), threads(), threads() == 1 ? "" : "s");
+    return options_.library.empty() ? kind : kind + " " + options_.library;
+  }
+  int threads() const override { return options_.threads; }
+
+  Buffer allocate(Bytes bytes) override {
+    Bytes before{allocated_.fetch_add(bytes.count)};
+    bool fits = options_.memory == Bytes{} || before + bytes <= options_.memory;
+    std::byte* block = fits ? host_block(bytes) : nullptr;
+    if (block == nullptr) {
+      allocated_ -= bytes.count;
+      refuse(bytes, before);
+    }
+    allocations_ += 1;
+    return Buffer(*this, block, bytes);
+  }
+  Bytes allocated() const override { return {allocated_}; }
+  std::int64_t allocations() const override { return allocations_; }
+
+  std::unique_ptr<Event> submit(std::function<void()> work) override {
+    return std::make_unique<CpuEvent>(queue_.push(std::move(work)));
+  }
+
+  void write(DevicePointer to, std::span<const std::byte> from) override {
+    if (!from.empty()) std::memcpy(to, from.data(), from.size());
+  }
+  void read(std::span<std::byte> to, DevicePointer from) override {
+    if (!to.empty()) std::memcpy(to.data(), from, to.size());
+  }
+
+ private:
+  void release(DevicePointer address, Bytes bytes) noexcept override {
+    release_host_block(address, bytes);
+    allocated_ -= bytes.count;
+  }
+
+  [[noreturn]] void refuse(Bytes bytes, Bytes held) const {
+    std::string limit =
+        options_.memory == Bytes{} ? "than the system has" : fmt::format("than its limit of {}", to_string(options_.memory));
+    throw Error(ErrorKind::memory,
+                fmt::format("A CPU device that holds {} was asked for {} more, {} in all, which is more {}; take a smaller "
+                            "batch, more devices or a strategy that shards more.",
+                            to_string(held), to_string(bytes), to_string(held + bytes), limit));
+  }
+
+  const CpuOptions options_;
+  std::atomic<std::int64_t> allocated_ = 0;
+  std::atomic<std::int64_t> allocations_ = 0;
+  WorkQueue queue_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_cpu_device(const CpuOptions& options) {
+  if (options.threads < 1)
+    throw Error(ErrorKind::usage, fmt::format("A CPU device needs at least one thread, not {}.", options.threads));
+  return std::make_unique<CpuDevice>(options);
+}
+
+}  // namespace troika

@@ -1,0 +1,132 @@
+#include "device/cpu/cpu_device.h"
+
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <latch>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "base/error.h"
+#include "device/cpu/instruction_set.h"
+
+namespace troika {
+namespace {
+
+TEST(CpuDevice, RunsWorkInTheOrderItCame) {
+  auto device = make_cpu_device({.threads = 1});
+  std::vector<int> order;
+  std::unique_ptr<Event> last;
+  for (int i = 0; i < 100; ++i) last = device->submit([&order, i] { order.push_back(i); });
+  last->wait();
+  EXPECT_EQ(order.size(), 100u);
+  EXPECT_TRUE(std::ranges::is_sorted(order));
+}
+
+TEST(CpuDevice, WaitRethrowsEveryTimeAndLaterWorkStillRuns) {
+  auto device = make_cpu_device({.threads = 1});
+  auto failed = device->submit([] { throw Error(ErrorKind::numeric, "the loss is not finite"); });
+  bool ran = false;
+  device->submit([&] { ran = true; })->wait();
+  EXPECT_THROW(failed->wait(), Error);
+  EXPECT_THROW(failed->wait(), Error);
+  EXPECT_TRUE(ran);
+}
+
+TEST(CpuDevice, FinishesQueuedWorkBeforeItGoes) {
+  int done = 0;
+  {
+    auto device = make_cpu_device({.threads = 1});
+    for (int i = 0; i < 20; ++i) device->submit([&] { ++done; });
+  }
+  EXPECT_EQ(done, 20);
+}
+
+TEST(CpuDevice, HasATeamOfItsOwnSize) {
+  for (int threads : {1, 3}) {
+    auto device = make_cpu_device({.threads = threads});
+    int seen = 0;
+    device->submit([&] {
+#pragma omp parallel
+#pragma omp single
+      seen = omp_get_num_threads();
+    })->wait();
+    EXPECT_EQ(seen, threads);
+  }
+}
+
+TEST(CpuDevice, TeamsOfTwoDevicesAreDisjoint) {
+  auto a = make_cpu_device({.threads = 2}), b = make_cpu_device({.threads = 2});
+  std::latch both(2);
+  auto gather = [&both](std::vector<std::thread::id>& ids) {
+    return [&] {
+      both.arrive_and_wait();
+      ids.resize(2);
+#pragma omp parallel
+      ids[static_cast<std::size_t>(omp_get_thread_num())] = std::this_thread::get_id();
+    };
+  };
+  std::vector<std::thread::id> of_a, of_b;
+  auto done_a = a->submit(gather(of_a)), done_b = b->submit(gather(of_b));
+  done_a->wait();
+  done_b->wait();
+  std::set<std::thread::id> all(of_a.begin(), of_a.end());
+  all.insert(of_b.begin(), of_b.end());
+  EXPECT_EQ(all.size(), 4u);
+}
+
+TEST(CpuDevice, GivesZeroedAlignedMemoryAndCountsIt) {
+  auto device = make_cpu_device({.threads = 1});
+  for (std::int64_t size : {std::int64_t{1}, std::int64_t{1000}, std::int64_t{5} << 20}) {
+    Buffer buffer = device->allocate({size});
+    std::size_t alignment = size >= (2 << 20) ? std::size_t{2} << 20 : 64;
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer.address()) % alignment, 0u) << size;
+    EXPECT_TRUE(std::all_of(buffer.address(), buffer.address() + size, [](std::byte b) { return b == std::byte{0}; }));
+    std::fill(buffer.address(), buffer.address() + size, std::byte{1});
+    EXPECT_EQ(device->allocated().count, size);
+  }
+  EXPECT_EQ(device->allocated().count, 0);
+  EXPECT_EQ(device->allocations(), 3);
+}
+
+TEST(CpuDevice, RefusesMoreThanItsLimitWithASentence) {
+  auto device = make_cpu_device({.threads = 1, .memory = {1 << 20}});
+  Buffer held = device->allocate({1 << 19});
+  try {
+    Buffer more = device->allocate({(1 << 19) + 1});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::memory);
+    EXPECT_NE(std::string(error.what()).find("limit of 1.0 MiB"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(device->allocated().count, 1 << 19);
+  EXPECT_EQ(device->allocations(), 1);
+}
+
+TEST(CpuDevice, RefusesMoreThanTheSystemHas) {
+  auto device = make_cpu_device({.threads = 1});
+  EXPECT_THROW(static_cast<void>(device->allocate({std::int64_t{1} << 60})), Error);
+  EXPECT_EQ(device->allocated().count, 0);
+}
+
+TEST(CpuDevice, ReadsBackWhatWasWritten) {
+  auto device = make_cpu_device({.threads = 1});
+  Buffer buffer = device->allocate({3});
+  std::vector<std::byte> sent{std::byte{1}, std::byte{2}, std::byte{3}}, got(3);
+  device->write(buffer.address(), sent);
+  device->read(got, buffer.address());
+  EXPECT_EQ(got, sent);
+}
+
+TEST(CpuDevice, KindSaysInstructionsThreadsAndLibrary) {
+  std::string isa(instruction_set());
+  EXPECT_EQ(make_cpu_device({.threads = 2, .library = "onednn 2.6.3"})->kind(), "cpu " + isa + " 2 threads onednn 2.6.3");
+  EXPECT_EQ(make_cpu_device({.threads = 1})->kind(), "cpu " + isa + " 1 thread");
+}
+
+TEST(CpuDevice, RefusesNoThreads) { EXPECT_THROW(make_cpu_device({.threads = 0}), Error); }
+
+}  // namespace
+}  // namespace troika
