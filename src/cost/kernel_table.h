@@ -24,6 +24,9 @@ struct InPlace {
 struct Candidate {
   std::string algorithm;         ///< "reference", "direct", "winograd", …
   std::vector<Layout> layouts;   ///< One per operand of the key.
+  /// Elementwise in stored order: instead of plain, all operands of the first operand's shape may lie in any one layout.
+  /// `lower` then writes that layout into `layouts`.
+  bool flat = false;
   Bytes scratch{};
   std::vector<InPlace> in_place;
   std::optional<SimTime> time;   ///< Measured, or by rule; absent until profiled.

@@ -20,4 +20,19 @@ Buffer::~Buffer() {
   if (device_ != nullptr) device_->release(address_, bytes_);
 }
 
+void Event::wait() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return done_; });
+  done_ = false;
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+void Event::signal(std::exception_ptr error) {
+  // Under the lock: the waiter may destroy the event as soon as it sees done_.
+  std::scoped_lock lock(mutex_);
+  done_ = true;
+  error_ = std::move(error);
+  changed_.notify_all();
+}
+
 }  // namespace troika

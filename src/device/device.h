@@ -2,9 +2,10 @@
 // write. A CPU device is one thread with its own OpenMP team; a CUDA device will be streams.
 #pragma once
 
+#include <condition_variable>
 #include <cstddef>
-#include <functional>
-#include <memory>
+#include <exception>
+#include <mutex>
 #include <span>
 #include <string>
 
@@ -35,11 +36,28 @@ class Buffer {
   Bytes bytes_{};
 };
 
-/// Work that was handed to a device. wait() rethrows what the work threw.
+/// What a device is asked to do. Owned by the caller, who keeps it until its event is done, so that handing over work
+/// never allocates.
+class Work {
+ public:
+  virtual ~Work() = default;
+  /// Runs on the device's own thread.
+  virtual void run() = 0;
+};
+
+/// Tells when handed-over work is done; reusable once waited for. Thread-safe.
 class Event {
  public:
-  virtual ~Event() = default;
-  virtual void wait() = 0;
+  /// Blocks until the work is done; rethrows what it threw.
+  void wait();
+  /// For devices: the work has ended, with this error or none.
+  void signal(std::exception_ptr error);
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool done_ = false;          // guarded by mutex_
+  std::exception_ptr error_;   // guarded by mutex_
 };
 
 class Device {
@@ -55,8 +73,9 @@ class Device {
   virtual Bytes allocated() const = 0;
   virtual std::int64_t allocations() const = 0;
 
-  /// Runs `work` on the device's own thread, after all work handed over before.
-  virtual std::unique_ptr<Event> submit(std::function<void()> work) = 0;
+  /// Runs `work` on the device's own thread, after all work handed over before; then signals `done`. Does not allocate
+  /// as long as few pieces of work are waiting. `done` is signalled once per submit.
+  virtual void submit(Work& work, Event& done) = 0;
 
   /// Copies between host and device memory; return when done. Not concurrent with submitted work on the same memory.
   virtual void write(DevicePointer to, std::span<const std::byte> from) = 0;
