@@ -23,7 +23,7 @@ function(troika_test name)
   cmake_parse_arguments(PARSE_ARGV 1 test "" "" "SOURCES;LIBS")
   add_executable(${name} ${test_SOURCES})
   troika_compile_settings(${name})
-  target_link_libraries(${name} PRIVATE ${test_LIBS} fmt::fmt GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE ${test_LIBS} fmt::fmt GTest::gmock GTest::gtest_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES
