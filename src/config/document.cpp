@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "config/nesting.h"
+#include "config/toml_text.h"
 
 namespace troika::config {
 namespace {
@@ -67,10 +68,7 @@ Value convert(const toml::node& node, Source source) {
 std::string tidy(std::string_view description) {
   constexpr std::string_view kOpening = "Error while parsing ";
   if (description.starts_with(kOpening)) description.remove_prefix(kOpening.size());
-  std::string text = fmt::format("not valid TOML: {}", description);
-  std::ranges::replace_if(
-      text, [](unsigned char c) { return c < ' '; }, ' ');
-  return text;
+  return fmt::format("not valid TOML: {}", on_one_line(description));
 }
 
 }  // namespace

@@ -92,7 +92,8 @@ template <class S>
 void settle_unused(const Table& fields, const std::string& path, const Key<S>& key, S& target,
                    Reader& reader) {
   const Field* field = find(fields, key.label.name);
-  if (!field || key.applies(target)) return;
+  bool is_undecided = reader.is_refused(join_path(path, key.selector));
+  if (!field || is_undecided || key.applies(target)) return;
   const Field* selector = find(fields, key.selector);
   bool overruled = selector && selector->where.source > field->where.source;
   std::string at = join_path(path, key.label.name);

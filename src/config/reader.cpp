@@ -50,7 +50,7 @@ void Reader::refuse(std::string_view path, Where where, std::string message) {
 
 void Reader::refuse_together(std::initializer_list<std::string_view> paths, std::string message) {
   auto refused = [this](std::string_view path) {
-    return refused_paths_.contains(path) || refused_paths_.contains(parent(path));
+    return is_refused(path) || is_refused(parent(path));
   };
   if (std::ranges::any_of(paths, refused)) return;
   Where where = origin(parent(*paths.begin()));

@@ -38,6 +38,7 @@ class Reader {
   Where origin(std::string_view path) const;
   bool is_stated(std::string_view path) const { return origins_.contains(path); }
 
+  bool is_refused(std::string_view path) const { return refused_paths_.contains(path); }
   void refuse(std::string_view path, Where where, std::string message);
   /// A refusal of values that are wrong only together; silent where one of them was refused
   /// already. It points at the first one that was stated, or else at the section of the first.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "config/run_keys.h"
+#include "config/toml_text.h"
 
 namespace troika {
 namespace {
@@ -62,7 +63,7 @@ std::string describe_origin(const Origins& origins, const Entry& entry, std::str
     case Source::standard:
       return "default";
     case Source::file:
-      return fmt::format("{}:{}", printable(file), where.line);
+      return fmt::format("{}:{}", on_one_line(file), where.line);
     case Source::command_line:
       return "command line";
   }

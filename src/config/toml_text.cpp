@@ -73,10 +73,12 @@ std::string describe(const Value& value) {
   return value.as<Array>() ? "an array" : "a table";
 }
 
-std::string printable(std::string_view text) {
-  std::string shown = shorten(text);
-  std::ranges::replace_if(shown, is_control, '?');
-  return shown;
+std::string on_one_line(std::string_view text) {
+  std::string line(text);
+  std::ranges::replace_if(line, is_control, '?');
+  return line;
 }
+
+std::string printable(std::string_view text) { return on_one_line(shorten(text)); }
 
 }  // namespace troika::config

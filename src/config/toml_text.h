@@ -24,8 +24,9 @@ std::string toml_key(std::string_view key);
 
 /// A value as an error message shows it: cut short, strings quoted, arrays and tables by kind.
 std::string describe(const Value& value);
-/// Text from outside as it may stand inside a message of one line: without control characters, cut
-/// short.
+/// Text from outside without its control characters.
+std::string on_one_line(std::string_view text);
+/// The same, cut short: as it may stand inside a message.
 std::string printable(std::string_view text);
 
 }  // namespace troika::config

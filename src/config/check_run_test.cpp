@@ -1,0 +1,105 @@
+#include "config/check_run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/sample_run.h"
+
+namespace troika::config {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const char* const kUntilRun =
+    "[model]\nname = \"lenet\"\n[data]\ntrain = \"digits:train\"\ntest = \"digits:test\"\n"
+    "[train]\nuntil = \"test_accuracy > 0.9\"\n";
+
+TEST(CheckRun, F64NeedsTheReferenceKernels) {
+  EXPECT_THAT(errors_of(small_run_with("[kernels]\ndtype = \"f64\"\n")),
+              ElementsAre("run.toml:8:9: error: dtype = \"f64\" is there for the reference kernels "
+                          "only; set backend = \"reference\""));
+  EXPECT_THAT(errors_of(small_run_with("[kernels]\ndtype = \"f64\"\nbackend = \"reference\"\n")),
+              IsEmpty());
+}
+
+TEST(CheckRun, EpochsExcludeSteps) {
+  EXPECT_THAT(errors_of(small_run_with("steps = 3\n")),
+              ElementsAre(HasSubstr("run.toml:7:9: error: both 'epochs' and 'steps'")));
+}
+
+TEST(CheckRun, ARunMustSayHowLongItIs) {
+  EXPECT_THAT(
+      errors_of("[model]\nname = \"m\"\n[data]\ntrain = \"d\"\n[train]\nseed = 1\n"),
+      ElementsAre(HasSubstr("run.toml:5:1: error: [train] does not say how long to train")));
+  EXPECT_THAT(errors_of(kUntilRun), IsEmpty());
+}
+
+TEST(CheckRun, ShardsDivideTheGlobalBatch) {
+  EXPECT_THAT(
+      errors_of(small_run_with("global_batch = 64\nshards = 3\n")),
+      ElementsAre(HasSubstr("run.toml:8:10: error: 'global_batch' = 64 cannot be cut into 3")));
+}
+
+TEST(CheckRun, IsSilentAboutValuesThatWereRefusedAlready) {
+  EXPECT_EQ(errors_of(small_run_with("global_batch = 0\nshards = 3\n")).size(), 1u);
+}
+
+TEST(CheckRun, ADescendingRateNeedsAKnownEnd) {
+  std::string until = kUntilRun;
+  std::string why = "the schedule depends on the length of the run";
+  EXPECT_THAT(errors_of(until + "[optimizer]\nschedule = { kind = \"cosine\" }\n"),
+              ElementsAre(HasSubstr(why)));
+  EXPECT_THAT(errors_of(until + "[optimizer]\nschedule = { warmup = \"5%\" }\n"),
+              ElementsAre(HasSubstr(why)));
+  EXPECT_THAT(errors_of(until + "steps = 100\n[optimizer]\nschedule = { kind = \"cosine\" }\n"),
+              IsEmpty());
+  EXPECT_THAT(errors_of(until + "[optimizer]\nschedule = { warmup = \"5 steps\" }\n"), IsEmpty());
+}
+
+TEST(CheckRun, AStepScheduleNeedsItsPeriod) {
+  EXPECT_THAT(errors_of(small_run_with("[optimizer]\nschedule = { kind = \"step\" }\n")),
+              ElementsAre(HasSubstr("run.toml:8:21: error: a step schedule needs 'every'")));
+}
+
+TEST(CheckRun, NesterovNeedsMomentum) {
+  EXPECT_THAT(errors_of(small_run_with("[optimizer]\nnesterov = true\n")),
+              ElementsAre(HasSubstr("needs a 'momentum' above 0")));
+}
+
+TEST(CheckRun, ABatchScheduleIsComplete) {
+  EXPECT_THAT(errors_of(small_run_with("batch_schedule = { factor = 2, limit = 32 }\n")),
+              ElementsAre(HasSubstr("needs 'every'"), HasSubstr("is below 'global_batch' = 64")));
+}
+
+TEST(CheckRun, TestMetricsNeedTestSamplesAndEvaluation) {
+  EXPECT_THAT(
+      errors_of(small_run_with("[checkpoint]\nbest = \"test_loss\"\n")),
+      ElementsAre("run.toml:8:8: error: test_loss needs test samples; add 'test' to [data]"));
+  EXPECT_THAT(errors_of(small_run_with("[checkpoint]\nbest = \"loss\"\n")), IsEmpty());
+  EXPECT_THAT(errors_of(std::string(kUntilRun) + "evaluate = \"never\"\n"),
+              ElementsAre(HasSubstr("test_accuracy is never known")));
+}
+
+TEST(CheckRun, ThePlanUsesTheDevicesThereAre) {
+  EXPECT_THAT(errors_of(small_run_with("[parallel]\ndevices = 2\n")),
+              ElementsAre(HasSubstr("run.toml:8:11: error: plan = \"single\" uses one device")));
+  EXPECT_THAT(
+      errors_of(small_run_with("[parallel]\ndevices = 3\nplan = { data = 2, pipeline = 2 }\n")),
+      ElementsAre(HasSubstr("make 4 devices, but devices = 3")));
+}
+
+TEST(CheckRun, FixedOrderNeedsShardsForEveryDevice) {
+  auto run = [](int shards, int devices) {
+    return small_run_with(
+        "global_batch = 96\nshards = " + std::to_string(shards) +
+        "\n[parallel]\norder = \"fixed\"\nplan = \"data\"\ndevices = " + std::to_string(devices));
+  };
+  EXPECT_THAT(errors_of(run(4, 2)), IsEmpty());
+  EXPECT_THAT(errors_of(run(3, 1)), ElementsAre(HasSubstr("a power of two")));
+  EXPECT_THAT(errors_of(run(2, 4)), ElementsAre(HasSubstr("a power of two")));
+}
+
+}  // namespace
+}  // namespace troika::config
