@@ -9,17 +9,29 @@
 #include "ops/activation.h"
 #include "ops/bias.h"
 #include "ops/binary.h"
+#include "ops/concat.h"
+#include "ops/conv2d.h"
 #include "ops/cross_entropy.h"
 #include "ops/guard.h"
 #include "ops/linear.h"
+#include "ops/mean.h"
+#include "ops/position.h"
 #include "ops/reorder.h"
+#include "ops/reshape.h"
 #include "ops/sgd.h"
+#include "ops/slice_tensor.h"
+#include "ops/split_tensor.h"
 #include "ops/sum.h"
+#include "ops/transpose.h"
 
 namespace troika {
 
 using Op = std::variant<  //
-    Linear, Bias, Activation, Binary, CrossEntropy,
+    Linear, Bias, Position, Activation, Binary, CrossEntropy,
+    // windows, norms and products
+    Conv2d,
+    // shape
+    Reshape, Transpose, Concat, SliceTensor, SplitTensor, Mean,
     // update rules and the end of a step
     Sgd, Guard, SquareSum,
     // made by lowering

@@ -24,6 +24,8 @@ std::vector<OpCase> op_cases();
 
 /// One list per family of operators, in the file named after it.
 std::vector<OpCase> elementwise_cases();
+std::vector<OpCase> dense_cases();
+std::vector<OpCase> shape_cases();
 std::vector<OpCase> update_cases();
 
 inline TensorSpec f64(Shape shape) { return {shape, DType::f64}; }

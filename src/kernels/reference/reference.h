@@ -14,9 +14,17 @@ std::unique_ptr<Backend> make_reference_backend();
 /// Runs one phase of an operator on host memory; one overload per operator, in the file named after it.
 void run_reference(const Linear& op, const Arguments& a);
 void run_reference(const Bias& op, const Arguments& a);
+void run_reference(const Position& op, const Arguments& a);
 void run_reference(const Activation& op, const Arguments& a);
 void run_reference(const Binary& op, const Arguments& a);
 void run_reference(const CrossEntropy& op, const Arguments& a);
+void run_reference(const Conv2d& op, const Arguments& a);
+void run_reference(const Reshape& op, const Arguments& a);
+void run_reference(const Transpose& op, const Arguments& a);
+void run_reference(const Concat& op, const Arguments& a);
+void run_reference(const SliceTensor& op, const Arguments& a);
+void run_reference(const SplitTensor& op, const Arguments& a);
+void run_reference(const Mean& op, const Arguments& a);
 void run_reference(const Sgd& op, const Arguments& a);
 void run_reference(const Guard& op, const Arguments& a);
 void run_reference(const SquareSum& op, const Arguments& a);

@@ -1,0 +1,28 @@
+#include <cstring>
+
+#include "kernels/reference/reference.h"
+
+namespace troika {
+namespace {
+
+enum Slots { kX, kY };
+
+}  // namespace
+
+void run_reference(const Transpose& op, const Arguments& a) {
+  bool forward = a.phase() == Phase::forward;
+  const std::byte* from = forward ? a.value<const std::byte>(kX).data() : a.gradient<const std::byte>(kY).data();
+  std::byte* to = forward ? a.value<std::byte>(kY).data() : a.gradient<std::byte>(kX).data();
+  auto size = static_cast<std::size_t>(size_of(a.spec(kX).dtype).count);
+  const Shape& y = a.shape(kY);
+  auto strides = a.shape(kX).strides();
+  for (std::int64_t i = 0; i < y.elements(); ++i) {
+    std::int64_t rest = i, j = 0;
+    for (std::size_t dim = y.rank(); dim-- > 0; rest /= y[dim])
+      j += rest % y[dim] * strides[static_cast<std::size_t>(op.permutation[dim])];
+    auto in_y = static_cast<std::size_t>(i) * size, in_x = static_cast<std::size_t>(j) * size;
+    std::memcpy(to + (forward ? in_y : in_x), from + (forward ? in_x : in_y), size);
+  }
+}
+
+}  // namespace troika
