@@ -12,6 +12,8 @@
 #include "ops/concat.h"
 #include "ops/conv2d.h"
 #include "ops/cross_entropy.h"
+#include "ops/dropout.h"
+#include "ops/embedding.h"
 #include "ops/guard.h"
 #include "ops/linear.h"
 #include "ops/mean.h"
@@ -20,6 +22,7 @@
 #include "ops/reshape.h"
 #include "ops/sgd.h"
 #include "ops/slice_tensor.h"
+#include "ops/softmax.h"
 #include "ops/split_tensor.h"
 #include "ops/sum.h"
 #include "ops/transpose.h"
@@ -32,6 +35,8 @@ using Op = std::variant<  //
     Conv2d,
     // shape
     Reshape, Transpose, Concat, SliceTensor, SplitTensor, Mean,
+    // sequences
+    Softmax, Embedding, Dropout,
     // update rules and the end of a step
     Sgd, Guard, SquareSum,
     // made by lowering

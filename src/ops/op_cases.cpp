@@ -4,7 +4,7 @@ namespace troika {
 
 std::vector<OpCase> op_cases() {
   std::vector<OpCase> all;
-  for (auto family : {elementwise_cases, dense_cases, shape_cases, update_cases}) {
+  for (auto family : {elementwise_cases, dense_cases, shape_cases, sequence_cases, update_cases}) {
     std::vector<OpCase> cases = family();
     all.insert(all.end(), cases.begin(), cases.end());
   }
@@ -17,6 +17,7 @@ OpCase in_dtype(OpCase operator_case, DType dtype) {
   for (TensorSpec& input : operator_case.inputs) {
     if (input.dtype == DType::f64 && !keeps_sums) input.dtype = dtype;
   }
+  if (auto* embedding = std::get_if<Embedding>(&operator_case.op)) embedding->dtype = dtype;
   return operator_case;
 }
 

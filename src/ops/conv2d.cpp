@@ -1,0 +1,82 @@
+#include "ops/conv2d.h"
+
+#include <cmath>
+
+#include "ops/require.h"
+
+namespace troika {
+namespace {
+
+enum Axes { kN, kH, kW, kO, kI, kG = kO };
+
+Window window_of(const Conv2d& op, std::size_t dim) {
+  return {(op.kernel[dim] - 1) * op.dilation[dim] + 1, op.stride[dim], op.pad[dim], op.pad_end[dim]};
+}
+
+void require_fit(const Conv2d& op, std::span<const TensorSpec> inputs) {
+  require_inputs("conv2d", inputs, 1);
+  require(inputs[0].shape.rank() == 4, "conv2d", "takes an input [n,c,h,w], not ", inputs[0]);
+  require(op.out > 0 && op.groups > 0, "conv2d", "needs out > 0 and groups > 0");
+  require(op.out % op.groups == 0 && inputs[0].shape[1] % op.groups == 0, "conv2d", "with ", op.groups,
+          " groups cannot divide ", inputs[0].shape[1], " channels into ", op.out);
+  for (std::size_t dim : {0u, 1u}) {
+    require(op.kernel[dim] > 0 && op.dilation[dim] > 0, "conv2d", "needs a kernel and a dilation of at least 1");
+    require_window("conv2d", window_of(op, dim), inputs[0].shape[2 + dim]);
+  }
+}
+
+}  // namespace
+
+Signature signature(const Conv2d& op, std::span<const TensorSpec> inputs) {
+  require_fit(op, inputs);
+  const Shape& x = inputs[0].shape;
+  DType dtype = inputs[0].dtype;
+  Window rows = window_of(op, 0), columns = window_of(op, 1);
+  std::int64_t in = x[1] / op.groups, out = op.out / op.groups;
+  Shape y{x[0], op.out, window_count(rows, x[2]), window_count(columns, x[3])};
+
+  Signature s{.axes = {{"n", AxisKind::sample, y[0]}, {"h", AxisKind::attribute, y[2]}, {"w", AxisKind::attribute, y[3]}}};
+  DimMap x_channel = along(kI), y_channel = along(kO), weight_in = along(kI);
+  if (op.groups == 1) {
+    s.axes.push_back({"o", AxisKind::parameter, op.out});
+    s.axes.push_back({"i", AxisKind::reduction, in});
+  } else {
+    s.axes.push_back({"g", AxisKind::parameter, op.groups});
+    x_channel = scaled(kG, in), y_channel = scaled(kG, out), weight_in = whole_dim();
+  }
+  std::int64_t fan_in = in * op.kernel[0] * op.kernel[1];
+  s.slots = {{Role::input,
+              "x",
+              inputs[0],
+              {along(kN), x_channel, window_map(kH, rows, x[2]), window_map(kW, columns, x[3])}},
+             {.role = Role::weight,
+              .name = "weight",
+              .spec = {{op.out, in, op.kernel[0], op.kernel[1]}, dtype},
+              .dims = {y_channel, weight_in, whole_dim(), whole_dim()},
+              .init = {Init::Kind::uniform, 1 / std::sqrt(static_cast<double>(fan_in))}},
+             {Role::output, "y", {y, dtype}, {along(kN), y_channel, along(kH), along(kW)}}};
+  Flops flops{2 * y.elements() * fan_in};
+  s.phases = {{Phase::forward, {read(0), read(1), write(2)}, flops},
+              {Phase::backward_data, {read_grad(2), read(1), write_grad(0)}, flops},
+              {Phase::backward_weight, {read(0), read_grad(2), write_grad(1)}, flops}};
+  return s;
+}
+
+Conv2d localize(const Conv2d& op, const Signature& signature, const Region& tile) {
+  Conv2d local = op;
+  if (op.groups == 1) {
+    local.out = tile[kO].extent();
+  } else {
+    local.groups = tile[kG].extent();
+    local.out = op.out / op.groups * local.groups;
+  }
+  Region x = region_of(signature.slots[0], tile);
+  for (std::size_t dim : {0u, 1u}) {
+    Pads pads = local_pads(window_of(op, dim), tile[kH + dim], x[2 + dim]);
+    local.pad[dim] = pads.begin;
+    local.pad_end[dim] = pads.end;
+  }
+  return local;
+}
+
+}  // namespace troika

@@ -1,0 +1,42 @@
+#include "ops/op_cases.h"
+
+namespace troika {
+namespace {
+
+std::vector<OpCase> conv2d_cases() {
+  return {
+      {"conv2d_1x1", Conv2d{.out = 4}, {f64({3, 5, 4, 3})}},
+      {"conv2d_3x3", Conv2d{.out = 3, .kernel = {3, 3}, .pad = {1, 1}, .pad_end = {1, 1}}, {f64({2, 3, 6, 5})}},
+      {"conv2d_one_sided",
+       Conv2d{.out = 2, .kernel = {3, 2}, .stride = {1, 2}, .pad = {2, 0}, .pad_end = {0, 1}},
+       {f64({2, 3, 5, 6})}},
+      {"conv2d_stride",
+       Conv2d{.out = 2, .kernel = {5, 3}, .stride = {2, 2}, .pad = {2, 1}, .pad_end = {2, 1}},
+       {f64({2, 2, 9, 7})}},
+      // The last row and column, and those between the windows, are never seen.
+      {"conv2d_1x1_stride", Conv2d{.out = 3, .stride = {2, 3}}, {f64({2, 3, 8, 9})}},
+      {"conv2d_unseen_end", Conv2d{.out = 2, .kernel = {3, 2}, .stride = {2, 3}}, {f64({2, 3, 8, 10})}},
+      {"conv2d_dilation",
+       Conv2d{.out = 2, .kernel = {3, 2}, .pad = {2, 1}, .pad_end = {2, 1}, .dilation = {2, 3}},
+       {f64({2, 3, 7, 6})}},
+      {"conv2d_groups",
+       Conv2d{.out = 9, .kernel = {3, 3}, .stride = {1, 2}, .pad = {1, 1}, .pad_end = {1, 1}, .groups = 3},
+       {f64({2, 6, 5, 4})}},
+      {"conv2d_depthwise",
+       Conv2d{.out = 5, .kernel = {3, 3}, .pad = {1, 1}, .pad_end = {1, 1}, .groups = 5},
+       {f64({2, 5, 4, 3})}},
+  };
+}
+
+}  // namespace
+
+std::vector<OpCase> dense_cases() {
+  std::vector<OpCase> all;
+  for (auto family : {conv2d_cases}) {
+    std::vector<OpCase> cases = family();
+    all.insert(all.end(), cases.begin(), cases.end());
+  }
+  return all;
+}
+
+}  // namespace troika
