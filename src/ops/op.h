@@ -14,9 +14,11 @@
 #include "ops/cross_entropy.h"
 #include "ops/dropout.h"
 #include "ops/embedding.h"
+#include "ops/global_pool.h"
 #include "ops/guard.h"
 #include "ops/linear.h"
 #include "ops/mean.h"
+#include "ops/pool2d.h"
 #include "ops/position.h"
 #include "ops/reorder.h"
 #include "ops/reshape.h"
@@ -32,7 +34,7 @@ namespace troika {
 using Op = std::variant<  //
     Linear, Bias, Position, Activation, Binary, CrossEntropy,
     // windows, norms and products
-    Conv2d,
+    Conv2d, Pool2d, GlobalPool,
     // shape
     Reshape, Transpose, Concat, SliceTensor, SplitTensor, Mean,
     // sequences

@@ -28,11 +28,30 @@ std::vector<OpCase> conv2d_cases() {
   };
 }
 
+std::vector<OpCase> pool_cases() {
+  using enum PoolKind;
+  return {
+      {"pool2d_max", Pool2d{.window = {2, 2}, .stride = {2, 2}}, {f64({3, 4, 6, 7})}},
+      {"pool2d_max_overlap",
+       Pool2d{.window = {3, 3}, .stride = {2, 2}, .pad = {1, 1}, .pad_end = {1, 1}},
+       {f64({2, 3, 8, 7})}},
+      {"pool2d_average",
+       Pool2d{.kind = average, .window = {3, 2}, .stride = {2, 1}, .pad = {1, 1}, .pad_end = {2, 0}},
+       {f64({2, 3, 7, 5})}},
+      {"pool2d_average_padding",
+       Pool2d{.kind = average, .window = {3, 3}, .stride = {2, 2}, .pad = {1, 1}, .pad_end = {1, 1}, .include_padding = true},
+       {f64({2, 2, 5, 7})}},
+      {"pool2d_average_gaps", Pool2d{.kind = average, .window = {2, 1}, .stride = {3, 2}}, {f64({2, 2, 10, 6})}},
+      {"global_pool_average", GlobalPool{}, {f64({5, 3, 2, 4})}},
+      {"global_pool_max", GlobalPool{.kind = max}, {f64({3, 5, 4, 3})}},
+  };
+}
+
 }  // namespace
 
 std::vector<OpCase> dense_cases() {
   std::vector<OpCase> all;
-  for (auto family : {conv2d_cases}) {
+  for (auto family : {conv2d_cases, pool_cases}) {
     std::vector<OpCase> cases = family();
     all.insert(all.end(), cases.begin(), cases.end());
   }

@@ -28,6 +28,8 @@ void run_reference(const Mean& op, const Arguments& a);
 void run_reference(const Softmax& op, const Arguments& a);
 void run_reference(const Embedding& op, const Arguments& a);
 void run_reference(const Dropout& op, const Arguments& a);
+void run_reference(const Pool2d& op, const Arguments& a);
+void run_reference(const GlobalPool& op, const Arguments& a);
 void run_reference(const Sgd& op, const Arguments& a);
 void run_reference(const Guard& op, const Arguments& a);
 void run_reference(const SquareSum& op, const Arguments& a);
