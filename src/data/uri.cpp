@@ -70,7 +70,7 @@ void take_query(Uri& uri, std::string_view& rest) {
 Uri parse_uri(std::string_view text) {
   Uri uri;
   std::size_t colon = text.find_first_of(":[?");
-  if (colon == 0)
+  if (colon == 0 || text.empty())
     throw usage("the scheme before ':' is missing; write for example digits:train or idx:DIR.");
   uri.scheme = text.substr(0, colon);
   std::string_view rest = colon == std::string_view::npos ? std::string_view{} : text.substr(colon);

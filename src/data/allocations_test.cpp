@@ -1,0 +1,63 @@
+#include "data/allocations.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+namespace {
+
+std::atomic<std::int64_t> count{0};
+std::atomic<std::size_t> largest{0};
+
+void record(std::size_t size) {
+  ++count;
+  std::size_t seen = largest;
+  while (seen < size && !largest.compare_exchange_weak(seen, size)) continue;
+}
+
+void* require(void* memory) {
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) {
+  record(size);
+  return require(std::malloc(std::max<std::size_t>(size, 1)));
+}
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  record(size);
+  auto step = static_cast<std::size_t>(alignment);
+  return require(std::aligned_alloc(step, (size + step) / step * step));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace troika::data {
+
+Allocations allocations() { return {count, largest}; }
+
+void reset_allocations() {
+  count = 0;
+  largest = 0;
+}
+
+namespace {
+
+TEST(Allocations, CountsAndRemembersTheLargest) {
+  reset_allocations();
+  auto block = std::make_unique<char[]>(12345);
+  EXPECT_GE(allocations().count, 1);
+  EXPECT_EQ(allocations().largest, 12345U);
+  EXPECT_NE(block, nullptr);
+}
+
+}  // namespace
+}  // namespace troika::data

@@ -1,0 +1,204 @@
+#include "data/loader.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <set>
+
+#include "data/allocations.h"
+#include "data/file_fixture.h"
+
+namespace troika::data {
+namespace {
+
+/// Sample i has the input (i, epoch) and the target i; reading sample `bad_at` fails, `delay` slows
+/// it down.
+class Numbered final : public Dataset {
+ public:
+  explicit Numbered(std::int64_t size) : size_(size) {}
+  std::int64_t size() const override { return size_; }
+  std::span<const Field> fields() const override { return fields_; }
+  std::int64_t classes() const override { return size_; }
+  void read(Sample sample, std::span<const std::span<std::byte>> fields) const override {
+    std::this_thread::sleep_for(delay);
+    if (sample.index == bad_at) throw Error(ErrorKind::file, "sample is damaged");
+    ++reads;
+    auto* input = reinterpret_cast<float*>(fields[0].data());
+    input[0] = static_cast<float>(sample.index);
+    input[1] = static_cast<float>(sample.epoch);
+    *reinterpret_cast<std::int32_t*>(fields[1].data()) = static_cast<std::int32_t>(sample.index);
+  }
+
+  std::int64_t bad_at = -1;
+  std::chrono::milliseconds delay{0};
+  mutable std::atomic<int> reads{0};
+
+ private:
+  std::int64_t size_;
+  std::array<Field, 2> fields_{Field{"input", {{2}, DType::f32}},
+                               Field{"target", {{}, DType::i32}}};
+};
+
+std::vector<std::int32_t> targets(const Batch& batch) {
+  auto span = batch["target"].as<std::int32_t>();
+  return {span.begin(), span.end()};
+}
+
+TEST(Loader, GivesContiguousBatchesInTheSamplersOrder) {
+  Numbered set(10);
+  Loader loader(set, {.batch = 4, .seed = 3});
+  Sampler sampler(10, {.seed = 3});
+  for (std::int64_t step = 0; step < 8; ++step) {
+    const Batch& batch = *loader.next();
+    EXPECT_EQ(batch["input"].spec(), (TensorSpec{{4, 2}, DType::f32}));
+    EXPECT_EQ(batch["target"].spec(), (TensorSpec{{4}, DType::i32}));
+    EXPECT_EQ(batch["weight"].spec(), (TensorSpec{{4}, DType::f32}));
+    EXPECT_EQ(batch.first_position, step * 4);
+    EXPECT_EQ(batch.epoch, step * 4 / 10);
+    EXPECT_EQ(batch.samples, 4);
+    for (std::int64_t row = 0; row < 4; ++row) {
+      Sample expected = sampler.at(step * 4 + row);
+      auto at = static_cast<std::size_t>(row);
+      EXPECT_EQ(batch["input"].as<float>()[2 * at], static_cast<float>(expected.index));
+      EXPECT_EQ(batch["input"].as<float>()[2 * at + 1], static_cast<float>(expected.epoch));
+      EXPECT_EQ(batch["target"].as<std::int32_t>()[at], expected.index);
+      EXPECT_EQ(batch["weight"].as<float>()[at], 1.0F);
+    }
+  }
+}
+
+TEST(Loader, GoesOnExactlyFromACursor) {
+  Numbered set(23);
+  Loader whole(set, {.batch = 5});
+  for (int step = 0; step < 7; ++step) whole.next();
+  Loader resumed(set, {.batch = 5, .position = whole.cursor()});
+  for (int step = 0; step < 20; ++step) EXPECT_EQ(targets(*whole.next()), targets(*resumed.next()));
+}
+
+TEST(Loader, EvaluatesEverySampleOnceAndPadsWithWeightZero) {
+  Numbered set(10);
+  for (DType floating : {DType::f32, DType::f64}) {
+    Loader loader(set, {.batch = 4, .purpose = Purpose::evaluate, .floating = floating});
+    EXPECT_EQ(targets(*loader.next()), (std::vector<std::int32_t>{0, 1, 2, 3}));
+    EXPECT_EQ(targets(*loader.next()), (std::vector<std::int32_t>{4, 5, 6, 7}));
+    const Batch& last = *loader.next();
+    EXPECT_EQ(last.samples, 2);
+    EXPECT_EQ(targets(last), (std::vector<std::int32_t>{8, 9, 0, 0}));
+    std::vector<double> weights;
+    if (floating == DType::f32)
+      for (float weight : last["weight"].as<float>()) weights.push_back(weight);
+    else
+      for (double weight : last["weight"].as<double>()) weights.push_back(weight);
+    EXPECT_EQ(weights, (std::vector<double>{1, 1, 0, 0}));
+    EXPECT_EQ(loader.next(), nullptr);
+    EXPECT_EQ(loader.next(), nullptr);
+  }
+}
+
+TEST(Loader, PadsWhereAnEarlierBatchOfTheRingWasFull) {
+  Numbered set(9);
+  Loader loader(set, {.batch = 2, .purpose = Purpose::evaluate, .ahead = 1});
+  for (int step = 0; step < 4; ++step) loader.next();
+  const Batch& last = *loader.next();
+  EXPECT_EQ(last["weight"].as<float>()[1], 0.0F);
+  EXPECT_EQ(last["input"].as<float>()[2], 0.0F);
+}
+
+TEST(Loader, WidensFloatingFields) {
+  auto set = open("digits:train?size=20");
+  Loader narrow(*set, {.batch = 8});
+  Loader wide(*set, {.batch = 8, .floating = DType::f64});
+  for (int step = 0; step < 4; ++step) {
+    const Batch& a = *narrow.next();
+    const Batch& b = *wide.next();
+    EXPECT_EQ(b["input"].spec(), (TensorSpec{{8, 1, 28, 28}, DType::f64}));
+    EXPECT_TRUE(std::ranges::equal(a["input"].as<float>(), b["input"].as<double>()));
+    EXPECT_EQ(targets(a), targets(b));
+  }
+}
+
+TEST(Loader, WeighsEveryTokenOfASequence) {
+  TemporaryFolder folder;
+  auto set =
+      open("text:" + folder.write("a.txt", "abcdefghijklmnopqrstuvwxyz"), {.sequence_length = 5});
+  Loader loader(*set, {.batch = 4, .purpose = Purpose::evaluate});
+  loader.next();
+  const Batch& last = *loader.next();
+  EXPECT_EQ(last["weight"].spec(), (TensorSpec{{4, 5}, DType::f32}));
+  EXPECT_EQ(last["input"].spec(), (TensorSpec{{4, 5}, DType::i32}));
+  auto weights = last["weight"].as<float>();
+  EXPECT_EQ(std::count(weights.begin(), weights.end(), 1.0F), 5);
+  EXPECT_EQ(weights[4], 1.0F);
+  EXPECT_EQ(weights[5], 0.0F);
+}
+
+TEST(Loader, RethrowsWhatWentWrongAfterTheGoodBatches) {
+  Numbered set(10);
+  set.bad_at = 5;
+  Loader loader(set, {.batch = 2, .purpose = Purpose::evaluate});
+  EXPECT_EQ(targets(*loader.next()), (std::vector<std::int32_t>{0, 1}));
+  EXPECT_EQ(targets(*loader.next()), (std::vector<std::int32_t>{2, 3}));
+  EXPECT_THROW(loader.next(), Error);
+  EXPECT_THROW(loader.next(), Error) << "and again: nothing hangs";
+}
+
+TEST(Loader, NeverRunsFurtherAheadThanAsked) {
+  Numbered set(1000);
+  Loader loader(set, {.batch = 10, .ahead = 2});
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_LE(set.reads, 30) << "the ring holds three batches";
+  loader.next();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_LE(set.reads, 30) << "the caller still holds the first";
+}
+
+TEST(Loader, LeavesABatchAloneUntilTheNextCall) {
+  Numbered set(1000);
+  Loader loader(set, {.batch = 10, .ahead = 1});
+  for (int step = 0; step < 20; ++step) {
+    const Batch& batch = *loader.next();
+    auto before = targets(batch);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    EXPECT_EQ(targets(batch), before);
+  }
+}
+
+TEST(Loader, AllocatesNothingPerBatchOnceItRuns) {
+  auto set = open("digits:train?size=64", {.augment = {"crop 2"}});
+  Loader loader(*set, {.batch = 16});
+  for (int step = 0; step < 8; ++step) loader.next();
+  reset_allocations();
+  for (int step = 0; step < 100; ++step) loader.next();
+  EXPECT_EQ(allocations().count, 0);
+}
+
+TEST(Loader, MeasuresTheTimeItsCallerWaited) {
+  Numbered set(1000);
+  set.delay = std::chrono::milliseconds(10);
+  Loader loader(set, {.batch = 2});
+  loader.next();
+  EXPECT_GE(loader.waited(), std::chrono::milliseconds(15));
+}
+
+TEST(Loader, EndsInTheMiddleOfItsWork) {
+  Numbered set(1000);
+  set.delay = std::chrono::milliseconds(1);
+  for (int i = 0; i < 5; ++i) Loader(set, {.batch = 5}).next();
+  Loader never_asked(set, {.batch = 5});
+}
+
+TEST(Loader, AlignsItsBuffersToCacheLines) {
+  Numbered set(10);
+  Loader loader(set, {.batch = 3});
+  for (const HostField& field : loader.next()->fields)
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(field.bytes().data()) % 64, 0U) << field.name();
+}
+
+TEST(Loader, RefusesAnEmptyBatch) {
+  Numbered set(10);
+  EXPECT_THROW(Loader(set, {.batch = 0}), Error);
+  EXPECT_THROW(Loader(set, {.position = -1}), Error);
+}
+
+}  // namespace
+}  // namespace troika::data

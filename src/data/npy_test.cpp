@@ -1,0 +1,107 @@
+#include "data/npy.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "data/file_fixture.h"
+
+namespace troika::data {
+namespace {
+
+const OpenOptions kPlain{.normalization = Normalization::identity()};
+
+std::string header(const std::string& type, const std::string& shape) {
+  return "{'descr': '" + type + "', 'fortran_order': False, 'shape': " + shape + ", }";
+}
+
+std::string with_labels(const TemporaryFolder& folder, const std::string& images) {
+  folder.write("x.npy", images);
+  folder.write("y.npy", npy_file(header("<i8", "(2,)"), bytes_of<std::int64_t>({3, 1})));
+  return "npy:" + folder.path("x.npy") + "," + folder.path("y.npy");
+}
+
+template <class T>
+void expect_numbers(const std::string& type, float scale) {
+  TemporaryFolder folder;
+  auto set = open(with_labels(folder, npy_file(header(type, "(2, 1, 2, 2)"),
+                                               bytes_of<T>({0, 1, 2, 3, 4, 5, 6, 255}))),
+                  kPlain);
+  EXPECT_EQ(set->fields()[0].spec.shape, (Shape{1, 2, 2})) << type;
+  EXPECT_EQ(set->classes(), 4);
+  Values second = read_sample(*set, 1);
+  EXPECT_EQ(second.target[0], 1);
+  for (int i = 0; i < 3; ++i) EXPECT_FLOAT_EQ(second.input[i], (4 + i) * scale) << type;
+  EXPECT_FLOAT_EQ(second.input[3], 255 * scale) << type;
+}
+
+TEST(Npy, ReadsEveryElementType) {
+  expect_numbers<std::uint8_t>("|u1", 1 / 255.F);
+  expect_numbers<std::int32_t>("<i4", 1);
+  expect_numbers<std::int64_t>("<i8", 1);
+  expect_numbers<float>("<f4", 1);
+  expect_numbers<double>("<f8", 1);
+}
+
+TEST(Npy, ReadsFeatureVectorsAndGreyImages) {
+  TemporaryFolder folder;
+  std::string six = bytes_of<float>({1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(
+      open(with_labels(folder, npy_file(header("<f4", "(2, 3)"), six)))->fields()[0].spec.shape,
+      (Shape{3}));
+  EXPECT_EQ(
+      open(with_labels(folder, npy_file(header("<f4", "(2, 3, 1)"), six)))->fields()[0].spec.shape,
+      (Shape{1, 3, 1}));
+}
+
+TEST(Npy, ReadsVersionTwo) {
+  TemporaryFolder folder;
+  std::string text = header("<f4", "(2, 1)") + "\n";
+  std::string file = "\x93NUMPY";
+  file += {2, 0, static_cast<char>(text.size()), 0, 0, 0};
+  auto set = open(with_labels(folder, file + text + bytes_of<float>({8, 9})), kPlain);
+  EXPECT_EQ(read_sample(*set, 1).input[0], 9.0F);
+}
+
+TEST(Npy, SaysWhatIsWrong) {
+  TemporaryFolder folder;
+  auto message = [&](const std::string& text, std::size_t bytes) {
+    return error_of([&] { open(with_labels(folder, npy_file(text, std::string(bytes, 0)))); });
+  };
+  std::string fortran = header("<f4", "(2, 3)");
+  fortran.replace(fortran.find("False"), 5, "True");
+  EXPECT_NE(message(fortran, 24).find("ascontiguousarray"), std::string::npos);
+  EXPECT_NE(message(header(">f4", "(2, 3)"), 24).find("astype"), std::string::npos);
+  EXPECT_NE(message(header("<f4", "(2, 3)"), 23).find("23 bytes follow"), std::string::npos);
+  EXPECT_NE(message(header("<f4", "(3, 2)"), 24).find("2 labels but 3 images"), std::string::npos);
+  EXPECT_NE(message(header("<f4", "(4294967296, 4294967296, 4)"), 24).find("24 bytes follow"),
+            std::string::npos);
+  EXPECT_NE(message(header("<f4", "(-2, 3)"), 24).find("no number >= 0"), std::string::npos);
+  EXPECT_NE(message(header("<f4", "(2,1,1,1,1,1,1,1,1)"), 8).find("eight"), std::string::npos);
+  EXPECT_NE(message("{'descr': '<f4', 'shape': (2, 3)}", 24).find("missing"), std::string::npos);
+  EXPECT_NE(message(header("<f4", "()"), 4).find("single number"), std::string::npos);
+}
+
+TEST(Npy, RefusesNumbersThatAreNotFinite) {
+  TemporaryFolder folder;
+  float nan = std::numeric_limits<float>::quiet_NaN();
+  std::string uri =
+      with_labels(folder, npy_file(header("<f4", "(2, 2)"), bytes_of<float>({0, 1, 2, nan})));
+  EXPECT_NE(error_of([&] { open(uri); }).find("image 1"), std::string::npos)
+      << "measuring the mean reads it";
+  auto set = open(uri, kPlain);
+  EXPECT_EQ(read_sample(*set, 0).input[1], 1.0F);
+  EXPECT_NE(error_of([&] { read_sample(*set, 1); }).find("not finite"), std::string::npos);
+}
+
+TEST(Npy, RefusesLabelsThatAreNoClasses) {
+  TemporaryFolder folder;
+  std::string uri = with_labels(folder, npy_file(header("<f4", "(2, 1)"), bytes_of<float>({8, 9})));
+  folder.write("y.npy", npy_file(header("<i4", "(2,)"), bytes_of<std::int32_t>({3, -1})));
+  EXPECT_NE(error_of([&] { open(uri); }).find("label -1 of sample 1"), std::string::npos);
+  folder.write("y.npy", npy_file(header("<f4", "(2,)"), bytes_of<float>({3, 1})));
+  EXPECT_NE(error_of([&] { open(uri); }).find("whole numbers"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace troika::data

@@ -1,0 +1,82 @@
+#include "data/sampler.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <vector>
+
+namespace troika::data {
+namespace {
+
+std::vector<std::int64_t> epoch_order(std::int64_t size, std::int64_t epoch, std::uint64_t seed) {
+  Sampler sampler(size, {.seed = seed});
+  std::vector<std::int64_t> order;
+  for (std::int64_t i = 0; i < size; ++i) order.push_back(sampler.at(epoch * size + i).index);
+  return order;
+}
+
+TEST(Sampler, SeesEverySampleOncePerEpoch) {
+  for (std::int64_t size : {1, 2, 3, 4, 5, 7, 16, 17, 100, 255, 256, 257, 1000, 65537}) {
+    auto order = epoch_order(size, 2, 1);
+    std::ranges::sort(order);
+    for (std::int64_t i = 0; i < size; ++i)
+      ASSERT_EQ(order[static_cast<std::size_t>(i)], i) << size;
+  }
+}
+
+TEST(Sampler, OrdersByEpochAndSeedAlone) {
+  EXPECT_EQ(epoch_order(1000, 3, 7), epoch_order(1000, 3, 7));
+  EXPECT_NE(epoch_order(1000, 3, 7), epoch_order(1000, 4, 7));
+  EXPECT_NE(epoch_order(1000, 3, 7), epoch_order(1000, 3, 8));
+}
+
+TEST(Sampler, CarriesTheRemainderIntoTheNextEpoch) {
+  Sampler sampler(10, {.seed = 1});
+  EXPECT_EQ(sampler.at(9).epoch, 0);
+  EXPECT_EQ(sampler.at(10).epoch, 1);
+  EXPECT_EQ(sampler.at(10).index, epoch_order(10, 1, 1)[0]);
+}
+
+TEST(Sampler, KeepsTheOrderOfTheSetWhenAsked) {
+  Sampler sampler(10, {.order = Order::sequential});
+  EXPECT_EQ(sampler.at(7), (Sample{7, 0}));
+  EXPECT_EQ(sampler.at(23), (Sample{3, 2}));
+}
+
+// Each of the 24 orders of four samples should come up in about 1/24 of the epochs: chi-squared
+// with 23 degrees of freedom exceeds 60 with probability 4e-5.
+TEST(Sampler, DrawsAllOrdersAboutEquallyOften) {
+  std::map<std::vector<std::int64_t>, int> counts;
+  constexpr int kEpochs = 6000;
+  for (int epoch = 0; epoch < kEpochs; ++epoch) ++counts[epoch_order(4, epoch, 1)];
+  EXPECT_EQ(counts.size(), 24U);
+  double chi_squared = 0;
+  for (const auto& [order, count] : counts)
+    chi_squared += std::pow(count - kEpochs / 24.0, 2) / (kEpochs / 24.0);
+  EXPECT_LT(chi_squared, 60);
+}
+
+TEST(Sampler, LeavesNoTraceOfTheOriginalOrder) {
+  auto order = epoch_order(10000, 0, 1);
+  double correlation = 0;
+  int neighbours = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    correlation += (static_cast<double>(i) / 10000 - .5) *
+                   (static_cast<double>(order[i]) / 10000 - .5) * 12 / 10000;
+    if (i > 0 && std::abs(order[i] - order[i - 1]) == 1) ++neighbours;
+  }
+  EXPECT_LT(std::abs(correlation), 0.04);
+  EXPECT_LT(neighbours, 12);
+}
+
+TEST(Sampler, ReachesFarPositionsDirectly) {
+  Sampler sampler(std::int64_t{1} << 40, {.seed = 1});
+  Sample sample = sampler.at((std::int64_t{1} << 42) + 12345);
+  EXPECT_EQ(sample.epoch, 4);
+  EXPECT_LT(sample.index, std::int64_t{1} << 40);
+}
+
+}  // namespace
+}  // namespace troika::data
