@@ -1,0 +1,41 @@
+#include "base/random.h"
+#include "kernels/reference/reference.h"
+#include "kernels/step_values.h"
+
+namespace troika {
+namespace {
+
+enum Slots { kX, kScalars, kY };
+
+/// The index in the global tensor of an element of the tile.
+std::uint64_t global_element(const Dropout& op, const Shape& tile, std::int64_t element) {
+  if (op.origin.empty()) return static_cast<std::uint64_t>(element);
+  std::int64_t index = 0, stride = 1;
+  for (std::size_t dim = tile.rank(); dim-- > 0; element /= tile[dim]) {
+    index += (op.origin[dim] + element % tile[dim]) * stride;
+    stride *= op.extents[dim];
+  }
+  return static_cast<std::uint64_t>(index);
+}
+
+template <class T>
+void run(const Dropout& op, const Arguments& a) {
+  StepKey key = step_key(a.value<const double>(kScalars));
+  RandomStream random{.key = key.seed, .stream = op.stream, .step = key.step};
+  bool forward = a.phase() == Phase::forward;
+  auto from = forward ? a.value<const T>(kX) : a.gradient<const T>(kY);
+  auto to = forward ? a.value<T>(kY) : a.gradient<T>(kX);
+  T scale = static_cast<T>(1 / (1 - op.rate));
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    std::uint64_t element = global_element(op, a.shape(kX), static_cast<std::int64_t>(i));
+    to[i] = random.uniform(element) >= op.rate ? from[i] * scale : T{0};
+  }
+}
+
+}  // namespace
+
+void run_reference(const Dropout& op, const Arguments& a) {
+  dispatch(a.spec(kX).dtype, [&]<class T>() { run<T>(op, a); });
+}
+
+}  // namespace troika

@@ -1,0 +1,36 @@
+#include "ops/dropout.h"
+
+#include "ops/dim_axes.h"
+#include "ops/require.h"
+#include "ops/step_scalars.h"
+
+namespace troika {
+
+Signature signature(const Dropout& op, std::span<const TensorSpec> inputs) {
+  require_inputs("dropout", inputs, 1);
+  const Shape& x = inputs[0].shape;
+  require(op.rate >= 0 && op.rate < 1, "dropout", "needs a rate in [0, 1)");
+  bool located = (op.origin.empty() && op.extents.empty()) ||
+                 (op.origin.size() == x.rank() && op.extents.size() == x.rank());
+  require(located, "dropout", "needs one origin and one extent per dimension of ", inputs[0]);
+  auto [axes, dims] = dim_axes(x);
+  Signature s{.axes = axes};
+  s.slots = {{Role::input, "x", inputs[0], dims},
+             {Role::scalars, "scalars", {{kScalarCount}, DType::f64}, {whole_dim()}},
+             {Role::output, "y", inputs[0], dims}};
+  Flops flops{20 * x.elements()};
+  s.phases = {{Phase::forward, {read(0), read(1), write(2)}, flops},
+              {Phase::backward_data, {read_grad(2), read(1), write_grad(0)}, flops}};
+  return s;
+}
+
+Dropout localize(const Dropout& op, const Signature& signature, const Region& tile) {
+  Dropout local = op;
+  const Shape& x = signature.slots[0].spec.shape;
+  local.origin.resize(x.rank());
+  if (local.extents.empty()) local.extents.assign(x.begin(), x.end());
+  for (std::size_t dim = 0; dim < x.rank(); ++dim) local.origin[dim] += tile[dim].begin;
+  return local;
+}
+
+}  // namespace troika
