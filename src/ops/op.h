@@ -7,6 +7,8 @@
 #include <variant>
 
 #include "ops/activation.h"
+#include "ops/attention.h"
+#include "ops/batch_norm.h"
 #include "ops/bias.h"
 #include "ops/binary.h"
 #include "ops/concat.h"
@@ -22,6 +24,7 @@
 #include "ops/position.h"
 #include "ops/reorder.h"
 #include "ops/reshape.h"
+#include "ops/running_average.h"
 #include "ops/sgd.h"
 #include "ops/slice_tensor.h"
 #include "ops/softmax.h"
@@ -34,13 +37,14 @@ namespace troika {
 using Op = std::variant<  //
     Linear, Bias, Position, Activation, Binary, CrossEntropy,
     // windows, norms and products
-    Conv2d, Pool2d, GlobalPool,
+    Conv2d, Pool2d, GlobalPool, BatchNorm,
     // shape
     Reshape, Transpose, Concat, SliceTensor, SplitTensor, Mean,
     // sequences
     Softmax, Embedding, Dropout,
+    Attention,
     // update rules and the end of a step
-    Sgd, Guard, SquareSum,
+    Sgd, RunningAverage, Guard, SquareSum,
     // made by lowering
     Sum, Reorder>;
 

@@ -47,11 +47,23 @@ std::vector<OpCase> pool_cases() {
   };
 }
 
+/// Two and three tiles of the samples either hold whole shards or lie inside one.
+std::vector<OpCase> batch_norm_cases() {
+  return {
+      {"batch_norm_rank_2", BatchNorm{.epsilon = 1e-3}, {f64({12, 4})}},
+      {"batch_norm_rank_3", BatchNorm{}, {f64({4, 3, 5})}},
+      {"batch_norm", BatchNorm{}, {f64({6, 3, 4, 3})}},
+      {"batch_norm_shards", BatchNorm{.shards = 6}, {f64({12, 3, 3, 4})}},
+      {"batch_norm_two_shards", BatchNorm{.shards = 2}, {f64({2, 3, 4, 5})}},
+      {"batch_norm_predict", BatchNorm{.training = false, .shards = 4}, {f64({5, 3, 2, 3})}},
+  };
+}
+
 }  // namespace
 
 std::vector<OpCase> dense_cases() {
   std::vector<OpCase> all;
-  for (auto family : {conv2d_cases, pool_cases}) {
+  for (auto family : {conv2d_cases, pool_cases, batch_norm_cases}) {
     std::vector<OpCase> cases = family();
     all.insert(all.end(), cases.begin(), cases.end());
   }

@@ -1,0 +1,26 @@
+#include "kernels/reference/reference.h"
+#include "kernels/step_values.h"
+
+namespace troika {
+namespace {
+
+enum Slots { kRunning, kScalars, kControl };
+
+template <class T>
+void run(const RunningAverage& op, const Arguments& a) {
+  if (!StepValues(a.value<const double>(kScalars), a.value<const double>(kControl)).ok()) return;
+  auto running = a.value<T>(kRunning);
+  auto sum = a.gradient<const T>(kRunning);
+  for (std::size_t i = 0; i < running.size(); ++i) {
+    double mean = static_cast<double>(sum[i]) / static_cast<double>(op.shards);
+    running[i] = static_cast<T>(running[i] + op.momentum * (mean - running[i]));
+  }
+}
+
+}  // namespace
+
+void run_reference(const RunningAverage& op, const Arguments& a) {
+  dispatch(a.spec(kRunning).dtype, [&]<class T>() { run<T>(op, a); });
+}
+
+}  // namespace troika
