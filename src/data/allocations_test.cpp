@@ -26,7 +26,8 @@ void* require(void* memory) {
 
 }  // namespace
 
-void* operator new(std::size_t size) {
+// Not inlined: GCC would otherwise see `new` paired with `free` in the test below, and warn.
+[[gnu::noinline]] void* operator new(std::size_t size) {
   record(size);
   return require(std::malloc(std::max<std::size_t>(size, 1)));
 }
@@ -35,10 +36,27 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
   auto step = static_cast<std::size_t>(alignment);
   return require(std::aligned_alloc(step, (size + step) / step * step));
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void* operator new[](std::size_t size) { return ::operator new(size); }
+void* operator new[](std::size_t size, std::align_val_t alignment) {
+  return ::operator new(size, alignment);
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
+
+void operator delete[](void* memory) noexcept { ::operator delete(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { ::operator delete(memory); }
+void operator delete[](void* memory, std::align_val_t alignment) noexcept {
+  ::operator delete(memory, alignment);
+}
+void operator delete[](void* memory, std::size_t, std::align_val_t alignment) noexcept {
+  ::operator delete(memory, alignment);
+}
 
 namespace troika::data {
 

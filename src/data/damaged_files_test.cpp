@@ -33,9 +33,9 @@ class Laboratory {
       examine(victim_.content.substr(0, length), "cut to " + std::to_string(length));
   }
 
-  void change_every_byte() {
+  void change_every_byte(std::initializer_list<int> changes = {0x01, 0x80, 0xFF}) {
     for (std::size_t at = 0; at < victim_.content.size(); ++at)
-      for (int change : {0x01, 0x80, 0xFF}) {
+      for (int change : changes) {
         std::string content = victim_.content;
         content[at] = static_cast<char>(content[at] ^ change);
         examine(content, "byte " + std::to_string(at) + " changed by " + std::to_string(change));
@@ -124,7 +124,7 @@ TEST(DamagedFiles, Cifar10) {
   Laboratory laboratory(folder, {"cifar10:" + folder.path("b.bin"), "b.bin", content});
   laboratory.cut_at_every_length();
   EXPECT_EQ(laboratory.read(), 1) << "only the length of exactly one record is a file";
-  laboratory.change_every_byte();
+  laboratory.change_every_byte({0xFF});
   EXPECT_GT(laboratory.read(), 6000);
 }
 
