@@ -7,18 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "taskgraph/kernel_choice.h"
 #include "taskgraph/kernel_key.h"
 #include "tensor/layout.h"
 
 namespace troika {
-
-/// The operand `write` may occupy the memory of the operand `read`, when that value is not needed afterwards.
-struct InPlace {
-  int write = 0;
-  int read = 0;
-
-  bool operator==(const InPlace&) const = default;
-};
 
 /// One implementation that answers a key.
 struct Candidate {

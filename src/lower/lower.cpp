@@ -1,0 +1,66 @@
+#include "lower/lower.h"
+
+#include <algorithm>
+
+#include "lower/choose_kernels.h"
+#include "lower/draft.h"
+#include "lower/expand_backward.h"
+#include "lower/expand_forward.h"
+#include "lower/fuse.h"
+#include "lower/insert_updates.h"
+#include "lower/place_buffers.h"
+#include "taskgraph/verify.h"
+
+namespace troika {
+namespace {
+
+/// Everything that does not depend on kernels.
+TaskGraph expand(const LowerRequest& request) {
+  Draft draft = start_draft(request);
+  bool trains = request.optimizer != nullptr;
+  for (std::int64_t part = 0; part < request.strategy->micro_batches; ++part) {
+    expand_forward(draft, part);
+    if (trains && part + 1 == request.strategy->micro_batches) close_loss(draft);
+    if (trains) expand_backward(draft, part);
+  }
+  hold_outputs(draft);
+  if (trains) insert_updates(draft);
+  verify(draft.tasks, Stage::expanded);
+  return std::move(draft.tasks);
+}
+
+}  // namespace
+
+std::vector<KernelKey> rows_needed(const LowerRequest& request) {
+  TaskGraph tasks = expand(request);
+  std::vector<KernelKey> keys;
+  for (const Task& task : tasks.tasks) keys.push_back(task.key);
+  for (const FusedChain& chain : find_chains(tasks)) keys.push_back(chain.key);
+  std::map<std::string, KernelKey> distinct;
+  for (const KernelKey& key : keys) distinct.emplace(to_text(key), key);
+  keys.clear();
+  for (auto& [text, key] : distinct) keys.push_back(key);
+  return keys;
+}
+
+LowerResult lower(const LowerRequest& request, const KernelTable& table) {
+  if (auto reason = why_infeasible(*request.strategy, *request.graph, *request.machine)) return Infeasible{*reason};
+  MissingRows missing;
+  for (const KernelKey& key : rows_needed(request)) {
+    if (table.find(key) == nullptr) missing.keys.push_back(key);
+  }
+  if (!missing.keys.empty()) return missing;
+
+  TaskGraph tasks = expand(request);
+  fuse(tasks, table);
+  verify(tasks, Stage::expanded);
+  if (auto unanswered = choose_kernels(tasks, table, {*request.machine, request.storage}); !unanswered.empty())
+    return MissingRows{unanswered};
+  verify(tasks, Stage::chosen);
+  place_buffers(tasks, table);
+  tasks.dependencies = find_dependencies(tasks);
+  verify(tasks, Stage::placed);
+  return tasks;
+}
+
+}  // namespace troika

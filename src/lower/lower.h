@@ -1,0 +1,46 @@
+// From a graph and a strategy to a task graph. Pure: reads facts about kernels from the table, never measures.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cost/kernel_table.h"
+#include "graph/graph.h"
+#include "ops/optimizer_spec.h"
+#include "strategy/strategy.h"
+#include "taskgraph/task_graph.h"
+
+namespace troika {
+
+struct LowerRequest {
+  std::string name = "train";
+  const Graph* graph = nullptr;
+  const Strategy* strategy = nullptr;
+  const Machine* machine = nullptr;
+  /// Present: a training program with backward and updates. Absent: forward only.
+  const OptimizerSpec* optimizer = nullptr;
+  /// Names of graph outputs that the host reads; the rest of the graph is left out. A training program holds those of
+  /// one number (sums over the batch) only.
+  std::vector<std::string> outputs{};
+  /// Layouts of parameters fixed by another program over the same state.
+  std::map<std::string, Layout> storage{};
+};
+
+/// The keys that the table must answer before lower() can finish: every task, and every chain that might be fused.
+std::vector<KernelKey> rows_needed(const LowerRequest& request);
+
+/// Keys that the table lacks; nothing is measured inside.
+struct MissingRows {
+  std::vector<KernelKey> keys;
+};
+struct Infeasible {
+  std::string reason;
+};
+using LowerResult = std::variant<TaskGraph, MissingRows, Infeasible>;
+
+[[nodiscard]] LowerResult lower(const LowerRequest& request, const KernelTable& table);
+
+}  // namespace troika

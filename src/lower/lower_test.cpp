@@ -1,0 +1,214 @@
+#include "lower/lower.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "graph/text.h"
+#include "sim/simulate.h"
+#include "taskgraph/memory_table.h"
+#include "taskgraph/verify.h"
+
+namespace troika {
+namespace {
+
+// Two layers with a residual sum, so that a gradient fans out and is summed.
+constexpr const char* kModel = R"(graph tiny
+input x f32[8,4]
+input target i32[8]
+input weight f32[8]
+parameter a.weight f32[4,4] uniform 0.5
+parameter a.bias f32[4] zeros
+parameter b.weight f32[3,4] uniform 0.5
+operator a linear{out=4} (x) [a.weight] -> a
+operator a.bias bias{} (a) [a.bias] -> h
+operator relu activation{} (h) [] -> r
+operator add binary{} (r h) [] -> s
+operator b linear{out=3} (s) [b.weight] -> logits
+operator loss cross_entropy{} (logits target weight) [] -> loss_sum weight_sum
+output logits logits
+loss loss_sum weight_sum
+)";
+
+/// Answers every key like a backend of plain loops; optionally fuses and works in place.
+struct FakeKernels {
+  bool fuses = false;
+  bool in_place = false;
+  std::map<std::string, std::vector<Layout>> wants{};  // operator → layouts of its operands
+
+  KernelTable answer(const std::vector<KernelKey>& keys, KernelTable table = {}) const {
+    for (const KernelKey& key : keys) {
+      Candidate candidate{.algorithm = "fake", .time = SimTime{1000}};
+      candidate.layouts.resize(operands_of(key).size(), Layout::plain);
+      auto wanted = wants.find(std::string(name_of(key.op)));
+      if (wanted != wants.end() && wanted->second.size() == candidate.layouts.size()) candidate.layouts = wanted->second;
+      if (const auto* reorder = std::get_if<Reorder>(&key.op)) candidate.layouts = {reorder->from, reorder->to};
+      if (in_place && std::holds_alternative<Activation>(key.op)) candidate.in_place = {{static_cast<int>(candidate.layouts.size()) - 1, 0}};
+      if (key.fused.empty() || fuses) table.insert(key, {candidate});
+      else table.insert(key, {});
+    }
+    return table;
+  }
+};
+
+struct Lowered {
+  Graph graph = parse_graph(kModel);
+  Strategy strategy = Strategy::single();
+  Machine machine{{{.name = "cpu0"}}};
+  OptimizerSpec optimizer{.rules = {{"a.weight", Sgd{}}, {"a.bias", Sgd{}}, {"b.weight", Sgd{.momentum = 0.9}}}};
+  FakeKernels kernels;
+
+  LowerRequest request() {
+    return {.graph = &graph, .strategy = &strategy, .machine = &machine, .optimizer = &optimizer, .outputs = {"logits"}};
+  }
+  TaskGraph run() {
+    KernelTable table = kernels.answer(rows_needed(request()));
+    LowerResult result = lower(request(), table);
+    if (auto* missing = std::get_if<MissingRows>(&result)) result = lower(request(), kernels.answer(missing->keys, table));
+    return std::get<TaskGraph>(result);
+  }
+};
+
+std::vector<std::string> names(const TaskGraph& graph) {
+  std::vector<std::string> all;
+  for (const Task& task : graph.tasks) all.push_back(task.name);
+  return all;
+}
+
+TEST(Lower, ExpandsForwardBackwardAndUpdates) {
+  Lowered lowered;
+  EXPECT_EQ(names(lowered.run()),
+            (std::vector<std::string>{"a forward", "a.bias forward", "relu forward", "add forward", "b forward",
+                                      "loss forward", "guard", "loss backward_data", "b backward_data", "b backward_weight",
+                                      "b.weight update", "relu backward_data", "d h sum", "a.bias backward_weight",
+                                      "a.bias update", "a backward_weight", "a.weight update"}));
+}
+
+TEST(Lower, LeavesOutTheGradientOfTheData) {
+  Lowered lowered;
+  EXPECT_EQ(std::ranges::count(names(lowered.run()), "a backward_data"), 0);
+}
+
+TEST(Lower, FrozenParametersGetNoGradientAndNoUpdate) {
+  Lowered lowered;
+  lowered.graph.parameters[0].trained = lowered.graph.parameters[1].trained = false;
+  std::vector<std::string> tasks = names(lowered.run());
+  EXPECT_EQ(std::ranges::count(tasks, "b backward_data"), 0);
+  EXPECT_EQ(std::ranges::count(tasks, "a.weight update"), 0);
+  EXPECT_EQ(std::ranges::count(tasks, "b.weight update"), 1);
+}
+
+TEST(Lower, MissingRowsAreReturnedNotMeasured) {
+  Lowered lowered;
+  LowerResult result = lower(lowered.request(), KernelTable{});
+  ASSERT_TRUE(std::holds_alternative<MissingRows>(result));
+  EXPECT_EQ(std::get<MissingRows>(result).keys.size(), rows_needed(lowered.request()).size());
+}
+
+TEST(Lower, ForwardProgramHoldsItsOutputsAndHasNoLoss) {
+  Lowered lowered;
+  LowerRequest request = lowered.request();
+  request.optimizer = nullptr;
+  TaskGraph graph = std::get<TaskGraph>(lower(request, lowered.kernels.answer(rows_needed(request))));
+  EXPECT_EQ(names(graph), (std::vector<std::string>{"a forward", "a.bias forward", "relu forward", "add forward", "b forward"}));
+  EXPECT_TRUE(graph[graph.outputs.at("logits")].held);
+  EXPECT_FALSE(graph.inputs.contains("target"));
+}
+
+TEST(Lower, MicroBatchesAddUpGradientsAndLosses) {
+  Lowered lowered;
+  lowered.strategy.micro_batches = 2;
+  std::vector<std::string> tasks = names(lowered.run());
+  EXPECT_EQ(std::ranges::count(tasks, "b forward#0"), 1);
+  EXPECT_EQ(std::ranges::count(tasks, "b forward#1"), 1);
+  EXPECT_EQ(std::ranges::count(tasks, "loss_sum sum"), 1);
+  EXPECT_EQ(std::ranges::count(tasks, "d b.weight#1.sum sum"), 1);
+  EXPECT_EQ(std::ranges::count(tasks, "b.weight update"), 1);
+}
+
+TEST(Lower, ClippingMakesAllUpdatesWaitForTheNorm) {
+  Lowered lowered;
+  lowered.optimizer.clip_norm = 1;
+  std::vector<std::string> tasks = names(lowered.run());
+  auto guard = std::ranges::find(tasks, "guard");
+  EXPECT_EQ(std::vector<std::string>(guard + 1, tasks.end()),
+            (std::vector<std::string>{"a.weight update", "a.bias update", "b.weight update"}));
+}
+
+TEST(Fuse, MergesWhatTheTableOffersAndNothingThatIsReadTwice) {
+  Lowered lowered;
+  lowered.kernels.fuses = true;
+  std::vector<std::string> tasks = names(lowered.run());
+  // h is read by relu and by the sum, so the chain of `a` ends with the bias.
+  EXPECT_EQ(tasks[0], "a forward +1");
+  EXPECT_EQ(std::ranges::count(tasks, "relu forward"), 1);
+}
+
+TEST(ChooseKernels, InsertsAReorderWhereLayoutsDiffer) {
+  Lowered lowered;
+  lowered.kernels.wants["linear"] = {Layout::plain, Layout::transposed, Layout::plain};
+  TaskGraph graph = lowered.run();
+  // Every phase of linear names three operands in the fake, so the weight's storage and b's gradient move around.
+  auto parameter = std::ranges::find(graph.buffers, "a.weight", &BufferSpec::name);
+  EXPECT_EQ(parameter->layout, Layout::transposed);
+  std::vector<std::string> tasks = names(graph);
+  EXPECT_TRUE(std::ranges::any_of(tasks, [](const std::string& name) { return name.ends_with(" to transposed"); }));
+}
+
+TEST(PlaceBuffers, InPlaceResultsShareTheirOperandsMemory) {
+  Lowered lowered;
+  lowered.kernels.in_place = true;
+  TaskGraph graph = lowered.run();
+  auto relu_gradient = std::ranges::find(graph.buffers, "d relu.x", &BufferSpec::name);
+  ASSERT_NE(relu_gradient, graph.buffers.end());
+  // Its operand dies only after the fan-out sum that also reads it, so it must not be overwritten.
+  EXPECT_FALSE(relu_gradient->view_of.valid());
+}
+
+TEST(PlaceBuffers, ArenaIsSmallerThanTheSumOfItsBuffers) {
+  Lowered lowered;
+  TaskGraph graph = lowered.run();
+  Bytes sum;
+  for (const BufferSpec& buffer : graph.buffers) sum += buffer.persistent || buffer.view_of.valid() ? Bytes{} : buffer.bytes();
+  EXPECT_LT(graph.arena[0], sum);
+  MemoryTable memory = memory_of(graph, DeviceId(0u));
+  Bytes categories;
+  for (const auto& [category, bytes] : memory.categories) categories += bytes;
+  EXPECT_LE(categories, memory.total());
+  EXPECT_EQ(memory.categories.at(Category::optimizer), Bytes{3 * 4 * 4});
+}
+
+TEST(Verify, CatchesBuffersThatOverlap) {
+  Lowered lowered;
+  TaskGraph graph = lowered.run();
+  for (BufferSpec& buffer : graph.buffers) buffer.offset = {};
+  EXPECT_THROW(verify(graph, Stage::placed), Bug);
+}
+
+TEST(Verify, CatchesAReadBeforeItsWrite) {
+  Lowered lowered;
+  TaskGraph graph = lowered.run();
+  std::swap(graph.tasks[0], graph.tasks[1]);
+  EXPECT_THROW(verify(graph, Stage::expanded), Bug);
+}
+
+TEST(Simulate, RunsTasksOfOneDeviceBackToBack) {
+  Lowered lowered;
+  TaskGraph graph = lowered.run();
+  Timeline timeline = simulate(graph, 3);
+  ASSERT_EQ(timeline.spans.size(), graph.tasks.size());
+  EXPECT_EQ(timeline.length(), SimTime{1000} * static_cast<std::int64_t>(graph.tasks.size()));
+  for (std::size_t at = 0; at < graph.tasks.size(); ++at) EXPECT_EQ(timeline.spans[at].task, graph.tasks[at].id);
+}
+
+TEST(Simulate, DevicesOverlapUnlessOneWaitsForTheOther) {
+  TaskGraph graph{.arena = std::vector<Bytes>(2)};
+  for (std::size_t at = 0; at < 3; ++at)
+    graph.tasks.push_back({.id = {0, static_cast<std::int32_t>(at)}, .device = DeviceId(at == 1 ? 1u : 0u), .choice = {.time = {10}}});
+  EXPECT_EQ(simulate(graph).length(), SimTime{20});
+  graph.dependencies = {{0, 1, 0}, {1, 2, 0}};
+  EXPECT_EQ(simulate(graph).length(), SimTime{30});
+}
+
+}  // namespace
+}  // namespace troika

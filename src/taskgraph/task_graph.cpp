@@ -1,0 +1,101 @@
+#include "taskgraph/task_graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "base/hash.h"
+
+namespace troika {
+namespace {
+
+/// Who touched a buffer last, while walking the tasks in order.
+struct History {
+  std::vector<std::size_t> writers;   // all writes of the step, in order
+  std::vector<std::size_t> readers;   // since the last write
+  std::vector<std::size_t> first_readers;  // before the first write
+};
+
+void add_edges(std::set<Dependency>& edges, const std::vector<std::size_t>& from, std::size_t to, int distance) {
+  for (std::size_t task : from) {
+    if (task != to || distance > 0) edges.insert({task, to, distance});
+  }
+}
+
+void record(History& history, std::set<Dependency>& edges, std::size_t task, Access access) {
+  if (access != Access::write) {
+    if (!history.writers.empty()) add_edges(edges, {history.writers.back()}, task, 0);
+    (history.writers.empty() ? history.first_readers : history.readers).push_back(task);
+  }
+  if (access == Access::read) return;
+  add_edges(edges, history.writers.empty() ? history.first_readers : history.readers, task, 0);
+  if (!history.writers.empty()) add_edges(edges, {history.writers.back()}, task, 0);
+  history.writers.push_back(task);
+  history.readers.clear();
+}
+
+}  // namespace
+
+std::string_view to_string(Category category) {
+  constexpr std::array<std::string_view, 5> kNames{"parameters", "gradients", "optimizer", "activations", "workspace"};
+  return kNames[static_cast<std::size_t>(category)];
+}
+
+BufferId TaskGraph::root(BufferId id) const {
+  while (buffers[id.index()].view_of.valid()) id = buffers[id.index()].view_of;
+  return id;
+}
+
+std::vector<Dependency> find_dependencies(const TaskGraph& graph) {
+  std::set<Dependency> edges;
+  std::vector<History> histories(graph.buffers.size());
+  for (std::size_t task = 0; task < graph.tasks.size(); ++task) {
+    for (const BufferUse& use : graph.tasks[task].uses)
+      record(histories[graph.root(use.buffer).index()], edges, task, use.access);
+  }
+  for (std::size_t at = 0; at < graph.buffers.size(); ++at) {
+    const History& history = histories[at];
+    if (!graph.buffers[at].persistent || history.writers.empty()) continue;
+    // The next step's first accesses wait for this step's last write; its first write for this step's last reads.
+    for (std::size_t reader : history.first_readers) add_edges(edges, {history.writers.back()}, reader, 1);
+    add_edges(edges, {history.writers.back()}, history.writers.front(), 1);
+    add_edges(edges, history.readers, history.writers.front(), 1);
+  }
+  return {edges.begin(), edges.end()};
+}
+
+std::uint64_t hash(const TaskGraph& graph) { return hash_text(to_text(graph)); }
+
+std::string to_text(const TaskGraph& graph) {
+  std::string text = "taskgraph " + graph.name + "\n";
+  for (const BufferSpec& buffer : graph.buffers) {
+    text += fmt::format("buffer {} {} {} {}", buffer.name, to_string(buffer.spec), to_string(buffer.layout),
+                        to_string(buffer.category));
+    if (buffer.view_of.valid()) text += " in " + graph[buffer.view_of].name;
+    else if (buffer.persistent) text += " persistent";
+    else text += fmt::format(" at {}", buffer.offset.count);
+    text += "\n";
+  }
+  constexpr std::array<const char*, 3> kMarks{"", "=", "~"};  // read, write, update
+  for (const Task& task : graph.tasks) {
+    text += fmt::format("task {}.{} '{}' on {} {} {} (", task.id.fragment, task.id.index, task.name, task.device.value,
+                        to_text(task.key), task.choice.algorithm);
+    for (const BufferUse& use : task.uses)
+      text += fmt::format(" {}{}", kMarks[static_cast<std::size_t>(use.access)], graph[use.buffer].name);
+    text += " )\n";
+  }
+  return text;
+}
+
+std::string to_dot(const TaskGraph& graph) {
+  std::string text = "digraph \"" + graph.name + "\" {\n  node [shape=box, fontname=\"monospace\"];\n";
+  for (std::size_t at = 0; at < graph.tasks.size(); ++at)
+    text += fmt::format("  t{} [label=\"{}\"];\n", at, graph.tasks[at].name);
+  for (const Dependency& edge : graph.dependencies)
+    text += fmt::format("  t{} -> t{}{};\n", edge.from, edge.to, edge.distance > 0 ? " [style=dashed, constraint=false]" : "");
+  return text + "}\n";
+}
+
+}  // namespace troika

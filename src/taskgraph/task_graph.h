@@ -1,0 +1,101 @@
+// What runs and what is simulated: tasks on devices over buffers, in listed order, with their dependencies. A loop body:
+// a dependency of distance 1 points at the next step. Plain values (design section 4).
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "machine/machine.h"
+#include "taskgraph/kernel_choice.h"
+#include "taskgraph/kernel_key.h"
+
+namespace troika {
+
+using BufferId = Id<struct BufferTag>;
+
+/// Stable name of a task: its place inside the fragment (one per operator, edge or parameter) that made it, so nothing
+/// shifts when another fragment changes.
+struct TaskId {
+  std::int32_t fragment = -1;
+  std::int32_t index = -1;
+
+  auto operator<=>(const TaskId&) const = default;
+};
+
+/// What a buffer's bytes are counted as in the memory table.
+enum class Category { parameter, gradient, optimizer, activation, workspace };
+std::string_view to_string(Category category);
+
+struct BufferSpec {
+  std::string name;
+  TensorSpec spec;
+  Layout layout = Layout::plain;
+  DeviceId device;
+  Category category = Category::activation;
+  bool persistent = false;  ///< Outlives the step; shared by name between the programs of a run.
+  bool held = false;        ///< Read by the host after the step, so nothing may take its place.
+  BufferId view_of;         ///< Shares the memory of this buffer from its start.
+  Bytes offset{};           ///< In the device's arena; meaningless for persistent buffers.
+
+  Bytes bytes() const { return stored_bytes(layout, spec.shape, spec.dtype); }
+  bool operator==(const BufferSpec&) const = default;
+};
+
+struct BufferUse {
+  BufferId buffer;
+  Access access = Access::read;
+
+  bool operator==(const BufferUse&) const = default;
+};
+
+struct Task {
+  TaskId id;
+  std::string name;           ///< "conv1 forward", with "#2" for the third micro-batch.
+  DeviceId device;
+  KernelKey key;
+  KernelChoice choice;        ///< Filled in by the layout pass.
+  std::vector<BufferUse> uses;  ///< In the order of operands_of(key).
+  BufferId scratch;
+  bool is_update = false;     ///< Part of the optimizer's share of a step.
+
+  bool operator==(const Task&) const = default;
+};
+
+struct Dependency {
+  std::size_t from = 0;  ///< Index into tasks.
+  std::size_t to = 0;
+  int distance = 0;      ///< Steps between the two.
+
+  auto operator<=>(const Dependency&) const = default;
+};
+
+struct TaskGraph {
+  std::string name;
+  std::vector<std::string> fragments;       ///< What TaskId::fragment counts.
+  std::vector<BufferSpec> buffers;
+  std::vector<Task> tasks;
+  std::vector<Dependency> dependencies;
+  std::map<std::string, BufferId> inputs;   ///< Written by the host before the step.
+  std::map<std::string, BufferId> outputs;  ///< Read by the host after it.
+  std::vector<Bytes> arena;                 ///< Bytes of non-persistent memory per device.
+
+  const BufferSpec& operator[](BufferId id) const { return buffers[id.index()]; }
+  BufferSpec& operator[](BufferId id) { return buffers[id.index()]; }
+  /// The buffer whose memory this one shares in the end.
+  BufferId root(BufferId id) const;
+  bool operator==(const TaskGraph&) const = default;
+};
+
+/// Reads after writes, writes after reads, writes after writes, within a step and to the next one for persistent buffers.
+std::vector<Dependency> find_dependencies(const TaskGraph& graph);
+
+/// Hash of everything that must agree between ranks, and between the prediction and the run.
+std::uint64_t hash(const TaskGraph& graph);
+
+/// One line per buffer and task; for tests and for reading.
+std::string to_text(const TaskGraph& graph);
+/// Graphviz.
+std::string to_dot(const TaskGraph& graph);
+
+}  // namespace troika

@@ -1,0 +1,31 @@
+// When each task of a step ran, in virtual or in real time: what `simulate` predicts and `execute` records, with the same
+// ids, so that the two can be laid over each other.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "taskgraph/task_graph.h"
+
+namespace troika {
+
+struct Span {
+  TaskId task;
+  DeviceId device;
+  SimTime start{};  ///< Since the beginning of the step.
+  SimTime end{};
+
+  bool operator==(const Span&) const = default;
+};
+
+struct Timeline {
+  std::vector<Span> spans;  ///< In the order of the task graph's list.
+
+  SimTime length() const;
+};
+
+/// Chrome's trace format (chrome://tracing, Perfetto): one row per device; a second timeline, if given, is laid below as
+/// "predicted".
+std::string to_chrome_trace(const TaskGraph& graph, const Timeline& measured, const Timeline* predicted = nullptr);
+
+}  // namespace troika

@@ -1,0 +1,138 @@
+#include "taskgraph/verify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+
+namespace troika {
+namespace {
+
+void check_operands(const TaskGraph& graph, const Task& task) {
+  std::vector<Operand> operands = operands_of(task.key);
+  TROIKA_CHECK(operands.size() == task.uses.size(),
+               fmt::format("task '{}' has {} buffers for {} operands", task.name, task.uses.size(), operands.size()));
+  for (std::size_t at = 0; at < operands.size(); ++at) {
+    const BufferSpec& buffer = graph[task.uses[at].buffer];
+    TROIKA_CHECK(buffer.spec == operands[at].spec,
+                 fmt::format("task '{}' wants {} for '{}' but buffer '{}' is {}", task.name, to_string(operands[at].spec),
+                             operands[at].name, buffer.name, to_string(buffer.spec)));
+    TROIKA_CHECK(operands[at].access == task.uses[at].access,
+                 fmt::format("task '{}' uses '{}' in the wrong way", task.name, operands[at].name));
+  }
+}
+
+/// Writing in place destroys every other buffer in that memory.
+void forget_memory(const TaskGraph& graph, BufferId id, std::vector<bool>& written) {
+  BufferId root = graph.root(id);
+  if (root == id && !std::ranges::any_of(graph.buffers, [&](const BufferSpec& b) { return b.view_of == id; })) return;
+  for (std::size_t at = 0; at < graph.buffers.size(); ++at) {
+    if (graph.root(BufferId(at)) == root) written[at] = false;
+  }
+}
+
+void check_writes(const TaskGraph& graph) {
+  std::vector<bool> written(graph.buffers.size());
+  for (const auto& [name, buffer] : graph.inputs) written[buffer.index()] = true;
+  auto known = [&](BufferId id) {
+    for (; id.valid(); id = graph[id].view_of) {
+      if (written[id.index()] || graph[id].persistent) return true;
+    }
+    return false;
+  };
+  for (const Task& task : graph.tasks) {
+    for (const BufferUse& use : task.uses) {
+      if (use.access != Access::write)
+        TROIKA_CHECK(known(use.buffer), fmt::format("task '{}' reads '{}' before it is written", task.name, graph[use.buffer].name));
+    }
+    for (const BufferUse& use : task.uses) {
+      if (use.access == Access::write)
+        TROIKA_CHECK(!written[use.buffer.index()], fmt::format("task '{}' writes '{}' again", task.name, graph[use.buffer].name));
+      if (use.access == Access::write) forget_memory(graph, use.buffer, written);
+      if (use.access != Access::read) written[use.buffer.index()] = true;
+    }
+  }
+}
+
+void check_layouts(const TaskGraph& graph, const Task& task) {
+  TROIKA_CHECK(task.choice.layouts.size() == task.uses.size(), fmt::format("task '{}' has no kernel", task.name));
+  for (std::size_t at = 0; at < task.uses.size(); ++at) {
+    const BufferSpec& buffer = graph[task.uses[at].buffer];
+    TROIKA_CHECK(buffer.layout == task.choice.layouts[at],
+                 fmt::format("task '{}' wants '{}' {} but it lies {}", task.name, buffer.name,
+                             to_string(task.choice.layouts[at]), to_string(buffer.layout)));
+  }
+}
+
+void check_memory(const TaskGraph& graph) {
+  std::vector<Lifetime> lifetimes = find_lifetimes(graph);
+  std::vector<std::size_t> placed;
+  for (std::size_t at = 0; at < graph.buffers.size(); ++at) {
+    const BufferSpec& buffer = graph.buffers[at];
+    if (buffer.view_of.valid())
+      TROIKA_CHECK(buffer.bytes() <= graph[graph.root(BufferId(at))].bytes(),
+                   fmt::format("'{}' is larger than what it is a view of", buffer.name));
+    if (buffer.view_of.valid() || buffer.persistent || !lifetimes[at].used) continue;
+    TROIKA_CHECK(buffer.offset + buffer.bytes() <= graph.arena[buffer.device.index()],
+                 fmt::format("'{}' leaves the arena", buffer.name));
+    placed.push_back(at);
+  }
+  std::ranges::sort(placed, {}, [&](std::size_t at) { return lifetimes[at].first; });
+  for (std::size_t i = 0; i < placed.size(); ++i) {
+    const BufferSpec& a = graph.buffers[placed[i]];
+    for (std::size_t j = i + 1; j < placed.size() && lifetimes[placed[j]].first <= lifetimes[placed[i]].last; ++j) {
+      const BufferSpec& b = graph.buffers[placed[j]];
+      bool apart = a.device != b.device || a.offset + a.bytes() <= b.offset || b.offset + b.bytes() <= a.offset;
+      TROIKA_CHECK(apart, fmt::format("'{}' and '{}' live at the same time in the same memory", a.name, b.name));
+    }
+  }
+}
+
+void check_dependencies(const TaskGraph& graph) {
+  for (const Dependency& edge : graph.dependencies)
+    TROIKA_CHECK(edge.distance > 0 || edge.from < edge.to, "a dependency points backwards within a step");
+  for (const Dependency& needed : find_dependencies(graph)) {
+    const Task &from = graph.tasks[needed.from], &to = graph.tasks[needed.to];
+    // Tasks of one device run in listed order; only what crosses devices needs an edge of its own.
+    bool ordered = from.device == to.device || std::ranges::binary_search(graph.dependencies, needed);
+    TROIKA_CHECK(ordered, fmt::format("nothing orders '{}' before '{}'", from.name, to.name));
+  }
+}
+
+}  // namespace
+
+std::vector<Lifetime> find_lifetimes(const TaskGraph& graph) {
+  std::vector<Lifetime> lifetimes(graph.buffers.size());
+  auto touch = [&](BufferId id, std::size_t task) {
+    Lifetime& life = lifetimes[graph.root(id).index()];
+    life.first = life.used ? std::min(life.first, task) : task;
+    life.last = life.used ? std::max(life.last, task) : task;
+    life.used = true;
+  };
+  for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
+    for (const BufferUse& use : graph.tasks[at].uses) touch(use.buffer, at);
+    if (graph.tasks[at].scratch.valid()) touch(graph.tasks[at].scratch, at);
+  }
+  for (const auto& [name, buffer] : graph.inputs) touch(buffer, 0);
+  for (std::size_t at = 0; at < graph.buffers.size(); ++at) {
+    if (graph.buffers[at].held) touch(BufferId(at), graph.tasks.empty() ? 0 : graph.tasks.size() - 1);
+  }
+  return lifetimes;
+}
+
+void verify(const TaskGraph& graph, Stage stage) {
+  std::set<TaskId> ids;
+  for (const Task& task : graph.tasks) {
+    TROIKA_CHECK(ids.insert(task.id).second, fmt::format("the id of task '{}' is taken", task.name));
+    check_operands(graph, task);
+    if (stage >= Stage::chosen) check_layouts(graph, task);
+  }
+  check_writes(graph);
+  if (stage < Stage::placed) return;
+  check_memory(graph);
+  check_dependencies(graph);
+}
+
+}  // namespace troika
