@@ -19,19 +19,10 @@ std::vector<TensorId> GraphBuilder::apply(const std::string& name, const Op& op,
                                           const ApplyOptions& options) {
   Operator node{.name = name, .op = op, .inputs = inputs};
   Signature s = signature(graph_, node);
-  const std::string& prefix = options.prefix.empty() ? name : options.prefix;
   std::size_t outputs = s.slots_of(Role::output).size();
   for (const Slot& slot : s.slots) {
     if (slot.role == Role::weight || slot.role == Role::state) {
-      std::size_t at = node.parameters.size();
-      if (at < options.shared.size()) {
-        node.parameters.push_back(options.shared[at]);
-        continue;
-      }
-      bool given = at < options.init.size() && options.init[at].has_value();
-      node.parameters.push_back(ParameterId(graph_.parameters.size()));
-      graph_.parameters.push_back({prefix + "." + slot.name, slot.spec, given ? *options.init[at] : slot.init,
-                                   slot.role == Role::state});
+      node.parameters.push_back(parameter_for(node, slot, options));
     } else if (slot.role == Role::output) {
       node.outputs.push_back(TensorId(graph_.tensors.size()));
       graph_.tensors.push_back(
@@ -40,6 +31,20 @@ std::vector<TensorId> GraphBuilder::apply(const std::string& name, const Op& op,
   }
   graph_.operators.push_back(node);
   return node.outputs;
+}
+
+ParameterId GraphBuilder::parameter_for(const Operator& op, const Slot& slot, const ApplyOptions& options) {
+  std::size_t at = op.parameters.size();
+  if (at < options.shared.size()) return options.shared[at];
+  bool state = slot.role == Role::state;
+  std::string prefix = state && !options.state_prefix.empty() ? options.state_prefix : options.prefix;
+  std::string name = (prefix.empty() ? op.name : prefix) + "." + slot.name;
+  if (options.reuse && !state) {
+    if (ParameterId same = find_parameter(name); same.valid()) return same;
+  }
+  bool given = at < options.init.size() && options.init[at].has_value();
+  graph_.parameters.push_back({name, slot.spec, given ? *options.init[at] : slot.init, state});
+  return ParameterId(graph_.parameters.size() - 1);
 }
 
 TensorId GraphBuilder::add(const std::string& name, const Op& op, const std::vector<TensorId>& inputs,
@@ -62,8 +67,14 @@ void GraphBuilder::freeze(std::string_view prefix) {
 }
 
 ParameterId GraphBuilder::parameter(std::string_view name) const {
+  ParameterId found = find_parameter(name);
+  TROIKA_CHECK(found.valid(), fmt::format("no parameter is called '{}'", name));
+  return found;
+}
+
+ParameterId GraphBuilder::find_parameter(std::string_view name) const {
   auto found = std::ranges::find(graph_.parameters, name, &Parameter::name);
-  TROIKA_CHECK(found != graph_.parameters.end(), fmt::format("no parameter is called '{}'", name));
+  if (found == graph_.parameters.end()) return {};
   return ParameterId(static_cast<std::size_t>(found - graph_.parameters.begin()));
 }
 

@@ -11,6 +11,8 @@ namespace troika {
 
 struct ApplyOptions {
   std::string prefix{};                      ///< Of parameter names; the operator's name if empty.
+  std::string state_prefix{};                ///< Of the names of states; `prefix` if empty.
+  bool reuse = false;                        ///< A weight whose name exists already is shared, not made again.
   std::vector<ParameterId> shared{};         ///< Parameters that exist already, in place of the first ones of the operator.
   std::vector<std::optional<Init>> init{};   ///< Instead of the signature's, by slot order of the parameters.
 };
@@ -42,6 +44,11 @@ class GraphBuilder {
   Graph finish();
 
  private:
+  /// The parameter called `name`, or an invalid id.
+  ParameterId find_parameter(std::string_view name) const;
+  /// The next parameter of `op`: shared, or made as the slot says.
+  ParameterId parameter_for(const Operator& op, const Slot& slot, const ApplyOptions& options);
+
   Graph graph_;
 };
 
