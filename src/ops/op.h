@@ -18,7 +18,9 @@
 #include "ops/embedding.h"
 #include "ops/global_pool.h"
 #include "ops/guard.h"
+#include "ops/layer_norm.h"
 #include "ops/linear.h"
+#include "ops/matmul.h"
 #include "ops/mean.h"
 #include "ops/pool2d.h"
 #include "ops/position.h"
@@ -37,7 +39,7 @@ namespace troika {
 using Op = std::variant<  //
     Linear, Bias, Position, Activation, Binary, CrossEntropy,
     // windows, norms and products
-    Conv2d, Pool2d, GlobalPool, BatchNorm,
+    Conv2d, Pool2d, GlobalPool, BatchNorm, LayerNorm, Matmul,
     // shape
     Reshape, Transpose, Concat, SliceTensor, SplitTensor, Mean,
     // sequences

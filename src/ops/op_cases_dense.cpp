@@ -59,11 +59,28 @@ std::vector<OpCase> batch_norm_cases() {
   };
 }
 
+std::vector<OpCase> layer_norm_cases() {
+  return {
+      {"layer_norm", LayerNorm{}, {f64({5, 7})}},
+      {"layer_norm_tokens", LayerNorm{.epsilon = 1e-3}, {f64({3, 4, 6})}},
+  };
+}
+
+std::vector<OpCase> matmul_cases() {
+  return {
+      {"matmul", Matmul{}, {f64({5, 3}), f64({3, 4})}},
+      {"matmul_batched", Matmul{}, {f64({3, 2, 5, 4}), f64({3, 2, 4, 3})}},
+      {"matmul_transpose_a", Matmul{.transpose_a = true}, {f64({2, 4, 5}), f64({2, 4, 3})}},
+      {"matmul_transpose_b", Matmul{.transpose_b = true}, {f64({3, 5, 4}), f64({3, 6, 4})}},
+      {"matmul_transpose_both", Matmul{.transpose_a = true, .transpose_b = true}, {f64({4, 5}), f64({3, 4})}},
+  };
+}
+
 }  // namespace
 
 std::vector<OpCase> dense_cases() {
   std::vector<OpCase> all;
-  for (auto family : {conv2d_cases, pool_cases, batch_norm_cases}) {
+  for (auto family : {conv2d_cases, pool_cases, batch_norm_cases, layer_norm_cases, matmul_cases}) {
     std::vector<OpCase> cases = family();
     all.insert(all.end(), cases.begin(), cases.end());
   }

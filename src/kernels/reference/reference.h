@@ -33,6 +33,8 @@ void run_reference(const GlobalPool& op, const Arguments& a);
 void run_reference(const Attention& op, const Arguments& a);
 void run_reference(const BatchNorm& op, const Arguments& a);
 void run_reference(const RunningAverage& op, const Arguments& a);
+void run_reference(const LayerNorm& op, const Arguments& a);
+void run_reference(const Matmul& op, const Arguments& a);
 void run_reference(const Sgd& op, const Arguments& a);
 void run_reference(const Guard& op, const Arguments& a);
 void run_reference(const SquareSum& op, const Arguments& a);
