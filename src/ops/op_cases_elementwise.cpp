@@ -8,6 +8,7 @@ std::vector<OpCase> elementwise_cases() {
       {"linear_rank_3", Linear{.out = 6}, {f64({3, 4, 5})}},
       {"bias_last", Bias{}, {f64({5, 6})}},
       {"bias_channels", Bias{.dim = 1}, {f64({2, 5, 3, 4})}},
+      {"position", Position{}, {f64({3, 4, 5})}},
       {"add", Binary{.kind = BinaryKind::add}, {f64({3, 4, 5}), f64({3, 4, 5})}},
       {"add_broadcast", Binary{.kind = BinaryKind::add}, {f64({3, 4, 5}), f64({4, 1})}},
       {"multiply", Binary{.kind = BinaryKind::multiply}, {f64({6, 5}), f64({6, 5})}},
