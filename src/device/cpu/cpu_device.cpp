@@ -6,10 +6,9 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstring>
-#include <deque>
-#include <future>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "base/error.h"
 #include "device/cpu/host_memory.h"
@@ -18,50 +17,62 @@
 namespace troika {
 namespace {
 
-class CpuEvent final : public Event {
- public:
-  explicit CpuEvent(std::shared_future<void> done) : done_(std::move(done)) {}
-  void wait() override { done_.get(); }
-
- private:
-  std::shared_future<void> done_;
-};
-
 /// Work in order on one thread; what is still queued at the end is run, so that no event waits forever.
 class WorkQueue {
  public:
   explicit WorkQueue(int threads) : worker_([this, threads](const std::stop_token& stop) { loop(stop, threads); }) {}
 
-  std::shared_future<void> push(std::function<void()> work) {
-    std::packaged_task<void()> task(std::move(work));
-    std::shared_future<void> done = task.get_future().share();
+  void push(Work& work, Event& done) {
     {
       std::scoped_lock lock(mutex_);
-      tasks_.push_back(std::move(task));
+      waiting_.push_back({&work, &done});
     }
     arrived_.notify_one();
-    return done;
   }
 
  private:
+  struct Entry {
+    Work* work;
+    Event* done;
+  };
+
   void loop(const std::stop_token& stop, int threads) {
     omp_set_dynamic(0);
     omp_set_num_threads(threads);
+    std::vector<Entry> taken = with_room();  // trades places with waiting_, so both keep their capacity
     while (true) {
-      std::unique_lock lock(mutex_);
-      arrived_.wait(lock, stop, [this] { return !tasks_.empty(); });
-      if (tasks_.empty()) return;
-      std::packaged_task<void()> task = std::move(tasks_.front());
-      tasks_.pop_front();
-      lock.unlock();
-      task();
+      {
+        std::unique_lock lock(mutex_);
+        arrived_.wait(lock, stop, [this] { return !waiting_.empty(); });
+        if (waiting_.empty()) return;
+        taken.swap(waiting_);
+      }
+      for (const Entry& entry : taken) entry.done->signal(run(*entry.work));
+      taken.clear();
     }
+  }
+
+  static std::exception_ptr run(Work& work) {
+    try {
+      work.run();
+      return nullptr;
+    } catch (...) {
+      return std::current_exception();
+    }
+  }
+
+  static constexpr std::size_t kFewPieces = 64;
+
+  static std::vector<Entry> with_room() {
+    std::vector<Entry> empty;
+    empty.reserve(kFewPieces);
+    return empty;
   }
 
   std::mutex mutex_;
   std::condition_variable_any arrived_;
-  std::deque<std::packaged_task<void()>> tasks_;  // guarded by mutex_
-  std::jthread worker_;                           // last: it uses the members above
+  std::vector<Entry> waiting_ = with_room();  // guarded by mutex_
+  std::jthread worker_;                       // last: it uses the members above
 };
 
 class CpuDevice final : public Device {
@@ -88,9 +99,7 @@ class CpuDevice final : public Device {
   Bytes allocated() const override { return {allocated_}; }
   std::int64_t allocations() const override { return allocations_; }
 
-  std::unique_ptr<Event> submit(std::function<void()> work) override {
-    return std::make_unique<CpuEvent>(queue_.push(std::move(work)));
-  }
+  void submit(Work& work, Event& done) override { queue_.push(work, done); }
 
   void write(DevicePointer to, std::span<const std::byte> from) override {
     if (!from.empty()) std::memcpy(to, from.data(), from.size());
