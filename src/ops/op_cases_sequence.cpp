@@ -10,6 +10,20 @@ std::vector<OpCase> sequence_cases() {
       {"embedding_rows", Embedding{.vocabulary = 5, .width = 4, .first = 3, .dtype = DType::f64}, {i32({7})}},
       {"dropout", Dropout{.rate = 0.3, .stream = 0x1234567890abcdef}, {f64({5, 3, 4})}},
       {"dropout_tile", Dropout{.rate = 0.5, .stream = 7, .origin = {2, 1}, .extents = {9, 11}}, {f64({6, 5})}},
+      {"attention", Attention{.heads = 3}, {f64({2, 5, 6}), f64({2, 4, 6}), f64({2, 4, 6})}},
+      {"attention_causal", Attention{.heads = 2, .causal = true}, {f64({3, 5, 8}), f64({3, 5, 8}), f64({3, 5, 8})}},
+      {"attention_mask",
+       Attention{.heads = 2, .has_mask = true},
+       {f64({3, 3, 6}), f64({3, 5, 6}), f64({3, 5, 6}), f64({3, 5})},
+       {Fill::normal, Fill::normal, Fill::normal, Fill::mask}},
+      {"attention_packed", Attention{.heads = 3, .packed = true}, {f64({2, 4, 18})}},
+      {"attention_packed_causal_mask",
+       Attention{.heads = 2, .causal = true, .packed = true, .has_mask = true},
+       {f64({3, 6, 12}), f64({3, 6})},
+       {Fill::normal, Fill::mask}},
+      {"attention_packed_tile",
+       Attention{.heads = 2, .causal = true, .packed = true, .first_query = 2, .queries = 3},
+       {f64({2, 6, 12})}},
   };
 }
 

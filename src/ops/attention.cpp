@@ -1,0 +1,77 @@
+#include "ops/attention.h"
+
+#include "ops/require.h"
+
+namespace troika {
+namespace {
+
+struct Extents {
+  std::int64_t samples, queries, keys, width;  ///< width is d, of one head.
+};
+
+Extents extents_of(const Attention& op, std::span<const TensorSpec> inputs) {
+  require_inputs("attention", inputs, (op.packed ? 1 : 3) + (op.has_mask ? 1 : 0));
+  const TensorSpec& q = inputs[0];
+  std::int64_t parts = op.heads * (op.packed ? 3 : 1);
+  require(op.heads > 0 && q.shape.rank() == 3 && q.shape[2] % parts == 0, "attention",
+          "takes an input of rank 3 whose last extent is a multiple of ", parts, ", not ", q);
+  Extents e{q.shape[0], q.shape[1], q.shape[1], q.shape[2] / parts};
+  if (op.packed) {
+    if (op.queries != 0) e.queries = op.queries;
+    require(op.first_query >= 0 && op.first_query + e.queries <= e.keys, "attention", "has queries outside of ", q);
+  } else {
+    e.keys = inputs[1].shape.rank() == 3 ? inputs[1].shape[1] : 0;
+    TensorSpec expected{{e.samples, e.keys, q.shape[2]}, q.dtype};
+    require(inputs[1] == expected && inputs[2] == expected, "attention", "cannot join q ", q, ", k ", inputs[1], " and v ",
+            inputs[2]);
+  }
+  require(!op.has_mask || inputs.back() == TensorSpec{{e.samples, e.keys}, q.dtype}, "attention",
+          "takes a mask with one value per key, not ", inputs.back(), " beside ", q);
+  return e;
+}
+
+enum Axes { kSample, kHead, kQuery };
+
+}  // namespace
+
+Signature signature(const Attention& op, std::span<const TensorSpec> inputs) {
+  Extents e = extents_of(op, inputs);
+  AttentionSlots at(op);
+  DType dtype = inputs[0].dtype;
+  Signature s{.axes = {{"n", AxisKind::sample, e.samples},
+                       {"head", AxisKind::parameter, op.heads},
+                       {"q", AxisKind::attribute, e.queries}}};
+  DimMap head = scaled(kHead, e.width);
+  if (op.packed) {
+    s.slots = {{Role::input, "qkv", inputs[0], {along(kSample), whole_dim(), scaled(kHead, 3 * e.width)}}};
+  } else {
+    s.slots = {{Role::input, "q", inputs[0], {along(kSample), along(kQuery), head}},
+               {Role::input, "k", inputs[1], {along(kSample), whole_dim(), head}},
+               {Role::input, "v", inputs[2], {along(kSample), whole_dim(), head}}};
+  }
+  if (op.has_mask) s.slots.push_back({Role::input, "mask", inputs.back(), {along(kSample), whole_dim()}});
+  s.slots.push_back({Role::output, "y", {{e.samples, e.queries, op.heads * e.width}, dtype},
+                     {along(kSample), along(kQuery), head}});
+  s.slots.push_back({Role::saved, "log_sum", {{e.samples, op.heads, e.queries}, dtype},
+                     {along(kSample), along(kHead), along(kQuery)}});
+
+  std::int64_t product = 2 * e.samples * op.heads * e.queries * e.keys * e.width;
+  PhaseSpec forward{.phase = Phase::forward, .flops = {2 * product}};
+  for (int slot = 0; slot < at.y; ++slot) forward.uses.push_back(read(slot));
+  PhaseSpec backward{.phase = Phase::backward, .uses = forward.uses, .flops = {5 * product}};
+  forward.uses.insert(forward.uses.end(), {write(at.y), write(at.log_sum)});
+  backward.uses.insert(backward.uses.end(), {read(at.y), read(at.log_sum), read_grad(at.y)});
+  for (int slot = 0; slot <= at.v; ++slot) backward.uses.push_back(write_grad(slot));
+  s.phases = {forward, backward};
+  return s;
+}
+
+Attention localize(const Attention& op, const Signature&, const Region& tile) {
+  Attention local = op;
+  local.heads = tile[kHead].extent();
+  local.first_query += tile[kQuery].begin;
+  if (op.packed) local.queries = tile[kQuery].extent();
+  return local;
+}
+
+}  // namespace troika
