@@ -7,17 +7,33 @@
 namespace troika {
 namespace {
 
-enum Slots { kX, kGamma, kBeta, kRunningMean, kRunningVar, kY, kMean, kInvStd, kSum, kSquares, kDySum, kDyXSum };
+enum Slots {
+  kX,
+  kGamma,
+  kBeta,
+  kRunningMean,
+  kRunningVar,
+  kY,
+  kMean,
+  kInvStd,
+  kSum,
+  kSquares,
+  kDySum,
+  kDyXSum
+};
 
 void require_fit(const BatchNorm& op, std::span<const TensorSpec> inputs) {
   require_inputs("batch_norm", inputs, 1);
   const Shape& x = inputs[0].shape;
-  require(x.rank() >= 2 && x.rank() <= 4, "batch_norm", "takes an input [n,c] to [n,c,h,w], not ", inputs[0]);
-  require(!op.training || (op.shards > 0 && x[0] % op.shards == 0), "batch_norm", "cannot divide ", x[0], " samples into ",
-          op.shards, " equal shards; choose a batch that is a multiple of the shards");
+  require(x.rank() >= 2 && x.rank() <= 4, "batch_norm", "takes an input [n,c] to [n,c,h,w], not ",
+          inputs[0]);
+  require(!op.training || (op.shards > 0 && x[0] % op.shards == 0), "batch_norm", "cannot divide ",
+          x[0], " samples into ", op.shards,
+          " equal shards; choose a batch that is a multiple of the shards");
 }
 
-/// Axes n, c, h, w in the order of the dimensions. Only the running statistics can be used piece by piece.
+/// Axes n, c, h, w in the order of the dimensions. Only the running statistics can be used piece by
+/// piece.
 std::vector<Axis> axes_for(const BatchNorm& op, const Shape& x) {
   std::vector<Axis> axes{{"n", AxisKind::sample, x[0], op.training ? x[0] / op.shards : 1},
                          {"c", AxisKind::parameter, x[1]}};
@@ -30,8 +46,10 @@ std::vector<Axis> axes_for(const BatchNorm& op, const Shape& x) {
 void add_training(Signature& s, const BatchNorm& op, const TensorSpec& x) {
   TensorSpec per_shard{{op.shards, x.shape[1]}, x.dtype};
   std::vector<DimMap> dims{divided(0, s.axes[0].whole), along(1)};
-  for (const char* name : {"mean", "inv_std"}) s.slots.push_back({Role::saved, name, per_shard, dims});
-  for (const char* name : {"sum", "squares", "dy_sum", "dy_x_sum"}) s.slots.push_back({Role::statistic, name, per_shard, dims});
+  for (const char* name : {"mean", "inv_std"})
+    s.slots.push_back({Role::saved, name, per_shard, dims});
+  for (const char* name : {"sum", "squares", "dy_sum", "dy_x_sum"})
+    s.slots.push_back({Role::statistic, name, per_shard, dims});
   auto cost = [&](std::int64_t per_element) { return Flops{per_element * x.shape.elements()}; };
   std::vector<Use> written{write(kY), write_grad(kRunningMean), write_grad(kRunningVar)};
   std::vector<Use> gradients{write_grad(kX), write_grad(kGamma), write_grad(kBeta)};
@@ -39,16 +57,21 @@ void add_training(Signature& s, const BatchNorm& op, const TensorSpec& x) {
     uses.insert(uses.end(), more.begin(), more.end());
     return PhaseSpec{name, uses, flops};
   };
-  s.phases = {phase(Phase::forward, {read(kX), read(kGamma), read(kBeta), write(kMean), write(kInvStd)}, written, cost(6)),
-              phase(Phase::backward, {read(kX), read_grad(kY), read(kGamma), read(kMean), read(kInvStd)}, gradients, cost(10))};
+  s.phases = {
+      phase(Phase::forward, {read(kX), read(kGamma), read(kBeta), write(kMean), write(kInvStd)},
+            written, cost(6)),
+      phase(Phase::backward, {read(kX), read_grad(kY), read(kGamma), read(kMean), read(kInvStd)},
+            gradients, cost(10))};
   s.staged = {{Phase::statistics_1, {read(kX), write(kSum)}, cost(1)},
               {Phase::statistics_2, {read(kX), read(kSum), write(kSquares)}, cost(3)},
-              phase(Phase::apply, {read(kX), read(kGamma), read(kBeta), read(kSum), read(kSquares)}, written, cost(2)),
+              phase(Phase::apply, {read(kX), read(kGamma), read(kBeta), read(kSum), read(kSquares)},
+                    written, cost(2)),
               {Phase::backward_statistics,
                {read(kX), read_grad(kY), read(kSum), read(kSquares), write(kDySum), write(kDyXSum)},
                cost(5)},
               phase(Phase::backward_apply,
-                    {read(kX), read_grad(kY), read(kGamma), read(kSum), read(kSquares), read(kDySum), read(kDyXSum)},
+                    {read(kX), read_grad(kY), read(kGamma), read(kSum), read(kSquares),
+                     read(kDySum), read(kDyXSum)},
                     gradients, cost(10))};
 }
 
@@ -59,7 +82,8 @@ Signature signature(const BatchNorm& op, std::span<const TensorSpec> inputs) {
   const TensorSpec& x = inputs[0];
   Signature s{.axes = axes_for(op, x.shape)};
   std::vector<DimMap> dims;
-  for (std::size_t axis = 0; axis < x.shape.rank(); ++axis) dims.push_back(along(static_cast<int>(axis)));
+  for (std::size_t axis = 0; axis < x.shape.rank(); ++axis)
+    dims.push_back(along(static_cast<int>(axis)));
   auto per_channel = [&](Role role, const char* name, Init::Kind start) {
     return Slot{.role = role,
                 .name = name,
@@ -76,9 +100,10 @@ Signature signature(const BatchNorm& op, std::span<const TensorSpec> inputs) {
   if (op.training)
     add_training(s, op, x);
   else
-    s.phases = {{Phase::forward,
-                 {read(kX), read(kGamma), read(kBeta), read(kRunningMean), read(kRunningVar), write(kY)},
-                 {2 * x.shape.elements()}}};
+    s.phases = {
+        {Phase::forward,
+         {read(kX), read(kGamma), read(kBeta), read(kRunningMean), read(kRunningVar), write(kY)},
+         {2 * x.shape.elements()}}};
   return s;
 }
 
@@ -89,8 +114,9 @@ BatchNorm localize(const BatchNorm& op, const Signature& signature, const Region
   Range samples = tile[0];
   local.shards = region_of(signature.slots[kMean], tile)[0].extent();
   bool holds_whole = samples.begin % shard == 0 && samples.end % shard == 0;
-  require(holds_whole || local.shards == 1, "batch_norm", "with shards of ", shard, " samples cannot be cut to samples ",
-          samples.begin, " to ", samples.end, "; a tile must hold whole shards or lie inside one");
+  require(holds_whole || local.shards == 1, "batch_norm", "with shards of ", shard,
+          " samples cannot be cut to samples ", samples.begin, " to ", samples.end,
+          "; a tile must hold whole shards or lie inside one");
   const Shape& x = signature.slots[kX].spec.shape;
   if (op.count == 0) local.count = shard * x.product(2, x.rank());
   return local;

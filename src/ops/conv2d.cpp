@@ -10,17 +10,19 @@ namespace {
 enum Axes { kN, kH, kW, kO, kI, kG = kO };
 
 Window window_of(const Conv2d& op, std::size_t dim) {
-  return {(op.kernel[dim] - 1) * op.dilation[dim] + 1, op.stride[dim], op.pad[dim], op.pad_end[dim]};
+  return {(op.kernel[dim] - 1) * op.dilation[dim] + 1, op.stride[dim], op.pad[dim],
+          op.pad_end[dim]};
 }
 
 void require_fit(const Conv2d& op, std::span<const TensorSpec> inputs) {
   require_inputs("conv2d", inputs, 1);
   require(inputs[0].shape.rank() == 4, "conv2d", "takes an input [n,c,h,w], not ", inputs[0]);
   require(op.out > 0 && op.groups > 0, "conv2d", "needs out > 0 and groups > 0");
-  require(op.out % op.groups == 0 && inputs[0].shape[1] % op.groups == 0, "conv2d", "with ", op.groups,
-          " groups cannot divide ", inputs[0].shape[1], " channels into ", op.out);
+  require(op.out % op.groups == 0 && inputs[0].shape[1] % op.groups == 0, "conv2d", "with ",
+          op.groups, " groups cannot divide ", inputs[0].shape[1], " channels into ", op.out);
   for (std::size_t dim : {0u, 1u}) {
-    require(op.kernel[dim] > 0 && op.dilation[dim] > 0, "conv2d", "needs a kernel and a dilation of at least 1");
+    require(op.kernel[dim] > 0 && op.dilation[dim] > 0, "conv2d",
+            "needs a kernel and a dilation of at least 1");
     require_window("conv2d", window_of(op, dim), inputs[0].shape[2 + dim]);
   }
 }
@@ -35,7 +37,9 @@ Signature signature(const Conv2d& op, std::span<const TensorSpec> inputs) {
   std::int64_t in = x[1] / op.groups, out = op.out / op.groups;
   Shape y{x[0], op.out, window_count(rows, x[2]), window_count(columns, x[3])};
 
-  Signature s{.axes = {{"n", AxisKind::sample, y[0]}, {"h", AxisKind::attribute, y[2]}, {"w", AxisKind::attribute, y[3]}}};
+  Signature s{.axes = {{"n", AxisKind::sample, y[0]},
+                       {"h", AxisKind::attribute, y[2]},
+                       {"w", AxisKind::attribute, y[3]}}};
   DimMap x_channel = along(kI), y_channel = along(kO), weight_in = along(kI);
   if (op.groups == 1) {
     s.axes.push_back({"o", AxisKind::parameter, op.out});

@@ -1,5 +1,6 @@
-// y[n,o,h,w] = sum over i,kh,kw of x[n, i, h*stride - pad + kh*dilation, …] * weight[o,i,kh,kw]; with groups, the channels
-// of x and y fall into that many blocks which do not mix. The bias is an operator of its own, as for linear.
+// y[n,o,h,w] = sum over i,kh,kw of x[n, i, h*stride - pad + kh*dilation, …] * weight[o,i,kh,kw];
+// with groups, the channels of x and y fall into that many blocks which do not mix. The bias is an
+// operator of its own, as for linear.
 #pragma once
 
 #include <array>
@@ -15,8 +16,9 @@ struct Conv2d {
   std::int64_t out = 0;
   std::array<std::int64_t, 2> kernel{1, 1};
   std::array<std::int64_t, 2> stride{1, 1};
-  std::array<std::int64_t, 2> pad{0, 0};      ///< Before the first row and column,
-  std::array<std::int64_t, 2> pad_end{0, 0};  ///< and behind the last ones; negative (cropped) in some tiles.
+  std::array<std::int64_t, 2> pad{0, 0};  ///< Before the first row and column,
+  std::array<std::int64_t, 2> pad_end{
+      0, 0};  ///< and behind the last ones; negative (cropped) in some tiles.
   std::array<std::int64_t, 2> dilation{1, 1};
   std::int64_t groups = 1;
 
@@ -32,7 +34,8 @@ struct Conv2d {
   bool operator==(const Conv2d&) const = default;
 };
 
-/// Input x [n,c,h,w], weight [out, c/groups, kernel…]. Axes n, h, w and, without groups, o and i; else g.
+/// Input x [n,c,h,w], weight [out, c/groups, kernel…]. Axes n, h, w and, without groups, o and i;
+/// else g.
 Signature signature(const Conv2d& op, std::span<const TensorSpec> inputs);
 Conv2d localize(const Conv2d& op, const Signature& signature, const Region& tile);
 

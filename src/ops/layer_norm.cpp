@@ -13,7 +13,8 @@ Signature signature(const LayerNorm&, std::span<const TensorSpec> inputs) {
 
   Signature s{.axes = leading_axes(x.shape, leading)};
   std::vector<DimMap> row_dims;
-  for (std::size_t axis = 0; axis < leading; ++axis) row_dims.push_back(along(static_cast<int>(axis)));
+  for (std::size_t axis = 0; axis < leading; ++axis)
+    row_dims.push_back(along(static_cast<int>(axis)));
   std::vector<DimMap> dims = row_dims;
   dims.push_back(whole_dim());
   TensorSpec per_column{{x.shape.back()}, x.dtype}, per_row{rows, x.dtype};
@@ -28,10 +29,12 @@ Signature signature(const LayerNorm&, std::span<const TensorSpec> inputs) {
              {Role::saved, "mean", per_row, row_dims},
              {Role::saved, "inv_std", per_row, row_dims}};
   std::int64_t elements = x.shape.elements();
-  s.phases = {{Phase::forward, {read(0), read(1), read(2), write(3), write(4), write(5)}, {6 * elements}},
-              {Phase::backward,
-               {read(0), read_grad(3), read(1), read(4), read(5), write_grad(0), write_grad(1), write_grad(2)},
-               {12 * elements}}};
+  s.phases = {
+      {Phase::forward, {read(0), read(1), read(2), write(3), write(4), write(5)}, {6 * elements}},
+      {Phase::backward,
+       {read(0), read_grad(3), read(1), read(4), read(5), write_grad(0), write_grad(1),
+        write_grad(2)},
+       {12 * elements}}};
   return s;
 }
 

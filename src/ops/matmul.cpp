@@ -12,8 +12,9 @@ void require_fit(const Matmul& op, std::span<const TensorSpec> inputs) {
   bool fits = rank >= 2 && b.rank() == rank && inputs[0].dtype == inputs[1].dtype;
   for (std::size_t dim = 0; fits && dim + 2 < rank; ++dim) fits = a[dim] == b[dim];
   fits = fits && a[rank - (op.transpose_a ? 2 : 1)] == b[rank - (op.transpose_b ? 1 : 2)];
-  require(fits, "matmul", "cannot multiply ", inputs[0], op.transpose_a ? " transposed" : "", " by ", inputs[1],
-          op.transpose_b ? " transposed" : "", "; leading dimensions, inner dimension and type must agree");
+  require(fits, "matmul", "cannot multiply ", inputs[0], op.transpose_a ? " transposed" : "",
+          " by ", inputs[1], op.transpose_b ? " transposed" : "",
+          "; leading dimensions, inner dimension and type must agree");
 }
 
 }  // namespace
@@ -22,7 +23,8 @@ Signature signature(const Matmul& op, std::span<const TensorSpec> inputs) {
   require_fit(op, inputs);
   const Shape &a = inputs[0].shape, &b = inputs[1].shape;
   std::size_t leading = a.rank() - 2;
-  std::int64_t rows = a[leading + op.transpose_a], columns = b[leading + !op.transpose_b], inner = a[leading + !op.transpose_a];
+  std::int64_t rows = a[leading + op.transpose_a], columns = b[leading + !op.transpose_b],
+               inner = a[leading + !op.transpose_a];
 
   Signature s;
   std::vector<DimMap> batch;

@@ -1,4 +1,5 @@
-// c[b..,m,n] = sum over k of a[b..,m,k] * b[b..,k,n]: a product of two activations, one per leading index.
+// c[b..,m,n] = sum over k of a[b..,m,k] * b[b..,k,n]: a product of two activations, one per leading
+// index.
 #pragma once
 
 #include <span>
@@ -19,8 +20,8 @@ struct Matmul {
   bool operator==(const Matmul&) const = default;
 };
 
-/// Axes b, b1, b2 … for the leading dimensions (equal in both inputs), then m, n, k. backward_data is the gradient of a,
-/// backward_weight that of b.
+/// Axes b, b1, b2 … for the leading dimensions (equal in both inputs), then m, n, k. backward_data
+/// is the gradient of a, backward_weight that of b.
 Signature signature(const Matmul& op, std::span<const TensorSpec> inputs);
 
 }  // namespace troika

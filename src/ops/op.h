@@ -13,6 +13,7 @@
 #include "ops/binary.h"
 #include "ops/concat.h"
 #include "ops/conv2d.h"
+#include "ops/conv_transpose2d.h"
 #include "ops/cross_entropy.h"
 #include "ops/dropout.h"
 #include "ops/embedding.h"
@@ -20,6 +21,7 @@
 #include "ops/guard.h"
 #include "ops/layer_norm.h"
 #include "ops/linear.h"
+#include "ops/local_response_norm.h"
 #include "ops/matmul.h"
 #include "ops/mean.h"
 #include "ops/pool2d.h"
@@ -39,7 +41,7 @@ namespace troika {
 using Op = std::variant<  //
     Linear, Bias, Position, Activation, Binary, CrossEntropy,
     // windows, norms and products
-    Conv2d, Pool2d, GlobalPool, BatchNorm, LayerNorm, Matmul,
+    Conv2d, Pool2d, GlobalPool, BatchNorm, LayerNorm, Matmul, ConvTranspose2d, LocalResponseNorm,
     // shape
     Reshape, Transpose, Concat, SliceTensor, SplitTensor, Mean,
     // sequences

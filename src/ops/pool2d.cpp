@@ -32,11 +32,12 @@ Signature signature(const Pool2d& op, std::span<const TensorSpec> inputs) {
                        {"c", AxisKind::attribute, y[1]},
                        {"h", AxisKind::attribute, y[2]},
                        {"w", AxisKind::attribute, y[3]}}};
-  s.slots = {{Role::input,
-              "x",
-              inputs[0],
-              {along(kN), along(kC), window_map(kH, rows, x[2]), window_map(kW, columns, x[3])}},
-             {Role::output, "y", {y, inputs[0].dtype}, {along(kN), along(kC), along(kH), along(kW)}}};
+  s.slots = {
+      {Role::input,
+       "x",
+       inputs[0],
+       {along(kN), along(kC), window_map(kH, rows, x[2]), window_map(kW, columns, x[3])}},
+      {Role::output, "y", {y, inputs[0].dtype}, {along(kN), along(kC), along(kH), along(kW)}}};
   Flops flops{y.elements() * op.window[0] * op.window[1]};
   s.phases = {{Phase::forward, {read(0), write(1)}, flops},
               {Phase::backward_data, {read_grad(1), write_grad(0)}, flops}};

@@ -6,7 +6,20 @@
 namespace troika {
 namespace {
 
-enum Slots { kX, kGamma, kBeta, kRunningMean, kRunningVar, kY, kMean, kInvStd, kSum, kSquares, kDySum, kDyXSum };
+enum Slots {
+  kX,
+  kGamma,
+  kBeta,
+  kRunningMean,
+  kRunningVar,
+  kY,
+  kMean,
+  kInvStd,
+  kSum,
+  kSquares,
+  kDySum,
+  kDyXSum
+};
 
 /// The elements of one shard and channel; `at` is their place in the tensors per shard.
 struct Group {
@@ -18,18 +31,21 @@ struct BatchNormRun {
   const BatchNorm& op;
   const Arguments& a;
   const Shape& shape = a.shape(kX);
-  std::int64_t shards = op.training ? op.shards : 1, channels = shape[1], inner = shape.product(2, shape.rank());
+  std::int64_t shards = op.training ? op.shards : 1, channels = shape[1],
+               inner = shape.product(2, shape.rank());
   std::int64_t samples = shape[0] / shards;
   double held = static_cast<double>(samples * inner);  ///< Of a group, in this tile.
   double count = op.count > 0 ? static_cast<double>(op.count) : held;
 
   void for_each_group(auto&& visit) const {
     for (std::int64_t shard = 0; shard < shards; ++shard)
-      for (std::int64_t channel = 0; channel < channels; ++channel) visit(Group{shard, channel, shard * channels + channel});
+      for (std::int64_t channel = 0; channel < channels; ++channel)
+        visit(Group{shard, channel, shard * channels + channel});
   }
   void for_each_element(const Group& group, auto&& visit) const {
     for (std::int64_t n = group.shard * samples; n < (group.shard + 1) * samples; ++n)
-      for (std::int64_t at = 0; at < inner; ++at) visit((n * channels + group.channel) * inner + at);
+      for (std::int64_t at = 0; at < inner; ++at)
+        visit((n * channels + group.channel) * inner + at);
   }
   double sum_over(const Group& group, auto&& term) const {
     double sum = 0;
@@ -46,13 +62,18 @@ struct BatchNormRun {
   }
   double inv_std(double variance) const { return 1 / std::sqrt(variance + op.epsilon); }
   double staged_mean(const Group& group) const { return a.value<const T>(kSum)[group.at] / count; }
-  double staged_inv_std(const Group& group) const { return inv_std(a.value<const T>(kSquares)[group.at] / count); }
+  double staged_inv_std(const Group& group) const {
+    return inv_std(a.value<const T>(kSquares)[group.at] / count);
+  }
 
   void normalise(const Group& group, double mean, double scale) const {
     auto x = a.value<const T>(kX);
     auto y = a.value<T>(kY);
-    T gamma = a.value<const T>(kGamma)[group.channel], beta = a.value<const T>(kBeta)[group.channel];
-    for_each_element(group, [&](std::int64_t i) { y[i] = static_cast<T>(gamma * ((x[i] - mean) * scale) + beta); });
+    T gamma = a.value<const T>(kGamma)[group.channel],
+      beta = a.value<const T>(kBeta)[group.channel];
+    for_each_element(group, [&](std::int64_t i) {
+      y[i] = static_cast<T>(gamma * ((x[i] - mean) * scale) + beta);
+    });
   }
 
   void clear_running() const {
@@ -63,13 +84,15 @@ struct BatchNormRun {
   void add_running(const Group& group, double mean, double squares) const {
     double share = held / count;
     a.gradient<T>(kRunningMean)[group.channel] += static_cast<T>(share * mean);
-    a.gradient<T>(kRunningVar)[group.channel] += static_cast<T>(share * squares / std::max(count - 1, 1.0));
+    a.gradient<T>(kRunningVar)[group.channel] +=
+        static_cast<T>(share * squares / std::max(count - 1, 1.0));
   }
 
   void forward() const {
     clear_running();
     for_each_group([&](const Group& group) {
-      double mean = sum_of_x(group) / count, squares = sum_of_squares(group, mean), scale = inv_std(squares / count);
+      double mean = sum_of_x(group) / count, squares = sum_of_squares(group, mean),
+             scale = inv_std(squares / count);
       a.value<T>(kMean)[group.at] = static_cast<T>(mean);
       a.value<T>(kInvStd)[group.at] = static_cast<T>(scale);
       normalise(group, mean, scale);
@@ -79,12 +102,14 @@ struct BatchNormRun {
 
   void predict() const {
     for_each_group([&](const Group& group) {
-      normalise(group, a.value<const T>(kRunningMean)[group.channel], inv_std(a.value<const T>(kRunningVar)[group.channel]));
+      normalise(group, a.value<const T>(kRunningMean)[group.channel],
+                inv_std(a.value<const T>(kRunningVar)[group.channel]));
     });
   }
 
   void statistics_1() const {
-    for_each_group([&](const Group& group) { a.value<T>(kSum)[group.at] = static_cast<T>(sum_of_x(group)); });
+    for_each_group(
+        [&](const Group& group) { a.value<T>(kSum)[group.at] = static_cast<T>(sum_of_x(group)); });
   }
   void statistics_2() const {
     for_each_group([&](const Group& group) {
@@ -122,7 +147,8 @@ struct BatchNormRun {
       complete(group, dy_sum, dy_x_sum);
       double factor = a.value<const T>(kGamma)[group.channel] * scale;
       for_each_element(group, [&](std::int64_t i) {
-        dx[i] = static_cast<T>(factor * (dy[i] - (dy_sum + (x[i] - mean) * scale * dy_x_sum) / count));
+        dx[i] =
+            static_cast<T>(factor * (dy[i] - (dy_sum + (x[i] - mean) * scale * dy_x_sum) / count));
       });
     });
   }
@@ -134,7 +160,8 @@ struct BatchNormRun {
   void backward_statistics() const {
     for_each_group([&](const Group& group) {
       a.value<T>(kDySum)[group.at] = static_cast<T>(sum_of_dy(group));
-      a.value<T>(kDyXSum)[group.at] = static_cast<T>(sum_of_dy_x(group, staged_mean(group), staged_inv_std(group)));
+      a.value<T>(kDyXSum)[group.at] =
+          static_cast<T>(sum_of_dy_x(group, staged_mean(group), staged_inv_std(group)));
     });
   }
   void backward_apply() const {
@@ -153,13 +180,20 @@ void run_reference(const BatchNorm& op, const Arguments& a) {
   dispatch(a.spec(kX).dtype, [&]<class T>() {
     BatchNormRun<T> run{op, a};
     switch (a.phase()) {
-      case Phase::forward: return op.training ? run.forward() : run.predict();
-      case Phase::statistics_1: return run.statistics_1();
-      case Phase::statistics_2: return run.statistics_2();
-      case Phase::apply: return run.apply();
-      case Phase::backward_statistics: return run.backward_statistics();
-      case Phase::backward_apply: return run.backward_apply();
-      default: return run.backward_whole();
+      case Phase::forward:
+        return op.training ? run.forward() : run.predict();
+      case Phase::statistics_1:
+        return run.statistics_1();
+      case Phase::statistics_2:
+        return run.statistics_2();
+      case Phase::apply:
+        return run.apply();
+      case Phase::backward_statistics:
+        return run.backward_statistics();
+      case Phase::backward_apply:
+        return run.backward_apply();
+      default:
+        return run.backward_whole();
     }
   });
 }

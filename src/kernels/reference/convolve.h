@@ -1,4 +1,5 @@
-// The products of a convolution, which its three phases and those of its transpose all sum, each into another tensor.
+// The products of a convolution, which its three phases and those of its transpose all sum, each
+// into another tensor.
 #pragma once
 
 #include <array>
@@ -17,14 +18,15 @@ struct Convolution {
   std::array<std::int64_t, 2> dilation{1, 1};
 };
 
-/// Calls visit(at image, at weight, at places) with element numbers, for each product inside the image.
+/// Calls visit(at image, at weight, at places) with element numbers, for each product inside the
+/// image.
 template <class Visit>
 void for_each_product(const Convolution& c, Visit&& visit) {
   std::int64_t in = c.weight[1], out = c.weight[0], groups = c.image[1] / in;
-  auto element = [](const Shape& s, std::int64_t a, std::int64_t b, std::int64_t h, std::int64_t w) {
-    return ((a * s[1] + b) * s[2] + h) * s[3] + w;
-  };
-  auto each_tap = [&](std::int64_t n, std::int64_t o, std::int64_t i, std::int64_t row, std::int64_t column) {
+  auto element = [](const Shape& s, std::int64_t a, std::int64_t b, std::int64_t h,
+                    std::int64_t w) { return ((a * s[1] + b) * s[2] + h) * s[3] + w; };
+  auto each_tap = [&](std::int64_t n, std::int64_t o, std::int64_t i, std::int64_t row,
+                      std::int64_t column) {
     std::int64_t channel = o / (out / groups) * in + i;
     for (std::int64_t kh = 0; kh < c.weight[2]; ++kh) {
       std::int64_t h = row * c.stride[0] - c.pad[0] + kh * c.dilation[0];
@@ -32,7 +34,8 @@ void for_each_product(const Convolution& c, Visit&& visit) {
       for (std::int64_t kw = 0; kw < c.weight[3]; ++kw) {
         std::int64_t w = column * c.stride[1] - c.pad[1] + kw * c.dilation[1];
         if (w < 0 || w >= c.image[3]) continue;
-        visit(element(c.image, n, channel, h, w), element(c.weight, o, i, kh, kw), element(c.places, n, o, row, column));
+        visit(element(c.image, n, channel, h, w), element(c.weight, o, i, kh, kw),
+              element(c.places, n, o, row, column));
       }
     }
   };

@@ -15,8 +15,9 @@ void forward(const GlobalPool& op, const Arguments& a) {
   std::size_t area = x.size() / y.size();
   for (std::size_t at = 0; at < y.size(); ++at) {
     auto plane = x.subspan(at * area, area);
-    y[at] = op.kind == PoolKind::max ? *std::ranges::max_element(plane)
-                                     : std::accumulate(plane.begin(), plane.end(), T{0}) / static_cast<T>(area);
+    y[at] = op.kind == PoolKind::max
+                ? *std::ranges::max_element(plane)
+                : std::accumulate(plane.begin(), plane.end(), T{0}) / static_cast<T>(area);
   }
 }
 
@@ -40,8 +41,9 @@ void backward(const GlobalPool& op, const Arguments& a) {
 }  // namespace
 
 void run_reference(const GlobalPool& op, const Arguments& a) {
-  dispatch(a.spec(kX).dtype,
-           [&]<class T>() { a.phase() == Phase::forward ? forward<T>(op, a) : backward<T>(op, a); });
+  dispatch(a.spec(kX).dtype, [&]<class T>() {
+    a.phase() == Phase::forward ? forward<T>(op, a) : backward<T>(op, a);
+  });
 }
 
 }  // namespace troika

@@ -20,7 +20,8 @@ void forward(const LayerNorm& op, const Arguments& a) {
     double mean = sum / static_cast<double>(width);
     for (T element : x) squares += (element - mean) * (element - mean);
     double inv_std = 1 / std::sqrt(squares / static_cast<double>(width) + op.epsilon);
-    for (std::int64_t i = 0; i < width; ++i) y[i] = static_cast<T>(gamma[i] * ((x[i] - mean) * inv_std) + beta[i]);
+    for (std::int64_t i = 0; i < width; ++i)
+      y[i] = static_cast<T>(gamma[i] * ((x[i] - mean) * inv_std) + beta[i]);
     a.value<T>(kMean)[row] = static_cast<T>(mean);
     a.value<T>(kInvStd)[row] = static_cast<T>(inv_std);
   }
@@ -34,9 +35,11 @@ void backward(const Arguments& a) {
   std::ranges::fill(dgamma, T{0});
   std::ranges::fill(dbeta, T{0});
   for (std::int64_t row = 0; row < rows; ++row) {
-    auto x = a.value<const T>(kX).subspan(row * width, width), dy = a.gradient<const T>(kY).subspan(row * width, width);
+    auto x = a.value<const T>(kX).subspan(row * width, width),
+         dy = a.gradient<const T>(kY).subspan(row * width, width);
     auto dx = a.gradient<T>(kX).subspan(row * width, width);
-    double mean = a.value<const T>(kMean)[row], inv_std = a.value<const T>(kInvStd)[row], sum = 0, sum_x = 0;
+    double mean = a.value<const T>(kMean)[row], inv_std = a.value<const T>(kInvStd)[row], sum = 0,
+           sum_x = 0;
     for (std::int64_t i = 0; i < width; ++i) {
       double normal = (x[i] - mean) * inv_std;
       sum += dy[i] * gamma[i];
@@ -54,7 +57,8 @@ void backward(const Arguments& a) {
 }  // namespace
 
 void run_reference(const LayerNorm& op, const Arguments& a) {
-  dispatch(a.spec(kX).dtype, [&]<class T>() { a.phase() == Phase::forward ? forward<T>(op, a) : backward<T>(a); });
+  dispatch(a.spec(kX).dtype,
+           [&]<class T>() { a.phase() == Phase::forward ? forward<T>(op, a) : backward<T>(a); });
 }
 
 }  // namespace troika

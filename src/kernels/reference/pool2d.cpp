@@ -29,7 +29,8 @@ void for_each_window(const Pool2d& op, const Arguments& a, auto&& visit) {
   std::int64_t at_y = 0;
   for (std::int64_t plane = 0; plane < x[0] * x[1]; ++plane)
     for (std::int64_t h = 0; h < y[2]; ++h)
-      for (std::int64_t w = 0; w < y[3]; ++w) visit(plane * x[2] * x[3], Seen{seen(0, h), seen(1, w), x[3]}, at_y++);
+      for (std::int64_t w = 0; w < y[3]; ++w)
+        visit(plane * x[2] * x[3], Seen{seen(0, h), seen(1, w), x[3]}, at_y++);
 }
 
 template <class T>
@@ -85,8 +86,9 @@ void run_average(const Pool2d& op, const Arguments& a) {
 }  // namespace
 
 void run_reference(const Pool2d& op, const Arguments& a) {
-  dispatch(a.spec(kX).dtype,
-           [&]<class T>() { op.kind == PoolKind::max ? run_max<T>(op, a) : run_average<T>(op, a); });
+  dispatch(a.spec(kX).dtype, [&]<class T>() {
+    op.kind == PoolKind::max ? run_max<T>(op, a) : run_average<T>(op, a);
+  });
 }
 
 }  // namespace troika

@@ -1,0 +1,46 @@
+#include <algorithm>
+
+#include "kernels/reference/convolve.h"
+#include "kernels/reference/reference.h"
+
+namespace troika {
+namespace {
+
+enum Slots { kX, kWeight, kY };
+
+/// y is the image here, and x has one element per place of the window.
+template <class T>
+void run(const ConvTranspose2d& op, const Arguments& a) {
+  Convolution c{.image = a.shape(kY),
+                .weight = a.shape(kWeight),
+                .places = a.shape(kX),
+                .stride = op.stride,
+                .pad = op.pad};
+  if (a.phase() == Phase::forward) {
+    auto x = a.value<const T>(kX), weight = a.value<const T>(kWeight);
+    auto y = a.value<T>(kY);
+    std::ranges::fill(y, T{0});
+    for_each_product(
+        c, [&](auto at_y, auto at_weight, auto at_x) { y[at_y] += x[at_x] * weight[at_weight]; });
+  } else if (a.phase() == Phase::backward_data) {
+    auto dy = a.gradient<const T>(kY), weight = a.value<const T>(kWeight);
+    auto dx = a.gradient<T>(kX);
+    std::ranges::fill(dx, T{0});
+    for_each_product(
+        c, [&](auto at_y, auto at_weight, auto at_x) { dx[at_x] += dy[at_y] * weight[at_weight]; });
+  } else {
+    auto x = a.value<const T>(kX), dy = a.gradient<const T>(kY);
+    auto dweight = a.gradient<T>(kWeight);
+    std::ranges::fill(dweight, T{0});
+    for_each_product(
+        c, [&](auto at_y, auto at_weight, auto at_x) { dweight[at_weight] += x[at_x] * dy[at_y]; });
+  }
+}
+
+}  // namespace
+
+void run_reference(const ConvTranspose2d& op, const Arguments& a) {
+  dispatch(a.spec(kX).dtype, [&]<class T>() { run<T>(op, a); });
+}
+
+}  // namespace troika

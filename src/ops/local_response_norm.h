@@ -1,0 +1,31 @@
+// AlexNet's normalisation over neighbouring channels (Krizhevsky, Sutskever and Hinton 2012):
+//   y[c] = x[c] * (k + alpha/size * sum of x[j]^2)^-beta, j from c - size/2 to c + (size-1)/2, as
+//   in PyTorch.
+#pragma once
+
+#include <span>
+
+#include "ops/signature.h"
+
+namespace troika {
+
+struct LocalResponseNorm {
+  static constexpr std::string_view kName = "local_response_norm";
+  std::int64_t size = 5;
+  double alpha = 1e-4;
+  double beta = 0.75;
+  double k = 1;
+
+  static void fields(auto& self, auto&& visit) {
+    visit("size", self.size);
+    visit("alpha", self.alpha);
+    visit("beta", self.beta);
+    visit("k", self.k);
+  }
+  bool operator==(const LocalResponseNorm&) const = default;
+};
+
+/// Input x [n,c,h,w]; every axis but the channels.
+Signature signature(const LocalResponseNorm& op, std::span<const TensorSpec> inputs);
+
+}  // namespace troika
