@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "graph/text.h"
-#include "sim/simulate.h"
 #include "taskgraph/memory_table.h"
 #include "taskgraph/verify.h"
 
@@ -190,24 +189,6 @@ TEST(Verify, CatchesAReadBeforeItsWrite) {
   TaskGraph graph = lowered.run();
   std::swap(graph.tasks[0], graph.tasks[1]);
   EXPECT_THROW(verify(graph, Stage::expanded), Bug);
-}
-
-TEST(Simulate, RunsTasksOfOneDeviceBackToBack) {
-  Lowered lowered;
-  TaskGraph graph = lowered.run();
-  Timeline timeline = simulate(graph, 3);
-  ASSERT_EQ(timeline.spans.size(), graph.tasks.size());
-  EXPECT_EQ(timeline.length(), SimTime{1000} * static_cast<std::int64_t>(graph.tasks.size()));
-  for (std::size_t at = 0; at < graph.tasks.size(); ++at) EXPECT_EQ(timeline.spans[at].task, graph.tasks[at].id);
-}
-
-TEST(Simulate, DevicesOverlapUnlessOneWaitsForTheOther) {
-  TaskGraph graph{.arena = std::vector<Bytes>(2)};
-  for (std::size_t at = 0; at < 3; ++at)
-    graph.tasks.push_back({.id = {0, static_cast<std::int32_t>(at)}, .device = DeviceId(at == 1 ? 1u : 0u), .choice = {.time = {10}}});
-  EXPECT_EQ(simulate(graph).length(), SimTime{20});
-  graph.dependencies = {{0, 1, 0}, {1, 2, 0}};
-  EXPECT_EQ(simulate(graph).length(), SimTime{30});
 }
 
 }  // namespace

@@ -1,0 +1,46 @@
+#include "sim/simulate.h"
+
+#include <gtest/gtest.h>
+
+namespace troika {
+namespace {
+
+/// Tasks of 10 ns each, on the devices given.
+TaskGraph tasks_on(std::initializer_list<std::size_t> devices) {
+  TaskGraph graph{.arena = std::vector<Bytes>(2)};
+  for (std::size_t device : devices) {
+    auto index = static_cast<std::int32_t>(graph.tasks.size());
+    graph.tasks.push_back({.id = {0, index}, .device = DeviceId(device), .choice = {.time = {10}}});
+  }
+  return graph;
+}
+
+TEST(Simulate, RunsTasksOfOneDeviceBackToBack) {
+  TaskGraph graph = tasks_on({0, 0, 0});
+  Timeline timeline = simulate(graph, 3);
+  ASSERT_EQ(timeline.spans.size(), 3u);
+  EXPECT_EQ(timeline.length(), SimTime{30});
+  for (std::size_t at = 0; at < 3; ++at) {
+    EXPECT_EQ(timeline.spans[at].task, graph.tasks[at].id);
+    EXPECT_EQ(timeline.spans[at].start, SimTime{10} * static_cast<std::int64_t>(at));
+  }
+}
+
+TEST(Simulate, DevicesOverlapUnlessOneWaitsForTheOther) {
+  TaskGraph graph = tasks_on({0, 1, 0});
+  EXPECT_EQ(simulate(graph).length(), SimTime{20});
+  graph.dependencies = {{0, 1, 0}, {1, 2, 0}};
+  EXPECT_EQ(simulate(graph).length(), SimTime{30});
+}
+
+TEST(Simulate, TheNextStepWaitsOnlyForWhatItDependsOn) {
+  // Device 1 works on the step's second half while device 0 begins the next step.
+  TaskGraph graph = tasks_on({0, 1});
+  graph.dependencies = {{0, 1, 0}};
+  EXPECT_EQ(simulate(graph, 4).spans[1].end, SimTime{20});
+  graph.dependencies.push_back({1, 0, 1});
+  EXPECT_EQ(simulate(graph, 4).spans[0].start, SimTime{0});
+}
+
+}  // namespace
+}  // namespace troika
