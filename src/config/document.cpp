@@ -23,7 +23,8 @@ Table convert_table(const toml::table& from, Source source) {
     Value value = convert(node, source);
     fields.push_back({std::string(key.str()), where_of(key.source(), source), std::move(value)});
   }
-  std::ranges::stable_sort(fields, {}, &Field::where);
+  std::ranges::stable_sort(fields, {},
+                           [](const Field& field) { return place_in_order(field.where); });
   return fields;
 }
 

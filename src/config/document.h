@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -19,8 +20,13 @@ struct Where {
   std::uint32_t line = 0;
   std::uint32_t column = 0;
 
-  auto operator<=>(const Where&) const = default;
+  bool operator==(const Where&) const = default;
 };
+
+/// The order of complaints: defaults, the file from its top, the command line.
+inline auto place_in_order(const Where& where) {
+  return std::tuple(where.source, where.line, where.column);
+}
 
 /// A date or a time: legal in TOML, of no use to Troika, kept only to be named in a refusal.
 struct Moment {};

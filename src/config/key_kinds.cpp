@@ -43,13 +43,12 @@ std::string describe(const NumberRange& range) {
 }
 
 std::string describe_choices(const std::vector<std::string>& words) {
-  std::vector<std::string> quoted;
-  for (const std::string& word : words) quoted.push_back(toml_text(word));
-  return join_or(quoted);
+  return join_or(toml_texts(words));
 }
 
 std::string describe_units(const std::vector<PeriodUnit>& units) {
   std::vector<std::string> examples;
+  examples.reserve(units.size());
   for (PeriodUnit unit : units) examples.push_back(toml_text(example_of(unit)));
   return "a period such as " + join_or(examples);
 }
@@ -112,9 +111,7 @@ std::string inline_table(const std::vector<Entry>& entries, const std::string& p
 }
 
 std::string print_texts(const std::vector<std::string>& texts) {
-  std::vector<std::string> quoted;
-  for (const std::string& text : texts) quoted.push_back(toml_text(text));
-  return toml_list(quoted);
+  return toml_list(toml_texts(texts));
 }
 
 }  // namespace troika::config

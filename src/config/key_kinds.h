@@ -80,8 +80,8 @@ std::string print_stored(const M& stored, const Form<T>& form) {
 }
 
 template <class S, class M>
-Key<S> scalar(M S::*member, Label label, Form<StoredType<M>> form) {
-  Key<S> key{.label = std::move(label), .allowed = form.allowed};
+Key<S> scalar(M S::*member, const Label& label, Form<StoredType<M>> form) {
+  Key<S> key{.label = label, .allowed = form.allowed};
   key.read = [member, form](const Value& value, const std::string&, S& target, Reader&) {
     auto parsed = form.parse(value);
     if (parsed) target.*member = std::move(*parsed);
@@ -96,59 +96,58 @@ Key<S> scalar(M S::*member, Label label, Form<StoredType<M>> form) {
 }
 
 template <class S, class M>
-Key<S> integer(M S::*member, Label label, IntegerRange range) {
-  return scalar(member, std::move(label),
+Key<S> integer(M S::*member, const Label& label, IntegerRange range) {
+  return scalar(member, label,
                 {describe(range), [range](const Value& value) { return integer_in(value, range); },
                  [](std::int64_t number) { return toml_text(number); }});
 }
 
 template <class S, class M>
-Key<S> number(M S::*member, Label label, NumberRange range) {
-  return scalar(member, std::move(label),
+Key<S> number(M S::*member, const Label& label, NumberRange range) {
+  return scalar(member, label,
                 {describe(range), [range](const Value& value) { return number_in(value, range); },
                  [](double value) { return toml_text(value); }});
 }
 
 template <class S>
-Key<S> flag(bool S::*member, Label label) {
+Key<S> flag(bool S::*member, const Label& label) {
   auto parse = [](const Value& value) {
     auto stated = value.as<bool>();
     return stated ? std::optional(*stated) : std::nullopt;
   };
-  return scalar(member, std::move(label),
+  return scalar(member, label,
                 {"true or false", parse, [](bool value) { return toml_text(value); }});
 }
 
 template <class S>
-Key<S> text(std::string S::*member, Label label) {
-  return scalar(member, std::move(label),
+Key<S> text(std::string S::*member, const Label& label) {
+  return scalar(member, label,
                 {"a string", text_in, [](const std::string& value) { return toml_text(value); }});
 }
 
 /// A string that is not empty; an empty one is "not set".
 template <class S>
-Key<S> full_text(std::string S::*member, Label label) {
+Key<S> full_text(std::string S::*member, const Label& label) {
   auto parse = [](const Value& value) {
     auto stated = text_in(value);
     return stated && !stated->empty() ? stated : std::nullopt;
   };
-  return scalar(member, std::move(label),
-                {"a string that is not empty", parse, [](const std::string& value) {
-                   return value.empty() ? value : toml_text(value);
-                 }});
+  return scalar(member, label, {"a string that is not empty", parse, [](const std::string& value) {
+                                  return value.empty() ? value : toml_text(value);
+                                }});
 }
 
 std::string print_texts(const std::vector<std::string>& texts);
 
 template <class S>
-Key<S> texts(std::vector<std::string> S::*member, Label label) {
-  return scalar(member, std::move(label), {"an array of strings", texts_in, print_texts});
+Key<S> texts(std::vector<std::string> S::*member, const Label& label) {
+  return scalar(member, label, {"an array of strings", texts_in, print_texts});
 }
 
 template <class S, class M>
-Key<S> period(M S::*member, Label label, PeriodRule rule) {
+Key<S> period(M S::*member, const Label& label, const PeriodRule& rule) {
   return scalar(
-      member, std::move(label),
+      member, label,
       {describe_units(rule.units), [rule](const Value& value) { return period_in(value, rule); },
        [](const Period& value) { return toml_text(to_string(value)); }});
 }
@@ -161,23 +160,23 @@ std::vector<std::string> words_of() {
 }
 
 template <class S, class M>
-Key<S> choice(M S::*member, Label label) {
+Key<S> choice(M S::*member, const Label& label) {
   using E = StoredType<M>;
   auto parse = [](const Value& value) {
     auto word = text_in(value);
     return word ? from_word<E>(*word) : std::nullopt;
   };
-  Key<S> key = scalar(member, std::move(label),
-                      {describe_choices(words_of<E>()), parse,
-                       [](const E& value) { return toml_text(to_word(value)); }});
+  Key<S> key = scalar(member, label, {describe_choices(words_of<E>()), parse, [](const E& value) {
+                                        return toml_text(to_word(value));
+                                      }});
   key.choices = words_of<E>();
   return key;
 }
 
 /// A table inside the table; its keys are listed one by one.
 template <class S, class N>
-Key<S> nested(N S::*member, Label label, const KeyTable<N>& table) {
-  Key<S> key{.label = std::move(label), .allowed = "a table"};
+Key<S> nested(N S::*member, const Label& label, const KeyTable<N>& table) {
+  Key<S> key{.label = label, .allowed = "a table"};
   key.read = [member, &table](const Value& value, const std::string& path, S& target,
                               Reader& reader) {
     auto fields = value.as<Table>();
@@ -193,8 +192,8 @@ Key<S> nested(N S::*member, Label label, const KeyTable<N>& table) {
 
 /// An array of tables, printed on one line.
 template <class S, class N>
-Key<S> rows(std::vector<N> S::*member, Label label, const KeyTable<N>& table) {
-  Key<S> key{.label = std::move(label), .allowed = "an array of tables"};
+Key<S> rows(std::vector<N> S::*member, const Label& label, const KeyTable<N>& table) {
+  Key<S> key{.label = label, .allowed = "an array of tables"};
   key.read = [member, &table](const Value& value, const std::string& path, S& target,
                               Reader& reader) {
     auto values = value.as<Array>();

@@ -42,7 +42,7 @@ TEST(FindDeepNesting, SkipsStringsAndComments) {
 TEST(FindDeepNesting, IsNotFooledByWhatLooksLikeAString) {
   std::string many = repeat("[", 100);
   EXPECT_TRUE(find_deep_nesting("a = \"\\\\\" \nb = " + many));
-  EXPECT_TRUE(find_deep_nesting("a = '\\'\nb = " + many));
+  EXPECT_TRUE(find_deep_nesting("a = ['\\', " + many));
   EXPECT_TRUE(find_deep_nesting("a = \"\"\"x\"\"\"\"\"\nb = " + many));
   EXPECT_TRUE(find_deep_nesting("a = \"]]]]\"\nb = " + many));
   EXPECT_TRUE(find_deep_nesting("# it's \"\nb = " + many));

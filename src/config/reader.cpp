@@ -20,7 +20,8 @@ std::string_view last_part(std::string_view path) { return path.substr(path.rfin
 }  // namespace
 
 std::string report(std::vector<Complaint> complaints, std::string_view file) {
-  std::ranges::stable_sort(complaints, {}, &Complaint::where);
+  std::ranges::stable_sort(
+      complaints, {}, [](const Complaint& complaint) { return place_in_order(complaint.where); });
   std::string text;
   for (const auto& [where, message] : complaints) {
     if (!text.empty()) text += '\n';

@@ -36,6 +36,7 @@ std::optional<Normalize> normalize_in(const Value& value) {
 std::string print_numbers(const std::vector<double>& numbers) {
   if (numbers.size() == 1) return toml_text(numbers.front());
   std::vector<std::string> printed;
+  printed.reserve(numbers.size());
   for (double number : numbers) printed.push_back(toml_text(number));
   return toml_list(printed);
 }
@@ -94,38 +95,39 @@ std::string print_plan(const PlanConfig& plan, const std::string& path) {
 
 }  // namespace
 
-Key<RunSection> name_of_run(std::string RunSection::*member, Label label) {
+Key<RunSection> name_of_run(std::string RunSection::*member, const Label& label) {
   auto parse = [](const Value& value) {
     auto name = text_in(value);
     bool is_folder_name = name && name->find('/') == std::string::npos && *name != "." &&
                           *name != ".." && name->find('\0') == std::string::npos;
     return is_folder_name ? name : std::nullopt;
   };
-  return scalar(member, std::move(label),
+  return scalar(member, label,
                 {"the name of a folder, without slashes", parse,
                  [](const std::string& name) { return toml_text(name); }});
 }
 
-Key<DataConfig> normalize(Normalize DataConfig::*member, Label label) {
-  return scalar(member, std::move(label),
+Key<DataConfig> normalize(Normalize DataConfig::*member, const Label& label) {
+  return scalar(member, label,
                 {"\"auto\", \"none\" or [mean, deviation] with deviations above 0", normalize_in,
                  print_normalize});
 }
 
-Key<TrainConfig> condition(std::optional<Condition> TrainConfig::*member, Label label) {
+Key<TrainConfig> condition(std::optional<Condition> TrainConfig::*member, const Label& label) {
   auto parse = [](const Value& value) {
     auto text = text_in(value);
     return text ? parse_condition(*text) : std::nullopt;
   };
-  return scalar(member, std::move(label),
+  return scalar(member, label,
                 {"METRIC (<, <=, > or >=) NUMBER, with a metric of " +
                      describe_choices(words_of<MetricName>()),
                  parse, [](const Condition& value) { return toml_text(to_string(value)); }});
 }
 
-Key<ParallelConfig> threads(std::optional<std::int64_t> ParallelConfig::*member, Label label) {
+Key<ParallelConfig> threads(std::optional<std::int64_t> ParallelConfig::*member,
+                            const Label& label) {
   constexpr IntegerRange kRange{.min = 1, .max = 4096};
-  Key<ParallelConfig> key{.label = std::move(label), .allowed = "\"auto\" or " + describe(kRange)};
+  Key<ParallelConfig> key{.label = label, .allowed = "\"auto\" or " + describe(kRange)};
   key.read = [=](const Value& value, const std::string&, ParallelConfig& target, Reader&) {
     target.*member = integer_in(value, kRange);
     return (target.*member).has_value() || text_in(value) == "auto";
@@ -139,8 +141,8 @@ Key<ParallelConfig> threads(std::optional<std::int64_t> ParallelConfig::*member,
   return key;
 }
 
-Key<ParallelConfig> plan(PlanConfig ParallelConfig::*member, Label label) {
-  Key<ParallelConfig> key{.label = std::move(label),
+Key<ParallelConfig> plan(PlanConfig ParallelConfig::*member, const Label& label) {
+  Key<ParallelConfig> key{.label = label,
                           .allowed = describe_choices(ready_plans()) +
                                      ", a file such as \"plan.json\", or { data = 2, tensor = 2 }",
                           .choices = ready_plans()};

@@ -8,14 +8,15 @@
 namespace troika::config {
 
 /// One folder name: no slash, not "." or "..".
-Key<RunSection> name_of_run(std::string RunSection::*member, Label label);
+Key<RunSection> name_of_run(std::string RunSection::*member, const Label& label);
 /// "auto", "none" or [mean, deviation], each a number or an array with one number per channel.
-Key<DataConfig> normalize(Normalize DataConfig::*member, Label label);
-Key<TrainConfig> condition(std::optional<Condition> TrainConfig::*member, Label label);
+Key<DataConfig> normalize(Normalize DataConfig::*member, const Label& label);
+Key<TrainConfig> condition(std::optional<Condition> TrainConfig::*member, const Label& label);
 /// "auto" or a number.
-Key<ParallelConfig> threads(std::optional<std::int64_t> ParallelConfig::*member, Label label);
+Key<ParallelConfig> threads(std::optional<std::int64_t> ParallelConfig::*member,
+                            const Label& label);
 /// A ready plan, a .json file, or { data = …, tensor = …, pipeline = … }.
-Key<ParallelConfig> plan(PlanConfig ParallelConfig::*member, Label label);
+Key<ParallelConfig> plan(PlanConfig ParallelConfig::*member, const Label& label);
 
 /// Keys of [model] beyond its name: any scalar is kept as an option of the model.
 bool read_option(const Field& field, ModelConfig& model);

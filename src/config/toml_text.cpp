@@ -55,6 +55,13 @@ std::string toml_text(double number) {
 
 std::string toml_text(bool flag) { return flag ? "true" : "false"; }
 
+std::vector<std::string> toml_texts(const std::vector<std::string>& texts) {
+  std::vector<std::string> quoted;
+  quoted.reserve(texts.size());
+  for (const std::string& text : texts) quoted.push_back(toml_text(text));
+  return quoted;
+}
+
 std::string toml_list(const std::vector<std::string>& elements) {
   return fmt::format("[{}]", fmt::join(elements, ", "));
 }

@@ -17,6 +17,8 @@ std::string toml_text(std::int64_t number);
 /// Always with a point or an exponent, so that it stays a float.
 std::string toml_text(double number);
 std::string toml_text(bool flag);
+/// Each one quoted.
+std::vector<std::string> toml_texts(const std::vector<std::string>& texts);
 /// [a, b]
 std::string toml_list(const std::vector<std::string>& elements);
 /// A bare key where TOML allows one, else a quoted one.

@@ -29,8 +29,10 @@ double shape_part(const RateSchedule& schedule, std::int64_t step, std::int64_t 
   switch (schedule.shape) {
     case RateShape::constant:
       return 1;
-    case RateShape::step:
-      return std::pow(schedule.factor, static_cast<double>(step / schedule.every_steps));
+    case RateShape::step: {
+      std::int64_t times = step / schedule.every_steps;
+      return std::pow(schedule.factor, static_cast<double>(times));
+    }
     case RateShape::polynomial:
       return descend(std::pow(1 - progress(schedule, step, total_steps), schedule.power));
     case RateShape::cosine: {
