@@ -1,11 +1,8 @@
 #include "data/allocations.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <memory>
 #include <new>
 
 namespace {
@@ -26,8 +23,7 @@ void* require(void* memory) {
 
 }  // namespace
 
-// Not inlined: GCC would otherwise see `new` paired with `free` in the test below, and warn.
-[[gnu::noinline]] void* operator new(std::size_t size) {
+void* operator new(std::size_t size) {
   record(size);
   return require(std::malloc(std::max<std::size_t>(size, 1)));
 }
@@ -40,14 +36,10 @@ void* operator new[](std::size_t size) { return ::operator new(size); }
 void* operator new[](std::size_t size, std::align_val_t alignment) {
   return ::operator new(size, alignment);
 }
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
 void operator delete[](void* memory) noexcept { ::operator delete(memory); }
 void operator delete[](void* memory, std::size_t) noexcept { ::operator delete(memory); }
@@ -67,15 +59,4 @@ void reset_allocations() {
   largest = 0;
 }
 
-namespace {
-
-TEST(Allocations, CountsAndRemembersTheLargest) {
-  reset_allocations();
-  auto block = std::make_unique<char[]>(12345);
-  EXPECT_GE(allocations().count, 1);
-  EXPECT_EQ(allocations().largest, 12345U);
-  EXPECT_NE(block, nullptr);
-}
-
-}  // namespace
 }  // namespace troika::data

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "data/allocations.h"
 #include "data/file_fixture.h"
 
@@ -25,6 +27,14 @@ TEST(InflateGzip, JoinsMembersAndIgnoresPadding) {
   EXPECT_EQ(inflate_text(gzip_file("one") + std::string(512, '\0')), "one");
   EXPECT_THROW(inflate_text(gzip_file("one") + "rubbish"), Error);
   EXPECT_THROW(inflate_text(gzip_file("one") + gzip_file("two").substr(0, 12)), Error);
+}
+
+TEST(Allocations, AreCountedAndTheLargestRemembered) {
+  reset_allocations();
+  auto block = std::make_unique<char[]>(12345);
+  EXPECT_GE(allocations().count, 1);
+  EXPECT_EQ(allocations().largest, 12345U);
+  EXPECT_NE(block, nullptr);
 }
 
 TEST(InflateGzip, StopsABombAtTheLimit) {
