@@ -26,6 +26,7 @@
 #include "ops/mean.h"
 #include "ops/pool2d.h"
 #include "ops/position.h"
+#include "ops/recurrent.h"
 #include "ops/reorder.h"
 #include "ops/reshape.h"
 #include "ops/running_average.h"
@@ -47,6 +48,7 @@ using Op = std::variant<  //
     // sequences
     Softmax, Embedding, Dropout,
     Attention,
+    Recurrent,
     // update rules and the end of a step
     Sgd, RunningAverage, Guard, SquareSum,
     // made by lowering

@@ -2,8 +2,31 @@
 
 namespace troika {
 
+namespace {
+
+/// Every kind, with and without state and lengths, in both directions.
+std::vector<OpCase> recurrent_cases() {
+  std::vector<OpCase> cases;
+  for (std::size_t kind = 0; kind < enum_names(RecurrentKind{}).size(); ++kind) {
+    std::string name(enum_names(RecurrentKind{})[kind]);
+    Recurrent op{.kind = static_cast<RecurrentKind>(kind), .hidden = 4};
+    cases.push_back({name, op, {f64({3, 5, 2})}});
+    op.reverse = op.has_state = op.has_lengths = true;
+    OpCase full{name + "_full", op, {f64({5, 4, 3}), f64({5, 4})}, {Fill::normal, Fill::normal}};
+    if (op.kind == RecurrentKind::lstm) full.inputs.push_back(f64({5, 4})), full.fills.push_back(Fill::normal);
+    full.inputs.push_back(i32({5})), full.fills.push_back(Fill::lengths);
+    cases.push_back(full);
+    op.reverse = false;
+    full.name = name + "_lengths", full.op = op;
+    cases.push_back(full);
+  }
+  return cases;
+}
+
+}  // namespace
+
 std::vector<OpCase> sequence_cases() {
-  return {
+  std::vector<OpCase> cases{
       {"softmax", Softmax{}, {f64({5, 7})}},
       {"softmax_rank_3", Softmax{}, {f64({3, 4, 5})}},
       {"embedding", Embedding{.vocabulary = 11, .width = 6, .dtype = DType::f64}, {i32({3, 5})}},
@@ -25,6 +48,9 @@ std::vector<OpCase> sequence_cases() {
        Attention{.heads = 2, .causal = true, .packed = true, .first_query = 2, .queries = 3},
        {f64({2, 6, 12})}},
   };
+  std::vector<OpCase> recurrent = recurrent_cases();
+  cases.insert(cases.end(), recurrent.begin(), recurrent.end());
+  return cases;
 }
 
 }  // namespace troika

@@ -37,6 +37,7 @@ void run_reference(const LayerNorm& op, const Arguments& a);
 void run_reference(const Matmul& op, const Arguments& a);
 void run_reference(const ConvTranspose2d& op, const Arguments& a);
 void run_reference(const LocalResponseNorm& op, const Arguments& a);
+void run_reference(const Recurrent& op, const Arguments& a);
 void run_reference(const Sgd& op, const Arguments& a);
 void run_reference(const Guard& op, const Arguments& a);
 void run_reference(const SquareSum& op, const Arguments& a);
