@@ -6,6 +6,7 @@
 #include <string>
 #include <variant>
 
+#include "ops/accuracy.h"
 #include "ops/activation.h"
 #include "ops/attention.h"
 #include "ops/batch_norm.h"
@@ -24,6 +25,7 @@
 #include "ops/local_response_norm.h"
 #include "ops/matmul.h"
 #include "ops/mean.h"
+#include "ops/mean_squared_error.h"
 #include "ops/pool2d.h"
 #include "ops/position.h"
 #include "ops/recurrent.h"
@@ -31,6 +33,7 @@
 #include "ops/reshape.h"
 #include "ops/running_average.h"
 #include "ops/sgd.h"
+#include "ops/sigmoid_cross_entropy.h"
 #include "ops/slice_tensor.h"
 #include "ops/softmax.h"
 #include "ops/split_tensor.h"
@@ -46,9 +49,9 @@ using Op = std::variant<  //
     // shape
     Reshape, Transpose, Concat, SliceTensor, SplitTensor, Mean,
     // sequences
-    Softmax, Embedding, Dropout,
-    Attention,
-    Recurrent,
+    Softmax, Embedding, Dropout, Attention, Recurrent,
+    // losses
+    SigmoidCrossEntropy, MeanSquaredError, Accuracy,
     // update rules and the end of a step
     Sgd, RunningAverage, Guard, SquareSum,
     // made by lowering

@@ -27,6 +27,7 @@ std::vector<OpCase> elementwise_cases();
 std::vector<OpCase> dense_cases();
 std::vector<OpCase> shape_cases();
 std::vector<OpCase> sequence_cases();
+std::vector<OpCase> loss_cases();
 std::vector<OpCase> update_cases();
 
 inline TensorSpec f64(Shape shape) { return {shape, DType::f64}; }
