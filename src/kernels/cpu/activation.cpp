@@ -1,0 +1,83 @@
+#include "kernels/cpu/layouts.h"
+#include "kernels/cpu/loops.h"
+#include "kernels/cpu/offers.h"
+#include "kernels/cpu/vector_math.h"
+
+namespace troika {
+namespace {
+
+constexpr float kTanhFactor = 0.7978845608f;  // sqrt(2/pi)
+constexpr float kTanhCubic = 0.044715f;
+
+/// Calls f with two functions: the activation, and its derivative at the kept value.
+template <class F>
+void with_functions(const Activation& op, F&& f) {
+  auto slope = static_cast<float>(op.slope);
+  switch (op.kind) {
+    case ActivationKind::relu:
+      return f([](float x) { return x < 0 ? 0.0f : x; }, [](float y) { return y > 0 ? 1.0f : 0.0f; });
+    case ActivationKind::leaky_relu:
+      return f([slope](float x) { return x > 0 ? x : slope * x; }, [slope](float y) { return y > 0 ? 1.0f : slope; });
+    case ActivationKind::gelu:
+      return f([](float x) { return 0.5f * x * (1 + vector_erf(x * 0.70710678f)); },
+               [](float x) {
+                 return 0.5f * (1 + vector_erf(x * 0.70710678f)) + x * vector_exp(-0.5f * x * x) * 0.39894228f;
+               });
+    case ActivationKind::gelu_tanh:
+      return f([](float x) { return 0.5f * x * (1 + vector_tanh(kTanhFactor * (x + kTanhCubic * x * x * x))); },
+               [](float x) {
+                 float t = vector_tanh(kTanhFactor * (x + kTanhCubic * x * x * x));
+                 return 0.5f * (1 + t) + 0.5f * x * (1 - t * t) * kTanhFactor * (1 + 3 * kTanhCubic * x * x);
+               });
+    case ActivationKind::sigmoid:
+      return f([](float x) { return vector_sigmoid(x); }, [](float y) { return y * (1 - y); });
+    case ActivationKind::tanh: return f([](float x) { return vector_tanh(x); }, [](float y) { return 1 - y * y; });
+  }
+}
+
+Loop forward(const Activation& op, std::int64_t count) {
+  Loop loop;
+  with_functions(op, [&](auto function, auto) {
+    loop = [=](const Launch& launch) {
+      const float* x = launch.at(0);
+      float* y = launch.at(1);
+      for_elements(launch.threads, count, [=](std::int64_t i) { y[i] = function(x[i]); });
+    };
+  });
+  return loop;
+}
+
+Loop backward(const Activation& op, std::int64_t count) {
+  Loop loop;
+  with_functions(op, [&](auto, auto derivative) {
+    loop = [=](const Launch& launch) {
+      const float *dy = launch.at(0), *kept = launch.at(1);
+      float* dx = launch.at(2);
+      for_elements(launch.threads, count, [=](std::int64_t i) { dx[i] = dy[i] * derivative(kept[i]); });
+    };
+  });
+  return loop;
+}
+
+/// Not flat: sigmoid(0) is not 0, and a convolution behind relies on padding that is.
+Offers sigmoid_forward(const Activation& op, const Request& request) {
+  const Shape& shape = request.shape(0);
+  Offers list;
+  for (Layout layout : activation_layouts(shape)) {
+    if (stored_elements(layout, shape) != shape.elements()) continue;
+    Candidate candidate{.algorithm = "loop", .layouts = {layout, layout}, .in_place = {{1, 0}}};
+    list.push_back(offer_loop(request, candidate, forward(op, shape.elements())));
+  }
+  return list;
+}
+
+}  // namespace
+
+Offers offers(const Activation& op, const Request& request) {
+  if (request.key.phase != Phase::forward)
+    return {offer_flat(request, {{2, 0}, {2, 1}}, [op](std::int64_t count) { return backward(op, count); })};
+  if (op.kind == ActivationKind::sigmoid) return sigmoid_forward(op, request);
+  return {offer_flat(request, {{1, 0}}, [op](std::int64_t count) { return forward(op, count); })};
+}
+
+}  // namespace troika

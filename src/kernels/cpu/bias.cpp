@@ -1,0 +1,51 @@
+#include "kernels/cpu/channel_loops.h"
+#include "kernels/cpu/layouts.h"
+#include "kernels/cpu/offers.h"
+
+namespace troika {
+namespace {
+
+Loop forward(const ChannelView& view) {
+  return [view](const Launch& launch) {
+    const float *x = launch.at(0), *bias = pad_channels(view, launch.at(1), launch.work());
+    float* y = launch.at(2);
+    for_channels(launch.threads, view, [=](std::int64_t i, std::int64_t channel) { y[i] = x[i] + bias[channel]; });
+  };
+}
+
+Loop backward_weight(const ChannelView& view) {
+  return [view](const Launch& launch) {
+    const float* dy = launch.at(0);
+    float* dbias = launch.at(1);
+    double* sums = launch.work<double>();
+    channel_sums<1>(view, launch.threads, sums,
+                    [dy](std::int64_t i, std::int64_t, std::size_t) { return static_cast<double>(dy[i]); });
+    run_range(0, view.channels, [=](std::int64_t i) { dbias[i] = static_cast<float>(sums[i]); });
+  };
+}
+
+}  // namespace
+
+Offers offers(const Bias& op, const Request& request) {
+  const Shape& shape = request.shape(0);
+  std::int64_t dim = op.dim < 0 ? op.dim + static_cast<std::int64_t>(shape.rank()) : op.dim;
+  bool is_forward = request.key.phase == Phase::forward;
+  Offers list;
+  for (Layout layout : activation_layouts(shape)) {
+    std::optional<ChannelView> view = channel_view(shape, layout, static_cast<std::size_t>(dim));
+    if (!view) continue;
+    Candidate candidate{.algorithm = "loop"};
+    if (is_forward) {
+      candidate.layouts = {layout, Layout::plain, layout};
+      candidate.in_place = {{2, 0}};
+      candidate.scratch = {4 * view->padded()};
+    } else {
+      candidate.layouts = {layout, Layout::plain};
+      candidate.scratch = {8 * channel_sum_doubles(*view, 1, request.context.threads)};
+    }
+    list.push_back(offer_loop(request, candidate, is_forward ? forward(*view) : backward_weight(*view)));
+  }
+  return list;
+}
+
+}  // namespace troika

@@ -1,0 +1,20 @@
+#include "kernels/cpu/channel_view.h"
+
+namespace troika {
+
+std::optional<ChannelView> channel_view(const Shape& shape, Layout layout, std::size_t dim) {
+  std::int64_t channels = shape[dim], outer = shape.product(0, dim), inner = shape.product(dim + 1, shape.rank());
+  if (layout == Layout::plain) {
+    if (inner == 1) return ChannelView{.inner = outer, .lanes = channels, .channels = channels};
+    return ChannelView{.outer = outer, .blocks = channels, .inner = inner, .channels = channels};
+  }
+  if (shape.rank() != 4 || dim != 1) return std::nullopt;
+  if (layout == Layout::channels_last)
+    return ChannelView{.outer = outer, .inner = inner, .lanes = channels, .channels = channels};
+  if (layout != Layout::blocked8 && layout != Layout::blocked16) return std::nullopt;
+  std::int64_t block = layout == Layout::blocked8 ? 8 : 16;
+  return ChannelView{
+      .outer = outer, .blocks = (channels + block - 1) / block, .inner = inner, .lanes = block, .channels = channels};
+}
+
+}  // namespace troika

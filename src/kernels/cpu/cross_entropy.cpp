@@ -1,0 +1,126 @@
+#include <cmath>
+#include <limits>
+
+#include "kernels/cpu/loops.h"
+#include "kernels/cpu/offers.h"
+#include "kernels/cpu/vector_math.h"
+
+namespace troika {
+namespace {
+
+TROIKA_VECTORIZED float largest_of(const float* x, std::int64_t count) {
+  float largest = -std::numeric_limits<float>::infinity();
+  bool finite = true;
+#pragma omp simd reduction(max : largest) reduction(&& : finite)
+  for (std::int64_t i = 0; i < count; ++i) {
+    largest = x[i] > largest ? x[i] : largest;
+    finite = finite && x[i] == x[i];
+  }
+  return finite ? largest : std::numeric_limits<float>::quiet_NaN();
+}
+
+double exp_sum(const float* x, std::int64_t count, float largest) {
+  return sum_range(0, count, [=](std::int64_t i) { return static_cast<double>(vector_exp(x[i] - largest)); });
+}
+
+struct Rows {
+  std::int64_t rows, classes, first_class;
+
+  /// The column of a target in this tile, or -1 when another tile has it.
+  std::int64_t column(std::int32_t target) const {
+    std::int64_t column = target - first_class;
+    return column >= 0 && column < classes ? column : -1;
+  }
+};
+
+/// Adds w * loss and w over the rows, in order. A padded row has weight 0 and must not bring in a NaN.
+void add_up(std::int64_t rows, const float* weight, const float* loss, double* loss_sum, double* weight_sum) {
+  *loss_sum = sum_range(0, rows, [=](std::int64_t row) {
+    return weight[row] != 0 ? static_cast<double>(weight[row]) * loss[row] : 0.0;
+  });
+  *weight_sum = sum_range(0, rows, [=](std::int64_t row) { return static_cast<double>(weight[row]); });
+}
+
+Loop forward(const Rows& shape) {
+  return [shape](const Launch& launch) {
+    const float *x = launch.at(0), *weight = launch.at(2);
+    const std::int32_t* target = launch.at<std::int32_t>(1);
+    float *log_sum = launch.at(5), *loss = launch.work();
+    for_rows(launch.threads, shape.rows, 4 * shape.classes, [&](std::int64_t row) {
+      const float* logits = x + row * shape.classes;
+      float largest = largest_of(logits, shape.classes);
+      double log_of_sum = largest + std::log(exp_sum(logits, shape.classes, largest));
+      log_sum[row] = weight[row] != 0 ? static_cast<float>(log_of_sum) : 0.0f;
+      loss[row] = static_cast<float>(log_of_sum - logits[shape.column(target[row])]);
+    });
+    add_up(shape.rows, weight, loss, launch.at<double>(3), launch.at<double>(4));
+  };
+}
+
+Loop statistics_1(const Rows& shape) {
+  return [shape](const Launch& launch) {
+    const float* x = launch.at(0);
+    float* largest = launch.at(1);
+    for_rows(launch.threads, shape.rows, shape.classes,
+             [&](std::int64_t row) { largest[row] = largest_of(x + row * shape.classes, shape.classes); });
+  };
+}
+
+Loop statistics_2(const Rows& shape) {
+  return [shape](const Launch& launch) {
+    const float *x = launch.at(0), *largest = launch.at(2);
+    const std::int32_t* target = launch.at<std::int32_t>(1);
+    float *sums = launch.at(3), *picked = launch.at(4);
+    for_rows(launch.threads, shape.rows, 4 * shape.classes, [&](std::int64_t row) {
+      const float* logits = x + row * shape.classes;
+      sums[row] = static_cast<float>(exp_sum(logits, shape.classes, largest[row]));
+      std::int64_t column = shape.column(target[row]);
+      picked[row] = column < 0 ? 0.0f : logits[column];
+    });
+  };
+}
+
+Loop apply(const Rows& shape) {
+  return [shape](const Launch& launch) {
+    const float *weight = launch.at(1), *largest = launch.at(2), *sums = launch.at(3), *picked = launch.at(4);
+    float *log_sum = launch.at(7), *loss = launch.work();
+    for_rows(launch.threads, shape.rows, 20, [&](std::int64_t row) {
+      log_sum[row] = largest[row] + std::log(sums[row]);
+      loss[row] = log_sum[row] - picked[row];
+    });
+    add_up(shape.rows, weight, loss, launch.at<double>(5), launch.at<double>(6));
+  };
+}
+
+Loop backward(const Rows& shape) {
+  return [shape](const Launch& launch) {
+    const float *x = launch.at(0), *weight = launch.at(2), *log_sum = launch.at(3);
+    const std::int32_t* target = launch.at<std::int32_t>(1);
+    for_rows(launch.threads, shape.rows, 4 * shape.classes, [&](std::int64_t row) {
+      const float* logits = x + row * shape.classes;
+      float *dx = launch.at(4) + row * shape.classes, w = weight[row], log_of_sum = log_sum[row];
+      if (w == 0) return run_range(0, shape.classes, [=](std::int64_t i) { dx[i] = 0; });
+      std::int64_t column = shape.column(target[row]);
+      run_range(0, shape.classes, [=](std::int64_t i) { dx[i] = w * vector_exp(logits[i] - log_of_sum); });
+      if (column >= 0) dx[column] -= w;
+    });
+  };
+}
+
+}  // namespace
+
+Offers offers(const CrossEntropy& op, const Request& request) {
+  const Shape& x = request.key.inputs[0].shape;
+  Rows rows{x.elements() / x.back(), x.back(), op.first_class};
+  Candidate candidate{.algorithm = "loop", .layouts = std::vector(request.operands.size(), Layout::plain)};
+  candidate.scratch = {4 * rows.rows};
+  switch (request.key.phase) {
+    case Phase::forward: return {offer_loop(request, candidate, forward(rows))};
+    case Phase::statistics_1: return {offer_loop(request, candidate, statistics_1(rows))};
+    case Phase::statistics_2: return {offer_loop(request, candidate, statistics_2(rows))};
+    case Phase::apply: return {offer_loop(request, candidate, apply(rows))};
+    default: candidate.in_place = {{4, 0}}; return {offer_loop(request, candidate, backward(rows))};
+  }
+}
+
+}  // namespace troika

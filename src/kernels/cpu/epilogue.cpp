@@ -1,0 +1,23 @@
+#include "kernels/cpu/epilogue.h"
+
+namespace troika {
+
+std::optional<Tail> tail_of(const KernelKey& key, std::size_t channel_dim) {
+  Tail tail;
+  std::int64_t rank = static_cast<std::int64_t>(key.inputs[0].shape.rank());
+  for (const FusedOp& next : key.fused) {
+    if (tail.activation) return std::nullopt;
+    if (const Bias* bias = std::get_if<Bias>(&next.op)) {
+      std::int64_t dim = bias->dim < 0 ? bias->dim + rank : bias->dim;
+      if (tail.bias || dim != static_cast<std::int64_t>(channel_dim)) return std::nullopt;
+      tail.bias = true;
+    } else if (const Activation* activation = std::get_if<Activation>(&next.op)) {
+      tail.activation = *activation;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return tail;
+}
+
+}  // namespace troika

@@ -1,0 +1,19 @@
+// What may be fused behind a convolution or a linear layer: a bias per output channel, then an activation.
+#pragma once
+
+#include <optional>
+
+#include "kernels/cpu/offer.h"
+
+namespace troika {
+
+struct Tail {
+  bool bias = false;
+  std::optional<Activation> activation;
+};
+
+/// The fused operators of the key as a tail of an operator whose channels are dimension `channel_dim` of its output; empty
+/// when they are something else.
+std::optional<Tail> tail_of(const KernelKey& key, std::size_t channel_dim);
+
+}  // namespace troika

@@ -1,0 +1,106 @@
+#include "kernels/cpu/epilogue.h"
+#include "kernels/cpu/offers.h"
+
+namespace troika {
+namespace {
+
+using dnnl::prop_kind;
+
+constexpr Layout opposite(Layout layout) { return layout == Layout::plain ? Layout::transposed : Layout::plain; }
+
+/// The three matrices, all leading dimensions of the input taken as rows.
+struct Matrices {
+  TensorSpec x, weight, y;
+  Layout stored;  ///< Of the weight.
+
+  Matrices(const Request& request, Layout layout)
+      : weight(request.signature.slots[1].spec), stored(layout) {
+    std::int64_t rows = request.key.inputs[0].shape.elements() / weight.shape[1];
+    x = {{rows, weight.shape[1]}, DType::f32};
+    y = {{rows, weight.shape[0]}, DType::f32};
+  }
+  MemoryDesc weight_desc() const { return describe(weight, stored); }
+  /// The weight as the second factor of y = x * w.
+  MemoryDesc turned_weight() const {
+    return describe({{weight.shape[1], weight.shape[0]}, DType::f32}, opposite(stored));
+  }
+};
+
+/// The first implementation that is not a plain loop, as a candidate.
+void add_best(Offers& list, const Request& request, const Candidate& candidate,
+              const std::vector<Implementation>& found, const std::vector<Bound>& bounds) {
+  for (const Implementation& each : found) {
+    if (is_reference(each)) continue;
+    list.push_back(offer_primitive(request, candidate, each, bounds));
+    return;
+  }
+}
+
+void add_forward(Offers& list, const Request& request, const Matrices& m, const Tail& tail) {
+  const dnnl::engine& engine = request.context.engine;
+  dnnl::primitive_attr attr = attributes({.activation = tail.activation});
+  MemoryDesc x = describe(m.x, Layout::plain), w = m.weight_desc(), y = describe(m.y, Layout::plain);
+  MemoryDesc bias = tail.bias ? describe({{m.weight.shape[0]}, DType::f32}, Layout::plain) : MemoryDesc();
+  MemoryDesc bias_row = tail.bias ? describe({{1, m.weight.shape[0]}, DType::f32}, Layout::plain) : MemoryDesc();
+  std::vector<Layout> layouts{Layout::plain, m.stored};
+  if (tail.bias) layouts.push_back(Layout::plain);
+  layouts.push_back(Layout::plain);
+  std::size_t last = layouts.size() - 1;
+  auto bounds = [&](const MemoryDesc& weight_desc, const MemoryDesc& bias_desc) {
+    std::vector<Bound> bound{{DNNL_ARG_SRC, 0, x}, {DNNL_ARG_WEIGHTS, 1, weight_desc}, {DNNL_ARG_DST, last, y}};
+    if (tail.bias) bound.push_back({DNNL_ARG_BIAS, 2, bias_desc});
+    return bound;
+  };
+  add_best(list, request, {.algorithm = "inner_product", .layouts = layouts},
+           implementations<dnnl::inner_product_forward>(engine, attr, prop_kind::forward_training, x, w, bias, y),
+           bounds(w, bias));
+  add_best(list, request, {.algorithm = "matmul", .layouts = layouts},
+           implementations<dnnl::matmul>(engine, attr, x, m.turned_weight(), bias_row, y),
+           bounds(m.turned_weight(), bias_row));
+}
+
+void add_backward_data(Offers& list, const Request& request, const Matrices& m) {
+  const dnnl::engine& engine = request.context.engine;
+  MemoryDesc dx = describe(m.x, Layout::plain), w = m.weight_desc(), dy = describe(m.y, Layout::plain);
+  auto hint = forward_hint<dnnl::inner_product_forward>(engine, prop_kind::forward_training, dx, w, dy);
+  std::vector<Layout> layouts{Layout::plain, m.stored, Layout::plain};
+  add_best(list, request, {.algorithm = "inner_product", .layouts = layouts},
+           backward_implementations<dnnl::inner_product_backward_data>(engine, hint, dx, w, dy),
+           {{DNNL_ARG_DIFF_DST, 0, dy}, {DNNL_ARG_WEIGHTS, 1, w}, {DNNL_ARG_DIFF_SRC, 2, dx}});
+  add_best(list, request, {.algorithm = "matmul", .layouts = layouts},
+           implementations<dnnl::matmul>(engine, attributes(), dy, w, dx),
+           {{DNNL_ARG_SRC, 0, dy}, {DNNL_ARG_WEIGHTS, 1, w}, {DNNL_ARG_DST, 2, dx}});
+}
+
+void add_backward_weight(Offers& list, const Request& request, const Matrices& m) {
+  const dnnl::engine& engine = request.context.engine;
+  MemoryDesc x = describe(m.x, Layout::plain), dw = m.weight_desc(), dy = describe(m.y, Layout::plain);
+  MemoryDesc turned_dy = describe({{m.y.shape[1], m.y.shape[0]}, DType::f32}, Layout::transposed);
+  auto hint = forward_hint<dnnl::inner_product_forward>(engine, prop_kind::forward_training, x, dw, dy);
+  std::vector<Layout> layouts{Layout::plain, Layout::plain, m.stored};
+  add_best(list, request, {.algorithm = "inner_product", .layouts = layouts},
+           backward_implementations<dnnl::inner_product_backward_weights>(engine, hint, x, dw, dy),
+           {{DNNL_ARG_SRC, 0, x}, {DNNL_ARG_DIFF_DST, 1, dy}, {DNNL_ARG_DIFF_WEIGHTS, 2, dw}});
+  // A product is written row by row only.
+  if (m.stored != Layout::plain) return;
+  add_best(list, request, {.algorithm = "matmul", .layouts = layouts},
+           implementations<dnnl::matmul>(engine, attributes(), turned_dy, x, dw),
+           {{DNNL_ARG_SRC, 1, turned_dy}, {DNNL_ARG_WEIGHTS, 0, x}, {DNNL_ARG_DST, 2, dw}});
+}
+
+}  // namespace
+
+Offers offers(const Linear&, const Request& request) {
+  std::optional<Tail> tail = tail_of(request.key, request.key.inputs[0].shape.rank() - 1);
+  if (!tail) return {};
+  Offers list;
+  for (Layout stored : {Layout::plain, Layout::transposed}) {
+    Matrices matrices(request, stored);
+    if (request.key.phase == Phase::forward) add_forward(list, request, matrices, *tail);
+    else if (request.key.phase == Phase::backward_data) add_backward_data(list, request, matrices);
+    else add_backward_weight(list, request, matrices);
+  }
+  return list;
+}
+
+}  // namespace troika

@@ -1,0 +1,24 @@
+// What the CPU backend offers for each operator, in the file named after it. Best first by rule; an empty list declines.
+// An operator without an overload here is served by the reference loops.
+#pragma once
+
+#include "kernels/cpu/offer.h"
+#include "ops/op.h"
+
+namespace troika {
+
+Offers offers(const Activation& op, const Request& request);
+Offers offers(const Bias& op, const Request& request);
+Offers offers(const Binary& op, const Request& request);
+Offers offers(const CrossEntropy& op, const Request& request);
+Offers offers(const Guard& op, const Request& request);
+Offers offers(const Linear& op, const Request& request);
+Offers offers(const Reorder& op, const Request& request);
+Offers offers(const Sgd& op, const Request& request);
+Offers offers(const SquareSum& op, const Request& request);
+Offers offers(const Sum& op, const Request& request);
+
+/// For phases that only give the same elements another shape, where they must become a buffer of their own.
+Offers copy_offers(const Request& request);
+
+}  // namespace troika

@@ -1,0 +1,53 @@
+#include "kernels/cpu/loops.h"
+#include "kernels/cpu/offers.h"
+#include "kernels/step_values.h"
+
+namespace troika {
+namespace {
+
+enum Operands { kWeight, kGradient, kScalars, kControl, kMomentum };
+
+StepValues step_of(const Launch& launch) {
+  return {{launch.at<double>(kScalars), kScalarCount}, {launch.at<double>(kControl), kControlCount}};
+}
+
+Loop plain_sgd(const Sgd& op, std::int64_t count) {
+  return [=](const Launch& launch) {
+    StepValues step = step_of(launch);
+    if (!step.ok()) return;
+    auto rate = static_cast<float>(step.learning_rate() * op.rate_factor);
+    auto scale = static_cast<float>(step.gradient_scale()), decay = static_cast<float>(op.weight_decay);
+    float* w = launch.at(kWeight);
+    const float* gradient = launch.at(kGradient);
+    for_elements(launch.threads, count, [=](std::int64_t i) { w[i] -= rate * (scale * gradient[i] + decay * w[i]); });
+  };
+}
+
+Loop momentum_sgd(const Sgd& op, std::int64_t count) {
+  return [=](const Launch& launch) {
+    StepValues step = step_of(launch);
+    if (!step.ok()) return;
+    auto rate = static_cast<float>(step.learning_rate() * op.rate_factor);
+    auto scale = static_cast<float>(step.gradient_scale()), decay = static_cast<float>(op.weight_decay);
+    auto momentum = static_cast<float>(op.momentum);
+    float *w = launch.at(kWeight), *v = launch.at(kMomentum);
+    const float* gradient = launch.at(kGradient);
+    bool nesterov = op.nesterov;
+    for_elements(launch.threads, count, [=](std::int64_t i) {
+      float g = scale * gradient[i] + decay * w[i];
+      float moved = momentum * v[i] + g;
+      v[i] = moved;
+      w[i] -= rate * (nesterov ? g + momentum * moved : moved);
+    });
+  };
+}
+
+}  // namespace
+
+Offers offers(const Sgd& op, const Request& request) {
+  return {offer_flat(request, {}, [op](std::int64_t count) {
+    return op.momentum != 0 ? momentum_sgd(op, count) : plain_sgd(op, count);
+  })};
+}
+
+}  // namespace troika

@@ -1,0 +1,141 @@
+// The parity table: every operator, every phase and every candidate of the CPU backend in f32 against the reference kernels
+// in f64 on the same inputs.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <map>
+#include <set>
+
+#include "kernels/cpu/cpu.h"
+#include "kernels/op_trial.h"
+#include "kernels/reference/reference.h"
+
+namespace troika {
+namespace {
+
+std::unique_ptr<Backend> backend_or_null(int threads) {
+  try {
+    return make_cpu_backend({.threads = threads});
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
+/// Of the distance to f64, relative to the largest element; a few hundred roundings of f32 unless stated.
+double tolerance(const Op& op, const std::string& algorithm) {
+  static const std::map<std::string_view, double> kByOperator{{"batch_norm", 1e-4}};
+  if (algorithm == "winograd") return 1e-3;  // its transforms cancel about three digits
+  auto found = kByOperator.find(name_of(op));
+  return found == kByOperator.end() ? 2e-5 : found->second;
+}
+
+/// A flat candidate stands for itself in every layout that its operands can share.
+std::vector<Candidate> in_every_layout(const KernelKey& key, const Candidate& candidate) {
+  if (!candidate.flat) return {candidate};
+  std::vector<Operand> operands = operands_of(key);
+  std::vector<Candidate> list;
+  for (int layout = 0; layout <= static_cast<int>(Layout::group_g16); ++layout) {
+    if (!fits(static_cast<Layout>(layout), operands[0].spec.shape)) continue;
+    Candidate& chosen = list.emplace_back(candidate);
+    for (std::size_t at = 0; at < operands.size(); ++at) {
+      if (operands[at].spec.shape == operands[0].spec.shape) chosen.layouts[at] = static_cast<Layout>(layout);
+    }
+  }
+  return list;
+}
+
+class Parity {
+ public:
+  explicit Parity(const Backend& backend) : backend_(backend), truth_(make_reference_backend()) {}
+
+  void check(const OpCase& row) {
+    OpTrial truth(in_dtype(row, DType::f64), 11), trial(in_dtype(row, DType::f32), 11);
+    take_values(truth, trial);
+    for (const auto* phases : {&truth.signature.phases, &truth.signature.staged}) {
+      for (const PhaseSpec& phase : *phases) {
+        if (!phase.view) check_phase(truth, trial, phase);
+        else truth.run(phase.phase, *truth_);
+        take_values(truth, trial);
+      }
+    }
+  }
+
+  const std::set<std::string>& served_by_reference() const { return served_by_reference_; }
+  int checked() const { return checked_; }
+
+ private:
+  /// Rounds the truth to f32 and gives both the same inputs.
+  static void take_values(OpTrial& truth, OpTrial& trial) {
+    auto take = [](std::vector<HostTensor>& from, std::vector<HostTensor>& to) {
+      for (std::size_t at = 0; at < from.size(); ++at) {
+        to[at] = from[at].spec == to[at].spec ? from[at] : converted(from[at], to[at].spec.dtype);
+        if (from[at].spec.dtype != to[at].spec.dtype) from[at] = converted(to[at], from[at].spec.dtype);
+      }
+    };
+    take(truth.values, trial.values);
+    take(truth.gradients, trial.gradients);
+  }
+
+  void check_phase(OpTrial& truth, const OpTrial& start, const PhaseSpec& phase) {
+    std::vector<Candidate> candidates = backend_.candidates(start.key(phase.phase));
+    EXPECT_FALSE(candidates.empty()) << "no kernel for " << to_text(start.key(phase.phase));
+    truth.run(phase.phase, *truth_);
+    for (const Candidate& candidate : candidates) {
+      if (candidate.algorithm == "reference") served_by_reference_.insert(std::string(name_of(start.op)));
+      for (const Candidate& chosen : in_every_layout(start.key(phase.phase), candidate))
+        check_candidate(truth, start, phase, chosen);
+    }
+  }
+
+  void check_candidate(OpTrial& truth, const OpTrial& start, const PhaseSpec& phase, const Candidate& candidate) {
+    OpTrial trial = start, again = start;
+    poison(trial, phase);
+    trial.run(phase.phase, backend_, candidate);
+    compare(truth, trial, phase, candidate);
+    again.run(phase.phase, backend_, candidate);
+    for (const Use& use : phase.uses)
+      EXPECT_EQ(trial.tensor(use).bytes, again.tensor(use).bytes) << describe(start, phase, candidate) << " is not repeatable";
+    ++checked_;
+  }
+
+  /// What a phase writes must not depend on what was there.
+  static void poison(OpTrial& trial, const PhaseSpec& phase) {
+    for (const Use& use : phase.uses) {
+      HostTensor& tensor = trial.tensor(use);
+      for (std::int64_t i = 0; use.access == Access::write && i < tensor.spec.shape.elements(); ++i) tensor.set(i, -77);
+    }
+  }
+
+  static void compare(OpTrial& truth, OpTrial& trial, const PhaseSpec& phase, const Candidate& candidate) {
+    for (const Use& use : phase.uses) {
+      if (use.access == Access::read) continue;
+      EXPECT_LT(distance(trial.tensor(use), truth.tensor(use)), tolerance(trial.op, candidate.algorithm))
+          << describe(trial, phase, candidate) << (use.gradient ? " d" : " ")
+          << trial.signature.slots[static_cast<std::size_t>(use.slot)].name;
+    }
+  }
+
+  static std::string describe(const OpTrial& trial, const PhaseSpec& phase, const Candidate& candidate) {
+    std::string text = trial.name + ": " + to_text(trial.key(phase.phase)) + " by " + candidate.algorithm;
+    for (Layout layout : candidate.layouts) text += " " + std::string(to_string(layout));
+    return text;
+  }
+
+  const Backend& backend_;
+  std::unique_ptr<Backend> truth_;
+  std::set<std::string> served_by_reference_;
+  int checked_ = 0;
+};
+
+TEST(CpuParity, EveryCandidateAgreesWithTheReferenceInF64) {
+  auto backend = backend_or_null(2);
+  if (!backend) GTEST_SKIP() << "built without oneDNN";
+  Parity parity(*backend);
+  for (const OpCase& row : op_cases()) parity.check(row);
+  EXPECT_GT(parity.checked(), 100);
+  for (const std::string& name : parity.served_by_reference()) std::printf("served by the reference loops: %s\n", name.c_str());
+  EXPECT_LE(parity.served_by_reference().size(), 30u);
+}
+
+}  // namespace
+}  // namespace troika
