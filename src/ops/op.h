@@ -8,6 +8,7 @@
 
 #include "ops/accuracy.h"
 #include "ops/activation.h"
+#include "ops/adam.h"
 #include "ops/attention.h"
 #include "ops/batch_norm.h"
 #include "ops/bias.h"
@@ -20,6 +21,8 @@
 #include "ops/embedding.h"
 #include "ops/global_pool.h"
 #include "ops/guard.h"
+#include "ops/lamb.h"
+#include "ops/lars.h"
 #include "ops/layer_norm.h"
 #include "ops/linear.h"
 #include "ops/local_response_norm.h"
@@ -53,7 +56,7 @@ using Op = std::variant<  //
     // losses
     SigmoidCrossEntropy, MeanSquaredError, Accuracy,
     // update rules and the end of a step
-    Sgd, RunningAverage, Guard, SquareSum,
+    Sgd, Adam, Lars, Lamb, RunningAverage, Guard, SquareSum,
     // made by lowering
     Sum, Reorder>;
 

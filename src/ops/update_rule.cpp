@@ -25,4 +25,18 @@ Signature update_signature(const TensorSpec& parameter, std::span<const std::str
   return s;
 }
 
+Signature normed_update_signature(Signature s) {
+  for (Axis& axis : s.axes) axis.whole = axis.extent;
+  auto sums = static_cast<int>(s.slots.size());
+  s.slots.push_back({Role::statistic, "square_sums", {{2}, DType::f64}, {whole_dim()}});
+  const PhaseSpec& whole = s.phases[0];
+  PhaseSpec statistics{.phase = Phase::statistics_1, .flops = whole.flops};
+  for (const Use& use : whole.uses) statistics.uses.push_back({use.slot, Access::read, use.gradient});
+  statistics.uses.push_back(write(sums));
+  PhaseSpec apply{Phase::apply, whole.uses, whole.flops};
+  apply.uses.push_back(read(sums));
+  s.staged = {statistics, apply};
+  return s;
+}
+
 }  // namespace troika

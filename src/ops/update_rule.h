@@ -14,4 +14,8 @@ namespace troika {
 /// [weight update, gradient read, scalars read, control read, states update…]. Every dimension is an axis.
 Signature update_signature(const TensorSpec& parameter, std::span<const std::string> states, std::int64_t flops_per_element);
 
+/// For rules that need norms over the whole parameter: adds the slot square_sums, f64 [2], last, and the stages for a
+/// split parameter. statistics_1 reads what update touches and writes the square sums; apply reads them and updates.
+Signature normed_update_signature(Signature update);
+
 }  // namespace troika
