@@ -54,6 +54,7 @@ TEST(Idx, TakesARange) {
   EXPECT_EQ(set->size(), 1);
   EXPECT_EQ(set->classes(), 8) << "the classes are those of the whole file";
   EXPECT_EQ(read_sample(*set, 0).target[0], 2);
+  EXPECT_EQ(read_sample(*set, 0).input[5], 1.0F);
 }
 
 TEST(Idx, RefusesFilesThatDoNotBelongTogether) {
@@ -62,6 +63,17 @@ TEST(Idx, RefusesFilesThatDoNotBelongTogether) {
   folder.write("train-labels-idx1-ubyte", idx_file({3}, {7, 2, 1}));
   std::string message = error_of([&] { open("idx:" + folder.path()); });
   EXPECT_NE(message.find("3 labels but 2 images"), std::string::npos) << message;
+}
+
+TEST(Idx, RefusesHeadersCutShortAndBytesLeftOver) {
+  TemporaryFolder folder;
+  write_set(folder, "train", 0);
+  folder.write("train-images-idx3-ubyte", idx_file({2, 2, 3}, "").substr(0, 15));
+  EXPECT_NE(error_of([&] { open("idx:" + folder.path()); }).find("3 dimensions in a file of 15"),
+            std::string::npos);
+  folder.write("train-images-idx3-ubyte", idx_file({2, 2, 3}, std::string(13, 'x')));
+  EXPECT_NE(error_of([&] { open("idx:" + folder.path()); }).find("13 bytes follow"),
+            std::string::npos);
 }
 
 TEST(Idx, RefusesHeadersThatOverflow) {

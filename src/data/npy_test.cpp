@@ -76,10 +76,21 @@ TEST(Npy, SaysWhatIsWrong) {
   EXPECT_NE(message(header("<f4", "(3, 2)"), 24).find("2 labels but 3 images"), std::string::npos);
   EXPECT_NE(message(header("<f4", "(4294967296, 4294967296, 4)"), 24).find("24 bytes follow"),
             std::string::npos);
+  EXPECT_NE(message(header("|u1", "(4294967296, 4294967296)"), 0).find("0 bytes follow"),
+            std::string::npos)
+      << "the product is 0 in 64 bits";
   EXPECT_NE(message(header("<f4", "(-2, 3)"), 24).find("no number >= 0"), std::string::npos);
   EXPECT_NE(message(header("<f4", "(2,1,1,1,1,1,1,1,1)"), 8).find("eight"), std::string::npos);
   EXPECT_NE(message("{'descr': '<f4', 'shape': (2, 3)}", 24).find("missing"), std::string::npos);
   EXPECT_NE(message(header("<f4", "()"), 4).find("single number"), std::string::npos);
+}
+
+TEST(Npy, RefusesAHeaderLongerThanTheFile) {
+  TemporaryFolder folder;
+  std::string file = npy_file(header("<f4", "(2, 3)"), std::string(24, 0));
+  file[9] = 100;
+  EXPECT_NE(error_of([&] { open(with_labels(folder, file)); }).find("header claims"),
+            std::string::npos);
 }
 
 TEST(Npy, RefusesNumbersThatAreNotFinite) {
