@@ -42,6 +42,8 @@ struct Session::Program {
 Session::Session(Device& device, const Backend& backend)
     : device_(device), backend_(backend), kernels_(backend), control_(static_cast<std::size_t>(kControlCount)) {}
 
+Session::~Session() = default;
+
 void Session::add(TaskGraph graph) {
   for (const BufferSpec& buffer : graph.buffers) {
     if (!buffer.persistent) continue;

@@ -33,6 +33,7 @@ struct NonFinite {
 class Session {
  public:
   Session(Device& device, const Backend& backend);
+  ~Session();
 
   /// Adds a program; buffers of the state that it shares with earlier ones must agree in spec and layout. All programs
   /// come before start().
