@@ -46,6 +46,10 @@ std::string describe_choices(const std::vector<std::string>& words) {
   return join_or(toml_texts(words));
 }
 
+std::string describe_rows(const std::vector<std::string>& keys) {
+  return "an array of tables with " + join_or(keys);
+}
+
 std::string describe_units(const std::vector<PeriodUnit>& units) {
   std::vector<std::string> examples;
   examples.reserve(units.size());

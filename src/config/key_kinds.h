@@ -45,6 +45,8 @@ std::string describe(const IntegerRange& range);
 std::string describe(const NumberRange& range);
 /// "one of "a", "b", "c""
 std::string describe_choices(const std::vector<std::string>& words);
+/// "an array of tables with a, b or c"
+std::string describe_rows(const std::vector<std::string>& keys);
 /// "a period such as "500 steps" or "5%""
 std::string describe_units(const std::vector<PeriodUnit>& units);
 
@@ -173,6 +175,13 @@ Key<S> choice(M S::*member, const Label& label) {
   return key;
 }
 
+template <class S>
+std::vector<std::string> names_of(const KeyTable<S>& table) {
+  std::vector<std::string> names;
+  for (const Key<S>& key : table.keys) names.push_back(key.label.name);
+  return names;
+}
+
 /// A table inside the table; its keys are listed one by one.
 template <class S, class N>
 Key<S> nested(N S::*member, const Label& label, const KeyTable<N>& table) {
@@ -193,7 +202,7 @@ Key<S> nested(N S::*member, const Label& label, const KeyTable<N>& table) {
 /// An array of tables, printed on one line.
 template <class S, class N>
 Key<S> rows(std::vector<N> S::*member, const Label& label, const KeyTable<N>& table) {
-  Key<S> key{.label = label, .allowed = "an array of tables"};
+  Key<S> key{.label = label, .allowed = describe_rows(names_of(table))};
   key.read = [member, &table](const Value& value, const std::string& path, S& target,
                               Reader& reader) {
     auto values = value.as<Array>();

@@ -103,7 +103,7 @@ std::string run_template() {
   };
   for_each_entry(example_run(), open, [&](const Entry& entry) {
     std::string used_by = entry.used_by.empty() ? "" : fmt::format("; with {}", entry.used_by);
-    text += fmt::format("# {}: {}{}\n", entry.doc, entry.allowed, used_by);
+    text += fmt::format("# {} ({}{})\n", entry.doc, entry.allowed, used_by);
     bool is_active = !entry.value.empty() && entry.applies;
     const std::string& value = entry.value.empty() ? entry.example : entry.value;
     text += fmt::format("{}{} = {}\n", is_active ? "" : "# ", key_of(entry), value);
