@@ -11,7 +11,7 @@ bool is_one_of(const Op& op) {
 }
 
 bool begins_chain(const Op& op) {
-  return is_one_of<Linear, Conv2d, BatchNorm>(op);
+  return is_one_of<Linear, Conv2d, ConvTranspose2d, Matmul, BatchNorm, LayerNorm>(op);
 }
 
 bool is_addition(const Op& op) {
@@ -32,14 +32,16 @@ class ChainFinder {
   explicit ChainFinder(const Graph& graph)
       : graph_(graph), readers_(graph.tensors.size()), taken_(graph.operators.size()) {
     for (std::size_t at = 0; at < graph.operators.size(); ++at) {
-      for (TensorId input : graph.operators[at].inputs) readers_[input.index()].push_back(OperatorId(at));
+      for (TensorId input : graph.operators[at].inputs)
+        readers_[input.index()].push_back(OperatorId(at));
     }
     for (const NamedTensor& output : graph.outputs) readers_[output.tensor.index()].clear();
   }
 
   std::vector<Chain> find() {
     std::vector<Chain> chains;
-    // From the last to the first, so that the later of two operands is the first to claim an addition.
+    // From the last to the first, so that the later of two operands is the first to claim an
+    // addition.
     for (std::size_t at = graph_.operators.size(); at-- > 0;) {
       if (taken_[at] || !begins_chain(graph_.operators[at].op)) continue;
       Chain chain = grow(OperatorId(at));
@@ -64,7 +66,8 @@ class ChainFinder {
     }
   }
 
-  /// The one operator that reads the output of `id`, if it keeps its shape; invalid if there is none.
+  /// The one operator that reads the output of `id`, if it keeps its shape; invalid if there is
+  /// none.
   OperatorId only_reader(OperatorId id) const {
     if (graph_[id].outputs.size() != 1) return {};
     TensorId written = graph_[id].outputs[0];
@@ -76,7 +79,8 @@ class ChainFinder {
   }
 
   const Graph& graph_;
-  std::vector<std::vector<OperatorId>> readers_;  ///< By tensor; none for outputs of the graph, which must be written.
+  std::vector<std::vector<OperatorId>>
+      readers_;  ///< By tensor; none for outputs of the graph, which must be written.
   std::vector<bool> taken_;
 };
 

@@ -13,7 +13,8 @@ std::string chains_of(const std::string& text) {
   std::string names;
   for (const Chain& chain : fusable_chains(graph)) {
     if (!names.empty()) names += " | ";
-    for (OperatorId id : chain.operators) names += (id == chain.operators.front() ? "" : " ") + graph[id].name;
+    for (OperatorId id : chain.operators)
+      names += (id == chain.operators.front() ? "" : " ") + graph[id].name;
   }
   return names;
 }

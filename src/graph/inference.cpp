@@ -19,10 +19,13 @@ class Rewriter {
 
   Graph rewrite() {
     for (const Operator& op : old_.operators) {
-      if (std::holds_alternative<Dropout>(op.op)) new_id_[op.outputs[0].index()] = at(op.inputs[0]);
-      else copy(op);
+      if (std::holds_alternative<Dropout>(op.op))
+        new_id_[op.outputs[0].index()] = at(op.inputs[0]);
+      else
+        copy(op);
     }
-    for (const NamedTensor& output : old_.outputs) made_.outputs.push_back({output.name, at(output.tensor)});
+    for (const NamedTensor& output : old_.outputs)
+      made_.outputs.push_back({output.name, at(output.tensor)});
     if (old_.loss) made_.loss = Loss{at(old_.loss->loss_sum), at(old_.loss->weight_sum)};
     verify(made_);
     return made_;

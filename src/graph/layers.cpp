@@ -8,19 +8,25 @@
 namespace troika::layers {
 namespace {
 
-/// How a layer's parameters are named; under a name that the author gave, those that exist are shared.
-ApplyOptions named(const std::string& layer, const std::string& given, const std::optional<Init>& init = {}) {
+/// How a layer's parameters are named; under a name that the author gave, those that exist are
+/// shared.
+ApplyOptions named(const std::string& layer, const std::string& given,
+                   const std::optional<Init>& init = {}) {
   return {.prefix = given.empty() ? layer : given, .reuse = !given.empty(), .init = {init}};
 }
 
-/// Pads behind the last row or column so that the last window, though it reaches over the edge, is counted.
-std::int64_t pad_end(std::int64_t extent, std::int64_t size, std::int64_t stride, std::int64_t pad) {
+/// Pads behind the last row or column so that the last window, though it reaches over the edge, is
+/// counted.
+std::int64_t pad_end(std::int64_t extent, std::int64_t size, std::int64_t stride,
+                     std::int64_t pad) {
   std::int64_t windows = (extent + 2 * pad - size + stride - 1) / stride + 1;
-  if ((windows - 1) * stride >= extent + pad) --windows;  // A window must begin inside the image or the first padding.
+  if ((windows - 1) * stride >= extent + pad)
+    --windows;  // A window must begin inside the image or the first padding.
   return std::max(pad, (windows - 1) * stride + size - extent - pad);
 }
 
-TensorId pool(GraphBuilder& b, const std::string& name, TensorId x, const PoolOptions& options, PoolKind kind) {
+TensorId pool(GraphBuilder& b, const std::string& name, TensorId x, const PoolOptions& options,
+              PoolKind kind) {
   Extent2 stride = options.stride.value_or(options.size);
   Pool2d op{.kind = kind,
             .window = options.size.pair(),
@@ -44,13 +50,15 @@ Init glorot_uniform(std::int64_t fan_in, std::int64_t fan_out) {
 
 Init normal(double deviation) { return {Init::Kind::normal, deviation}; }
 
-TensorId linear(GraphBuilder& b, const std::string& name, TensorId x, const LinearOptions& options) {
+TensorId linear(GraphBuilder& b, const std::string& name, TensorId x,
+                const LinearOptions& options) {
   x = b.add(name, Linear{.out = options.out}, {x}, named(name, options.parameters, options.init));
   if (!options.bias) return x;
   return b.add(name + ".bias", Bias{}, {x}, named(name, options.parameters, options.bias_init));
 }
 
-TensorId conv2d(GraphBuilder& b, const std::string& name, TensorId x, const Conv2dOptions& options) {
+TensorId conv2d(GraphBuilder& b, const std::string& name, TensorId x,
+                const Conv2dOptions& options) {
   Conv2d op{.out = options.out,
             .kernel = options.kernel.pair(),
             .stride = options.stride.pair(),
@@ -59,30 +67,52 @@ TensorId conv2d(GraphBuilder& b, const std::string& name, TensorId x, const Conv
             .dilation = options.dilation.pair(),
             .groups = options.groups};
   x = b.add(name, op, {x}, named(name, options.parameters, options.init));
-  return options.bias ? b.add(name + ".bias", Bias{.dim = 1}, {x}, named(name, options.parameters)) : x;
+  return options.bias ? b.add(name + ".bias", Bias{.dim = 1}, {x}, named(name, options.parameters))
+                      : x;
 }
 
-TensorId batch_norm(GraphBuilder& b, const std::string& name, TensorId x, const BatchNormOptions& options) {
+TensorId conv_transpose2d(GraphBuilder& b, const std::string& name, TensorId x,
+                          const ConvTranspose2dOptions& options) {
+  ConvTranspose2d op{.out = options.out,
+                     .kernel = options.kernel.pair(),
+                     .stride = options.stride.pair(),
+                     .pad = options.pad.pair(),
+                     .pad_end = options.pad.pair()};
+  x = b.add(name, op, {x}, named(name, options.parameters, options.init));
+  return options.bias ? b.add(name + ".bias", Bias{.dim = 1}, {x}, named(name, options.parameters))
+                      : x;
+}
+
+TensorId batch_norm(GraphBuilder& b, const std::string& name, TensorId x,
+                    const BatchNormOptions& options) {
   ApplyOptions apply = named(name, options.parameters, options.scale_init);
   apply.state_prefix = options.states;
   return b.add(name, BatchNorm{.epsilon = options.epsilon}, {x}, apply);
+}
+
+TensorId layer_norm(GraphBuilder& b, const std::string& name, TensorId x, double epsilon) {
+  return b.add(name, LayerNorm{.epsilon = epsilon}, {x});
 }
 
 TensorId activation(GraphBuilder& b, const std::string& name, TensorId x, ActivationKind kind) {
   return b.add(name, Activation{.kind = kind}, {x});
 }
 
-TensorId relu(GraphBuilder& b, const std::string& name, TensorId x) { return activation(b, name, x, ActivationKind::relu); }
+TensorId relu(GraphBuilder& b, const std::string& name, TensorId x) {
+  return activation(b, name, x, ActivationKind::relu);
+}
 
 TensorId leaky_relu(GraphBuilder& b, const std::string& name, TensorId x, double slope) {
   return b.add(name, Activation{.kind = ActivationKind::leaky_relu, .slope = slope}, {x});
 }
 
-TensorId max_pool(GraphBuilder& b, const std::string& name, TensorId x, const PoolOptions& options) {
+TensorId max_pool(GraphBuilder& b, const std::string& name, TensorId x,
+                  const PoolOptions& options) {
   return pool(b, name, x, options, PoolKind::max);
 }
 
-TensorId average_pool(GraphBuilder& b, const std::string& name, TensorId x, const PoolOptions& options) {
+TensorId average_pool(GraphBuilder& b, const std::string& name, TensorId x,
+                      const PoolOptions& options) {
   return pool(b, name, x, options, PoolKind::average);
 }
 
@@ -100,7 +130,8 @@ TensorId dropout(GraphBuilder& b, const std::string& name, TensorId x, double ra
   return b.add(name, Dropout{.rate = rate, .stream = hash_text(name)}, {x});
 }
 
-TensorId embedding(GraphBuilder& b, const std::string& name, TensorId x, const EmbeddingOptions& options) {
+TensorId embedding(GraphBuilder& b, const std::string& name, TensorId x,
+                   const EmbeddingOptions& options) {
   Embedding op{.vocabulary = options.vocabulary, .width = options.width, .dtype = options.dtype};
   return b.add(name, op, {x}, named(name, {}, options.init));
 }
@@ -109,7 +140,8 @@ TensorId add(GraphBuilder& b, const std::string& name, TensorId x, TensorId y) {
   return b.add(name, Binary{.kind = BinaryKind::add}, {x, y});
 }
 
-TensorId concat(GraphBuilder& b, const std::string& name, const std::vector<TensorId>& parts, std::int64_t dim) {
+TensorId concat(GraphBuilder& b, const std::string& name, const std::vector<TensorId>& parts,
+                std::int64_t dim) {
   return b.add(name, Concat{.dim = dim}, parts);
 }
 

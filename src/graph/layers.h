@@ -1,5 +1,5 @@
-// Layers, as an author of models thinks of them: one or a few operators with their parameters. Each takes the builder, a
-// name for its operators and parameters, its input, and options.
+// Layers, as an author of models thinks of them: one or a few operators with their parameters. Each
+// takes the builder, a name for its operators and parameters, its input, and options.
 #pragma once
 
 #include <array>
@@ -17,7 +17,8 @@ struct Extent2 {
   std::int64_t height = 1;
   std::int64_t width = 1;
 
-  constexpr Extent2(std::int64_t both) : height(both), width(both) {}  // NOLINT: reads as .kernel = 3
+  constexpr Extent2(std::int64_t both)
+      : height(both), width(both) {}  // NOLINT: reads as .kernel = 3
   constexpr Extent2(std::int64_t h, std::int64_t w) : height(h), width(w) {}
   std::array<std::int64_t, 2> pair() const { return {height, width}; }
 };
@@ -34,7 +35,8 @@ struct LinearOptions {
   bool bias = true;
   std::optional<Init> init{};       ///< Of the weight; the operator's own rule if absent.
   std::optional<Init> bias_init{};  ///< Zeros if absent.
-  std::string parameters{};         ///< In place of NAME in parameter names; those that exist already are shared.
+  std::string
+      parameters{};  ///< In place of NAME in parameter names; those that exist already are shared.
 };
 TensorId linear(GraphBuilder& b, const std::string& name, TensorId x, const LinearOptions& options);
 
@@ -61,15 +63,17 @@ struct ConvTranspose2dOptions {
   std::optional<Init> init{};
   std::string parameters{};
 };
-TensorId conv_transpose2d(GraphBuilder& b, const std::string& name, TensorId x, const ConvTranspose2dOptions& options);
+TensorId conv_transpose2d(GraphBuilder& b, const std::string& name, TensorId x,
+                          const ConvTranspose2dOptions& options);
 
 struct BatchNormOptions {
   double epsilon = 1e-5;
   std::optional<Init> scale_init{};  ///< Ones if absent.
   std::string parameters{};
-  std::string states{};             ///< In place of NAME in the names of the running statistics.
+  std::string states{};  ///< In place of NAME in the names of the running statistics.
 };
-TensorId batch_norm(GraphBuilder& b, const std::string& name, TensorId x, const BatchNormOptions& options = {});
+TensorId batch_norm(GraphBuilder& b, const std::string& name, TensorId x,
+                    const BatchNormOptions& options = {});
 /// Over the last dimension.
 TensorId layer_norm(GraphBuilder& b, const std::string& name, TensorId x, double epsilon = 1e-5);
 
@@ -81,11 +85,12 @@ struct PoolOptions {
   Extent2 size = 2;
   std::optional<Extent2> stride{};  ///< The size if absent.
   Extent2 pad = 0;
-  bool ceil = false;           ///< A last window may reach over the edge.
-  bool count_pad = true;       ///< Averages: padding counts as zeros.
+  bool ceil = false;      ///< A last window may reach over the edge.
+  bool count_pad = true;  ///< Averages: padding counts as zeros.
 };
 TensorId max_pool(GraphBuilder& b, const std::string& name, TensorId x, const PoolOptions& options);
-TensorId average_pool(GraphBuilder& b, const std::string& name, TensorId x, const PoolOptions& options);
+TensorId average_pool(GraphBuilder& b, const std::string& name, TensorId x,
+                      const PoolOptions& options);
 /// [n,c,h,w] → [n,c].
 TensorId global_average_pool(GraphBuilder& b, const std::string& name, TensorId x);
 
@@ -100,9 +105,11 @@ struct EmbeddingOptions {
   DType dtype = DType::f32;
   std::optional<Init> init{};
 };
-TensorId embedding(GraphBuilder& b, const std::string& name, TensorId x, const EmbeddingOptions& options);
+TensorId embedding(GraphBuilder& b, const std::string& name, TensorId x,
+                   const EmbeddingOptions& options);
 
 TensorId add(GraphBuilder& b, const std::string& name, TensorId x, TensorId y);
-TensorId concat(GraphBuilder& b, const std::string& name, const std::vector<TensorId>& parts, std::int64_t dim);
+TensorId concat(GraphBuilder& b, const std::string& name, const std::vector<TensorId>& parts,
+                std::int64_t dim);
 
 }  // namespace troika::layers

@@ -3,7 +3,8 @@
 namespace troika::layers {
 namespace {
 
-TensorId attend(GraphBuilder& b, const std::string& name, std::vector<TensorId> inputs, const AttentionOptions& options) {
+TensorId attend(GraphBuilder& b, const std::string& name, std::vector<TensorId> inputs,
+                const AttentionOptions& options) {
   Attention op{.heads = options.heads,
                .causal = options.causal,
                .packed = inputs.size() == 1,
@@ -14,7 +15,8 @@ TensorId attend(GraphBuilder& b, const std::string& name, std::vector<TensorId> 
 
 }  // namespace
 
-TensorId self_attention(GraphBuilder& b, const std::string& name, TensorId x, const AttentionOptions& options) {
+TensorId self_attention(GraphBuilder& b, const std::string& name, TensorId x,
+                        const AttentionOptions& options) {
   std::int64_t width = b.shape(x).back();
   TensorId qkv = linear(b, name + ".qkv", x, {.out = 3 * width, .init = options.init});
   TensorId y = attend(b, name, {qkv}, options);

@@ -13,12 +13,13 @@ struct AttentionOptions {
   std::optional<Init> project_init{};  ///< Of the projection of the result.
 };
 
-/// x [n,t,d] → [n,t,d]. One projection NAME.qkv to [n,t,3d], head-major (q, k and v of a head together, so that a split is
-/// a set of heads), the operator NAME, and the projection NAME.proj.
-TensorId self_attention(GraphBuilder& b, const std::string& name, TensorId x, const AttentionOptions& options);
+/// x [n,t,d] → [n,t,d]. One projection NAME.qkv to [n,t,3d], head-major (q, k and v of a head
+/// together, so that a split is a set of heads), the operator NAME, and the projection NAME.proj.
+TensorId self_attention(GraphBuilder& b, const std::string& name, TensorId x,
+                        const AttentionOptions& options);
 
-/// Queries from x [n,t,d], keys and values from `memory` [n,s,e]: projections NAME.query, NAME.key, NAME.value and NAME.proj,
-/// all to d.
+/// Queries from x [n,t,d], keys and values from `memory` [n,s,e]: projections NAME.query, NAME.key,
+/// NAME.value and NAME.proj, all to d.
 TensorId cross_attention(GraphBuilder& b, const std::string& name, TensorId x, TensorId memory,
                          const AttentionOptions& options);
 

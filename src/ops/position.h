@@ -1,5 +1,6 @@
-// y[n,t,d] = x[n,t,d] + w[t,d]: a learnt vector per position, added to every sample. It is no Embedding, because that
-// would need an input of positions that no data set has; and no Bias, whose one dimension post-operations can take.
+// y[n,t,d] = x[n,t,d] + w[t,d]: a learnt vector per position, added to every sample. It is no
+// Embedding, because that would need an input of positions that no data set has; and no Bias, whose
+// one dimension post-operations can take.
 #pragma once
 
 #include <span>

@@ -1,0 +1,35 @@
+// Stacked LSTM, GRU and RNN layers: one operator per layer and direction.
+#pragma once
+
+#include "graph/layers.h"
+
+namespace troika::layers {
+
+/// Of one layer and direction, [n, hidden].
+struct RecurrentState {
+  TensorId h;
+  TensorId c{};  ///< lstm only.
+};
+
+struct RecurrentOptions {
+  RecurrentKind kind = RecurrentKind::lstm;
+  std::int64_t hidden = 0;
+  std::int64_t layers = 1;
+  bool bidirectional = false;           ///< Twice the hidden width; backward beside forward.
+  double dropout = 0;                   ///< Rate between layers.
+  std::optional<TensorId> lengths{};    ///< i32 [n]: valid steps of each sample.
+  std::vector<RecurrentState> start{};  ///< By layer, then direction; zeros if empty.
+  std::optional<Init> init{};           ///< Of the two weights.
+};
+
+struct RecurrentResult {
+  TensorId y;                          ///< Of the last layer, [n, t, hidden or twice hidden].
+  std::vector<RecurrentState> last{};  ///< By layer, then direction.
+};
+
+/// x [n,t,i]. Operators NAME.<layer> and NAME.<layer>.reverse, counted from 0, each with the
+/// parameters w_ih, w_hh, bias.
+RecurrentResult recurrent(GraphBuilder& b, const std::string& name, TensorId x,
+                          const RecurrentOptions& options);
+
+}  // namespace troika::layers

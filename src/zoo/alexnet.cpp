@@ -1,0 +1,55 @@
+#include "zoo/alexnet.h"
+
+#include <array>
+
+#include "graph/layers.h"
+#include "zoo/task.h"
+
+namespace troika::zoo {
+namespace {
+
+/// One convolution of the tower, with torchvision's index of it.
+struct Convolution {
+  const char* name;
+  std::int64_t out, kernel, stride, pad;
+  bool norm, pool;
+};
+
+constexpr std::array<Convolution, 5> kTower{{{"features.0", 64, 11, 4, 2, true, true},
+                                             {"features.3", 192, 5, 1, 2, true, true},
+                                             {"features.6", 384, 3, 1, 1, false, false},
+                                             {"features.8", 256, 3, 1, 1, false, false},
+                                             {"features.10", 256, 3, 1, 1, false, true}}};
+
+/// The operator divides alpha by the size, the paper does not.
+constexpr LocalResponseNorm kPaperNorm{.size = 5, .alpha = 5e-4, .beta = 0.75, .k = 2};
+
+}  // namespace
+
+Graph make(const Alexnet& options, const Samples& samples) {
+  GraphBuilder b("alexnet");
+  TaskInputs inputs = float_inputs(b, samples, image_shape("alexnet", samples, {3, 224, 224}, 63));
+  TensorId x = inputs.input;
+  for (const Convolution& row : kTower) {
+    std::string name = row.name;
+    x = layers::conv2d(b, name, x,
+                       {.out = scaled(row.out, options.width),
+                        .kernel = row.kernel,
+                        .stride = row.stride,
+                        .pad = row.pad});
+    x = layers::relu(b, name + ".relu", x);
+    if (row.norm && options.lrn) x = b.add(name + ".lrn", kPaperNorm, {x});
+    if (row.pool) x = layers::max_pool(b, name + ".pool", x, {.size = 3, .stride = 2});
+  }
+  x = layers::flatten(b, "flatten", x);
+  for (const char* layer : {"1", "4"}) {
+    std::string name = std::string("classifier.") + layer;
+    x = layers::dropout(b, name + ".dropout", x, options.dropout);
+    x = layers::linear(b, name, x, {.out = scaled(4096, options.width)});
+    x = layers::relu(b, name + ".relu", x);
+  }
+  classify(b, inputs, layers::linear(b, "classifier.6", x, {.out = classes(samples, 1000)}));
+  return b.finish();
+}
+
+}  // namespace troika::zoo

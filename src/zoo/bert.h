@@ -1,0 +1,36 @@
+// BERT (Devlin et al. 2019, arXiv:1810.04805): transformer blocks with the norms behind, exact
+// gelu. With the usual vocabulary of 30,522, 512 tokens, two segments and the pooler the body has
+// 109,482,240 parameters.
+#pragma once
+
+#include "zoo/model.h"
+
+namespace troika::zoo {
+
+struct Bert {
+  std::int64_t layers = 12;
+  std::int64_t heads = 12;
+  std::int64_t width = 768;
+  std::int64_t vocabulary = 30'522;
+  double dropout = 0.1;
+  std::string head = "auto";
+
+  static void fields(auto& self, auto&& visit) {
+    visit("layers", self.layers, "transformer blocks");
+    visit("heads", self.heads, "attention heads; they divide the width");
+    visit("width", self.width, "of the vectors between the blocks");
+    visit("vocabulary", self.vocabulary, "of a classifier; the masked head takes the data's");
+    visit("dropout", self.dropout, "rate behind the embedding and each branch");
+    visit("head", self.head,
+          "\"classify\" a sample by its first token, predict \"masked\" tokens, or \"auto\": as "
+          "the data's targets are");
+  }
+};
+
+/// Inputs "input", "target" and "weight" (per token for the masked head: 0 for tokens that are not
+/// asked for). If samples have them, also "segment" i32 [n,t] (0 or 1) and "mask" [n,t] (0 for
+/// padding, which nobody attends to). The samples' classes are the classes or, for the masked head,
+/// the vocabulary.
+Graph make(const Bert& options, const Samples& samples);
+
+}  // namespace troika::zoo

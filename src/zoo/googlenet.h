@@ -1,0 +1,24 @@
+// GoogLeNet (Szegedy et al. 2015, doi:10.1109/CVPR.2015.7298594) with batch norm and without
+// auxiliary heads; sizes and names as in torchvision, whose "5x5" branch has 3 x 3 kernels:
+// 6,624,904 parameters.
+#pragma once
+
+#include "zoo/model.h"
+
+namespace troika::zoo {
+
+struct Googlenet {
+  double width = 1;
+  double depth = 1;
+  double dropout = 0.2;
+
+  static void fields(auto& self, auto&& visit) {
+    visit("width", self.width, "factor of all channels");
+    visit("depth", self.depth, "factor of the modules of each of the three stages");
+    visit("dropout", self.dropout, "rate before the last layer");
+  }
+};
+
+Graph make(const Googlenet& options, const Samples& samples);
+
+}  // namespace troika::zoo

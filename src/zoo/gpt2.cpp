@@ -1,0 +1,56 @@
+#include "zoo/gpt2.h"
+
+#include <cmath>
+
+#include "graph/layers_attention.h"
+#include "zoo/task.h"
+
+namespace troika::zoo {
+namespace {
+
+constexpr double kDeviation = 0.02;
+
+TensorId add_block(GraphBuilder& b, const std::string& name, TensorId x, const Gpt2& options) {
+  // Branches add up over the depth, so their last layers start smaller.
+  Init plain = layers::normal(kDeviation);
+  Init last = layers::normal(kDeviation / std::sqrt(2.0 * static_cast<double>(options.layers)));
+
+  TensorId y = layers::layer_norm(b, name + ".ln_1", x);
+  y = layers::self_attention(
+      b, name + ".attn", y,
+      {.heads = options.heads, .causal = true, .init = plain, .project_init = last});
+  y = layers::dropout(b, name + ".attn.dropout", y, options.dropout);
+  x = layers::add(b, name + ".attn.add", x, y);
+
+  y = layers::layer_norm(b, name + ".ln_2", x);
+  y = layers::linear(b, name + ".mlp.fc", y, {.out = 4 * options.width, .init = plain});
+  y = layers::activation(b, name + ".mlp.gelu", y, ActivationKind::gelu_tanh);
+  y = layers::linear(b, name + ".mlp.proj", y, {.out = options.width, .init = last});
+  y = layers::dropout(b, name + ".mlp.dropout", y, options.dropout);
+  return layers::add(b, name + ".mlp.add", x, y);
+}
+
+}  // namespace
+
+Graph make(const Gpt2& options, const Samples& samples) {
+  GraphBuilder b("gpt2");
+  std::int64_t vocabulary = classes(samples, 50'257);
+  TaskInputs inputs =
+      token_inputs(b, samples, sequence_length("gpt2", samples, 1024), TargetPer::token);
+  TensorId x = layers::embedding(b, "wte", inputs.input,
+                                 {.vocabulary = vocabulary,
+                                  .width = options.width,
+                                  .dtype = samples.dtype,
+                                  .init = layers::normal(kDeviation)});
+  x = b.add("wpe", Position{}, {x});
+  x = layers::dropout(b, "dropout", x, options.dropout);
+  for (std::int64_t at = 0; at < options.layers; ++at)
+    x = add_block(b, "h." + std::to_string(at), x, options);
+  x = layers::layer_norm(b, "ln_f", x);
+  TensorId logits =
+      layers::linear(b, "lm_head", x, {.out = vocabulary, .bias = false, .parameters = "wte"});
+  classify(b, inputs, logits);
+  return b.finish();
+}
+
+}  // namespace troika::zoo

@@ -1,0 +1,27 @@
+// GPT-2 (Radford et al. 2019): a causal transformer with the norms in front, tanh-gelu and a tied
+// output. With the usual vocabulary of 50,257 and 1,024 tokens the smallest one has 124,439,808
+// parameters. There is one learnt vector per token of a sample, so the parameters depend on the
+// sequence. No dropout on attention probabilities, which are never kept.
+#pragma once
+
+#include "zoo/model.h"
+
+namespace troika::zoo {
+
+struct Gpt2 {
+  std::int64_t layers = 12;
+  std::int64_t heads = 12;
+  std::int64_t width = 768;
+  double dropout = 0;
+
+  static void fields(auto& self, auto&& visit) {
+    visit("layers", self.layers, "transformer blocks");
+    visit("heads", self.heads, "attention heads; they divide the width");
+    visit("width", self.width, "of the vectors between the blocks");
+    visit("dropout", self.dropout, "rate behind the embedding and each branch");
+  }
+};
+
+Graph make(const Gpt2& options, const Samples& samples);
+
+}  // namespace troika::zoo

@@ -1,0 +1,23 @@
+// Inception v3 (Szegedy et al. 2016, doi:10.1109/CVPR.2016.308) without the auxiliary head; sizes
+// and names as in torchvision: 23,834,568 parameters at 299 x 299.
+#pragma once
+
+#include "zoo/model.h"
+
+namespace troika::zoo {
+
+struct Inception {
+  double width = 1;
+  double depth = 1;
+  double dropout = 0.5;
+
+  static void fields(auto& self, auto&& visit) {
+    visit("width", self.width, "factor of all channels");
+    visit("depth", self.depth, "factor of the modules of each of the three stages");
+    visit("dropout", self.dropout, "rate before the last layer");
+  }
+};
+
+Graph make(const Inception& options, const Samples& samples);
+
+}  // namespace troika::zoo

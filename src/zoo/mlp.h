@@ -1,0 +1,23 @@
+// Fully connected layers with relu between them; 784-2048-2048-10 by default.
+#pragma once
+
+#include "zoo/model.h"
+
+namespace troika::zoo {
+
+struct Mlp {
+  std::string hidden = "2048";
+  std::int64_t layers = 2;
+  double dropout = 0;
+
+  static void fields(auto& self, auto&& visit) {
+    visit("hidden", self.hidden,
+          "hidden units: one size for all layers, or a list such as \"512,256\"");
+    visit("layers", self.layers, "hidden layers, if one size is given");
+    visit("dropout", self.dropout, "rate behind each hidden layer");
+  }
+};
+
+Graph make(const Mlp& options, const Samples& samples);
+
+}  // namespace troika::zoo

@@ -1,0 +1,112 @@
+#include "zoo/options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <set>
+
+#include "base/error.h"
+#include "base/suggest.h"
+
+namespace troika::zoo {
+namespace {
+
+[[noreturn]] void refuse(const OptionPlace& place, std::string_view expected,
+                         std::string_view given) {
+  throw Error(ErrorKind::usage, fmt::format("option '{}' of model '{}' takes {}, not {}",
+                                            place.option, place.model, expected, given));
+}
+
+std::string unknown_option(std::string_view model, const std::string& name,
+                           std::span<const std::string> known) {
+  auto near = closest(name, known);
+  if (near)
+    return fmt::format("model '{}' has no option '{}'; did you mean '{}'?", model, name, *near);
+  if (known.empty())
+    return fmt::format("model '{}' has no option '{}'; it has none at all", model, name);
+  return fmt::format("model '{}' has no option '{}'; it has {}", model, name,
+                     fmt::join(known, ", "));
+}
+
+}  // namespace
+
+void assign(const OptionPlace& place, const OptionValue& given, std::int64_t& value) {
+  const auto* integer = std::get_if<std::int64_t>(&given);
+  if (!integer || *integer < 1) refuse(place, "an integer of at least 1", to_text(given));
+  value = *integer;
+}
+
+void assign(const OptionPlace& place, const OptionValue& given, double& value) {
+  const auto* integer = std::get_if<std::int64_t>(&given);
+  const auto* number = std::get_if<double>(&given);
+  if (!integer && !number) refuse(place, "a number", to_text(given));
+  value = number ? *number : static_cast<double>(*integer);
+  if (!std::isfinite(value) || value < 0) refuse(place, "a number of at least 0", to_text(given));
+}
+
+void assign(const OptionPlace& place, const OptionValue& given, bool& value) {
+  const auto* flag = std::get_if<bool>(&given);
+  if (!flag) refuse(place, "true or false", to_text(given));
+  value = *flag;
+}
+
+void assign(const OptionPlace& place, const OptionValue& given, std::string& value) {
+  const auto* integer = std::get_if<std::int64_t>(&given);
+  const auto* text = std::get_if<std::string>(&given);
+  if (!integer && !text) refuse(place, "a text", to_text(given));
+  value = text ? *text : std::to_string(*integer);
+}
+
+std::string to_text(const OptionValue& value) {
+  return std::visit(
+      []<class T>(const T& held) {
+        if constexpr (std::is_same_v<T, std::string>)
+          return fmt::format("\"{}\"", held);
+        else
+          return fmt::format("{}", held);
+      },
+      value);
+}
+
+void require_known(std::string_view model, std::span<const Option> given,
+                   std::span<const std::string> known) {
+  std::vector<std::string> sentences;
+  std::set<std::string_view> allowed(known.begin(), known.end()), seen;
+  for (const Option& option : given) {
+    if (!allowed.contains(option.name))
+      sentences.push_back(unknown_option(model, option.name, known));
+    else if (!seen.insert(option.name).second)
+      sentences.push_back(
+          fmt::format("option '{}' of model '{}' is given twice", option.name, model));
+  }
+  if (!sentences.empty())
+    throw Error(ErrorKind::usage, fmt::format("{}", fmt::join(sentences, "\n")));
+}
+
+std::size_t choose(const OptionPlace& place, std::string_view text,
+                   std::span<const std::string_view> names) {
+  auto found = std::ranges::find(names, text);
+  if (found == names.end()) refuse(place, fmt::format("one of {}", fmt::join(names, ", ")), text);
+  return static_cast<std::size_t>(found - names.begin());
+}
+
+std::vector<std::int64_t> parse_sizes(const OptionPlace& place, std::string_view text) {
+  std::vector<std::int64_t> sizes;
+  std::string_view rest = text;
+  while (true) {
+    std::string_view part = rest.substr(0, rest.find(','));
+    std::size_t first = std::min(part.find_first_not_of(' '), part.size());
+    std::string_view digits = part.substr(first, part.find_last_not_of(' ') + 1 - first);
+    std::int64_t& size = sizes.emplace_back(0);
+    auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), size);
+    bool whole = status == std::errc{} && end == digits.data() + digits.size();
+    if (!whole || size < 1)
+      refuse(place, "integers of at least 1 such as \"512,256\"", fmt::format("\"{}\"", text));
+    if (part.size() == rest.size()) return sizes;
+    rest.remove_prefix(part.size() + 1);
+  }
+}
+
+}  // namespace troika::zoo

@@ -1,0 +1,86 @@
+// Options of a model, as a run file gives them, read into the model's own struct. Each model lists
+// its options once, in `static void fields(auto& self, auto&& visit)` as visit(name, value,
+// description); reading, checking and help follow.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace troika::zoo {
+
+using OptionValue = std::variant<bool, std::int64_t, double, std::string>;
+
+struct Option {
+  std::string name;
+  OptionValue value;
+
+  bool operator==(const Option&) const = default;
+};
+
+/// One line of a model's help.
+struct OptionHelp {
+  std::string name;
+  std::string usual;  ///< The default, as a run file would write it.
+  std::string description;
+};
+
+/// Where a value is going, for the sentence that refuses it.
+struct OptionPlace {
+  std::string_view model;
+  std::string_view option;
+};
+
+/// Throw Error(usage) when the value is of another kind or out of range: integers are at least 1,
+/// numbers finite and at least 0. An integer also fits a number or a text.
+void assign(const OptionPlace& place, const OptionValue& given, std::int64_t& value);
+void assign(const OptionPlace& place, const OptionValue& given, double& value);
+void assign(const OptionPlace& place, const OptionValue& given, bool& value);
+void assign(const OptionPlace& place, const OptionValue& given, std::string& value);
+
+std::string to_text(const OptionValue& value);
+
+/// Throws Error(usage) that names each option which is not in `known` or is given twice, with a
+/// suggestion.
+void require_known(std::string_view model, std::span<const Option> given,
+                   std::span<const std::string> known);
+
+/// "2048,2048" → {2048, 2048}; throws Error(usage) unless it is a list of integers of at least 1.
+std::vector<std::int64_t> parse_sizes(const OptionPlace& place, std::string_view text);
+
+/// Throws Error(usage) with the names there are when `text` is none of them.
+std::size_t choose(const OptionPlace& place, std::string_view text,
+                   std::span<const std::string_view> names);
+
+/// The choice called `text`, of an enum that has enum_names.
+template <class Enum>
+Enum parse_choice(const OptionPlace& place, std::string_view text) {
+  return static_cast<Enum>(choose(place, text, enum_names(Enum{})));
+}
+
+template <class Options>
+std::vector<OptionHelp> describe(const Options& defaults) {
+  std::vector<OptionHelp> help;
+  Options::fields(defaults, [&](const char* name, const auto& value, const char* description) {
+    help.push_back({name, to_text(OptionValue(value)), description});
+  });
+  return help;
+}
+
+template <class Options>
+Options read_options(std::string_view model, std::span<const Option> given, Options options) {
+  std::vector<std::string> known;
+  for (const OptionHelp& help : describe(options)) known.push_back(help.name);
+  require_known(model, given, known);
+  Options::fields(options, [&](const char* name, auto& value, const char*) {
+    for (const Option& option : given) {
+      if (option.name == name) assign({model, option.name}, option.value, value);
+    }
+  });
+  return options;
+}
+
+}  // namespace troika::zoo

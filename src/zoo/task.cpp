@@ -1,0 +1,103 @@
+#include "zoo/task.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace troika::zoo {
+namespace {
+
+TaskInputs add_inputs(GraphBuilder& b, const Samples& samples, const TensorSpec& input,
+                      const Shape& target) {
+  TaskInputs inputs;
+  inputs.input = b.input("input", input);
+  inputs.target = b.input("target", {target, DType::i32});
+  inputs.weight = b.input("weight", {target, samples.dtype});
+  return inputs;
+}
+
+}  // namespace
+
+Shape batched(std::int64_t batch, const Shape& sample) {
+  Shape shape{batch};
+  for (std::int64_t extent : sample) shape.push_back(extent);
+  return shape;
+}
+
+const Field* Samples::find(std::string_view name) const {
+  auto found = std::ranges::find(fields, name, &Field::name);
+  return found == fields.end() ? nullptr : &*found;
+}
+
+Shape input_shape(std::string_view model, const Samples& samples, const Shape& usual) {
+  const Field* input = samples.find("input");
+  if (!input) return usual;
+  if (input->spec.dtype == DType::i32)
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("model '{}' takes numbers such as pixels, but the data's 'input' is {}: "
+                    "tokens; choose a language model or other data",
+                    model, to_string(input->spec)));
+  return input->spec.shape;
+}
+
+Shape image_shape(std::string_view model, const Samples& samples, const Shape& usual,
+                  std::int64_t smallest) {
+  Shape shape = input_shape(model, samples, usual);
+  if (shape.rank() != 3)
+    throw Error(ErrorKind::usage,
+                fmt::format("model '{}' takes images [c,h,w], but the data's 'input' is {}", model,
+                            to_string(shape)));
+  if (std::min(shape[1], shape[2]) < smallest)
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("model '{}' takes images of at least {} x {} pixels, but the data has {}",
+                    model, smallest, smallest, to_string(shape)));
+  return shape;
+}
+
+TaskInputs float_inputs(GraphBuilder& b, const Samples& samples, const Shape& input) {
+  return add_inputs(b, samples, {batched(samples.batch, input), samples.dtype}, {samples.batch});
+}
+
+TaskInputs token_inputs(GraphBuilder& b, const Samples& samples, std::int64_t sequence,
+                        TargetPer target) {
+  Shape tokens{samples.batch, sequence};
+  return add_inputs(b, samples, {tokens, DType::i32},
+                    target == TargetPer::token ? tokens : Shape{samples.batch});
+}
+
+std::int64_t sequence_length(std::string_view model, const Samples& samples, std::int64_t usual) {
+  const Field* input = samples.find("input");
+  if (!input) return usual;
+  if (input->spec.dtype != DType::i32 || input->spec.shape.rank() != 1)
+    throw Error(ErrorKind::usage,
+                fmt::format("model '{}' takes tokens i32[t], but the data's 'input' is {}", model,
+                            to_string(input->spec)));
+  return input->spec.shape[0];
+}
+
+std::optional<TensorId> optional_input(GraphBuilder& b, const Samples& samples,
+                                       const std::string& name, const TensorSpec& spec) {
+  if (!samples.find(name)) return std::nullopt;
+  return b.input(name, spec);
+}
+
+std::int64_t classes(const Samples& samples, std::int64_t usual) {
+  return samples.classes > 0 ? samples.classes : usual;
+}
+
+void classify(GraphBuilder& b, const TaskInputs& inputs, TensorId logits) {
+  b.output("logits", logits);
+  b.output("correct", b.add("accuracy", Accuracy{}, {logits, inputs.target, inputs.weight}));
+  b.loss("loss", CrossEntropy{}, {logits, inputs.target, inputs.weight});
+}
+
+std::int64_t scaled(std::int64_t size, double factor) {
+  return std::max<std::int64_t>(1, std::llround(static_cast<double>(size) * factor));
+}
+
+}  // namespace troika::zoo

@@ -1,0 +1,52 @@
+// The ends of a training graph: the inputs that samples give, and the loss over what the model
+// makes of them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "graph/builder.h"
+#include "zoo/model.h"
+
+namespace troika::zoo {
+
+struct TaskInputs {
+  TensorId input;
+  TensorId target;  ///< i32: [n], or [n,t] for one target per token.
+  TensorId weight;  ///< Of each target.
+};
+
+/// [batch, sample…]
+Shape batched(std::int64_t batch, const Shape& sample);
+/// The shape of the samples' "input", or the usual one. Throws Error(usage) when the input is
+/// tokens.
+Shape input_shape(std::string_view model, const Samples& samples, const Shape& usual);
+/// Images [c,h,w] of at least `smallest` rows and columns.
+Shape image_shape(std::string_view model, const Samples& samples, const Shape& usual,
+                  std::int64_t smallest = 1);
+
+/// "input" [n, …] of floats, "target" i32 [n], "weight" [n]; to be called before any operator is
+/// added.
+TaskInputs float_inputs(GraphBuilder& b, const Samples& samples, const Shape& input);
+enum class TargetPer { token, sample };
+/// "input" i32 [n,t], "target" i32 and "weight" [n,t] or [n]; to be called before any operator is
+/// added.
+TaskInputs token_inputs(GraphBuilder& b, const Samples& samples, std::int64_t sequence,
+                        TargetPer target);
+/// Tokens of a sample: those of the field "input", or the usual number.
+std::int64_t sequence_length(std::string_view model, const Samples& samples, std::int64_t usual);
+
+/// An input that not all data sets have: absent unless a field is called so.
+std::optional<TensorId> optional_input(GraphBuilder& b, const Samples& samples,
+                                       const std::string& name, const TensorSpec& spec);
+
+std::int64_t classes(const Samples& samples, std::int64_t usual);
+
+/// The outputs "logits" and "correct", and cross entropy as the loss.
+void classify(GraphBuilder& b, const TaskInputs& inputs, TensorId logits);
+
+/// A size under a width or depth factor: rounded, at least 1.
+std::int64_t scaled(std::int64_t size, double factor);
+
+}  // namespace troika::zoo

@@ -1,0 +1,48 @@
+#include "zoo/vgg.h"
+
+#include <array>
+
+#include "graph/layers.h"
+#include "zoo/task.h"
+
+namespace troika::zoo {
+namespace {
+
+struct Stage {
+  std::int64_t out, convolutions;
+};
+
+constexpr std::array<Stage, 5> kStages{{{64, 2}, {128, 2}, {256, 3}, {512, 3}, {512, 3}}};
+
+}  // namespace
+
+Graph make(const Vgg& options, const Samples& samples) {
+  GraphBuilder b("vgg16");
+  TaskInputs inputs = float_inputs(b, samples, image_shape("vgg16", samples, {3, 224, 224}, 32));
+  TensorId x = inputs.input;
+  int index = 0;
+  auto next = [&] { return "features." + std::to_string(index++); };
+  for (const Stage& stage : kStages) {
+    std::int64_t out = scaled(stage.out, options.width);
+    for (std::int64_t at = 0; at < scaled(stage.convolutions, options.depth); ++at) {
+      x = layers::conv2d(b, next(), x,
+                         {.out = out, .kernel = 3, .pad = 1, .init = layers::he_normal(9 * out)});
+      x = layers::relu(b, next(), x);
+    }
+    x = layers::max_pool(b, next(), x, {.size = 2});
+  }
+  x = layers::flatten(b, "flatten", x);
+  for (const char* layer : {"0", "3"}) {
+    std::string name = std::string("classifier.") + layer;
+    x = layers::linear(b, name, x,
+                       {.out = scaled(4096, options.width), .init = layers::normal(0.01)});
+    x = layers::relu(b, name + ".relu", x);
+    x = layers::dropout(b, name + ".dropout", x, options.dropout);
+  }
+  classify(b, inputs,
+           layers::linear(b, "classifier.6", x,
+                          {.out = classes(samples, 1000), .init = layers::normal(0.01)}));
+  return b.finish();
+}
+
+}  // namespace troika::zoo

@@ -1,0 +1,23 @@
+// VGG-16 (Simonyan and Zisserman 2015, arXiv:1409.1556), names as in torchvision: 138,357,544
+// parameters.
+#pragma once
+
+#include "zoo/model.h"
+
+namespace troika::zoo {
+
+struct Vgg {
+  double width = 1;
+  double depth = 1;
+  double dropout = 0.5;
+
+  static void fields(auto& self, auto&& visit) {
+    visit("width", self.width, "factor of all channels and hidden units");
+    visit("depth", self.depth, "factor of the convolutions between two poolings");
+    visit("dropout", self.dropout, "rate behind the first two fully connected layers");
+  }
+};
+
+Graph make(const Vgg& options, const Samples& samples);
+
+}  // namespace troika::zoo

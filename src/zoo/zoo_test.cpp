@@ -1,0 +1,187 @@
+#include "zoo/zoo.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "graph/chains.h"
+#include "graph/inference.h"
+#include "graph/text.h"
+
+namespace troika::zoo {
+namespace {
+
+struct PublishedCount {
+  const char* model;
+  std::int64_t parameters;
+};
+
+class PublishedCounts : public testing::TestWithParam<PublishedCount> {};
+
+TEST_P(PublishedCounts, AreMetAtTheUsualSize) {
+  EXPECT_EQ(parameter_count(build({.name = GetParam().model}).train()), GetParam().parameters);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Zoo, PublishedCounts,
+    testing::Values(PublishedCount{"mlp", 5'824'522}, PublishedCount{"lenet", 61'706},
+                    PublishedCount{"alexnet", 61'100'840}, PublishedCount{"vgg16", 138'357'544},
+                    PublishedCount{"googlenet", 6'624'904},
+                    PublishedCount{"inception_v3", 23'834'568},
+                    PublishedCount{"resnet18", 11'689'512}, PublishedCount{"resnet50", 25'557'032},
+                    PublishedCount{"resnet101", 44'549'160}, PublishedCount{"gpt2", 124'439'808},
+                    PublishedCount{"rnnlm", 19'775'200}, PublishedCount{"rnntc", 1'411'842},
+                    PublishedCount{"nmt", 59'156'224}, PublishedCount{"autoencoder", 435'536}),
+    [](const auto& row) { return std::string(row.param.model); });
+
+Samples tokens(std::int64_t sequence, const Shape& target) {
+  return {.batch = 2,
+          .fields = {{"input", {{sequence}, DType::i32}}, {"target", {target, DType::i32}}},
+          .classes = 20};
+}
+
+Samples images(const Shape& image) {
+  return {.batch = 2,
+          .fields = {{"input", {image, DType::f32}}, {"target", {{}, DType::i32}}},
+          .classes = 5};
+}
+
+/// A small request for every model.
+std::map<std::string, ModelRequest> small_requests() {
+  std::vector<Option> narrow{{"width", 0.1}}, thin{{"width", 0.1}, {"depth", 0.1}};
+  std::vector<Option> transformer{
+      {"layers", std::int64_t{2}}, {"heads", std::int64_t{2}}, {"width", std::int64_t{8}}};
+  std::vector<Option> recurrent{{"hidden", std::int64_t{4}}, {"cell", "gru"}, {"dropout", 0.1}};
+  std::map<std::string, ModelRequest> small{
+      {"mlp", {.options = {{"hidden", "16,8"}, {"dropout", 0.1}}, .samples = images({1, 6, 6})}},
+      {"lenet", {.options = narrow, .samples = images({1, 28, 28})}},
+      {"alexnet", {.options = {{"width", 0.1}, {"lrn", true}}, .samples = images({3, 64, 64})}},
+      {"vgg16", {.options = thin, .samples = images({3, 32, 32})}},
+      {"googlenet", {.options = thin, .samples = images({3, 32, 32})}},
+      {"inception_v3", {.options = thin, .samples = images({3, 75, 75})}},
+      {"resnet18", {.options = thin, .samples = images({3, 32, 32})}},
+      {"resnet50", {.options = thin, .samples = images({3, 64, 64})}},
+      {"resnet101", {.options = thin, .samples = images({1, 28, 28})}},
+      {"rnnlm", {.options = recurrent, .samples = tokens(6, {6})}},
+      {"rnntc",
+       {.options = {{"hidden", std::int64_t{4}}, {"bidirectional", true}},
+        .samples = tokens(6, {})}},
+      {"nmt",
+       {.options = {{"width", std::int64_t{4}}, {"vocabulary", std::int64_t{30}}},
+        .samples = tokens(6, {6})}},
+      {"gpt2", {.options = transformer, .samples = tokens(6, {6})}},
+      {"bert", {.options = transformer, .samples = tokens(6, {6})}},
+      {"autoencoder", {.options = {{"hidden", "16,4"}}, .samples = images({1, 6, 6})}},
+      {"dcgan",
+       {.options = {{"width", std::int64_t{4}}, {"noise", std::int64_t{5}}},
+        .samples = images({1, 28, 28})}},
+  };
+  for (auto& [name, request] : small) request.name = name;
+  return small;
+}
+
+class EveryModel : public testing::TestWithParam<Entry> {
+ protected:
+  Model small(DType dtype = DType::f32) {
+    ModelRequest request = small_requests().at(GetParam().name);
+    request.samples.dtype = dtype;
+    return build(request);
+  }
+};
+
+TEST_P(EveryModel, HasASmallVersionWhoseTextReadsBack) {
+  for (const NamedGraph& named : small().graphs) {
+    EXPECT_LT(parameter_count(named.graph), 2'000'000);
+    EXPECT_EQ(parse_graph(to_text(named.graph)), named.graph);
+  }
+}
+
+TEST_P(EveryModel, HasALossAndAGraphForInference) {
+  for (const NamedGraph& named : small().graphs) {
+    ASSERT_TRUE(named.graph.loss.has_value());
+    EXPECT_EQ(inference(named.graph).outputs.size(), named.graph.outputs.size());
+    EXPECT_FALSE(fusable_chains(named.graph).empty());
+  }
+}
+
+TEST_P(EveryModel, IsInOneFloatingType) {
+  for (const NamedGraph& named : small(DType::f64).graphs) {
+    for (const Tensor& tensor : named.graph.tensors)
+      EXPECT_NE(tensor.spec.dtype, DType::f32) << tensor.name;
+    for (const Parameter& parameter : named.graph.parameters)
+      EXPECT_NE(parameter.spec.dtype, DType::f32) << parameter.name;
+  }
+}
+
+TEST_P(EveryModel, FeedsOrNamesEveryInput) {
+  const std::set<std::string> from_samples{"input", "target", "weight", "source", "length"};
+  for (const NamedGraph& named : small().graphs) {
+    for (TensorId input : named.graph.inputs) {
+      const std::string& name = named.graph[input].name;
+      bool fed = std::ranges::find(named.feeds, name, &Feed::input) != named.feeds.end();
+      EXPECT_TRUE(fed || from_samples.contains(name)) << name;
+    }
+  }
+}
+
+TEST_P(EveryModel, DescribesItselfAndItsOptions) {
+  EXPECT_FALSE(GetParam().description.empty());
+  for (const OptionHelp& option : GetParam().options)
+    EXPECT_FALSE(option.description.empty()) << option.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoo, EveryModel, testing::ValuesIn(entries().begin(), entries().end()),
+                         [](const auto& row) { return row.param.name; });
+
+std::string refusal(const ModelRequest& request) {
+  try {
+    build(request);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    return error.what();
+  }
+  return "built";
+}
+
+TEST(Build, SuggestsAModelThatIsNear) {
+  EXPECT_EQ(refusal({.name = "resnet5"}), "there is no model 'resnet5'; did you mean 'resnet50'?");
+}
+
+TEST(Build, SuggestsAnOptionThatIsNear) {
+  EXPECT_EQ(refusal({.name = "gpt2", .options = {{"layer", std::int64_t{2}}}}),
+            "model 'gpt2' has no option 'layer'; did you mean 'layers'?");
+}
+
+TEST(Build, RefusesAnOptionOfTheWrongKind) {
+  EXPECT_EQ(refusal({.name = "gpt2", .options = {{"layers", 2.5}}}),
+            "option 'layers' of model 'gpt2' takes an integer of at least 1, not 2.5");
+  EXPECT_EQ(refusal({.name = "mlp", .options = {{"hidden", "12,,3"}}}),
+            "option 'hidden' of model 'mlp' takes integers of at least 1 such as \"512,256\", not "
+            "\"12,,3\"");
+}
+
+TEST(Build, RefusesDataThatDoesNotFit) {
+  EXPECT_EQ(refusal({.name = "lenet", .samples = tokens(6, {6})}),
+            "model 'lenet' takes numbers such as pixels, but the data's 'input' is i32[6]: tokens; "
+            "choose a language model "
+            "or other data");
+  EXPECT_EQ(refusal({.name = "gpt2", .samples = images({3, 8, 8})}),
+            "model 'gpt2' takes tokens i32[t], but the data's 'input' is f32[3,8,8]");
+  EXPECT_EQ(refusal({.name = "alexnet", .samples = images({3, 32, 32})}),
+            "model 'alexnet' takes images of at least 63 x 63 pixels, but the data has [3,32,32]");
+}
+
+TEST(Build, SetsTheShardsOfBatchNorm) {
+  Model model = build({.name = "resnet18", .samples = {.batch = 8, .shards = 4}});
+  for (const Operator& op : model.train().operators) {
+    const auto* norm = std::get_if<BatchNorm>(&op.op);
+    EXPECT_TRUE(!norm || norm->shards == 4) << op.name;
+  }
+  EXPECT_NE(refusal({.name = "resnet18", .samples = {.batch = 6, .shards = 4}}), "built");
+}
+
+}  // namespace
+}  // namespace troika::zoo
