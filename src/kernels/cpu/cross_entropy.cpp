@@ -1,5 +1,5 @@
+#include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "kernels/cpu/loops.h"
 #include "kernels/cpu/offers.h"
@@ -8,19 +8,17 @@
 namespace troika {
 namespace {
 
-TROIKA_VECTORIZED float largest_of(const float* x, std::int64_t count) {
-  float largest = -std::numeric_limits<float>::infinity();
-  bool finite = true;
-#pragma omp simd reduction(max : largest) reduction(&& : finite)
-  for (std::int64_t i = 0; i < count; ++i) {
-    largest = x[i] > largest ? x[i] : largest;
-    finite = finite && x[i] == x[i];
-  }
-  return finite ? largest : std::numeric_limits<float>::quiet_NaN();
+/// NaNs are skipped here; they come back in the sum.
+float largest_of(const float* x, std::int64_t count) {
+  return max_range(0, count, [x](std::int64_t i) { return x[i]; });
 }
 
 double exp_sum(const float* x, std::int64_t count, float largest) {
-  return sum_range(0, count, [=](std::int64_t i) { return static_cast<double>(vector_exp(x[i] - largest)); });
+  constexpr std::int64_t kBlock = 1024;
+  double sum = 0;
+  for (std::int64_t at = 0; at < count; at += kBlock)
+    sum += sum_floats(at, std::min(at + kBlock, count), [=](std::int64_t i) { return vector_exp(x[i] - largest); });
+  return sum;
 }
 
 struct Rows {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "kernels/cpu/vectorized.h"
@@ -28,6 +29,28 @@ TROIKA_VECTORIZED double sum_range(std::int64_t begin, std::int64_t end, const F
 #pragma omp simd reduction(+ : sum)
   for (std::int64_t i = begin; i < end; ++i) sum += local(i);
   return sum;
+}
+
+/// A sum of few hundred terms in f32, which vectorises where a term is costly.
+template <class F>
+TROIKA_VECTORIZED float sum_floats(std::int64_t begin, std::int64_t end, const F& f) {
+  F local = f;
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t i = begin; i < end; ++i) sum += local(i);
+  return sum;
+}
+
+template <class F>
+TROIKA_VECTORIZED float max_range(std::int64_t begin, std::int64_t end, const F& f) {
+  F local = f;
+  float largest = -std::numeric_limits<float>::infinity();
+#pragma omp simd reduction(max : largest)
+  for (std::int64_t i = begin; i < end; ++i) {
+    float value = local(i);
+    largest = value > largest ? value : largest;
+  }
+  return largest;
 }
 
 /// Calls f(begin, end) for one share per thread; `grain` elements stay together.

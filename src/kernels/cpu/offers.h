@@ -10,6 +10,7 @@ namespace troika {
 Offers offers(const Activation& op, const Request& request);
 Offers offers(const Bias& op, const Request& request);
 Offers offers(const Binary& op, const Request& request);
+Offers offers(const Conv2d& op, const Request& request);
 Offers offers(const CrossEntropy& op, const Request& request);
 Offers offers(const Guard& op, const Request& request);
 Offers offers(const Linear& op, const Request& request);
