@@ -37,7 +37,7 @@ struct FakeKernels {
 
   KernelTable answer(const std::vector<KernelKey>& keys, KernelTable table = {}) const {
     for (const KernelKey& key : keys) {
-      Candidate candidate{.algorithm = "fake", .time = SimTime{1000}};
+      Candidate candidate{.algorithm = "fake", .flat = key.phase == Phase::update, .time = SimTime{1000}};
       candidate.layouts.resize(operands_of(key).size(), Layout::plain);
       auto wanted = wants.find(std::string(name_of(key.op)));
       if (wanted != wants.end() && wanted->second.size() == candidate.layouts.size()) candidate.layouts = wanted->second;

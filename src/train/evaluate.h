@@ -1,0 +1,26 @@
+// The loss and the share of right answers over a whole data set.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "data/dataset.h"
+#include "train/live_model.h"
+
+namespace troika {
+
+struct Evaluation {
+  double loss = 0;
+  std::optional<double> accuracy;  ///< Absent when the model does not classify.
+  std::int64_t samples = 0;
+};
+
+inline constexpr const char* kEvaluateProgram = "evaluate";
+
+/// Adds the program to the model; `graph` has the batch that evaluate() will use.
+void add_evaluation(LiveModel& live, const Graph& graph);
+
+/// Runs it over every sample once.
+Evaluation evaluate(LiveModel& live, const data::Dataset& dataset, std::int64_t batch, DType dtype);
+
+}  // namespace troika

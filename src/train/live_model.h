@@ -1,0 +1,56 @@
+// A model with its state on a device: the programs of a run over one set of parameters.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/run_config.h"
+#include "lower/lower.h"
+#include "runtime/session.h"
+#include "strategy/strategy.h"
+#include "train/machinery.h"
+#include "zoo/zoo.h"
+
+namespace troika {
+
+/// What a run file says of a model, with the samples it will see.
+zoo::Model build_model(const ModelConfig& config, const zoo::Samples& samples);
+
+class LiveModel {
+ public:
+  explicit LiveModel(Machinery machinery) : machinery_(std::move(machinery)), session_(*machinery_.device, *machinery_.backend) {}
+
+  /// A training program for each graph of the model, called like the graph.
+  void add_training(const zoo::Model& model, const RunConfig& config, const Strategy& strategy);
+  /// A forward program of the model's first graph as `inference` sees it. "loss_sum" and "weight_sum" may be asked for
+  /// beside the graph's own outputs.
+  void add_forward(const std::string& name, const Graph& graph, const std::vector<std::string>& outputs);
+  /// After the last program.
+  void start() { session_.start(); }
+
+  /// Initial weights, by (seed, name, element).
+  void initialize(std::uint64_t seed);
+
+  Session& session() { return session_; }
+  const Session& session() const { return session_; }
+  const Machinery& machinery() const { return machinery_; }
+  const KernelTable& kernels() const { return kernels_; }
+  /// Changes when any task of any program would run another kernel.
+  std::uint64_t choices_hash() const;
+
+ private:
+  void add(const LowerRequest& request);
+
+  Machinery machinery_;
+  KernelTable kernels_;
+  Session session_;
+  std::map<std::string, Parameter> parameters_;  // by name, over all graphs
+  std::vector<std::string> programs_;
+};
+
+/// The initial values of a parameter, in its own element type.
+std::vector<std::byte> initial_values(const Parameter& parameter, std::uint64_t seed);
+
+}  // namespace troika

@@ -1,0 +1,58 @@
+#include "train/metrics_log.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace troika {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Whole lines of steps that are still true after going back to a checkpoint.
+std::string lines_through(const std::filesystem::path& path, std::int64_t last_step) {
+  std::ifstream old(path);
+  std::string kept;
+  for (std::string line; std::getline(old, line);) {
+    Json json = Json::parse(line, nullptr, false);
+    if (json.is_object() && json.value("step", last_step + 1) <= last_step) kept += line + "\n";
+  }
+  return kept;
+}
+
+}  // namespace
+
+MetricsLog::MetricsLog(const std::filesystem::path& path, std::int64_t keep_through) : path_(path) {
+  std::string kept = keep_through > 0 ? lines_through(path, keep_through) : "";
+  file_.open(path, std::ios::trunc);
+  file_ << kept << std::flush;
+  if (!file_) throw Error(ErrorKind::file, fmt::format("{} cannot be written", path.string()));
+}
+
+void MetricsLog::write(const StepReport& report) {
+  Json json{{"step", report.step},
+            {"epoch", report.epoch},
+            {"samples", report.samples},
+            {"loss", report.loss},
+            {"learning_rate", report.learning_rate},
+            {"samples_per_second", report.samples_per_second},
+            {"step_ms", report.step_ms},
+            {"data_wait", report.data_wait}};
+  for (const auto& [name, value] : report.more) json[name + "_loss"] = value;
+  write_line(json.dump());
+}
+
+void MetricsLog::write(const EvaluationReport& report) {
+  Json json{{"step", report.step}, {"epoch", report.epoch}, {"test_loss", report.test_loss}};
+  if (report.test_accuracy) json["test_accuracy"] = *report.test_accuracy;
+  write_line(json.dump());
+}
+
+void MetricsLog::write_line(const std::string& line) {
+  file_ << line << "\n" << std::flush;
+  if (!file_) throw Error(ErrorKind::file, fmt::format("{} cannot be written; is the disk full?", path_.string()));
+}
+
+}  // namespace troika

@@ -1,0 +1,118 @@
+#include "train/predict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "data/loader.h"
+
+namespace troika {
+namespace {
+
+constexpr const char* kLogits = "logits";
+
+const TensorSpec& logits_spec(const Session& session) {
+  const TaskGraph& program = session.program(kPredictProgram);
+  return program[program.outputs.at(kLogits)].spec;
+}
+
+/// All logits of the last run, row-major.
+std::vector<double> read_logits(Session& session) {
+  const TensorSpec& spec = logits_spec(session);
+  std::vector<std::byte> bytes(static_cast<std::size_t>(spec.bytes().count));
+  session.read_output(kPredictProgram, kLogits, bytes);
+  return dispatch(spec.dtype, [&]<class T>() {
+    const T* values = reinterpret_cast<const T*>(bytes.data());
+    return std::vector<double>(values, values + bytes.size() / sizeof(T));
+  });
+}
+
+std::size_t index_of_largest(std::span<const double> values) {
+  return static_cast<std::size_t>(std::ranges::max_element(values) - values.begin());
+}
+
+}  // namespace
+
+void add_prediction(LiveModel& live, const Graph& graph) {
+  if (std::ranges::count(graph.outputs, kLogits, &NamedTensor::name) == 0)
+    throw Error(ErrorKind::usage, fmt::format("the model '{}' has no logits, so it predicts neither classes nor text", graph.name));
+  live.add_forward(kPredictProgram, graph, {kLogits});
+}
+
+void predict_classes(LiveModel& live, const data::Dataset& dataset, std::int64_t batch,
+                     const std::function<void(const Prediction&)>& visit) {
+  Session& session = live.session();
+  const TensorSpec& spec = logits_spec(session);
+  auto classes = static_cast<std::size_t>(spec.shape.back());
+  data::Loader loader(dataset, {.batch = batch, .purpose = data::Purpose::evaluate, .floating = spec.dtype});
+  std::int64_t index = 0;
+  while (const data::Batch* next = loader.next()) {
+    for (const data::HostField& field : next->fields) session.write_input(kPredictProgram, field.name(), field.bytes());
+    session.run(kPredictProgram);
+    std::vector<double> logits = read_logits(session);
+    std::span<const std::int32_t> targets = (*next)["target"].as<std::int32_t>();
+    for (std::size_t row = 0; row < static_cast<std::size_t>(next->samples); ++row, ++index) {
+      std::vector<double> shares = softmax_of(std::span(logits).subspan(row * classes, classes));
+      std::size_t best = index_of_largest(shares);
+      visit({index, static_cast<std::int32_t>(best), shares[best], targets[row]});
+    }
+  }
+}
+
+TokenWriter::TokenWriter(LiveModel& live, std::vector<std::int32_t> prompt, const WritingOptions& options)
+    : live_(live),
+      tokens_(std::move(prompt)),
+      options_(options),
+      random_{.key = options.seed, .stream = hash_text("predict")} {
+  const Shape& shape = logits_spec(live.session()).shape;
+  TROIKA_CHECK(shape.rank() == 3 && shape[0] == 1, "a language model of batch 1");
+  TROIKA_CHECK(!tokens_.empty(), "the prompt is empty");
+  context_ = static_cast<std::size_t>(shape[1]);
+  vocabulary_ = static_cast<std::size_t>(shape[2]);
+}
+
+std::vector<double> TokenWriter::last_logits() {
+  std::size_t seen = std::min(tokens_.size(), context_);
+  std::vector<std::int32_t> input(tokens_.end() - static_cast<std::ptrdiff_t>(seen), tokens_.end());
+  input.resize(context_);
+  Session& session = live_.session();
+  session.write_input(kPredictProgram, "input", std::as_bytes(std::span(input)));
+  session.run(kPredictProgram);
+  std::vector<double> logits = read_logits(session);
+  auto first = logits.begin() + static_cast<std::ptrdiff_t>((seen - 1) * vocabulary_);
+  return {first, first + static_cast<std::ptrdiff_t>(vocabulary_)};
+}
+
+std::int32_t TokenWriter::next() {
+  std::vector<double> logits = last_logits();
+  std::size_t token = options_.temperature == 0
+                          ? index_of_largest(logits)
+                          : draw_index(softmax_of(logits, options_.temperature), random_.uniform(drawn_++));
+  // The model never sees more than its context again.
+  if (tokens_.size() > 2 * context_) tokens_.erase(tokens_.begin(), tokens_.end() - static_cast<std::ptrdiff_t>(context_));
+  tokens_.push_back(static_cast<std::int32_t>(token));
+  return tokens_.back();
+}
+
+std::vector<double> softmax_of(std::span<const double> logits, double temperature) {
+  double largest = *std::ranges::max_element(logits), sum = 0;
+  std::vector<double> shares;
+  for (double logit : logits) sum += shares.emplace_back(std::exp((logit - largest) / temperature));
+  for (double& share : shares) share /= sum;
+  return shares;
+}
+
+std::size_t draw_index(std::span<const double> probabilities, double uniform) {
+  double passed = 0;
+  for (std::size_t at = 0; at < probabilities.size(); ++at) {
+    passed += probabilities[at];
+    if (uniform < passed) return at;
+  }
+  // Rounding may leave the sum just below 1.
+  return index_of_largest(probabilities);
+}
+
+}  // namespace troika

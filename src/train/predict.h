@@ -1,0 +1,66 @@
+// Using a trained model: the classes of samples, and the tokens that a language model goes on with.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/random.h"
+#include "data/dataset.h"
+#include "train/live_model.h"
+
+namespace troika {
+
+inline constexpr const char* kPredictProgram = "predict";
+
+/// Adds the program to the model; `graph` has the batch of the calls below. Throws Error(usage) when the model has no
+/// logits.
+void add_prediction(LiveModel& live, const Graph& graph);
+
+struct Prediction {
+  std::int64_t index = 0;      ///< Of the sample in its data set.
+  std::int32_t predicted = 0;  ///< The most probable class.
+  double probability = 0;      ///< Of that class.
+  std::int32_t target = 0;
+
+  bool operator==(const Prediction&) const = default;
+};
+
+/// Every sample once, in order. Precondition: the data has one target per sample.
+void predict_classes(LiveModel& live, const data::Dataset& dataset, std::int64_t batch,
+                     const std::function<void(const Prediction&)>& visit);
+
+struct WritingOptions {
+  double temperature = 1;  ///< Logits are divided by it; at 0 the most probable token is taken.
+  std::uint64_t seed = 1;
+};
+
+/// Writes on behind a prompt, token by token. The program has batch 1 and the model must be causal: what stands behind the
+/// last token is padding that cannot change its logits. Borrows the model.
+class TokenWriter {
+ public:
+  /// Precondition: the prompt is not empty and its tokens are below the vocabulary.
+  TokenWriter(LiveModel& live, std::vector<std::int32_t> prompt, const WritingOptions& options);
+
+  /// The next token, a function of (weights, prompt, options).
+  std::int32_t next();
+
+ private:
+  std::vector<double> last_logits();
+
+  LiveModel& live_;
+  std::vector<std::int32_t> tokens_;
+  WritingOptions options_;
+  RandomStream random_;
+  std::uint64_t drawn_ = 0;
+  std::size_t context_ = 0;     // tokens that the model sees at once
+  std::size_t vocabulary_ = 0;
+};
+
+/// Probabilities of a row of logits.
+std::vector<double> softmax_of(std::span<const double> logits, double temperature = 1);
+/// The index where the running sum of the probabilities passes `uniform`, which is in [0, 1).
+std::size_t draw_index(std::span<const double> probabilities, double uniform);
+
+}  // namespace troika

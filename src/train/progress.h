@@ -1,0 +1,49 @@
+// What a person watches while a run goes on. The trainer reports; the terminal, a test or nobody listens.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+
+namespace troika {
+
+/// One row of the table shown before the first step.
+struct Fact {
+  std::string name;
+  std::string value;
+};
+
+struct StepReport {
+  std::int64_t step = 0;  ///< Steps done, from 1.
+  std::int64_t total_steps = 0;
+  double epoch = 0;       ///< Passes over the data so far.
+  std::int64_t samples = 0;
+  double loss = 0;        ///< Mean since the last report.
+  double learning_rate = 0;
+  double samples_per_second = 0;
+  double step_ms = 0;
+  double data_wait = 0;   ///< Share of the time spent waiting for data.
+  std::vector<std::pair<std::string, double>> more{};  ///< Losses of further graphs, by name.
+};
+
+struct EvaluationReport {
+  std::int64_t step = 0;
+  double epoch = 0;
+  double test_loss = 0;
+  std::optional<double> test_accuracy;
+};
+
+class Progress {
+ public:
+  virtual ~Progress() = default;
+  virtual void begin(const std::vector<Fact>&) {}
+  virtual void step(const StepReport&) {}
+  virtual void evaluated(const EvaluationReport&) {}
+  virtual void saved(const std::string& /*folder*/) {}
+  virtual void note(const std::string&) {}
+  virtual void warn(const std::string&) {}
+};
+
+}  // namespace troika

@@ -1,0 +1,103 @@
+#include "train/run_record.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "config/show_run.h"
+#include "cost/retime.h"
+#include "cost/table_json.h"
+#include "profile/rates.h"
+#include "sim/simulate.h"
+#include "taskgraph/memory_table.h"
+
+namespace troika {
+namespace {
+
+std::string with_commas(std::int64_t number) {
+  std::string text = std::to_string(number);
+  for (std::ptrdiff_t at = std::ssize(text) - 3; at > 0; at -= 3) text.insert(static_cast<std::size_t>(at), ",");
+  return text;
+}
+
+/// The same machine with rates measured now, for predictions; kernel choices do not depend on it.
+Machine measured_machine(const LiveModel& live) {
+  Machine machine = live.machinery().machine;
+  for (DeviceSpec& device : machine.devices)
+    device = measure_rates(*live.machinery().device, *live.machinery().backend, device);
+  return machine;
+}
+
+std::string memory_text(const TaskGraph& program) {
+  MemoryTable memory = memory_of(program, DeviceId(0u));
+  std::string text = to_string(memory.total());
+  std::string parts;
+  for (const auto& [category, bytes] : memory.categories)
+    parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", to_string(category), to_string(bytes));
+  return text + " (" + parts + ")";
+}
+
+std::string data_text(const RunDescription& run) {
+  std::string text = fmt::format("{} ({} samples)", run.config.data.train, with_commas(run.train.size()));
+  if (run.test != nullptr) text += fmt::format(", test {} ({})", run.config.data.test, with_commas(run.test->size()));
+  return text;
+}
+
+}  // namespace
+
+std::vector<Fact> describe_run(const RunDescription& run) {
+  const TaskGraph& program = run.live.session().program(run.model.graphs.front().name);
+  SimTime step = simulate(retime(program, measured_machine(run.live)), 2).length();
+  std::int64_t parameters = 0;
+  for (const StateEntry& entry : run.live.session().state())
+    parameters += entry.category == Category::parameter ? entry.spec.shape.elements() : 0;
+  std::int64_t batch = run.course.batches().front();
+  return {{"model", run.model.name},
+          {"parameters", with_commas(parameters)},
+          {"data", data_text(run)},
+          {"global batch", fmt::format("{} -> {} on 1 device", batch, batch)},
+          {"steps", with_commas(run.course.total_steps())},
+          {"plan", run.config.parallel.plan.name},
+          {"device", run.live.machinery().device->kind()},
+          {"memory", memory_text(program)},
+          {"predicted step", to_string(step)}};
+}
+
+void write_record(const RunFolder& folder, const RunConfig& config, const Graph& graph, const LiveModel& live) {
+  folder.write("run.toml", write_toml(config));
+  folder.write("plan.json", to_json(Strategy::single(), graph));
+  folder.write("costs.json", to_json(live.kernels(), live.machinery().device->kind()));
+  nlohmann::ordered_json env{{"device", live.machinery().device->kind()},
+                             {"backend", live.machinery().backend->name()},
+                             {"threads", live.machinery().device->threads()},
+                             {"compiler", __VERSION__},
+                             {"kernel_table", fmt::format("{:016x}", live.kernels().hash())}};
+  folder.write("env.json", env.dump(2) + "\n");
+}
+
+std::string trace_of_run(const LiveModel& live, const std::string& name) {
+  TaskGraph program = retime(live.session().program(name), measured_machine(live));
+  Timeline predicted = simulate(program, 2);
+  return to_chrome_trace(program, live.session().timeline(name), &predicted);
+}
+
+bool is_target_reached(const std::optional<Condition>& until, const TrainOutcome& outcome) {
+  if (!until || !outcome.evaluation) return false;
+  switch (until->metric) {
+    case MetricName::loss: return holds(*until, outcome.loss);
+    case MetricName::test_loss: return holds(*until, outcome.evaluation->test_loss);
+    case MetricName::test_accuracy:
+      return outcome.evaluation->test_accuracy && holds(*until, *outcome.evaluation->test_accuracy);
+  }
+  return false;
+}
+
+data::Normalization normalization_of(const Normalize& config) {
+  if (config.kind == Normalize::Kind::none) return data::Normalization::identity();
+  data::Normalization normalization;
+  for (double mean : config.mean) normalization.mean.push_back(static_cast<float>(mean));
+  for (double deviation : config.deviation) normalization.deviation.push_back(static_cast<float>(deviation));
+  return normalization;
+}
+
+}  // namespace troika

@@ -1,0 +1,39 @@
+// What a run says about itself: the table before the first step, and the files of the run folder beside metrics.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "data/dataset.h"
+#include "train/course.h"
+#include "train/live_model.h"
+#include "train/progress.h"
+#include "train/run_folder.h"
+#include "train/trainer.h"
+
+namespace troika {
+
+struct RunDescription {
+  const RunConfig& config;
+  const zoo::Model& model;
+  const data::Dataset& train;
+  const data::Dataset* test;
+  const Course& course;
+  const LiveModel& live;
+};
+
+/// Model, parameters, data, batch, plan, device, predicted memory and step time.
+std::vector<Fact> describe_run(const RunDescription& run);
+
+/// run.toml, plan.json, costs.json and env.json.
+void write_record(const RunFolder& folder, const RunConfig& config, const Graph& graph, const LiveModel& live);
+
+/// The last step of a program as a Chrome trace, with its prediction below.
+std::string trace_of_run(const LiveModel& live, const std::string& program);
+
+/// Whether the last evaluation, or the loss, fulfils what [train] until asks for.
+bool is_target_reached(const std::optional<Condition>& until, const TrainOutcome& outcome);
+
+data::Normalization normalization_of(const Normalize& config);
+
+}  // namespace troika

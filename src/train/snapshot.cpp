@@ -1,0 +1,123 @@
+#include "train/snapshot.h"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "checkpoint/retention.h"
+#include "checkpoint/save.h"
+
+namespace troika {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+std::string to_meta(const RunState& state) {
+  Json json{{"step", state.step},
+            {"position", state.position},
+            {"seed", state.seed},
+            {"model_hash", state.model_hash},
+            {"choices_hash", state.choices_hash},
+            {"device", state.device}};
+  if (state.has_best) json["best_value"] = state.best_value;
+  return json.dump();
+}
+
+std::vector<std::byte> buffer_for(const TensorSpec& spec) {
+  return std::vector<std::byte>(static_cast<std::size_t>(spec.bytes().count));
+}
+
+}  // namespace
+
+void save_state(const fs::path& checkpoints, LiveModel& live, const RunState& state) {
+  std::vector<StateEntry> entries = live.session().state();
+  Snapshot snapshot{.step = state.step, .meta_json = to_meta(state)};
+  for (const StateEntry& entry : entries) {
+    SnapshotTensor tensor{entry.name, entry.spec};
+    if (entry.category == Category::optimizer) tensor.file = "optimizer.safetensors";
+    snapshot.tensors.push_back(tensor);
+  }
+  snapshot.read = [&](std::size_t index, std::span<std::byte> bytes) { live.session().store(entries[index].name, bytes); };
+  save_checkpoint(checkpoints, snapshot);
+}
+
+RunState read_state(const Checkpoint& checkpoint) {
+  try {
+    Json json = Json::parse(checkpoint.meta_json());
+    RunState state{.step = json.at("step"),
+                   .position = json.at("position"),
+                   .seed = json.at("seed"),
+                   .model_hash = json.at("model_hash"),
+                   .choices_hash = json.at("choices_hash"),
+                   .device = json.at("device")};
+    state.has_best = json.contains("best_value");
+    if (state.has_best) state.best_value = json["best_value"];
+    return state;
+  } catch (const Json::exception& error) {
+    throw Error(ErrorKind::file, fmt::format("the checkpoint was not written by a training run: {}", error.what()));
+  }
+}
+
+RunState load_state(const Checkpoint& checkpoint, LiveModel& live) {
+  for (const StateEntry& entry : live.session().state()) {
+    const IndexedTensor* stored = checkpoint.find(entry.name);
+    if (stored == nullptr)
+      throw Error(ErrorKind::file, fmt::format("the checkpoint has no tensor '{}'; was the model or the optimizer changed? "
+                                               "--from starts a new run from its weights",
+                                               entry.name));
+    if (stored->spec != entry.spec)
+      throw Error(ErrorKind::file, fmt::format("'{}' is {} in the checkpoint but {} in the model", entry.name,
+                                               to_string(stored->spec), to_string(entry.spec)));
+    std::vector<std::byte> bytes = buffer_for(entry.spec);
+    checkpoint.read(entry.name, bytes);
+    live.session().load(entry.name, bytes);
+  }
+  return read_state(checkpoint);
+}
+
+fs::path find_checkpoint(const fs::path& path) {
+  if (fs::exists(path / "index.json")) return path;
+  for (const fs::path& folder : {path / "checkpoints", path}) {
+    if (!fs::is_directory(folder)) continue;
+    if (auto found = find_newest_checkpoint(folder)) return found->folder;
+  }
+  throw Error(ErrorKind::file, fmt::format("{} is no checkpoint, and there is none below it", path.string()));
+}
+
+std::vector<std::string> load_weights(const fs::path& source, LiveModel& live) {
+  // Reads a tensor if it is there with this spec.
+  std::function<bool(const StateEntry&, std::vector<std::byte>&)> read;
+  std::optional<SafetensorsFile> file;
+  std::optional<Checkpoint> checkpoint;
+  if (source.extension() == ".safetensors") {
+    file.emplace(source);
+    read = [&](const StateEntry& entry, std::vector<std::byte>& bytes) {
+      const StoredTensor* stored = file->find(entry.name);
+      if (stored == nullptr || stored->shape != entry.spec.shape) return false;
+      std::span<const std::byte> from = file->bytes(TensorEntry{entry.name, entry.spec});
+      std::ranges::copy(from, bytes.begin());
+      return true;
+    };
+  } else {
+    checkpoint.emplace(Checkpoint::open(find_checkpoint(source)));
+    read = [&](const StateEntry& entry, std::vector<std::byte>& bytes) {
+      const IndexedTensor* stored = checkpoint->find(entry.name);
+      if (stored == nullptr || stored->spec != entry.spec) return false;
+      checkpoint->read(entry.name, bytes);
+      return true;
+    };
+  }
+  std::vector<std::string> rest;
+  for (const StateEntry& entry : live.session().state()) {
+    if (entry.category != Category::parameter) continue;
+    std::vector<std::byte> bytes = buffer_for(entry.spec);
+    if (read(entry, bytes)) live.session().load(entry.name, bytes);
+    else rest.push_back(entry.name);
+  }
+  return rest;
+}
+
+}  // namespace troika

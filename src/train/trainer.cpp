@@ -1,0 +1,256 @@
+#include "train/trainer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/error.h"
+#include "checkpoint/retention.h"
+#include "config/period.h"
+#include "train/due.h"
+#include "train/feeds.h"
+#include "train/optimizer_rules.h"
+#include "train/run_record.h"
+
+namespace troika {
+namespace {
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Progress& listener(Progress* given, Progress& silent) { return given != nullptr ? *given : silent; }
+
+}  // namespace
+
+TrainingSets open_sets(const RunConfig& config) {
+  data::OpenOptions options{.augment = config.data.augment, .seed = static_cast<std::uint64_t>(config.train.seed)};
+  if (config.data.sequence) options.sequence_length = *config.data.sequence;
+  if (config.data.normalize.kind != Normalize::Kind::automatic) options.normalization = normalization_of(config.data.normalize);
+  TrainingSets sets{.train = data::open(config.data.train, options)};
+  if (config.data.test.empty()) return sets;
+  options.augment.clear();
+  if (const data::Normalization* used = sets.train->normalization()) options.normalization = *used;
+  sets.test = data::open(config.data.test, options);
+  return sets;
+}
+
+zoo::Samples samples_of(const data::Dataset& dataset, const RunConfig& config, std::int64_t batch) {
+  zoo::Samples samples{.batch = batch, .classes = dataset.classes(), .dtype = config.kernels.dtype, .shards = config.train.shards};
+  for (const data::Field& field : dataset.fields()) samples.fields.push_back({field.name, field.spec});
+  return samples;
+}
+
+Trainer::Trainer(RunConfig config, ModelSource source, TrainingSets sets, TrainHooks hooks)
+    : config_(std::move(config)),
+      source_(std::move(source)),
+      sets_(std::move(sets)),
+      hooks_(std::move(hooks)),
+      progress_(listener(hooks_.progress, silent_)),
+      course_(config_.train, sets_.train->size()),
+      rates_(make_rate_schedule(config_.optimizer, course_.length())),
+      live_(make_machinery(config_.kernels, config_.parallel)) {
+  build();
+}
+
+void Trainer::build() {
+  Strategy strategy = Strategy::single();
+  for (std::int64_t batch : course_.batches()) {
+    zoo::Model& model = models_[batch] = source_(samples_of(*sets_.train, config_, batch));
+    for (zoo::NamedGraph& graph : model.graphs) {
+      if (!config_.train.freeze.empty()) freeze_parameters(graph.graph, config_.train.freeze);
+      graph.name = program_name(graph, batch);
+    }
+    live_.add_training(model, config_, strategy);
+  }
+  if (sets_.test) add_evaluation(live_, models_.at(course_.batches().front()).train());
+  live_.start();
+  state_.seed = static_cast<std::uint64_t>(config_.train.seed);
+  state_.model_hash = fmt::format("{:016x}", hash(models_.at(course_.batches().front()).train()));
+  state_.choices_hash = fmt::format("{:016x}", live_.choices_hash());
+  state_.device = live_.machinery().device->kind();
+}
+
+std::string Trainer::program_name(const zoo::NamedGraph& graph, std::int64_t batch) const {
+  return batch == course_.batches().front() ? graph.name : fmt::format("{}@{}", graph.name, batch);
+}
+
+void Trainer::initialize() { live_.initialize(state_.seed); }
+
+std::vector<std::string> Trainer::start_from(const std::filesystem::path& weights) {
+  initialize();
+  return load_weights(weights, live_);
+}
+
+void Trainer::resume(const Checkpoint& checkpoint) {
+  RunState now = state_;
+  state_ = load_state(checkpoint, live_);
+  if (state_.model_hash != now.model_hash)
+    progress_.warn("the model differs from the one that the checkpoint was made with");
+  if (state_.choices_hash != now.choices_hash)
+    progress_.warn(fmt::format("the checkpoint was made on '{}' with other kernels than '{}' has; the run goes on, but not bit "
+                               "for bit as it would have there",
+                               state_.device, now.device));
+  state_.model_hash = now.model_hash;
+  state_.choices_hash = now.choices_hash;
+  state_.device = now.device;
+}
+
+double Trainer::epoch() const { return static_cast<double>(state_.position) / static_cast<double>(sets_.train->size()); }
+
+double Trainer::rate_at(std::int64_t step) const { return learning_rate(rates_, step, course_.total_steps()); }
+
+void Trainer::open_loader(std::int64_t batch) {
+  if (loader_ && loader_batch_ == batch) return;
+  if (loader_) waited_before_ += std::chrono::duration<double>(loader_->waited()).count();
+  loader_ = std::make_unique<data::Loader>(
+      *sets_.train, data::LoaderOptions{.batch = batch,
+                                        .floating = config_.kernels.dtype,
+                                        .seed = state_.seed,
+                                        .position = state_.position});
+  loader_batch_ = batch;
+}
+
+void Trainer::write_inputs(const zoo::NamedGraph& graph, const std::string& program, const data::Batch& batch) {
+  auto is_fed = [&](const std::string& name) { return std::ranges::count(graph.feeds, name, &zoo::Feed::input) > 0; };
+  for (const data::HostField& field : batch.fields)
+    if (!is_fed(field.name())) live_.session().write_input(program, field.name(), field.bytes());
+  for (const zoo::Feed& feed : graph.feeds) {
+    const TensorSpec& spec = graph.graph[find_tensor(graph.graph, feed.input)].spec;
+    feed_.resize(static_cast<std::size_t>(spec.bytes().count));
+    fill_feed(feed, spec, {state_.seed, static_cast<std::uint32_t>(state_.step)}, feed_);
+    live_.session().write_input(program, feed.input, feed_);
+  }
+}
+
+void Trainer::step(const data::Batch& batch) {
+  Session& session = live_.session();
+  session.write_scalar(Scalar::learning_rate, rate_at(state_.step));
+  session.write_scalar(Scalar::update_step, static_cast<double>(state_.step + 1));
+  session.write_scalar(Scalar::key_low, static_cast<double>(state_.seed & 0xffffffffu));
+  session.write_scalar(Scalar::key_high, static_cast<double>(state_.seed >> 32));
+  const std::vector<zoo::NamedGraph>& graphs = models_.at(loader_batch_).graphs;
+  for (const zoo::NamedGraph& graph : graphs) {
+    write_inputs(graph, graph.name, batch);
+    session.run(graph.name);
+    if (session.read_control(Control::ok) == 0) explain_non_finite(graph, graph.name, batch);
+    double loss = session.read_control(Control::loss);
+    if (&graph == &graphs.front()) tally_.loss += loss, outcome_.loss = loss;
+    else tally_.more[graph.name] += loss;
+  }
+  ++state_.step;
+  state_.position += loader_batch_;
+  ++tally_.steps;
+  tally_.samples += loader_batch_;
+}
+
+void Trainer::explain_non_finite(const zoo::NamedGraph& graph, const std::string& program, const data::Batch& batch) {
+  // The sticky flag kept all weights as they were, so the same inputs give the same values again.
+  write_inputs(graph, program, batch);
+  std::optional<NonFinite> found = live_.session().run_checked(program);
+  std::string where = found ? fmt::format("the first value that is not finite is '{}', written by '{}'", found->buffer, found->task)
+                            : "the replay of the step was finite";
+  throw Error(ErrorKind::numeric, fmt::format("the loss of step {} is not finite; {}. A lower learning rate than {:g}, a "
+                                              "longer warm-up or train.clip_norm may help",
+                                              state_.step + 1, where, rate_at(state_.step)));
+}
+
+void Trainer::report_step(MetricsLog* metrics) {
+  double now = seconds_now(), elapsed = std::max(now - tally_.start_seconds, 1e-9);
+  double waited = waited_before_ + std::chrono::duration<double>(loader_->waited()).count();
+  auto steps = static_cast<double>(tally_.steps);
+  StepReport report{.step = state_.step,
+                    .total_steps = course_.total_steps(),
+                    .epoch = epoch(),
+                    .samples = state_.position,
+                    .loss = tally_.loss / steps,
+                    .learning_rate = rate_at(state_.step - 1),
+                    .samples_per_second = static_cast<double>(tally_.samples) / elapsed,
+                    .step_ms = elapsed * 1e3 / steps,
+                    .data_wait = std::min(1.0, (waited - tally_.waited_seconds) / elapsed)};
+  for (const auto& [name, sum] : tally_.more) report.more.emplace_back(name, sum / steps);
+  if (metrics != nullptr) metrics->write(report);
+  progress_.step(report);
+  tally_ = {.start_seconds = seconds_now(), .waited_seconds = waited};
+}
+
+bool Trainer::is_better(double value) const {
+  bool higher = *config_.checkpoint.best == MetricName::test_accuracy;
+  return !state_.has_best || (higher ? value > state_.best_value : value < state_.best_value);
+}
+
+void Trainer::run_evaluation(MetricsLog* metrics, const RunFolder* folder) {
+  double start = seconds_now();
+  Evaluation result = evaluate(live_, *sets_.test, course_.batches().front(), config_.kernels.dtype);
+  EvaluationReport report{state_.step, epoch(), result.loss, result.accuracy};
+  outcome_.evaluation = report;
+  if (metrics != nullptr) metrics->write(report);
+  progress_.evaluated(report);
+  tally_.start_seconds += seconds_now() - start;
+  if (folder == nullptr || !config_.checkpoint.best) return;
+  double value = *config_.checkpoint.best == MetricName::test_accuracy ? result.accuracy.value_or(0)
+                 : *config_.checkpoint.best == MetricName::test_loss   ? result.loss
+                                                                       : outcome_.loss;
+  if (!is_better(value)) return;
+  state_.best_value = value;
+  state_.has_best = true;
+  save(*folder);
+  mark_best_checkpoint(folder->checkpoints(), state_.step);
+}
+
+void Trainer::save(const RunFolder& folder) {
+  if (saved_step_ == state_.step) return;
+  save_state(folder.checkpoints(), live_, state_);
+  saved_step_ = state_.step;
+  if (std::string warning = retain_checkpoints(folder.checkpoints(), static_cast<std::size_t>(config_.checkpoint.keep));
+      !warning.empty())
+    progress_.warn(warning);
+  progress_.saved((folder.checkpoints() / fmt::format("step-{}", state_.step)).string());
+}
+
+bool Trainer::should_stop(const RunFolder* folder) const {
+  if (hooks_.stop_requested && hooks_.stop_requested()) return true;
+  return folder != nullptr && std::filesystem::exists(folder->stop());
+}
+
+std::vector<Fact> Trainer::facts() const {
+  return describe_run({config_, model(), *sets_.train, sets_.test.get(), course_, live_});
+}
+
+void Trainer::write_trace(const RunFolder& folder) {
+  folder.write("trace.json", trace_of_run(live_, model().graphs.front().name));
+}
+
+TrainOutcome Trainer::run(const RunFolder* folder) {
+  double start = seconds_now();
+  std::optional<MetricsLog> log;
+  if (folder != nullptr) log.emplace(folder->metrics(), state_.step);
+  MetricsLog* metrics = log ? &*log : nullptr;
+  RunClock clock{course_.length(), sets_.train->size()};
+  Due log_due(config_.log.every, clock), save_due(config_.checkpoint.every, clock), evaluate_due(config_.train.evaluate, clock);
+  for (Due* due : {&log_due, &save_due, &evaluate_due}) due->start_at({state_.step, state_.position});
+  tally_ = {.start_seconds = start};
+  saved_step_ = state_.step == 0 ? -1 : state_.step;
+
+  while (state_.step < course_.total_steps() && !outcome_.interrupted && !outcome_.reached_target) {
+    std::int64_t batch = course_.batch_at(state_.position);
+    open_loader(batch);
+    step(*loader_->next());
+    bool last = state_.step == course_.total_steps();
+    Moment moment{state_.step, state_.position};
+    outcome_.interrupted = should_stop(folder);
+    if (log_due.now(moment) || last || outcome_.interrupted) report_step(metrics);
+    if (sets_.test && !outcome_.interrupted && (evaluate_due.now(moment) || last)) {
+      run_evaluation(metrics, folder);
+      outcome_.reached_target = is_target_reached(config_.train.until, outcome_);
+    }
+    if (folder != nullptr && (save_due.now(moment) || last || outcome_.interrupted || outcome_.reached_target)) save(*folder);
+  }
+  if (folder != nullptr && state_.step > 0 && loader_) write_trace(*folder);
+  outcome_.step = state_.step;
+  outcome_.seconds = seconds_now() - start;
+  return outcome_;
+}
+
+}  // namespace troika

@@ -1,0 +1,115 @@
+// The training loop: data in, steps on a live model, metrics, evaluations and checkpoints out.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "data/dataset.h"
+#include "data/loader.h"
+#include "optim/rate_schedule.h"
+#include "train/course.h"
+#include "train/evaluate.h"
+#include "train/live_model.h"
+#include "train/metrics_log.h"
+#include "train/progress.h"
+#include "train/run_folder.h"
+#include "train/snapshot.h"
+
+namespace troika {
+
+struct TrainingSets {
+  std::unique_ptr<data::Dataset> train;
+  std::unique_ptr<data::Dataset> test;  ///< Null: no evaluation.
+};
+/// Opens what [data] names; the test set is normalised like the training set.
+TrainingSets open_sets(const RunConfig& config);
+/// What the zoo needs to know of a data set.
+zoo::Samples samples_of(const data::Dataset& dataset, const RunConfig& config, std::int64_t batch);
+
+/// Makes the model for samples of this kind and batch.
+using ModelSource = std::function<zoo::Model(const zoo::Samples&)>;
+
+struct TrainHooks {
+  Progress* progress = nullptr;             ///< Borrowed; null for silence.
+  std::function<bool()> stop_requested{};   ///< Asked after each step.
+};
+
+struct TrainOutcome {
+  std::int64_t step = 0;
+  double loss = 0;
+  std::optional<EvaluationReport> evaluation;  ///< The last one.
+  bool interrupted = false;                    ///< By stop_requested or the stop file.
+  bool reached_target = false;
+  double seconds = 0;                          ///< Spent in this call.
+};
+
+/// One run. Not thread-safe; the caller's thread drives, the device's thread computes.
+class Trainer {
+ public:
+  Trainer(RunConfig config, ModelSource source, TrainingSets sets, TrainHooks hooks);
+
+  /// Fresh weights; or those of another run, the names that did not match are returned.
+  void initialize();
+  std::vector<std::string> start_from(const std::filesystem::path& weights);
+  /// Goes on from a checkpoint; notes when the kernels are not the ones it was made with.
+  void resume(const Checkpoint& checkpoint);
+
+  /// The table shown before the first step.
+  std::vector<Fact> facts() const;
+
+  /// To the end of the run; with a folder, metrics and checkpoints are written. Throws Error(numeric) naming the operator
+  /// when the loss is not finite.
+  TrainOutcome run(const RunFolder* folder);
+
+  LiveModel& live() { return live_; }
+  const zoo::Model& model() const { return models_.begin()->second; }
+  const RunState& state() const { return state_; }
+
+ private:
+  void build();
+  std::string program_name(const zoo::NamedGraph& graph, std::int64_t batch) const;
+  void open_loader(std::int64_t batch);
+  void step(const data::Batch& batch);
+  void write_inputs(const zoo::NamedGraph& graph, const std::string& program, const data::Batch& batch);
+  [[noreturn]] void explain_non_finite(const zoo::NamedGraph& graph, const std::string& program, const data::Batch& batch);
+  void report_step(MetricsLog* metrics);
+  void run_evaluation(MetricsLog* metrics, const RunFolder* folder);
+  bool is_better(double value) const;
+  void save(const RunFolder& folder);
+  void write_trace(const RunFolder& folder);
+  bool should_stop(const RunFolder* folder) const;
+  double epoch() const;
+  double rate_at(std::int64_t step) const;
+
+  RunConfig config_;
+  ModelSource source_;
+  TrainingSets sets_;
+  TrainHooks hooks_;
+  Progress silent_;  // listens when nobody else does
+  Progress& progress_;
+  Course course_;
+  RateSchedule rates_;
+  std::map<std::int64_t, zoo::Model> models_;  // by batch
+  LiveModel live_;
+  std::unique_ptr<data::Loader> loader_;
+  std::int64_t loader_batch_ = 0;
+  RunState state_;
+  std::int64_t saved_step_ = -1;
+  TrainOutcome outcome_;
+
+  // Since the last report.
+  struct Tally {
+    double loss = 0;
+    std::map<std::string, double> more;
+    std::int64_t steps = 0;
+    std::int64_t samples = 0;
+    double start_seconds = 0;
+    double waited_seconds = 0;
+  } tally_;
+  double waited_before_ = 0;  // by loaders that are gone
+  std::vector<std::byte> feed_;
+};
+
+}  // namespace troika
