@@ -17,8 +17,8 @@ struct Extent2 {
   std::int64_t height = 1;
   std::int64_t width = 1;
 
-  constexpr Extent2(std::int64_t both)
-      : height(both), width(both) {}  // NOLINT: reads as .kernel = 3
+  /// Not explicit, so that it reads as .kernel = 3.
+  constexpr Extent2(std::int64_t both) : height(both), width(both) {}  // NOLINT
   constexpr Extent2(std::int64_t h, std::int64_t w) : height(h), width(w) {}
   std::array<std::int64_t, 2> pair() const { return {height, width}; }
 };
@@ -35,8 +35,7 @@ struct LinearOptions {
   bool bias = true;
   std::optional<Init> init{};       ///< Of the weight; the operator's own rule if absent.
   std::optional<Init> bias_init{};  ///< Zeros if absent.
-  std::string
-      parameters{};  ///< In place of NAME in parameter names; those that exist already are shared.
+  std::string parameters{};         ///< For NAME in parameter names; those that exist are shared.
 };
 TensorId linear(GraphBuilder& b, const std::string& name, TensorId x, const LinearOptions& options);
 

@@ -89,6 +89,7 @@ struct Encoder {
 }  // namespace
 
 Graph make(const Bert& options, const Samples& samples) {
+  require_heads("bert", options.heads, options.width);
   bool masked = is_masked(options, samples);
   std::int64_t vocabulary = masked ? classes(samples, options.vocabulary) : options.vocabulary;
   std::int64_t sequence = sequence_length("bert", samples, 512);

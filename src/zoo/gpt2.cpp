@@ -33,6 +33,7 @@ TensorId add_block(GraphBuilder& b, const std::string& name, TensorId x, const G
 }  // namespace
 
 Graph make(const Gpt2& options, const Samples& samples) {
+  require_heads("gpt2", options.heads, options.width);
   GraphBuilder b("gpt2");
   std::int64_t vocabulary = classes(samples, 50'257);
   TaskInputs inputs =

@@ -12,6 +12,7 @@ constexpr std::int64_t kUsualLength = 50;
 }  // namespace
 
 Graph make(const Nmt& options, const Samples& samples) {
+  require_heads("nmt", options.heads, options.width);
   GraphBuilder b("nmt");
   std::int64_t vocabulary = classes(samples, 32'000);
   const Field* source_field = samples.find("source");

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <set>
 
 #include "base/error.h"
@@ -12,6 +11,8 @@
 
 namespace troika::zoo {
 namespace {
+
+constexpr std::int64_t kLargest = 10'000'000;
 
 [[noreturn]] void refuse(const OptionPlace& place, std::string_view expected,
                          std::string_view given) {
@@ -34,7 +35,8 @@ std::string unknown_option(std::string_view model, const std::string& name,
 
 void assign(const OptionPlace& place, const OptionValue& given, std::int64_t& value) {
   const auto* integer = std::get_if<std::int64_t>(&given);
-  if (!integer || *integer < 1) refuse(place, "an integer of at least 1", to_text(given));
+  if (!integer || *integer < 1 || *integer > kLargest)
+    refuse(place, "an integer from 1 to 10000000", to_text(given));
   value = *integer;
 }
 
@@ -43,7 +45,9 @@ void assign(const OptionPlace& place, const OptionValue& given, double& value) {
   const auto* number = std::get_if<double>(&given);
   if (!integer && !number) refuse(place, "a number", to_text(given));
   value = number ? *number : static_cast<double>(*integer);
-  if (!std::isfinite(value) || value < 0) refuse(place, "a number of at least 0", to_text(given));
+  // Written so that nan is refused too.
+  if (!(value >= 0 && value <= kLargest))
+    refuse(place, "a number from 0 to 10000000", to_text(given));
 }
 
 void assign(const OptionPlace& place, const OptionValue& given, bool& value) {
@@ -102,8 +106,8 @@ std::vector<std::int64_t> parse_sizes(const OptionPlace& place, std::string_view
     std::int64_t& size = sizes.emplace_back(0);
     auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), size);
     bool whole = status == std::errc{} && end == digits.data() + digits.size();
-    if (!whole || size < 1)
-      refuse(place, "integers of at least 1 such as \"512,256\"", fmt::format("\"{}\"", text));
+    if (!whole || size < 1 || size > kLargest)
+      refuse(place, "integers from 1 to 10000000 such as \"512,256\"", fmt::format("\"{}\"", text));
     if (part.size() == rest.size()) return sizes;
     rest.remove_prefix(part.size() + 1);
   }

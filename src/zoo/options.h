@@ -34,8 +34,9 @@ struct OptionPlace {
   std::string_view option;
 };
 
-/// Throw Error(usage) when the value is of another kind or out of range: integers are at least 1,
-/// numbers finite and at least 0. An integer also fits a number or a text.
+/// Throw Error(usage) when the value is of another kind or out of range: integers lie in
+/// [1, 10,000,000], numbers in [0, 10,000,000]: sizes that cannot overflow. An integer also fits a
+/// number or a text.
 void assign(const OptionPlace& place, const OptionValue& given, std::int64_t& value);
 void assign(const OptionPlace& place, const OptionValue& given, double& value);
 void assign(const OptionPlace& place, const OptionValue& given, bool& value);
@@ -48,7 +49,8 @@ std::string to_text(const OptionValue& value);
 void require_known(std::string_view model, std::span<const Option> given,
                    std::span<const std::string> known);
 
-/// "2048,2048" → {2048, 2048}; throws Error(usage) unless it is a list of integers of at least 1.
+/// "2048,2048" → {2048, 2048}; throws Error(usage) unless it is a list of integers
+/// in [1, 10,000,000].
 std::vector<std::int64_t> parse_sizes(const OptionPlace& place, std::string_view text);
 
 /// Throws Error(usage) with the names there are when `text` is none of them.

@@ -96,6 +96,14 @@ void classify(GraphBuilder& b, const TaskInputs& inputs, TensorId logits) {
   b.loss("loss", CrossEntropy{}, {logits, inputs.target, inputs.weight});
 }
 
+void require_heads(std::string_view model, std::int64_t heads, std::int64_t width) {
+  if (width % heads == 0) return;
+  throw Error(ErrorKind::usage,
+              fmt::format("model '{}' cannot share a width of {} between {} heads; choose a number "
+                          "of heads that divides the width",
+                          model, width, heads));
+}
+
 std::int64_t scaled(std::int64_t size, double factor) {
   return std::max<std::int64_t>(1, std::llround(static_cast<double>(size) * factor));
 }

@@ -46,6 +46,9 @@ std::int64_t classes(const Samples& samples, std::int64_t usual);
 /// The outputs "logits" and "correct", and cross entropy as the loss.
 void classify(GraphBuilder& b, const TaskInputs& inputs, TensorId logits);
 
+/// Throws Error(usage) unless the heads divide the width.
+void require_heads(std::string_view model, std::int64_t heads, std::int64_t width);
+
 /// A size under a width or depth factor: rounded, at least 1.
 std::int64_t scaled(std::int64_t size, double factor);
 

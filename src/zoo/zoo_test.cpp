@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -35,6 +36,32 @@ INSTANTIATE_TEST_SUITE_P(
                     PublishedCount{"resnet101", 44'549'160}, PublishedCount{"gpt2", 124'439'808},
                     PublishedCount{"rnnlm", 19'775'200}, PublishedCount{"rnntc", 1'411'842},
                     PublishedCount{"nmt", 59'156'224}, PublishedCount{"autoencoder", 435'536}),
+    [](const auto& row) { return std::string(row.param.model); });
+
+struct PublishedWork {
+  const char* model;
+  double billions;  ///< Multiplications and additions of one image, as pairs, in convolutions and
+                    ///< linear layers.
+};
+
+class PublishedFlops : public testing::TestWithParam<PublishedWork> {};
+
+TEST_P(PublishedFlops, AreMetByOneForwardPass) {
+  Graph graph = build({.name = GetParam().model}).train();
+  std::int64_t flops = 0;
+  for (const Operator& op : graph.operators) {
+    if (std::holds_alternative<Linear>(op.op) || std::holds_alternative<Conv2d>(op.op))
+      flops += signature(graph, op).at(Phase::forward).flops.count;
+  }
+  EXPECT_NEAR(static_cast<double>(flops) / 2e9, GetParam().billions, 0.01);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Zoo, PublishedFlops,
+    testing::Values(PublishedWork{"alexnet", 0.71}, PublishedWork{"vgg16", 15.47},
+                    PublishedWork{"googlenet", 1.50}, PublishedWork{"inception_v3", 5.71},
+                    PublishedWork{"resnet18", 1.81}, PublishedWork{"resnet50", 4.09},
+                    PublishedWork{"resnet101", 7.80}),
     [](const auto& row) { return std::string(row.param.model); });
 
 Samples tokens(std::int64_t sequence, const Shape& target) {
@@ -157,10 +184,25 @@ TEST(Build, SuggestsAnOptionThatIsNear) {
 
 TEST(Build, RefusesAnOptionOfTheWrongKind) {
   EXPECT_EQ(refusal({.name = "gpt2", .options = {{"layers", 2.5}}}),
-            "option 'layers' of model 'gpt2' takes an integer of at least 1, not 2.5");
-  EXPECT_EQ(refusal({.name = "mlp", .options = {{"hidden", "12,,3"}}}),
-            "option 'hidden' of model 'mlp' takes integers of at least 1 such as \"512,256\", not "
-            "\"12,,3\"");
+            "option 'layers' of model 'gpt2' takes an integer from 1 to 10000000, not 2.5");
+  EXPECT_EQ(
+      refusal({.name = "mlp", .options = {{"hidden", "12,,3"}}}),
+      "option 'hidden' of model 'mlp' takes integers from 1 to 10000000 such as \"512,256\", not "
+      "\"12,,3\"");
+}
+
+TEST(Build, RefusesSizesThatOverflow) {
+  for (OptionValue value :
+       {OptionValue(1e30), OptionValue(-0.5), OptionValue(std::nan("")), OptionValue("x")})
+    EXPECT_NE(refusal({.name = "resnet18", .options = {{"width", value}}}), "built");
+  for (std::int64_t layers : {std::int64_t{0}, std::int64_t{-3}, std::int64_t{1} << 60})
+    EXPECT_NE(refusal({.name = "gpt2", .options = {{"layers", layers}}}), "built");
+}
+
+TEST(Build, RefusesHeadsThatDoNotDivideTheWidth) {
+  EXPECT_EQ(refusal({.name = "gpt2", .options = {{"heads", std::int64_t{7}}}}),
+            "model 'gpt2' cannot share a width of 768 between 7 heads; choose a number of heads "
+            "that divides the width");
 }
 
 TEST(Build, RefusesDataThatDoesNotFit) {
