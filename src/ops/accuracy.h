@@ -1,4 +1,5 @@
-// The sum over rows of w where the largest logit is the target's; of equal logits the first counts. No gradient.
+// The sum over rows of w where the largest logit is the target's; of equal logits the first counts.
+// No gradient.
 #pragma once
 
 #include <span>
@@ -13,7 +14,8 @@ struct Accuracy {
   bool operator==(const Accuracy&) const = default;
 };
 
-/// Inputs: x [n.., v], target i32 [n..], weight [n..]. Output: correct_sum f64 [1]. Axes are the leading dimensions.
+/// Inputs: x [n.., v], target i32 [n..], weight [n..]. Output: correct_sum f64 [1]. Axes are the
+/// leading dimensions.
 Signature signature(const Accuracy& op, std::span<const TensorSpec> inputs);
 
 }  // namespace troika

@@ -1,4 +1,5 @@
-// Adam (Kingma and Ba 2015, arXiv:1412.6980) and, decoupled, AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101):
+// Adam (Kingma and Ba 2015, arXiv:1412.6980) and, decoupled, AdamW (Loshchilov and Hutter 2019,
+// arXiv:1711.05101):
 //   g = scale * gradient (+ decay * w, unless decoupled: then first w -= rate * decay * w);
 //   m = b1 * m + (1 - b1) * g;  v = b2 * v + (1 - b2) * g^2;
 //   w -= rate / (1 - b1^t) * m / (sqrt(v / (1 - b2^t)) + epsilon), where t counts updates from 1.

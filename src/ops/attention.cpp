@@ -18,12 +18,13 @@ Extents extents_of(const Attention& op, std::span<const TensorSpec> inputs) {
   Extents e{q.shape[0], q.shape[1], q.shape[1], q.shape[2] / parts};
   if (op.packed) {
     if (op.queries != 0) e.queries = op.queries;
-    require(op.first_query >= 0 && op.first_query + e.queries <= e.keys, "attention", "has queries outside of ", q);
+    require(op.first_query >= 0 && op.first_query + e.queries <= e.keys, "attention",
+            "has queries outside of ", q);
   } else {
     e.keys = inputs[1].shape.rank() == 3 ? inputs[1].shape[1] : 0;
     TensorSpec expected{{e.samples, e.keys, q.shape[2]}, q.dtype};
-    require(inputs[1] == expected && inputs[2] == expected, "attention", "cannot join q ", q, ", k ", inputs[1], " and v ",
-            inputs[2]);
+    require(inputs[1] == expected && inputs[2] == expected, "attention", "cannot join q ", q,
+            ", k ", inputs[1], " and v ", inputs[2]);
   }
   require(!op.has_mask || inputs.back() == TensorSpec{{e.samples, e.keys}, q.dtype}, "attention",
           "takes a mask with one value per key, not ", inputs.back(), " beside ", q);
@@ -43,16 +44,22 @@ Signature signature(const Attention& op, std::span<const TensorSpec> inputs) {
                        {"q", AxisKind::attribute, e.queries}}};
   DimMap head = scaled(kHead, e.width);
   if (op.packed) {
-    s.slots = {{Role::input, "qkv", inputs[0], {along(kSample), whole_dim(), scaled(kHead, 3 * e.width)}}};
+    s.slots = {
+        {Role::input, "qkv", inputs[0], {along(kSample), whole_dim(), scaled(kHead, 3 * e.width)}}};
   } else {
     s.slots = {{Role::input, "q", inputs[0], {along(kSample), along(kQuery), head}},
                {Role::input, "k", inputs[1], {along(kSample), whole_dim(), head}},
                {Role::input, "v", inputs[2], {along(kSample), whole_dim(), head}}};
   }
-  if (op.has_mask) s.slots.push_back({Role::input, "mask", inputs.back(), {along(kSample), whole_dim()}});
-  s.slots.push_back({Role::output, "y", {{e.samples, e.queries, op.heads * e.width}, dtype},
+  if (op.has_mask)
+    s.slots.push_back({Role::input, "mask", inputs.back(), {along(kSample), whole_dim()}});
+  s.slots.push_back({Role::output,
+                     "y",
+                     {{e.samples, e.queries, op.heads * e.width}, dtype},
                      {along(kSample), along(kQuery), head}});
-  s.slots.push_back({Role::saved, "log_sum", {{e.samples, op.heads, e.queries}, dtype},
+  s.slots.push_back({Role::saved,
+                     "log_sum",
+                     {{e.samples, op.heads, e.queries}, dtype},
                      {along(kSample), along(kHead), along(kQuery)}});
 
   std::int64_t product = 2 * e.samples * op.heads * e.queries * e.keys * e.width;

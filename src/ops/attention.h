@@ -1,5 +1,6 @@
-// Scaled dot-product attention per head: y = softmax(q k^T / sqrt(d)) v (Vaswani et al. 2017, arXiv:1706.03762). The matrix
-// of probabilities is never kept: backward recomputes p = exp(s - log_sum) (Dao et al. 2022, arXiv:2205.14135).
+// Scaled dot-product attention per head: y = softmax(q k^T / sqrt(d)) v (Vaswani et al. 2017,
+// arXiv:1706.03762). The matrix of probabilities is never kept: backward recomputes p = exp(s -
+// log_sum) (Dao et al. 2022, arXiv:2205.14135).
 #pragma once
 
 #include <span>
@@ -11,11 +12,12 @@ namespace troika {
 struct Attention {
   static constexpr std::string_view kName = "attention";
   std::int64_t heads = 1;
-  bool causal = false;           ///< Query i sees key j iff j <= first_query + i.
-  bool packed = false;           ///< One input [n, t, heads*3*d], head-major: q, k and v of a head together.
-  bool has_mask = false;         ///< A last input [n, tk]: 1 = attend, 0 = not. A query that sees no key gives zeros.
+  bool causal = false;  ///< Query i sees key j iff j <= first_query + i.
+  bool packed = false;  ///< One input [n, t, heads*3*d], head-major: q, k and v of a head together.
+  /// A last input [n, tk]: 1 = attend, 0 = not. A query that sees no key gives zeros.
+  bool has_mask = false;
   std::int64_t first_query = 0;  ///< Where this tile's queries start.
-  std::int64_t queries = 0;      ///< Packed: how many rows are queries, from first_query on; 0 is all.
+  std::int64_t queries = 0;  ///< Packed: how many rows are queries, from first_query on; 0 is all.
 
   static void fields(auto& self, auto&& visit) {
     visit("heads", self.heads);
@@ -28,15 +30,20 @@ struct Attention {
   bool operator==(const Attention&) const = default;
 };
 
-/// Inputs: q [n, tq, heads*d], k and v [n, tk, heads*d], or one packed tensor; then the mask. Output y [n, tq, heads*d].
-/// Axes: n, head (a set of heads) and q (a range of queries; keys and values stay whole).
+/// Inputs: q [n, tq, heads*d], k and v [n, tk, heads*d], or one packed tensor; then the mask.
+/// Output y [n, tq, heads*d]. Axes: n, head (a set of heads) and q (a range of queries; keys and
+/// values stay whole).
 Signature signature(const Attention& op, std::span<const TensorSpec> inputs);
 Attention localize(const Attention& op, const Signature& signature, const Region& tile);
 
 /// Where each slot is.
 struct AttentionSlots {
   explicit AttentionSlots(const Attention& op)
-      : k(op.packed ? 0 : 1), v(op.packed ? 0 : 2), mask(v + 1), y(v + 1 + (op.has_mask ? 1 : 0)), log_sum(y + 1) {}
+      : k(op.packed ? 0 : 1),
+        v(op.packed ? 0 : 2),
+        mask(v + 1),
+        y(v + 1 + (op.has_mask ? 1 : 0)),
+        log_sum(y + 1) {}
   int q = 0, k, v, mask, y, log_sum;  ///< q, k and v are one slot when packed.
 };
 

@@ -23,10 +23,12 @@ Signature signature(const Concat& op, std::span<const TensorSpec> inputs) {
   TensorSpec y = inputs[0];
   y.shape[dim] = 0;
   int count = static_cast<int>(inputs.size());
-  PhaseSpec forward{.phase = Phase::forward}, backward{.phase = Phase::backward, .uses = {read_grad(count)}};
+  PhaseSpec forward{.phase = Phase::forward},
+      backward{.phase = Phase::backward, .uses = {read_grad(count)}};
   for (int at = 0; at < count; ++at) {
     const TensorSpec& x = inputs[static_cast<std::size_t>(at)];
-    require(fits(x, inputs[0], dim), "concat", "along dimension ", op.dim, " cannot join ", inputs[0], " and ", x);
+    require(fits(x, inputs[0], dim), "concat", "along dimension ", op.dim, " cannot join ",
+            inputs[0], " and ", x);
     y.shape[dim] += x.shape[dim];
     s.slots.push_back({Role::input, "x" + std::to_string(at), x, dims});
     forward.uses.push_back(read(at));

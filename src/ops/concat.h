@@ -1,4 +1,5 @@
-// y is x0, x1, … one after another along dimension `dim`; a gradient goes back to each in its place.
+// y is x0, x1, … one after another along dimension `dim`; a gradient goes back to each in its
+// place.
 #pragma once
 
 #include <span>

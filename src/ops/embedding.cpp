@@ -30,7 +30,10 @@ Signature signature(const Embedding& op, std::span<const TensorSpec> inputs) {
   Shape y = tokens;
   y.push_back(op.width);
 
-  s.slots = {{.role = Role::input, .name = "tokens", .spec = inputs[0], .dims = token_dims,
+  s.slots = {{.role = Role::input,
+              .name = "tokens",
+              .spec = inputs[0],
+              .dims = token_dims,
               .bound = op.first + op.vocabulary},
              {.role = Role::weight,
               .name = "weight",
@@ -46,7 +49,10 @@ Signature signature(const Embedding& op, std::span<const TensorSpec> inputs) {
 Embedding localize(const Embedding& op, const Signature& signature, const Region& tile) {
   Range rows = tile[static_cast<std::size_t>(signature.axis("v"))];
   Range columns = tile[static_cast<std::size_t>(signature.axis("d"))];
-  return {.vocabulary = rows.extent(), .width = columns.extent(), .first = op.first + rows.begin, .dtype = op.dtype};
+  return {.vocabulary = rows.extent(),
+          .width = columns.extent(),
+          .first = op.first + rows.begin,
+          .dtype = op.dtype};
 }
 
 }  // namespace troika

@@ -1,5 +1,5 @@
-// y[n.., :] = w[token[n..], :]. A tile of the vocabulary holds rows [first, first + vocabulary) and gives zeros for tokens
-// outside, so that tiles add up. The gradient of w is dense.
+// y[n.., :] = w[token[n..], :]. A tile of the vocabulary holds rows [first, first + vocabulary) and
+// gives zeros for tokens outside, so that tiles add up. The gradient of w is dense.
 #pragma once
 
 #include <span>
@@ -26,7 +26,8 @@ struct Embedding {
   bool operator==(const Embedding&) const = default;
 };
 
-/// Input: tokens i32 [n..], at most three dimensions. Axes: these, v (rows of w, a reduction) and d (the width).
+/// Input: tokens i32 [n..], at most three dimensions. Axes: these, v (rows of w, a reduction) and d
+/// (the width).
 Signature signature(const Embedding& op, std::span<const TensorSpec> inputs);
 Embedding localize(const Embedding& op, const Signature& signature, const Region& tile);
 

@@ -27,8 +27,9 @@ struct Lamb {
   bool operator==(const Lamb&) const = default;
 };
 
-/// Input: the spec of the parameter. States: first_moment m, second_moment v. Staged when split, with the square sums of w
-/// and u in between; the statistics phase leaves the states alone, so that apply moves them once.
+/// Input: the spec of the parameter. States: first_moment m, second_moment v. Staged when split,
+/// with the square sums of w and u in between; the statistics phase leaves the states alone, so
+/// that apply moves them once.
 Signature signature(const Lamb& op, std::span<const TensorSpec> inputs);
 
 }  // namespace troika

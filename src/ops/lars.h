@@ -1,4 +1,5 @@
-// LARS, layer-wise adaptive rates (You, Gitman and Ginsburg 2017, arXiv:1708.03888), with g = scale * gradient:
+// LARS, layer-wise adaptive rates (You, Gitman and Ginsburg 2017, arXiv:1708.03888), with g = scale
+// * gradient:
 //   local = trust * |w| / (|g| + decay * |w|), or 1 where |w| or |g| is 0;
 //   v = momentum * v + rate * local * (g + decay * w);  w -= v.
 #pragma once
@@ -25,7 +26,8 @@ struct Lars {
   bool operator==(const Lars&) const = default;
 };
 
-/// Input: the spec of the parameter. State: momentum v. Staged when split, with the square sums of w and g in between.
+/// Input: the spec of the parameter. State: momentum v. Staged when split, with the square sums of
+/// w and g in between.
 Signature signature(const Lars& op, std::span<const TensorSpec> inputs);
 
 }  // namespace troika

@@ -20,9 +20,11 @@ Signature signature(const Mean& op, std::span<const TensorSpec> inputs) {
     y_dims.push_back(x_dims[dim]);
   }
   Signature s{.axes = axes};
-  s.slots = {{Role::input, "x", inputs[0], x_dims}, {Role::output, "y", {y, inputs[0].dtype}, y_dims}};
+  s.slots = {{Role::input, "x", inputs[0], x_dims},
+             {Role::output, "y", {y, inputs[0].dtype}, y_dims}};
   Flops flops{x.elements()};
-  s.phases = {{Phase::forward, {read(0), write(1)}, flops}, {Phase::backward_data, {read_grad(1), write_grad(0)}, flops}};
+  s.phases = {{Phase::forward, {read(0), write(1)}, flops},
+              {Phase::backward_data, {read_grad(1), write_grad(0)}, flops}};
   return s;
 }
 

@@ -9,8 +9,9 @@ namespace troika {
 
 struct Mean {
   static constexpr std::string_view kName = "mean";
-  std::int64_t dim = -1;   ///< May count from the end: -1 is the last.
-  std::int64_t count = 0;  ///< What the sum is divided by; 0 is the input's own extent. A tile keeps the whole one.
+  std::int64_t dim = -1;  ///< May count from the end: -1 is the last.
+  /// What the sum is divided by; 0 is the input's own extent. A tile keeps the whole one.
+  std::int64_t count = 0;
 
   static void fields(auto& self, auto&& visit) {
     visit("dim", self.dim);

@@ -13,7 +13,8 @@ struct MeanSquaredError {
   bool operator==(const MeanSquaredError&) const = default;
 };
 
-/// Inputs: x [n, ..], target of x's shape or [n], weight [n]. Outputs: loss_sum f64 [1], weight_sum f64 [1].
+/// Inputs: x [n, ..], target of x's shape or [n], weight [n]. Outputs: loss_sum f64 [1], weight_sum
+/// f64 [1].
 Signature signature(const MeanSquaredError& op, std::span<const TensorSpec> inputs);
 
 }  // namespace troika

@@ -6,9 +6,18 @@ std::vector<OpCase> loss_cases() {
   std::vector<Fill> weighted{Fill::normal, Fill::positive, Fill::positive};
   std::vector<Fill> padded{Fill::normal, Fill::normal, Fill::mask};
   return {
-      {"sigmoid_cross_entropy", SigmoidCrossEntropy{}, {f64({5, 3}), f64({5, 3}), f64({5})}, weighted},
-      {"sigmoid_cross_entropy_one_target", SigmoidCrossEntropy{}, {f64({5, 1, 2, 3}), f64({5}), f64({5})}, padded},
-      {"mean_squared_error", MeanSquaredError{}, {f64({3, 2, 4}), f64({3, 2, 4}), f64({3})}, weighted},
+      {"sigmoid_cross_entropy",
+       SigmoidCrossEntropy{},
+       {f64({5, 3}), f64({5, 3}), f64({5})},
+       weighted},
+      {"sigmoid_cross_entropy_one_target",
+       SigmoidCrossEntropy{},
+       {f64({5, 1, 2, 3}), f64({5}), f64({5})},
+       padded},
+      {"mean_squared_error",
+       MeanSquaredError{},
+       {f64({3, 2, 4}), f64({3, 2, 4}), f64({3})},
+       weighted},
       {"mean_squared_error_one_target", MeanSquaredError{}, {f64({7}), f64({7}), f64({7})}, padded},
       {"accuracy", Accuracy{}, {f64({7, 3}), i32({7}), f64({7})}, weighted},
       {"accuracy_tokens", Accuracy{}, {f64({3, 5, 2}), i32({3, 5}), f64({3, 5})}, padded},

@@ -13,7 +13,8 @@ std::vector<OpCase> recurrent_cases() {
     cases.push_back({name, op, {f64({3, 5, 2})}});
     op.reverse = op.has_state = op.has_lengths = true;
     OpCase full{name + "_full", op, {f64({5, 4, 3}), f64({5, 4})}, {Fill::normal, Fill::normal}};
-    if (op.kind == RecurrentKind::lstm) full.inputs.push_back(f64({5, 4})), full.fills.push_back(Fill::normal);
+    if (op.kind == RecurrentKind::lstm)
+      full.inputs.push_back(f64({5, 4})), full.fills.push_back(Fill::normal);
     full.inputs.push_back(i32({5})), full.fills.push_back(Fill::lengths);
     cases.push_back(full);
     op.reverse = false;
@@ -30,11 +31,17 @@ std::vector<OpCase> sequence_cases() {
       {"softmax", Softmax{}, {f64({5, 7})}},
       {"softmax_rank_3", Softmax{}, {f64({3, 4, 5})}},
       {"embedding", Embedding{.vocabulary = 11, .width = 6, .dtype = DType::f64}, {i32({3, 5})}},
-      {"embedding_rows", Embedding{.vocabulary = 5, .width = 4, .first = 3, .dtype = DType::f64}, {i32({7})}},
+      {"embedding_rows",
+       Embedding{.vocabulary = 5, .width = 4, .first = 3, .dtype = DType::f64},
+       {i32({7})}},
       {"dropout", Dropout{.rate = 0.3, .stream = 0x1234567890abcdef}, {f64({5, 3, 4})}},
-      {"dropout_tile", Dropout{.rate = 0.5, .stream = 7, .origin = {2, 1}, .extents = {9, 11}}, {f64({6, 5})}},
+      {"dropout_tile",
+       Dropout{.rate = 0.5, .stream = 7, .origin = {2, 1}, .extents = {9, 11}},
+       {f64({6, 5})}},
       {"attention", Attention{.heads = 3}, {f64({2, 5, 6}), f64({2, 4, 6}), f64({2, 4, 6})}},
-      {"attention_causal", Attention{.heads = 2, .causal = true}, {f64({3, 5, 8}), f64({3, 5, 8}), f64({3, 5, 8})}},
+      {"attention_causal",
+       Attention{.heads = 2, .causal = true},
+       {f64({3, 5, 8}), f64({3, 5, 8}), f64({3, 5, 8})}},
       {"attention_mask",
        Attention{.heads = 2, .has_mask = true},
        {f64({3, 3, 6}), f64({3, 5, 6}), f64({3, 5, 6}), f64({3, 5})},

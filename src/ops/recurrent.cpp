@@ -10,15 +10,19 @@ namespace {
 
 constexpr int kNone = -1;
 
-void check_inputs(const Recurrent& op, const RecurrentSlots& at, std::span<const TensorSpec> inputs) {
+void check_inputs(const Recurrent& op, const RecurrentSlots& at,
+                  std::span<const TensorSpec> inputs) {
   require_inputs("recurrent", inputs, static_cast<std::size_t>(at.w_ih));
   const TensorSpec& x = inputs[0];
-  require(x.shape.rank() == 3, "recurrent", "takes an input of rank 3 (sample, step, feature), not ", x);
+  require(x.shape.rank() == 3, "recurrent",
+          "takes an input of rank 3 (sample, step, feature), not ", x);
   require(op.hidden > 0, "recurrent", "needs hidden > 0");
   TensorSpec state{{x.shape[0], op.hidden}, x.dtype}, lengths{{x.shape[0]}, DType::i32};
   for (int slot = 1; slot < at.w_ih; ++slot) {
-    const TensorSpec &given = inputs[static_cast<std::size_t>(slot)], &expected = slot == at.lengths ? lengths : state;
-    require(given == expected, "recurrent", "takes ", expected, " as input ", std::int64_t{slot}, ", not ", given);
+    const TensorSpec &given = inputs[static_cast<std::size_t>(slot)],
+                     &expected = slot == at.lengths ? lengths : state;
+    require(given == expected, "recurrent", "takes ", expected, " as input ", std::int64_t{slot},
+            ", not ", given);
   }
 }
 
@@ -27,8 +31,11 @@ void add_slots(Signature& s, const Recurrent& op, const TensorSpec& x) {
   std::int64_t n = x.shape[0], t = x.shape[1], i = x.shape[2], h = op.hidden;
   Init init{Init::Kind::uniform, 1 / std::sqrt(static_cast<double>(h))};
   auto weight = [&](const char* name, const Shape& shape) {
-    s.slots.push_back({.role = Role::weight, .name = name, .spec = {shape, x.dtype},
-                       .dims = std::vector<DimMap>(shape.rank()), .init = init});
+    s.slots.push_back({.role = Role::weight,
+                       .name = name,
+                       .spec = {shape, x.dtype},
+                       .dims = std::vector<DimMap>(shape.rank()),
+                       .init = init});
   };
   auto per_sample = [&](Role role, const char* name, const Shape& shape) {
     std::vector<DimMap> dims(shape.rank());
@@ -41,7 +48,8 @@ void add_slots(Signature& s, const Recurrent& op, const TensorSpec& x) {
   per_sample(Role::output, "y", {n, t, h});
   per_sample(Role::output, "h_last", {n, h});
   if (op.kind == RecurrentKind::lstm) per_sample(Role::output, "c_last", {n, h});
-  if (op.kind != RecurrentKind::rnn) per_sample(Role::saved, "gates", {n, t, saved_of(op.kind) * h});
+  if (op.kind != RecurrentKind::rnn)
+    per_sample(Role::saved, "gates", {n, t, saved_of(op.kind) * h});
   if (op.kind == RecurrentKind::lstm) per_sample(Role::saved, "cells", {n, t, h});
 }
 
@@ -53,7 +61,8 @@ void add_phases(Signature& s, const Recurrent& op, const RecurrentSlots& at, con
   for (int slot = 0; slot < slots; ++slot) {
     forward.uses.push_back(slot < at.y ? read(slot) : write(slot));
     // Neither the bias nor the last states are needed again.
-    if (slot != at.bias && slot != at.h_last && slot != at.c_last) backward.uses.push_back(read(slot));
+    if (slot != at.bias && slot != at.h_last && slot != at.c_last)
+      backward.uses.push_back(read(slot));
   }
   for (int slot : s.slots_of(Role::output)) backward.uses.push_back(read_grad(slot));
   for (int slot = 0; slot < at.y; ++slot) {
@@ -101,8 +110,14 @@ Signature signature(const Recurrent& op, std::span<const TensorSpec> inputs) {
     std::vector<DimMap> dims(inputs[slot].shape.rank());
     dims[0] = along(0);
     int index = static_cast<int>(slot);
-    const char* name = index == at.x ? "x" : index == at.h0 ? "h0" : index == at.c0 ? "c0" : "lengths";
-    s.slots.push_back({.role = Role::input, .name = name, .spec = inputs[slot], .dims = dims,
+    const char* name = index == at.x    ? "x"
+                       : index == at.h0 ? "h0"
+                       : index == at.c0 ? "c0"
+                                        : "lengths";
+    s.slots.push_back({.role = Role::input,
+                       .name = name,
+                       .spec = inputs[slot],
+                       .dims = dims,
                        .bound = index == at.lengths ? x[1] + 1 : 0});
   }
   add_slots(s, op, inputs[0]);

@@ -1,8 +1,10 @@
-// One layer and one direction of an LSTM, GRU or tanh RNN over x [n, t, i], with gates and formulas as in PyTorch:
-//   lstm  i,f,o = sigmoid(W x + U h + b), g = tanh(W x + U h + b);  c = f * c + i * g;  h = o * tanh(c)
-//   gru   r,z = sigmoid(W x + U h + b), n = tanh(W x + b_n + r * (U h + b_m));  h = (1 - z) * n + z * h
-//   rnn   h = tanh(W x + U h + b)
-// Hochreiter and Schmidhuber 1997, doi:10.1162/neco.1997.9.8.1735; Cho et al. 2014, arXiv:1406.1078.
+// One layer and one direction of an LSTM, GRU or tanh RNN over x [n, t, i], with gates and formulas
+// as in PyTorch:
+//   lstm  i,f,o = sigmoid(W x + U h + b), g = tanh(W x + U h + b);  c = f * c + i * g;  h = o *
+//   tanh(c) gru   r,z = sigmoid(W x + U h + b), n = tanh(W x + b_n + r * (U h + b_m));  h = (1 - z)
+//   * n + z * h rnn   h = tanh(W x + U h + b)
+// Hochreiter and Schmidhuber 1997, doi:10.1162/neco.1997.9.8.1735; Cho et al. 2014,
+// arXiv:1406.1078.
 #pragma once
 
 #include <span>
@@ -18,9 +20,11 @@ struct Recurrent {
   static constexpr std::string_view kName = "recurrent";
   RecurrentKind kind = RecurrentKind::lstm;
   std::int64_t hidden = 0;
-  bool reverse = false;      ///< From a sample's last valid step to its first; y stays in the order of x.
-  bool has_state = false;    ///< Inputs h0 and, for lstm, c0; else the state starts at zero.
-  bool has_lengths = false;  ///< An input of valid steps per sample: later ones give zeros and keep the state.
+  /// From a sample's last valid step to its first; y stays in the order of x.
+  bool reverse = false;
+  bool has_state = false;  ///< Inputs h0 and, for lstm, c0; else the state starts at zero.
+  /// An input of valid steps per sample: later ones give zeros and keep the state.
+  bool has_lengths = false;
 
   static void fields(auto& self, auto&& visit) {
     visit("kind", self.kind);
@@ -34,13 +38,16 @@ struct Recurrent {
 
 /// Blocks of `hidden` rows in the weights: lstm i,f,g,o; gru r,z,n; rnn one.
 std::int64_t gates_of(RecurrentKind kind);
-/// Blocks in the bias: those of the weights; gru has r, z, n of the input and n of the hidden state.
+/// Blocks in the bias: those of the weights; gru has r, z, n of the input and n of the hidden
+/// state.
 std::int64_t biases_of(RecurrentKind kind);
-/// Blocks that forward saves per step: the activated gates, and for gru U h + b_m; none for rnn, whose y is enough.
+/// Blocks that forward saves per step: the activated gates, and for gru U h + b_m; none for rnn,
+/// whose y is enough.
 std::int64_t saved_of(RecurrentKind kind);
 
-/// Inputs: x [n, t, i], [h0 [n, h]], [c0 [n, h]], [lengths i32 [n]]. Weights: w_ih [G*h, i], w_hh [G*h, h], bias [B*h].
-/// Outputs: y [n, t, h], h_last [n, h], for lstm c_last [n, h]. The only axis is n.
+/// Inputs: x [n, t, i], [h0 [n, h]], [c0 [n, h]], [lengths i32 [n]]. Weights: w_ih [G*h, i], w_hh
+/// [G*h, h], bias [B*h]. Outputs: y [n, t, h], h_last [n, h], for lstm c_last [n, h]. The only axis
+/// is n.
 Signature signature(const Recurrent& op, std::span<const TensorSpec> inputs);
 
 /// Where each slot is; -1 when the operator has none.

@@ -16,8 +16,9 @@ Shape resolve(const Reshape& op, const TensorSpec& x) {
   std::int64_t known = 1;
   for (std::size_t dim = 0; dim < op.shape.size(); ++dim) {
     std::int64_t extent = op.shape[dim];
-    require(extent >= -1 && (extent != 0 || dim < x.shape.rank()), "reshape", "cannot copy or take the extent ", extent,
-            " at place ", static_cast<std::int64_t>(dim), " for ", x);
+    require(extent >= -1 && (extent != 0 || dim < x.shape.rank()), "reshape",
+            "cannot copy or take the extent ", extent, " at place ", static_cast<std::int64_t>(dim),
+            " for ", x);
     y.push_back(extent == 0 ? x.shape[dim] : extent);
     if (extent != -1) known *= y.back();
   }
@@ -74,7 +75,8 @@ Signature signature(const Reshape& op, std::span<const TensorSpec> inputs) {
     x_dims[i] = scaled(static_cast<int>(at), x[i] / s.axes[at].extent);
     y_dims[j] = scaled(static_cast<int>(at), y[j] / s.axes[at].extent);
   }
-  s.slots = {{Role::input, "x", inputs[0], x_dims}, {Role::output, "y", {y, inputs[0].dtype}, y_dims}};
+  s.slots = {{Role::input, "x", inputs[0], x_dims},
+             {Role::output, "y", {y, inputs[0].dtype}, y_dims}};
   s.phases = {{.phase = Phase::forward, .uses = {read(0), write(1)}, .view = true},
               {.phase = Phase::backward_data, .uses = {read_grad(1), write_grad(0)}, .view = true}};
   return s;

@@ -1,4 +1,4 @@
-// y has the elements of x in the same row-major order, under another shape. No work in either direction: a view.
+// y has the elements of x in the same row-major order, under another shape: a view both ways.
 #pragma once
 
 #include <span>
@@ -9,14 +9,16 @@ namespace troika {
 
 struct Reshape {
   static constexpr std::string_view kName = "reshape";
-  std::vector<std::int64_t> shape{};  ///< -1 (once) follows from the rest; 0 copies the input's extent at that place.
+  /// -1 (once) follows from the rest; 0 copies the input's extent at that place.
+  std::vector<std::int64_t> shape{};
 
   static void fields(auto& self, auto&& visit) { visit("shape", self.shape); }
   bool operator==(const Reshape&) const = default;
 };
 
-/// Dimensions of x and y are paired into the smallest groups of equal product. Each group has one axis, named by the
-/// group's place: the greatest common divisor of its outermost extents, so that a tile is a box in x and in y.
+/// Dimensions of x and y are paired into the smallest groups of equal product. Each group has one
+/// axis, named by the group's place: the greatest common divisor of its outermost extents, so that
+/// a tile is a box in x and in y.
 Signature signature(const Reshape& op, std::span<const TensorSpec> inputs);
 Reshape localize(const Reshape& op, const Signature& signature, const Region& tile);
 

@@ -4,14 +4,16 @@
 
 namespace troika {
 
-Signature sample_loss_signature(std::string_view op, std::span<const TensorSpec> inputs, std::int64_t flops_per_element) {
+Signature sample_loss_signature(std::string_view op, std::span<const TensorSpec> inputs,
+                                std::int64_t flops_per_element) {
   require_inputs(op, inputs, 3);
   const TensorSpec &x = inputs[0], &target = inputs[1];
   require(x.shape.rank() >= 1, op, "takes an input of rank 1 or more, not ", x);
   TensorSpec per_sample{{x.shape[0]}, x.dtype}, total{{1}, DType::f64};
-  require(target == x || target == per_sample, op, "takes a target of x's shape or one per sample, not ", target, " beside ",
+  require(target == x || target == per_sample, op,
+          "takes a target of x's shape or one per sample, not ", target, " beside ", x);
+  require(inputs[2] == per_sample, op, "takes one weight per sample, not ", inputs[2], " beside ",
           x);
-  require(inputs[2] == per_sample, op, "takes one weight per sample, not ", inputs[2], " beside ", x);
   auto dims = [](const TensorSpec& spec) {
     std::vector<DimMap> all(spec.shape.rank());
     all[0] = along(0);

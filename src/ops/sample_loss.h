@@ -1,5 +1,6 @@
-// What losses of one tensor against floating targets share: a sample's loss is the mean over its elements, and the outputs
-// are the sum of w * loss and the sum of w. Gradients start from w (law 2); 1/sum of w is applied with the update.
+// What losses of one tensor against floating targets share: a sample's loss is the mean over its
+// elements, and the outputs are the sum of w * loss and the sum of w. Gradients start from w (law
+// 2); 1/sum of w is applied with the update.
 #pragma once
 
 #include <span>
@@ -8,8 +9,9 @@
 
 namespace troika {
 
-/// Inputs: x [n, ..], target of x's shape or [n] (one for all elements of a sample), weight [n]. Outputs: loss_sum and
-/// weight_sum, f64 [1]. The only axis is n; the target gets no gradient.
-Signature sample_loss_signature(std::string_view op, std::span<const TensorSpec> inputs, std::int64_t flops_per_element);
+/// Inputs: x [n, ..], target of x's shape or [n] (one for all elements of a sample), weight [n].
+/// Outputs: loss_sum and weight_sum, f64 [1]. The only axis is n; the target gets no gradient.
+Signature sample_loss_signature(std::string_view op, std::span<const TensorSpec> inputs,
+                                std::int64_t flops_per_element);
 
 }  // namespace troika

@@ -1,5 +1,6 @@
-// Per element max(x, 0) - x * target + log(1 + exp(-|x|)), which is -log of the Bernoulli probability of the target under
-// sigmoid(x) and never overflows; dx = sigmoid(x) - target. Sums and weights as in sample_loss.h.
+// Per element max(x, 0) - x * target + log(1 + exp(-|x|)), which is -log of the Bernoulli
+// probability of the target under sigmoid(x) and never overflows; dx = sigmoid(x) - target. Sums
+// and weights as in sample_loss.h.
 #pragma once
 
 #include <span>
@@ -14,7 +15,8 @@ struct SigmoidCrossEntropy {
   bool operator==(const SigmoidCrossEntropy&) const = default;
 };
 
-/// Inputs: x [n, ..], target in [0, 1] of x's shape or [n], weight [n]. Outputs: loss_sum f64 [1], weight_sum f64 [1].
+/// Inputs: x [n, ..], target in [0, 1] of x's shape or [n], weight [n]. Outputs: loss_sum f64 [1],
+/// weight_sum f64 [1].
 Signature signature(const SigmoidCrossEntropy& op, std::span<const TensorSpec> inputs);
 
 }  // namespace troika

@@ -11,12 +11,13 @@ Signature signature(const SplitTensor& op, std::span<const TensorSpec> inputs) {
   require_inputs("split", inputs, 1);
   std::size_t dim = require_dim("split", op.dim, inputs[0]);
   std::int64_t total = std::accumulate(op.sizes.begin(), op.sizes.end(), std::int64_t{0});
-  require(total == inputs[0].shape[dim], "split", "needs sizes that add up to dimension ", op.dim, " of ", inputs[0],
-          ", not to ", total);
+  require(total == inputs[0].shape[dim], "split", "needs sizes that add up to dimension ", op.dim,
+          " of ", inputs[0], ", not to ", total);
   auto [axes, dims] = dim_axes_but(inputs[0].shape, dim);
   Signature s{.axes = axes};
   s.slots = {{Role::input, "x", inputs[0], dims}};
-  PhaseSpec forward{.phase = Phase::forward, .uses = {read(0)}}, backward{.phase = Phase::backward_data};
+  PhaseSpec forward{.phase = Phase::forward, .uses = {read(0)}},
+      backward{.phase = Phase::backward_data};
   for (std::int64_t size : op.sizes) {
     require(size > 0, "split", "needs sizes above zero, not ", size);
     auto slot = static_cast<int>(s.slots.size());

@@ -1,4 +1,5 @@
-// y0, y1, … are neighbouring parts of x along dimension `dim`, of the given sizes: the inverse of concat.
+// y0, y1, … are neighbouring parts of x along dimension `dim`, of the given sizes: the inverse of
+// concat.
 #pragma once
 
 #include <span>

@@ -13,8 +13,10 @@ Signature signature(const Transpose& op, std::span<const TensorSpec> inputs) {
   std::vector<std::int64_t> order = op.permutation;
   std::ranges::sort(order);
   bool fits = order.size() == x.rank();
-  for (std::size_t dim = 0; fits && dim < order.size(); ++dim) fits = order[dim] == static_cast<std::int64_t>(dim);
-  require(fits, "transpose", "needs a permutation that names each dimension of ", inputs[0], " once");
+  for (std::size_t dim = 0; fits && dim < order.size(); ++dim)
+    fits = order[dim] == static_cast<std::int64_t>(dim);
+  require(fits, "transpose", "needs a permutation that names each dimension of ", inputs[0],
+          " once");
 
   auto [axes, x_dims] = dim_axes(x);
   std::vector<DimMap> y_dims;
@@ -24,8 +26,10 @@ Signature signature(const Transpose& op, std::span<const TensorSpec> inputs) {
     y.push_back(x[static_cast<std::size_t>(from)]);
   }
   Signature s{.axes = axes};
-  s.slots = {{Role::input, "x", inputs[0], x_dims}, {Role::output, "y", {y, inputs[0].dtype}, y_dims}};
-  s.phases = {{Phase::forward, {read(0), write(1)}, {}}, {Phase::backward_data, {read_grad(1), write_grad(0)}, {}}};
+  s.slots = {{Role::input, "x", inputs[0], x_dims},
+             {Role::output, "y", {y, inputs[0].dtype}, y_dims}};
+  s.phases = {{Phase::forward, {read(0), write(1)}, {}},
+              {Phase::backward_data, {read_grad(1), write_grad(0)}, {}}};
   return s;
 }
 

@@ -16,7 +16,9 @@ Signature update_signature(const TensorSpec& parameter, std::span<const std::str
   s.slots = {{Role::weight, "weight", parameter, dims},
              {Role::scalars, "scalars", {{kScalarCount}, DType::f64}, {whole_dim()}},
              {Role::control, "control", {{kControlCount}, DType::f64}, {whole_dim()}}};
-  PhaseSpec phase{Phase::update, {update(0), read_grad(0), read(1), read(2)}, {flops_per_element * shape.elements()}};
+  PhaseSpec phase{Phase::update,
+                  {update(0), read_grad(0), read(1), read(2)},
+                  {flops_per_element * shape.elements()}};
   for (const std::string& state : states) {
     phase.uses.push_back(update(static_cast<int>(s.slots.size())));
     s.slots.push_back({Role::state, state, parameter, dims});
@@ -31,7 +33,8 @@ Signature normed_update_signature(Signature s) {
   s.slots.push_back({Role::statistic, "square_sums", {{2}, DType::f64}, {whole_dim()}});
   const PhaseSpec& whole = s.phases[0];
   PhaseSpec statistics{.phase = Phase::statistics_1, .flops = whole.flops};
-  for (const Use& use : whole.uses) statistics.uses.push_back({use.slot, Access::read, use.gradient});
+  for (const Use& use : whole.uses)
+    statistics.uses.push_back({use.slot, Access::read, use.gradient});
   statistics.uses.push_back(write(sums));
   PhaseSpec apply{Phase::apply, whole.uses, whole.flops};
   apply.uses.push_back(read(sums));

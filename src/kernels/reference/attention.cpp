@@ -42,7 +42,8 @@ struct AttentionRun {
     std::int64_t stride = a.shape(slot)[2], per_head = stride / op.heads;
     bool packed = op.packed && slot != at.y;
     std::int64_t skipped = packed && part == 0 ? op.first_query : 0;
-    std::int64_t offset = (n * a.shape(slot)[1] + skipped) * stride + h * per_head + (packed ? part * width : 0);
+    std::int64_t offset =
+        (n * a.shape(slot)[1] + skipped) * stride + h * per_head + (packed ? part * width : 0);
     return {all.data() + offset, stride};
   }
   Rows<const T> value(int slot, int part, std::int64_t n, std::int64_t h) const {
@@ -81,7 +82,8 @@ struct AttentionRun {
       add_scaled(y, p, v[j], width);
     }
     for (std::int64_t c = 0; sum > 0 && c < width; ++c) y[c] /= sum;
-    a.value<T>(at.log_sum)[(n * op.heads + h) * queries + i] = sum > 0 ? largest + std::log(sum) : T{0};
+    a.value<T>(at.log_sum)[(n * op.heads + h) * queries + i] =
+        sum > 0 ? largest + std::log(sum) : T{0};
   }
 
   /// With p = exp(s - log_sum) and dp = dy v^T: ds = p * (dp - sum of y * dy).
@@ -90,7 +92,8 @@ struct AttentionRun {
     auto dq = gradient(at.q, 0, n, h), dk = gradient(at.k, 1, n, h), dv = gradient(at.v, 2, n, h);
     const T* y = value(at.y, 0, n, h)[i];
     const T* dy = rows(a.gradient<const T>(at.y), at.y, 0, n, h)[i];
-    T log_sum = a.value<const T>(at.log_sum)[(n * op.heads + h) * queries + i], y_dy = dot(y, dy, width);
+    T log_sum = a.value<const T>(at.log_sum)[(n * op.heads + h) * queries + i],
+      y_dy = dot(y, dy, width);
     for (std::int64_t j = 0; j < keys; ++j) {
       if (!visible(n, i, j)) continue;
       T p = std::exp(scale * dot(q[i], k[j], width) - log_sum);

@@ -15,7 +15,8 @@ void run_reference(const Concat& op, const Arguments& a) {
     if (a.phase() == Phase::forward)
       copy_to_box(a.spec(y), box, a.value<const std::byte>(x).data(), a.value<std::byte>(y).data());
     else
-      copy_from_box(a.spec(y), box, a.gradient<const std::byte>(y).data(), a.gradient<std::byte>(x).data());
+      copy_from_box(a.spec(y), box, a.gradient<const std::byte>(y).data(),
+                    a.gradient<std::byte>(x).data());
   }
 }
 

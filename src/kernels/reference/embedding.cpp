@@ -27,7 +27,8 @@ void run(const Embedding& op, const Arguments& a) {
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       std::int64_t row = tokens[i] - op.first;
       if (!held(row)) continue;
-      for (std::size_t d = 0; d < width; ++d) dw[static_cast<std::size_t>(row) * width + d] += dy[i * width + d];
+      for (std::size_t d = 0; d < width; ++d)
+        dw[static_cast<std::size_t>(row) * width + d] += dy[i * width + d];
     }
   }
 }

@@ -57,9 +57,11 @@ void run_reference(const Lamb& op, const Arguments& a) {
   dispatch(a.spec(kWeight).dtype, [&]<class T>() {
     LambRun<T> run{op, a};
     double sums[2]{};
-    if (a.phase() == Phase::statistics_1) return run.square_sums(a.value<double>(kSquareSums).template first<2>());
+    if (a.phase() == Phase::statistics_1)
+      return run.square_sums(a.value<double>(kSquareSums).template first<2>());
     if (!run.step.ok()) return;
-    if (a.phase() == Phase::apply) return run.update(a.value<const double>(kSquareSums).template first<2>());
+    if (a.phase() == Phase::apply)
+      return run.update(a.value<const double>(kSquareSums).template first<2>());
     run.square_sums(sums);
     run.update(sums);
   });

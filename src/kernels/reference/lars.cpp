@@ -27,7 +27,8 @@ struct LarsRun {
 
   void update(std::span<const double, 2> sums) const {
     double w_norm = std::sqrt(sums[0]), g_norm = std::sqrt(sums[1]);
-    double local = w_norm > 0 && g_norm > 0 ? op.trust * w_norm / (g_norm + op.weight_decay * w_norm) : 1;
+    double local =
+        w_norm > 0 && g_norm > 0 ? op.trust * w_norm / (g_norm + op.weight_decay * w_norm) : 1;
     double rate = step.learning_rate() * op.rate_factor * local;
     auto w = a.value<T>(kWeight), v = a.value<T>(kMomentum);
     for (std::size_t i = 0; i < w.size(); ++i) {
@@ -44,9 +45,11 @@ void run_reference(const Lars& op, const Arguments& a) {
   dispatch(a.spec(kWeight).dtype, [&]<class T>() {
     LarsRun<T> run{op, a};
     double sums[2]{};
-    if (a.phase() == Phase::statistics_1) return run.square_sums(a.value<double>(kSquareSums).template first<2>());
+    if (a.phase() == Phase::statistics_1)
+      return run.square_sums(a.value<double>(kSquareSums).template first<2>());
     if (!run.step.ok()) return;
-    if (a.phase() == Phase::apply) return run.update(a.value<const double>(kSquareSums).template first<2>());
+    if (a.phase() == Phase::apply)
+      return run.update(a.value<const double>(kSquareSums).template first<2>());
     run.square_sums(sums);
     run.update(sums);
   });

@@ -22,8 +22,10 @@ class RecurrentRun {
         w_hh_(a.value<const T>(at_.w_hh)) {}
 
   void forward() const {
-    for (int slot : a_.signature().slots_of(Role::output)) std::ranges::fill(a_.value<T>(slot), T{0});
-    for (int slot : a_.signature().slots_of(Role::saved)) std::ranges::fill(a_.value<T>(slot), T{0});
+    for (int slot : a_.signature().slots_of(Role::output))
+      std::ranges::fill(a_.value<T>(slot), T{0});
+    for (int slot : a_.signature().slots_of(Role::saved))
+      std::ranges::fill(a_.value<T>(slot), T{0});
     for (std::int64_t n = 0; n < a_.shape(at_.x)[0]; ++n) forward_sample(n);
   }
 
@@ -39,12 +41,18 @@ class RecurrentRun {
   static std::vector<T> copy(std::span<const T> row) { return {row.begin(), row.end()}; }
 
   std::int64_t length(std::int64_t n) const {
-    return at_.lengths < 0 ? steps_ : std::min<std::int64_t>(a_.value<const std::int32_t>(at_.lengths)[n], steps_);
+    return at_.lengths < 0
+               ? steps_
+               : std::min<std::int64_t>(a_.value<const std::int32_t>(at_.lengths)[n], steps_);
   }
   /// The place in x and y of the k-th step taken by sample n.
-  std::int64_t place(std::int64_t n, std::int64_t k) const { return n * steps_ + (op_.reverse ? length(n) - 1 - k : k); }
+  std::int64_t place(std::int64_t n, std::int64_t k) const {
+    return n * steps_ + (op_.reverse ? length(n) - 1 - k : k);
+  }
 
-  std::span<const T> x_row(std::int64_t at) const { return a_.value<const T>(at_.x).subspan(at * inputs_, inputs_); }
+  std::span<const T> x_row(std::int64_t at) const {
+    return a_.value<const T>(at_.x).subspan(at * inputs_, inputs_);
+  }
   auto hidden_row(auto all, std::int64_t row) const { return all.subspan(row * hidden_, hidden_); }
   Row start(int slot, std::int64_t n) const {
     return slot < 0 ? Row(hidden_) : copy(hidden_row(a_.value<const T>(slot), n));
@@ -67,11 +75,14 @@ class RecurrentRun {
       CellUnit<T> u{.h_before = h_before[j], .c_before = c[j]};
       for (std::int64_t gate = 0; gate < gates_; ++gate) {
         std::int64_t row = gate * hidden_ + j;
-        for (std::int64_t i = 0; i < inputs_; ++i) u.from_x[gate] += w_ih_[row * inputs_ + i] * x_row(at)[i];
-        for (std::int64_t i = 0; i < hidden_; ++i) u.from_h[gate] += w_hh_[row * hidden_ + i] * h_before[i];
+        for (std::int64_t i = 0; i < inputs_; ++i)
+          u.from_x[gate] += w_ih_[row * inputs_ + i] * x_row(at)[i];
+        for (std::int64_t i = 0; i < hidden_; ++i)
+          u.from_h[gate] += w_hh_[row * hidden_ + i] * h_before[i];
       }
       auto bias = a_.value<const T>(at_.bias);
-      for (std::int64_t block = 0; block < biases_of(op_.kind); ++block) u.bias[block] = bias[block * hidden_ + j];
+      for (std::int64_t block = 0; block < biases_of(op_.kind); ++block)
+        u.bias[block] = bias[block * hidden_ + j];
       cell_forward(op_.kind, u);
       h[j] = u.h, c[j] = u.c;
       keep(at, j, u);
@@ -98,13 +109,17 @@ class RecurrentRun {
   }
 
   /// Takes dh and dc from after the step to before it.
-  void backward_step(std::int64_t at, const Row& h_before, const Row& c_before, Row& dh, Row& dc) const {
+  void backward_step(std::int64_t at, const Row& h_before, const Row& c_before, Row& dh,
+                     Row& dc) const {
     Row dh_before(hidden_);
     for (std::int64_t j = 0; j < hidden_; ++j) {
-      CellUnit<T> u{.h_before = h_before[j], .c_before = c_before[j], .h = a_.value<const T>(at_.y)[at * hidden_ + j]};
+      CellUnit<T> u{.h_before = h_before[j],
+                    .c_before = c_before[j],
+                    .h = a_.value<const T>(at_.y)[at * hidden_ + j]};
       if (at_.cells >= 0) u.c = a_.value<const T>(at_.cells)[at * hidden_ + j];
       for (std::int64_t block = 0; block < saved_of(op_.kind); ++block)
-        u.saved[block] = a_.value<const T>(at_.gates)[(at * saved_of(op_.kind) + block) * hidden_ + j];
+        u.saved[block] =
+            a_.value<const T>(at_.gates)[(at * saved_of(op_.kind) + block) * hidden_ + j];
       u.dh = dh[j] + a_.gradient<const T>(at_.y)[at * hidden_ + j];
       u.dc = dc[j];
       cell_backward(op_.kind, u);
@@ -116,9 +131,11 @@ class RecurrentRun {
   }
 
   /// Carries the gradients of one unit's gates to x, h, weights and bias.
-  void spread(std::int64_t at, std::int64_t j, const CellUnit<T>& u, const Row& h_before, Row& dh_before) const {
+  void spread(std::int64_t at, std::int64_t j, const CellUnit<T>& u, const Row& h_before,
+              Row& dh_before) const {
     auto dx = a_.gradient<T>(at_.x).subspan(at * inputs_, inputs_);
-    auto dw_ih = a_.gradient<T>(at_.w_ih), dw_hh = a_.gradient<T>(at_.w_hh), dbias = a_.gradient<T>(at_.bias);
+    auto dw_ih = a_.gradient<T>(at_.w_ih), dw_hh = a_.gradient<T>(at_.w_hh),
+         dbias = a_.gradient<T>(at_.bias);
     for (std::int64_t gate = 0; gate < gates_; ++gate) {
       std::int64_t row = gate * hidden_ + j;
       for (std::int64_t i = 0; i < inputs_; ++i) {
@@ -130,7 +147,8 @@ class RecurrentRun {
         dw_hh[row * hidden_ + i] += u.dfrom_h[gate] * h_before[i];
       }
     }
-    for (std::int64_t block = 0; block < biases_of(op_.kind); ++block) dbias[block * hidden_ + j] += u.dbias[block];
+    for (std::int64_t block = 0; block < biases_of(op_.kind); ++block)
+      dbias[block * hidden_ + j] += u.dbias[block];
   }
 
   const Recurrent& op_;
@@ -145,8 +163,10 @@ class RecurrentRun {
 void run_reference(const Recurrent& op, const Arguments& a) {
   dispatch(a.spec(0).dtype, [&]<class T>() {
     RecurrentRun<T> run(op, a);
-    if (a.phase() == Phase::forward) run.forward();
-    else run.backward();
+    if (a.phase() == Phase::forward)
+      run.forward();
+    else
+      run.backward();
   });
 }
 

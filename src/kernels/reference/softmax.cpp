@@ -30,8 +30,11 @@ void run_reference(const Softmax&, const Arguments& a) {
     auto count = static_cast<std::size_t>(a.shape(kX).elements());
     for (std::size_t at = 0; at < count; at += width) {
       auto row = [&](auto all) { return all.subspan(at, width); };
-      if (a.phase() == Phase::forward) forward<T>(row(a.value<const T>(kX)), row(a.value<T>(kY)));
-      else backward<T>(row(a.value<const T>(kY)), row(a.gradient<const T>(kY)), row(a.gradient<T>(kX)));
+      if (a.phase() == Phase::forward)
+        forward<T>(row(a.value<const T>(kX)), row(a.value<T>(kY)));
+      else
+        backward<T>(row(a.value<const T>(kY)), row(a.gradient<const T>(kY)),
+                    row(a.gradient<T>(kX)));
     }
   });
 }

@@ -16,9 +16,11 @@ void run_reference(const SplitTensor& op, const Arguments& a) {
   for (int y : a.signature().slots_of(Role::output)) {
     box.ranges[dim] = {box[dim].end, box[dim].end + a.shape(y)[dim]};
     if (a.phase() == Phase::forward)
-      copy_from_box(a.spec(kX), box, a.value<const std::byte>(kX).data(), a.value<std::byte>(y).data());
+      copy_from_box(a.spec(kX), box, a.value<const std::byte>(kX).data(),
+                    a.value<std::byte>(y).data());
     else
-      copy_to_box(a.spec(kX), box, a.gradient<const std::byte>(y).data(), a.gradient<std::byte>(kX).data());
+      copy_to_box(a.spec(kX), box, a.gradient<const std::byte>(y).data(),
+                  a.gradient<std::byte>(kX).data());
   }
 }
 

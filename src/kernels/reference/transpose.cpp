@@ -11,7 +11,8 @@ enum Slots { kX, kY };
 
 void run_reference(const Transpose& op, const Arguments& a) {
   bool forward = a.phase() == Phase::forward;
-  const std::byte* from = forward ? a.value<const std::byte>(kX).data() : a.gradient<const std::byte>(kY).data();
+  const std::byte* from =
+      forward ? a.value<const std::byte>(kX).data() : a.gradient<const std::byte>(kY).data();
   std::byte* to = forward ? a.value<std::byte>(kY).data() : a.gradient<std::byte>(kX).data();
   auto size = static_cast<std::size_t>(size_of(a.spec(kX).dtype).count);
   const Shape& y = a.shape(kY);
