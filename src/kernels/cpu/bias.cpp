@@ -18,8 +18,7 @@ Loop backward_weight(const ChannelView& view) {
     const float* dy = launch.at(0);
     float* dbias = launch.at(1);
     double* sums = launch.work<double>();
-    channel_sums<1>(view, launch.threads, sums,
-                    [dy](std::int64_t i, std::int64_t, std::size_t) { return static_cast<double>(dy[i]); });
+    channel_sums(view, launch.threads, sums, [dy](std::int64_t i, std::int64_t) { return dy[i]; }, NoTerm());
     run_range(0, view.channels, [=](std::int64_t i) { dbias[i] = static_cast<float>(sums[i]); });
   };
 }
@@ -41,7 +40,7 @@ Offers offers(const Bias& op, const Request& request) {
       candidate.scratch = {4 * view->padded()};
     } else {
       candidate.layouts = {layout, Layout::plain};
-      candidate.scratch = {8 * channel_sum_doubles(*view, 1, request.context.threads)};
+      candidate.scratch = {8 * channel_sum_doubles(*view, request.context.threads)};
     }
     list.push_back(offer_loop(request, candidate, is_forward ? forward(*view) : backward_weight(*view)));
   }

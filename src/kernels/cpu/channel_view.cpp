@@ -17,4 +17,11 @@ std::optional<ChannelView> channel_view(const Shape& shape, Layout layout, std::
       .outer = outer, .blocks = (channels + block - 1) / block, .inner = inner, .lanes = block, .channels = channels};
 }
 
+ChannelView part_of_positions(const ChannelView& view, std::int64_t parts) {
+  ChannelView part = view;
+  if (view.outer % parts == 0) part.outer /= parts;
+  else part.inner /= parts;
+  return part;
+}
+
 }  // namespace troika

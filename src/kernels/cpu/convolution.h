@@ -1,53 +1,28 @@
-// What conv2d and conv_transpose2d share: pairs of activation layouts to try, and which of our layouts a weight has.
+// Convolutions as oneDNN knows them, for conv2d and its transpose: an image, a weight, and the places where the window
+// stops. Each of the three can be what is computed.
 #pragma once
 
 #include <array>
 #include <optional>
-#include <string>
-#include <vector>
 
+#include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/offer.h"
 
 namespace troika {
 
-struct LayoutPair {
-  Layout from, to;
+struct Convolution {
+  enum class Result { places, image, weight };
+
+  TensorSpec image, weight, places;
+  std::array<std::int64_t, 2> stride{1, 1}, dilation{1, 1}, pad{0, 0};
+  std::int64_t groups = 1;
+  Result result = Result::places;
+  /// Which operand of the kernel each one is.
+  std::size_t image_at = 0, weight_at = 1, places_at = 2;
+  Tail tail{};  ///< Behind `places`; its bias is operand 2.
 };
 
-/// Best first by rule: vectors of channels, as wide as the machine has them; an image of few channels may stay plain.
-inline constexpr std::array<LayoutPair, 6> kConvolutionLayouts{{{Layout::blocked16, Layout::blocked16},
-                                                                {Layout::plain, Layout::blocked16},
-                                                                {Layout::blocked8, Layout::blocked8},
-                                                                {Layout::plain, Layout::blocked8},
-                                                                {Layout::channels_last, Layout::channels_last},
-                                                                {Layout::plain, Layout::plain}}};
-
-/// Strides and paddings as oneDNN takes them.
-struct WindowDims {
-  dnnl::memory::dims strides, dilates, pad_begin, pad_end;
-};
-
-/// The weight of a convolution as oneDNN describes it.
-class ConvolutionWeight {
- public:
-  ConvolutionWeight(const TensorSpec& spec, std::int64_t groups) : spec_(spec), groups_(groups) {}
-
-  MemoryDesc any() const;
-  MemoryDesc in(Layout layout) const;
-  /// The layout of our list that this is; empty when there is none.
-  std::optional<Layout> layout_of(const MemoryDesc& desc) const;
-
- private:
-  std::optional<MemoryDesc> describe_in(Layout layout) const;
-
-  TensorSpec spec_;
-  std::int64_t groups_;
-};
-
-/// "direct", "gemm", "brgemm", "winograd"; by the name that oneDNN gives the implementation.
-std::string convolution_algorithm(const Implementation& implementation);
-
-/// Whether the list has a candidate of this algorithm with channels in vectors of 16, which makes narrower ones pointless.
-bool has_wide(const Offers& list);
+/// In every pair of layouts that oneDNN is fast in, best first by rule.
+Offers convolution_offers(const Convolution& convolution, const Request& request);
 
 }  // namespace troika

@@ -77,9 +77,14 @@ class CpuBackend final : public Backend {
           if (!key.fused.empty() && !Fusable<Attributes>) return {};
           Request request(key, context_);
           if (request.phase.view) return copy_offers(request);
+          Offers list;
           // f64 is for checking, not for speed.
-          if constexpr (HasOffers<Attributes>) return computes_in_f64(key) ? reference_offers(key) : offers(attributes, request);
-          else return reference_offers(key);
+          if constexpr (HasOffers<Attributes>) {
+            if (!computes_in_f64(key)) list = offers(attributes, request);
+          }
+          // Odd geometry that no library has is slow, but there. Only layouts may be refused.
+          bool may_refuse = std::same_as<Attributes, Reorder>;
+          return list.empty() && !may_refuse ? reference_offers(key) : list;
         },
         key.op);
   }

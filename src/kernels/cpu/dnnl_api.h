@@ -45,7 +45,8 @@ std::vector<Implementation> implementations(const dnnl::engine& engine, const dn
                                             const Arguments&... arguments) {
   std::vector<Implementation> found;
   try {
-    typename Operation::primitive_desc each(typename Operation::desc(arguments...), attr, engine, true);
+    typename Operation::desc desc(arguments...);  // outlives the iteration, which only points to it
+    typename Operation::primitive_desc each(desc, attr, engine, true);
     if (!each) return found;
     do found.push_back(snapshot(each));
     while (each.next_impl());
@@ -62,7 +63,8 @@ std::vector<Implementation> backward_implementations(const dnnl::engine& engine,
   std::vector<Implementation> found;
   if (!hint) return found;
   try {
-    typename Operation::primitive_desc each(typename Operation::desc(arguments...), attributes(), engine, hint, true);
+    typename Operation::desc desc(arguments...);
+    typename Operation::primitive_desc each(desc, attributes(), engine, hint, true);
     if (!each) return found;
     do found.push_back(snapshot(each));
     while (each.next_impl());

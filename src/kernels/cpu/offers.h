@@ -8,9 +8,11 @@
 namespace troika {
 
 Offers offers(const Activation& op, const Request& request);
+Offers offers(const BatchNorm& op, const Request& request);
 Offers offers(const Bias& op, const Request& request);
 Offers offers(const Binary& op, const Request& request);
 Offers offers(const Conv2d& op, const Request& request);
+Offers offers(const ConvTranspose2d& op, const Request& request);
 Offers offers(const CrossEntropy& op, const Request& request);
 Offers offers(const Guard& op, const Request& request);
 Offers offers(const Linear& op, const Request& request);
