@@ -43,7 +43,7 @@ class ChainFinder {
     // From the last to the first, so that the later of two operands is the first to claim an
     // addition.
     for (std::size_t at = graph_.operators.size(); at-- > 0;) {
-      if (taken_[at] || !begins_chain(graph_.operators[at].op)) continue;
+      if (!begins_chain(graph_.operators[at].op)) continue;
       Chain chain = grow(OperatorId(at));
       if (chain.operators.size() > 1) chains.push_back(chain);
     }

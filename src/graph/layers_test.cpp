@@ -68,6 +68,14 @@ TEST(Layers, AGivenParameterNameIsSharedAndStatesAreNot) {
                                       "fake.norm.running_mean", "fake.norm.running_var"}));
 }
 
+TEST(Layers, RunningStatisticsAreNeverSharedInSilence) {
+  GraphBuilder b("net");
+  TensorId x = image(b, {2, 3, 4, 4});
+  layers::batch_norm(b, "real", x, {.parameters = "norm"});
+  layers::batch_norm(b, "fake", x, {.parameters = "norm"});
+  EXPECT_THROW(b.finish(), Error);
+}
+
 TEST(Layers, WithoutAGivenNameTwoLayersOfOneNameAreRefused) {
   GraphBuilder b("net");
   TensorId x = image(b, {2, 3});
