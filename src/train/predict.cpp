@@ -38,7 +38,9 @@ std::size_t index_of_largest(std::span<const double> values) {
 
 void add_prediction(LiveModel& live, const Graph& graph) {
   if (std::ranges::count(graph.outputs, kLogits, &NamedTensor::name) == 0)
-    throw Error(ErrorKind::usage, fmt::format("the model '{}' has no logits, so it predicts neither classes nor text", graph.name));
+    throw Error(ErrorKind::usage,
+                fmt::format("the model '{}' has no logits, so it predicts neither classes nor text",
+                            graph.name));
   live.add_forward(kPredictProgram, graph, {kLogits});
 }
 
@@ -47,10 +49,12 @@ void predict_classes(LiveModel& live, const data::Dataset& dataset, std::int64_t
   Session& session = live.session();
   const TensorSpec& spec = logits_spec(session);
   auto classes = static_cast<std::size_t>(spec.shape.back());
-  data::Loader loader(dataset, {.batch = batch, .purpose = data::Purpose::evaluate, .floating = spec.dtype});
+  data::Loader loader(dataset,
+                      {.batch = batch, .purpose = data::Purpose::evaluate, .floating = spec.dtype});
   std::int64_t index = 0;
   while (const data::Batch* next = loader.next()) {
-    for (const data::HostField& field : next->fields) session.write_input(kPredictProgram, field.name(), field.bytes());
+    for (const data::HostField& field : next->fields)
+      session.write_input(kPredictProgram, field.name(), field.bytes());
     session.run(kPredictProgram);
     std::vector<double> logits = read_logits(session);
     std::span<const std::int32_t> targets = (*next)["target"].as<std::int32_t>();
@@ -62,7 +66,8 @@ void predict_classes(LiveModel& live, const data::Dataset& dataset, std::int64_t
   }
 }
 
-TokenWriter::TokenWriter(LiveModel& live, std::vector<std::int32_t> prompt, const WritingOptions& options)
+TokenWriter::TokenWriter(LiveModel& live, std::vector<std::int32_t> prompt,
+                         const WritingOptions& options)
     : live_(live),
       tokens_(std::move(prompt)),
       options_(options),
@@ -88,11 +93,13 @@ std::vector<double> TokenWriter::last_logits() {
 
 std::int32_t TokenWriter::next() {
   std::vector<double> logits = last_logits();
-  std::size_t token = options_.temperature == 0
-                          ? index_of_largest(logits)
-                          : draw_index(softmax_of(logits, options_.temperature), random_.uniform(drawn_++));
+  std::size_t token =
+      options_.temperature == 0
+          ? index_of_largest(logits)
+          : draw_index(softmax_of(logits, options_.temperature), random_.uniform(drawn_++));
   // The model never sees more than its context again.
-  if (tokens_.size() > 2 * context_) tokens_.erase(tokens_.begin(), tokens_.end() - static_cast<std::ptrdiff_t>(context_));
+  if (tokens_.size() > 2 * context_)
+    tokens_.erase(tokens_.begin(), tokens_.end() - static_cast<std::ptrdiff_t>(context_));
   tokens_.push_back(static_cast<std::int32_t>(token));
   return tokens_.back();
 }

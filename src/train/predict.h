@@ -14,8 +14,8 @@ namespace troika {
 
 inline constexpr const char* kPredictProgram = "predict";
 
-/// Adds the program to the model; `graph` has the batch of the calls below. Throws Error(usage) when the model has no
-/// logits.
+/// Adds the program to the model; `graph` has the batch of the calls below. Throws Error(usage)
+/// when the model has no logits.
 void add_prediction(LiveModel& live, const Graph& graph);
 
 struct Prediction {
@@ -36,8 +36,8 @@ struct WritingOptions {
   std::uint64_t seed = 1;
 };
 
-/// Writes on behind a prompt, token by token. The program has batch 1 and the model must be causal: what stands behind the
-/// last token is padding that cannot change its logits. Borrows the model.
+/// Writes on behind a prompt, token by token. The program has batch 1 and the model must be causal:
+/// what stands behind the last token is padding that cannot change its logits. Borrows the model.
 class TokenWriter {
  public:
   /// Precondition: the prompt is not empty and its tokens are below the vocabulary.
@@ -54,7 +54,7 @@ class TokenWriter {
   WritingOptions options_;
   RandomStream random_;
   std::uint64_t drawn_ = 0;
-  std::size_t context_ = 0;     // tokens that the model sees at once
+  std::size_t context_ = 0;  // tokens that the model sees at once
   std::size_t vocabulary_ = 0;
 };
 

@@ -63,9 +63,10 @@ std::vector<Fact> describe_run(const RunDescription& run) {
           {"predicted step", to_string(step)}};
 }
 
-void write_record(const RunFolder& folder, const RunConfig& config, const Graph& graph, const LiveModel& live) {
+void write_record(const RunFolder& folder, const RunConfig& config, Trainer& trainer) {
+  const LiveModel& live = trainer.live();
   folder.write("run.toml", write_toml(config));
-  folder.write("plan.json", to_json(Strategy::single(), graph));
+  folder.write("plan.json", to_json(trainer.strategy(), trainer.model().train()));
   folder.write("costs.json", to_json(live.kernels(), live.machinery().device->kind()));
   nlohmann::ordered_json env{{"device", live.machinery().device->kind()},
                              {"backend", live.machinery().backend->name()},

@@ -26,7 +26,7 @@ struct RunDescription {
 std::vector<Fact> describe_run(const RunDescription& run);
 
 /// run.toml, plan.json, costs.json and env.json.
-void write_record(const RunFolder& folder, const RunConfig& config, const Graph& graph, const LiveModel& live);
+void write_record(const RunFolder& folder, const RunConfig& config, Trainer& trainer);
 
 /// The last step of a program as a Chrome trace, with its prediction below.
 std::string trace_of_run(const LiveModel& live, const std::string& program);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 
 #include "base/error.h"
 #include "checkpoint/retention.h"
@@ -23,6 +24,22 @@ double seconds_now() {
 Progress& listener(Progress* given, Progress& silent) { return given != nullptr ? *given : silent; }
 
 }  // namespace
+
+Strategy load_strategy(const PlanConfig& plan) {
+  if (plan.name == "single") return Strategy::single();
+  if (!plan.name.ends_with(".json"))
+    throw Error(ErrorKind::usage, fmt::format("parallel.plan: '{}' needs several devices; this version runs \"single\" and "
+                                              "plan files",
+                                              plan.name.empty() ? "a table of degrees" : plan.name));
+  std::ifstream file(plan.name);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) throw Error(ErrorKind::file, fmt::format("the plan {} cannot be read", plan.name));
+  try {
+    return parse_strategy(text);
+  } catch (const Error& error) {
+    throw error.within(plan.name);
+  }
+}
 
 TrainingSets open_sets(const RunConfig& config) {
   data::OpenOptions options{.augment = config.data.augment, .seed = static_cast<std::uint64_t>(config.train.seed)};
@@ -55,14 +72,14 @@ Trainer::Trainer(RunConfig config, ModelSource source, TrainingSets sets, TrainH
 }
 
 void Trainer::build() {
-  Strategy strategy = Strategy::single();
+  strategy_ = load_strategy(config_.parallel.plan);
   for (std::int64_t batch : course_.batches()) {
     zoo::Model& model = models_[batch] = source_(samples_of(*sets_.train, config_, batch));
     for (zoo::NamedGraph& graph : model.graphs) {
       if (!config_.train.freeze.empty()) freeze_parameters(graph.graph, config_.train.freeze);
       graph.name = program_name(graph, batch);
     }
-    live_.add_training(model, config_, strategy);
+    live_.add_training(model, config_, strategy_);
   }
   if (sets_.test) add_evaluation(live_, models_.at(course_.batches().front()).train());
   live_.start();

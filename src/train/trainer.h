@@ -28,6 +28,9 @@ TrainingSets open_sets(const RunConfig& config);
 /// What the zoo needs to know of a data set.
 zoo::Samples samples_of(const data::Dataset& dataset, const RunConfig& config, std::int64_t batch);
 
+/// The strategy that [parallel] plan names: "single" or a plan file. Throws Error.
+Strategy load_strategy(const PlanConfig& plan);
+
 /// Makes the model for samples of this kind and batch.
 using ModelSource = std::function<zoo::Model(const zoo::Samples&)>;
 
@@ -64,6 +67,7 @@ class Trainer {
   TrainOutcome run(const RunFolder* folder);
 
   LiveModel& live() { return live_; }
+  const Strategy& strategy() const { return strategy_; }
   const zoo::Model& model() const { return models_.begin()->second; }
   const RunState& state() const { return state_; }
 
@@ -92,6 +96,7 @@ class Trainer {
   Course course_;
   RateSchedule rates_;
   std::map<std::int64_t, zoo::Model> models_;  // by batch
+  Strategy strategy_;
   LiveModel live_;
   std::unique_ptr<data::Loader> loader_;
   std::int64_t loader_batch_ = 0;

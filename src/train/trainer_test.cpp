@@ -1,0 +1,228 @@
+#include "train/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.h"
+#include "config/load_run.h"
+#include "sim/simulate.h"
+#include "taskgraph/memory_table.h"
+#include "train/run_record.h"
+
+namespace troika {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A run of a few steps with dropout and Adam; keys may be overridden as on the command line.
+RunConfig small_run(std::vector<std::string> overrides = {}) {
+  constexpr const char* kRun = R"(
+[model]
+name = "gpt2"
+layers = 1
+width = 16
+heads = 2
+dropout = 0.2
+[data]
+train = "digits:train?size=64"
+[train]
+global_batch = 8
+steps = 20
+seed = 3
+[optimizer]
+name = "adam"
+learning_rate = 0.01
+[parallel]
+threads = 1
+)";
+  return parse_run(kRun, "small.toml", overrides).config;
+}
+
+/// A folder of its own for each test, removed afterwards.
+struct Folder {
+  fs::path path = fs::temp_directory_path() / ("troika-trainer-" + std::to_string(::getpid()) + "-" +
+                                               testing::UnitTest::GetInstance()->current_test_info()->name());
+  Folder() { fs::remove_all(path); fs::create_directories(path); }
+  ~Folder() { fs::remove_all(path); }
+
+  std::string text(const std::string& content) const {
+    std::ofstream(path / "text.txt") << content;
+    return "text:" + (path / "text.txt").string();
+  }
+};
+
+std::string rhyme() {
+  std::string text;
+  for (int i = 0; i < 40; ++i) text += "the quick brown fox jumps over the lazy dog " + std::to_string(i * i) + ". ";
+  return text;
+}
+
+RunConfig language_run(const Folder& folder, std::vector<std::string> overrides = {}) {
+  overrides.insert(overrides.begin(), {"data.train=" + folder.text(rhyme()), "data.sequence=16"});
+  return small_run(overrides);
+}
+
+std::unique_ptr<Trainer> make_trainer(const RunConfig& config, TrainHooks hooks = {}) {
+  return std::make_unique<Trainer>(
+      config, [model = config.model](const zoo::Samples& samples) { return build_model(model, samples); }, open_sets(config), hooks);
+}
+
+/// Every byte of the state: weights and optimizer.
+std::map<std::string, std::vector<std::byte>> state_of(Trainer& trainer) {
+  std::map<std::string, std::vector<std::byte>> state;
+  for (const StateEntry& entry : trainer.live().session().state()) {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(entry.spec.bytes().count));
+    trainer.live().session().store(entry.name, bytes);
+    state[entry.name] = bytes;
+  }
+  return state;
+}
+
+/// Stops after so many steps.
+TrainHooks stop_after(int steps) {
+  return {nullptr, [left = steps]() mutable { return --left == 0; }};
+}
+
+TEST(Trainer, ResumedAtAnyStepEndsInTheSameBits) {
+  Folder folder;
+  RunConfig config = language_run(folder, {"run.folder=" + folder.path.string()});
+  auto whole = make_trainer(config);
+  whole->initialize();
+  whole->run(nullptr);
+  auto expected = state_of(*whole);
+  ASSERT_GT(expected.size(), 20u);
+  for (int stop = 1; stop < 20; ++stop) {
+    RunFolder run = RunFolder::create(config, "at-" + std::to_string(stop));
+    auto first = make_trainer(config, stop_after(stop));
+    first->initialize();
+    EXPECT_TRUE(first->run(&run).interrupted);
+    auto second = make_trainer(config);
+    second->resume(Checkpoint::open(find_checkpoint(run.path())));
+    EXPECT_EQ(second->state().step, stop);
+    EXPECT_EQ(second->run(&run).step, 20);
+    EXPECT_EQ(state_of(*second), expected) << "stopped at step " << stop;
+  }
+}
+
+TEST(Trainer, LossFalls) {
+  Folder folder;
+  RunConfig config = language_run(folder, {"train.steps=60"});
+  auto trainer = make_trainer(config);
+  trainer->initialize();
+  double end = trainer->run(nullptr).loss;
+  EXPECT_LT(end, 2.6);  // ln 32 = 3.5 at the start
+}
+
+TEST(Trainer, SameSeedSameBitsOtherSeedOtherBits) {
+  Folder folder;
+  auto run = [&](const char* seed) {
+    auto trainer = make_trainer(language_run(folder, {std::string("train.seed=") + seed, "train.steps=3"}));
+    trainer->initialize();
+    trainer->run(nullptr);
+    return state_of(*trainer);
+  };
+  EXPECT_EQ(run("5"), run("5"));
+  EXPECT_NE(run("5"), run("6"));
+}
+
+TEST(Trainer, PredictedMemoryIsWhatIsAllocated) {
+  Folder folder;
+  auto trainer = make_trainer(language_run(folder));
+  const Session& session = trainer->live().session();
+  MemoryTable memory = memory_of(session.program("train"), DeviceId(0u));
+  EXPECT_EQ(memory.persistent, session.state_bytes());
+  EXPECT_EQ(memory.arena, session.arena_bytes());
+}
+
+TEST(Trainer, SimulatedAndRealTimelinesHaveTheSameTasks) {
+  Folder folder;
+  auto trainer = make_trainer(language_run(folder, {"train.steps=1"}));
+  trainer->initialize();
+  trainer->run(nullptr);
+  Timeline real = trainer->live().session().timeline("train");
+  Timeline predicted = simulate(trainer->live().session().program("train"));
+  ASSERT_EQ(real.spans.size(), predicted.spans.size());
+  for (std::size_t at = 0; at < real.spans.size(); ++at) EXPECT_EQ(real.spans[at].task, predicted.spans[at].task);
+}
+
+TEST(Trainer, MicroBatchesGiveTheSameAnswer) {
+  Folder folder;
+  auto run = [&](int parts) {
+    Strategy strategy{.micro_batches = parts};
+    fs::path plan = folder.path / ("plan-" + std::to_string(parts) + ".json");
+    std::ofstream(plan) << to_json(strategy, Graph{});
+    auto trainer = make_trainer(language_run(folder, {"kernels.backend=reference", "kernels.dtype=f64", "train.steps=3",
+                                                      "parallel.plan=" + plan.string()}));
+    trainer->initialize();
+    trainer->run(nullptr);
+    return state_of(*trainer);
+  };
+  auto whole = run(1), cut = run(4);
+  for (const auto& [name, bytes] : whole) {
+    std::span<const double> a{reinterpret_cast<const double*>(bytes.data()), bytes.size() / sizeof(double)};
+    std::span<const double> b{reinterpret_cast<const double*>(cut.at(name).data()), a.size()};
+    for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-9) << name;
+  }
+}
+
+TEST(Trainer, ALossThatIsNotFiniteNamesTheFirstBadTaskAndKeepsTheWeights) {
+  Folder folder;
+  auto trainer = make_trainer(language_run(folder, {"optimizer.name=sgd", "optimizer.learning_rate=1e30", "train.steps=5"}));
+  trainer->initialize();
+  try {
+    trainer->run(nullptr);
+    FAIL() << "the loss stayed finite";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit_code(), 6);
+    EXPECT_NE(std::string(error.what()).find("written by '"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Trainer, FreezesWhatMatchesAndMovesTheRest) {
+  Folder folder;
+  auto trainer = make_trainer(language_run(folder, {"train.freeze=[\"*.weight\"]", "train.steps=2"}));
+  trainer->initialize();
+  auto before = state_of(*trainer);
+  trainer->run(nullptr);
+  auto after = state_of(*trainer);
+  int moved = 0;
+  for (const auto& [name, bytes] : before) {
+    if (name.ends_with(".weight")) EXPECT_EQ(bytes, after.at(name)) << name;
+    else moved += bytes != after.at(name);
+  }
+  EXPECT_GT(moved, 0);
+  EXPECT_THROW(make_trainer(language_run(folder, {"train.freeze=[\"no.such.*\"]"})), Error);
+}
+
+TEST(Trainer, StartsFromTheWeightsOfAnotherRun) {
+  Folder folder;
+  RunConfig config = language_run(folder, {"run.folder=" + folder.path.string(), "train.steps=2"});
+  RunFolder run = RunFolder::create(config, "teacher");
+  auto teacher = make_trainer(config);
+  teacher->initialize();
+  teacher->run(&run);
+  auto student = make_trainer(config);
+  EXPECT_TRUE(student->start_from(run.path()).empty());
+  auto taught = state_of(*teacher), start = state_of(*student);
+  for (const Parameter& parameter : student->model().train().parameters)
+    EXPECT_EQ(start.at(parameter.name), taught.at(parameter.name)) << parameter.name;
+  EXPECT_EQ(student->state().step, 0);
+}
+
+TEST(Trainer, RaisesTheBatchAsScheduled) {
+  Folder folder;
+  auto trainer = make_trainer(language_run(folder, {"train.steps=12", "train.global_batch=8",
+                                                    "train.batch_schedule={ factor = 2, every = \"0.2 epochs\", limit = 16 }"}));
+  trainer->initialize();
+  std::int64_t samples = 0;
+  TrainOutcome outcome = trainer->run(nullptr);
+  samples = trainer->state().position;
+  EXPECT_EQ(outcome.step, 12);
+  EXPECT_GT(samples, 12 * 8);
+  EXPECT_LE(samples, 12 * 16);
+}
+
+}  // namespace
+}  // namespace troika
