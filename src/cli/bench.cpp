@@ -1,0 +1,130 @@
+#include "cli/bench.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "cli/bench_step.h"
+#include "cli/text_table.h"
+
+namespace troika::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Arguments {
+  BenchRequest request;
+  int devices = 1;
+  bool memory = false;
+  std::size_t tasks = 0;
+  bool json = false;
+};
+
+Json to_json_value(const StepFigures& figures) {
+  return {{"model", figures.model},
+          {"batch", figures.batch},
+          {"threads", figures.threads},
+          {"devices", figures.devices},
+          {"step_ms", figures.step_ms},
+          {"samples_per_second", figures.samples_per_second},
+          {"items_per_second", figures.items_per_second},
+          {"gflops", figures.gflops},
+          {"peak_bytes", figures.peak.count},
+          {"repeats", figures.repeats}};
+}
+
+std::string spread(const StepFigures& figures) {
+  auto [least, most] = std::ranges::minmax(figures.repeats);
+  return fmt::format("{:.2f} ms (from {:.2f} to {:.2f} over {} repeats)", figures.step_ms, least,
+                     most, figures.repeats.size());
+}
+
+void print_summary(const StepFigures& figures, Console& console) {
+  console.write(format_facts({{"model", fmt::format("{}, batch {}", figures.model, figures.batch)},
+                              {"device", figures.device},
+                              {"step", spread(figures)},
+                              {"samples/s", fmt::format("{:.2f}", figures.samples_per_second)},
+                              {"items/s", fmt::format("{:.2f}", figures.items_per_second)},
+                              {"GFLOP/s", fmt::format("{:.1f}", figures.gflops)},
+                              {"peak memory", to_string(figures.peak)}}));
+}
+
+/// What limits a kernel: arithmetic where there is much of it per byte, memory elsewhere.
+std::string speed(const TaskFigures& task) {
+  constexpr double kFlopsPerByte = 4;
+  if (task.milliseconds <= 0) return "";
+  auto flops = static_cast<double>(task.flops.count), bytes = static_cast<double>(task.bytes.count);
+  return flops > kFlopsPerByte * bytes
+             ? fmt::format("{:.1f} GFLOP/s", flops / 1e6 / task.milliseconds)
+             : fmt::format("{:.1f} GB/s", bytes / 1e6 / task.milliseconds);
+}
+
+void print_tasks(const std::vector<TaskFigures>& tasks, std::size_t most, double step_ms,
+                 Console& console) {
+  std::vector<std::vector<std::string>> rows{
+      {"operator and phase", "tasks", "ms", "share", "speed", "algorithm"}};
+  for (const TaskFigures& task : tasks) {
+    if (rows.size() > most) break;
+    rows.push_back({task.name, std::to_string(task.tasks), fmt::format("{:.3f}", task.milliseconds),
+                    percent(task.milliseconds / step_ms), speed(task), task.algorithm});
+  }
+  console.write("\n" + format_rows(rows));
+}
+
+void print_memory(const MemoryTable& memory, Console& console) {
+  std::vector<Fact> facts{{"predicted memory", to_string(memory.total())}};
+  for (const auto& [category, bytes] : memory.categories)
+    facts.push_back({std::string(to_string(category)), to_string(bytes)});
+  facts.push_back({"fullest at", memory.peak_task});
+  console.write("\n" + format_facts(facts));
+}
+
+void run(const Arguments& arguments, Context& context) {
+  if (arguments.devices != 1)
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("this version runs on one device; -n {} will come later", arguments.devices));
+  StepFigures figures = measure_step(arguments.request);
+  if (arguments.json) return context.console.print(to_json_value(figures).dump());
+  print_summary(figures, context.console);
+  print_tasks(group_tasks(figures.tasks), figures.tasks.size(), figures.step_ms, context.console);
+  if (arguments.tasks > 0) {
+    std::ranges::stable_sort(figures.tasks, std::greater{}, &TaskFigures::milliseconds);
+    print_tasks(figures.tasks, arguments.tasks, figures.step_ms, context.console);
+  }
+  if (arguments.memory) print_memory(figures.memory, context.console);
+}
+
+}  // namespace
+
+Verb add_bench(CLI::App& parent, Context& context) {
+  auto arguments = std::make_shared<Arguments>();  // shared by the parser and the verb
+  CLI::App* app = parent.add_subcommand("bench", "Benchmarks");
+  app->require_subcommand(1);
+  app->footer("Example:\n  troika bench step --model mlp --batch 256 --threads 2");
+  CLI::App* step =
+      app->add_subcommand("step", "Time a training step on random data, operator by operator");
+  BenchRequest& request = arguments->request;
+  step->add_option("--model", request.model, "A model of the zoo")->required();
+  step->add_option("--batch", request.batch, "Global batch; default: the model's benchmark batch")
+      ->check(CLI::PositiveNumber);
+  step->add_option("--threads", request.threads, "Per device; default: all cores")
+      ->check(CLI::PositiveNumber);
+  step->add_option("--repeats", request.repeats, "Timed steps")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  step->add_option("--backend", request.backend, "cpu or reference")->capture_default_str();
+  step->add_option("-n", arguments->devices, "Devices; this version runs on one")
+      ->check(CLI::PositiveNumber);
+  step->add_option("--tasks", arguments->tasks, "Also show this many of the longest tasks");
+  step->add_flag("--memory", arguments->memory, "Also show the predicted memory by category");
+  step->add_flag("--json", arguments->json, "Print JSON");
+  step->footer("Example:\n  troika bench step --model resnet50 --batch 8 --threads 2 --tasks 10");
+  return {app, [arguments, &context] { run(*arguments, context); }};
+}
+
+}  // namespace troika::cli

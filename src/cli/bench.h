@@ -1,0 +1,10 @@
+// `troika bench`: how fast a training step is.
+#pragma once
+
+#include "cli/verb.h"
+
+namespace troika::cli {
+
+Verb add_bench(CLI::App& parent, Context& context);
+
+}  // namespace troika::cli

@@ -1,0 +1,27 @@
+// The models of `bench step` at their benchmark sizes.
+#pragma once
+
+#include <string>
+
+#include "config/run_config.h"
+#include "zoo/model.h"
+
+namespace troika::cli {
+
+struct BenchRequest {
+  std::string model = "lenet";
+  std::int64_t batch = 0;  ///< 0: the model's benchmark batch.
+  int threads = 0;         ///< 0: all cores.
+  int repeats = 7;
+  std::string backend = "cpu";
+};
+
+struct BenchCase {
+  RunConfig config;  ///< Model, batch, optimizer, kernels, threads.
+  zoo::Samples samples;
+};
+
+/// Throws Error(usage) with a suggestion when there is no such model.
+BenchCase make_bench_case(const BenchRequest& request);
+
+}  // namespace troika::cli

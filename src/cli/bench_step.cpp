@@ -1,0 +1,171 @@
+#include "cli/bench_step.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+#include "base/error.h"
+#include "cli/random_inputs.h"
+#include "train/feeds.h"
+#include "train/live_model.h"
+
+namespace troika::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kWarmUps = 2;
+constexpr std::uint64_t kSeed = 1;
+
+/// "n,t" targets mean a language model: its items are tokens.
+std::int64_t items_of(const Graph& graph) {
+  TensorId target = find_tensor(graph, "target");
+  if (!target.valid()) return 1;
+  const Shape& shape = graph[target].spec.shape;
+  return shape.rank() == 2 && graph[target].spec.dtype == DType::i32 ? shape[1] : 1;
+}
+
+void write_inputs(LiveModel& live, const zoo::NamedGraph& named) {
+  for (TensorId input : named.graph.inputs)
+    live.session().write_input(named.name, named.graph[input].name,
+                               random_input(named.graph, input));
+  for (const zoo::Feed& feed : named.feeds) {
+    const TensorSpec& spec = named.graph[find_tensor(named.graph, feed.input)].spec;
+    std::vector<std::byte> bytes(static_cast<std::size_t>(spec.bytes().count));
+    fill_feed(feed, spec, {kSeed, 0}, bytes);
+    live.session().write_input(named.name, feed.input, bytes);
+  }
+}
+
+/// Inputs are written before every step: they share the arena with what the step computes.
+class Stepper {
+ public:
+  Stepper(LiveModel& live, const zoo::Model& model, const RunConfig& config)
+      : live_(live), model_(model) {
+    Session& session = live_.session();
+    session.write_scalar(Scalar::learning_rate, config.optimizer.learning_rate);
+    session.write_scalar(Scalar::key_low, kSeed);
+    for (const zoo::NamedGraph& named : model.graphs)
+      times_.emplace_back(session.program(named.name).tasks.size());
+  }
+
+  double step(bool counts) {
+    Session& session = live_.session();
+    session.write_scalar(Scalar::update_step, ++steps_);
+    double milliseconds = 0;
+    for (std::size_t at = 0; at < model_.graphs.size(); ++at) {
+      const zoo::NamedGraph& named = model_.graphs[at];
+      write_inputs(live_, named);
+      auto start = Clock::now();
+      session.run(named.name);
+      milliseconds += std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+      if (session.read_control(Control::ok) == 0)
+        throw Error(ErrorKind::numeric, "the loss of the benchmark is not finite");
+      if (counts) record(at, session.timeline(named.name));
+    }
+    return milliseconds;
+  }
+
+  std::vector<TaskFigures> tasks() const {
+    std::vector<TaskFigures> list;
+    for (std::size_t graph = 0; graph < model_.graphs.size(); ++graph) {
+      const TaskGraph& program = live_.session().program(model_.graphs[graph].name);
+      for (std::size_t at = 0; at < program.tasks.size(); ++at) {
+        const Task& task = program.tasks[at];
+        list.push_back(
+            {.name = task.name,
+             .kind = fmt::format("{} {}", name_of(task.key.op), to_string(task.key.phase)),
+             .algorithm = task.choice.algorithm,
+             .tasks = 1,
+             .milliseconds = median(times_[graph][at]),
+             .flops = flops_of(task.key),
+             .bytes = bytes_of(task.key)});
+      }
+    }
+    return list;
+  }
+
+ private:
+  void record(std::size_t graph, const Timeline& timeline) {
+    for (std::size_t at = 0; at < timeline.spans.size(); ++at)
+      times_[graph][at].push_back(
+          static_cast<double>((timeline.spans[at].end - timeline.spans[at].start).count) / 1e6);
+  }
+
+  LiveModel& live_;
+  const zoo::Model& model_;
+  std::vector<std::vector<std::vector<double>>> times_;  // by graph and task, one per repeat
+  int steps_ = 0;
+};
+
+Bytes peak_memory() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return {usage.ru_maxrss * 1024};
+}
+
+Flops flops_of_model(const zoo::Model& model) {
+  Flops flops{};
+  for (const zoo::NamedGraph& named : model.graphs) flops += step_flops(named.graph);
+  return flops;
+}
+
+}  // namespace
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::ranges::sort(values);
+  std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+std::vector<TaskFigures> group_tasks(const std::vector<TaskFigures>& tasks) {
+  std::map<std::string, TaskFigures> groups;
+  for (const TaskFigures& task : tasks) {
+    TaskFigures& group = groups[task.kind + " " + task.algorithm];
+    group.name = group.kind = task.kind;
+    group.algorithm = task.algorithm;
+    group.tasks += task.tasks;
+    group.milliseconds += task.milliseconds;
+    group.flops += task.flops;
+    group.bytes += task.bytes;
+  }
+  std::vector<TaskFigures> sorted;
+  for (auto& [key, group] : groups) sorted.push_back(group);
+  std::ranges::sort(sorted, std::greater{}, &TaskFigures::milliseconds);
+  return sorted;
+}
+
+StepFigures measure_step(const BenchRequest& request) {
+  BenchCase made = make_bench_case(request);
+  zoo::Model model = build_model(made.config.model, made.samples);
+  LiveModel live(make_machinery(made.config.kernels, made.config.parallel));
+  live.add_training(model, made.config, Strategy::single());
+  live.start();
+  live.initialize(kSeed);
+
+  Stepper stepper(live, model, made.config);
+  for (int count = 0; count < kWarmUps; ++count) stepper.step(false);
+  StepFigures figures{.model = request.model,
+                      .device = live.machinery().device->kind(),
+                      .batch = made.samples.batch,
+                      .threads = live.machinery().device->threads()};
+  for (int count = 0; count < request.repeats; ++count)
+    figures.repeats.push_back(stepper.step(true));
+
+  figures.step_ms = median(figures.repeats);
+  figures.samples_per_second = static_cast<double>(figures.batch) * 1e3 / figures.step_ms;
+  figures.items_per_second =
+      figures.samples_per_second * static_cast<double>(items_of(model.train()));
+  figures.gflops = static_cast<double>(flops_of_model(model).count) / 1e6 / figures.step_ms;
+  figures.peak = peak_memory();
+  figures.memory =
+      memory_of(live.session().program(model.graphs.front().name), DeviceId(std::size_t{0}));
+  figures.tasks = stepper.tasks();
+  return figures;
+}
+
+}  // namespace troika::cli

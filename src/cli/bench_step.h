@@ -1,0 +1,47 @@
+// Times training steps of a model on random data, task by task.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "cli/bench_case.h"
+#include "taskgraph/memory_table.h"
+
+namespace troika::cli {
+
+/// All tasks of one kind of operator, phase and algorithm; or one task.
+struct TaskFigures {
+  std::string name;
+  std::string kind;  ///< Operator and phase.
+  std::string algorithm;
+  std::int64_t tasks = 0;
+  double milliseconds = 0;  ///< Per step, median over the repeats.
+  Flops flops{};
+  Bytes bytes{};
+};
+
+struct StepFigures {
+  std::string model;
+  std::string device;
+  std::int64_t batch = 0;
+  int threads = 0;
+  int devices = 1;
+  std::vector<double> repeats;  ///< Milliseconds of each timed step.
+  double step_ms = 0;           ///< Their median.
+  double samples_per_second = 0;
+  double items_per_second = 0;
+  double gflops = 0;
+  Bytes peak{};                    ///< Most memory that the process ever held.
+  MemoryTable memory;              ///< As predicted.
+  std::vector<TaskFigures> tasks;  ///< In the order of the step.
+};
+
+StepFigures measure_step(const BenchRequest& request);
+
+double median(std::vector<double> values);
+
+/// Tasks of equal operator, phase and algorithm added up, longest first.
+std::vector<TaskFigures> group_tasks(const std::vector<TaskFigures>& tasks);
+
+}  // namespace troika::cli

@@ -1,0 +1,72 @@
+#include "cli/config.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "base/error.h"
+#include "config/show_run.h"
+
+namespace troika::cli {
+namespace {
+
+struct Arguments {
+  std::string file;
+  std::vector<std::string> overrides;
+};
+
+void check(const Arguments& arguments, Console& console) {
+  read_run(arguments.file, arguments.overrides);
+  console.print(fmt::format("{} is a valid run file", arguments.file));
+}
+
+void show(const Arguments& arguments, Console& console) {
+  console.write(show_run(read_run(arguments.file, arguments.overrides), arguments.file));
+}
+
+void init(const Arguments& arguments, Console& console) {
+  if (std::filesystem::exists(arguments.file))
+    throw Error(ErrorKind::usage,
+                fmt::format("{} exists and is left as it is; give another name", arguments.file));
+  std::ofstream file(arguments.file);
+  file << run_template() << std::flush;
+  if (!file)
+    throw Error(ErrorKind::file,
+                fmt::format("{} cannot be written; does its folder exist?", arguments.file));
+  console.print(fmt::format("wrote {}; now: troika train {}", arguments.file, arguments.file));
+}
+
+CLI::App* add(CLI::App& parent, const std::string& name, const std::string& description,
+              Arguments& arguments) {
+  CLI::App* app = parent.add_subcommand(name, description);
+  app->add_option("FILE", arguments.file, "The run file")->required();
+  if (name != "init")
+    app->add_option("key=value", arguments.overrides, "Laid over the file, such as train.epochs=3");
+  app->footer(fmt::format("Example:\n  troika config {} run.toml", name));
+  return app;
+}
+
+}  // namespace
+
+Verb add_config(CLI::App& parent, Context& context) {
+  auto arguments = std::make_shared<Arguments>();  // shared by the parser and the verb
+  CLI::App* app = parent.add_subcommand("config", "Check, show or make a run file");
+  app->require_subcommand(1);
+  app->footer(
+      "Example:\n  troika config init run.toml\n  troika config show run.toml "
+      "optimizer.learning_rate=0.1");
+  CLI::App* check_app = add(*app, "check", "Report every error of a run file at once", *arguments);
+  CLI::App* show_app =
+      add(*app, "show", "Print every effective value and where it comes from", *arguments);
+  add(*app, "init", "Write a commented run file that trains", *arguments);
+  return {app, [=, &context] {
+            if (check_app->parsed()) return check(*arguments, context.console);
+            if (show_app->parsed()) return show(*arguments, context.console);
+            init(*arguments, context.console);
+          }};
+}
+
+}  // namespace troika::cli

@@ -1,0 +1,67 @@
+#include "cli/console.h"
+
+#include <algorithm>
+
+namespace troika::cli {
+namespace {
+
+constexpr const char* kRed = "\x1b[31m";
+constexpr const char* kYellow = "\x1b[33m";
+constexpr const char* kPlain = "\x1b[0m";
+constexpr const char* kClearLine = "\r\x1b[K";
+
+}  // namespace
+
+void Console::print(std::string_view line) {
+  clear_live();
+  out_ << line << '\n' << std::flush;
+}
+
+void Console::write(std::string_view text) {
+  clear_live();
+  out_ << text << std::flush;
+}
+
+void Console::say(std::string_view line) {
+  clear_live();
+  people() << line << '\n' << std::flush;
+}
+
+void Console::warn(std::string_view sentence) {
+  clear_live();
+  err_ << colored("warning: ", kYellow) << sentence << '\n' << std::flush;
+}
+
+void Console::fail(std::string_view sentence) {
+  clear_live();
+  bool has_place = sentence.find(": error: ") != std::string_view::npos;
+  err_ << (has_place ? "" : colored("error: ", kRed)) << sentence << '\n' << std::flush;
+}
+
+bool Console::can_be_live() const {
+  return out_is_reserved_ ? environment_.err_is_terminal : environment_.out_is_terminal;
+}
+
+void Console::show_live(std::string_view line) {
+  // A line that wraps could not be taken back.
+  auto room = static_cast<std::size_t>(std::max(environment_.width - 1, 1));
+  people() << kClearLine << line.substr(0, room) << std::flush;
+  is_live_ = true;
+}
+
+void Console::keep_live() {
+  if (is_live_) people() << '\n' << std::flush;
+  is_live_ = false;
+}
+
+void Console::clear_live() {
+  if (is_live_) people() << kClearLine;
+  is_live_ = false;
+}
+
+std::string Console::colored(std::string_view text, const char* code) const {
+  if (!environment_.err_is_terminal || !environment_.wants_color) return std::string(text);
+  return code + std::string(text) + kPlain;
+}
+
+}  // namespace troika::cli

@@ -1,0 +1,52 @@
+// The terminal as verbs see it: results, words for people, one live line. Used from one thread.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <string_view>
+
+#include "cli/environment.h"
+
+namespace troika::cli {
+
+class Console {
+ public:
+  /// Borrows the streams.
+  Console(std::ostream& out, std::ostream& err, const Environment& environment)
+      : out_(out), err_(err), environment_(environment) {}
+
+  /// What the verb was asked for, on stdout; `print` ends the line.
+  void print(std::string_view line);
+  void write(std::string_view text);
+  /// A line for people: on stdout, or on stderr while stdout belongs to a machine.
+  void say(std::string_view line);
+  /// On stderr, with "warning: " in front.
+  void warn(std::string_view sentence);
+  /// On stderr. "error: " is put in front unless the text is in a compiler's form already, as that
+  /// of a bad run file is.
+  void fail(std::string_view sentence);
+
+  /// From now on stdout is for JSON alone.
+  void reserve_out() { out_is_reserved_ = true; }
+
+  /// Whether one live line can be shown, and that line: it stays the last one until the next is
+  /// shown.
+  bool can_be_live() const;
+  void show_live(std::string_view line);
+  /// Leaves the live line as it is and goes on below it.
+  void keep_live();
+  int width() const { return environment_.width; }
+
+ private:
+  std::ostream& people() { return out_is_reserved_ ? err_ : out_; }
+  void clear_live();
+  std::string colored(std::string_view text, const char* code) const;
+
+  std::ostream& out_;
+  std::ostream& err_;
+  const Environment environment_;
+  bool out_is_reserved_ = false;
+  bool is_live_ = false;
+};
+
+}  // namespace troika::cli

@@ -1,0 +1,98 @@
+#include "cli/demo.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "base/error.h"
+#include "base/suggest.h"
+#include "cli/drive_run.h"
+#include "cli/text_table.h"
+#include "config/load_run.h"
+
+namespace troika::cli {
+namespace {
+
+struct Demo {
+  const char* name;
+  const char* description;
+  const char* run_file;
+};
+
+constexpr Demo kDemos[] = {
+    {"digits", "a convolutional network learns to read drawn digits", R"([model]
+name = "lenet"
+
+[data]
+train = "digits:train"
+test = "digits:test"
+
+[train]
+global_batch = 64
+epochs = 2
+
+[optimizer]
+name = "sgd"
+learning_rate = 0.05
+momentum = 0.9
+schedule = { kind = "cosine", warmup = "5%" }
+)"}};
+
+struct Arguments {
+  std::string name = "digits";
+  std::vector<std::string> overrides;
+};
+
+const Demo& find_demo(const std::string& name) {
+  auto found = std::ranges::find(kDemos, name, &Demo::name);
+  if (found != std::end(kDemos)) return *found;
+  std::vector<std::string> names;
+  for (const Demo& demo : kDemos) names.emplace_back(demo.name);
+  auto near = closest(name, names);
+  throw Error(ErrorKind::usage,
+              fmt::format("there is no demo '{}'; {}", name,
+                          near ? fmt::format("did you mean '{}'?", *near)
+                               : fmt::format("there are: {}", fmt::join(names, ", "))));
+}
+
+void say_what_next(const RunResult& result, Console& console) {
+  std::string folder = result.folder.string();
+  console.say(
+      fmt::format("settings:   {0}/run.toml\n\nTry next:\n"
+                  "  troika predict {0} --data 'digits:test[0:5]'\n"
+                  "  troika train {0}/run.toml optimizer.name=adam optimizer.learning_rate=0.002\n"
+                  "  troika inspect {0}",
+                  folder));
+}
+
+void run(const Arguments& arguments, Context& context) {
+  const Demo& demo = find_demo(arguments.name);
+  context.console.say(fmt::format("demo '{}': {}\n", demo.name, demo.description));
+  RunFile file = parse_run(demo.run_file, fmt::format("demo '{}'", demo.name), arguments.overrides);
+  std::optional<RunResult> result =
+      drive_run({.config = file.config, .fallback_name = demo.name}, context);
+  if (!result || result->outcome.interrupted) return;
+  if (result->outcome.evaluation && result->outcome.evaluation->test_accuracy)
+    context.console.say(fmt::format("\nfinal test accuracy: {}",
+                                    percent(*result->outcome.evaluation->test_accuracy)));
+  say_what_next(*result, context.console);
+}
+
+}  // namespace
+
+Verb add_demo(CLI::App& parent, Context& context) {
+  auto arguments = std::make_shared<Arguments>();  // shared by the parser and the verb
+  CLI::App* app = parent.add_subcommand(
+      "demo", "A run that needs no files: trains, evaluates, says what to try next");
+  std::string names;
+  for (const Demo& demo : kDemos) names += fmt::format("{} ({})", demo.name, demo.description);
+  app->add_option("NAME", arguments->name, "Which: " + names)->capture_default_str();
+  app->add_option("key=value", arguments->overrides,
+                  "Laid over its run file, such as train.epochs=1");
+  app->footer("Example:\n  troika demo digits train.epochs=2");
+  return {app, [arguments, &context] { run(*arguments, context); }};
+}
+
+}  // namespace troika::cli

@@ -1,0 +1,53 @@
+#include "cli/doctor.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/machine_facts.h"
+#include "cli/text_table.h"
+
+namespace troika::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string describe(const Component& component) {
+  if (component.found.empty())
+    return fmt::format("missing; apt-get install {} ({})", component.package, component.note);
+  return fmt::format("{} ({})", component.found, component.note);
+}
+
+void print_text(Console& console) {
+  std::vector<Fact> facts = machine_facts();
+  for (const Component& component : components())
+    facts.push_back({component.name, describe(component)});
+  console.write(format_facts(facts));
+}
+
+void print_json(Console& console) {
+  Json json;
+  for (const Fact& fact : machine_facts()) json[fact.name] = fact.value;
+  for (const Component& component : components())
+    json["components"].push_back({{"name", component.name},
+                                  {"found", !component.found.empty()},
+                                  {"where", component.found},
+                                  {"package", component.package}});
+  console.print(json.dump(2));
+}
+
+}  // namespace
+
+Verb add_doctor(CLI::App& parent, Context& context) {
+  auto json = std::make_shared<bool>(false);  // shared by the parser and the verb
+  CLI::App* app =
+      parent.add_subcommand("doctor", "What this machine has, what is missing and how to get it");
+  app->add_flag("--json", *json, "Print JSON");
+  app->footer("Example: paste this into a bug report\n  troika doctor");
+  return {app,
+          [json, &context] { *json ? print_json(context.console) : print_text(context.console); }};
+}
+
+}  // namespace troika::cli

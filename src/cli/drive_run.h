@@ -1,0 +1,32 @@
+// One run from its configuration to its end, as `train` and `demo` do it: table, run folder, steps,
+// last words.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "cli/verb.h"
+#include "config/run_config.h"
+#include "train/trainer.h"
+
+namespace troika::cli {
+
+struct RunRequest {
+  RunConfig config;
+  std::string fallback_name;  ///< Of the run folder, when the configuration has none.
+  std::optional<std::filesystem::path> resume;  ///< The run folder to go on with.
+  std::optional<std::filesystem::path> from;    ///< Weights to start from.
+  bool dry_run = false;                         ///< The table and nothing else.
+};
+
+struct RunResult {
+  TrainOutcome outcome;
+  std::filesystem::path folder;
+};
+
+/// Nothing after a dry run. A stop by signal or stop file is saved, explained and no failure. What
+/// a failure has to say stands in logs/rank-0 of the run folder too.
+std::optional<RunResult> drive_run(const RunRequest& request, Context& context);
+
+}  // namespace troika::cli

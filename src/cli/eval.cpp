@@ -1,0 +1,73 @@
+#include "cli/eval.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/saved_run.h"
+#include "cli/text_table.h"
+#include "train/evaluate.h"
+
+namespace troika::cli {
+namespace {
+
+struct Arguments {
+  std::string path;
+  std::string uri;
+  bool json = false;
+};
+
+Evaluation evaluate_saved(SavedRun& run, const std::string& uri) {
+  TrainingSets sets = open_fitting_sets(run, uri);
+  std::int64_t batch = std::min(run.config.train.global_batch, sets.test->size());
+  LiveModel live(make_machinery(run.config.kernels, run.config.parallel));
+  add_evaluation(live, build_saved(run, *sets.train, batch).train());
+  live.start();
+  load_saved(run, live);
+  return evaluate(live, *sets.test, batch, run.config.kernels.dtype);
+}
+
+void print_json(const SavedRun& run, const Evaluation& result, Console& console) {
+  nlohmann::ordered_json json{{"checkpoint", run.checkpoint.string()},
+                              {"step", run.step},
+                              {"data", run.config.data.test},
+                              {"samples", result.samples},
+                              {"test_loss", result.loss}};
+  if (result.accuracy) json["test_accuracy"] = *result.accuracy;
+  console.print(json.dump());
+}
+
+void print_text(const SavedRun& run, const Evaluation& result, Console& console) {
+  std::vector<Fact> facts{
+      {"checkpoint", run.checkpoint.string()},
+      {"data", fmt::format("{} ({} samples)", run.config.data.test, with_commas(result.samples))},
+      {"test_loss", fmt::format("{:.4f}", result.loss)}};
+  if (result.accuracy) facts.push_back({"test_accuracy", percent(*result.accuracy)});
+  console.write(format_facts(facts));
+}
+
+void run(const Arguments& arguments, Context& context) {
+  SavedRun saved = open_saved_run(arguments.path);
+  Evaluation result = evaluate_saved(saved, arguments.uri);
+  arguments.json ? print_json(saved, result, context.console)
+                 : print_text(saved, result, context.console);
+}
+
+}  // namespace
+
+Verb add_eval(CLI::App& parent, Context& context) {
+  auto arguments = std::make_shared<Arguments>();  // shared by the parser and the verb
+  CLI::App* app = parent.add_subcommand("eval", "Loss and accuracy of a saved model");
+  app->add_option("RUN", arguments->path, "A run folder (its newest checkpoint) or a checkpoint")
+      ->required();
+  app->add_option("--data", arguments->uri,
+                  "Samples instead of the run's test set, such as digits:test[0:500]");
+  app->add_flag("--json", arguments->json, "Print JSON");
+  app->footer("Example:\n  troika eval runs/digits --data 'digits:test?seed=7'");
+  return {app, [arguments, &context] { run(*arguments, context); }};
+}
+
+}  // namespace troika::cli

@@ -1,0 +1,34 @@
+// What `inspect` finds out about a file or folder, one function per kind.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "train/progress.h"
+
+namespace troika::cli {
+
+struct Inspection {
+  std::string kind;  ///< "run folder", "checkpoint", …
+  std::vector<Fact> facts;
+  std::vector<std::vector<std::string>>
+      rows{};  ///< A list of what is inside, header first; may be empty.
+};
+
+/// Finds out what `target` is: a data set by URI, a folder, or a file by its first bytes. Throws
+/// Error(file) when it is none that Troika knows, or is damaged.
+Inspection inspect(const std::string& target);
+
+Inspection inspect_run_folder(const std::filesystem::path& folder);
+Inspection inspect_checkpoint(const std::filesystem::path& folder);
+Inspection inspect_safetensors(const std::filesystem::path& file);
+Inspection inspect_run_file(const std::filesystem::path& file);
+Inspection inspect_metrics(const std::filesystem::path& file);
+/// A whole JSON document: a plan, a cost file, a checkpoint's index, a trace, or just JSON.
+Inspection inspect_json(const std::filesystem::path& file);
+Inspection inspect_dataset(const std::string& uri);
+/// One array file of a data set: IDX or npy.
+Inspection inspect_array(const std::filesystem::path& file, const std::string& kind);
+
+}  // namespace troika::cli

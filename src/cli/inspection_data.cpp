@@ -1,0 +1,108 @@
+// Plans, cost files and data sets.
+#include <fmt/format.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/error.h"
+#include "cli/inspection.h"
+#include "cli/text_table.h"
+#include "data/dataset.h"
+#include "data/idx.h"
+#include "data/npy.h"
+#include "strategy/strategy.h"
+
+namespace troika::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+Inspection inspect_plan(const std::string& text, const Json& json) {
+  Strategy strategy = parse_strategy(text);
+  Inspection found{.kind = "plan",
+                   .facts = {{"model", json.value("model", "unknown")},
+                             {"model_hash", json.value("model_hash", "unknown")},
+                             {"micro-batches", std::to_string(strategy.micro_batches)},
+                             {"split operators", std::to_string(strategy.splits.size())}}};
+  if (strategy.splits.empty()) return found;
+  found.rows.push_back({"operator", "split", "devices"});
+  for (const auto& [name, split] : strategy.splits) {
+    std::string degrees;
+    for (const auto& [axis, degree] : split.degrees)
+      degrees += fmt::format("{}{}: {}", degrees.empty() ? "" : ", ", axis, degree);
+    found.rows.push_back({name, "{" + degrees + "}", std::to_string(split.devices.size())});
+  }
+  return found;
+}
+
+Inspection inspect_costs(const Json& json) {
+  std::size_t candidates = 0;
+  const Json& kernels = json.at("kernels");
+  for (const auto& row : kernels) candidates += row.size();
+  return {.kind = "cost file",
+          .facts = {{"device", json.at("device")},
+                    {"kernel table", json.at("hash")},
+                    {"rows", std::to_string(kernels.size())},
+                    {"candidates", std::to_string(candidates)}}};
+}
+
+/// The names at the top of a document that is of no kind in particular.
+Inspection inspect_object(const Json& json) {
+  Inspection found{.kind = json.contains("traceEvents") ? "Chrome trace" : "JSON document"};
+  if (json.contains("traceEvents"))
+    found.facts.push_back({"events", with_commas(std::ssize(json["traceEvents"]))});
+  for (const auto& [name, value] : json.items())
+    if (value.is_primitive())
+      found.facts.push_back({name, value.is_string() ? value.get<std::string>() : value.dump()});
+  return found;
+}
+
+Inspection inspect_parsed(const std::string& text, const Json& json) {
+  std::string format = json.is_object() && json.contains("format") ? json["format"].dump() : "";
+  if (format.starts_with("\"troika plan")) return inspect_plan(text, json);
+  if (format.starts_with("\"troika costs")) return inspect_costs(json);
+  if (json.is_array())
+    return {.kind = "JSON document", .facts = {{"elements", std::to_string(json.size())}}};
+  return inspect_object(json);
+}
+
+}  // namespace
+
+Inspection inspect_json(const fs::path& path) try {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return inspect_parsed(text.str(), Json::parse(text.str()));
+} catch (const Json::exception& error) {
+  throw Error(ErrorKind::file,
+              fmt::format("{} cannot be read as JSON: {}", path.string(), error.what()));
+}
+
+Inspection inspect_dataset(const std::string& uri) {
+  std::unique_ptr<data::Dataset> dataset = data::open(uri);
+  Inspection found{.kind = "data set",
+                   .facts = {{"name", uri}, {"samples", with_commas(dataset->size())}}};
+  for (const data::Field& field : dataset->fields())
+    found.facts.push_back({field.name, to_string(field.spec)});
+  found.facts.push_back({dataset->vocabulary() != nullptr ? "vocabulary" : "classes",
+                         with_commas(dataset->classes())});
+  if (const data::Normalization* normalization = dataset->normalization()) {
+    found.facts.push_back({"mean", fmt::format("{:.4f}", fmt::join(normalization->mean, ", "))});
+    found.facts.push_back(
+        {"deviation", fmt::format("{:.4f}", fmt::join(normalization->deviation, ", "))});
+  }
+  return found;
+}
+
+Inspection inspect_array(const fs::path& file, const std::string& kind) {
+  bool is_npy = kind.starts_with("npy");
+  data::ArrayFile array = is_npy ? data::read_npy(file.string()) : data::read_idx(file.string());
+  check_size(array);
+  constexpr const char* kNames[] = {"u8", "i32", "i64", "f32", "f64"};
+  return {.kind = kind,
+          .facts = {{"element", kNames[static_cast<std::size_t>(array.element)]},
+                    {"shape", to_string(array.shape)}}};
+}
+
+}  // namespace troika::cli

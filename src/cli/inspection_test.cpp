@@ -1,0 +1,135 @@
+#include "cli/inspection.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "checkpoint/save.h"
+#include "cli/temporary_folder.h"
+
+namespace troika::cli {
+namespace {
+
+using testing::Contains;
+using testing::Field;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+std::string value(const Inspection& found, const std::string& name) {
+  for (const Fact& fact : found.facts)
+    if (fact.name == name) return fact.value;
+  return "no fact " + name;
+}
+
+constexpr const char* kRunFile =
+    "[model]\nname = \"lenet\"\n[data]\ntrain = \"digits:train\"\n[train]\nepochs = "
+    "3\n[optimizer]\nname = \"adam\"\n";
+
+std::string idx_array(std::uint8_t count) {
+  std::string text("\0\0\x08\x01\0\0\0", 7);
+  text += static_cast<char>(count);
+  return text + std::string(count, '\1');
+}
+
+std::string npy_array() {
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
+  header.resize(128 - 10 - 1, ' ');
+  header += '\n';
+  return std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(header.size()) + '\0' + header +
+         std::string(24, '\0');
+}
+
+TEST(Inspect, KnowsARunFile) {
+  TemporaryFolder folder;
+  Inspection found = inspect(folder.write("any.toml", kRunFile));
+  EXPECT_EQ(found.kind, "run file");
+  EXPECT_EQ(value(found, "model"), "lenet");
+  EXPECT_EQ(value(found, "length"), "3 epochs");
+}
+
+TEST(Inspect, KnowsARunFolderAndItsNewestMetrics) {
+  TemporaryFolder folder;
+  folder.write("run/run.toml", kRunFile);
+  folder.write("run/metrics.jsonl", "{\"step\":1,\"loss\":2.5}\n{\"step\":2,\"test_loss\":1.5}\n");
+  Inspection found = inspect((folder.path() / "run").string());
+  EXPECT_EQ(found.kind, "run folder");
+  EXPECT_EQ(value(found, "last step"), "2");
+  EXPECT_EQ(value(found, "last loss"), "2.5");
+  EXPECT_EQ(value(found, "checkpoints"), "none");
+}
+
+TEST(Inspect, KnowsACheckpointItsFilesAndWhenItIsDamaged) {
+  TemporaryFolder folder;
+  Snapshot snapshot{
+      .step = 7, .meta_json = "{\"seed\":5}", .tensors = {{"fc.weight", {{2, 3}, DType::f32}}}};
+  snapshot.read = [](std::size_t, std::span<std::byte> bytes) {
+    std::ranges::fill(bytes, std::byte{0});
+  };
+  save_checkpoint(folder.path(), snapshot);
+  std::filesystem::path checkpoint = folder.path() / "step-7";
+  Inspection found = inspect(checkpoint.string());
+  EXPECT_EQ(found.kind, "checkpoint");
+  EXPECT_EQ(value(found, "step"), "7");
+  EXPECT_EQ(value(found, "seed"), "5");
+  ASSERT_EQ(found.rows.size(), 2u);
+  EXPECT_EQ(found.rows[1][1], "f32[2,3]");
+
+  std::string file = (checkpoint / "model.safetensors").string();
+  EXPECT_EQ(inspect(file).kind, "safetensors file");
+  EXPECT_EQ(value(inspect(file), "elements"), "6");
+  std::fstream(file, std::ios::in | std::ios::out | std::ios::binary).seekp(-1, std::ios::end)
+      << 'x';
+  EXPECT_THROW(inspect(checkpoint.string()), Error);
+}
+
+TEST(Inspect, KnowsArraysByTheirFirstBytes) {
+  TemporaryFolder folder;
+  Inspection idx = inspect(folder.write("labels", idx_array(5)));
+  EXPECT_EQ(idx.kind, "IDX array");
+  EXPECT_EQ(value(idx, "shape"), "[5]");
+  Inspection npy = inspect(folder.write("x", npy_array()));
+  EXPECT_EQ(npy.kind, "npy array");
+  EXPECT_EQ(value(npy, "element"), "f32");
+  EXPECT_EQ(value(npy, "shape"), "[2,3]");
+}
+
+TEST(Inspect, KnowsDataSetsByUriAndByContent) {
+  EXPECT_EQ(value(inspect("digits:test"), "samples"), "2,000");
+  TemporaryFolder folder;
+  Inspection text = inspect(folder.write("tale", std::string(500, 'a') + "bc"));
+  EXPECT_EQ(text.kind, "data set");
+  EXPECT_EQ(value(text, "vocabulary"), "3");
+  std::string cifar(2 * 3073, '\0');
+  EXPECT_EQ(value(inspect(folder.write("batch.bin", cifar)), "samples"), "2");
+}
+
+TEST(Inspect, KnowsPlansAndCosts) {
+  TemporaryFolder folder;
+  Inspection plan = inspect(
+      folder.write("plan.json",
+                   R"({"format":"troika plan 1","model":"lenet","model_hash":"00","micro_batches":2,
+                                             "splits":{"fc1":{"degrees":{"n":2},"devices":[0,1]}}})"));
+  EXPECT_EQ(plan.kind, "plan");
+  EXPECT_EQ(value(plan, "micro-batches"), "2");
+  EXPECT_EQ(plan.rows.at(1).at(1), "{n: 2}");
+  Inspection costs =
+      inspect(folder.write("c.json", R"({"format":"troika costs 1","device":"cpu","hash":"7",
+                                                        "kernels":{"a":[{"algorithm":"x"},{"algorithm":"y"}]}})"));
+  EXPECT_EQ(costs.kind, "cost file");
+  EXPECT_EQ(value(costs, "candidates"), "2");
+}
+
+TEST(Inspect, RefusesWhatItDoesNotKnow) {
+  TemporaryFolder folder;
+  std::string file = folder.write("noise", std::string("\x01\xff\xfe\x00\x80", 5));
+  EXPECT_THAT([&] { inspect(file); }, ThrowsMessage<Error>(HasSubstr("unknown kind")));
+  EXPECT_THAT([&] { inspect(folder.write("nothing", "")); },
+              ThrowsMessage<Error>(HasSubstr("an empty file")));
+  EXPECT_THAT([&] { inspect(folder.write("bad.json", "{\"a\":")); },
+              ThrowsMessage<Error>(HasSubstr("as JSON")));
+  EXPECT_THAT([&] { inspect(folder.write("bad.jsonl", "{}\nno\n")); },
+              ThrowsMessage<Error>(HasSubstr("bad.jsonl:2: error")));
+}
+
+}  // namespace
+}  // namespace troika::cli

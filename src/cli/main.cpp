@@ -1,0 +1,9 @@
+#include <iostream>
+
+#include "cli/program.h"
+
+int main(int argc, char** argv) {
+  troika::cli::Console console(std::cout, std::cerr, troika::cli::read_environment());
+  troika::cli::Context context{console};
+  return troika::cli::run_program({argv + 1, argv + argc}, context);
+}

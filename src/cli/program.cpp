@@ -1,0 +1,143 @@
+#include "cli/program.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <new>
+
+#include "base/error.h"
+#include "base/suggest.h"
+#include "cli/bench.h"
+#include "cli/config.h"
+#include "cli/demo.h"
+#include "cli/doctor.h"
+#include "cli/eval.h"
+#include "cli/inspect.h"
+#include "cli/predict.h"
+#include "cli/train.h"
+#include "cli/version.h"
+
+namespace troika::cli {
+namespace {
+
+// One line here and one file pair make a new verb.
+std::vector<Verb> add_verbs(CLI::App& app, Context& context) {
+  return {add_doctor(app, context), add_demo(app, context),   add_config(app, context),
+          add_train(app, context),  add_eval(app, context),   add_predict(app, context),
+          add_bench(app, context),  add_inspect(app, context)};
+}
+
+/// The verb, or the verb's verb, that the arguments got to.
+CLI::App* innermost(CLI::App* app) {
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+  return app;
+}
+
+std::vector<std::string> names_of_verbs(const CLI::App* app) {
+  std::vector<std::string> names;
+  for (const CLI::App* verb : app->get_subcommands({})) names.push_back(verb->get_name());
+  return names;
+}
+
+std::vector<std::string> names_of_options(const CLI::App* app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app->get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+std::string suggestion(const std::string& word, const std::vector<std::string>& known) {
+  if (auto near = closest(word, known)) return fmt::format("; did you mean '{}'?", *near);
+  return {};
+}
+
+std::string unexpected(const std::string& word, const CLI::App* at) {
+  std::string place = at->get_parent() == nullptr ? "troika" : "troika " + at->get_name();
+  std::vector<std::string> verbs = names_of_verbs(at);
+  if (word.starts_with('-'))
+    return fmt::format("'{}' has no option '{}'{}", place, word,
+                       suggestion(word.substr(0, word.find('=')), names_of_options(at)));
+  if (verbs.empty())
+    return fmt::format("'{}' takes no further argument '{}'; see {} --help", place, word, place);
+  std::string near = suggestion(word, verbs);
+  return fmt::format("'{}' has no verb '{}'{}", place, word,
+                     near.empty() ? fmt::format("; there are {}", fmt::join(verbs, ", ")) : near);
+}
+
+std::string explain_usage(const CLI::ParseError& error, CLI::App& app) {
+  CLI::App* at = innermost(&app);
+  if (std::vector<std::string> rest = app.remaining(true); !rest.empty())
+    return unexpected(rest.front(), at);
+  std::string place = at == &app ? "troika" : "troika " + at->get_name();
+  if (!names_of_verbs(at).empty() && at->get_subcommands().empty())
+    return fmt::format("'{}' needs a verb: {}", place, fmt::join(names_of_verbs(at), ", "));
+  return fmt::format("{}: {}; see {} --help", place, error.what(), place);
+}
+
+/// Fills the arguments of the verbs; returns the exit code if the program ends here.
+std::optional<int> parse(CLI::App& app, const std::vector<std::string>& arguments,
+                         Context& context) {
+  try {
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    app.parse(reversed);
+    return std::nullopt;
+  } catch (const CLI::CallForHelp&) {
+    context.console.write(innermost(&app)->help());
+    return 0;
+  } catch (const CLI::CallForVersion&) {
+    context.console.print(fmt::format("troika {}", kVersion));
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    context.console.fail(explain_usage(error, app));
+    return static_cast<int>(ErrorKind::usage);
+  }
+}
+
+void run_verb(const std::vector<Verb>& verbs) {
+  auto chosen = std::ranges::find_if(verbs, [](const Verb& verb) { return verb.app->parsed(); });
+  TROIKA_CHECK(chosen != verbs.end(), "no verb was parsed");
+  chosen->run();
+}
+
+int report_bug(const char* what, Context& context) {
+  context.console.fail(fmt::format(
+      "{}\nThis is a bug in Troika {}. Please report it with this message, the command and "
+      "the output of `troika doctor`.",
+      what, kVersion));
+  return kBugExitCode;
+}
+
+}  // namespace
+
+int run_program(const std::vector<std::string>& arguments, Context& context) {
+  CLI::App app{
+      "Troika trains neural networks on many devices: it finds how to split the work, says why, "
+      "and runs it.",
+      "troika"};
+  app.set_version_flag("--version", kVersion);
+  app.require_subcommand(1);
+  app.footer(
+      "Start with:\n  troika demo                    # trains on drawn digits\n"
+      "  troika config init run.toml    # a commented run file\n  troika train run.toml\n"
+      "Each verb explains itself: troika VERB --help");
+  std::vector<Verb> verbs = add_verbs(app, context);
+  if (auto code = parse(app, arguments, context)) return *code;
+  try {
+    run_verb(verbs);
+    return 0;
+  } catch (const Error& error) {
+    context.console.fail(error.what());
+    return error.exit_code();
+  } catch (const std::bad_alloc&) {
+    context.console.fail(
+        "the machine has no memory left; a smaller train.global_batch or model may fit");
+    return static_cast<int>(ErrorKind::memory);
+  } catch (const std::exception& error) {
+    return report_bug(error.what(), context);
+  }
+}
+
+}  // namespace troika::cli

@@ -1,0 +1,154 @@
+#include "cli/program.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "cli/temporary_folder.h"
+#include "cli/version.h"
+
+namespace troika::cli {
+namespace {
+
+using testing::HasSubstr;
+
+struct Result {
+  int code;
+  std::string out;
+  std::string err;
+};
+
+Result run(const std::vector<std::string>& arguments) {
+  std::ostringstream out, err;
+  Console console(out, err, {});
+  Context context{console};
+  int code = run_program(arguments, context);
+  return {code, out.str(), err.str()};
+}
+
+TEST(Program, SuggestsTheVerbThatWasMeant) {
+  Result result = run({"trian", "run.toml"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("error: 'troika' has no verb 'trian'; did you mean 'train'?"));
+  EXPECT_EQ(result.out, "");
+}
+
+TEST(Program, ListsTheVerbsWhenNoneIsNear) {
+  Result result = run({"frobnicate"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("there are doctor, demo, config, train"));
+}
+
+TEST(Program, SuggestsTheOptionThatWasMeant) {
+  Result result = run({"train", "run.toml", "--resme"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err,
+              HasSubstr("'troika train' has no option '--resme'; did you mean '--resume'?"));
+}
+
+TEST(Program, SuggestsTheVerbOfAVerb) {
+  Result result = run({"config", "chekc", "run.toml"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("did you mean 'check'?"));
+}
+
+TEST(Program, AsksForAVerb) {
+  Result result = run({});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("'troika' needs a verb: doctor"));
+  EXPECT_THAT(run({"bench"}).err, HasSubstr("'troika bench' needs a verb: step"));
+}
+
+TEST(Program, AsksForAMissingArgument) {
+  Result result = run({"train"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("RUN.toml is required"));
+  EXPECT_THAT(result.err, HasSubstr("see troika train --help"));
+}
+
+TEST(Program, RefusesANumberThatIsNone) {
+  Result result = run({"bench", "step", "--model", "mlp", "--batch", "-4"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("--batch"));
+}
+
+class HelpOfVerb : public testing::TestWithParam<const char*> {};
+
+TEST_P(HelpOfVerb, HasAWorkedExample) {
+  Result result = run({GetParam(), "--help"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_THAT(result.out, HasSubstr("Example"));
+  EXPECT_THAT(result.out, HasSubstr(std::string("troika ") + GetParam()));
+  EXPECT_EQ(result.err, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(AllVerbs, HelpOfVerb,
+                         testing::Values("doctor", "demo", "config", "train", "eval", "predict",
+                                         "bench", "inspect"));
+
+TEST(Program, SaysItsVersion) {
+  EXPECT_EQ(run({"--version"}).out, std::string("troika ") + kVersion + "\n");
+}
+
+TEST(Program, ReportsAllErrorsOfARunFileInACompilersForm) {
+  TemporaryFolder folder;
+  std::string file = folder.write("run.toml",
+                                  "[model]\nname = \"lenet\"\n[data]\ntrain = "
+                                  "\"digits:train\"\n[train]\nepochs = 1\nseeed = 3\n"
+                                  "[optimizer]\nlearning_rat = 1\n");
+  Result result = run({"config", "check", file});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, HasSubstr(file + ":7:1: error: unknown key 'seeed'"));
+  EXPECT_THAT(result.err, HasSubstr("did you mean 'learning_rate'?"));
+  EXPECT_THAT(result.err, testing::Not(HasSubstr("error: " + file)));
+}
+
+TEST(Program, WritesARunFileThatIsValidAndNeverOverwritesOne) {
+  TemporaryFolder folder;
+  std::string file = (folder.path() / "mine.toml").string();
+  EXPECT_EQ(run({"config", "init", file}).code, 0);
+  EXPECT_EQ(run({"config", "check", file}).code, 0);
+  EXPECT_EQ(run({"config", "init", file}).code, 2);
+  EXPECT_THAT(run({"config", "show", file, "train.seed=9"}).out, HasSubstr("seed = 9"));
+}
+
+TEST(Program, KnowsItsDemosByName) {
+  Result result = run({"demo", "digit"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("did you mean 'digits'?"));
+}
+
+TEST(Program, SaysThatItTrainsOnOneDevice) {
+  TemporaryFolder folder;
+  std::string file = folder.write("run.toml", "");
+  EXPECT_THAT(run({"train", file, "-n", "4"}).err, HasSubstr("one device"));
+  EXPECT_EQ(run({"train", file, "-n", "4"}).code, 2);
+}
+
+TEST(Program, RefusesATimeoutThatIsNoTime) {
+  EXPECT_EQ(run({"train", "run.toml", "--timeout", "soon"}).code, 2);
+}
+
+TEST(Program, DoctorNamesThePackageOfWhatIsMissing) {
+  Result text = run({"doctor"});
+  EXPECT_EQ(text.code, 0);
+  EXPECT_THAT(text.out, HasSubstr("processor"));
+  EXPECT_THAT(text.out, HasSubstr("oneDNN"));
+  EXPECT_THAT(run({"doctor", "--json"}).out, HasSubstr("\"package\": \"libdnnl-dev\""));
+}
+
+TEST(Program, ExitsWithTheCodeOfABadFile) {
+  EXPECT_EQ(run({"eval", "no-such-run"}).code, 3);
+  EXPECT_EQ(run({"predict", "no-such-run"}).code, 3);
+  EXPECT_EQ(run({"inspect", "no-such-file"}).code, 3);
+}
+
+TEST(Program, SuggestsTheModelOfABenchmark) {
+  Result result = run({"bench", "step", "--model", "resnet5"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("did you mean 'resnet50'?"));
+}
+
+}  // namespace
+}  // namespace troika::cli

@@ -1,0 +1,43 @@
+#include "cli/rank_log.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <ctime>
+
+#include "base/error.h"
+
+namespace troika::cli {
+namespace {
+
+const char* name_of(LogLevel level) {
+  switch (level) {
+    case LogLevel::debug:
+      return "debug";
+    case LogLevel::info:
+      return "info";
+    case LogLevel::warning:
+      return "warning";
+    case LogLevel::error:
+      return "error";
+  }
+  return "";
+}
+
+}  // namespace
+
+RankLog::RankLog(const std::filesystem::path& path) {
+  std::error_code ignored;
+  std::filesystem::create_directories(path.parent_path(), ignored);
+  file_.open(path, std::ios::app);
+  if (!file_) throw Error(ErrorKind::file, fmt::format("{} cannot be written", path.string()));
+}
+
+void RankLog::write(LogLevel level, const std::string& message) {
+  std::string now = fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(std::time(nullptr)));
+  std::scoped_lock lock(mutex_);
+  file_ << fmt::format("{} {}: {}\n", now, name_of(level), message) << std::flush;
+}
+
+}  // namespace troika::cli

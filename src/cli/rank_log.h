@@ -1,0 +1,28 @@
+// logs/rank-N of a run folder: every line that a rank said, with its time.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <string>
+
+#include "base/log.h"
+
+namespace troika::cli {
+
+/// Appends and flushes line by line. Thread-safe.
+class RankLog final : public Log {
+ public:
+  /// Throws Error(file) when the file cannot be opened. A disk that fills up later does not stop a
+  /// run here.
+  explicit RankLog(const std::filesystem::path& path);
+
+  bool enabled(LogLevel) const override { return true; }
+  void write(LogLevel level, const std::string& message) override;
+
+ private:
+  std::mutex mutex_;
+  std::ofstream file_;  // guarded by mutex_
+};
+
+}  // namespace troika::cli

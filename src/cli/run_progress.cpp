@@ -1,0 +1,72 @@
+#include "cli/run_progress.h"
+
+#include <fmt/format.h>
+
+#include "cli/text_table.h"
+
+namespace troika::cli {
+namespace {
+
+/// Four digits, whatever the size.
+std::string rate_text(double per_second) {
+  return per_second >= 1000 ? with_commas(static_cast<std::int64_t>(per_second))
+                            : fmt::format("{:.4g}", per_second);
+}
+
+}  // namespace
+
+std::string step_line(const StepReport& report) {
+  double left = static_cast<double>(report.total_steps - report.step) * report.step_ms / 1e3;
+  std::string line = fmt::format("step {}/{}  epoch {:.2f}  loss {:.4f}", report.step,
+                                 report.total_steps, report.epoch, report.loss);
+  for (const auto& [name, loss] : report.more) line += fmt::format("  {} loss {:.4f}", name, loss);
+  return line + fmt::format("  {} samples/s  ETA {}  data wait {:.0f} %",
+                            rate_text(report.samples_per_second), duration(left),
+                            report.data_wait * 100);
+}
+
+std::string evaluation_line(const EvaluationReport& report) {
+  std::string line = fmt::format("step {}  epoch {:.2f}  test_loss {:.4f}", report.step,
+                                 report.epoch, report.test_loss);
+  if (report.test_accuracy)
+    line += fmt::format("  test_accuracy {}", percent(*report.test_accuracy));
+  return line;
+}
+
+void RunProgress::log(LogLevel level, const std::string& line) {
+  if (log_ != nullptr) log_->write(level, line);
+}
+
+void RunProgress::begin(const std::vector<Fact>& facts) {
+  console_.say(format_facts(facts));
+  for (const Fact& fact : facts) log(LogLevel::info, fact.name + ": " + fact.value);
+}
+
+void RunProgress::step(const StepReport& report) {
+  std::string line = step_line(report);
+  log(LogLevel::info, line);
+  if (console_.can_be_live())
+    console_.show_live(line);
+  else
+    console_.say(line);
+}
+
+void RunProgress::evaluated(const EvaluationReport& report) {
+  std::string line = evaluation_line(report);
+  log(LogLevel::info, line);
+  console_.say(line);
+}
+
+void RunProgress::saved(const std::string& folder) { log(LogLevel::info, "saved " + folder); }
+
+void RunProgress::note(const std::string& sentence) {
+  log(LogLevel::info, sentence);
+  console_.say(sentence);
+}
+
+void RunProgress::warn(const std::string& sentence) {
+  log(LogLevel::warning, sentence);
+  console_.warn(sentence);
+}
+
+}  // namespace troika::cli

@@ -1,0 +1,90 @@
+#include "cli/run_progress.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace troika::cli {
+namespace {
+
+using testing::HasSubstr;
+
+const StepReport kReport{.step = 50,
+                         .total_steps = 100,
+                         .epoch = 0.5,
+                         .samples = 3200,
+                         .loss = 0.25,
+                         .learning_rate = 0.05,
+                         .samples_per_second = 6400,
+                         .step_ms = 10,
+                         .data_wait = 0.03};
+
+TEST(StepLine, SaysWhereTheRunIsHowFastAndHowLongItWillTake) {
+  EXPECT_EQ(step_line(kReport),
+            "step 50/100  epoch 0.50  loss 0.2500  6,400 samples/s  ETA 0.5 s  data wait 3 %");
+}
+
+TEST(StepLine, NamesFurtherLosses) {
+  StepReport report = kReport;
+  report.more = {{"generator", 1.5}};
+  EXPECT_THAT(step_line(report), HasSubstr("generator loss 1.5000"));
+}
+
+TEST(EvaluationLine, LeavesOutTheAccuracyOfWhatDoesNotClassify) {
+  EXPECT_EQ(evaluation_line({.step = 7, .epoch = 1, .test_loss = 0.5, .test_accuracy = 0.972}),
+            "step 7  epoch 1.00  test_loss 0.5000  test_accuracy 97.20 %");
+  EXPECT_EQ(evaluation_line({.step = 7, .epoch = 1, .test_loss = 0.5}),
+            "step 7  epoch 1.00  test_loss 0.5000");
+}
+
+TEST(RunProgress, WritesPlainLinesWhereNobodyLooks) {
+  std::ostringstream out, err;
+  Console console(out, err, {});
+  RunProgress(console).step(kReport);
+  EXPECT_EQ(out.str(), step_line(kReport) + "\n");
+}
+
+TEST(RunProgress, KeepsOneLiveLineOnATerminal) {
+  std::ostringstream out, err;
+  Console console(out, err, {.out_is_terminal = true, .width = 40});
+  RunProgress progress(console);
+  progress.step(kReport);
+  progress.step(kReport);
+  EXPECT_EQ(out.str().find('\n'), std::string::npos);
+  progress.evaluated({.step = 50, .epoch = 0.5, .test_loss = 1});
+  EXPECT_THAT(out.str(),
+              testing::EndsWith(
+                  "\r\x1b[K" + evaluation_line({.step = 50, .epoch = 0.5, .test_loss = 1}) + "\n"));
+}
+
+TEST(RunProgress, CutsTheLiveLineToTheTerminal) {
+  std::ostringstream out, err;
+  Console console(out, err, {.out_is_terminal = true, .width = 12});
+  RunProgress(console).step(kReport);
+  EXPECT_EQ(out.str(), "\r\x1b[Kstep 50/100");
+}
+
+TEST(RunProgress, LeavesStdoutAloneWhileItIsForJson) {
+  std::ostringstream out, err;
+  Console console(out, err, {});
+  console.reserve_out();
+  RunProgress(console).step(kReport);
+  EXPECT_EQ(out.str(), "");
+  EXPECT_EQ(err.str(), step_line(kReport) + "\n");
+}
+
+TEST(Console, ColoursTheWordErrorOnlyWhereColourIsWanted) {
+  auto error_with = [](const Environment& environment) {
+    std::ostringstream out, err;
+    Console(out, err, environment).fail("no.");
+    return err.str();
+  };
+  EXPECT_EQ(error_with({.err_is_terminal = true, .wants_color = true}),
+            "\x1b[31merror: \x1b[0mno.\n");
+  EXPECT_EQ(error_with({.err_is_terminal = true, .wants_color = false}), "error: no.\n");
+  EXPECT_EQ(error_with({.err_is_terminal = false, .wants_color = true}), "error: no.\n");
+}
+
+}  // namespace
+}  // namespace troika::cli

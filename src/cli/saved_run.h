@@ -1,0 +1,34 @@
+// A model as a run left it: the run's own configuration and one of its checkpoints.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "config/run_config.h"
+#include "train/trainer.h"
+
+namespace troika::cli {
+
+struct SavedRun {
+  std::filesystem::path checkpoint;
+  std::int64_t step = 0;
+  RunConfig config;
+};
+
+/// `path` is a run folder, its checkpoints or one of them. Throws Error(file) when no checkpoint,
+/// or no run.toml of its run, is there.
+SavedRun open_saved_run(const std::filesystem::path& path);
+
+/// The data set `uri`, or the run's test set if it is empty, as the model expects it: normalised
+/// like the training set, and refused with Error(usage) when samples or classes do not fit.
+TrainingSets open_fitting_sets(SavedRun& run, const std::string& uri);
+
+/// The run's model for a batch of samples like those of the training set.
+zoo::Model build_saved(const SavedRun& run, const data::Dataset& train, std::int64_t batch);
+
+/// After start(): every parameter from the checkpoint; Error(file) naming the first one that it
+/// lacks.
+void load_saved(const SavedRun& run, LiveModel& live);
+
+}  // namespace troika::cli

@@ -1,0 +1,51 @@
+#include "cli/stop_signals.h"
+
+#include <unistd.h>
+
+#include <atomic>
+
+namespace troika::cli {
+namespace {
+
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGUSR1};
+constexpr int kInterruptedExitCode = 130;
+
+// A signal handler can reach nothing but a global; the one owner of it is StopSignals.
+std::atomic<int> received = 0;
+static_assert(std::atomic<int>::is_always_lock_free);
+
+void receive(int signal) {
+  if (received.exchange(signal) == SIGINT && signal == SIGINT) _exit(kInterruptedExitCode);
+}
+
+}  // namespace
+
+StopSignals::StopSignals() {
+  received = 0;
+  struct sigaction action {};
+  action.sa_handler = receive;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  for (int at = 0; at < 3; ++at) sigaction(kSignals[at], &action, &before_[at]);
+}
+
+StopSignals::~StopSignals() {
+  for (int at = 0; at < 3; ++at) sigaction(kSignals[at], &before_[at], nullptr);
+}
+
+bool StopSignals::requested() const { return received != 0; }
+
+const char* StopSignals::name() const {
+  switch (received.load()) {
+    case SIGINT:
+      return "SIGINT";
+    case SIGTERM:
+      return "SIGTERM";
+    case SIGUSR1:
+      return "SIGUSR1";
+    default:
+      return "";
+  }
+}
+
+}  // namespace troika::cli

@@ -1,0 +1,56 @@
+#include "cli/text_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace troika::cli {
+
+std::string format_facts(const std::vector<Fact>& facts) {
+  std::size_t width = 0;
+  for (const Fact& fact : facts) width = std::max(width, fact.name.size());
+  std::string text;
+  for (const Fact& fact : facts)
+    text += fmt::format("  {:<{}}  {}\n", fact.name, width, fact.value);
+  return text;
+}
+
+std::string format_rows(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t at = 0; at < row.size(); ++at)
+      widths[at] = std::max(widths[at], row[at].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t at = 0; at < row.size(); ++at)
+      line += at == 0 ? fmt::format("  {:<{}}", row[at], widths[at])
+                      : fmt::format("  {:>{}}", row[at], widths[at]);
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string with_commas(std::int64_t number) {
+  std::string digits = std::to_string(number < 0 ? -number : number);
+  for (std::ptrdiff_t at = std::ssize(digits) - 3; at > 0; at -= 3)
+    digits.insert(static_cast<std::size_t>(at), ",");
+  return number < 0 ? "-" + digits : digits;
+}
+
+std::string percent(double share) { return fmt::format("{:.2f} %", share * 100); }
+
+std::string duration(double seconds) {
+  if (!std::isfinite(seconds)) return "unknown";
+  if (seconds < 10) return fmt::format("{:.1f} s", seconds);
+  auto whole = std::llround(seconds);
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+  return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
+}
+
+}  // namespace troika::cli

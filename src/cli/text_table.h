@@ -1,0 +1,24 @@
+// Columns of text for people.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "train/progress.h"
+
+namespace troika::cli {
+
+/// "  name     value", the values below each other; one line each.
+std::string format_facts(const std::vector<Fact>& facts);
+
+/// The first row is the header. The first column is set to the left, the others to the right.
+std::string format_rows(const std::vector<std::vector<std::string>>& rows);
+
+/// 1234567 → "1,234,567"
+std::string with_commas(std::int64_t number);
+/// A share as "97.3 %".
+std::string percent(double share);
+/// "45 s", "3 min 20 s", "2 h 5 min"
+std::string duration(double seconds);
+
+}  // namespace troika::cli

@@ -1,0 +1,35 @@
+#include "cli/text_table.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace troika::cli {
+namespace {
+
+TEST(TextTable, SetsValuesOfFactsBelowEachOther) {
+  EXPECT_EQ(format_facts({{"model", "lenet"}, {"global batch", "64"}}),
+            "  model         lenet\n  global batch  64\n");
+}
+
+TEST(TextTable, SetsNamesLeftAndFiguresRight) {
+  EXPECT_EQ(format_rows({{"operator", "ms"}, {"linear", "12.5"}, {"bias", "1"}}),
+            "  operator    ms\n  linear    12.5\n  bias         1\n");
+}
+
+TEST(TextTable, GroupsDigitsByThree) {
+  EXPECT_EQ(with_commas(999), "999");
+  EXPECT_EQ(with_commas(1000), "1,000");
+  EXPECT_EQ(with_commas(-1234567), "-1,234,567");
+}
+
+TEST(TextTable, WritesDurationsAsPeopleDo) {
+  EXPECT_EQ(duration(3.14), "3.1 s");
+  EXPECT_EQ(duration(59.4), "59 s");
+  EXPECT_EQ(duration(59.6), "1 min 0 s");
+  EXPECT_EQ(duration(3725), "1 h 2 min");
+  EXPECT_EQ(duration(std::numeric_limits<double>::infinity()), "unknown");
+}
+
+}  // namespace
+}  // namespace troika::cli

@@ -1,0 +1,123 @@
+#include "cli/train.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "cli/drive_run.h"
+#include "cli/run_target.h"
+#include "config/load_run.h"
+
+namespace troika::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Arguments {
+  std::string target;
+  std::vector<std::string> overrides;
+  int devices = 0;
+  bool resume = false;
+  std::string from;
+  bool dry_run = false;
+  std::string name;
+  std::string timeout;
+  bool json = false;
+};
+
+std::vector<std::string> all_overrides(const Arguments& arguments) {
+  std::vector<std::string> overrides = arguments.overrides;
+  if (!arguments.name.empty()) overrides.push_back("run.name=" + arguments.name);
+  if (arguments.devices > 1)
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("this version trains on one device; -n {} will come later", arguments.devices));
+  return overrides;
+}
+
+RunRequest resumed_run(const Arguments& arguments) {
+  fs::path target(arguments.target);
+  std::vector<std::string> overrides = all_overrides(arguments);
+  if (target.filename() == "run.toml" &&
+      fs::is_directory(fs::absolute(target).parent_path() / "checkpoints"))
+    target = fs::absolute(target).parent_path();
+  if (is_run_folder(target))
+    return {.config = load_run((target / "run.toml").string(), overrides), .resume = target};
+  if (fs::is_directory(target))
+    throw Error(ErrorKind::file,
+                fmt::format("{} is no run folder: it has no run.toml", target.string()));
+  RunConfig config = load_run(target.string(), overrides);
+  fs::path folder = newest_run_folder(config, target);
+  return {.config = std::move(config), .resume = std::move(folder)};
+}
+
+RunRequest new_run(const Arguments& arguments) {
+  if (is_run_folder(arguments.target))
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("{0} is a run folder; go on with: troika train --resume {0}, or train anew "
+                    "with: troika train {0}/run.toml",
+                    arguments.target));
+  RunRequest request{.config = load_run(arguments.target, all_overrides(arguments)),
+                     .fallback_name = name_of_run(arguments.target)};
+  if (!arguments.from.empty()) request.from = arguments.from;
+  return request;
+}
+
+void print_json(const RunResult& result, Console& console) {
+  const TrainOutcome& outcome = result.outcome;
+  nlohmann::ordered_json json{{"run", result.folder.string()},
+                              {"step", outcome.step},
+                              {"loss", outcome.loss},
+                              {"seconds", outcome.seconds},
+                              {"interrupted", outcome.interrupted},
+                              {"reached_target", outcome.reached_target}};
+  if (outcome.evaluation) json["test_loss"] = outcome.evaluation->test_loss;
+  if (outcome.evaluation && outcome.evaluation->test_accuracy)
+    json["test_accuracy"] = *outcome.evaluation->test_accuracy;
+  console.print(json.dump());
+}
+
+void run(const Arguments& arguments, Context& context) {
+  if (!arguments.timeout.empty()) parse_seconds(arguments.timeout);
+  if (arguments.resume && !arguments.from.empty())
+    throw Error(ErrorKind::usage,
+                "--resume goes on with a run and --from starts a new one; give one of them");
+  if (arguments.json) context.console.reserve_out();
+  RunRequest request = arguments.resume ? resumed_run(arguments) : new_run(arguments);
+  request.dry_run = arguments.dry_run;
+  std::optional<RunResult> result = drive_run(request, context);
+  if (result && arguments.json) print_json(*result, context.console);
+}
+
+}  // namespace
+
+Verb add_train(CLI::App& parent, Context& context) {
+  auto arguments = std::make_shared<Arguments>();  // shared by the parser and the verb
+  CLI::App* app = parent.add_subcommand("train", "Train what a run file says");
+  app->add_option("RUN.toml", arguments->target, "The run file; with --resume also a run folder")
+      ->required();
+  app->add_option("key=value", arguments->overrides,
+                  "Laid over the file, such as optimizer.learning_rate=0.1");
+  app->add_option("-n", arguments->devices, "Devices; this version trains on one")
+      ->check(CLI::PositiveNumber);
+  app->add_flag("--resume", arguments->resume,
+                "Go on with the newest run of this file, or with this run folder");
+  app->add_option("--from", arguments->from,
+                  "Start from the weights of a checkpoint, run folder or .safetensors file");
+  app->add_flag("--dry-run", arguments->dry_run, "Show what would run, train nothing");
+  app->add_option("--name", arguments->name, "Name of the run folder");
+  app->add_option("--timeout", arguments->timeout,
+                  "How long to wait for a silent peer, such as 30s");
+  app->add_flag("--json", arguments->json, "Print the result as JSON; progress goes to stderr");
+  app->footer(
+      "Example: train with another rate, stop with Ctrl-C, go on\n"
+      "  troika train run.toml optimizer.learning_rate=0.02 --name slow\n  troika train --resume "
+      "runs/slow");
+  return {app, [arguments, &context] { run(*arguments, context); }};
+}
+
+}  // namespace troika::cli

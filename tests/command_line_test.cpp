@@ -1,0 +1,344 @@
+// The program as a user runs it: exit codes, messages, training, stopping and going on, in a folder
+// of its own.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "cli/temporary_folder.h"
+
+namespace troika {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+
+struct Result {
+  int code;
+  std::string out;
+  std::string err;
+};
+
+/// The test lies in BUILD/tests, the program in BUILD.
+fs::path program() {
+  return fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "troika";
+}
+
+std::string read_text(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+constexpr const char* kRunFile = R"([model]
+name = "mlp"
+hidden = 32
+layers = 1
+
+[data]
+train = "digits:train?size=400"
+test = "digits:test?size=100"
+
+[train]
+global_batch = 20
+epochs = 3
+
+[optimizer]
+learning_rate = 0.1
+momentum = 0.9
+
+[parallel]
+threads = 1
+
+[log]
+every = "5 steps"
+)";
+
+class CommandLine : public testing::Test {
+ protected:
+  CommandLine() { folder_.write("tiny.toml", kRunFile); }
+
+  /// Starts the program in the test's folder.
+  pid_t start(const std::vector<std::string>& arguments) {
+    std::string name = program().string();
+    std::vector<char*> words{name.data()};
+    std::vector<std::string> copies = arguments;
+    for (std::string& copy : copies) words.push_back(copy.data());
+    words.push_back(nullptr);
+    pid_t child = fork();
+    if (child != 0) return child;
+    bool ready = chdir(folder_.path().c_str()) == 0;
+    int out = open("out", O_WRONLY | O_CREAT | O_TRUNC, 0600),
+        err = open("err", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (!ready || dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0) _exit(99);
+    execv(name.c_str(), words.data());
+    _exit(99);
+  }
+
+  Result wait_for(pid_t child) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+    return {code, read_text(path("out")), read_text(path("err"))};
+  }
+
+  Result run(const std::vector<std::string>& arguments) { return wait_for(start(arguments)); }
+
+  /// Waits until the text stands in a file of the run, at most a minute.
+  bool appears(const std::string& file, const std::string& text) {
+    for (int tries = 0; tries < 1200; ++tries) {
+      if (read_text(path(file)).find(text) != std::string::npos) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    return false;
+  }
+
+  fs::path path(const std::string& name) const { return folder_.path() / name; }
+
+  std::string metrics_without_times(const std::string& run) {
+    std::istringstream lines(read_text(path(run + "/metrics.jsonl")));
+    std::string text;
+    for (std::string line; std::getline(lines, line);) {
+      auto json = nlohmann::ordered_json::parse(line);
+      for (const char* name : {"samples_per_second", "step_ms", "data_wait"}) json.erase(name);
+      text += json.dump() + "\n";
+    }
+    return text;
+  }
+
+  cli::TemporaryFolder folder_;
+};
+
+TEST_F(CommandLine, TrainsIntoARunFolderAndSaysHowItWent) {
+  Result result = run({"train", "tiny.toml"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("parameters"));
+  EXPECT_THAT(result.out, HasSubstr("step 60/60"));
+  EXPECT_THAT(result.out, HasSubstr("test_accuracy"));
+  EXPECT_THAT(result.out, HasSubstr("run folder: runs/tiny"));
+  EXPECT_THAT(result.out, Not(HasSubstr("\r")));
+  for (const char* file : {"run.toml", "plan.json", "costs.json", "env.json", "metrics.jsonl",
+                           "trace.json", "checkpoints/step-60/index.json"})
+    EXPECT_TRUE(fs::exists(path("runs/tiny") / file)) << file;
+  EXPECT_THAT(read_text(path("runs/tiny/logs/rank-0")), HasSubstr("step 60/60"));
+}
+
+TEST_F(CommandLine, NamesASecondRunApart) {
+  ASSERT_EQ(run({"train", "tiny.toml", "train.epochs=1"}).code, 0);
+  EXPECT_THAT(run({"train", "tiny.toml", "train.epochs=1"}).out,
+              HasSubstr("run folder: runs/tiny-2"));
+  Result taken = run({"train", "tiny.toml", "--name", "tiny"});
+  EXPECT_EQ(taken.code, 2);
+  EXPECT_THAT(taken.err, HasSubstr("--resume"));
+}
+
+TEST_F(CommandLine, ADryRunShowsTheTableAndWritesNothing) {
+  Result result = run({"train", "tiny.toml", "--dry-run"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("global batch"));
+  EXPECT_FALSE(fs::exists(path("runs")));
+}
+
+TEST_F(CommandLine, PrintsNothingButJsonWhenAsked) {
+  Result result = run({"train", "tiny.toml", "train.epochs=1", "--json"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  auto json = nlohmann::json::parse(result.out);
+  EXPECT_EQ(json["step"], 20);
+  EXPECT_EQ(json["interrupted"], false);
+  EXPECT_THAT(result.err, HasSubstr("step 20/20"));
+}
+
+TEST_F(CommandLine, StopsOnASignalSavesAndGoesOnAsIfNothingHadHappened) {
+  ASSERT_EQ(run({"train", "tiny.toml", "--name", "whole", "train.epochs=40"}).code, 0);
+  for (int signal : {SIGINT, SIGTERM, SIGUSR1}) {
+    std::string name = "stopped-" + std::to_string(signal), folder = "runs/" + name;
+    pid_t child = start({"train", "tiny.toml", "--name", name, "train.epochs=40"});
+    ASSERT_TRUE(appears(folder + "/metrics.jsonl", "\"step\":5"));
+    kill(child, signal);
+    Result stopped = wait_for(child);
+    ASSERT_EQ(stopped.code, 0) << stopped.err;
+    // A fast machine may be done before the signal comes; then there is nothing to go on with.
+    if (stopped.out.find("stopped after step") == std::string::npos) continue;
+    EXPECT_THAT(stopped.out, HasSubstr("troika train --resume " + folder));
+    Result resumed = run({"train", "--resume", folder});
+    ASSERT_EQ(resumed.code, 0) << resumed.err;
+    EXPECT_THAT(resumed.out, HasSubstr("goes on from " + folder + "/checkpoints/step-"));
+  }
+  for (const char* file : {"model.safetensors", "optimizer.safetensors"})
+    for (int signal : {SIGINT, SIGTERM, SIGUSR1})
+      EXPECT_EQ(read_text(path("runs/whole/checkpoints/step-800") / file),
+                read_text(path("runs/stopped-" + std::to_string(signal) + "/checkpoints/step-800") /
+                          file));
+}
+
+TEST_F(CommandLine, StopsWhenTheStopFileAppears) {
+  pid_t child = start({"train", "tiny.toml", "train.epochs=2000"});
+  ASSERT_TRUE(appears("runs/tiny/metrics.jsonl", "\"step\":5"));
+  folder_.write("runs/tiny/stop", "");
+  Result result = wait_for(child);
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("stopped after step"));
+  EXPECT_FALSE(fs::exists(path("runs/tiny/stop")));
+}
+
+TEST_F(CommandLine, ASecondInterruptEndsAtOnceAndLeavesTheRunUsable) {
+  pid_t child = start({"train", "tiny.toml", "train.epochs=100000", "model.hidden=512",
+                       "checkpoint.every=10 steps"});
+  ASSERT_TRUE(appears("runs/tiny/metrics.jsonl", "\"step\":15"));
+  // Both may arrive within one step; the second must not be lost.
+  kill(child, SIGINT);
+  kill(child, SIGINT);
+  int code = wait_for(child).code;
+  EXPECT_TRUE(code == 130 || code == 0) << code;
+  EXPECT_EQ(run({"eval", "runs/tiny"}).code, 0);
+}
+
+TEST_F(CommandLine, GoesOnWithTheNewestRunOfAFile) {
+  ASSERT_EQ(run({"train", "tiny.toml", "train.epochs=1"}).code, 0);
+  ASSERT_EQ(run({"train", "tiny.toml", "train.epochs=1"}).code, 0);
+  Result longer = run({"train", "--resume", "tiny.toml"});
+  EXPECT_EQ(longer.code, 0) << longer.err;
+  EXPECT_THAT(longer.out, HasSubstr("runs/tiny-2/checkpoints/step-20"));
+  EXPECT_THAT(longer.out, HasSubstr("step 60/60"));
+  EXPECT_THAT(run({"train", "--resume", "tiny.toml"}).out,
+              HasSubstr("the run is complete at step 60"));
+}
+
+TEST_F(CommandLine, RefusesToGoOnWithNothing) {
+  Result result = run({"train", "--resume", "tiny.toml"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("there is no run of tiny.toml"));
+  EXPECT_EQ(run({"train", "--resume", "."}).code, 3);
+  EXPECT_EQ(run({"train", "--resume", "tiny.toml", "--from", "x"}).code, 2);
+}
+
+TEST_F(CommandLine, StartsFromTheWeightsOfAnotherRun) {
+  ASSERT_EQ(run({"train", "tiny.toml"}).code, 0);
+  Result result =
+      run({"train", "tiny.toml", "--from", "runs/tiny", "train.steps=1", "--name", "tuned"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("starts from the weights of runs/tiny"));
+  EXPECT_THAT(result.err, Not(HasSubstr("afresh")));
+  EXPECT_EQ(run({"train", "tiny.toml", "--from", "nowhere", "--name", "other"}).code, 3);
+}
+
+TEST_F(CommandLine, EvaluatesAsTheRunDidAndOnOtherSamples) {
+  ASSERT_EQ(run({"train", "tiny.toml"}).code, 0);
+  auto lines = metrics_without_times("runs/tiny");
+  auto last = nlohmann::json::parse(lines.substr(lines.rfind('\n', lines.size() - 2) + 1));
+  Result whole = run({"eval", "runs/tiny", "--json"});
+  ASSERT_EQ(whole.code, 0) << whole.err;
+  auto json = nlohmann::json::parse(whole.out);
+  EXPECT_NEAR(json["test_loss"], last["test_loss"], 1e-5);
+  EXPECT_EQ(json["test_accuracy"], last["test_accuracy"]);
+  EXPECT_EQ(json["step"], 60);
+  auto part = nlohmann::json::parse(
+      run({"eval", "runs/tiny/checkpoints/step-60", "--data", "digits:test[0:30]", "--json"}).out);
+  EXPECT_EQ(part["samples"], 30);
+  Result unfit = run({"eval", "runs/tiny", "--data", "text:tiny.toml"});
+  EXPECT_EQ(unfit.code, 2);
+  EXPECT_THAT(unfit.err, HasSubstr("the model was trained on samples"));
+}
+
+TEST_F(CommandLine, PredictsTheClassesOfSamples) {
+  ASSERT_EQ(run({"train", "tiny.toml", "train.epochs=6"}).code, 0);
+  Result result = run({"predict", "runs/tiny", "--data", "digits:test[0:40]", "--json"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  std::istringstream lines(result.out);
+  int count = 0, right = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    auto json = nlohmann::json::parse(line);
+    EXPECT_EQ(json["index"], count);
+    right += json["predicted"] == json["target"] ? 1 : 0;
+  }
+  EXPECT_EQ(count, 40);
+  EXPECT_GT(right, 20);  // 4 would be luck
+  EXPECT_EQ(run({"predict", "runs/tiny", "--prompt", "hello"}).code, 2);
+}
+
+TEST_F(CommandLine, WritesTextWithALanguageModel) {
+  std::string song;
+  for (int line = 0; line < 200; ++line) song += "abcdefgh\n";
+  folder_.write("song.txt", song);
+  folder_.write("song.toml",
+                "[model]\nname = \"rnnlm\"\nhidden = 32\nlayers = 1\n[data]\ntrain = "
+                "\"text:song.txt\"\nsequence = 18\n"
+                "[train]\nglobal_batch = 10\nsteps = 150\n[optimizer]\nname = "
+                "\"adam\"\nlearning_rate = 0.02\n[parallel]\nthreads = 1\n");
+  Result trained = run({"train", "song.toml"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  Result result =
+      run({"predict", "runs/song", "--prompt", "abc", "--tokens", "24", "--temperature", "0"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.out, "abcdefgh\nabcdefgh\nabcdefgh\n");
+  EXPECT_EQ(run({"predict", "runs/song", "--prompt", "xyz"}).code, 2);
+  std::string first = run({"predict", "runs/song", "--seed", "4", "--temperature", "3"}).out;
+  EXPECT_EQ(first, run({"predict", "runs/song", "--seed", "4", "--temperature", "3"}).out);
+}
+
+TEST_F(CommandLine, NamesTheOperatorOfALossThatIsNotFinite) {
+  Result result = run({"train", "tiny.toml", "optimizer.learning_rate=1e30"});
+  EXPECT_EQ(result.code, 6);
+  EXPECT_THAT(result.err, HasSubstr("is not finite"));
+  EXPECT_THAT(read_text(path("runs/tiny/logs/rank-0")), HasSubstr("(exit code 6)"));
+}
+
+TEST_F(CommandLine, ReportsBadDataBeforeAnythingIsMade) {
+  Result result = run({"train", "tiny.toml", "data.train=idx:nowhere"});
+  EXPECT_EQ(result.code, 3);
+  EXPECT_THAT(result.err, HasSubstr("idx:nowhere"));
+  EXPECT_FALSE(fs::exists(path("runs")));
+}
+
+TEST_F(CommandLine, InspectsWhatARunLeaves) {
+  ASSERT_EQ(run({"train", "tiny.toml", "train.epochs=1"}).code, 0);
+  auto kind = [&](const std::string& file) {
+    Result result = run({"inspect", file, "--json"});
+    return result.code == 0 ? nlohmann::json::parse(result.out)["kind"].get<std::string>()
+                            : result.err;
+  };
+  EXPECT_EQ(kind("runs/tiny"), "run folder");
+  EXPECT_EQ(kind("runs/tiny/checkpoints/step-20"), "checkpoint");
+  EXPECT_EQ(kind("runs/tiny/checkpoints/step-20/model.safetensors"), "safetensors file");
+  EXPECT_EQ(kind("runs/tiny/run.toml"), "run file");
+  EXPECT_EQ(kind("runs/tiny/plan.json"), "plan");
+  EXPECT_EQ(kind("runs/tiny/costs.json"), "cost file");
+  EXPECT_EQ(kind("runs/tiny/metrics.jsonl"), "metrics");
+  EXPECT_EQ(run({"inspect", "/proc/self/exe"}).code, 3);
+}
+
+TEST_F(CommandLine, BenchesAStepWithThePublishedKeys) {
+  Result result = run({"bench", "step", "--model", "lenet", "--batch", "4", "--threads", "1",
+                       "--repeats", "3", "--json"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  auto json = nlohmann::ordered_json::parse(result.out);
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : json.items()) keys.push_back(key);
+  EXPECT_EQ(keys, (std::vector<std::string>{"model", "batch", "threads", "devices", "step_ms",
+                                            "samples_per_second", "items_per_second", "gflops",
+                                            "peak_bytes", "repeats"}));
+  EXPECT_EQ(json["repeats"].size(), 3u);
+  EXPECT_EQ(json["batch"], 4);
+}
+
+TEST_F(CommandLine, TheDemoLearnsAndSaysWhatToTryNext) {
+  Result result = run({"demo", "digits", "train.epochs=1", "data.train=digits:train?size=2000"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("final test accuracy"));
+  EXPECT_THAT(result.out, HasSubstr("runs/digits/run.toml"));
+  EXPECT_THAT(result.out, HasSubstr("Try next"));
+  EXPECT_EQ(run({"config", "check", "runs/digits/run.toml"}).code, 0);
+}
+
+}  // namespace
+}  // namespace troika
