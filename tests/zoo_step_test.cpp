@@ -1,0 +1,145 @@
+// Every model of the zoo through the whole path: graph, strategy, lowering, kernels, executor.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <new>
+
+#include "base/hash.h"
+#include "base/random.h"
+#include "config/load_run.h"
+#include "taskgraph/memory_table.h"
+#include "train/feeds.h"
+#include "train/live_model.h"
+#include "zoo/small_models.h"
+
+namespace {
+
+std::atomic<std::int64_t> news{0};
+
+void* counted(std::size_t size, std::size_t alignment) {
+  ++news;
+  void* memory = std::aligned_alloc(alignment, (size + alignment) / alignment * alignment);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) { return counted(size, alignof(std::max_align_t)); }
+void* operator new(std::size_t size, std::align_val_t alignment) { return counted(size, static_cast<std::size_t>(alignment)); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace troika {
+namespace {
+
+constexpr std::uint64_t kSeed = 11;
+
+RunConfig config_for(const std::string& name, const std::string& backend, const std::string& dtype) {
+  return parse_run("[model]\nname = \"" + name + "\"\n[data]\ntrain = \"digits:train\"\n[optimizer]\nmomentum = 0.9\n",
+                   "zoo.toml", std::vector<std::string>{"kernels.backend=" + backend, "kernels.dtype=" + dtype})
+      .config;
+}
+
+/// Seeded inputs: normal numbers, and integers below what each reader allows.
+std::vector<std::byte> values_for(const Graph& graph, TensorId input) {
+  const Tensor& tensor = graph[input];
+  std::int64_t bound = 0;
+  for (const Operator& op : graph.operators) {
+    Signature s = signature(graph, op);
+    for (std::size_t at = 0; at < op.inputs.size(); ++at) {
+      std::int64_t limit = s.slots[static_cast<std::size_t>(s.slots_of(Role::input)[at])].bound;
+      if (op.inputs[at] == input && limit > 0) bound = bound == 0 ? limit : std::min(bound, limit);
+    }
+  }
+  RandomStream random{.key = kSeed, .stream = hash_text(tensor.name)};
+  std::vector<std::byte> bytes(static_cast<std::size_t>(tensor.spec.bytes().count));
+  auto fill = [&]<class T>(T) {
+    std::span<T> values{reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (tensor.spec.dtype == DType::i32) values[i] = static_cast<T>(random.below(i, static_cast<std::uint64_t>(bound)));
+      else values[i] = static_cast<T>(tensor.name == "weight" || tensor.name == "mask" ? 1 : random.normal(i));
+    }
+  };
+  if (tensor.spec.dtype == DType::i32) fill(std::int32_t{});
+  else dispatch(tensor.spec.dtype, [&]<class T>() { fill(T{}); });
+  return bytes;
+}
+
+/// A few steps of a small model; keeps the loss of each.
+class Steps {
+ public:
+  Steps(const std::string& name, const RunConfig& config) : live_(make_machinery(config.kernels, config.parallel)) {
+    zoo::ModelRequest request = zoo::small_request(name);
+    request.samples.dtype = config.kernels.dtype;
+    model_ = zoo::build(request);
+    live_.add_training(model_, config, Strategy::single());
+    live_.start();
+    live_.initialize(kSeed);
+    live_.session().write_scalar(Scalar::learning_rate, 0.01);
+  }
+
+  void step(int number) {
+    live_.session().write_scalar(Scalar::update_step, number + 1);
+    for (const zoo::NamedGraph& graph : model_.graphs) {
+      for (TensorId input : graph.graph.inputs)
+        live_.session().write_input(graph.name, graph.graph[input].name, values_for(graph.graph, input));
+      std::int64_t before = news;
+      live_.session().run(graph.name);
+      allocations += news - before;
+      losses.push_back(live_.session().read_control(Control::loss));
+    }
+  }
+
+  LiveModel& live() { return live_; }
+  const zoo::Model& model() const { return model_; }
+
+  std::vector<double> losses;
+  std::int64_t allocations = 0;
+
+ private:
+  LiveModel live_;
+  zoo::Model model_;
+};
+
+class ZooSteps : public testing::TestWithParam<zoo::Entry> {};
+
+TEST_P(ZooSteps, CpuKernelsFollowTheReferenceInF64) {
+  Steps truth(GetParam().name, config_for(GetParam().name, "reference", "f64"));
+  Steps fast(GetParam().name, config_for(GetParam().name, "cpu", "f32"));
+  for (int number = 0; number < 3; ++number) truth.step(number), fast.step(number);
+  for (std::size_t at = 0; at < truth.losses.size(); ++at) {
+    EXPECT_TRUE(std::isfinite(truth.losses[at]));
+    EXPECT_NEAR(fast.losses[at], truth.losses[at], 2e-3 * std::max(1.0, std::abs(truth.losses[at]))) << "step " << at;
+  }
+}
+
+TEST_P(ZooSteps, AllocateNothingOfTheirOwn) {
+  Steps steps(GetParam().name, config_for(GetParam().name, "cpu", "f32"));
+  steps.step(0);
+  steps.allocations = 0;
+  std::int64_t buffers = steps.live().machinery().device->allocations();
+  for (int number = 1; number < 4; ++number) steps.step(number);
+  EXPECT_EQ(steps.allocations, 0);
+  EXPECT_EQ(steps.live().machinery().device->allocations(), buffers);
+}
+
+TEST_P(ZooSteps, PredictedMemoryIsWhatIsAllocated) {
+  Steps steps(GetParam().name, config_for(GetParam().name, "cpu", "f32"));
+  const Session& session = steps.live().session();
+  Bytes arena;
+  for (const zoo::NamedGraph& graph : steps.model().graphs)
+    arena = std::max(arena, memory_of(session.program(graph.name), DeviceId(0u)).arena);
+  EXPECT_EQ(arena, session.arena_bytes());
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoo, ZooSteps, testing::ValuesIn(zoo::entries().begin(), zoo::entries().end()),
+                         [](const auto& row) { return row.param.name; });
+
+}  // namespace
+}  // namespace troika
