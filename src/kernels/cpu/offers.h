@@ -8,15 +8,21 @@
 namespace troika {
 
 Offers offers(const Activation& op, const Request& request);
+Offers offers(const Adam& op, const Request& request);
 Offers offers(const BatchNorm& op, const Request& request);
 Offers offers(const Bias& op, const Request& request);
 Offers offers(const Binary& op, const Request& request);
 Offers offers(const Conv2d& op, const Request& request);
 Offers offers(const ConvTranspose2d& op, const Request& request);
 Offers offers(const CrossEntropy& op, const Request& request);
+Offers offers(const Dropout& op, const Request& request);
 Offers offers(const Guard& op, const Request& request);
+Offers offers(const Lamb& op, const Request& request);
+Offers offers(const Lars& op, const Request& request);
 Offers offers(const Linear& op, const Request& request);
+Offers offers(const Position& op, const Request& request);
 Offers offers(const Reorder& op, const Request& request);
+Offers offers(const RunningAverage& op, const Request& request);
 Offers offers(const Sgd& op, const Request& request);
 Offers offers(const SquareSum& op, const Request& request);
 Offers offers(const Sum& op, const Request& request);

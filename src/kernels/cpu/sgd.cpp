@@ -1,15 +1,9 @@
 #include "kernels/cpu/loops.h"
 #include "kernels/cpu/offers.h"
-#include "kernels/step_values.h"
+#include "kernels/cpu/update_step.h"
 
 namespace troika {
 namespace {
-
-enum Operands { kWeight, kGradient, kScalars, kControl, kMomentum };
-
-StepValues step_of(const Launch& launch) {
-  return {{launch.at<double>(kScalars), kScalarCount}, {launch.at<double>(kControl), kControlCount}};
-}
 
 Loop plain_sgd(const Sgd& op, std::int64_t count) {
   return [=](const Launch& launch) {
@@ -17,8 +11,8 @@ Loop plain_sgd(const Sgd& op, std::int64_t count) {
     if (!step.ok()) return;
     auto rate = static_cast<float>(step.learning_rate() * op.rate_factor);
     auto scale = static_cast<float>(step.gradient_scale()), decay = static_cast<float>(op.weight_decay);
-    float* w = launch.at(kWeight);
-    const float* gradient = launch.at(kGradient);
+    float* w = launch.at(kWeightOperand);
+    const float* gradient = launch.at(kGradientOperand);
     for_elements(launch.threads, count, [=](std::int64_t i) { w[i] -= rate * (scale * gradient[i] + decay * w[i]); });
   };
 }
@@ -30,8 +24,8 @@ Loop momentum_sgd(const Sgd& op, std::int64_t count) {
     auto rate = static_cast<float>(step.learning_rate() * op.rate_factor);
     auto scale = static_cast<float>(step.gradient_scale()), decay = static_cast<float>(op.weight_decay);
     auto momentum = static_cast<float>(op.momentum);
-    float *w = launch.at(kWeight), *v = launch.at(kMomentum);
-    const float* gradient = launch.at(kGradient);
+    float *w = launch.at(kWeightOperand), *v = launch.at(kStateOperands);
+    const float* gradient = launch.at(kGradientOperand);
     bool nesterov = op.nesterov;
     for_elements(launch.threads, count, [=](std::int64_t i) {
       float g = scale * gradient[i] + decay * w[i];

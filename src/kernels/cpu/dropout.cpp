@@ -1,0 +1,83 @@
+#include <algorithm>
+#include <cmath>
+
+#include "base/random.h"
+#include "kernels/cpu/box.h"
+#include "kernels/cpu/loops.h"
+#include "kernels/cpu/offers.h"
+#include "kernels/step_values.h"
+
+namespace troika {
+namespace {
+
+/// Rows of neighbours in the global tensor, and where each begins there.
+struct GlobalRows {
+  Box<1> rows;
+  std::int64_t length = 1, first = 0;
+
+  GlobalRows(const Dropout& op, const Shape& tile) {
+    if (op.origin.empty()) {
+      length = tile.elements();
+      return;
+    }
+    Strides strides = Shape(std::span<const std::int64_t>(op.extents)).strides();
+    for (std::size_t dim = 0; dim < tile.rank(); ++dim) first += op.origin[dim] * strides[dim];
+    for (std::size_t dim = 0; dim + 1 < tile.rank(); ++dim) rows.add(tile[dim], {strides[dim]});
+    if (tile.rank() > 0) length = tile.back();
+  }
+  std::int64_t start(std::int64_t row) const { return first + rows.offsets(row)[0]; }
+};
+
+constexpr std::int64_t kChunk = 256;
+
+/// The words of the elements [begin, begin + kChunk) of the stream; begin is a multiple of four.
+TROIKA_VECTORIZED void draw(const RandomStream& random, std::uint64_t begin, std::uint32_t* words) {
+#pragma omp simd
+  for (std::int64_t block = 0; block < kChunk / 4; ++block) {
+    auto four = random.words(begin / 4 + static_cast<std::uint64_t>(block));
+    for (std::size_t at = 0; at < 4; ++at) words[block * 4 + static_cast<std::int64_t>(at)] = four[at];
+  }
+}
+
+struct Threshold {
+  std::uint32_t word;  ///< Kept from here on, of 24 bits.
+  float scale;
+
+  explicit Threshold(double rate)
+      : word(static_cast<std::uint32_t>(std::ceil(rate * 0x1p24))), scale(static_cast<float>(1 / (1 - rate))) {}
+};
+
+/// Elements that are neighbours in the global tensor, from number `start` on.
+void run_row(const RandomStream& random, Threshold keep, std::int64_t start, std::int64_t length, const float* from,
+             float* to) {
+  std::uint32_t words[kChunk];
+  for (std::int64_t at = -(start % 4); at < length; at += kChunk) {
+    draw(random, static_cast<std::uint64_t>(start + at), words);
+    std::int64_t begin = std::max<std::int64_t>(at, 0), end = std::min(at + kChunk, length);
+    const std::uint32_t* word = words - at;
+    run_range(begin, end, [=](std::int64_t i) { to[i] = word[i] >> 8 >= keep.word ? from[i] * keep.scale : 0.0f; });
+  }
+}
+
+}  // namespace
+
+/// Forward and backward alike: the stream tells what is kept.
+Offers offers(const Dropout& op, const Request& request) {
+  Loop loop = [op, rows = GlobalRows(op, request.shape(0))](const Launch& launch) {
+    StepKey key = step_key({launch.at<double>(1), kScalarCount});
+    RandomStream random{.key = key.seed, .stream = op.stream, .step = key.step};
+    Threshold keep(op.rate);
+    const float* from = launch.at(0);
+    float* to = launch.at(2);
+    std::int64_t pieces = (rows.length + kSumBlock - 1) / kSumBlock;
+    for_rows(launch.threads, rows.rows.elements() * pieces, std::min(rows.length, kSumBlock), [&](std::int64_t piece) {
+      std::int64_t row = piece / pieces, begin = piece % pieces * kSumBlock;
+      std::int64_t at = row * rows.length + begin;
+      run_row(random, keep, rows.start(row) + begin, std::min(kSumBlock, rows.length - begin), from + at, to + at);
+    });
+  };
+  Candidate candidate{.algorithm = "loop", .layouts = {Layout::plain, Layout::plain, Layout::plain}, .in_place = {{2, 0}}};
+  return {offer_loop(request, candidate, loop)};
+}
+
+}  // namespace troika
