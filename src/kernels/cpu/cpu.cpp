@@ -41,6 +41,7 @@ Offers reference_offers(const KernelKey& key) {
 }
 
 bool computes_in_f64(const KernelKey& key) {
+  if (const Embedding* embedding = std::get_if<Embedding>(&key.op)) return embedding->dtype == DType::f64;
   return !std::holds_alternative<Guard>(key.op) &&
          std::ranges::any_of(key.inputs, [](const TensorSpec& input) { return input.dtype == DType::f64; });
 }

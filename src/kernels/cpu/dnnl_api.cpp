@@ -89,6 +89,10 @@ std::optional<MemoryDesc> describe_grouped(const TensorSpec& spec, Layout layout
   return std::nullopt;
 }
 
+MemoryDesc describe_strided(const TensorSpec& spec, std::span<const std::int64_t> strides) {
+  return {dims_of(spec.shape), type_of(spec.dtype), dnnl::memory::dims(strides.begin(), strides.end())};
+}
+
 MemoryDesc describe_any(const Shape& shape) { return {dims_of(shape), dnnl::memory::data_type::f32, Tag::any}; }
 
 dnnl::primitive_attr attributes(const Epilogue& epilogue) {
@@ -136,6 +140,12 @@ Bytes scratch_of(const Implementation& implementation) {
 
 bool is_reference(const Implementation& implementation) {
   return std::string_view(implementation.impl_info_str()).starts_with("ref");
+}
+
+void multiply(const MatrixProduct& p, const MatrixFactor& a, const MatrixFactor& b, float* c, std::int64_t stride_c) {
+  check_dnnl(dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', p.m, p.n, p.k, p.alpha, a.elements, a.stride,
+                        b.elements, b.stride, p.beta, c, stride_c),
+             "a product of matrices");
 }
 
 std::string dnnl_version_text() {

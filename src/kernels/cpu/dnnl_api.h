@@ -4,6 +4,7 @@
 #include <dnnl.hpp>
 
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -25,6 +26,8 @@ MemoryDesc describe(const TensorSpec& spec, Layout layout);
 /// As above, with the first dimension divided into `groups`: what a grouped convolution calls weights. Only for layouts in
 /// which that is the same memory.
 std::optional<MemoryDesc> describe_grouped(const TensorSpec& spec, Layout layout, std::int64_t groups);
+/// A tensor whose dimensions are so many elements apart.
+MemoryDesc describe_strided(const TensorSpec& spec, std::span<const std::int64_t> strides);
 /// The shape with a layout of oneDNN's own choice.
 MemoryDesc describe_any(const Shape& shape);
 
@@ -92,6 +95,20 @@ std::vector<Implementation> reorder_implementations(const dnnl::engine& engine, 
 Bytes scratch_of(const Implementation& implementation);
 /// Plain loops that oneDNN keeps for completeness.
 bool is_reference(const Implementation& implementation);
+
+/// One factor of a product of row-major matrices.
+struct MatrixFactor {
+  const float* elements;
+  std::int64_t stride;  ///< Between rows as stored.
+  bool transposed = false;
+};
+
+/// c[m,n] = alpha * a * b + beta * c. Inside a parallel region it stays on the calling thread.
+struct MatrixProduct {
+  std::int64_t m, n, k;
+  float alpha = 1, beta = 0;
+};
+void multiply(const MatrixProduct& product, const MatrixFactor& a, const MatrixFactor& b, float* c, std::int64_t stride_c);
 
 /// "onednn 2.6.3"
 std::string dnnl_version_text();

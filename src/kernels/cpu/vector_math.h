@@ -1,5 +1,5 @@
 // Elementary functions in f32 that compilers can vectorise: no branches, no calls, a few units in the last place.
-// Polynomials: S. Moshier, Cephes (expf, tanhf); Abramowitz and Stegun 7.1.26 for erf (error 1.5e-7).
+// Polynomials: S. Moshier, Cephes (expf, logf, tanhf); Abramowitz and Stegun 7.1.26 for erf (error 1.5e-7).
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,29 @@ TROIKA_INLINE float vector_exp(float x) {
   p = p * r + 5.0000001201e-1f;
   p = p * r * r + r + 1.0f;
   return p * bits_to_float((static_cast<std::int32_t>(whole) + 127) << 23);
+}
+
+/// Of normal positive numbers.
+TROIKA_INLINE float vector_log(float x) {
+  std::int32_t bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  std::int32_t exponent = (bits >> 23) - 126;
+  float m = bits_to_float((bits & 0x007fffff) | 0x3f000000);  // in [0.5, 1)
+  bool low = m < 0.70710678f;
+  float e = static_cast<float>(low ? exponent - 1 : exponent);
+  m = (low ? m + m : m) - 1.0f;
+  float z = m * m;
+  float p = 7.0376836292e-2f;
+  p = p * m - 1.1514610310e-1f;
+  p = p * m + 1.1676998740e-1f;
+  p = p * m - 1.2420140846e-1f;
+  p = p * m + 1.4249322787e-1f;
+  p = p * m - 1.6668057665e-1f;
+  p = p * m + 2.0000714765e-1f;
+  p = p * m - 2.4999993993e-1f;
+  p = p * m + 3.3333331174e-1f;
+  float tail = p * m * z + e * -2.12194440e-4f - 0.5f * z;
+  return m + tail + e * 0.693359375f;
 }
 
 TROIKA_INLINE float vector_sigmoid(float x) { return 1.0f / (1.0f + vector_exp(-x)); }
