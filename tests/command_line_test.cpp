@@ -54,7 +54,7 @@ global_batch = 20
 epochs = 3
 
 [optimizer]
-learning_rate = 0.1
+learning_rate = 0.02
 momentum = 0.9
 
 [parallel]
@@ -159,10 +159,14 @@ TEST_F(CommandLine, PrintsNothingButJsonWhenAsked) {
 }
 
 TEST_F(CommandLine, StopsOnASignalSavesAndGoesOnAsIfNothingHadHappened) {
-  ASSERT_EQ(run({"train", "tiny.toml", "--name", "whole", "train.epochs=40"}).code, 0);
+  ASSERT_EQ(run({"train", "tiny.toml", "--name", "whole", "train.epochs=100",
+                 "train.evaluate=never", "checkpoint.every=never"})
+                .code,
+            0);
   for (int signal : {SIGINT, SIGTERM, SIGUSR1}) {
     std::string name = "stopped-" + std::to_string(signal), folder = "runs/" + name;
-    pid_t child = start({"train", "tiny.toml", "--name", name, "train.epochs=40"});
+    pid_t child = start({"train", "tiny.toml", "--name", name, "train.epochs=100",
+                         "train.evaluate=never", "checkpoint.every=never"});
     ASSERT_TRUE(appears(folder + "/metrics.jsonl", "\"step\":5"));
     kill(child, signal);
     Result stopped = wait_for(child);
@@ -176,9 +180,10 @@ TEST_F(CommandLine, StopsOnASignalSavesAndGoesOnAsIfNothingHadHappened) {
   }
   for (const char* file : {"model.safetensors", "optimizer.safetensors"})
     for (int signal : {SIGINT, SIGTERM, SIGUSR1})
-      EXPECT_EQ(read_text(path("runs/whole/checkpoints/step-800") / file),
-                read_text(path("runs/stopped-" + std::to_string(signal) + "/checkpoints/step-800") /
-                          file));
+      EXPECT_EQ(
+          read_text(path("runs/whole/checkpoints/step-2000") / file),
+          read_text(path("runs/stopped-" + std::to_string(signal) + "/checkpoints/step-2000") /
+                    file));
 }
 
 TEST_F(CommandLine, StopsWhenTheStopFileAppears) {
@@ -192,15 +197,19 @@ TEST_F(CommandLine, StopsWhenTheStopFileAppears) {
 }
 
 TEST_F(CommandLine, ASecondInterruptEndsAtOnceAndLeavesTheRunUsable) {
-  pid_t child = start({"train", "tiny.toml", "train.epochs=100000", "model.hidden=512",
-                       "checkpoint.every=10 steps"});
-  ASSERT_TRUE(appears("runs/tiny/metrics.jsonl", "\"step\":15"));
-  // Both may arrive within one step; the second must not be lost.
+  // Slow kernels, so that both interrupts come within one step.
+  pid_t child = start({"train", "tiny.toml", "kernels.backend=reference", "model.hidden=512",
+                       "train.global_batch=200", "train.epochs=1000", "log.every=1 steps",
+                       "checkpoint.every=2 steps"});
+  ASSERT_TRUE(appears("runs/tiny/metrics.jsonl", "\"step\":3"));
   kill(child, SIGINT);
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
   kill(child, SIGINT);
-  int code = wait_for(child).code;
-  EXPECT_TRUE(code == 130 || code == 0) << code;
-  EXPECT_EQ(run({"eval", "runs/tiny"}).code, 0);
+  Result result = wait_for(child);
+  EXPECT_EQ(result.code, 130);
+  EXPECT_THAT(result.out, Not(HasSubstr("stopped after")));
+  Result usable = run({"eval", "runs/tiny"});
+  EXPECT_EQ(usable.code, 0) << usable.err;
 }
 
 TEST_F(CommandLine, GoesOnWithTheNewestRunOfAFile) {
@@ -251,7 +260,7 @@ TEST_F(CommandLine, EvaluatesAsTheRunDidAndOnOtherSamples) {
 }
 
 TEST_F(CommandLine, PredictsTheClassesOfSamples) {
-  ASSERT_EQ(run({"train", "tiny.toml", "train.epochs=6"}).code, 0);
+  ASSERT_EQ(run({"train", "tiny.toml", "data.train=digits:train?size=3000"}).code, 0);
   Result result = run({"predict", "runs/tiny", "--data", "digits:test[0:40]", "--json"});
   ASSERT_EQ(result.code, 0) << result.err;
   std::istringstream lines(result.out);
@@ -262,7 +271,7 @@ TEST_F(CommandLine, PredictsTheClassesOfSamples) {
     right += json["predicted"] == json["target"] ? 1 : 0;
   }
   EXPECT_EQ(count, 40);
-  EXPECT_GT(right, 20);  // 4 would be luck
+  EXPECT_GT(right, 25);  // 4 would be luck
   EXPECT_EQ(run({"predict", "runs/tiny", "--prompt", "hello"}).code, 2);
 }
 
@@ -278,7 +287,7 @@ TEST_F(CommandLine, WritesTextWithALanguageModel) {
   Result trained = run({"train", "song.toml"});
   ASSERT_EQ(trained.code, 0) << trained.err;
   Result result =
-      run({"predict", "runs/song", "--prompt", "abc", "--tokens", "24", "--temperature", "0"});
+      run({"predict", "runs/song", "--prompt", "abc", "--tokens", "23", "--temperature", "0"});
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_EQ(result.out, "abcdefgh\nabcdefgh\nabcdefgh\n");
   EXPECT_EQ(run({"predict", "runs/song", "--prompt", "xyz"}).code, 2);

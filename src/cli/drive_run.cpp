@@ -15,17 +15,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void check_plan(const ParallelConfig& parallel) {
+void check_devices(const ParallelConfig& parallel) {
   if (parallel.devices != 1)
     throw Error(ErrorKind::usage,
-                fmt::format("this version trains on one device, not on {}; leave out -n and "
-                            "parallel.devices",
+                fmt::format("this version trains on one device, not on {}; leave out "
+                            "parallel.devices and parallel.plan",
                             parallel.devices));
-  if (parallel.plan.name != "single" && parallel.plan.name != "auto")
-    throw Error(ErrorKind::usage,
-                fmt::format("this version knows the plan \"single\" only, not \"{}\"; leave out "
-                            "parallel.plan",
-                            parallel.plan.name));
 }
 
 /// Weights, and where the run goes on.
@@ -80,7 +75,7 @@ class Drive {
       : request_(request), progress_(context.console) {}
 
   std::optional<RunResult> run() {
-    check_plan(request_.config.parallel);
+    check_devices(request_.config.parallel);
     if (request_.resume) open_log(RunFolder::open(*request_.resume));
     try {
       return train();

@@ -12,6 +12,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
+bool is_language(const std::string& uri) {
+  return uri.starts_with("text:") || uri.starts_with("tokens:");
+}
+
+/// Before the samples are opened, which would complain about normalisation instead.
+void check_kind(const DataConfig& data) {
+  if (is_language(data.train) == is_language(data.test)) return;
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("the model was trained on samples of '{}', and '{}' is another kind of data",
+                  data.train, data.test));
+}
+
 void check_fit(const data::Dataset& train, const data::Dataset& given, const std::string& uri) {
   std::span<const data::Field> wanted = train.fields(), there = given.fields();
   for (std::size_t at = 0; at < wanted.size(); ++at) {
@@ -58,6 +71,7 @@ TrainingSets open_fitting_sets(SavedRun& run, const std::string& uri) {
     throw Error(ErrorKind::usage, "the run has no test samples; name some with --data URI");
   // Training samples are only looked at here, so nothing is changed about them.
   run.config.data.augment.clear();
+  check_kind(run.config.data);
   TrainingSets sets = open_sets(run.config);
   check_fit(*sets.train, *sets.test, run.config.data.test);
   return sets;
