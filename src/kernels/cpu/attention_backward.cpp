@@ -13,10 +13,10 @@ namespace {
 constexpr float kHidden = -std::numeric_limits<float>::infinity();
 
 /// One thread's part of the scratch. Turned tensors have one column per query, the others one row.
-struct Work {
+struct BackwardWork {
   float *turned_q, *turned_dy, *turned_dq, *q, *dy, *scores, *products, *log_sum, *y_dy;
 
-  Work(float* first, std::int64_t width) {
+  BackwardWork(float* first, std::int64_t width) {
     std::int64_t turned = kQueryBlock * width, straight = kQueryBlock * pad_to_lanes(width);
     auto take = [&](std::int64_t floats) { return std::exchange(first, first + floats); };
     turned_q = take(turned), turned_dy = take(turned), turned_dq = take(turned);
@@ -66,7 +66,7 @@ void load_rows(const HeadRows& rows, Range queries, std::int64_t width, float fa
   }
 }
 
-void load_queries(const AttentionBlocks& blocks, const Head& head, Range queries, const Work& work) {
+void load_queries(const AttentionBlocks& blocks, const Head& head, Range queries, const BackwardWork& work) {
   load_turned(head.q, blocks, queries, blocks.scale, work.turned_q);
   load_turned(head.dy, blocks, queries, 1, work.turned_dy);
   load_rows(head.q, queries, blocks.width, blocks.scale, work.q);
@@ -95,7 +95,7 @@ TROIKA_VECTORIZED void differentiate(std::int64_t keys, float* scores, float* pr
   }
 }
 
-void backward_keys(const AttentionBlocks& blocks, const Head& head, Range queries, Range keys, const Work& work) {
+void backward_keys(const AttentionBlocks& blocks, const Head& head, Range queries, Range keys, const BackwardWork& work) {
   std::int64_t width = blocks.width, padded = pad_to_lanes(width), first = keys.begin, count = keys.extent();
   multiply({count, kQueryBlock, width, head.k.from(first), work.turned_q, kQueryBlock, work.scores, kQueryBlock});
   multiply({count, kQueryBlock, width, head.v.from(first), work.turned_dy, kQueryBlock, work.products, kQueryBlock});
@@ -108,7 +108,7 @@ void backward_keys(const AttentionBlocks& blocks, const Head& head, Range querie
             true});
 }
 
-void backward_head(const AttentionBlocks& blocks, const Head& head, const Work& work) {
+void backward_head(const AttentionBlocks& blocks, const Head& head, const BackwardWork& work) {
   clear_gradients(blocks, head);
   for (std::int64_t block = 0; block < blocks.query_blocks(); ++block) {
     Range queries = blocks.query_block(block);
@@ -132,7 +132,7 @@ std::int64_t attention_backward_floats(const AttentionBlocks& blocks) {
 Loop attention_backward(const AttentionBlocks& blocks) {
   return [blocks](const Launch& launch) {
     for_items(launch, blocks.all_heads(), attention_backward_floats(blocks), [&](std::int64_t item, float* scratch) {
-      backward_head(blocks, Head(blocks, launch, item), Work(scratch, blocks.width));
+      backward_head(blocks, Head(blocks, launch, item), BackwardWork(scratch, blocks.width));
     });
   };
 }
