@@ -49,11 +49,6 @@ void Console::show_live(std::string_view line) {
   is_live_ = true;
 }
 
-void Console::keep_live() {
-  if (is_live_) people() << '\n' << std::flush;
-  is_live_ = false;
-}
-
 void Console::clear_live() {
   if (is_live_) people() << kClearLine;
   is_live_ = false;

@@ -33,8 +33,6 @@ class Console {
   /// shown.
   bool can_be_live() const;
   void show_live(std::string_view line);
-  /// Leaves the live line as it is and goes on below it.
-  void keep_live();
   int width() const { return environment_.width; }
 
  private:

@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <new>
 
 #include "base/error.h"
 #include "base/suggest.h"
@@ -13,6 +12,7 @@
 #include "cli/demo.h"
 #include "cli/doctor.h"
 #include "cli/eval.h"
+#include "cli/failure.h"
 #include "cli/inspect.h"
 #include "cli/predict.h"
 #include "cli/train.h"
@@ -102,14 +102,6 @@ void run_verb(const std::vector<Verb>& verbs) {
   chosen->run();
 }
 
-int report_bug(const char* what, Context& context) {
-  context.console.fail(fmt::format(
-      "{}\nThis is a bug in Troika {}. Please report it with this message, the command and "
-      "the output of `troika doctor`.",
-      what, kVersion));
-  return kBugExitCode;
-}
-
 }  // namespace
 
 int run_program(const std::vector<std::string>& arguments, Context& context) {
@@ -128,15 +120,8 @@ int run_program(const std::vector<std::string>& arguments, Context& context) {
   try {
     run_verb(verbs);
     return 0;
-  } catch (const Error& error) {
-    context.console.fail(error.what());
-    return error.exit_code();
-  } catch (const std::bad_alloc&) {
-    context.console.fail(
-        "the machine has no memory left; a smaller train.global_batch or model may fit");
-    return static_cast<int>(ErrorKind::memory);
   } catch (const std::exception& error) {
-    return report_bug(error.what(), context);
+    return report_failure(error, context.console);
   }
 }
 
