@@ -78,6 +78,14 @@ RunState load_state(const Checkpoint& checkpoint, LiveModel& live) {
   return read_state(checkpoint);
 }
 
+void copy_state(LiveModel& from, LiveModel& to) {
+  for (const StateEntry& entry : to.session().state()) {
+    std::vector<std::byte> bytes = buffer_for(entry.spec);
+    from.session().store(entry.name, bytes);
+    to.session().load(entry.name, bytes);
+  }
+}
+
 fs::path find_checkpoint(const fs::path& path) {
   if (fs::exists(path / "index.json")) return path;
   for (const fs::path& folder : {path / "checkpoints", path}) {

@@ -31,6 +31,9 @@ void save_state(const std::filesystem::path& checkpoints, LiveModel& live, const
 RunState load_state(const Checkpoint& checkpoint, LiveModel& live);
 RunState read_state(const Checkpoint& checkpoint);
 
+/// Everything of a model that has the same state.
+void copy_state(LiveModel& from, LiveModel& to);
+
 /// Starts from other weights: parameters whose names and shapes match are loaded, the rest of the model's is returned.
 /// `source` is a checkpoint, a run folder or a .safetensors file.
 std::vector<std::string> load_weights(const std::filesystem::path& source, LiveModel& live);

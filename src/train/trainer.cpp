@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <utility>
 
 #include "base/error.h"
 #include "checkpoint/retention.h"
@@ -72,7 +73,7 @@ Trainer::Trainer(RunConfig config, ModelSource source, TrainingSets sets, TrainH
 }
 
 void Trainer::build() {
-  strategy_ = load_strategy(config_.parallel.plan);
+  strategy_ = hooks_.strategy ? *hooks_.strategy : load_strategy(config_.parallel.plan);
   for (std::int64_t batch : course_.batches()) {
     zoo::Model& model = models_[batch] = source_(samples_of(*sets_.train, config_, batch));
     for (zoo::NamedGraph& graph : model.graphs) {
@@ -81,7 +82,7 @@ void Trainer::build() {
     }
     live_.add_training(model, config_, strategy_);
   }
-  if (sets_.test) add_evaluation(live_, models_.at(course_.batches().front()).train());
+  if (sets_.test || hooks_.evaluates) add_evaluation(live_, models_.at(course_.batches().front()).train());
   live_.start();
   state_.seed = static_cast<std::uint64_t>(config_.train.seed);
   state_.model_hash = fmt::format("{:016x}", hash(models_.at(course_.batches().front()).train()));
@@ -112,6 +113,20 @@ void Trainer::resume(const Checkpoint& checkpoint) {
   state_.model_hash = now.model_hash;
   state_.choices_hash = now.choices_hash;
   state_.device = now.device;
+}
+
+void Trainer::resume(Trainer& earlier) {
+  copy_state(earlier.live_, live_);
+  std::string choices = std::exchange(state_, earlier.state_).choices_hash;
+  state_.choices_hash = choices;
+}
+
+void Trainer::set_length(std::int64_t total_steps, const Period& log_every) {
+  config_.train.steps = total_steps;
+  config_.log.every = log_every;
+  course_ = Course(config_.train, sets_.train->size());
+  rates_ = make_rate_schedule(config_.optimizer, course_.length());
+  outcome_ = {};
 }
 
 double Trainer::epoch() const { return static_cast<double>(state_.position) / static_cast<double>(sets_.train->size()); }

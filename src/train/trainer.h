@@ -37,6 +37,8 @@ using ModelSource = std::function<zoo::Model(const zoo::Samples&)>;
 struct TrainHooks {
   Progress* progress = nullptr;             ///< Borrowed; null for silence.
   std::function<bool()> stop_requested{};   ///< Asked after each step.
+  std::optional<Strategy> strategy{};       ///< Instead of the one that [parallel] plan names.
+  bool evaluates = false;                   ///< evaluate() will be called, test set or not.
 };
 
 struct TrainOutcome {
@@ -58,6 +60,10 @@ class Trainer {
   std::vector<std::string> start_from(const std::filesystem::path& weights);
   /// Goes on from a checkpoint; notes when the kernels are not the ones it was made with.
   void resume(const Checkpoint& checkpoint);
+  /// Goes on from another trainer of the same model and optimizer, whatever its strategy.
+  void resume(Trainer& earlier);
+  /// Gives the run another length, counted from its first step, and another pace of reports.
+  void set_length(std::int64_t total_steps, const Period& log_every);
 
   /// The table shown before the first step.
   std::vector<Fact> facts() const;

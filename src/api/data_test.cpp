@@ -1,0 +1,93 @@
+// Public sources and the checks of options.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <troika/data.h>
+#include <troika/error.h>
+#include <troika/optim.h>
+
+#include <cmath>
+
+#include "data/dataset.h"
+
+namespace troika {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+/// The public one of the two functions that this source sees.
+data::Source open(const std::string& name, const data::SourceOptions& options = {}) {
+  return data::open(name, options);
+}
+
+data::MemorySamples two_samples() {
+  return {.shape = {2}, .inputs = {1, 2, 3, 4}, .targets = {0, 4}};
+}
+
+TEST(PublicData, OpensByName) {
+  data::Source source = open("digits:train?size=50");
+  EXPECT_EQ(source.size(), 50);
+  EXPECT_EQ(source.classes(), 10);
+  EXPECT_THAT(source.shape(), ElementsAre(1, 28, 28));
+  EXPECT_THAT([] { open("digit:train"); },
+              ThrowsMessage<Error>(HasSubstr("unknown scheme 'digit'")));
+}
+
+TEST(PublicData, NormalizesATestSetLikeItsTrainingSet) {
+  data::Source train = open("digits:train?size=50");
+  data::Source alone = open("digits:test?size=50");
+  data::Source like = open("digits:test?size=50", {.normalize_like = train});
+  EXPECT_EQ(*like.dataset()->normalization(), *train.dataset()->normalization());
+  EXPECT_NE(*alone.dataset()->normalization(), *train.dataset()->normalization());
+}
+
+TEST(PublicData, ReadsSamplesFromMemory) {
+  data::Source source = data::in_memory(two_samples());
+  EXPECT_EQ(source.size(), 2);
+  EXPECT_EQ(source.classes(), 5);
+  std::array<float, 2> input{};
+  std::array<std::int32_t, 1> target{};
+  std::array<std::span<std::byte>, 2> fields{std::as_writable_bytes(std::span(input)),
+                                             std::as_writable_bytes(std::span(target))};
+  source.dataset()->read({.index = 1}, fields);
+  EXPECT_THAT(input, ElementsAre(3, 4));
+  EXPECT_THAT(target, ElementsAre(4));
+}
+
+TEST(PublicData, RefusesSamplesThatDoNotFitEachOther) {
+  auto with = [](auto change) {
+    data::MemorySamples samples = two_samples();
+    change(samples);
+    return [samples] { data::in_memory(samples); };
+  };
+  auto refused = [](const char* sentence) { return ThrowsMessage<Error>(HasSubstr(sentence)); };
+  EXPECT_THAT(with([](auto& samples) { samples.inputs.pop_back(); }), refused("3 numbers"));
+  EXPECT_THAT(with([](auto& samples) { samples.targets[0] = -1; }), refused("from -1 to 4"));
+  EXPECT_THAT(with([](auto& samples) { samples.classes = 4; }), refused("[0, 4)"));
+  EXPECT_THAT(with([](auto& samples) { samples.shape = {0}; }), refused("shape [0]"));
+  EXPECT_THAT(with([](auto& samples) { samples = {}; }), refused("at least one sample"));
+  EXPECT_THAT(with([](auto& samples) { samples.shape = {1L << 40, 1L << 40}; }), refused("shape"));
+}
+
+TEST(PublicOptimizer, KeepsItsOptions) {
+  optim::Optimizer made = optim::lamb({.learning_rate = 0.5, .beta2 = 0.9, .weight_decay = 0.1});
+  EXPECT_EQ(made.kind, optim::Kind::lamb);
+  EXPECT_EQ(made.learning_rate, 0.5);
+  EXPECT_EQ(made.beta2, 0.9);
+  EXPECT_EQ(made.weight_decay, 0.1);
+  EXPECT_EQ(made.epsilon, 1e-6);
+}
+
+TEST(PublicOptimizer, RefusesNumbersThatMakeNoSense) {
+  EXPECT_THROW(optim::sgd({.learning_rate = -1}), Error);
+  EXPECT_THROW(optim::sgd({.learning_rate = NAN}), Error);
+  EXPECT_THROW(optim::sgd({.momentum = 1}), Error);
+  EXPECT_THROW(optim::sgd({.nesterov = true}), Error);
+  EXPECT_THROW(optim::adam({.beta1 = 1.5}), Error);
+  EXPECT_THROW(optim::adam({.schedule = optim::CosineOptions{.warmup = 1}}), Error);
+  EXPECT_THROW(optim::adam({.groups = {{.match = ""}}}), Error);
+}
+
+}  // namespace
+}  // namespace troika

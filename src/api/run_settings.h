@@ -1,0 +1,14 @@
+// The public options of a run in the terms of a run file.
+#pragma once
+
+#include <troika/optim.h>
+#include <troika/training.h>
+
+#include "config/run_config.h"
+
+namespace troika::internal {
+
+/// Throws Error(usage) naming the option that makes no sense.
+RunConfig to_config(const TrainerOptions& options, const optim::Optimizer& optimizer);
+
+}  // namespace troika::internal

@@ -1,0 +1,28 @@
+// A data set that a trainer owns by itself and yet shares with the user's handles.
+#pragma once
+
+#include <memory>
+
+#include "data/dataset.h"
+
+namespace troika::internal {
+
+class SharedDataset final : public data::Dataset {
+ public:
+  explicit SharedDataset(std::shared_ptr<const data::Dataset> shared)
+      : shared_(std::move(shared)) {}
+
+  std::int64_t size() const override { return shared_->size(); }
+  std::span<const data::Field> fields() const override { return shared_->fields(); }
+  std::int64_t classes() const override { return shared_->classes(); }
+  void read(data::Sample sample, std::span<const std::span<std::byte>> fields) const override {
+    shared_->read(sample, fields);
+  }
+  const data::Normalization* normalization() const override { return shared_->normalization(); }
+  const data::Vocabulary* vocabulary() const override { return shared_->vocabulary(); }
+
+ private:
+  std::shared_ptr<const data::Dataset> shared_;
+};
+
+}  // namespace troika::internal
