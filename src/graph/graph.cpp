@@ -48,6 +48,12 @@ void verify_slots(const Graph& graph, const Operator& op, const Signature& s) {
     refuse(graph, fmt::format("operator '{}' has too many parameters or outputs", op.name));
 }
 
+/// How many slots of these roles come before this one.
+std::size_t slots_before(const Signature& s, int slot, std::initializer_list<Role> roles) {
+  auto is_counted = [&](const Slot& before) { return std::ranges::count(roles, before.role) > 0; };
+  return static_cast<std::size_t>(std::count_if(s.slots.begin(), s.slots.begin() + slot, is_counted));
+}
+
 void verify_order(const Graph& graph) {
   for (std::size_t at = 0; at < graph.operators.size(); ++at) {
     const Operator& op = graph.operators[at];
@@ -73,6 +79,16 @@ Signature signature(const Graph& graph, const Operator& op) {
   } catch (const Error& error) {
     throw error.within(fmt::format("operator '{}'", op.name));
   }
+}
+
+TensorId tensor_at(const Operator& op, const Signature& s, int slot) {
+  Role role = s.slots[static_cast<std::size_t>(slot)].role;
+  TROIKA_CHECK(role == Role::input || role == Role::output, "the slot holds no tensor of the graph");
+  return (role == Role::input ? op.inputs : op.outputs)[slots_before(s, slot, {role})];
+}
+
+ParameterId parameter_at(const Operator& op, const Signature& s, int slot) {
+  return op.parameters[slots_before(s, slot, {Role::weight, Role::state})];
 }
 
 TensorId find_tensor(const Graph& graph, std::string_view name) {

@@ -75,6 +75,9 @@ struct Graph {
 };
 
 Signature signature(const Graph& graph, const Operator& op);
+/// What is wired to a slot: a tensor for inputs and outputs, a parameter for weights and states.
+TensorId tensor_at(const Operator& op, const Signature& signature, int slot);
+ParameterId parameter_at(const Operator& op, const Signature& signature, int slot);
 /// The tensor called `name`, or an invalid id.
 TensorId find_tensor(const Graph& graph, std::string_view name);
 

@@ -52,22 +52,11 @@ class Backward {
     }
   }
 
-  std::size_t position(const Signature& s, int slot, std::initializer_list<Role> roles) const {
-    std::size_t before = 0;
-    for (int at = 0; at < slot; ++at) before += std::ranges::count(roles, s.slots[static_cast<std::size_t>(at)].role) > 0;
-    return before;
-  }
-  TensorId input_of(const Operator& op, const Signature& s, int slot) const { return op.inputs[position(s, slot, {Role::input})]; }
-  TensorId output_of(const Operator& op, const Signature& s, int slot) const { return op.outputs[position(s, slot, {Role::output})]; }
-  ParameterId parameter_of(const Operator& op, const Signature& s, int slot) const {
-    return op.parameters[position(s, slot, {Role::weight, Role::state})];
-  }
-
   /// Whether someone needs what this use writes.
   bool is_needed(const Operator& op, const Signature& s, const Use& use) const {
     Role role = s.slots[static_cast<std::size_t>(use.slot)].role;
     if (!use.gradient || use.access == Access::read) return false;
-    return role == Role::input ? needed_[input_of(op, s, use.slot).index()] : moves(parameter_of(op, s, use.slot));
+    return role == Role::input ? needed_[tensor_at(op, s, use.slot).index()] : moves(parameter_at(op, s, use.slot));
   }
   bool is_wanted(const Operator& op, const Signature& s, const PhaseSpec& phase) const {
     return std::ranges::any_of(phase.uses, [&](const Use& use) { return is_needed(op, s, use); });
@@ -111,14 +100,14 @@ class Backward {
 
   void deliver(const Operator& op, const Signature& s, const Use& use, BufferId buffer) {
     if (s.slots[static_cast<std::size_t>(use.slot)].role == Role::input)
-      contributions_[input_of(op, s, use.slot).index()].push_back(buffer);
+      contributions_[tensor_at(op, s, use.slot).index()].push_back(buffer);
     else
-      add_parameter_gradient(draft_, parameter_of(op, s, use.slot), buffer);
+      add_parameter_gradient(draft_, parameter_at(op, s, use.slot), buffer);
   }
 
   /// The whole gradient of an output: all readers come later in the graph, so all have contributed.
   BufferId gradient_of(const Operator& op, const Signature& s, int slot) {
-    TensorId tensor = output_of(op, s, slot);
+    TensorId tensor = tensor_at(op, s, slot);
     std::vector<BufferId>& parts = contributions_[tensor.index()];
     const std::string& name = graph_[tensor].name;
     if (parts.empty()) {

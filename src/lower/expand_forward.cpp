@@ -7,15 +7,6 @@
 namespace troika {
 namespace {
 
-/// The place of a slot among the slots of its kind: which input, which parameter, which output it is.
-std::size_t position(const Signature& signature, int slot) {
-  auto kind = [](Role role) { return role == Role::state ? Role::weight : role; };
-  std::size_t before = 0;
-  for (int at = 0; at < slot; ++at)
-    before += kind(signature.slots[static_cast<std::size_t>(at)].role) == kind(signature.slots[static_cast<std::size_t>(slot)].role);
-  return before;
-}
-
 BufferId saved_buffer(Draft& draft, const std::string& name, const TensorSpec& spec) {
   auto found = draft.kept.find(name);
   if (found != draft.kept.end()) return found->second;
@@ -45,7 +36,7 @@ void expand_operator(Draft& draft, const Operator& op, const Signature& s, std::
   add_task(draft, op.name, part_name(draft, op.name + " forward", part), key, uses);
   for (std::size_t at = 0; at < uses.size(); ++at) {
     if (!phase.uses[at].gradient) continue;
-    ParameterId parameter = op.parameters[position(s, phase.uses[at].slot)];
+    ParameterId parameter = parameter_at(op, s, phase.uses[at].slot);
     if (draft.graph[parameter].trained) add_parameter_gradient(draft, parameter, uses[at].buffer);
   }
 }
@@ -57,14 +48,14 @@ BufferId buffer_of(Draft& draft, const Operator& op, const Signature& s, const U
   TensorSpec spec{region_of(slot, micro_batch_tile(draft, s, part)).shape(), slot.spec.dtype};
   auto& values = draft.values[static_cast<std::size_t>(part)];
   switch (slot.role) {
-    case Role::input: return values[op.inputs[position(s, use.slot)].index()];
+    case Role::input: return values[tensor_at(op, s, use.slot).index()];
     case Role::weight:
     case Role::state: {
-      ParameterId parameter = op.parameters[position(s, use.slot)];
+      ParameterId parameter = parameter_at(op, s, use.slot);
       return use.gradient ? state_gradient(draft, parameter, spec, part) : draft.parameters[parameter.index()];
     }
     case Role::output: {
-      TensorId tensor = op.outputs[position(s, use.slot)];
+      TensorId tensor = tensor_at(op, s, use.slot);
       if (!values[tensor.index()].valid())
         values[tensor.index()] = add_buffer(draft, {part_name(draft, draft.graph[tensor].name, part), spec});
       return values[tensor.index()];

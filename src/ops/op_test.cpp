@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/error.h"
@@ -50,6 +51,24 @@ TEST(Signature, WholeTileTouchesEveryTensorWhole) {
     EXPECT_FALSE(s.needs_stages(s.whole_tile())) << row.name;
     for (const Slot& slot : s.slots)
       EXPECT_EQ(region_of(slot, s.whole_tile()), Region::whole(slot.spec.shape)) << row.name << " " << slot.name;
+  }
+}
+
+TEST(Signature, AxesOfKindReductionAreThoseNoOutputRunsAlong) {
+  for (const OpCase& row : op_cases()) {
+    Signature s = signature(row.op, row.inputs);
+    if (s.find(Phase::forward) == nullptr) continue;
+    std::vector<bool> in_output(s.axes.size());
+    for (int output : s.slots_of(Role::output)) {
+      for (const DimMap& map : s.slots[static_cast<std::size_t>(output)].dims) {
+        if (map.axis != DimMap::kNoAxis) in_output[static_cast<std::size_t>(map.axis)] = true;
+      }
+    }
+    bool sums_only = std::ranges::all_of(s.slots_of(Role::output), [&](int output) {
+      return s.slots[static_cast<std::size_t>(output)].spec == TensorSpec{{1}, DType::f64};
+    });
+    for (std::size_t axis = 0; axis < s.axes.size() && !sums_only; ++axis)
+      EXPECT_EQ(s.axes[axis].kind == AxisKind::reduction, !in_output[axis]) << row.name << " axis " << s.axes[axis].name;
   }
 }
 
