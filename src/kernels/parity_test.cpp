@@ -127,14 +127,34 @@ class Parity {
   int checked_ = 0;
 };
 
+/// Sizes at which blocks, lanes and threads of the CPU kernels do not come out even.
+std::vector<OpCase> larger_cases() {
+  std::vector<OpCase> cases{
+      {"attention_blocks", Attention{.heads = 2}, {f64({2, 130, 34}), f64({2, 70, 34}), f64({2, 70, 34})}},
+      {"attention_causal_blocks", Attention{.heads = 3, .causal = true, .packed = true}, {f64({2, 70, 144})}},
+      {"attention_packed_tile_blocks",
+       Attention{.heads = 2, .causal = true, .packed = true, .has_mask = true, .first_query = 61, .queries = 72},
+       {f64({2, 140, 30}), f64({2, 140})},
+       {Fill::normal, Fill::mask}},
+  };
+  for (RecurrentKind kind : {RecurrentKind::lstm, RecurrentKind::gru, RecurrentKind::rnn}) {
+    Recurrent op{.kind = kind, .hidden = 33};
+    cases.push_back({"recurrent_steps", op, {f64({5, 7, 19})}});
+    op.reverse = op.has_lengths = true;
+    cases.push_back({"recurrent_reverse_steps", op, {f64({5, 7, 19}), i32({5})}, {Fill::normal, Fill::lengths}});
+  }
+  return cases;
+}
+
 TEST(CpuParity, EveryCandidateAgreesWithTheReferenceInF64) {
   auto backend = backend_or_null(2);
   if (!backend) GTEST_SKIP() << "built without oneDNN";
   Parity parity(*backend);
   for (const OpCase& row : op_cases()) parity.check(row);
+  for (const OpCase& row : larger_cases()) parity.check(row);
   EXPECT_GT(parity.checked(), 100);
   for (const std::string& name : parity.served_by_reference()) std::printf("served by the reference loops: %s\n", name.c_str());
-  EXPECT_LE(parity.served_by_reference().size(), 30u);
+  EXPECT_LE(parity.served_by_reference().size(), 3u);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "kernels/cpu/lane_product.h"
 
+#include <cstring>
+
 #include "kernels/cpu/vector_math.h"
 #include "kernels/cpu/vectorized.h"
 
@@ -8,16 +10,16 @@ namespace {
 
 // One vector, or as many as the processor needs for it.
 using Lanes __attribute__((vector_size(kLanes * sizeof(float)))) = float;
-// The same at any address.
-using StoredLanes __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias)) = float;
 
 /// Six rows of sums and one of b fill the sixteen registers of AVX2.
 constexpr int kRows = 6;
 
 TROIKA_INLINE void store(const Lanes& sums, float* to, std::int64_t columns, bool adds) {
   if (columns >= kLanes) {
-    auto* whole = reinterpret_cast<StoredLanes*>(to);
-    *whole = adds ? *whole + sums : sums;
+    Lanes whole = {};
+    if (adds) std::memcpy(&whole, to, sizeof whole);
+    whole += sums;
+    std::memcpy(to, &whole, sizeof whole);  // the address need not be aligned
     return;
   }
   for (std::int64_t lane = 0; lane < columns; ++lane)
@@ -29,7 +31,8 @@ TROIKA_INLINE void multiply_rows(const LaneProduct& p, std::int64_t row, std::in
   Lanes sums[Rows] = {};
   const float *a = p.a.first + row * p.a.row, *b = p.b + column;
   for (std::int64_t k = 0; k < p.depth; ++k, a += p.a.column, b += p.b_stride) {
-    Lanes lanes = *reinterpret_cast<const StoredLanes*>(b);
+    Lanes lanes;
+    std::memcpy(&lanes, b, sizeof lanes);
 #pragma GCC unroll 6
     for (int i = 0; i < Rows; ++i) sums[i] += a[i * p.a.row] * lanes;
   }

@@ -29,6 +29,7 @@ Offers offers(const Matmul& op, const Request& request);
 Offers offers(const Mean& op, const Request& request);
 Offers offers(const MeanSquaredError& op, const Request& request);
 Offers offers(const Position& op, const Request& request);
+Offers offers(const Recurrent& op, const Request& request);
 Offers offers(const Reorder& op, const Request& request);
 Offers offers(const RunningAverage& op, const Request& request);
 Offers offers(const Sgd& op, const Request& request);

@@ -1,0 +1,86 @@
+// W x of all steps is one matrix product; then each step is one product with U and one pass over its gates.
+#include <omp.h>
+
+#include <algorithm>
+
+#include "kernels/cpu/offers.h"
+#include "kernels/cpu/recurrent_cell.h"
+#include "kernels/cpu/recurrent_steps.h"
+
+namespace troika {
+namespace {
+
+struct Forward {
+  const RecurrentSteps& s;
+  float *h, *c, *y, *cells, *gates, *from_h;
+  const float* bias;
+  const std::int32_t* lengths;
+
+  Forward(const RecurrentSteps& steps, const Arguments& a, float* scratch) : s(steps), from_h(scratch) {
+    h = s.value(a, s.at.h_last), c = s.value(a, s.at.c_last);
+    y = s.value(a, s.at.y), cells = s.value(a, s.at.cells);
+    gates = s.at.gates < 0 ? y : s.value(a, s.at.gates);
+    bias = s.value(a, s.at.bias);
+    lengths = s.lengths(a);
+  }
+
+  /// The last states are the running ones until the end.
+  void start(const Arguments& a) const {
+    auto begin = [&](const float* from, float* to) {
+      if (from != nullptr) std::copy_n(from, s.samples * s.hidden, to);
+      else std::fill_n(to, s.samples * s.hidden, 0.0f);
+    };
+    begin(s.value(a, s.at.h0), h);
+    if (c != nullptr) begin(s.value(a, s.at.c0), c);
+  }
+
+  void step(std::int64_t n, std::int64_t k) const {
+    if (k >= s.length(lengths, n)) return clear(n * s.steps + k);
+    std::int64_t row = s.row(lengths, n, k);
+    cell_forward(s.op.kind, {.hidden = s.hidden,
+                             .gates = gates + row * s.saved,
+                             .from_h = from_h + n * s.gates,
+                             .bias = bias,
+                             .h = h + n * s.hidden,
+                             .c = s.row_of(c, n, s.hidden),
+                             .y = y + row * s.hidden,
+                             .cells = s.row_of(cells, row, s.hidden)});
+  }
+
+  /// Of a step that is not there.
+  void clear(std::int64_t row) const {
+    std::fill_n(y + row * s.hidden, s.hidden, 0.0f);
+    std::fill_n(gates + row * s.saved, s.saved, 0.0f);
+    if (cells != nullptr) std::fill_n(cells + row * s.hidden, s.hidden, 0.0f);
+  }
+};
+
+Loop forward(const RecurrentSteps& steps) {
+  return [steps](const Launch& launch) {
+    omp_set_num_threads(launch.threads);
+    Arguments a = steps.arguments(launch);
+    Forward run(steps, a, launch.work());
+    Matrix x{steps.value(a, steps.at.x), steps.inputs}, w_ih{steps.value(a, steps.at.w_ih), steps.inputs};
+    Matrix w_hh{steps.value(a, steps.at.w_hh), steps.hidden};
+    set_product({steps.samples * steps.steps, steps.gates, steps.inputs}, x, w_ih.transposed(), {run.gates, steps.saved});
+    run.start(a);
+    for (std::int64_t k = 0; k < steps.steps; ++k) {
+      set_product({steps.samples, steps.gates, steps.hidden}, {run.h, steps.hidden}, w_hh.transposed(),
+                  {run.from_h, steps.gates});
+      for_rows(launch.threads, steps.samples, 4 * steps.saved, [&](std::int64_t n) { run.step(n, k); });
+    }
+  };
+}
+
+}  // namespace
+
+Offers offers(const Recurrent& op, const Request& request) {
+  RecurrentSteps steps(op, request);
+  int threads = request.context.threads;
+  bool is_forward = request.key.phase == Phase::forward;
+  Candidate candidate{.algorithm = "steps", .layouts = std::vector(request.operands.size(), Layout::plain)};
+  candidate.scratch = is_forward ? Bytes{4 * steps.samples * steps.gates} : recurrent_backward_scratch(steps, threads);
+  return {offer_loop(request, candidate, is_forward ? forward(steps) : recurrent_backward(steps))};
+}
+
+}  // namespace troika

@@ -1,0 +1,145 @@
+// Each step gives the gradients of its gates; those of all steps together then give dx, dW, dU and dbias by large products.
+#include <omp.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "kernels/cpu/channel_loops.h"
+#include "kernels/cpu/recurrent_cell.h"
+#include "kernels/cpu/recurrent_steps.h"
+
+namespace troika {
+namespace {
+
+/// The gradients of gates, all steps in the order of x, as a tensor whose channels are the numbers of one step.
+ChannelView view_of(const RecurrentSteps& s) {
+  return {.inner = s.samples * s.steps, .lanes = s.saved, .channels = s.saved};
+}
+
+/// Floats behind the sums of the bias.
+std::int64_t floats_of(const RecurrentSteps& s) {
+  std::int64_t rows = s.samples * s.steps;
+  return rows * (s.saved + s.hidden) + s.samples * (s.saved + 2 * s.hidden) + s.hidden;
+}
+
+struct Backward {
+  const RecurrentSteps& s;
+  const float *y, *gates, *cells, *h0, *c0, *dy;
+  const std::int32_t* lengths;
+  double* bias_sums;
+  float *dgates, *h_before;      ///< Of all steps, in the order of x.
+  float *step_dgates, *dh, *dc;  ///< Of one step, by sample.
+  float* zeros;
+
+  Backward(const RecurrentSteps& steps, const Arguments& a, const Launch& launch) : s(steps) {
+    y = s.value(a, s.at.y), gates = s.value(a, s.at.gates), cells = s.value(a, s.at.cells);
+    h0 = s.value(a, s.at.h0), c0 = s.value(a, s.at.c0);
+    dy = s.gradient(a, s.at.y);
+    lengths = s.lengths(a);
+    bias_sums = launch.work<double>();
+    auto* next = reinterpret_cast<float*>(bias_sums + channel_sum_doubles(view_of(s), launch.threads));
+    auto take = [&](std::int64_t floats) { return std::exchange(next, next + floats); };
+    dgates = take(s.samples * s.steps * s.saved), h_before = take(s.samples * s.steps * s.hidden);
+    step_dgates = take(s.samples * s.saved);
+    dh = take(s.samples * s.hidden), dc = take(s.samples * s.hidden);
+    zeros = take(s.hidden);
+  }
+
+  void start(const Arguments& a) const {
+    std::fill_n(zeros, s.hidden, 0.0f);
+    std::copy_n(s.gradient(a, s.at.h_last), s.samples * s.hidden, dh);
+    if (s.at.c_last >= 0) std::copy_n(s.gradient(a, s.at.c_last), s.samples * s.hidden, dc);
+  }
+
+  /// The state before step k: what forward left in `states` (y or cells), or the start.
+  const float* before(const float* states, const float* first, std::int64_t n, std::int64_t k) const {
+    if (k > 0) return s.row_of(states, s.row(lengths, n, k - 1), s.hidden);
+    return first == nullptr ? zeros : first + n * s.hidden;
+  }
+
+  void step(std::int64_t n, std::int64_t k) const {
+    if (k >= s.length(lengths, n)) return skip(n, k);
+    std::int64_t row = s.row(lengths, n, k);
+    BackwardCell cell{.hidden = s.hidden,
+                      .gates = s.row_of(gates, row, s.saved),
+                      .y = y + row * s.hidden,
+                      .cells = s.row_of(cells, row, s.hidden),
+                      .h_before = before(y, h0, n, k),
+                      .c_before = before(cells, c0, n, k),
+                      .dy = dy + row * s.hidden,
+                      .dh = dh + n * s.hidden,
+                      .dc = dc + n * s.hidden,
+                      .dgates = step_dgates + n * s.saved};
+    cell_backward(s.op.kind, cell);
+    std::copy_n(cell.dgates, s.saved, dgates + row * s.saved);
+    std::copy_n(cell.h_before, s.hidden, h_before + row * s.hidden);
+  }
+
+  /// A step that is not there: dh and dc stay as they are.
+  void skip(std::int64_t n, std::int64_t k) const {
+    std::int64_t row = n * s.steps + k;
+    std::fill_n(step_dgates + n * s.saved, s.saved, 0.0f);
+    std::fill_n(dgates + row * s.saved, s.saved, 0.0f);
+    std::fill_n(h_before + row * s.hidden, s.hidden, 0.0f);
+  }
+};
+
+/// Which rows of U belong to which columns of the gradients of gates. Of gru the block n of the input has no part in U h.
+struct HiddenPart {
+  std::int64_t row, column, extent;
+};
+
+std::vector<HiddenPart> hidden_parts(const RecurrentSteps& s) {
+  if (s.op.kind != RecurrentKind::gru) return {{0, 0, s.gates}};
+  return {{0, 0, 2 * s.hidden}, {2 * s.hidden, 3 * s.hidden, s.hidden}};
+}
+
+void products(const RecurrentSteps& s, const std::vector<HiddenPart>& parts, const Arguments& a, const Backward& run) {
+  std::int64_t rows = s.samples * s.steps;
+  Matrix dgates{run.dgates, s.saved}, h_before{run.h_before, s.hidden};
+  Matrix x{s.value(a, s.at.x), s.inputs}, w_ih{s.value(a, s.at.w_ih), s.inputs};
+  set_product({rows, s.inputs, s.gates}, dgates, w_ih, {s.gradient(a, s.at.x), s.inputs});
+  set_product({s.gates, s.inputs, rows}, dgates.transposed(), x, {s.gradient(a, s.at.w_ih), s.inputs});
+  float* dw_hh = s.gradient(a, s.at.w_hh);
+  for (const HiddenPart& part : parts) {
+    set_product({part.extent, s.hidden, rows}, dgates.columns_from(part.column).transposed(), h_before,
+                {dw_hh + part.row * s.hidden, s.hidden});
+  }
+}
+
+void bias_gradient(const RecurrentSteps& s, int threads, const Backward& run, float* dbias) {
+  const float* dgates = run.dgates;
+  double* sums = run.bias_sums;
+  channel_sums(view_of(s), threads, sums, [dgates](std::int64_t i, std::int64_t) { return dgates[i]; }, NoTerm());
+  run_range(0, s.saved, [=](std::int64_t i) { dbias[i] = static_cast<float>(sums[i]); });
+}
+
+}  // namespace
+
+Bytes recurrent_backward_scratch(const RecurrentSteps& steps, int threads) {
+  return {8 * channel_sum_doubles(view_of(steps), threads) + 4 * floats_of(steps)};
+}
+
+Loop recurrent_backward(const RecurrentSteps& steps) {
+  return [steps, parts = hidden_parts(steps)](const Launch& launch) {
+    omp_set_num_threads(launch.threads);
+    Arguments a = steps.arguments(launch);
+    Backward run(steps, a, launch);
+    run.start(a);
+    float* w_hh = steps.value(a, steps.at.w_hh);
+    for (std::int64_t k = steps.steps; k-- > 0;) {
+      for_rows(launch.threads, steps.samples, 4 * steps.saved, [&](std::int64_t n) { run.step(n, k); });
+      for (const HiddenPart& part : parts) {
+        add_product({steps.samples, steps.hidden, part.extent}, {run.step_dgates + part.column, steps.saved},
+                    {w_hh + part.row * steps.hidden, steps.hidden}, {run.dh, steps.hidden});
+      }
+    }
+    if (steps.at.h0 >= 0) std::copy_n(run.dh, steps.samples * steps.hidden, steps.gradient(a, steps.at.h0));
+    if (steps.at.c0 >= 0) std::copy_n(run.dc, steps.samples * steps.hidden, steps.gradient(a, steps.at.c0));
+    products(steps, parts, a, run);
+    bias_gradient(steps, launch.threads, run, steps.gradient(a, steps.at.bias));
+  };
+}
+
+}  // namespace troika

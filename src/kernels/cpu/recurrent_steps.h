@@ -1,0 +1,63 @@
+// The steps of a recurrent layer: which row of x and y a sample's k-th step has, and the products that steps share.
+#pragma once
+
+#include "kernels/arguments.h"
+#include "kernels/cpu/offer.h"
+#include "ops/recurrent.h"
+
+namespace troika {
+
+/// A matrix in memory, row by row; as a factor it may be taken turned.
+struct Matrix {
+  float* first;
+  std::int64_t stride;
+  bool turned = false;
+
+  Matrix columns_from(std::int64_t column) const { return {first + column, stride, turned}; }
+  Matrix transposed() const { return {first, stride, !turned}; }
+};
+
+/// Of a product, after turning.
+struct ProductExtents {
+  std::int64_t rows, columns, depth;
+};
+
+/// c = a * b, or c += a * b, on all threads of the calling one.
+void set_product(const ProductExtents& extents, const Matrix& a, const Matrix& b, const Matrix& c);
+void add_product(const ProductExtents& extents, const Matrix& a, const Matrix& b, const Matrix& c);
+
+struct RecurrentSteps {
+  RecurrentSteps(const Recurrent& recurrent, const Request& request);
+
+  /// Valid steps of sample n; `lengths` is null when all are.
+  std::int64_t length(const std::int32_t* lengths, std::int64_t n) const;
+  /// The row of x and y that a sample's k-th step has.
+  std::int64_t row(const std::int32_t* lengths, std::int64_t n, std::int64_t k) const;
+
+  Arguments arguments(const Launch& launch) const { return {signature, signature.at(phase), launch.operands}; }
+  /// Null when the operator has no such slot.
+  float* value(const Arguments& a, int slot) const { return slot < 0 ? nullptr : a.value<float>(slot).data(); }
+  float* gradient(const Arguments& a, int slot) const { return slot < 0 ? nullptr : a.gradient<float>(slot).data(); }
+  const std::int32_t* lengths(const Arguments& a) const {
+    return at.lengths < 0 ? nullptr : a.value<std::int32_t>(at.lengths).data();
+  }
+
+  /// Row `row` of a tensor with `width` numbers each; null when there is no tensor.
+  template <class T>
+  static T* row_of(T* tensor, std::int64_t row, std::int64_t width) {
+    return tensor == nullptr ? nullptr : tensor + row * width;
+  }
+
+  Recurrent op;
+  RecurrentSlots at;
+  Signature signature;
+  Phase phase;
+  std::int64_t samples, steps, inputs, hidden;
+  std::int64_t gates;  ///< Rows of the weights: all blocks together.
+  std::int64_t saved;  ///< Numbers per step that forward saves, or would if it were not for y; also those of the bias.
+};
+
+Loop recurrent_backward(const RecurrentSteps& steps);
+Bytes recurrent_backward_scratch(const RecurrentSteps& steps, int threads);
+
+}  // namespace troika
