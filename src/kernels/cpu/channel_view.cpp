@@ -17,6 +17,12 @@ std::optional<ChannelView> channel_view(const Shape& shape, Layout layout, std::
       .outer = outer, .blocks = (channels + block - 1) / block, .inner = inner, .lanes = block, .channels = channels};
 }
 
+ChannelView image_view(const Shape& shape, Layout layout) {
+  std::int64_t pixels = shape[2] * shape[3];
+  if (layout == Layout::plain) return {.outer = shape[0], .blocks = shape[1], .inner = pixels, .channels = shape[1]};
+  return channel_view(shape, layout, 1).value();
+}
+
 ChannelView part_of_positions(const ChannelView& view, std::int64_t parts) {
   ChannelView part = view;
   if (view.outer % parts == 0) part.outer /= parts;

@@ -1,0 +1,102 @@
+#include <algorithm>
+
+#include "kernels/cpu/loops.h"
+#include "kernels/cpu/offers.h"
+#include "kernels/cpu/vector_math.h"
+
+namespace troika {
+namespace {
+
+/// Pixels that are worked on together: channels of a pixel lie `area` apart, neighbouring pixels side by side.
+constexpr std::int64_t kPixels = 128;
+
+struct Shape4 {
+  std::int64_t samples, channels, area;
+};
+
+struct Window {
+  std::int64_t before, after;
+
+  Range around(std::int64_t channel, std::int64_t channels) const {
+    return intersect(Range{channel - before, channel + after + 1}, Range{0, channels});
+  }
+};
+
+/// f(first element, pixels) for runs of pixels of one sample.
+template <class F>
+void for_pixels(int threads, const Shape4& s, const F& f) {
+  std::int64_t runs = (s.area + kPixels - 1) / kPixels;
+  for_rows(threads, s.samples * runs, s.channels * 16 * std::min(s.area, kPixels), [&](std::int64_t at) {
+    std::int64_t pixel = at % runs * kPixels;
+    f(at / runs * s.channels * s.area + pixel, std::min(kPixels, s.area - pixel));
+  });
+}
+
+/// k + alpha/size * sum of squares over the window of one channel, for a run of pixels.
+void denominators(const LocalResponseNorm& op, const Shape4& s, const float* x, std::int64_t channel, std::int64_t pixels,
+                  float* out) {
+  Range window = Window{op.size / 2, (op.size - 1) / 2}.around(channel, s.channels);
+  auto k = static_cast<float>(op.k), factor = static_cast<float>(op.alpha / static_cast<double>(op.size));
+  run_range(0, pixels, [=](std::int64_t i) { out[i] = k; });
+  for (std::int64_t other = window.begin; other < window.end; ++other)
+    run_range(0, pixels, [=, row = x + other * s.area](std::int64_t i) { out[i] += factor * row[i] * row[i]; });
+}
+
+Loop forward(const LocalResponseNorm& op, const Shape4& s) {
+  return [=](const Launch& launch) {
+    auto power = static_cast<float>(-op.beta);
+    for_pixels(launch.threads, s, [&](std::int64_t first, std::int64_t pixels) {
+      float denominator[kPixels];
+      for (std::int64_t c = 0; c < s.channels; ++c) {
+        denominators(op, s, launch.at(0) + first, c, pixels, denominator);
+        const float *x = launch.at(0) + first + c * s.area, *d = denominator;
+        float* y = launch.at(1) + first + c * s.area;
+        run_range(0, pixels, [=](std::int64_t i) { y[i] = x[i] * vector_exp(power * vector_log(d[i])); });
+      }
+    });
+  };
+}
+
+/// dx[c] = dy[c] d[c]^-beta - 2 alpha beta / size * x[c] * sum over the windows that see c of dy x d^(-beta-1).
+Loop backward(const LocalResponseNorm& op, const Shape4& s) {
+  return [=](const Launch& launch) {
+    auto power = static_cast<float>(-op.beta);
+    auto factor = static_cast<float>(2 * op.alpha * op.beta / static_cast<double>(op.size));
+    Window seen_by{(op.size - 1) / 2, op.size / 2};
+    for_pixels(launch.threads, s, [&](std::int64_t first, std::int64_t pixels) {
+      const float *x = launch.at(0) + first, *dy = launch.at(1) + first;
+      float* dx = launch.at(2) + first;
+      float denominator[kPixels], sum[kPixels];
+      const float* d = denominator;
+      for (std::int64_t c = 0; c < s.channels; ++c) {
+        Range window = seen_by.around(c, s.channels);
+        run_range(0, pixels, [into = sum](std::int64_t i) { into[i] = 0; });
+        for (std::int64_t other = window.begin; other < window.end; ++other) {
+          denominators(op, s, x, other, pixels, denominator);
+          const float *x_other = x + other * s.area, *dy_other = dy + other * s.area;
+          run_range(0, pixels, [=, into = sum](std::int64_t i) {
+            into[i] += dy_other[i] * x_other[i] * vector_exp((power - 1) * vector_log(d[i]));
+          });
+        }
+        denominators(op, s, x, c, pixels, denominator);
+        const float *x_c = x + c * s.area, *dy_c = dy + c * s.area;
+        float* dx_c = dx + c * s.area;
+        run_range(0, pixels, [=, through = static_cast<const float*>(sum)](std::int64_t i) {
+          dx_c[i] = dy_c[i] * vector_exp(power * vector_log(d[i])) - factor * x_c[i] * through[i];
+        });
+      }
+    });
+  };
+}
+
+}  // namespace
+
+Offers offers(const LocalResponseNorm& op, const Request& request) {
+  const Shape& x = request.shape(0);
+  Shape4 shape{x[0], x[1], x[2] * x[3]};
+  bool is_forward = request.key.phase == Phase::forward;
+  Candidate candidate{.algorithm = "loop", .layouts = std::vector(request.operands.size(), Layout::plain)};
+  return {offer_loop(request, candidate, is_forward ? forward(op, shape) : backward(op, shape))};
+}
+
+}  // namespace troika

@@ -1,0 +1,214 @@
+// What the CPU backend promises about its kernels besides their values: launches allocate nothing, operands declared as
+// in place may share memory, and fused kernels compute what the chain computes.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "kernels/cpu/cpu.h"
+#include "kernels/in_layout.h"
+#include "kernels/op_trial.h"
+#include "kernels/reference/reference.h"
+
+// Bounds of this program's own code, set by the linker: what lies outside is a library.
+extern "C" const char __executable_start, etext;
+
+namespace {
+
+std::atomic<std::int64_t> own_allocations{0};
+
+void* counted(std::size_t size, std::size_t alignment, const void* caller) {
+  own_allocations += caller >= &__executable_start && caller < &etext;
+  void* memory = std::aligned_alloc(alignment, (size + alignment) / alignment * alignment);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) {
+  return counted(size, alignof(std::max_align_t), __builtin_return_address(0));
+}
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return counted(size, static_cast<std::size_t>(alignment), __builtin_return_address(0));
+}
+void* operator new[](std::size_t size) {
+  return counted(size, alignof(std::max_align_t), __builtin_return_address(0));
+}
+void* operator new[](std::size_t size, std::align_val_t alignment) {
+  return counted(size, static_cast<std::size_t>(alignment), __builtin_return_address(0));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace troika {
+namespace {
+
+class CpuLaunch : public testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      backend_ = make_cpu_backend({.threads = 2});
+    } catch (const Error& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+
+  /// Calls visit(trial, key, candidate) for every kernel of every operator; inputs of later phases are computed.
+  template <class Visit>
+  void for_each_kernel(Visit&& visit) {
+    for (const OpCase& row : op_cases()) {
+      OpTrial trial(in_dtype(row, DType::f32), 5);
+      for (const PhaseSpec& phase : trial.signature.phases) {
+        KernelKey key = trial.key(phase.phase);
+        for (const Candidate& candidate : backend_->candidates(key)) visit(trial, phase, candidate);
+        trial.run(phase.phase, *backend_);
+      }
+    }
+  }
+
+  std::unique_ptr<Backend> backend_;
+};
+
+/// The operands of one phase in a candidate's layouts, and its kernel.
+class Prepared {
+ public:
+  Prepared(OpTrial& trial, const PhaseSpec& phase, const Candidate& candidate, const Backend& backend)
+      : scratch_(static_cast<std::size_t>(candidate.scratch.count) + 64),
+        kernel_(backend.compile(trial.key(phase.phase), candidate)) {
+    for (std::size_t at = 0; at < phase.uses.size(); ++at) {
+      HostTensor& host = trial.tensor(phase.uses[at]);
+      operands.push_back(held_.emplace_back(host.spec, candidate.layouts[at], backend).load(host.bytes));
+      sizes_.push_back(static_cast<std::size_t>(stored_bytes(candidate.layouts[at], host.spec.shape, host.spec.dtype).count));
+    }
+  }
+  void launch() {
+    auto address = reinterpret_cast<std::uintptr_t>(scratch_.data());
+    kernel_->launch(operands, scratch_.data() + (64 - address % 64));
+  }
+  std::vector<std::byte> bytes(std::size_t operand) const {
+    return {operands[operand], operands[operand] + sizes_[operand]};
+  }
+
+  std::vector<DevicePointer> operands;
+
+ private:
+  std::vector<std::byte> scratch_;
+  std::unique_ptr<Kernel> kernel_;
+  std::vector<InLayout> held_;
+  std::vector<std::size_t> sizes_;
+};
+
+TEST_F(CpuLaunch, AllocatesNothing) {
+  for_each_kernel([&](OpTrial& trial, const PhaseSpec& phase, const Candidate& candidate) {
+    Prepared prepared(trial, phase, candidate, *backend_);
+    prepared.launch();
+    std::int64_t before = own_allocations;
+    prepared.launch();
+    EXPECT_EQ(own_allocations - before, 0) << to_text(trial.key(phase.phase)) << " by " << candidate.algorithm;
+  });
+}
+
+TEST_F(CpuLaunch, WorksInPlaceWhereItSaysSo) {
+  int checked = 0;
+  for_each_kernel([&](OpTrial& trial, const PhaseSpec& phase, const Candidate& candidate) {
+    for (InPlace pair : candidate.in_place) {
+      auto write = static_cast<std::size_t>(pair.write), read = static_cast<std::size_t>(pair.read);
+      Prepared apart(trial, phase, candidate, *backend_), shared(trial, phase, candidate, *backend_);
+      shared.operands[write] = shared.operands[read];
+      apart.launch();
+      shared.launch();
+      EXPECT_EQ(apart.bytes(write), shared.bytes(write)) << to_text(trial.key(phase.phase)) << " by " << candidate.algorithm;
+      ++checked;
+    }
+  });
+  EXPECT_GT(checked, 30);
+}
+
+/// The output of one operator behind another, in f64.
+HostTensor run_behind(const Op& op, const HostTensor& x, HostTensor* weight, const Backend& reference) {
+  OpTrial trial({"fused", op, {x.spec}}, 13);
+  trial.values[0] = x;
+  if (weight != nullptr) *weight = trial.values[1];
+  trial.run(Phase::forward, reference);
+  return trial.values[static_cast<std::size_t>(trial.signature.slots_of(Role::output)[0])];
+}
+
+/// The chain of an operator, a bias and perhaps an activation, step by step in f64 and as one kernel in f32.
+void check_fused(const OpCase& first, const Bias& bias, std::optional<Activation> activation, const Backend& backend) {
+  auto reference = make_reference_backend();
+  OpTrial main(in_dtype(first, DType::f64), 9);
+  main.run(Phase::forward, *reference);
+  HostTensor bias_value({{}, DType::f64}), y = run_behind(bias, main.values[2], &bias_value, *reference);
+  KernelKey key = OpTrial(in_dtype(first, DType::f32), 9).key(Phase::forward);
+  key.fused.push_back({bias, {}});
+  if (activation) {
+    y = run_behind(*activation, y, nullptr, *reference);
+    key.fused.push_back({*activation, {}});
+  }
+  std::vector<Candidate> candidates = backend.candidates(key);
+  ASSERT_FALSE(candidates.empty()) << to_text(key);
+  for (const Candidate& candidate : candidates) {
+    std::vector<HostTensor> host{converted(main.values[0], DType::f32), converted(main.values[1], DType::f32),
+                                 converted(bias_value, DType::f32), converted(y, DType::f32)};
+    std::vector<InLayout> held;
+    std::vector<DevicePointer> operands;
+    for (std::size_t at = 0; at < host.size(); ++at)
+      operands.push_back(held.emplace_back(host[at].spec, candidate.layouts[at], backend).load(host[at].bytes));
+    std::vector<std::byte> scratch(static_cast<std::size_t>(candidate.scratch.count));
+    backend.compile(key, candidate)->launch(operands, scratch.data());
+    held[3].store(host[3].bytes);
+    double tolerance = candidate.algorithm == "winograd" ? 1e-3 : 2e-5;
+    EXPECT_LT(distance(host[3], y), tolerance) << to_text(key) << " by " << candidate.algorithm;
+  }
+}
+
+TEST_F(CpuLaunch, FusedKernelsComputeTheChain) {
+  std::vector<std::pair<OpCase, Bias>> chains{
+      {{"linear", Linear{.out = 33}, {f64({6, 24})}}, {}},
+      {{"linear_rank_3", Linear{.out = 16}, {f64({2, 3, 20})}}, {.dim = 2}},
+      {{"conv2d", Conv2d{.out = 32, .kernel = {3, 3}, .pad = {1, 1}, .pad_end = {1, 1}}, {f64({2, 16, 9, 9})}}, {.dim = 1}}};
+  for (const auto& [first, bias] : chains) {
+    check_fused(first, bias, std::nullopt, *backend_);
+    for (std::size_t kind = 0; kind < enum_names(ActivationKind{}).size(); ++kind)
+      check_fused(first, bias, Activation{.kind = static_cast<ActivationKind>(kind)}, *backend_);
+  }
+}
+
+TEST_F(CpuLaunch, DeclinesChainsThatNoKernelHas) {
+  KernelKey key{Linear{.out = 4}, {{{3, 5}, DType::f32}}, Phase::forward, {{Activation{}, {}}, {Bias{}, {}}}};
+  EXPECT_TRUE(backend_->candidates(key).empty());
+  key = {Softmax{}, {{{3, 5}, DType::f32}}, Phase::forward, {{Activation{}, {}}}};
+  EXPECT_TRUE(backend_->candidates(key).empty());
+}
+
+TEST_F(CpuLaunch, ReordersBetweenAllLayoutsAndBack) {
+  TensorSpec spec{{20, 18, 3, 2}, DType::f32};
+  HostTensor start(spec), back(spec);
+  for (std::int64_t i = 0; i < spec.shape.elements(); ++i) start.set(i, static_cast<double>(i));
+  for (int layout = 0; layout <= static_cast<int>(Layout::group_g16); ++layout) {
+    if (!fits(static_cast<Layout>(layout), spec.shape)) continue;
+    InLayout held(spec, static_cast<Layout>(layout), *backend_);
+    held.load(start.bytes);
+    held.store(back.bytes);
+    EXPECT_EQ(start.bytes, back.bytes) << to_string(static_cast<Layout>(layout));
+  }
+}
+
+TEST_F(CpuLaunch, RefusesACandidateThatItDoesNotOffer) {
+  KernelKey key{Linear{.out = 4}, {{{3, 5}, DType::f32}}, Phase::forward, {}};
+  Candidate unknown{.algorithm = "magic", .layouts = {Layout::plain, Layout::plain, Layout::plain}};
+  EXPECT_THROW(backend_->compile(key, unknown), Error);
+}
+
+}  // namespace
+}  // namespace troika
