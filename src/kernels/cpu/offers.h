@@ -32,6 +32,7 @@ Offers offers(const Mean& op, const Request& request);
 Offers offers(const MeanSquaredError& op, const Request& request);
 Offers offers(const Pool2d& op, const Request& request);
 Offers offers(const Position& op, const Request& request);
+Offers offers(const Recurrent& op, const Request& request);
 Offers offers(const Reorder& op, const Request& request);
 Offers offers(const RunningAverage& op, const Request& request);
 Offers offers(const Sgd& op, const Request& request);
