@@ -2,7 +2,7 @@
 // in f64 on the same inputs.
 #include <gtest/gtest.h>
 
-#include <cstdio>
+#include <array>
 #include <map>
 #include <set>
 
@@ -146,13 +146,46 @@ std::vector<OpCase> larger_cases() {
   return cases;
 }
 
+/// Channels that fill vectors, and some that leave a rest.
+std::vector<OpCase> channel_cases() {
+  auto image = [](std::int64_t channels, std::int64_t side) { return std::vector{f64({3, channels, side, side})}; };
+  std::array<std::int64_t, 2> three{3, 3}, one{1, 1}, two{2, 2};
+  Conv2d same{.out = 32, .kernel = three, .pad = one, .pad_end = one};
+  Conv2d strided{.out = 48, .kernel = three, .stride = two, .pad = one, .pad_end = one}, grouped = same, depthwise = same;
+  grouped.groups = 2, depthwise.groups = 32;
+  Conv2d dilated{.out = 16, .kernel = three, .pad = two, .pad_end = two, .dilation = two};
+  return {{"conv_same", same, image(64, 12)},
+          {"conv_rest", same, image(20, 9)},
+          {"conv_image", strided, image(3, 17)},
+          {"conv_strided", strided, image(16, 11)},
+          {"conv_grouped", grouped, image(32, 8)},
+          {"conv_depthwise", depthwise, image(32, 10)},
+          {"conv_dilated", dilated, image(16, 12)},
+          {"conv_one", Conv2d{.out = 64, .kernel = one}, image(32, 7)},
+          {"conv_transpose",
+           ConvTranspose2d{.out = 16, .kernel = {4, 4}, .stride = two, .pad = one, .pad_end = one},
+           image(32, 6)},
+          {"pool_max", Pool2d{.window = three, .stride = two, .pad = one, .pad_end = one}, image(21, 13)},
+          {"pool_average", Pool2d{.kind = PoolKind::average, .window = two, .stride = two}, image(40, 8)},
+          {"global_pool", GlobalPool{}, image(19, 8)},
+          {"batch_norm", BatchNorm{.shards = 3}, image(37, 9)},
+          {"bias", Bias{.dim = 1}, image(35, 11)},
+          {"concat", Concat{.dim = 1}, {f64({2, 16, 5, 5}), f64({2, 32, 5, 5})}},
+          {"linear", Linear{.out = 70}, {f64({33, 129})}},
+          {"matmul", Matmul{.transpose_b = true}, {f64({3, 33, 65}), f64({3, 18, 65})}},
+          {"layer_norm", LayerNorm{}, {f64({40, 300})}},
+          {"cross_entropy", CrossEntropy{}, {f64({20, 1500}), i32({20}), f64({20})}, {Fill::normal, Fill::normal, Fill::mask}},
+          {"square_sum", SquareSum{}, {f64({100, 130})}}};
+}
+
 TEST(CpuParity, EveryCandidateAgreesWithTheReferenceInF64) {
   auto backend = backend_or_null(2);
   if (!backend) GTEST_SKIP() << "built without oneDNN";
   Parity parity(*backend);
   for (const OpCase& row : op_cases()) parity.check(row);
   for (const OpCase& row : larger_cases()) parity.check(row);
-  EXPECT_GT(parity.checked(), 100);
+  for (const OpCase& row : channel_cases()) parity.check(row);
+  EXPECT_GT(parity.checked(), 400);
   for (const std::string& name : parity.served_by_reference()) std::printf("served by the reference loops: %s\n", name.c_str());
   EXPECT_LE(parity.served_by_reference().size(), 3u);
 }
