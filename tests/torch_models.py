@@ -86,7 +86,8 @@ def gpt2(parameters, heads):
                                  ".mlp.fc": ".fc", ".mlp.proj": ".fc_proj"})
     for name in state:
         if ".qkv." in name:  # ours keeps q, k and v of a head together
-            state[name] = state[name].unflatten(0, (int(heads), 3, -1)).transpose(0, 1).flatten(0, 2)
+            by_head = state[name].unflatten(0, (int(heads), 3, -1))
+            state[name] = by_head.transpose(0, 1).flatten(0, 2)
     return Gpt2(parameters, layers, int(heads)), state
 
 

@@ -217,7 +217,8 @@ def cross_entropy(row):
 def per_sample(function):
     def loss(row):
         x, target = row["x"], row["target"]
-        target = target.view([-1] + [1] * (x.dim() - 1)).expand_as(x) if target.dim() == 1 else target
+        if target.dim() == 1:
+            target = target.view([-1] + [1] * (x.dim() - 1)).expand_as(x)
         losses = function(x, target, reduction="none")
         return weighted(losses.reshape(x.shape[0], -1).mean(1), row["weight"])
     return loss
@@ -276,7 +277,8 @@ def lamb(row):
     v = torch.lerp(g * g, row["second_moment"], beta2)
     u = m / (1 - beta1**t) / ((v / (1 - beta2**t)).sqrt() + row.get("epsilon", 1e-6))
     u = u + row.get("weight_decay", 0.0) * w
-    return {"weight": w - rate(row) * w.norm() / u.norm() * u, "first_moment": m, "second_moment": v}
+    weight = w - rate(row) * w.norm() / u.norm() * u
+    return {"weight": weight, "first_moment": m, "second_moment": v}
 
 
 def running_average(row):

@@ -174,9 +174,8 @@ RunConfig plain_sgd(const Kernels& kernels) {
   std::string text =
       "[model]\nname = \"mlp\"\n[data]\ntrain = \"digits:train\"\n"
       "[optimizer]\nname = \"sgd\"\nmomentum = 0\nweight_decay = 0\n[parallel]\nthreads = 1\n";
-  std::vector<std::string> overrides{
-      "train.steps=1", "kernels.backend=" + kernels.backend,
-      "kernels.dtype=" + std::string(to_string(kernels.dtype))};
+  std::vector<std::string> overrides{"train.steps=1", "kernels.backend=" + kernels.backend,
+                                     "kernels.dtype=" + std::string(to_string(kernels.dtype))};
   return parse_run(text, "torch.toml", overrides).config;
 }
 
@@ -266,8 +265,10 @@ class ModelStep {
     for (const Parameter& parameter : model_.train().parameters) {
       HostTensor after(parameter.spec);
       session().store(parameter.name, after.bytes);
-      if (parameter.state) tensors_.emplace("made.state." + parameter.name, after);
-      else tensors_.emplace("made.gradient." + parameter.name, movement(parameter.name, after));
+      if (parameter.state)
+        tensors_.emplace("made.state." + parameter.name, after);
+      else
+        tensors_.emplace("made.gradient." + parameter.name, movement(parameter.name, after));
     }
   }
 
