@@ -1,5 +1,6 @@
-// What the CPU backend promises about its kernels besides their values: launches allocate nothing, operands declared as
-// in place may share memory, and fused kernels compute what the chain computes.
+// What the CPU backend promises about its kernels besides their values: launches allocate nothing,
+// operands declared as in place may share memory, and fused kernels compute what the chain
+// computes.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -63,16 +64,19 @@ class CpuLaunch : public testing::Test {
     }
   }
 
-  /// Calls visit(trial, key, candidate) for every kernel of every operator; inputs of later phases are computed.
+  /// Calls visit(trial, phase, candidate) for every kernel of every operator; inputs of later
+  /// phases are computed.
   template <class Visit>
   void for_each_kernel(Visit&& visit) {
-    for (const OpCase& row : op_cases()) {
-      OpTrial trial(in_dtype(row, DType::f32), 5);
-      for (const PhaseSpec& phase : trial.signature.phases) {
-        KernelKey key = trial.key(phase.phase);
-        for (const Candidate& candidate : backend_->candidates(key)) visit(trial, phase, candidate);
-        trial.run(phase.phase, *backend_);
-      }
+    for (const OpCase& row : op_cases()) for_each_kernel(row, visit);
+  }
+  template <class Visit>
+  void for_each_kernel(const OpCase& row, Visit&& visit) {
+    OpTrial trial(in_dtype(row, DType::f32), 5);
+    for (const PhaseSpec& phase : trial.signature.phases) {
+      for (const Candidate& candidate : backend_->candidates(trial.key(phase.phase)))
+        visit(trial, phase, candidate);
+      trial.run(phase.phase, *backend_);
     }
   }
 
@@ -82,13 +86,17 @@ class CpuLaunch : public testing::Test {
 /// The operands of one phase in a candidate's layouts, and its kernel.
 class Prepared {
  public:
-  Prepared(OpTrial& trial, const PhaseSpec& phase, const Candidate& candidate, const Backend& backend)
+  Prepared(OpTrial& trial, const PhaseSpec& phase, const Candidate& candidate,
+           const Backend& backend)
       : scratch_(static_cast<std::size_t>(candidate.scratch.count) + 64),
         kernel_(backend.compile(trial.key(phase.phase), candidate)) {
     for (std::size_t at = 0; at < phase.uses.size(); ++at) {
       HostTensor& host = trial.tensor(phase.uses[at]);
-      operands.push_back(held_.emplace_back(host.spec, candidate.layouts[at], backend).load(host.bytes));
-      sizes_.push_back(static_cast<std::size_t>(stored_bytes(candidate.layouts[at], host.spec.shape, host.spec.dtype).count));
+      operands.push_back(
+          held_.emplace_back(host.spec, candidate.layouts[at], backend).load(host.bytes));
+      plain_sizes_.push_back(host.bytes.size());
+      sizes_.push_back(static_cast<std::size_t>(
+          stored_bytes(candidate.layouts[at], host.spec.shape, host.spec.dtype).count));
     }
   }
   void launch() {
@@ -99,13 +107,21 @@ class Prepared {
     return {operands[operand], operands[operand] + sizes_[operand]};
   }
 
+  /// The same elements, laid out anew: padding is zero.
+  std::vector<std::byte> cleaned(std::size_t operand) {
+    std::vector<std::byte> plain(plain_sizes_[operand]);
+    held_[operand].store(plain);
+    held_[operand].load(plain);
+    return bytes(operand);
+  }
+
   std::vector<DevicePointer> operands;
 
  private:
   std::vector<std::byte> scratch_;
   std::unique_ptr<Kernel> kernel_;
   std::vector<InLayout> held_;
-  std::vector<std::size_t> sizes_;
+  std::vector<std::size_t> sizes_, plain_sizes_;
 };
 
 TEST_F(CpuLaunch, AllocatesNothing) {
@@ -114,7 +130,8 @@ TEST_F(CpuLaunch, AllocatesNothing) {
     prepared.launch();
     std::int64_t before = own_allocations;
     prepared.launch();
-    EXPECT_EQ(own_allocations - before, 0) << to_text(trial.key(phase.phase)) << " by " << candidate.algorithm;
+    EXPECT_EQ(own_allocations - before, 0)
+        << to_text(trial.key(phase.phase)) << " by " << candidate.algorithm;
   });
 }
 
@@ -123,19 +140,50 @@ TEST_F(CpuLaunch, WorksInPlaceWhereItSaysSo) {
   for_each_kernel([&](OpTrial& trial, const PhaseSpec& phase, const Candidate& candidate) {
     for (InPlace pair : candidate.in_place) {
       auto write = static_cast<std::size_t>(pair.write), read = static_cast<std::size_t>(pair.read);
-      Prepared apart(trial, phase, candidate, *backend_), shared(trial, phase, candidate, *backend_);
+      Prepared apart(trial, phase, candidate, *backend_),
+          shared(trial, phase, candidate, *backend_);
       shared.operands[write] = shared.operands[read];
       apart.launch();
       shared.launch();
-      EXPECT_EQ(apart.bytes(write), shared.bytes(write)) << to_text(trial.key(phase.phase)) << " by " << candidate.algorithm;
+      EXPECT_EQ(apart.bytes(write), shared.bytes(write))
+          << to_text(trial.key(phase.phase)) << " by " << candidate.algorithm;
       ++checked;
     }
   });
   EXPECT_GT(checked, 30);
 }
 
+/// A convolution reads full blocks of channels and counts on zeros behind the last one.
+TEST_F(CpuLaunch, LeavesPaddingZero) {
+  TensorSpec image = f64({2, 5, 4, 3});
+  std::vector<OpCase> cases{{"add", Binary{}, {image, image}},
+                            {"sum", Sum{.count = 2}, {image, image}},
+                            {"bias", Bias{.dim = 1}, {image}},
+                            {"pool", Pool2d{.window = {2, 2}}, {image}},
+                            {"batch_norm", BatchNorm{}, {image}}};
+  for (std::size_t kind = 0; kind < enum_names(ActivationKind{}).size(); ++kind)
+    cases.push_back({"activation", Activation{.kind = static_cast<ActivationKind>(kind)}, {image}});
+  int checked = 0;
+  auto check = [&](OpTrial& trial, const PhaseSpec& phase, Candidate candidate) {
+    for (std::size_t at = 0; candidate.flat && at < candidate.layouts.size(); ++at)
+      candidate.layouts[at] = Layout::blocked16;
+    Prepared prepared(trial, phase, candidate, *backend_);
+    prepared.launch();
+    for (std::size_t at = 0; at < phase.uses.size(); ++at) {
+      if (phase.uses[at].access == Access::read || candidate.layouts[at] != Layout::blocked16)
+        continue;
+      EXPECT_EQ(prepared.bytes(at), prepared.cleaned(at))
+          << to_text(trial.key(phase.phase)) << " by " << candidate.algorithm;
+      ++checked;
+    }
+  };
+  for (const OpCase& row : cases) for_each_kernel(row, check);
+  EXPECT_GT(checked, 15);
+}
+
 /// The output of one operator behind another, in f64.
-HostTensor run_behind(const Op& op, const HostTensor& x, HostTensor* weight, const Backend& reference) {
+HostTensor run_behind(const Op& op, const HostTensor& x, HostTensor* weight,
+                      const Backend& reference) {
   OpTrial trial({"fused", op, {x.spec}}, 13);
   trial.values[0] = x;
   if (weight != nullptr) *weight = trial.values[1];
@@ -143,12 +191,15 @@ HostTensor run_behind(const Op& op, const HostTensor& x, HostTensor* weight, con
   return trial.values[static_cast<std::size_t>(trial.signature.slots_of(Role::output)[0])];
 }
 
-/// The chain of an operator, a bias and perhaps an activation, step by step in f64 and as one kernel in f32.
-void check_fused(const OpCase& first, const Bias& bias, std::optional<Activation> activation, const Backend& backend) {
+/// The chain of an operator, a bias and perhaps an activation, step by step in f64 and as one
+/// kernel in f32.
+void check_fused(const OpCase& first, const Bias& bias, std::optional<Activation> activation,
+                 const Backend& backend) {
   auto reference = make_reference_backend();
   OpTrial main(in_dtype(first, DType::f64), 9);
   main.run(Phase::forward, *reference);
-  HostTensor bias_value({{}, DType::f64}), y = run_behind(bias, main.values[2], &bias_value, *reference);
+  HostTensor bias_value({{}, DType::f64}),
+      y = run_behind(bias, main.values[2], &bias_value, *reference);
   KernelKey key = OpTrial(in_dtype(first, DType::f32), 9).key(Phase::forward);
   key.fused.push_back({bias, {}});
   if (activation) {
@@ -158,12 +209,14 @@ void check_fused(const OpCase& first, const Bias& bias, std::optional<Activation
   std::vector<Candidate> candidates = backend.candidates(key);
   ASSERT_FALSE(candidates.empty()) << to_text(key);
   for (const Candidate& candidate : candidates) {
-    std::vector<HostTensor> host{converted(main.values[0], DType::f32), converted(main.values[1], DType::f32),
+    std::vector<HostTensor> host{converted(main.values[0], DType::f32),
+                                 converted(main.values[1], DType::f32),
                                  converted(bias_value, DType::f32), converted(y, DType::f32)};
     std::vector<InLayout> held;
     std::vector<DevicePointer> operands;
     for (std::size_t at = 0; at < host.size(); ++at)
-      operands.push_back(held.emplace_back(host[at].spec, candidate.layouts[at], backend).load(host[at].bytes));
+      operands.push_back(
+          held.emplace_back(host[at].spec, candidate.layouts[at], backend).load(host[at].bytes));
     std::vector<std::byte> scratch(static_cast<std::size_t>(candidate.scratch.count));
     backend.compile(key, candidate)->launch(operands, scratch.data());
     held[3].store(host[3].bytes);
@@ -176,7 +229,10 @@ TEST_F(CpuLaunch, FusedKernelsComputeTheChain) {
   std::vector<std::pair<OpCase, Bias>> chains{
       {{"linear", Linear{.out = 33}, {f64({6, 24})}}, {}},
       {{"linear_rank_3", Linear{.out = 16}, {f64({2, 3, 20})}}, {.dim = 2}},
-      {{"conv2d", Conv2d{.out = 32, .kernel = {3, 3}, .pad = {1, 1}, .pad_end = {1, 1}}, {f64({2, 16, 9, 9})}}, {.dim = 1}}};
+      {{"conv2d",
+        Conv2d{.out = 32, .kernel = {3, 3}, .pad = {1, 1}, .pad_end = {1, 1}},
+        {f64({2, 16, 9, 9})}},
+       {.dim = 1}}};
   for (const auto& [first, bias] : chains) {
     check_fused(first, bias, std::nullopt, *backend_);
     for (std::size_t kind = 0; kind < enum_names(ActivationKind{}).size(); ++kind)
@@ -185,7 +241,8 @@ TEST_F(CpuLaunch, FusedKernelsComputeTheChain) {
 }
 
 TEST_F(CpuLaunch, DeclinesChainsThatNoKernelHas) {
-  KernelKey key{Linear{.out = 4}, {{{3, 5}, DType::f32}}, Phase::forward, {{Activation{}, {}}, {Bias{}, {}}}};
+  KernelKey key{
+      Linear{.out = 4}, {{{3, 5}, DType::f32}}, Phase::forward, {{Activation{}, {}}, {Bias{}, {}}}};
   EXPECT_TRUE(backend_->candidates(key).empty());
   key = {Softmax{}, {{{3, 5}, DType::f32}}, Phase::forward, {{Activation{}, {}}}};
   EXPECT_TRUE(backend_->candidates(key).empty());

@@ -1,5 +1,5 @@
-// The parity table: every operator, every phase and every candidate of the CPU backend in f32 against the reference kernels
-// in f64 on the same inputs.
+// The parity table: every operator, every phase and every candidate of the CPU backend in f32
+// against the reference kernels in f64 on the same inputs.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -21,7 +21,8 @@ std::unique_ptr<Backend> backend_or_null(int threads) {
   }
 }
 
-/// Of the distance to f64, relative to the largest element; a few hundred roundings of f32 unless stated.
+/// Of the distance to f64, relative to the largest element; a few hundred roundings of f32 unless
+/// stated.
 double tolerance(const Op& op, const std::string& algorithm) {
   static const std::map<std::string_view, double> kByOperator{{"batch_norm", 1e-4}};
   if (algorithm == "winograd") return 1e-3;  // its transforms cancel about three digits
@@ -38,7 +39,8 @@ std::vector<Candidate> in_every_layout(const KernelKey& key, const Candidate& ca
     if (!fits(static_cast<Layout>(layout), operands[0].spec.shape)) continue;
     Candidate& chosen = list.emplace_back(candidate);
     for (std::size_t at = 0; at < operands.size(); ++at) {
-      if (operands[at].spec.shape == operands[0].spec.shape) chosen.layouts[at] = static_cast<Layout>(layout);
+      if (operands[at].spec.shape == operands[0].spec.shape)
+        chosen.layouts[at] = static_cast<Layout>(layout);
     }
   }
   return list;
@@ -53,8 +55,10 @@ class Parity {
     take_values(truth, trial);
     for (const auto* phases : {&truth.signature.phases, &truth.signature.staged}) {
       for (const PhaseSpec& phase : *phases) {
-        if (!phase.view) check_phase(truth, trial, phase);
-        else truth.run(phase.phase, *truth_);
+        if (!phase.view)
+          check_phase(truth, trial, phase);
+        else
+          truth.run(phase.phase, *truth_);
         take_values(truth, trial);
       }
     }
@@ -69,7 +73,8 @@ class Parity {
     auto take = [](std::vector<HostTensor>& from, std::vector<HostTensor>& to) {
       for (std::size_t at = 0; at < from.size(); ++at) {
         to[at] = from[at].spec == to[at].spec ? from[at] : converted(from[at], to[at].spec.dtype);
-        if (from[at].spec.dtype != to[at].spec.dtype) from[at] = converted(to[at], from[at].spec.dtype);
+        if (from[at].spec.dtype != to[at].spec.dtype)
+          from[at] = converted(to[at], from[at].spec.dtype);
       }
     };
     take(truth.values, trial.values);
@@ -81,20 +86,23 @@ class Parity {
     EXPECT_FALSE(candidates.empty()) << "no kernel for " << to_text(start.key(phase.phase));
     truth.run(phase.phase, *truth_);
     for (const Candidate& candidate : candidates) {
-      if (candidate.algorithm == "reference") served_by_reference_.insert(std::string(name_of(start.op)));
+      if (candidate.algorithm == "reference")
+        served_by_reference_.insert(std::string(name_of(start.op)));
       for (const Candidate& chosen : in_every_layout(start.key(phase.phase), candidate))
         check_candidate(truth, start, phase, chosen);
     }
   }
 
-  void check_candidate(OpTrial& truth, const OpTrial& start, const PhaseSpec& phase, const Candidate& candidate) {
+  void check_candidate(OpTrial& truth, const OpTrial& start, const PhaseSpec& phase,
+                       const Candidate& candidate) {
     OpTrial trial = start, again = start;
     poison(trial, phase);
     trial.run(phase.phase, backend_, candidate);
     compare(truth, trial, phase, candidate);
     again.run(phase.phase, backend_, candidate);
     for (const Use& use : phase.uses)
-      EXPECT_EQ(trial.tensor(use).bytes, again.tensor(use).bytes) << describe(start, phase, candidate) << " is not repeatable";
+      EXPECT_EQ(trial.tensor(use).bytes, again.tensor(use).bytes)
+          << describe(start, phase, candidate) << " is not repeatable";
     ++checked_;
   }
 
@@ -102,21 +110,26 @@ class Parity {
   static void poison(OpTrial& trial, const PhaseSpec& phase) {
     for (const Use& use : phase.uses) {
       HostTensor& tensor = trial.tensor(use);
-      for (std::int64_t i = 0; use.access == Access::write && i < tensor.spec.shape.elements(); ++i) tensor.set(i, -77);
+      for (std::int64_t i = 0; use.access == Access::write && i < tensor.spec.shape.elements(); ++i)
+        tensor.set(i, -77);
     }
   }
 
-  static void compare(OpTrial& truth, OpTrial& trial, const PhaseSpec& phase, const Candidate& candidate) {
+  static void compare(OpTrial& truth, OpTrial& trial, const PhaseSpec& phase,
+                      const Candidate& candidate) {
     for (const Use& use : phase.uses) {
       if (use.access == Access::read) continue;
-      EXPECT_LT(distance(trial.tensor(use), truth.tensor(use)), tolerance(trial.op, candidate.algorithm))
+      EXPECT_LT(distance(trial.tensor(use), truth.tensor(use)),
+                tolerance(trial.op, candidate.algorithm))
           << describe(trial, phase, candidate) << (use.gradient ? " d" : " ")
           << trial.signature.slots[static_cast<std::size_t>(use.slot)].name;
     }
   }
 
-  static std::string describe(const OpTrial& trial, const PhaseSpec& phase, const Candidate& candidate) {
-    std::string text = trial.name + ": " + to_text(trial.key(phase.phase)) + " by " + candidate.algorithm;
+  static std::string describe(const OpTrial& trial, const PhaseSpec& phase,
+                              const Candidate& candidate) {
+    std::string text =
+        trial.name + ": " + to_text(trial.key(phase.phase)) + " by " + candidate.algorithm;
     for (Layout layout : candidate.layouts) text += " " + std::string(to_string(layout));
     return text;
   }
@@ -130,10 +143,19 @@ class Parity {
 /// Sizes at which blocks, lanes and threads of the CPU kernels do not come out even.
 std::vector<OpCase> larger_cases() {
   std::vector<OpCase> cases{
-      {"attention_blocks", Attention{.heads = 2}, {f64({2, 130, 34}), f64({2, 70, 34}), f64({2, 70, 34})}},
-      {"attention_causal_blocks", Attention{.heads = 3, .causal = true, .packed = true}, {f64({2, 70, 144})}},
+      {"attention_blocks",
+       Attention{.heads = 2},
+       {f64({2, 130, 34}), f64({2, 70, 34}), f64({2, 70, 34})}},
+      {"attention_causal_blocks",
+       Attention{.heads = 3, .causal = true, .packed = true},
+       {f64({2, 70, 144})}},
       {"attention_packed_tile_blocks",
-       Attention{.heads = 2, .causal = true, .packed = true, .has_mask = true, .first_query = 61, .queries = 72},
+       Attention{.heads = 2,
+                 .causal = true,
+                 .packed = true,
+                 .has_mask = true,
+                 .first_query = 61,
+                 .queries = 72},
        {f64({2, 140, 30}), f64({2, 140})},
        {Fill::normal, Fill::mask}},
   };
@@ -141,17 +163,23 @@ std::vector<OpCase> larger_cases() {
     Recurrent op{.kind = kind, .hidden = 33};
     cases.push_back({"recurrent_steps", op, {f64({5, 7, 19})}});
     op.reverse = op.has_lengths = true;
-    cases.push_back({"recurrent_reverse_steps", op, {f64({5, 7, 19}), i32({5})}, {Fill::normal, Fill::lengths}});
+    cases.push_back({"recurrent_reverse_steps",
+                     op,
+                     {f64({5, 7, 19}), i32({5})},
+                     {Fill::normal, Fill::lengths}});
   }
   return cases;
 }
 
 /// Channels that fill vectors, and some that leave a rest.
 std::vector<OpCase> channel_cases() {
-  auto image = [](std::int64_t channels, std::int64_t side) { return std::vector{f64({3, channels, side, side})}; };
+  auto image = [](std::int64_t channels, std::int64_t side) {
+    return std::vector{f64({3, channels, side, side})};
+  };
   std::array<std::int64_t, 2> three{3, 3}, one{1, 1}, two{2, 2};
   Conv2d same{.out = 32, .kernel = three, .pad = one, .pad_end = one};
-  Conv2d strided{.out = 48, .kernel = three, .stride = two, .pad = one, .pad_end = one}, grouped = same, depthwise = same;
+  Conv2d strided{.out = 48, .kernel = three, .stride = two, .pad = one, .pad_end = one},
+      grouped = same, depthwise = same;
   grouped.groups = 2, depthwise.groups = 32;
   Conv2d dilated{.out = 16, .kernel = three, .pad = two, .pad_end = two, .dilation = two};
   return {{"conv_same", same, image(64, 12)},
@@ -165,8 +193,10 @@ std::vector<OpCase> channel_cases() {
           {"conv_transpose",
            ConvTranspose2d{.out = 16, .kernel = {4, 4}, .stride = two, .pad = one, .pad_end = one},
            image(32, 6)},
-          {"pool_max", Pool2d{.window = three, .stride = two, .pad = one, .pad_end = one}, image(21, 13)},
-          {"pool_average", Pool2d{.kind = PoolKind::average, .window = two, .stride = two}, image(40, 8)},
+          {"pool_max", Pool2d{.window = three, .stride = two, .pad = one, .pad_end = one},
+           image(21, 13)},
+          {"pool_average", Pool2d{.kind = PoolKind::average, .window = two, .stride = two},
+           image(40, 8)},
           {"global_pool", GlobalPool{}, image(19, 8)},
           {"batch_norm", BatchNorm{.shards = 3}, image(37, 9)},
           {"bias", Bias{.dim = 1}, image(35, 11)},
@@ -174,7 +204,10 @@ std::vector<OpCase> channel_cases() {
           {"linear", Linear{.out = 70}, {f64({33, 129})}},
           {"matmul", Matmul{.transpose_b = true}, {f64({3, 33, 65}), f64({3, 18, 65})}},
           {"layer_norm", LayerNorm{}, {f64({40, 300})}},
-          {"cross_entropy", CrossEntropy{}, {f64({20, 1500}), i32({20}), f64({20})}, {Fill::normal, Fill::normal, Fill::mask}},
+          {"cross_entropy",
+           CrossEntropy{},
+           {f64({20, 1500}), i32({20}), f64({20})},
+           {Fill::normal, Fill::normal, Fill::mask}},
           {"square_sum", SquareSum{}, {f64({100, 130})}}};
 }
 
@@ -186,7 +219,8 @@ TEST(CpuParity, EveryCandidateAgreesWithTheReferenceInF64) {
   for (const OpCase& row : larger_cases()) parity.check(row);
   for (const OpCase& row : channel_cases()) parity.check(row);
   EXPECT_GT(parity.checked(), 400);
-  for (const std::string& name : parity.served_by_reference()) std::printf("served by the reference loops: %s\n", name.c_str());
+  for (const std::string& name : parity.served_by_reference())
+    std::printf("served by the reference loops: %s\n", name.c_str());
   EXPECT_LE(parity.served_by_reference().size(), 3u);
 }
 

@@ -17,10 +17,12 @@
 namespace troika {
 namespace {
 
-/// Work in order on one thread; what is still queued at the end is run, so that no event waits forever.
+/// Work in order on one thread; what is still queued at the end is run, so that no event waits
+/// forever.
 class WorkQueue {
  public:
-  explicit WorkQueue(int threads) : worker_([this, threads](const std::stop_token& stop) { loop(stop, threads); }) {}
+  explicit WorkQueue(int threads)
+      : worker_([this, threads](const std::stop_token& stop) { loop(stop, threads); }) {}
 
   void push(Work& work, Event& done) {
     {
@@ -39,7 +41,8 @@ class WorkQueue {
   void loop(const std::stop_token& stop, int threads) {
     omp_set_dynamic(0);
     omp_set_num_threads(threads);
-    std::vector<Entry> taken = with_room();  // trades places with waiting_, so both keep their capacity
+    std::vector<Entry> taken =
+        with_room();  // trades places with waiting_, so both keep their capacity
     while (true) {
       {
         std::unique_lock lock(mutex_);
@@ -80,7 +83,8 @@ class CpuDevice final : public Device {
   explicit CpuDevice(const CpuOptions& options) : options_(options), queue_(options.threads) {}
 
   std::string kind() const override {
-    std::string kind = fmt::format("cpu {} {} thread{}", instruction_set(), threads(), threads() == 1 ? "" : "s");
+    std::string kind =
+        fmt::format("cpu {} {} thread{}", instruction_set(), threads(), threads() == 1 ? "" : "s");
     return options_.library.empty() ? kind : kind + " " + options_.library;
   }
   int threads() const override { return options_.threads; }
@@ -115,10 +119,12 @@ class CpuDevice final : public Device {
   }
 
   [[noreturn]] void refuse(Bytes bytes, Bytes held) const {
-    std::string limit =
-        options_.memory == Bytes{} ? "than the system has" : fmt::format("than its limit of {}", to_string(options_.memory));
+    std::string limit = options_.memory == Bytes{}
+                            ? "than the system has"
+                            : fmt::format("than its limit of {}", to_string(options_.memory));
     throw Error(ErrorKind::memory,
-                fmt::format("A CPU device that holds {} was asked for {} more, {} in all, which is more {}; take a smaller "
+                fmt::format("A CPU device that holds {} was asked for {} more, {} in all, which is "
+                            "more {}; take a smaller "
                             "batch, more devices or a strategy that shards more.",
                             to_string(held), to_string(bytes), to_string(held + bytes), limit));
   }
@@ -133,7 +139,8 @@ class CpuDevice final : public Device {
 
 std::unique_ptr<Device> make_cpu_device(const CpuOptions& options) {
   if (options.threads < 1)
-    throw Error(ErrorKind::usage, fmt::format("A CPU device needs at least one thread, not {}.", options.threads));
+    throw Error(ErrorKind::usage,
+                fmt::format("A CPU device needs at least one thread, not {}.", options.threads));
   return std::make_unique<CpuDevice>(options);
 }
 

@@ -1,4 +1,5 @@
-// Some cores of this machine as a device: one thread with an OpenMP team of its own, and host memory.
+// Some cores of this machine as a device: one thread with an OpenMP team of its own, and host
+// memory.
 #pragma once
 
 #include <memory>
@@ -14,8 +15,8 @@ struct CpuOptions {
   std::string library;  ///< The kernel library and its version, as it appears in kind().
 };
 
-/// Several devices may live in one process: their teams are disjoint. All functions may be called from any thread.
-/// Throws Error(usage) when there is less than one thread.
+/// Several devices may live in one process: their teams are disjoint. All functions may be called
+/// from any thread. Throws Error(usage) when there is less than one thread.
 std::unique_ptr<Device> make_cpu_device(const CpuOptions& options);
 
 }  // namespace troika

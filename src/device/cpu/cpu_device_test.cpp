@@ -20,7 +20,9 @@ namespace {
 /// A function as work, with the event that tells when it is done.
 class Piece final : public Work {
  public:
-  Piece(Device& device, std::function<void()> function) : function_(std::move(function)) { device.submit(*this, done_); }
+  Piece(Device& device, std::function<void()> function) : function_(std::move(function)) {
+    device.submit(*this, done_);
+  }
   void run() override { function_(); }
   void wait() { done_.wait(); }
 
@@ -97,7 +99,8 @@ TEST(CpuDevice, GivesZeroedAlignedMemoryAndCountsIt) {
     Buffer buffer = device->allocate({size});
     std::size_t alignment = size >= (2 << 20) ? std::size_t{2} << 20 : 64;
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer.address()) % alignment, 0u) << size;
-    EXPECT_TRUE(std::all_of(buffer.address(), buffer.address() + size, [](std::byte b) { return b == std::byte{0}; }));
+    EXPECT_TRUE(std::all_of(buffer.address(), buffer.address() + size,
+                            [](std::byte b) { return b == std::byte{0}; }));
     std::fill(buffer.address(), buffer.address() + size, std::byte{1});
     EXPECT_EQ(device->allocated().count, size);
   }
@@ -113,7 +116,8 @@ TEST(CpuDevice, RefusesMoreThanItsLimitWithASentence) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::memory);
-    EXPECT_NE(std::string(error.what()).find("limit of 1.0 MiB"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("limit of 1.0 MiB"), std::string::npos)
+        << error.what();
   }
   EXPECT_EQ(device->allocated().count, 1 << 19);
   EXPECT_EQ(device->allocations(), 1);
@@ -136,7 +140,8 @@ TEST(CpuDevice, ReadsBackWhatWasWritten) {
 
 TEST(CpuDevice, KindSaysInstructionsThreadsAndLibrary) {
   std::string isa(instruction_set());
-  EXPECT_EQ(make_cpu_device({.threads = 2, .library = "onednn 2.6.3"})->kind(), "cpu " + isa + " 2 threads onednn 2.6.3");
+  EXPECT_EQ(make_cpu_device({.threads = 2, .library = "onednn 2.6.3"})->kind(),
+            "cpu " + isa + " 2 threads onednn 2.6.3");
   EXPECT_EQ(make_cpu_device({.threads = 1})->kind(), "cpu " + isa + " 1 thread");
 }
 

@@ -11,15 +11,20 @@ namespace {
 constexpr std::size_t kLine = 64;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
-std::size_t rounded_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
 
-/// Fresh pages are zero already and are first touched by the device's own threads, so they lie near them.
+/// Fresh pages are zero already and are first touched by the device's own threads, so they lie near
+/// them.
 std::byte* map_pages(std::size_t bytes) {
   std::size_t reserved = bytes + kHugePage;
-  void* mapped = mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* mapped =
+      mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) return nullptr;
   auto* start = static_cast<std::byte*>(mapped);
-  std::size_t before = rounded_up(reinterpret_cast<std::size_t>(start), kHugePage) - reinterpret_cast<std::size_t>(start);
+  std::size_t before = rounded_up(reinterpret_cast<std::size_t>(start), kHugePage) -
+                       reinterpret_cast<std::size_t>(start);
   if (before > 0) munmap(start, before);
   if (before < kHugePage) munmap(start + before + bytes, kHugePage - before);
   madvise(start + before, bytes, MADV_HUGEPAGE);

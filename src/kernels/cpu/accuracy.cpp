@@ -7,7 +7,8 @@ namespace troika {
 
 Offers offers(const Accuracy&, const Request& request) {
   std::int64_t classes = request.shape(0).back(), rows = request.shape(1).elements();
-  Candidate candidate{.algorithm = "loop", .layouts = std::vector(4, Layout::plain), .scratch = {4 * rows}};
+  Candidate candidate{
+      .algorithm = "loop", .layouts = std::vector(4, Layout::plain), .scratch = {4 * rows}};
   Loop loop = [=](const Launch& launch) {
     const std::int32_t* target = launch.at<std::int32_t>(1);
     float* correct = launch.work();
@@ -17,7 +18,8 @@ Offers offers(const Accuracy&, const Request& request) {
       bool hit = target[row] == std::find(x, x + classes, largest) - x;
       correct[row] = hit ? launch.at(2)[row] : 0.0f;
     });
-    *launch.at<double>(3) = sum_range(0, rows, [correct](std::int64_t i) { return static_cast<double>(correct[i]); });
+    *launch.at<double>(3) =
+        sum_range(0, rows, [correct](std::int64_t i) { return static_cast<double>(correct[i]); });
   };
   return {offer_loop(request, candidate, loop)};
 }

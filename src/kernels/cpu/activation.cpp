@@ -15,23 +15,31 @@ void with_functions(const Activation& op, F&& f) {
   auto slope = static_cast<float>(op.slope);
   switch (op.kind) {
     case ActivationKind::relu:
-      return f([](float x) { return x < 0 ? 0.0f : x; }, [](float y) { return y > 0 ? 1.0f : 0.0f; });
+      return f([](float x) { return x < 0 ? 0.0f : x; },
+               [](float y) { return y > 0 ? 1.0f : 0.0f; });
     case ActivationKind::leaky_relu:
-      return f([slope](float x) { return x > 0 ? x : slope * x; }, [slope](float y) { return y > 0 ? 1.0f : slope; });
+      return f([slope](float x) { return x > 0 ? x : slope * x; },
+               [slope](float y) { return y > 0 ? 1.0f : slope; });
     case ActivationKind::gelu:
       return f([](float x) { return 0.5f * x * (1 + vector_erf(x * 0.70710678f)); },
                [](float x) {
-                 return 0.5f * (1 + vector_erf(x * 0.70710678f)) + x * vector_exp(-0.5f * x * x) * 0.39894228f;
+                 return 0.5f * (1 + vector_erf(x * 0.70710678f)) +
+                        x * vector_exp(-0.5f * x * x) * 0.39894228f;
                });
     case ActivationKind::gelu_tanh:
-      return f([](float x) { return 0.5f * x * (1 + vector_tanh(kTanhFactor * (x + kTanhCubic * x * x * x))); },
-               [](float x) {
-                 float t = vector_tanh(kTanhFactor * (x + kTanhCubic * x * x * x));
-                 return 0.5f * (1 + t) + 0.5f * x * (1 - t * t) * kTanhFactor * (1 + 3 * kTanhCubic * x * x);
-               });
+      return f(
+          [](float x) {
+            return 0.5f * x * (1 + vector_tanh(kTanhFactor * (x + kTanhCubic * x * x * x)));
+          },
+          [](float x) {
+            float t = vector_tanh(kTanhFactor * (x + kTanhCubic * x * x * x));
+            return 0.5f * (1 + t) +
+                   0.5f * x * (1 - t * t) * kTanhFactor * (1 + 3 * kTanhCubic * x * x);
+          });
     case ActivationKind::sigmoid:
       return f([](float x) { return vector_sigmoid(x); }, [](float y) { return y * (1 - y); });
-    case ActivationKind::tanh: return f([](float x) { return vector_tanh(x); }, [](float y) { return 1 - y * y; });
+    case ActivationKind::tanh:
+      return f([](float x) { return vector_tanh(x); }, [](float y) { return 1 - y * y; });
   }
 }
 
@@ -53,7 +61,8 @@ Loop backward(const Activation& op, std::int64_t count) {
     loop = [=](const Launch& launch) {
       const float *dy = launch.at(0), *kept = launch.at(1);
       float* dx = launch.at(2);
-      for_elements(launch.threads, count, [=](std::int64_t i) { dx[i] = dy[i] * derivative(kept[i]); });
+      for_elements(launch.threads, count,
+                   [=](std::int64_t i) { dx[i] = dy[i] * derivative(kept[i]); });
     };
   });
   return loop;
@@ -75,7 +84,8 @@ Offers sigmoid_forward(const Activation& op, const Request& request) {
 
 Offers offers(const Activation& op, const Request& request) {
   if (request.key.phase != Phase::forward)
-    return {offer_flat(request, {{2, 0}, {2, 1}}, [op](std::int64_t count) { return backward(op, count); })};
+    return {offer_flat(request, {{2, 0}, {2, 1}},
+                       [op](std::int64_t count) { return backward(op, count); })};
   if (op.kind == ActivationKind::sigmoid) return sigmoid_forward(op, request);
   return {offer_flat(request, {{1, 0}}, [op](std::int64_t count) { return forward(op, count); })};
 }

@@ -20,7 +20,8 @@ Loop update(const Adam& op, std::int64_t count) {
     auto beta1 = static_cast<float>(op.beta1), beta2 = static_cast<float>(op.beta2);
     auto rest1 = static_cast<float>(1 - op.beta1), rest2 = static_cast<float>(1 - op.beta2);
     auto epsilon = static_cast<float>(op.epsilon);
-    float *w = launch.at(kWeightOperand), *m = launch.at(kStateOperands), *v = launch.at(kStateOperands + 1);
+    float *w = launch.at(kWeightOperand), *m = launch.at(kStateOperands),
+          *v = launch.at(kStateOperands + 1);
     const float* gradient = launch.at(kGradientOperand);
     for_elements(launch.threads, count, [=](std::int64_t i) {
       float g = scale * gradient[i] + decay * w[i];

@@ -6,12 +6,15 @@ namespace troika {
 namespace {
 
 /// y = scale * x + shift, per channel.
-void scale_and_shift(const Shards& s, int threads, const float* x, const float* scale, const float* shift, float* y) {
-  for_channels(threads, s.view, [=](std::int64_t i, std::int64_t c) { y[i] = scale[c] * x[i] + shift[c]; });
+void scale_and_shift(const Shards& s, int threads, const float* x, const float* scale,
+                     const float* shift, float* y) {
+  for_channels(threads, s.view,
+               [=](std::int64_t i, std::int64_t c) { y[i] = scale[c] * x[i] + shift[c]; });
 }
 
 /// What normalises a channel, written as one scale and one shift.
-void set_normalisation(const ShardWork& work, std::int64_t c, double mean, double scale, const float* gamma, const float* beta) {
+void set_normalisation(const ShardWork& work, std::int64_t c, double mean, double scale,
+                       const float* gamma, const float* beta) {
   work.per_channel[0][c] = static_cast<float>(gamma[c] * scale);
   work.per_channel[1][c] = static_cast<float>(beta[c] - gamma[c] * scale * mean);
 }
@@ -19,7 +22,9 @@ void set_normalisation(const ShardWork& work, std::int64_t c, double mean, doubl
 struct Running {
   float *mean, *var;
 
-  void clear(std::int64_t channels) const { std::fill_n(mean, channels, 0.0f), std::fill_n(var, channels, 0.0f); }
+  void clear(std::int64_t channels) const {
+    std::fill_n(mean, channels, 0.0f), std::fill_n(var, channels, 0.0f);
+  }
   /// A tile brings its share of the shard, so that the tiles' sums make the whole.
   void add(const Shards& s, std::int64_t c, double shard_mean, double squares) const {
     double share = s.held() / s.count;
@@ -32,9 +37,11 @@ struct Running {
 void gather_moments(const Shards& s, const Launch& launch, const float* x, const ShardWork& work) {
   float* pivot = work.per_channel[2];
   std::int64_t lanes = s.view.lanes, inner = s.view.inner;
-  for (std::int64_t c = 0; c < s.channels(); ++c) pivot[c] = x[c / lanes * inner * lanes + c % lanes];
+  for (std::int64_t c = 0; c < s.channels(); ++c)
+    pivot[c] = x[c / lanes * inner * lanes + c % lanes];
   channel_sums(
-      s.view, launch.threads, work.sums, [=](std::int64_t i, std::int64_t c) { return x[i] - pivot[c]; },
+      s.view, launch.threads, work.sums,
+      [=](std::int64_t i, std::int64_t c) { return x[i] - pivot[c]; },
       [=](std::int64_t i, std::int64_t c) { return (x[i] - pivot[c]) * (x[i] - pivot[c]); });
 }
 
@@ -50,7 +57,8 @@ Loop forward(const Shards& s) {
       gather_moments(s, launch, x, work);
       for (std::int64_t c = 0; c < s.channels(); ++c) {
         double shifted = work.first(c) / s.count, mean = work.per_channel[2][c] + shifted;
-        double squares = std::max(work.second(c) - shifted * work.first(c), 0.0), scale = s.inv_std(squares / s.count);
+        double squares = std::max(work.second(c) - shifted * work.first(c), 0.0),
+               scale = s.inv_std(squares / s.count);
         mean_out[shard * s.channels() + c] = static_cast<float>(mean);
         inv_std_out[shard * s.channels() + c] = static_cast<float>(scale);
         set_normalisation(work, c, mean, scale, gamma, beta);
@@ -68,7 +76,8 @@ Loop predict(const Shards& s) {
     ShardWork work(s, launch);
     for (std::int64_t c = 0; c < s.channels(); ++c)
       set_normalisation(work, c, mean[c], s.inv_std(var[c]), launch.at(1), launch.at(2));
-    scale_and_shift(s, launch.threads, launch.at(0), work.per_channel[0], work.per_channel[1], launch.at(5));
+    scale_and_shift(s, launch.threads, launch.at(0), work.per_channel[0], work.per_channel[1],
+                    launch.at(5));
   };
 }
 
@@ -77,7 +86,9 @@ Loop statistics_1(const Shards& s) {
     for (std::int64_t shard = 0; shard < s.shards; ++shard) {
       const float* x = launch.at(0) + shard * s.view.elements();
       ShardWork work(s, launch);
-      channel_sums(s.view, launch.threads, work.sums, [x](std::int64_t i, std::int64_t) { return x[i]; }, NoTerm());
+      channel_sums(
+          s.view, launch.threads, work.sums, [x](std::int64_t i, std::int64_t) { return x[i]; },
+          NoTerm());
       for (std::int64_t c = 0; c < s.channels(); ++c)
         launch.at(1)[shard * s.channels() + c] = static_cast<float>(work.first(c));
     }
@@ -94,7 +105,8 @@ Loop statistics_2(const Shards& s) {
         mean[c] = static_cast<float>(launch.at(1)[shard * s.channels() + c] / s.count);
       channel_sums(
           s.view, launch.threads, work.sums,
-          [=](std::int64_t i, std::int64_t c) { return (x[i] - mean[c]) * (x[i] - mean[c]); }, NoTerm());
+          [=](std::int64_t i, std::int64_t c) { return (x[i] - mean[c]) * (x[i] - mean[c]); },
+          NoTerm());
       for (std::int64_t c = 0; c < s.channels(); ++c)
         launch.at(2)[shard * s.channels() + c] = static_cast<float>(work.first(c));
     }
@@ -106,26 +118,34 @@ Loop apply(const Shards& s) {
     Running running{launch.at(6), launch.at(7)};
     running.clear(s.channels());
     for (std::int64_t shard = 0; shard < s.shards; ++shard) {
-      const float *sum = launch.at(3) + shard * s.channels(), *squares = launch.at(4) + shard * s.channels();
+      const float *sum = launch.at(3) + shard * s.channels(),
+                  *squares = launch.at(4) + shard * s.channels();
       ShardWork work(s, launch);
       for (std::int64_t c = 0; c < s.channels(); ++c) {
         double mean = sum[c] / s.count;
-        set_normalisation(work, c, mean, s.inv_std(squares[c] / s.count), launch.at(1), launch.at(2));
+        set_normalisation(work, c, mean, s.inv_std(squares[c] / s.count), launch.at(1),
+                          launch.at(2));
         running.add(s, c, mean, squares[c]);
       }
       std::int64_t at = shard * s.view.elements();
-      scale_and_shift(s, launch.threads, launch.at(0) + at, work.per_channel[0], work.per_channel[1], launch.at(5) + at);
+      scale_and_shift(s, launch.threads, launch.at(0) + at, work.per_channel[0],
+                      work.per_channel[1], launch.at(5) + at);
     }
   };
 }
 
 Loop loop_of(const Shards& shards, const BatchNorm& op, Phase phase) {
   switch (phase) {
-    case Phase::forward: return op.training ? forward(shards) : predict(shards);
-    case Phase::statistics_1: return statistics_1(shards);
-    case Phase::statistics_2: return statistics_2(shards);
-    case Phase::apply: return apply(shards);
-    default: return batch_norm_backward(shards, phase);
+    case Phase::forward:
+      return op.training ? forward(shards) : predict(shards);
+    case Phase::statistics_1:
+      return statistics_1(shards);
+    case Phase::statistics_2:
+      return statistics_2(shards);
+    case Phase::apply:
+      return apply(shards);
+    default:
+      return batch_norm_backward(shards, phase);
   }
 }
 
@@ -140,9 +160,11 @@ Offers offers(const BatchNorm& op, const Request& request) {
     if (!view) continue;
     Shards shards{part_of_positions(*view, count), count, op.epsilon, 0};
     shards.count = op.count > 0 ? static_cast<double>(op.count) : shards.held();
-    Candidate candidate{.algorithm = "loop", .scratch = ShardWork::bytes(shards, request.context.threads)};
+    Candidate candidate{.algorithm = "loop",
+                        .scratch = ShardWork::bytes(shards, request.context.threads)};
     for (const Operand& operand : request.operands)
-      candidate.layouts.push_back(operand.spec.shape == shape && shape.rank() == 4 ? layout : Layout::plain);
+      candidate.layouts.push_back(operand.spec.shape == shape && shape.rank() == 4 ? layout
+                                                                                   : Layout::plain);
     list.push_back(offer_loop(request, candidate, loop_of(shards, op, request.key.phase)));
   }
   return list;

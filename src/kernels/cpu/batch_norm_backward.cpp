@@ -17,20 +17,22 @@ void gather(const Shards& s, int threads, const float* x, const float* dy, const
 }
 
 /// dx = factor * (dy - (dy_sum + (x - mean) * inv_std * dy_x_sum) / count), as numbers per channel.
-void set_dx(const Shards& s, const ShardWork& work, std::int64_t c, const ChannelMoments& m, float gamma, double dy_sum,
-            double dy_x_sum) {
+void set_dx(const Shards& s, const ShardWork& work, std::int64_t c, const ChannelMoments& m,
+            float gamma, double dy_sum, double dy_x_sum) {
   double factor = gamma * m.inv_std;
   work.per_channel[1][c] = static_cast<float>(factor);
   work.per_channel[2][c] = static_cast<float>(-factor * m.inv_std * dy_x_sum / s.count);
   work.per_channel[3][c] = static_cast<float>(-factor * dy_sum / s.count);
 }
 
-ChannelMoments moments_of(const Shards& s, const Launch& launch, bool staged, std::size_t first, std::int64_t at) {
+ChannelMoments moments_of(const Shards& s, const Launch& launch, bool staged, std::size_t first,
+                          std::int64_t at) {
   double a = launch.at(first)[at], b = launch.at(first + 1)[at];
   return staged ? ChannelMoments{a / s.count, s.inv_std(b / s.count)} : ChannelMoments{a, b};
 }
 
-/// Operands: x, dy, gamma, then mean and inv_std (or, staged, sum, squares, dy_sum, dy_x_sum), then dx, dgamma, dbeta.
+/// Operands: x, dy, gamma, then mean and inv_std (or, staged, sum, squares, dy_sum, dy_x_sum), then
+/// dx, dgamma, dbeta.
 Loop backward(const Shards& s, bool staged) {
   return [s, staged](const Launch& launch) {
     std::size_t out = staged ? 7 : 5;
@@ -52,9 +54,11 @@ Loop backward(const Shards& s, bool staged) {
         if (staged) dy_sum = launch.at(5)[row + c], dy_x_sum = launch.at(6)[row + c];
         set_dx(s, work, c, m, gamma[c], dy_sum, dy_x_sum);
       }
-      const float *mean = work.per_channel[0], *a = work.per_channel[1], *b = work.per_channel[2], *d = work.per_channel[3];
-      for_channels(launch.threads, s.view,
-                   [=](std::int64_t i, std::int64_t c) { dx[i] = a[c] * dy[i] + b[c] * (x[i] - mean[c]) + d[c]; });
+      const float *mean = work.per_channel[0], *a = work.per_channel[1], *b = work.per_channel[2],
+                  *d = work.per_channel[3];
+      for_channels(launch.threads, s.view, [=](std::int64_t i, std::int64_t c) {
+        dx[i] = a[c] * dy[i] + b[c] * (x[i] - mean[c]) + d[c];
+      });
     }
   };
 }
@@ -69,7 +73,8 @@ Loop backward_statistics(const Shards& s) {
       gather(s, launch.threads, launch.at(0) + from, launch.at(1) + from, work);
       for (std::int64_t c = 0; c < s.channels(); ++c) {
         launch.at(4)[row + c] = static_cast<float>(work.first(c));
-        launch.at(5)[row + c] = static_cast<float>(work.second(c) * moments_of(s, launch, true, 2, row + c).inv_std);
+        launch.at(5)[row + c] =
+            static_cast<float>(work.second(c) * moments_of(s, launch, true, 2, row + c).inv_std);
       }
     }
   };

@@ -9,7 +9,8 @@ Loop forward(const ChannelView& view) {
   return [view](const Launch& launch) {
     const float *x = launch.at(0), *bias = pad_channels(view, launch.at(1), launch.work());
     float* y = launch.at(2);
-    for_channels(launch.threads, view, [=](std::int64_t i, std::int64_t channel) { y[i] = x[i] + bias[channel]; });
+    for_channels(launch.threads, view,
+                 [=](std::int64_t i, std::int64_t channel) { y[i] = x[i] + bias[channel]; });
   };
 }
 
@@ -18,7 +19,8 @@ Loop backward_weight(const ChannelView& view) {
     const float* dy = launch.at(0);
     float* dbias = launch.at(1);
     double* sums = launch.work<double>();
-    channel_sums(view, launch.threads, sums, [dy](std::int64_t i, std::int64_t) { return dy[i]; }, NoTerm());
+    channel_sums(
+        view, launch.threads, sums, [dy](std::int64_t i, std::int64_t) { return dy[i]; }, NoTerm());
     run_range(0, view.channels, [=](std::int64_t i) { dbias[i] = static_cast<float>(sums[i]); });
   };
 }
@@ -42,7 +44,8 @@ Offers offers(const Bias& op, const Request& request) {
       candidate.layouts = {layout, Layout::plain};
       candidate.scratch = {8 * channel_sum_doubles(*view, request.context.threads)};
     }
-    list.push_back(offer_loop(request, candidate, is_forward ? forward(*view) : backward_weight(*view)));
+    list.push_back(
+        offer_loop(request, candidate, is_forward ? forward(*view) : backward_weight(*view)));
   }
   return list;
 }

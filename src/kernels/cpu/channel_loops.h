@@ -1,5 +1,5 @@
-// Loops over tensors with channels: element by element with the channel known, and sums over all positions, two per channel,
-// in a fixed order for a given number of threads.
+// Loops over tensors with channels: element by element with the channel known, and sums over all
+// positions, two per channel, in a fixed order for a given number of threads.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,8 @@
 
 namespace troika {
 
-/// f(element, channel) for positions `at` to `end` of all runs; Lanes is the view's, or 0 when it is not known here.
+/// f(element, channel) for positions `at` to `end` of all runs; Lanes is the view's, or 0 when it
+/// is not known here.
 template <int Lanes, class F>
 TROIKA_VECTORIZED void run_lanes(const ChannelView& view, Range rows, const F& f) {
   F local = f;
@@ -29,24 +30,31 @@ template <class F>
 TROIKA_VECTORIZED void run_planes(const ChannelView& view, Range rows, const F& f) {
   F local = f;
   for (std::int64_t row = rows.begin; row < rows.end;) {
-    std::int64_t run = row / view.inner, stop = std::min(rows.end, (run + 1) * view.inner), channel = run % view.blocks;
+    std::int64_t run = row / view.inner, stop = std::min(rows.end, (run + 1) * view.inner),
+                 channel = run % view.blocks;
 #pragma omp simd
     for (std::int64_t i = row; i < stop; ++i) local(i, channel);
     row = stop;
   }
 }
 
-/// f(element, channel) for every element, padding included: what f reads per channel must be padded.
+/// f(element, channel) for every element, padding included: what f reads per channel must be
+/// padded.
 template <class F>
 void for_channels(int threads, const ChannelView& view, const F& f) {
   int parts = view.elements() < kSmallLoop ? 1 : threads;
-  for_shares(parts, view.outer * view.blocks * view.inner, 16, [&](std::int64_t begin, std::int64_t end) {
-    Range rows{begin, end};
-    if (view.lanes == 1) run_planes(view, rows, f);
-    else if (view.lanes == 16) run_lanes<16>(view, rows, f);
-    else if (view.lanes == 8) run_lanes<8>(view, rows, f);
-    else run_lanes<0>(view, rows, f);
-  });
+  for_shares(parts, view.outer * view.blocks * view.inner, 16,
+             [&](std::int64_t begin, std::int64_t end) {
+               Range rows{begin, end};
+               if (view.lanes == 1)
+                 run_planes(view, rows, f);
+               else if (view.lanes == 16)
+                 run_lanes<16>(view, rows, f);
+               else if (view.lanes == 8)
+                 run_lanes<8>(view, rows, f);
+               else
+                 run_lanes<0>(view, rows, f);
+             });
 }
 
 /// One number per channel, with zeros where the layout pads; copied to `work` only where it does.
@@ -61,9 +69,11 @@ struct NoTerm {
   float operator()(std::int64_t, std::int64_t) const { return 0; }
 };
 
-/// Adds f and g of the elements [begin, end), all of one channel, to two sums: in f32 by vector lanes, in f64 by blocks.
+/// Adds f and g of the elements [begin, end), all of one channel, to two sums: in f32 by vector
+/// lanes, in f64 by blocks.
 template <class F, class G>
-TROIKA_VECTORIZED void sum_plane(Range elements, std::int64_t channel, const F& f, const G& g, double* sums) {
+TROIKA_VECTORIZED void sum_plane(Range elements, std::int64_t channel, const F& f, const G& g,
+                                 double* sums) {
   F first = f;
   G second = g;
   for (std::int64_t at = elements.begin; at < elements.end; at += 1024) {
@@ -79,10 +89,12 @@ TROIKA_VECTORIZED void sum_plane(Range elements, std::int64_t channel, const F& 
   }
 }
 
-/// Adds f and g of `positions` rows of `width` lanes, `stride` elements apart, to two sums per lane.
+/// Adds f and g of `positions` rows of `width` lanes, `stride` elements apart, to two sums per
+/// lane.
 template <int Width, class F, class G>
-TROIKA_VECTORIZED void sum_tile(std::int64_t first_element, std::int64_t stride, std::int64_t positions, std::int64_t channel,
-                                std::int64_t width, const F& f, const G& g, double* first_sums, double* second_sums) {
+TROIKA_VECTORIZED void sum_tile(std::int64_t first_element, std::int64_t stride,
+                                std::int64_t positions, std::int64_t channel, std::int64_t width,
+                                const F& f, const G& g, double* first_sums, double* second_sums) {
   F first = f;
   G second = g;
   std::int64_t lanes = Width > 0 ? Width : width;
@@ -111,7 +123,8 @@ void sum_rows(const ChannelView& view, Range rows, const F& f, const G& g, doubl
     std::int64_t run = row / view.inner, stop = std::min(rows.end, (run + 1) * view.inner);
     std::int64_t channel = run % view.blocks * view.lanes;
     for (std::int64_t lane = 0; lane < view.lanes; lane += 16) {
-      std::int64_t width = std::min<std::int64_t>(16, view.lanes - lane), element = row * view.lanes + lane;
+      std::int64_t width = std::min<std::int64_t>(16, view.lanes - lane),
+                   element = row * view.lanes + lane;
       double *first = sums + channel + lane, *second = first + view.padded();
       if (width == 16)
         sum_tile<16>(element, view.lanes, stop - row, channel + lane, width, f, g, first, second);
@@ -125,10 +138,12 @@ void sum_rows(const ChannelView& view, Range rows, const F& f, const G& g, doubl
 }
 
 /// Doubles of scratch that channel_sums needs.
-inline std::int64_t channel_sum_doubles(const ChannelView& view, int threads) { return 2 * view.padded() * (threads + 1); }
+inline std::int64_t channel_sum_doubles(const ChannelView& view, int threads) {
+  return 2 * view.padded() * (threads + 1);
+}
 
-/// Two sums per channel, of f and of g, in two arrays of view.padded() each at the start of `work`. Both must give 0 for
-/// padding.
+/// Two sums per channel, of f and of g, in two arrays of view.padded() each at the start of `work`.
+/// Both must give 0 for padding.
 template <class F, class G>
 void channel_sums(const ChannelView& view, int threads, double* work, const F& f, const G& g) {
   std::int64_t stride = view.padded();

@@ -3,7 +3,8 @@
 namespace troika {
 
 std::optional<ChannelView> channel_view(const Shape& shape, Layout layout, std::size_t dim) {
-  std::int64_t channels = shape[dim], outer = shape.product(0, dim), inner = shape.product(dim + 1, shape.rank());
+  std::int64_t channels = shape[dim], outer = shape.product(0, dim),
+               inner = shape.product(dim + 1, shape.rank());
   if (layout == Layout::plain) {
     if (inner == 1) return ChannelView{.inner = outer, .lanes = channels, .channels = channels};
     return ChannelView{.outer = outer, .blocks = channels, .inner = inner, .channels = channels};
@@ -13,20 +14,26 @@ std::optional<ChannelView> channel_view(const Shape& shape, Layout layout, std::
     return ChannelView{.outer = outer, .inner = inner, .lanes = channels, .channels = channels};
   if (layout != Layout::blocked8 && layout != Layout::blocked16) return std::nullopt;
   std::int64_t block = layout == Layout::blocked8 ? 8 : 16;
-  return ChannelView{
-      .outer = outer, .blocks = (channels + block - 1) / block, .inner = inner, .lanes = block, .channels = channels};
+  return ChannelView{.outer = outer,
+                     .blocks = (channels + block - 1) / block,
+                     .inner = inner,
+                     .lanes = block,
+                     .channels = channels};
 }
 
 ChannelView image_view(const Shape& shape, Layout layout) {
   std::int64_t pixels = shape[2] * shape[3];
-  if (layout == Layout::plain) return {.outer = shape[0], .blocks = shape[1], .inner = pixels, .channels = shape[1]};
+  if (layout == Layout::plain)
+    return {.outer = shape[0], .blocks = shape[1], .inner = pixels, .channels = shape[1]};
   return channel_view(shape, layout, 1).value();
 }
 
 ChannelView part_of_positions(const ChannelView& view, std::int64_t parts) {
   ChannelView part = view;
-  if (view.outer % parts == 0) part.outer /= parts;
-  else part.inner /= parts;
+  if (view.outer % parts == 0)
+    part.outer /= parts;
+  else
+    part.inner /= parts;
   return part;
 }
 

@@ -8,7 +8,8 @@ namespace troika {
 Offers offers(const Concat& op, const Request& request) {
   bool forward = request.key.phase == Phase::forward;
   std::size_t count = request.key.inputs.size();
-  SlabCopy copy{.dim = require_dim("concat", op.dim, request.key.inputs[0]), .whole = forward ? count : 0,
+  SlabCopy copy{.dim = require_dim("concat", op.dim, request.key.inputs[0]),
+                .whole = forward ? count : 0,
                 .to_whole = forward};
   std::int64_t begin = 0;
   for (std::size_t part = 0; part < count; ++part) {

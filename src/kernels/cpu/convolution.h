@@ -1,5 +1,5 @@
-// Convolutions as oneDNN knows them, for conv2d and its transpose: an image, a weight, and the places where the window
-// stops. Each of the three can be what is computed.
+// Convolutions as oneDNN knows them, for conv2d and its transpose: an image, a weight, and the
+// places where the window stops. Each of the three can be what is computed.
 #pragma once
 
 #include <array>

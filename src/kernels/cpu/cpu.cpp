@@ -21,7 +21,8 @@ concept HasOffers = requires(const Attributes& attributes, const Request& reques
 template <class Attributes>
 concept Fusable = std::same_as<Attributes, Linear> || std::same_as<Attributes, Conv2d>;
 
-/// oneDNN divides its work, and sizes its scratch, for the threads that it sees when a primitive is made.
+/// oneDNN divides its work, and sizes its scratch, for the threads that it sees when a primitive is
+/// made.
 class TeamSize {
  public:
   explicit TeamSize(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
@@ -33,17 +34,22 @@ class TeamSize {
 };
 
 Offers reference_offers(const KernelKey& key) {
-  std::shared_ptr<Backend> reference = make_reference_backend();  // shared by the makers of all candidates
+  std::shared_ptr<Backend> reference =
+      make_reference_backend();  // shared by the makers of all candidates
   Offers list;
   for (const Candidate& candidate : reference->candidates(key))
-    list.push_back({candidate, [reference, key](const Candidate& chosen) { return reference->compile(key, chosen); }});
+    list.push_back({candidate, [reference, key](const Candidate& chosen) {
+                      return reference->compile(key, chosen);
+                    }});
   return list;
 }
 
 bool computes_in_f64(const KernelKey& key) {
-  if (const Embedding* embedding = std::get_if<Embedding>(&key.op)) return embedding->dtype == DType::f64;
+  if (const Embedding* embedding = std::get_if<Embedding>(&key.op))
+    return embedding->dtype == DType::f64;
   return !std::holds_alternative<Guard>(key.op) &&
-         std::ranges::any_of(key.inputs, [](const TensorSpec& input) { return input.dtype == DType::f64; });
+         std::ranges::any_of(key.inputs,
+                             [](const TensorSpec& input) { return input.dtype == DType::f64; });
 }
 
 class CpuBackend final : public Backend {
@@ -64,11 +70,14 @@ class CpuBackend final : public Backend {
     TeamSize team(context_.threads);
     for (const Offer& offer : all_offers(key)) {
       bool same_layouts = offer.candidate.flat || offer.candidate.layouts == candidate.layouts;
-      if (offer.candidate.algorithm == candidate.algorithm && same_layouts) return offer.make(candidate);
+      if (offer.candidate.algorithm == candidate.algorithm && same_layouts)
+        return offer.make(candidate);
     }
-    throw Error(ErrorKind::usage, fmt::format("The CPU backend has no kernel '{}' for {}; the costs were made with another "
-                                              "version or on another machine, so measure them again.",
-                                              candidate.algorithm, to_text(key)));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("The CPU backend has no kernel '{}' for {}; the costs were made with another "
+                    "version or on another machine, so measure them again.",
+                    candidate.algorithm, to_text(key)));
   }
 
  private:

@@ -1,4 +1,5 @@
-// The f32 kernels for CPUs: oneDNN primitives for what multiplies matrices, loops of our own for the rest.
+// The f32 kernels for CPUs: oneDNN primitives for what multiplies matrices, loops of our own for
+// the rest.
 #pragma once
 
 #include <memory>
@@ -13,7 +14,8 @@ struct CpuBackendOptions {
   bool winograd = true;  ///< Offer Winograd convolutions, which round less exactly.
 };
 
-/// Thread-safe; kernels made by it are not, each belongs to one device. Throws Error(usage) when built without oneDNN.
+/// Thread-safe; kernels made by it are not, each belongs to one device. Throws Error(usage) when
+/// built without oneDNN.
 std::unique_ptr<Backend> make_cpu_backend(const CpuBackendOptions& options);
 
 /// "onednn 2.6.3", for the kind of a CPU device; empty when built without oneDNN.

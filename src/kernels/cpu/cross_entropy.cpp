@@ -17,7 +17,8 @@ double exp_sum(const float* x, std::int64_t count, float largest) {
   constexpr std::int64_t kBlock = 1024;
   double sum = 0;
   for (std::int64_t at = 0; at < count; at += kBlock)
-    sum += sum_floats(at, std::min(at + kBlock, count), [=](std::int64_t i) { return vector_exp(x[i] - largest); });
+    sum += sum_floats(at, std::min(at + kBlock, count),
+                      [=](std::int64_t i) { return vector_exp(x[i] - largest); });
   return sum;
 }
 
@@ -31,12 +32,15 @@ struct Rows {
   }
 };
 
-/// Adds w * loss and w over the rows, in order. A padded row has weight 0 and must not bring in a NaN.
-void add_up(std::int64_t rows, const float* weight, const float* loss, double* loss_sum, double* weight_sum) {
+/// Adds w * loss and w over the rows, in order. A padded row has weight 0 and must not bring in a
+/// NaN.
+void add_up(std::int64_t rows, const float* weight, const float* loss, double* loss_sum,
+            double* weight_sum) {
   *loss_sum = sum_range(0, rows, [=](std::int64_t row) {
     return weight[row] != 0 ? static_cast<double>(weight[row]) * loss[row] : 0.0;
   });
-  *weight_sum = sum_range(0, rows, [=](std::int64_t row) { return static_cast<double>(weight[row]); });
+  *weight_sum =
+      sum_range(0, rows, [=](std::int64_t row) { return static_cast<double>(weight[row]); });
 }
 
 Loop forward(const Rows& shape) {
@@ -59,8 +63,9 @@ Loop statistics_1(const Rows& shape) {
   return [shape](const Launch& launch) {
     const float* x = launch.at(0);
     float* largest = launch.at(1);
-    for_rows(launch.threads, shape.rows, shape.classes,
-             [&](std::int64_t row) { largest[row] = largest_of(x + row * shape.classes, shape.classes); });
+    for_rows(launch.threads, shape.rows, shape.classes, [&](std::int64_t row) {
+      largest[row] = largest_of(x + row * shape.classes, shape.classes);
+    });
   };
 }
 
@@ -80,7 +85,8 @@ Loop statistics_2(const Rows& shape) {
 
 Loop apply(const Rows& shape) {
   return [shape](const Launch& launch) {
-    const float *weight = launch.at(1), *largest = launch.at(2), *sums = launch.at(3), *picked = launch.at(4);
+    const float *weight = launch.at(1), *largest = launch.at(2), *sums = launch.at(3),
+                *picked = launch.at(4);
     float *log_sum = launch.at(7), *loss = launch.work();
     for_rows(launch.threads, shape.rows, 20, [&](std::int64_t row) {
       log_sum[row] = largest[row] + std::log(sums[row]);
@@ -99,7 +105,8 @@ Loop backward(const Rows& shape) {
       float *dx = launch.at(4) + row * shape.classes, w = weight[row], log_of_sum = log_sum[row];
       if (w == 0) return run_range(0, shape.classes, [=](std::int64_t i) { dx[i] = 0; });
       std::int64_t column = shape.column(target[row]);
-      run_range(0, shape.classes, [=](std::int64_t i) { dx[i] = w * vector_exp(logits[i] - log_of_sum); });
+      run_range(0, shape.classes,
+                [=](std::int64_t i) { dx[i] = w * vector_exp(logits[i] - log_of_sum); });
       if (column >= 0) dx[column] -= w;
     });
   };
@@ -110,14 +117,21 @@ Loop backward(const Rows& shape) {
 Offers offers(const CrossEntropy& op, const Request& request) {
   const Shape& x = request.key.inputs[0].shape;
   Rows rows{x.elements() / x.back(), x.back(), op.first_class};
-  Candidate candidate{.algorithm = "loop", .layouts = std::vector(request.operands.size(), Layout::plain)};
+  Candidate candidate{.algorithm = "loop",
+                      .layouts = std::vector(request.operands.size(), Layout::plain)};
   candidate.scratch = {4 * rows.rows};
   switch (request.key.phase) {
-    case Phase::forward: return {offer_loop(request, candidate, forward(rows))};
-    case Phase::statistics_1: return {offer_loop(request, candidate, statistics_1(rows))};
-    case Phase::statistics_2: return {offer_loop(request, candidate, statistics_2(rows))};
-    case Phase::apply: return {offer_loop(request, candidate, apply(rows))};
-    default: candidate.in_place = {{4, 0}}; return {offer_loop(request, candidate, backward(rows))};
+    case Phase::forward:
+      return {offer_loop(request, candidate, forward(rows))};
+    case Phase::statistics_1:
+      return {offer_loop(request, candidate, statistics_1(rows))};
+    case Phase::statistics_2:
+      return {offer_loop(request, candidate, statistics_2(rows))};
+    case Phase::apply:
+      return {offer_loop(request, candidate, apply(rows))};
+    default:
+      candidate.in_place = {{4, 0}};
+      return {offer_loop(request, candidate, backward(rows))};
   }
 }
 

@@ -9,24 +9,39 @@ namespace {
 
 using Tag = dnnl::memory::format_tag;
 
-constexpr std::array<Tag, 7> kPlain{Tag::undef, Tag::a, Tag::ab, Tag::abc, Tag::abcd, Tag::abcde, Tag::abcdef};
+constexpr std::array<Tag, 7> kPlain{Tag::undef, Tag::a,     Tag::ab,    Tag::abc,
+                                    Tag::abcd,  Tag::abcde, Tag::abcdef};
 
 Tag tag_of(Layout layout, std::size_t rank) {
   switch (layout) {
-    case Layout::plain: return kPlain.at(rank);
-    case Layout::channels_last: return Tag::acdb;
-    case Layout::blocked8: return Tag::aBcd8b;
-    case Layout::blocked16: return Tag::aBcd16b;
-    case Layout::transposed: return Tag::ba;
-    case Layout::weight_io8: return Tag::ABcd8b8a;
-    case Layout::weight_io16: return Tag::ABcd16b16a;
-    case Layout::weight_oi8: return Tag::ABcd8a8b;
-    case Layout::weight_oi16: return Tag::ABcd16a16b;
-    case Layout::weight_o8: return Tag::Acdb8a;
-    case Layout::weight_o16: return Tag::Acdb16a;
-    case Layout::weight_hwio: return Tag::cdba;
-    case Layout::group_g8: return Tag::Abcd8a;
-    case Layout::group_g16: return Tag::Abcd16a;
+    case Layout::plain:
+      return kPlain.at(rank);
+    case Layout::channels_last:
+      return Tag::acdb;
+    case Layout::blocked8:
+      return Tag::aBcd8b;
+    case Layout::blocked16:
+      return Tag::aBcd16b;
+    case Layout::transposed:
+      return Tag::ba;
+    case Layout::weight_io8:
+      return Tag::ABcd8b8a;
+    case Layout::weight_io16:
+      return Tag::ABcd16b16a;
+    case Layout::weight_oi8:
+      return Tag::ABcd8a8b;
+    case Layout::weight_oi16:
+      return Tag::ABcd16a16b;
+    case Layout::weight_o8:
+      return Tag::Acdb8a;
+    case Layout::weight_o16:
+      return Tag::Acdb16a;
+    case Layout::weight_hwio:
+      return Tag::cdba;
+    case Layout::group_g8:
+      return Tag::Abcd8a;
+    case Layout::group_g16:
+      return Tag::Abcd16a;
   }
   return Tag::undef;
 }
@@ -54,11 +69,16 @@ dnnl::memory::dims dims_of(const Shape& shape) { return {shape.begin(), shape.en
 dnnl::algorithm algorithm_of(ActivationKind kind) {
   switch (kind) {
     case ActivationKind::relu:
-    case ActivationKind::leaky_relu: return dnnl::algorithm::eltwise_relu;
-    case ActivationKind::gelu: return dnnl::algorithm::eltwise_gelu_erf;
-    case ActivationKind::gelu_tanh: return dnnl::algorithm::eltwise_gelu_tanh;
-    case ActivationKind::sigmoid: return dnnl::algorithm::eltwise_logistic;
-    case ActivationKind::tanh: return dnnl::algorithm::eltwise_tanh;
+    case ActivationKind::leaky_relu:
+      return dnnl::algorithm::eltwise_relu;
+    case ActivationKind::gelu:
+      return dnnl::algorithm::eltwise_gelu_erf;
+    case ActivationKind::gelu_tanh:
+      return dnnl::algorithm::eltwise_gelu_tanh;
+    case ActivationKind::sigmoid:
+      return dnnl::algorithm::eltwise_logistic;
+    case ActivationKind::tanh:
+      return dnnl::algorithm::eltwise_tanh;
   }
   return dnnl::algorithm::undef;
 }
@@ -68,7 +88,8 @@ dnnl::algorithm algorithm_of(ActivationKind kind) {
 void check_dnnl(dnnl_status_t status, std::string_view what) {
   if (status == dnnl_success) return;
   if (status == dnnl_out_of_memory)
-    throw Error(ErrorKind::memory, fmt::format("oneDNN ran out of memory in {}; take a smaller batch.", what));
+    throw Error(ErrorKind::memory,
+                fmt::format("oneDNN ran out of memory in {}; take a smaller batch.", what));
   throw Bug(fmt::format("oneDNN answered {} with status {}", what, static_cast<int>(status)));
 }
 
@@ -76,24 +97,31 @@ MemoryDesc describe(const TensorSpec& spec, Layout layout) {
   return {dims_of(spec.shape), type_of(spec.dtype), tag_of(layout, spec.shape.rank())};
 }
 
-std::optional<MemoryDesc> describe_grouped(const TensorSpec& spec, Layout layout, std::int64_t groups) {
+std::optional<MemoryDesc> describe_grouped(const TensorSpec& spec, Layout layout,
+                                           std::int64_t groups) {
   const Shape& shape = spec.shape;
   std::int64_t outputs = shape[0] / groups;
   dnnl::memory::dims dims{groups, outputs, shape[1], shape[2], shape[3]};
   bool depthwise = outputs == 1 && shape[1] == 1;
-  if (depthwise && layout == Layout::group_g8) return MemoryDesc(dims, type_of(spec.dtype), Tag::Abcde8a);
-  if (depthwise && layout == Layout::group_g16) return MemoryDesc(dims, type_of(spec.dtype), Tag::Abcde16a);
+  if (depthwise && layout == Layout::group_g8)
+    return MemoryDesc(dims, type_of(spec.dtype), Tag::Abcde8a);
+  if (depthwise && layout == Layout::group_g16)
+    return MemoryDesc(dims, type_of(spec.dtype), Tag::Abcde16a);
   for (const GroupedTag& row : kGrouped) {
-    if (row.layout == layout && outputs % row.block == 0) return MemoryDesc(dims, type_of(spec.dtype), row.tag);
+    if (row.layout == layout && outputs % row.block == 0)
+      return MemoryDesc(dims, type_of(spec.dtype), row.tag);
   }
   return std::nullopt;
 }
 
 MemoryDesc describe_strided(const TensorSpec& spec, std::span<const std::int64_t> strides) {
-  return {dims_of(spec.shape), type_of(spec.dtype), dnnl::memory::dims(strides.begin(), strides.end())};
+  return {dims_of(spec.shape), type_of(spec.dtype),
+          dnnl::memory::dims(strides.begin(), strides.end())};
 }
 
-MemoryDesc describe_any(const Shape& shape) { return {dims_of(shape), dnnl::memory::data_type::f32, Tag::any}; }
+MemoryDesc describe_any(const Shape& shape) {
+  return {dims_of(shape), dnnl::memory::data_type::f32, Tag::any};
+}
 
 dnnl::primitive_attr attributes(const Epilogue& epilogue) {
   dnnl::primitive_attr attr;
@@ -110,7 +138,8 @@ dnnl::primitive_attr attributes(const Epilogue& epilogue) {
 
 Implementation snapshot(const Implementation& implementation) {
   dnnl_primitive_desc_t copy = nullptr;
-  check_dnnl(dnnl_primitive_desc_clone(&copy, implementation.get()), "the copy of a primitive descriptor");
+  check_dnnl(dnnl_primitive_desc_clone(&copy, implementation.get()),
+             "the copy of a primitive descriptor");
   Implementation owned;
   owned.reset(copy);
   return owned;
@@ -122,8 +151,8 @@ bool is_unimplemented(const dnnl::error& error) {
   return false;
 }
 
-std::vector<Implementation> reorder_implementations(const dnnl::engine& engine, const MemoryDesc& from,
-                                                    const MemoryDesc& to) {
+std::vector<Implementation> reorder_implementations(const dnnl::engine& engine,
+                                                    const MemoryDesc& from, const MemoryDesc& to) {
   try {
     dnnl::reorder::primitive_desc found(engine, from, engine, to, attributes(), true);
     if (!found) return {};
@@ -142,9 +171,10 @@ bool is_reference(const Implementation& implementation) {
   return std::string_view(implementation.impl_info_str()).starts_with("ref");
 }
 
-void multiply(const MatrixProduct& p, const MatrixFactor& a, const MatrixFactor& b, float* c, std::int64_t stride_c) {
-  check_dnnl(dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', p.m, p.n, p.k, p.alpha, a.elements, a.stride,
-                        b.elements, b.stride, p.beta, c, stride_c),
+void multiply(const MatrixProduct& p, const MatrixFactor& a, const MatrixFactor& b, float* c,
+              std::int64_t stride_c) {
+  check_dnnl(dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', p.m, p.n, p.k, p.alpha,
+                        a.elements, a.stride, b.elements, b.stride, p.beta, c, stride_c),
              "a product of matrices");
 }
 

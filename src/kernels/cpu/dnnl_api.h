@@ -1,8 +1,8 @@
-// oneDNN as far as the CPU kernels use it. What differs between its versions 2 and 3 is in this file pair and nowhere else.
+// oneDNN as far as the CPU kernels use it. What differs between its versions 2 and 3 is in this
+// file pair and nowhere else.
 #pragma once
 
 #include <dnnl.hpp>
-
 #include <optional>
 #include <span>
 #include <string_view>
@@ -23,9 +23,10 @@ void check_dnnl(dnnl_status_t status, std::string_view what);
 
 /// A tensor of f32 or i32 as oneDNN sees it.
 MemoryDesc describe(const TensorSpec& spec, Layout layout);
-/// As above, with the first dimension divided into `groups`: what a grouped convolution calls weights. Only for layouts in
-/// which that is the same memory.
-std::optional<MemoryDesc> describe_grouped(const TensorSpec& spec, Layout layout, std::int64_t groups);
+/// As above, with the first dimension divided into `groups`: what a grouped convolution calls
+/// weights. Only for layouts in which that is the same memory.
+std::optional<MemoryDesc> describe_grouped(const TensorSpec& spec, Layout layout,
+                                           std::int64_t groups);
 /// A tensor whose dimensions are so many elements apart.
 MemoryDesc describe_strided(const TensorSpec& spec, std::span<const std::int64_t> strides);
 /// The shape with a layout of oneDNN's own choice.
@@ -41,10 +42,11 @@ Implementation snapshot(const Implementation& implementation);
 /// Whether the error only says that oneDNN has no such thing; rethrows as check_dnnl otherwise.
 bool is_unimplemented(const dnnl::error& error);
 
-/// All implementations of a forward operation, oneDNN's favourite first; empty when there is none. The arguments are those
-/// of the operation in dnnl.hpp from its propagation kind on.
+/// All implementations of a forward operation, oneDNN's favourite first; empty when there is none.
+/// The arguments are those of the operation in dnnl.hpp from its propagation kind on.
 template <class Operation, class... Arguments>
-std::vector<Implementation> implementations(const dnnl::engine& engine, const dnnl::primitive_attr& attr,
+std::vector<Implementation> implementations(const dnnl::engine& engine,
+                                            const dnnl::primitive_attr& attr,
                                             const Arguments&... arguments) {
   std::vector<Implementation> found;
   try {
@@ -79,7 +81,8 @@ std::vector<Implementation> backward_implementations(const dnnl::engine& engine,
 
 /// The hint for the above.
 template <class Operation, class... Arguments>
-typename Operation::primitive_desc forward_hint(const dnnl::engine& engine, const Arguments&... arguments) {
+typename Operation::primitive_desc forward_hint(const dnnl::engine& engine,
+                                                const Arguments&... arguments) {
   try {
     return {typename Operation::desc(arguments...), attributes(), engine, true};
   } catch (const dnnl::error& error) {
@@ -89,8 +92,8 @@ typename Operation::primitive_desc forward_hint(const dnnl::engine& engine, cons
 }
 
 /// Reorders between two descriptions; empty when oneDNN cannot.
-std::vector<Implementation> reorder_implementations(const dnnl::engine& engine, const MemoryDesc& from,
-                                                    const MemoryDesc& to);
+std::vector<Implementation> reorder_implementations(const dnnl::engine& engine,
+                                                    const MemoryDesc& from, const MemoryDesc& to);
 
 Bytes scratch_of(const Implementation& implementation);
 /// Plain loops that oneDNN keeps for completeness.
@@ -108,7 +111,8 @@ struct MatrixProduct {
   std::int64_t m, n, k;
   float alpha = 1, beta = 0;
 };
-void multiply(const MatrixProduct& product, const MatrixFactor& a, const MatrixFactor& b, float* c, std::int64_t stride_c);
+void multiply(const MatrixProduct& product, const MatrixFactor& a, const MatrixFactor& b, float* c,
+              std::int64_t stride_c);
 
 /// "onednn 2.6.3"
 std::string dnnl_version_text();

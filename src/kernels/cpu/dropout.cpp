@@ -35,7 +35,8 @@ TROIKA_VECTORIZED void draw(const RandomStream& random, std::uint64_t begin, std
 #pragma omp simd
   for (std::int64_t block = 0; block < kChunk / 4; ++block) {
     auto four = random.words(begin / 4 + static_cast<std::uint64_t>(block));
-    for (std::size_t at = 0; at < 4; ++at) words[block * 4 + static_cast<std::int64_t>(at)] = four[at];
+    for (std::size_t at = 0; at < 4; ++at)
+      words[block * 4 + static_cast<std::int64_t>(at)] = four[at];
   }
 }
 
@@ -44,18 +45,21 @@ struct Threshold {
   float scale;
 
   explicit Threshold(double rate)
-      : word(static_cast<std::uint32_t>(std::ceil(rate * 0x1p24))), scale(static_cast<float>(1 / (1 - rate))) {}
+      : word(static_cast<std::uint32_t>(std::ceil(rate * 0x1p24))),
+        scale(static_cast<float>(1 / (1 - rate))) {}
 };
 
 /// Elements that are neighbours in the global tensor, from number `start` on.
-void run_row(const RandomStream& random, Threshold keep, std::int64_t start, std::int64_t length, const float* from,
-             float* to) {
+void run_row(const RandomStream& random, Threshold keep, std::int64_t start, std::int64_t length,
+             const float* from, float* to) {
   std::uint32_t words[kChunk];
   for (std::int64_t at = -(start % 4); at < length; at += kChunk) {
     draw(random, static_cast<std::uint64_t>(start + at), words);
     std::int64_t begin = std::max<std::int64_t>(at, 0), end = std::min(at + kChunk, length);
     const std::uint32_t* word = words - at;
-    run_range(begin, end, [=](std::int64_t i) { to[i] = word[i] >> 8 >= keep.word ? from[i] * keep.scale : 0.0f; });
+    run_range(begin, end, [=](std::int64_t i) {
+      to[i] = word[i] >> 8 >= keep.word ? from[i] * keep.scale : 0.0f;
+    });
   }
 }
 
@@ -70,13 +74,17 @@ Offers offers(const Dropout& op, const Request& request) {
     const float* from = launch.at(0);
     float* to = launch.at(2);
     std::int64_t pieces = (rows.length + kSumBlock - 1) / kSumBlock;
-    for_rows(launch.threads, rows.rows.elements() * pieces, std::min(rows.length, kSumBlock), [&](std::int64_t piece) {
-      std::int64_t row = piece / pieces, begin = piece % pieces * kSumBlock;
-      std::int64_t at = row * rows.length + begin;
-      run_row(random, keep, rows.start(row) + begin, std::min(kSumBlock, rows.length - begin), from + at, to + at);
-    });
+    for_rows(launch.threads, rows.rows.elements() * pieces, std::min(rows.length, kSumBlock),
+             [&](std::int64_t piece) {
+               std::int64_t row = piece / pieces, begin = piece % pieces * kSumBlock;
+               std::int64_t at = row * rows.length + begin;
+               run_row(random, keep, rows.start(row) + begin,
+                       std::min(kSumBlock, rows.length - begin), from + at, to + at);
+             });
   };
-  Candidate candidate{.algorithm = "loop", .layouts = {Layout::plain, Layout::plain, Layout::plain}, .in_place = {{2, 0}}};
+  Candidate candidate{.algorithm = "loop",
+                      .layouts = {Layout::plain, Layout::plain, Layout::plain},
+                      .in_place = {{2, 0}}};
   return {offer_loop(request, candidate, loop)};
 }
 

@@ -14,8 +14,10 @@ Loop forward(const Embedding& op, std::int64_t tokens) {
     for_rows(launch.threads, tokens, op.width, [=](std::int64_t at) {
       std::int64_t row = token[at] - op.first;
       float* to = y + at * op.width;
-      if (row >= 0 && row < op.vocabulary) std::copy_n(weight + row * op.width, op.width, to);
-      else std::fill_n(to, op.width, 0.0f);
+      if (row >= 0 && row < op.vocabulary)
+        std::copy_n(weight + row * op.width, op.width, to);
+      else
+        std::fill_n(to, op.width, 0.0f);
     });
   };
 }
@@ -45,9 +47,11 @@ Loop backward_weight(const Embedding& op, std::int64_t tokens) {
 
 Offers offers(const Embedding& op, const Request& request) {
   std::int64_t tokens = request.shape(0).elements();
-  Candidate candidate{.algorithm = "loop", .layouts = {Layout::plain, Layout::plain, Layout::plain}};
+  Candidate candidate{.algorithm = "loop",
+                      .layouts = {Layout::plain, Layout::plain, Layout::plain}};
   bool is_forward = request.key.phase == Phase::forward;
-  return {offer_loop(request, candidate, is_forward ? forward(op, tokens) : backward_weight(op, tokens))};
+  return {offer_loop(request, candidate,
+                     is_forward ? forward(op, tokens) : backward_weight(op, tokens))};
 }
 
 }  // namespace troika

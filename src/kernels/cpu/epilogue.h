@@ -1,4 +1,5 @@
-// What may be fused behind a convolution or a linear layer: a bias per output channel, then an activation.
+// What may be fused behind a convolution or a linear layer: a bias per output channel, then an
+// activation.
 #pragma once
 
 #include <optional>
@@ -12,8 +13,8 @@ struct Tail {
   std::optional<Activation> activation;
 };
 
-/// The fused operators of the key as a tail of an operator whose channels are dimension `channel_dim` of its output; empty
-/// when they are something else.
+/// The fused operators of the key as a tail of an operator whose channels are dimension
+/// `channel_dim` of its output; empty when they are something else.
 std::optional<Tail> tail_of(const KernelKey& key, std::size_t channel_dim);
 
 }  // namespace troika

@@ -7,7 +7,8 @@ namespace troika {
 Offers offers(const GlobalPool& op, const Request& request) {
   const Shape& x = request.signature.slots[0].spec.shape;
   Offers list;
-  for (Layout layout : {Layout::blocked16, Layout::channels_last, Layout::plain, Layout::blocked8}) {
+  for (Layout layout :
+       {Layout::blocked16, Layout::channels_last, Layout::plain, Layout::blocked8}) {
     Pooling pooling{.kind = op.kind,
                     .window = {x[2], x[3]},
                     .stride = {1, 1},
@@ -20,7 +21,8 @@ Offers offers(const GlobalPool& op, const Request& request) {
     for (const Operand& operand : request.operands)
       candidate.layouts.push_back(operand.spec.shape.rank() == 4 ? layout : Layout::plain);
     bool is_forward = request.key.phase == Phase::forward;
-    list.push_back(offer_loop(request, candidate, is_forward ? pooling_forward(pooling) : pooling_backward(pooling)));
+    list.push_back(offer_loop(request, candidate,
+                              is_forward ? pooling_forward(pooling) : pooling_backward(pooling)));
   }
   return list;
 }

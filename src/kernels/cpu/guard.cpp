@@ -9,7 +9,8 @@ namespace troika {
 
 /// A dozen scalar operations: the reference kernel is as fast as any.
 Offers offers(const Guard& op, const Request& request) {
-  Candidate candidate{.algorithm = "scalar", .layouts = std::vector(request.operands.size(), Layout::plain)};
+  Candidate candidate{.algorithm = "scalar",
+                      .layouts = std::vector(request.operands.size(), Layout::plain)};
   Loop loop = [op, signature = request.signature, phase = request.phase](const Launch& launch) {
     run_reference(op, Arguments(signature, phase, launch.operands));
   };
@@ -19,13 +20,14 @@ Offers offers(const Guard& op, const Request& request) {
 Offers offers(const SquareSum&, const Request& request) {
   // Padding is zero and adds nothing; the scratch is for the layout that pads most.
   std::int64_t most = 0;
-  for (Layout layout : all_layouts(request.shape(0))) most = std::max(most, stored_elements(layout, request.shape(0)));
+  for (Layout layout : all_layouts(request.shape(0)))
+    most = std::max(most, stored_elements(layout, request.shape(0)));
   Offer offer = offer_flat(request, {}, [](std::int64_t count) -> Loop {
     return [count](const Launch& launch) {
       const float* x = launch.at(0);
-      *launch.at<double>(1) = sum_elements(launch.threads, count, launch.work<double>(), [x](std::int64_t i) {
-        return static_cast<double>(x[i]) * static_cast<double>(x[i]);
-      });
+      *launch.at<double>(1) = sum_elements(
+          launch.threads, count, launch.work<double>(),
+          [x](std::int64_t i) { return static_cast<double>(x[i]) * static_cast<double>(x[i]); });
     };
   });
   offer.candidate.scratch = {8 * sum_blocks(most)};

@@ -22,7 +22,9 @@ struct Direction {
         epsilon(static_cast<float>(op.epsilon)),
         decay(static_cast<float>(op.weight_decay)) {}
 
-  TROIKA_INLINE float first(float gradient, float m) const { return beta1 * m + rest1 * (scale * gradient); }
+  TROIKA_INLINE float first(float gradient, float m) const {
+    return beta1 * m + rest1 * (scale * gradient);
+  }
   TROIKA_INLINE float second(float gradient, float v) const {
     return beta2 * v + rest2 * (scale * gradient) * (scale * gradient);
   }
@@ -37,10 +39,12 @@ SquareSums square_sums(const Lamb& op, const Launch& launch, std::int64_t count)
   const float *m = launch.at(kStateOperands), *v = launch.at(kStateOperands + 1);
   double* work = launch.work<double>();
   return {sum_elements(launch.threads, count, work,
-                       [w](std::int64_t i) { return static_cast<double>(w[i]) * static_cast<double>(w[i]); }),
+                       [w](std::int64_t i) {
+                         return static_cast<double>(w[i]) * static_cast<double>(w[i]);
+                       }),
           sum_elements(launch.threads, count, work, [=](std::int64_t i) {
-            auto u = static_cast<double>(
-                direction.of(direction.first(gradient[i], m[i]), direction.second(gradient[i], v[i]), w[i]));
+            auto u = static_cast<double>(direction.of(direction.first(gradient[i], m[i]),
+                                                      direction.second(gradient[i], v[i]), w[i]));
             return u * u;
           })};
 }
@@ -50,7 +54,8 @@ void update(const Lamb& op, const Launch& launch, std::int64_t count, SquareSums
   Direction direction(op, step);
   double ratio = sums.first > 0 && sums.second > 0 ? std::sqrt(sums.first / sums.second) : 1;
   auto rate = static_cast<float>(step.learning_rate() * op.rate_factor * ratio);
-  float *w = launch.at(kWeightOperand), *m = launch.at(kStateOperands), *v = launch.at(kStateOperands + 1);
+  float *w = launch.at(kWeightOperand), *m = launch.at(kStateOperands),
+        *v = launch.at(kStateOperands + 1);
   const float* gradient = launch.at(kGradientOperand);
   for_elements(launch.threads, count, [=](std::int64_t i) {
     float first = direction.first(gradient[i], m[i]), second = direction.second(gradient[i], v[i]);
@@ -66,7 +71,9 @@ Offers offers(const Lamb& op, const Request& request) {
   return normed_update_offers(
       request,
       {[op](const Launch& launch, std::int64_t count) { return square_sums(op, launch, count); },
-       [op](const Launch& launch, std::int64_t count, SquareSums sums) { update(op, launch, count, sums); }});
+       [op](const Launch& launch, std::int64_t count, SquareSums sums) {
+         update(op, launch, count, sums);
+       }});
 }
 
 }  // namespace troika

@@ -12,16 +12,19 @@ SquareSums square_sums(const Launch& launch, std::int64_t count) {
   auto square = [](const float* x) {
     return [x](std::int64_t i) { return static_cast<double>(x[i]) * static_cast<double>(x[i]); };
   };
-  return {sum_elements(launch.threads, count, launch.work<double>(), square(w)),
-          scale * scale * sum_elements(launch.threads, count, launch.work<double>(), square(gradient))};
+  return {
+      sum_elements(launch.threads, count, launch.work<double>(), square(w)),
+      scale * scale * sum_elements(launch.threads, count, launch.work<double>(), square(gradient))};
 }
 
 void update(const Lars& op, const Launch& launch, std::int64_t count, SquareSums sums) {
   StepValues step = step_of(launch);
   double w_norm = std::sqrt(sums.first), g_norm = std::sqrt(sums.second);
-  double local = w_norm > 0 && g_norm > 0 ? op.trust * w_norm / (g_norm + op.weight_decay * w_norm) : 1;
+  double local =
+      w_norm > 0 && g_norm > 0 ? op.trust * w_norm / (g_norm + op.weight_decay * w_norm) : 1;
   auto rate = static_cast<float>(step.learning_rate() * op.rate_factor * local);
-  auto scale = static_cast<float>(step.gradient_scale()), decay = static_cast<float>(op.weight_decay);
+  auto scale = static_cast<float>(step.gradient_scale()),
+       decay = static_cast<float>(op.weight_decay);
   auto momentum = static_cast<float>(op.momentum);
   float *w = launch.at(kWeightOperand), *v = launch.at(kStateOperands);
   const float* gradient = launch.at(kGradientOperand);
@@ -35,9 +38,10 @@ void update(const Lars& op, const Launch& launch, std::int64_t count, SquareSums
 }  // namespace
 
 Offers offers(const Lars& op, const Request& request) {
-  return normed_update_offers(request, {square_sums, [op](const Launch& launch, std::int64_t count, SquareSums sums) {
-                                          update(op, launch, count, sums);
-                                        }});
+  return normed_update_offers(
+      request, {square_sums, [op](const Launch& launch, std::int64_t count, SquareSums sums) {
+                  update(op, launch, count, sums);
+                }});
 }
 
 }  // namespace troika

@@ -19,11 +19,14 @@ Loop forward(const Rows& r) {
     for_rows(launch.threads, r.rows, 3 * r.width, [&](std::int64_t row) {
       const float* x = launch.at(0) + row * r.width;
       float* y = launch.at(3) + row * r.width;
-      double mean = sum_range(0, r.width, [x](std::int64_t i) { return static_cast<double>(x[i]); }) / width;
-      double squares = sum_range(0, r.width, [=](std::int64_t i) { return (x[i] - mean) * (x[i] - mean); });
+      double mean =
+          sum_range(0, r.width, [x](std::int64_t i) { return static_cast<double>(x[i]); }) / width;
+      double squares =
+          sum_range(0, r.width, [=](std::int64_t i) { return (x[i] - mean) * (x[i] - mean); });
       double inv_std = 1 / std::sqrt(squares / width + r.epsilon);
       auto shift = static_cast<float>(mean), scale = static_cast<float>(inv_std);
-      run_range(0, r.width, [=](std::int64_t i) { y[i] = gamma[i] * ((x[i] - shift) * scale) + beta[i]; });
+      run_range(0, r.width,
+                [=](std::int64_t i) { y[i] = gamma[i] * ((x[i] - shift) * scale) + beta[i]; });
       launch.at(4)[row] = shift;
       launch.at(5)[row] = scale;
     });
@@ -31,8 +34,9 @@ Loop forward(const Rows& r) {
 }
 
 /// One row of dx; its share of dgamma and dbeta is added to `sums`, two arrays of the width.
-TROIKA_VECTORIZED void backward_row(const Rows& r, const float* x, const float* dy, const float* gamma, float mean,
-                                    float inv_std, float* dx, double* sums) {
+TROIKA_VECTORIZED void backward_row(const Rows& r, const float* x, const float* dy,
+                                    const float* gamma, float mean, float inv_std, float* dx,
+                                    double* sums) {
   std::int64_t width = r.width;
   double* beta_sums = sums + width;
   double sum = 0, sum_x = 0;
@@ -47,9 +51,11 @@ TROIKA_VECTORIZED void backward_row(const Rows& r, const float* x, const float* 
     sums[i] += static_cast<double>(dy[i] * ((x[i] - mean) * inv_std));
     beta_sums[i] += static_cast<double>(dy[i]);
   }
-  auto a = static_cast<float>(sum / static_cast<double>(width)), b = static_cast<float>(sum_x / static_cast<double>(width));
+  auto a = static_cast<float>(sum / static_cast<double>(width)),
+       b = static_cast<float>(sum_x / static_cast<double>(width));
 #pragma omp simd
-  for (std::int64_t i = 0; i < width; ++i) dx[i] = inv_std * (dy[i] * gamma[i] - a - (x[i] - mean) * inv_std * b);
+  for (std::int64_t i = 0; i < width; ++i)
+    dx[i] = inv_std * (dy[i] * gamma[i] - a - (x[i] - mean) * inv_std * b);
 }
 
 /// Each thread sums its rows into arrays of its own, which are added in order.
@@ -63,12 +69,13 @@ Loop backward(const Rows& r) {
       Range rows = part_of(r.rows, part, parts);
       for (std::int64_t row = rows.begin; row < rows.end; ++row) {
         std::int64_t at = row * r.width;
-        backward_row(r, launch.at(0) + at, launch.at(1) + at, launch.at(2), launch.at(3)[row], launch.at(4)[row],
-                     launch.at(5) + at, sums);
+        backward_row(r, launch.at(0) + at, launch.at(1) + at, launch.at(2), launch.at(3)[row],
+                     launch.at(4)[row], launch.at(5) + at, sums);
       }
     });
     for (int part = 1; part < parts; ++part)
-      run_range(0, 2 * r.width, [=, from = work + part * 2 * r.width](std::int64_t i) { work[i] += from[i]; });
+      run_range(0, 2 * r.width,
+                [=, from = work + part * 2 * r.width](std::int64_t i) { work[i] += from[i]; });
     float *dgamma = launch.at(6), *dbeta = launch.at(7);
     std::int64_t width = r.width;
     run_range(0, width, [=](std::int64_t i) { dgamma[i] = static_cast<float>(work[i]); });
@@ -81,7 +88,8 @@ Loop backward(const Rows& r) {
 Offers offers(const LayerNorm& op, const Request& request) {
   const Shape& x = request.shape(0);
   Rows rows{x.elements() / x.back(), x.back(), op.epsilon};
-  Candidate candidate{.algorithm = "loop", .layouts = std::vector(request.operands.size(), Layout::plain)};
+  Candidate candidate{.algorithm = "loop",
+                      .layouts = std::vector(request.operands.size(), Layout::plain)};
   if (request.key.phase == Phase::forward) return {offer_loop(request, candidate, forward(rows))};
   candidate.scratch = {16 * rows.width * request.context.threads};
   candidate.in_place = {{5, 0}, {5, 1}};

@@ -12,8 +12,9 @@ std::vector<Layout> activation_layouts(const Shape& shape) {
 std::vector<Layout> parameter_layouts(const Shape& shape) {
   if (shape.rank() == 2) return {Layout::plain, Layout::transposed};
   if (shape.rank() != 4) return {Layout::plain};
-  std::vector<Layout> layouts{Layout::plain,      Layout::weight_io16, Layout::weight_io8, Layout::weight_oi16,
-                              Layout::weight_oi8, Layout::weight_o16,  Layout::weight_o8,  Layout::weight_hwio};
+  std::vector<Layout> layouts{Layout::plain,       Layout::weight_io16, Layout::weight_io8,
+                              Layout::weight_oi16, Layout::weight_oi8,  Layout::weight_o16,
+                              Layout::weight_o8,   Layout::weight_hwio};
   if (shape[1] == 1) layouts.insert(layouts.end(), {Layout::group_g16, Layout::group_g8});
   return layouts;
 }

@@ -6,7 +6,9 @@ namespace {
 
 using dnnl::prop_kind;
 
-constexpr Layout opposite(Layout layout) { return layout == Layout::plain ? Layout::transposed : Layout::plain; }
+constexpr Layout opposite(Layout layout) {
+  return layout == Layout::plain ? Layout::transposed : Layout::plain;
+}
 
 /// The three matrices, all leading dimensions of the input taken as rows.
 struct Matrices {
@@ -39,20 +41,25 @@ void add_best(Offers& list, const Request& request, const Candidate& candidate,
 void add_forward(Offers& list, const Request& request, const Matrices& m, const Tail& tail) {
   const dnnl::engine& engine = request.context.engine;
   dnnl::primitive_attr attr = attributes({.activation = tail.activation});
-  MemoryDesc x = describe(m.x, Layout::plain), w = m.weight_desc(), y = describe(m.y, Layout::plain);
-  MemoryDesc bias = tail.bias ? describe({{m.weight.shape[0]}, DType::f32}, Layout::plain) : MemoryDesc();
-  MemoryDesc bias_row = tail.bias ? describe({{1, m.weight.shape[0]}, DType::f32}, Layout::plain) : MemoryDesc();
+  MemoryDesc x = describe(m.x, Layout::plain), w = m.weight_desc(),
+             y = describe(m.y, Layout::plain);
+  MemoryDesc bias =
+      tail.bias ? describe({{m.weight.shape[0]}, DType::f32}, Layout::plain) : MemoryDesc();
+  MemoryDesc bias_row =
+      tail.bias ? describe({{1, m.weight.shape[0]}, DType::f32}, Layout::plain) : MemoryDesc();
   std::vector<Layout> layouts{Layout::plain, m.stored};
   if (tail.bias) layouts.push_back(Layout::plain);
   layouts.push_back(Layout::plain);
   std::size_t last = layouts.size() - 1;
   auto bounds = [&](const MemoryDesc& weight_desc, const MemoryDesc& bias_desc) {
-    std::vector<Bound> bound{{DNNL_ARG_SRC, 0, x}, {DNNL_ARG_WEIGHTS, 1, weight_desc}, {DNNL_ARG_DST, last, y}};
+    std::vector<Bound> bound{
+        {DNNL_ARG_SRC, 0, x}, {DNNL_ARG_WEIGHTS, 1, weight_desc}, {DNNL_ARG_DST, last, y}};
     if (tail.bias) bound.push_back({DNNL_ARG_BIAS, 2, bias_desc});
     return bound;
   };
   add_best(list, request, {.algorithm = "inner_product", .layouts = layouts},
-           implementations<dnnl::inner_product_forward>(engine, attr, prop_kind::forward_training, x, w, bias, y),
+           implementations<dnnl::inner_product_forward>(engine, attr, prop_kind::forward_training,
+                                                        x, w, bias, y),
            bounds(w, bias));
   add_best(list, request, {.algorithm = "matmul", .layouts = layouts},
            implementations<dnnl::matmul>(engine, attr, x, m.turned_weight(), bias_row, y),
@@ -61,8 +68,10 @@ void add_forward(Offers& list, const Request& request, const Matrices& m, const 
 
 void add_backward_data(Offers& list, const Request& request, const Matrices& m) {
   const dnnl::engine& engine = request.context.engine;
-  MemoryDesc dx = describe(m.x, Layout::plain), w = m.weight_desc(), dy = describe(m.y, Layout::plain);
-  auto hint = forward_hint<dnnl::inner_product_forward>(engine, prop_kind::forward_training, dx, w, dy);
+  MemoryDesc dx = describe(m.x, Layout::plain), w = m.weight_desc(),
+             dy = describe(m.y, Layout::plain);
+  auto hint =
+      forward_hint<dnnl::inner_product_forward>(engine, prop_kind::forward_training, dx, w, dy);
   std::vector<Layout> layouts{Layout::plain, m.stored, Layout::plain};
   add_best(list, request, {.algorithm = "inner_product", .layouts = layouts},
            backward_implementations<dnnl::inner_product_backward_data>(engine, hint, dx, w, dy),
@@ -74,9 +83,11 @@ void add_backward_data(Offers& list, const Request& request, const Matrices& m) 
 
 void add_backward_weight(Offers& list, const Request& request, const Matrices& m) {
   const dnnl::engine& engine = request.context.engine;
-  MemoryDesc x = describe(m.x, Layout::plain), dw = m.weight_desc(), dy = describe(m.y, Layout::plain);
+  MemoryDesc x = describe(m.x, Layout::plain), dw = m.weight_desc(),
+             dy = describe(m.y, Layout::plain);
   MemoryDesc turned_dy = describe({{m.y.shape[1], m.y.shape[0]}, DType::f32}, Layout::transposed);
-  auto hint = forward_hint<dnnl::inner_product_forward>(engine, prop_kind::forward_training, x, dw, dy);
+  auto hint =
+      forward_hint<dnnl::inner_product_forward>(engine, prop_kind::forward_training, x, dw, dy);
   std::vector<Layout> layouts{Layout::plain, Layout::plain, m.stored};
   add_best(list, request, {.algorithm = "inner_product", .layouts = layouts},
            backward_implementations<dnnl::inner_product_backward_weights>(engine, hint, x, dw, dy),
@@ -96,9 +107,12 @@ Offers offers(const Linear&, const Request& request) {
   Offers list;
   for (Layout stored : {Layout::plain, Layout::transposed}) {
     Matrices matrices(request, stored);
-    if (request.key.phase == Phase::forward) add_forward(list, request, matrices, *tail);
-    else if (request.key.phase == Phase::backward_data) add_backward_data(list, request, matrices);
-    else add_backward_weight(list, request, matrices);
+    if (request.key.phase == Phase::forward)
+      add_forward(list, request, matrices, *tail);
+    else if (request.key.phase == Phase::backward_data)
+      add_backward_data(list, request, matrices);
+    else
+      add_backward_weight(list, request, matrices);
   }
   return list;
 }

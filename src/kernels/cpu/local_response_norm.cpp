@@ -7,7 +7,8 @@
 namespace troika {
 namespace {
 
-/// Pixels that are worked on together: channels of a pixel lie `area` apart, neighbouring pixels side by side.
+/// Pixels that are worked on together: channels of a pixel lie `area` apart, neighbouring pixels
+/// side by side.
 constexpr std::int64_t kPixels = 128;
 
 struct Shape4 {
@@ -26,20 +27,24 @@ struct Window {
 template <class F>
 void for_pixels(int threads, const Shape4& s, const F& f) {
   std::int64_t runs = (s.area + kPixels - 1) / kPixels;
-  for_rows(threads, s.samples * runs, s.channels * 16 * std::min(s.area, kPixels), [&](std::int64_t at) {
-    std::int64_t pixel = at % runs * kPixels;
-    f(at / runs * s.channels * s.area + pixel, std::min(kPixels, s.area - pixel));
-  });
+  for_rows(threads, s.samples * runs, s.channels * 16 * std::min(s.area, kPixels),
+           [&](std::int64_t at) {
+             std::int64_t pixel = at % runs * kPixels;
+             f(at / runs * s.channels * s.area + pixel, std::min(kPixels, s.area - pixel));
+           });
 }
 
 /// k + alpha/size * sum of squares over the window of one channel, for a run of pixels.
-void denominators(const LocalResponseNorm& op, const Shape4& s, const float* x, std::int64_t channel, std::int64_t pixels,
-                  float* out) {
+void denominators(const LocalResponseNorm& op, const Shape4& s, const float* x,
+                  std::int64_t channel, std::int64_t pixels, float* out) {
   Range window = Window{op.size / 2, (op.size - 1) / 2}.around(channel, s.channels);
-  auto k = static_cast<float>(op.k), factor = static_cast<float>(op.alpha / static_cast<double>(op.size));
+  auto k = static_cast<float>(op.k),
+       factor = static_cast<float>(op.alpha / static_cast<double>(op.size));
   run_range(0, pixels, [=](std::int64_t i) { out[i] = k; });
   for (std::int64_t other = window.begin; other < window.end; ++other)
-    run_range(0, pixels, [=, row = x + other * s.area](std::int64_t i) { out[i] += factor * row[i] * row[i]; });
+    run_range(0, pixels, [=, row = x + other * s.area](std::int64_t i) {
+      out[i] += factor * row[i] * row[i];
+    });
 }
 
 Loop forward(const LocalResponseNorm& op, const Shape4& s) {
@@ -51,13 +56,15 @@ Loop forward(const LocalResponseNorm& op, const Shape4& s) {
         denominators(op, s, launch.at(0) + first, c, pixels, denominator);
         const float *x = launch.at(0) + first + c * s.area, *d = denominator;
         float* y = launch.at(1) + first + c * s.area;
-        run_range(0, pixels, [=](std::int64_t i) { y[i] = x[i] * vector_exp(power * vector_log(d[i])); });
+        run_range(0, pixels,
+                  [=](std::int64_t i) { y[i] = x[i] * vector_exp(power * vector_log(d[i])); });
       }
     });
   };
 }
 
-/// dx[c] = dy[c] d[c]^-beta - 2 alpha beta / size * x[c] * sum over the windows that see c of dy x d^(-beta-1).
+/// dx[c] = dy[c] d[c]^-beta - 2 alpha beta / size * x[c] * sum over the windows that see c of dy x
+/// d^(-beta-1).
 Loop backward(const LocalResponseNorm& op, const Shape4& s) {
   return [=](const Launch& launch) {
     auto power = static_cast<float>(-op.beta);
@@ -95,7 +102,8 @@ Offers offers(const LocalResponseNorm& op, const Request& request) {
   const Shape& x = request.shape(0);
   Shape4 shape{x[0], x[1], x[2] * x[3]};
   bool is_forward = request.key.phase == Phase::forward;
-  Candidate candidate{.algorithm = "loop", .layouts = std::vector(request.operands.size(), Layout::plain)};
+  Candidate candidate{.algorithm = "loop",
+                      .layouts = std::vector(request.operands.size(), Layout::plain)};
   return {offer_loop(request, candidate, is_forward ? forward(op, shape) : backward(op, shape))};
 }
 

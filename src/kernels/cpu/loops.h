@@ -1,4 +1,5 @@
-// Parallel loops over elements: static shares, so the same bits come out each time; small tensors stay on one thread.
+// Parallel loops over elements: static shares, so the same bits come out each time; small tensors
+// stay on one thread.
 #pragma once
 
 #include <cstdint>
@@ -64,11 +65,13 @@ void for_shares(int threads, std::int64_t count, std::int64_t grain, const F& f)
   }
 }
 
-/// f(i) for each element; iterations must not depend on one another, though i may read what i overwrites.
+/// f(i) for each element; iterations must not depend on one another, though i may read what i
+/// overwrites.
 template <class F>
 void for_elements(int threads, std::int64_t count, const F& f) {
   if (threads == 1 || count < kSmallLoop) return run_range(0, count, f);
-  for_shares(threads, count, 64, [&](std::int64_t begin, std::int64_t end) { run_range(begin, end, f); });
+  for_shares(threads, count, 64,
+             [&](std::int64_t begin, std::int64_t end) { run_range(begin, end, f); });
 }
 
 /// f(row) for rows of `length` elements each.

@@ -15,32 +15,38 @@ MemoryDesc factor(const TensorSpec& spec, bool transposed) {
   return describe_strided(turned, std::span<const std::int64_t>(strides).first(rank));
 }
 
-/// first * second, each possibly turned, as operands 0 and 1 or 1 and 0 of the kernel; the product is operand 2.
+/// first * second, each possibly turned, as operands 0 and 1 or 1 and 0 of the kernel; the product
+/// is operand 2.
 struct Product {
   std::size_t first, second;
   bool turn_first, turn_second;
 };
 
-/// A product is always written row by row, so the gradient of a turned factor is the product of the turned others.
+/// A product is always written row by row, so the gradient of a turned factor is the product of the
+/// turned others.
 Product product_of(const Matmul& op, Phase phase) {
   if (phase == Phase::forward) return {0, 1, op.transpose_a, op.transpose_b};
   // Operands: dc, b, da. da = dc b^T; turned, da^T = b dc^T.
   if (phase == Phase::backward_data)
-    return op.transpose_a ? Product{1, 0, op.transpose_b, true} : Product{0, 1, false, !op.transpose_b};
+    return op.transpose_a ? Product{1, 0, op.transpose_b, true}
+                          : Product{0, 1, false, !op.transpose_b};
   // Operands: a, dc, db. db = a^T dc; turned, db^T = dc^T a.
-  return op.transpose_b ? Product{1, 0, true, op.transpose_a} : Product{0, 1, !op.transpose_a, false};
+  return op.transpose_b ? Product{1, 0, true, op.transpose_a}
+                        : Product{0, 1, !op.transpose_a, false};
 }
 
 }  // namespace
 
 Offers offers(const Matmul& op, const Request& request) {
   Product p = product_of(op, request.key.phase);
-  MemoryDesc a = factor(request.spec(p.first), p.turn_first), b = factor(request.spec(p.second), p.turn_second),
-             c = factor(request.spec(2), false);
+  MemoryDesc a = factor(request.spec(p.first), p.turn_first),
+             b = factor(request.spec(p.second), p.turn_second), c = factor(request.spec(2), false);
   Offers list;
-  for (const Implementation& each : implementations<dnnl::matmul>(request.context.engine, attributes(), a, b, c)) {
+  for (const Implementation& each :
+       implementations<dnnl::matmul>(request.context.engine, attributes(), a, b, c)) {
     if (is_reference(each) && !list.empty()) continue;
-    Candidate candidate{.algorithm = each.impl_info_str(), .layouts = {Layout::plain, Layout::plain, Layout::plain}};
+    Candidate candidate{.algorithm = each.impl_info_str(),
+                        .layouts = {Layout::plain, Layout::plain, Layout::plain}};
     list.push_back(offer_primitive(
         request, candidate, each,
         {{DNNL_ARG_SRC, p.first, a}, {DNNL_ARG_WEIGHTS, p.second, b}, {DNNL_ARG_DST, 2, c}}));

@@ -13,7 +13,8 @@ struct Extents {
   float factor;
 };
 
-/// Calls f(outer, begin, end) for parts of the inner dimension, so that a mean over the first dimension is divided too.
+/// Calls f(outer, begin, end) for parts of the inner dimension, so that a mean over the first
+/// dimension is divided too.
 template <class F>
 void for_parts(int threads, const Extents& e, const F& f) {
   constexpr std::int64_t kPart = 512;
@@ -31,7 +32,8 @@ Loop forward(const Extents& e) {
     if (e.inner == 1)
       return for_rows(launch.threads, e.outer, e.extent, [=](std::int64_t row) {
         const float* from = x + row * e.extent;
-        double sum = sum_range(0, e.extent, [from](std::int64_t i) { return static_cast<double>(from[i]); });
+        double sum =
+            sum_range(0, e.extent, [from](std::int64_t i) { return static_cast<double>(from[i]); });
         y[row] = static_cast<float>(sum) * e.factor;
       });
     for_parts(launch.threads, e, [=](std::int64_t outer, std::int64_t begin, std::int64_t end) {
@@ -65,7 +67,8 @@ Offers offers(const Mean& op, const Request& request) {
   Extents e{x.shape.product(0, dim), x.shape[dim], x.shape.product(dim + 1, x.shape.rank()), 0};
   e.factor = 1.0f / static_cast<float>(op.count != 0 ? op.count : e.extent);
   Candidate candidate{.algorithm = "loop", .layouts = {Layout::plain, Layout::plain}};
-  return {offer_loop(request, candidate, request.key.phase == Phase::forward ? forward(e) : backward(e))};
+  return {offer_loop(request, candidate,
+                     request.key.phase == Phase::forward ? forward(e) : backward(e))};
 }
 
 }  // namespace troika

@@ -6,7 +6,8 @@ namespace troika {
 
 std::unique_ptr<Backend> make_cpu_backend(const CpuBackendOptions&) {
   throw Error(ErrorKind::usage,
-              "This build of Troika has no CPU kernels, because oneDNN was not found; install it (Debian and Ubuntu: "
+              "This build of Troika has no CPU kernels, because oneDNN was not found; install it "
+              "(Debian and Ubuntu: "
               "libdnnl-dev, Fedora: onednn-devel, conda: onednn) and configure again.");
 }
 

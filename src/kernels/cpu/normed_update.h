@@ -1,4 +1,5 @@
-// Update rules that scale a whole parameter's step by norms (LARS, LAMB): two square sums, then the update.
+// Update rules that scale a whole parameter's step by norms (LARS, LAMB): two square sums, then the
+// update.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +21,8 @@ struct NormedUpdate {
   std::function<void(const Launch&, std::int64_t count, SquareSums)> update;
 };
 
-/// The loops of all three phases: whole, and staged as statistics_1 and apply, whose last operand holds the sums.
+/// The loops of all three phases: whole, and staged as statistics_1 and apply, whose last operand
+/// holds the sums.
 inline Offers normed_update_offers(const Request& request, const NormedUpdate& rule) {
   std::size_t sums_at = request.operands.size() - 1;
   Phase phase = request.key.phase;
@@ -40,7 +42,8 @@ inline Offers normed_update_offers(const Request& request, const NormedUpdate& r
     };
   });
   std::int64_t most = 0;  // the layout is not known yet: room for the one that pads most
-  for (Layout layout : all_layouts(request.shape(0))) most = std::max(most, stored_elements(layout, request.shape(0)));
+  for (Layout layout : all_layouts(request.shape(0)))
+    most = std::max(most, stored_elements(layout, request.shape(0)));
   offer.candidate.scratch = {8 * sum_blocks(most)};
   return {offer};
 }

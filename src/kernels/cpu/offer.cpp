@@ -18,10 +18,12 @@ class LoopKernel final : public Kernel {
   int threads_;
 };
 
-/// Owns a primitive and the memory objects that its arguments are; they only change their addresses.
+/// Owns a primitive and the memory objects that its arguments are; they only change their
+/// addresses.
 class PrimitiveKernel final : public Kernel {
  public:
-  PrimitiveKernel(const CpuContext& context, const Implementation& implementation, std::span<const Bound> bounds)
+  PrimitiveKernel(const CpuContext& context, const Implementation& implementation,
+                  std::span<const Bound> bounds)
       : threads_(context.threads), stream_(context.engine), primitive_(implementation.get()) {
     for (const Bound& bound : bounds) {
       operands_.push_back(bound.operand);
@@ -35,21 +37,23 @@ class PrimitiveKernel final : public Kernel {
     omp_set_num_threads(threads_);
     for (std::size_t at = 0; at < operands_.size(); ++at) point(at, operands[operands_[at]]);
     point(operands_.size(), scratch);
-    check_dnnl(dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(arguments_.size()),
-                                      arguments_.data()),
+    check_dnnl(dnnl_primitive_execute(primitive_.get(), stream_.get(),
+                                      static_cast<int>(arguments_.size()), arguments_.data()),
                "a launch");
   }
 
  private:
   void add(const CpuContext& context, int argument, const MemoryDesc& desc) {
-    dnnl::memory& memory = memories_.emplace_back(dnnl::memory(desc, context.engine, DNNL_MEMORY_NONE));
+    dnnl::memory& memory =
+        memories_.emplace_back(dnnl::memory(desc, context.engine, DNNL_MEMORY_NONE));
     arguments_.push_back({argument, memory.get()});
     addresses_.push_back(nullptr);
   }
 
   void point(std::size_t at, DevicePointer address) {
     if (addresses_[at] == address) return;
-    check_dnnl(dnnl_memory_set_data_handle(arguments_[at].memory, address), "the address of an operand");
+    check_dnnl(dnnl_memory_set_data_handle(arguments_[at].memory, address),
+               "the address of an operand");
     addresses_[at] = address;
   }
 
@@ -66,34 +70,38 @@ class PrimitiveKernel final : public Kernel {
 
 Offer offer_loop(const Request& request, Candidate candidate, Loop loop) {
   TROIKA_CHECK_EQ(candidate.layouts.size(), request.operands.size());
-  return {std::move(candidate), [loop = std::move(loop), threads = request.context.threads](const Candidate&) {
+  return {std::move(candidate),
+          [loop = std::move(loop), threads = request.context.threads](const Candidate&) {
             return std::make_unique<LoopKernel>(loop, threads);
           }};
 }
 
-Offer offer_flat(const Request& request, std::vector<InPlace> in_place, std::function<Loop(std::int64_t)> loop_for) {
+Offer offer_flat(const Request& request, std::vector<InPlace> in_place,
+                 std::function<Loop(std::int64_t)> loop_for) {
   Candidate candidate{.algorithm = "loop",
                       .layouts = std::vector(request.operands.size(), Layout::plain),
                       .flat = true,
                       .in_place = std::move(in_place)};
   return {std::move(candidate), [loop_for = std::move(loop_for), shape = request.shape(0),
                                  threads = request.context.threads](const Candidate& chosen) {
-            return std::make_unique<LoopKernel>(loop_for(stored_elements(chosen.layouts[0], shape)), threads);
+            return std::make_unique<LoopKernel>(loop_for(stored_elements(chosen.layouts[0], shape)),
+                                                threads);
           }};
 }
 
-std::unique_ptr<Kernel> make_primitive(const CpuContext& context, const Implementation& implementation,
+std::unique_ptr<Kernel> make_primitive(const CpuContext& context,
+                                       const Implementation& implementation,
                                        std::span<const Bound> bounds) {
   return std::make_unique<PrimitiveKernel>(context, implementation, bounds);
 }
 
-Offer offer_primitive(const Request& request, Candidate candidate, const Implementation& implementation,
-                      std::vector<Bound> bounds) {
+Offer offer_primitive(const Request& request, Candidate candidate,
+                      const Implementation& implementation, std::vector<Bound> bounds) {
   TROIKA_CHECK_EQ(candidate.layouts.size(), request.operands.size());
   candidate.scratch = scratch_of(implementation);
-  return {std::move(candidate), [context = request.context, implementation, bounds = std::move(bounds)](const Candidate&) {
-            return make_primitive(context, implementation, bounds);
-          }};
+  return {std::move(candidate),
+          [context = request.context, implementation, bounds = std::move(bounds)](
+              const Candidate&) { return make_primitive(context, implementation, bounds); }};
 }
 
 }  // namespace troika

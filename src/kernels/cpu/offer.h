@@ -1,4 +1,5 @@
-// How an operator answers a key: an ordered list of candidates, each with the way to make its kernel.
+// How an operator answers a key: an ordered list of candidates, each with the way to make its
+// kernel.
 #pragma once
 
 #include <functional>
@@ -64,8 +65,10 @@ using Loop = std::function<void(const Launch&)>;
 /// A candidate made of loops of our own.
 Offer offer_loop(const Request& request, Candidate candidate, Loop loop);
 
-/// The flat candidate: `loop_for` makes the loop over so many elements, those of the first operand with its padding.
-Offer offer_flat(const Request& request, std::vector<InPlace> in_place, std::function<Loop(std::int64_t)> loop_for);
+/// The flat candidate: `loop_for` makes the loop over so many elements, those of the first operand
+/// with its padding.
+Offer offer_flat(const Request& request, std::vector<InPlace> in_place,
+                 std::function<Loop(std::int64_t)> loop_for);
 
 /// Which operand is passed as which argument of a primitive.
 struct Bound {
@@ -75,11 +78,12 @@ struct Bound {
 };
 
 /// A candidate that is one oneDNN primitive; scratch is filled in.
-Offer offer_primitive(const Request& request, Candidate candidate, const Implementation& implementation,
-                      std::vector<Bound> bounds);
+Offer offer_primitive(const Request& request, Candidate candidate,
+                      const Implementation& implementation, std::vector<Bound> bounds);
 
 /// The primitive as a part of a larger kernel.
-std::unique_ptr<Kernel> make_primitive(const CpuContext& context, const Implementation& implementation,
+std::unique_ptr<Kernel> make_primitive(const CpuContext& context,
+                                       const Implementation& implementation,
                                        std::span<const Bound> bounds);
 
 }  // namespace troika

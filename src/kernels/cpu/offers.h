@@ -1,5 +1,5 @@
-// What the CPU backend offers for each operator, in the file named after it. Best first by rule; an empty list declines.
-// An operator without an overload here is served by the reference loops.
+// What the CPU backend offers for each operator, in the file named after it. Best first by rule; an
+// empty list declines. An operator without an overload here is served by the reference loops.
 #pragma once
 
 #include "kernels/cpu/offer.h"
@@ -44,7 +44,8 @@ Offers offers(const SquareSum& op, const Request& request);
 Offers offers(const Sum& op, const Request& request);
 Offers offers(const Transpose& op, const Request& request);
 
-/// For phases that only give the same elements another shape, where they must become a buffer of their own.
+/// For phases that only give the same elements another shape, where they must become a buffer of
+/// their own.
 Offers copy_offers(const Request& request);
 
 }  // namespace troika

@@ -4,9 +4,11 @@
 namespace troika {
 
 Offers offers(const Pool2d& op, const Request& request) {
-  const Shape &x = request.signature.slots[0].spec.shape, &y = request.signature.slots[1].spec.shape;
+  const Shape &x = request.signature.slots[0].spec.shape,
+              &y = request.signature.slots[1].spec.shape;
   Offers list;
-  for (Layout layout : {Layout::blocked16, Layout::channels_last, Layout::plain, Layout::blocked8}) {
+  for (Layout layout :
+       {Layout::blocked16, Layout::channels_last, Layout::plain, Layout::blocked8}) {
     Pooling pooling{.kind = op.kind,
                     .window = op.window,
                     .stride = op.stride,
@@ -16,9 +18,11 @@ Offers offers(const Pool2d& op, const Request& request) {
                     .include_padding = op.include_padding,
                     .x = image_view(x, layout),
                     .y = image_view(y, layout)};
-    Candidate candidate{.algorithm = "loop", .layouts = std::vector(request.operands.size(), layout)};
+    Candidate candidate{.algorithm = "loop",
+                        .layouts = std::vector(request.operands.size(), layout)};
     bool is_forward = request.key.phase == Phase::forward;
-    list.push_back(offer_loop(request, candidate, is_forward ? pooling_forward(pooling) : pooling_backward(pooling)));
+    list.push_back(offer_loop(request, candidate,
+                              is_forward ? pooling_forward(pooling) : pooling_backward(pooling)));
   }
   return list;
 }

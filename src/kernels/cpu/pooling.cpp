@@ -26,8 +26,8 @@ class Tiles {
     std::int64_t y_run = image * p_.y.blocks + channel / p_.y.lanes;
     // Where y is not padded and x is, the last lanes have no place in y.
     std::int64_t lanes = std::min({kTile, p_.x.lanes - lane, p_.y.padded() - channel});
-    return {run * p_.x.inner * p_.x.lanes + lane, y_run * p_.y.inner * p_.y.lanes + channel % p_.y.lanes, p_.x.lanes,
-            p_.y.lanes, lanes};
+    return {run * p_.x.inner * p_.x.lanes + lane,
+            y_run * p_.y.inner * p_.y.lanes + channel % p_.y.lanes, p_.x.lanes, p_.y.lanes, lanes};
   }
 
  private:
@@ -64,11 +64,13 @@ TROIKA_VECTORIZED void forward_tile(const Pooling& p, const Tile& tile, const fl
           const float* from = x + tile.x + (row * p.in[1] + column) * tile.x_step;
 #pragma omp simd
           for (std::int64_t lane = 0; lane < lanes; ++lane)
-            kept[lane] = Max ? (first || from[lane] > kept[lane] ? from[lane] : kept[lane]) : kept[lane] + from[lane];
+            kept[lane] = Max ? (first || from[lane] > kept[lane] ? from[lane] : kept[lane])
+                             : kept[lane] + from[lane];
           first = false;
         }
       }
-      float *to = y + tile.y + (h * p.out[1] + w) * tile.y_step, factor = Max ? 1.0f : 1.0f / divisor(p, rows, columns);
+      float *to = y + tile.y + (h * p.out[1] + w) * tile.y_step,
+            factor = Max ? 1.0f : 1.0f / divisor(p, rows, columns);
 #pragma omp simd
       for (std::int64_t lane = 0; lane < lanes; ++lane) to[lane] = kept[lane] * factor;
     }
@@ -85,7 +87,8 @@ TROIKA_VECTORIZED void clear_tile(const Pooling& p, const Tile& tile, float* dx)
 }
 
 template <int Lanes>
-TROIKA_VECTORIZED void average_backward_tile(const Pooling& p, const Tile& tile, const float* dy, float* dx) {
+TROIKA_VECTORIZED void average_backward_tile(const Pooling& p, const Tile& tile, const float* dy,
+                                             float* dx) {
   std::int64_t lanes = Lanes > 0 ? Lanes : tile.lanes;
   for (std::int64_t h = 0; h < p.out[0]; ++h) {
     for (std::int64_t w = 0; w < p.out[1]; ++w) {
@@ -105,7 +108,8 @@ TROIKA_VECTORIZED void average_backward_tile(const Pooling& p, const Tile& tile,
 
 /// First the place of the first largest element of each lane, then dy added there.
 template <int Lanes>
-TROIKA_VECTORIZED void max_backward_tile(const Pooling& p, const Tile& tile, const float* x, const float* dy, float* dx) {
+TROIKA_VECTORIZED void max_backward_tile(const Pooling& p, const Tile& tile, const float* x,
+                                         const float* dy, float* dx) {
   std::int64_t lanes = Lanes > 0 ? Lanes : tile.lanes;
   for (std::int64_t h = 0; h < p.out[0]; ++h) {
     for (std::int64_t w = 0; w < p.out[1]; ++w) {
@@ -129,7 +133,8 @@ TROIKA_VECTORIZED void max_backward_tile(const Pooling& p, const Tile& tile, con
         for (std::int64_t column = columns.begin; column < columns.end; ++column, ++at) {
           float* to = dx + tile.x + (row * p.in[1] + column) * tile.x_step;
 #pragma omp simd
-          for (std::int64_t lane = 0; lane < lanes; ++lane) to[lane] += place[lane] == at ? from[lane] : 0.0f;
+          for (std::int64_t lane = 0; lane < lanes; ++lane)
+            to[lane] += place[lane] == at ? from[lane] : 0.0f;
         }
       }
     }
@@ -143,10 +148,14 @@ void for_tiles(int threads, const Pooling& p, const F& f) {
   std::int64_t work = p.in[0] * p.in[1] * std::min(p.x.lanes, kTile);
   for_rows(threads, tiles.count(), work, [&](std::int64_t number) {
     Tile tile = tiles.at(number);
-    if (tile.lanes == 16) f.template operator()<16>(tile);
-    else if (tile.lanes == 8) f.template operator()<8>(tile);
-    else if (tile.lanes == 1) f.template operator()<1>(tile);
-    else f.template operator()<0>(tile);
+    if (tile.lanes == 16)
+      f.template operator()<16>(tile);
+    else if (tile.lanes == 8)
+      f.template operator()<8>(tile);
+    else if (tile.lanes == 1)
+      f.template operator()<1>(tile);
+    else
+      f.template operator()<0>(tile);
   });
 }
 
@@ -157,7 +166,8 @@ Loop pooling_forward(const Pooling& p) {
     const float* x = launch.at(0);
     float* y = launch.at(1);
     for_tiles(launch.threads, p, [&]<int Lanes>(const Tile& tile) {
-      p.kind == PoolKind::max ? forward_tile<Lanes, true>(p, tile, x, y) : forward_tile<Lanes, false>(p, tile, x, y);
+      p.kind == PoolKind::max ? forward_tile<Lanes, true>(p, tile, x, y)
+                              : forward_tile<Lanes, false>(p, tile, x, y);
     });
   };
 }
@@ -169,7 +179,8 @@ Loop pooling_backward(const Pooling& p) {
     float* dx = launch.at(max ? 2 : 1);
     for_tiles(launch.threads, p, [&]<int Lanes>(const Tile& tile) {
       clear_tile<Lanes>(p, tile, dx);
-      max ? max_backward_tile<Lanes>(p, tile, x, dy, dx) : average_backward_tile<Lanes>(p, tile, dy, dx);
+      max ? max_backward_tile<Lanes>(p, tile, x, dy, dx)
+          : average_backward_tile<Lanes>(p, tile, dy, dx);
     });
   };
 }

@@ -4,7 +4,8 @@
 namespace troika {
 namespace {
 
-/// Shares are columns of [samples, period], so that every sum over samples is made by one thread, in order.
+/// Shares are columns of [samples, period], so that every sum over samples is made by one thread,
+/// in order.
 Loop forward(std::int64_t samples, std::int64_t period) {
   return [=](const Launch& launch) {
     const float *x = launch.at(0), *weight = launch.at(1);
@@ -35,8 +36,10 @@ Loop backward_weight(std::int64_t samples, std::int64_t period) {
 Offers offers(const Position&, const Request& request) {
   const Shape& x = request.shape(0);
   std::int64_t samples = x[0], period = x[1] * x[2];
-  Candidate candidate{.algorithm = "loop", .layouts = std::vector(request.operands.size(), Layout::plain)};
-  if (request.key.phase != Phase::forward) return {offer_loop(request, candidate, backward_weight(samples, period))};
+  Candidate candidate{.algorithm = "loop",
+                      .layouts = std::vector(request.operands.size(), Layout::plain)};
+  if (request.key.phase != Phase::forward)
+    return {offer_loop(request, candidate, backward_weight(samples, period))};
   candidate.in_place = {{2, 0}};
   return {offer_loop(request, candidate, forward(samples, period))};
 }

@@ -25,7 +25,8 @@ Offers offers(const Reorder& op, const Request& request) {
   if (!fits(op.from, spec.shape) || !fits(op.to, spec.shape)) return {};
   if (op.from == op.to) {
     Candidate candidate{.algorithm = "copy", .layouts = {op.from, op.to}, .in_place = {{1, 0}}};
-    return {offer_loop(request, candidate, copy_loop(stored_bytes(op.from, spec.shape, spec.dtype)))};
+    return {
+        offer_loop(request, candidate, copy_loop(stored_bytes(op.from, spec.shape, spec.dtype)))};
   }
   // oneDNN has no f64, and nothing keeps f64 in another layout than plain.
   if (spec.dtype == DType::f64) return {};
@@ -33,14 +34,16 @@ Offers offers(const Reorder& op, const Request& request) {
   Offers list;
   for (const Implementation& each : reorder_implementations(request.context.engine, from, to)) {
     Candidate candidate{.algorithm = "reorder", .layouts = {op.from, op.to}};
-    list.push_back(offer_primitive(request, candidate, each, {{DNNL_ARG_FROM, 0, from}, {DNNL_ARG_TO, 1, to}}));
+    list.push_back(offer_primitive(request, candidate, each,
+                                   {{DNNL_ARG_FROM, 0, from}, {DNNL_ARG_TO, 1, to}}));
   }
   return list;
 }
 
 Offers copy_offers(const Request& request) {
   Bytes element = size_of(request.spec(0).dtype);
-  Offer copy = offer_flat(request, {{1, 0}}, [element](std::int64_t count) { return copy_loop(element * count); });
+  Offer copy = offer_flat(request, {{1, 0}},
+                          [element](std::int64_t count) { return copy_loop(element * count); });
   copy.candidate.algorithm = "copy";
   copy.candidate.flat = request.shape(0) == request.shape(1);
   return {copy};

@@ -10,10 +10,12 @@ Loop plain_sgd(const Sgd& op, std::int64_t count) {
     StepValues step = step_of(launch);
     if (!step.ok()) return;
     auto rate = static_cast<float>(step.learning_rate() * op.rate_factor);
-    auto scale = static_cast<float>(step.gradient_scale()), decay = static_cast<float>(op.weight_decay);
+    auto scale = static_cast<float>(step.gradient_scale()),
+         decay = static_cast<float>(op.weight_decay);
     float* w = launch.at(kWeightOperand);
     const float* gradient = launch.at(kGradientOperand);
-    for_elements(launch.threads, count, [=](std::int64_t i) { w[i] -= rate * (scale * gradient[i] + decay * w[i]); });
+    for_elements(launch.threads, count,
+                 [=](std::int64_t i) { w[i] -= rate * (scale * gradient[i] + decay * w[i]); });
   };
 }
 
@@ -22,7 +24,8 @@ Loop momentum_sgd(const Sgd& op, std::int64_t count) {
     StepValues step = step_of(launch);
     if (!step.ok()) return;
     auto rate = static_cast<float>(step.learning_rate() * op.rate_factor);
-    auto scale = static_cast<float>(step.gradient_scale()), decay = static_cast<float>(op.weight_decay);
+    auto scale = static_cast<float>(step.gradient_scale()),
+         decay = static_cast<float>(op.weight_decay);
     auto momentum = static_cast<float>(op.momentum);
     float *w = launch.at(kWeightOperand), *v = launch.at(kStateOperands);
     const float* gradient = launch.at(kGradientOperand);

@@ -18,12 +18,14 @@ struct Piece {
 bool cuts_fit(const Request& request, const SlabCopy& copy, std::int64_t block) {
   if (block == 1) return true;
   for (std::size_t at = 0; at < copy.parts.size(); ++at) {
-    if (copy.begins[at] % block != 0 || request.shape(copy.parts[at])[copy.dim] % block != 0) return false;
+    if (copy.begins[at] % block != 0 || request.shape(copy.parts[at])[copy.dim] % block != 0)
+      return false;
   }
   return request.shape(copy.whole)[copy.dim] % block == 0;
 }
 
-Loop copy_loop(const SlabCopy& copy, std::vector<Piece> pieces, std::int64_t outer, std::int64_t stride) {
+Loop copy_loop(const SlabCopy& copy, std::vector<Piece> pieces, std::int64_t outer,
+               std::int64_t stride) {
   return [=](const Launch& launch) {
     auto* whole = launch.at<std::uint32_t>(copy.whole);
     for_rows(launch.threads, outer, stride, [&](std::int64_t row) {
@@ -32,8 +34,10 @@ Loop copy_loop(const SlabCopy& copy, std::vector<Piece> pieces, std::int64_t out
       for (const Piece& piece : pieces) {
         auto* part = launch.at<std::uint32_t>(piece.part) + row * piece.length;
         auto bytes = static_cast<std::size_t>(piece.length) * 4;
-        if (copy.to_whole) std::memcpy(line + piece.offset, part, bytes);
-        else std::memcpy(part, line + piece.offset, bytes);
+        if (copy.to_whole)
+          std::memcpy(line + piece.offset, part, bytes);
+        else
+          std::memcpy(part, line + piece.offset, bytes);
       }
     });
   };
@@ -42,7 +46,8 @@ Loop copy_loop(const SlabCopy& copy, std::vector<Piece> pieces, std::int64_t out
 }  // namespace
 
 std::optional<Slabs> slabs_of(const Shape& shape, Layout layout, std::size_t dim) {
-  if (layout == Layout::plain) return Slabs{shape.product(0, dim), shape.product(dim + 1, shape.rank())};
+  if (layout == Layout::plain)
+    return Slabs{shape.product(0, dim), shape.product(dim + 1, shape.rank())};
   if (shape.rank() != 4) return std::nullopt;
   std::int64_t n = shape[0], c = shape[1], h = shape[2], w = shape[3];
   if (layout == Layout::channels_last) {
@@ -51,8 +56,10 @@ std::optional<Slabs> slabs_of(const Shape& shape, Layout layout, std::size_t dim
   }
   if (layout != Layout::blocked16 && layout != Layout::blocked8) return std::nullopt;
   std::int64_t block = layout == Layout::blocked16 ? 16 : 8, blocks = (c + block - 1) / block;
-  const Slabs by_dim[] = {
-      {1, blocks * h * w * block}, {n, h * w, block}, {n * blocks, w * block}, {n * blocks * h, block}};
+  const Slabs by_dim[] = {{1, blocks * h * w * block},
+                          {n, h * w, block},
+                          {n * blocks, w * block},
+                          {n * blocks * h, block}};
   return by_dim[dim];
 }
 
@@ -66,8 +73,10 @@ Offers slab_copy_offers(const Request& request, const SlabCopy& copy) {
     for (std::size_t at = 0; at < copy.parts.size(); ++at)
       pieces.push_back({copy.parts[at], copy.begins[at] * slabs->unit,
                         request.shape(copy.parts[at])[copy.dim] * slabs->unit});
-    Candidate candidate{.algorithm = "copy", .layouts = std::vector(request.operands.size(), layout)};
-    list.push_back(offer_loop(request, candidate, copy_loop(copy, pieces, slabs->outer, whole[copy.dim] * slabs->unit)));
+    Candidate candidate{.algorithm = "copy",
+                        .layouts = std::vector(request.operands.size(), layout)};
+    list.push_back(offer_loop(
+        request, candidate, copy_loop(copy, pieces, slabs->outer, whole[copy.dim] * slabs->unit)));
   }
   return list;
 }

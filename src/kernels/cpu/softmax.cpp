@@ -24,8 +24,9 @@ Loop backward(std::int64_t rows, std::int64_t width) {
     for_rows(launch.threads, rows, 2 * width, [&](std::int64_t row) {
       const float *dy = launch.at(0) + row * width, *y = launch.at(1) + row * width;
       float* dx = launch.at(2) + row * width;
-      auto dot = static_cast<float>(
-          sum_range(0, width, [=](std::int64_t i) { return static_cast<double>(y[i]) * static_cast<double>(dy[i]); }));
+      auto dot = static_cast<float>(sum_range(0, width, [=](std::int64_t i) {
+        return static_cast<double>(y[i]) * static_cast<double>(dy[i]);
+      }));
       run_range(0, width, [=](std::int64_t i) { dx[i] = y[i] * (dy[i] - dot); });
     });
   };
@@ -37,9 +38,12 @@ Offers offers(const Softmax&, const Request& request) {
   const Shape& x = request.shape(0);
   std::int64_t width = x.back(), rows = x.elements() / width;
   bool is_forward = request.key.phase == Phase::forward;
-  Candidate candidate{.algorithm = "loop", .layouts = std::vector(request.operands.size(), Layout::plain)};
-  candidate.in_place = is_forward ? std::vector<InPlace>{{1, 0}} : std::vector<InPlace>{{2, 0}, {2, 1}};
-  return {offer_loop(request, candidate, is_forward ? forward(rows, width) : backward(rows, width))};
+  Candidate candidate{.algorithm = "loop",
+                      .layouts = std::vector(request.operands.size(), Layout::plain)};
+  candidate.in_place =
+      is_forward ? std::vector<InPlace>{{1, 0}} : std::vector<InPlace>{{2, 0}, {2, 1}};
+  return {
+      offer_loop(request, candidate, is_forward ? forward(rows, width) : backward(rows, width))};
 }
 
 }  // namespace troika

@@ -22,8 +22,9 @@ Loop sum_loop(std::size_t terms, std::int64_t count) {
 Offers offers(const Sum& op, const Request& request) {
   if (op.count < 2) return copy_offers(request);
   int y = static_cast<int>(op.count);
-  return {offer_flat(request, {{y, 0}, {y, 1}},
-                     [y](std::int64_t count) { return sum_loop(static_cast<std::size_t>(y), count); })};
+  return {offer_flat(request, {{y, 0}, {y, 1}}, [y](std::int64_t count) {
+    return sum_loop(static_cast<std::size_t>(y), count);
+  })};
 }
 
 }  // namespace troika

@@ -7,10 +7,17 @@
 namespace troika {
 
 /// States follow.
-enum UpdateOperands { kWeightOperand, kGradientOperand, kScalarsOperand, kControlOperand, kStateOperands };
+enum UpdateOperands {
+  kWeightOperand,
+  kGradientOperand,
+  kScalarsOperand,
+  kControlOperand,
+  kStateOperands
+};
 
 inline StepValues step_of(const Launch& launch) {
-  return {{launch.at<double>(kScalarsOperand), kScalarCount}, {launch.at<double>(kControlOperand), kControlCount}};
+  return {{launch.at<double>(kScalarsOperand), kScalarCount},
+          {launch.at<double>(kControlOperand), kControlCount}};
 }
 
 }  // namespace troika

@@ -1,5 +1,6 @@
-// Elementary functions in f32 that compilers can vectorise: no branches, no calls, a few units in the last place.
-// Polynomials: S. Moshier, Cephes (expf, logf, tanhf); Abramowitz and Stegun 7.1.26 for erf (error 1.5e-7).
+// Elementary functions in f32 that compilers can vectorise: no branches, no calls, a few units in
+// the last place. Polynomials: S. Moshier, Cephes (expf, logf, tanhf); Abramowitz and Stegun 7.1.26
+// for erf (error 1.5e-7).
 #pragma once
 
 #include <cstdint>
