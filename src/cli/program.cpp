@@ -34,6 +34,12 @@ CLI::App* innermost(CLI::App* app) {
   return app;
 }
 
+/// "troika config check"
+std::string full_name(const CLI::App* app) {
+  const CLI::App* parent = app->get_parent();
+  return parent == nullptr ? app->get_name() : full_name(parent) + " " + app->get_name();
+}
+
 std::vector<std::string> names_of_verbs(const CLI::App* app) {
   std::vector<std::string> names;
   for (const CLI::App* verb : app->get_subcommands({})) names.push_back(verb->get_name());
@@ -55,7 +61,7 @@ std::string suggestion(const std::string& word, const std::vector<std::string>& 
 }
 
 std::string unexpected(const std::string& word, const CLI::App* at) {
-  std::string place = at->get_parent() == nullptr ? "troika" : "troika " + at->get_name();
+  std::string place = full_name(at);
   std::vector<std::string> verbs = names_of_verbs(at);
   if (word.starts_with('-'))
     return fmt::format("'{}' has no option '{}'{}", place, word,
@@ -71,7 +77,7 @@ std::string explain_usage(const CLI::ParseError& error, CLI::App& app) {
   CLI::App* at = innermost(&app);
   if (std::vector<std::string> rest = app.remaining(true); !rest.empty())
     return unexpected(rest.front(), at);
-  std::string place = at == &app ? "troika" : "troika " + at->get_name();
+  std::string place = full_name(at);
   if (!names_of_verbs(at).empty() && at->get_subcommands().empty())
     return fmt::format("'{}' needs a verb: {}", place, fmt::join(names_of_verbs(at), ", "));
   return fmt::format("{}: {}; see {} --help", place, error.what(), place);
@@ -85,7 +91,9 @@ std::optional<int> parse(CLI::App& app, const std::vector<std::string>& argument
     app.parse(reversed);
     return std::nullopt;
   } catch (const CLI::CallForHelp&) {
-    context.console.write(innermost(&app)->help());
+    const CLI::App* verb = innermost(&app);
+    context.console.write(
+        verb->help(verb->get_parent() == nullptr ? "" : full_name(verb->get_parent())));
     return 0;
   } catch (const CLI::CallForVersion&) {
     context.console.print(fmt::format("troika {}", kVersion));

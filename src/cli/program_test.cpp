@@ -87,6 +87,13 @@ INSTANTIATE_TEST_SUITE_P(AllVerbs, HelpOfVerb,
                          testing::Values("doctor", "demo", "config", "train", "eval", "predict",
                                          "bench", "inspect"));
 
+TEST(Program, HelpsWithTheWholeCommand) {
+  EXPECT_THAT(run({"config", "check", "--help"}).out,
+              HasSubstr("Usage: troika config check [OPTIONS] FILE"));
+  EXPECT_THAT(run({"bench", "step", "--modle", "x"}).err,
+              HasSubstr("'troika bench step' has no option"));
+}
+
 TEST(Program, SaysItsVersion) {
   EXPECT_EQ(run({"--version"}).out, std::string("troika ") + kVersion + "\n");
 }
