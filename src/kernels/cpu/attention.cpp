@@ -1,5 +1,5 @@
-// The softmax goes along with the blocks of keys (Dao et al. 2022, arXiv:2205.14135; Milakov and Gimelshein 2018,
-// arXiv:1805.02867).
+// The softmax goes along with the blocks of keys (Dao et al. 2022, arXiv:2205.14135; Milakov and
+// Gimelshein 2018, arXiv:1805.02867).
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -24,8 +24,10 @@ struct RunningSoftmax {
   }
 };
 
-/// Takes in the scores of more keys and makes them exp(score - largest). `rescale` is what earlier ones must be multiplied by.
-TROIKA_VECTORIZED void advance(RunningSoftmax& running, float* scores, std::int64_t keys, float* rescale) {
+/// Takes in the scores of more keys and makes them exp(score - largest). `rescale` is what earlier
+/// ones must be multiplied by.
+TROIKA_VECTORIZED void advance(RunningSoftmax& running, float* scores, std::int64_t keys,
+                               float* rescale) {
   float largest[kQueryBlock], shift[kQueryBlock], total[kQueryBlock];
   for (std::int64_t lane = 0; lane < kQueryBlock; ++lane) largest[lane] = running.largest[lane];
   for (std::int64_t key = 0; key < keys; ++key) {
@@ -60,13 +62,14 @@ TROIKA_VECTORIZED void advance(RunningSoftmax& running, float* scores, std::int6
 TROIKA_VECTORIZED void scale_lanes(float* sums, std::int64_t rows, const float* factors) {
   for (std::int64_t row = 0; row < rows; ++row) {
 #pragma omp simd
-    for (std::int64_t lane = 0; lane < kQueryBlock; ++lane) sums[row * kQueryBlock + lane] *= factors[lane];
+    for (std::int64_t lane = 0; lane < kQueryBlock; ++lane)
+      sums[row * kQueryBlock + lane] *= factors[lane];
   }
 }
 
 /// A query that saw no key gives zeros.
-void finish(const RunningSoftmax& running, const float* sums, std::int64_t width, Range queries, const HeadRows& y,
-            float* log_sum) {
+void finish(const RunningSoftmax& running, const float* sums, std::int64_t width, Range queries,
+            const HeadRows& y, float* log_sum) {
   for (std::int64_t lane = 0; lane < queries.extent(); ++lane) {
     float total = running.total[lane], inverse = total == 0 ? 0.0f : 1 / total;
     float* row = y[queries.begin + lane];
@@ -79,24 +82,28 @@ std::int64_t forward_floats(const AttentionBlocks& blocks) {
   return kQueryBlock * (2 * blocks.width + kKeyBlock);
 }
 
-void forward_block(const AttentionBlocks& blocks, const Launch& launch, std::int64_t head, Range queries, float* work) {
+void forward_block(const AttentionBlocks& blocks, const Launch& launch, std::int64_t head,
+                   Range queries, float* work) {
   auto operand = [&](int slot) { return launch.at(static_cast<std::size_t>(slot)); };
   HeadRows q = blocks.part(operand(blocks.at.q), AttentionBlocks::kQuery, head),
            k = blocks.part(operand(blocks.at.k), AttentionBlocks::kKey, head),
            v = blocks.part(operand(blocks.at.v), AttentionBlocks::kValue, head);
   std::int64_t width = blocks.width;
-  float *turned_q = work, *sums = turned_q + kQueryBlock * width, *scores = sums + kQueryBlock * width;
+  float *turned_q = work, *sums = turned_q + kQueryBlock * width,
+        *scores = sums + kQueryBlock * width;
   load_turned(q, blocks, queries, blocks.scale, turned_q);
   std::fill_n(sums, kQueryBlock * width, 0.0f);
   RunningSoftmax running;
   float rescale[kQueryBlock];
   for (std::int64_t key = 0, end = blocks.key_end(queries); key < end; key += kKeyBlock) {
     Range keys{key, std::min(key + kKeyBlock, end)};
-    multiply({keys.extent(), kQueryBlock, width, k.from(key), turned_q, kQueryBlock, scores, kQueryBlock});
+    multiply({keys.extent(), kQueryBlock, width, k.from(key), turned_q, kQueryBlock, scores,
+              kQueryBlock});
     blocks.hide(scores, keys, queries, blocks.mask(launch, head));
     advance(running, scores, keys.extent(), rescale);
     scale_lanes(sums, width, rescale);
-    multiply({width, kQueryBlock, keys.extent(), v.from(key).turned(), scores, kQueryBlock, sums, kQueryBlock, true});
+    multiply({width, kQueryBlock, keys.extent(), v.from(key).turned(), scores, kQueryBlock, sums,
+              kQueryBlock, true});
   }
   finish(running, sums, width, queries, blocks.output(operand(blocks.at.y), head),
          operand(blocks.at.log_sum) + head * blocks.queries + queries.begin);
@@ -106,9 +113,10 @@ void forward_block(const AttentionBlocks& blocks, const Launch& launch, std::int
 Loop forward(const AttentionBlocks& blocks) {
   return [blocks](const Launch& launch) {
     std::int64_t heads = blocks.all_heads();
-    for_items(launch, heads * blocks.query_blocks(), forward_floats(blocks), [&](std::int64_t item, float* work) {
-      forward_block(blocks, launch, item % heads, blocks.query_block(item / heads), work);
-    });
+    for_items(launch, heads * blocks.query_blocks(), forward_floats(blocks),
+              [&](std::int64_t item, float* work) {
+                forward_block(blocks, launch, item % heads, blocks.query_block(item / heads), work);
+              });
   };
 }
 
@@ -118,9 +126,11 @@ Offers offers(const Attention& op, const Request& request) {
   AttentionBlocks blocks(op, request.signature);
   bool is_forward = request.key.phase == Phase::forward;
   std::int64_t floats = is_forward ? forward_floats(blocks) : attention_backward_floats(blocks);
-  Candidate candidate{.algorithm = "blocks", .layouts = std::vector(request.operands.size(), Layout::plain)};
+  Candidate candidate{.algorithm = "blocks",
+                      .layouts = std::vector(request.operands.size(), Layout::plain)};
   candidate.scratch = {4 * floats * request.context.threads};
-  return {offer_loop(request, candidate, is_forward ? forward(blocks) : attention_backward(blocks))};
+  return {
+      offer_loop(request, candidate, is_forward ? forward(blocks) : attention_backward(blocks))};
 }
 
 }  // namespace troika

@@ -1,4 +1,5 @@
-// With p = exp(s - log_sum) and dp = dy v^T: ds = p * (dp - sum of y * dy). Scores are made again, block by block.
+// With p = exp(s - log_sum) and dp = dy v^T: ds = p * (dp - sum of y * dy). Scores are made again,
+// block by block.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -50,10 +51,13 @@ struct Head {
 
 void clear_gradients(const AttentionBlocks& blocks, const Head& head) {
   // A tile of a packed tensor has rows before and behind the queries, too.
-  std::int64_t first = blocks.op.packed ? -blocks.op.first_query : 0, rows = blocks.op.packed ? blocks.keys : blocks.queries;
-  for (std::int64_t row = 0; row < rows; ++row) std::fill_n(head.dq[first + row], blocks.width, 0.0f);
+  std::int64_t first = blocks.op.packed ? -blocks.op.first_query : 0,
+               rows = blocks.op.packed ? blocks.keys : blocks.queries;
+  for (std::int64_t row = 0; row < rows; ++row)
+    std::fill_n(head.dq[first + row], blocks.width, 0.0f);
   for (const HeadRows& gradient : {head.dk, head.dv}) {
-    for (std::int64_t row = 0; row < blocks.keys; ++row) std::fill_n(gradient[row], blocks.width, 0.0f);
+    for (std::int64_t row = 0; row < blocks.keys; ++row)
+      std::fill_n(gradient[row], blocks.width, 0.0f);
   }
 }
 
@@ -66,7 +70,8 @@ void load_rows(const HeadRows& rows, Range queries, std::int64_t width, float fa
   }
 }
 
-void load_queries(const AttentionBlocks& blocks, const Head& head, Range queries, const BackwardWork& work) {
+void load_queries(const AttentionBlocks& blocks, const Head& head, Range queries,
+                  const BackwardWork& work) {
   load_turned(head.q, blocks, queries, blocks.scale, work.turned_q);
   load_turned(head.dy, blocks, queries, 1, work.turned_dy);
   load_rows(head.q, queries, blocks.width, blocks.scale, work.q);
@@ -82,8 +87,8 @@ void load_queries(const AttentionBlocks& blocks, const Head& head, Range queries
 }
 
 /// Scores become p, and dp becomes ds without its factor `scale`.
-TROIKA_VECTORIZED void differentiate(std::int64_t keys, float* scores, float* products, const float* log_sum,
-                                     const float* y_dy) {
+TROIKA_VECTORIZED void differentiate(std::int64_t keys, float* scores, float* products,
+                                     const float* log_sum, const float* y_dy) {
   for (std::int64_t at = 0; at < keys * kQueryBlock; at += kQueryBlock) {
 #pragma omp simd
     for (std::int64_t lane = 0; lane < kQueryBlock; ++lane) {
@@ -95,17 +100,23 @@ TROIKA_VECTORIZED void differentiate(std::int64_t keys, float* scores, float* pr
   }
 }
 
-void backward_keys(const AttentionBlocks& blocks, const Head& head, Range queries, Range keys, const BackwardWork& work) {
-  std::int64_t width = blocks.width, padded = pad_to_lanes(width), first = keys.begin, count = keys.extent();
-  multiply({count, kQueryBlock, width, head.k.from(first), work.turned_q, kQueryBlock, work.scores, kQueryBlock});
-  multiply({count, kQueryBlock, width, head.v.from(first), work.turned_dy, kQueryBlock, work.products, kQueryBlock});
+void backward_keys(const AttentionBlocks& blocks, const Head& head, Range queries, Range keys,
+                   const BackwardWork& work) {
+  std::int64_t width = blocks.width, padded = pad_to_lanes(width), first = keys.begin,
+               count = keys.extent();
+  multiply({count, kQueryBlock, width, head.k.from(first), work.turned_q, kQueryBlock, work.scores,
+            kQueryBlock});
+  multiply({count, kQueryBlock, width, head.v.from(first), work.turned_dy, kQueryBlock,
+            work.products, kQueryBlock});
   blocks.hide(work.scores, keys, queries, head.mask);
   differentiate(count, work.scores, work.products, work.log_sum, work.y_dy);
   Factor p{work.scores, kQueryBlock, 1}, ds{work.products, kQueryBlock, 1};
-  multiply({count, width, queries.extent(), p, work.dy, padded, head.dv[first], head.dv.stride, true});
-  multiply({count, width, queries.extent(), ds, work.q, padded, head.dk[first], head.dk.stride, true});
-  multiply({width, kQueryBlock, count, head.k.from(first).turned(), work.products, kQueryBlock, work.turned_dq, kQueryBlock,
-            true});
+  multiply(
+      {count, width, queries.extent(), p, work.dy, padded, head.dv[first], head.dv.stride, true});
+  multiply(
+      {count, width, queries.extent(), ds, work.q, padded, head.dk[first], head.dk.stride, true});
+  multiply({width, kQueryBlock, count, head.k.from(first).turned(), work.products, kQueryBlock,
+            work.turned_dq, kQueryBlock, true});
 }
 
 void backward_head(const AttentionBlocks& blocks, const Head& head, const BackwardWork& work) {
@@ -117,7 +128,8 @@ void backward_head(const AttentionBlocks& blocks, const Head& head, const Backwa
       backward_keys(blocks, head, queries, {key, std::min(key + kKeyBlock, end)}, work);
     for (std::int64_t lane = 0; lane < queries.extent(); ++lane) {
       float* dq = head.dq[queries.begin + lane];
-      for (std::int64_t c = 0; c < blocks.width; ++c) dq[c] = blocks.scale * work.turned_dq[c * kQueryBlock + lane];
+      for (std::int64_t c = 0; c < blocks.width; ++c)
+        dq[c] = blocks.scale * work.turned_dq[c * kQueryBlock + lane];
     }
   }
 }
@@ -131,9 +143,11 @@ std::int64_t attention_backward_floats(const AttentionBlocks& blocks) {
 /// A head is not divided, because all its queries add to the same keys and values.
 Loop attention_backward(const AttentionBlocks& blocks) {
   return [blocks](const Launch& launch) {
-    for_items(launch, blocks.all_heads(), attention_backward_floats(blocks), [&](std::int64_t item, float* scratch) {
-      backward_head(blocks, Head(blocks, launch, item), BackwardWork(scratch, blocks.width));
-    });
+    for_items(launch, blocks.all_heads(), attention_backward_floats(blocks),
+              [&](std::int64_t item, float* scratch) {
+                backward_head(blocks, Head(blocks, launch, item),
+                              BackwardWork(scratch, blocks.width));
+              });
   };
 }
 

@@ -6,8 +6,11 @@
 
 namespace troika {
 
-AttentionBlocks::AttentionBlocks(const Attention& attention, const Signature& signature) : op(attention), at(attention) {
-  auto shape = [&](int slot) -> const Shape& { return signature.slots[static_cast<std::size_t>(slot)].spec.shape; };
+AttentionBlocks::AttentionBlocks(const Attention& attention, const Signature& signature)
+    : op(attention), at(attention) {
+  auto shape = [&](int slot) -> const Shape& {
+    return signature.slots[static_cast<std::size_t>(slot)].spec.shape;
+  };
   samples = shape(at.y)[0];
   queries = shape(at.y)[1];
   keys = shape(at.k)[1];
@@ -18,8 +21,10 @@ AttentionBlocks::AttentionBlocks(const Attention& attention, const Signature& si
 HeadRows AttentionBlocks::part(float* tensor, Part which, std::int64_t head) const {
   std::int64_t per_head = op.packed ? 3 * width : width, stride = op.heads * per_head;
   bool own_rows = which == kQuery && !op.packed;
-  std::int64_t row = head / op.heads * (own_rows ? queries : keys) + (op.packed && which == kQuery ? op.first_query : 0);
-  return {tensor + row * stride + head % op.heads * per_head + (op.packed ? which * width : 0), stride};
+  std::int64_t row = head / op.heads * (own_rows ? queries : keys) +
+                     (op.packed && which == kQuery ? op.first_query : 0);
+  return {tensor + row * stride + head % op.heads * per_head + (op.packed ? which * width : 0),
+          stride};
 }
 
 HeadRows AttentionBlocks::output(float* tensor, std::int64_t head) const {
@@ -28,7 +33,8 @@ HeadRows AttentionBlocks::output(float* tensor, std::int64_t head) const {
 }
 
 const float* AttentionBlocks::mask(const Launch& launch, std::int64_t head) const {
-  return op.has_mask ? launch.at(static_cast<std::size_t>(at.mask)) + head / op.heads * keys : nullptr;
+  return op.has_mask ? launch.at(static_cast<std::size_t>(at.mask)) + head / op.heads * keys
+                     : nullptr;
 }
 
 Range AttentionBlocks::query_block(std::int64_t block) const {
@@ -39,20 +45,24 @@ std::int64_t AttentionBlocks::key_end(Range query_range) const {
   return op.causal ? std::min(keys, op.first_query + query_range.end) : keys;
 }
 
-void AttentionBlocks::hide(float* scores, Range key_range, Range query_range, const float* mask_row) const {
+void AttentionBlocks::hide(float* scores, Range key_range, Range query_range,
+                           const float* mask_row) const {
   for (std::int64_t key = key_range.begin; key < key_range.end; ++key, scores += kQueryBlock) {
     std::int64_t hidden = 0;  // lanes, from the first on
-    if (op.causal) hidden = std::clamp<std::int64_t>(key - op.first_query - query_range.begin, 0, kQueryBlock);
+    if (op.causal)
+      hidden = std::clamp<std::int64_t>(key - op.first_query - query_range.begin, 0, kQueryBlock);
     if (mask_row != nullptr && mask_row[key] == 0) hidden = kQueryBlock;
     std::fill_n(scores, hidden, -std::numeric_limits<float>::infinity());
   }
 }
 
-void load_turned(const HeadRows& rows, const AttentionBlocks& blocks, Range query_range, float factor, float* to) {
+void load_turned(const HeadRows& rows, const AttentionBlocks& blocks, Range query_range,
+                 float factor, float* to) {
   for (std::int64_t lane = 0; lane < kQueryBlock; ++lane) {
     bool there = lane < query_range.extent();
     const float* from = rows[query_range.begin + (there ? lane : 0)];
-    for (std::int64_t c = 0; c < blocks.width; ++c) to[c * kQueryBlock + lane] = there ? factor * from[c] : 0.0f;
+    for (std::int64_t c = 0; c < blocks.width; ++c)
+      to[c * kQueryBlock + lane] = there ? factor * from[c] : 0.0f;
   }
 }
 

@@ -1,5 +1,6 @@
-// Attention seen as blocks of queries against blocks of keys. Inside a block the queries are the vector lanes, so that
-// keys and values are read where they lie and the softmax needs no sums across lanes.
+// Attention seen as blocks of queries against blocks of keys. Inside a block the queries are the
+// vector lanes, so that keys and values are read where they lie and the softmax needs no sums
+// across lanes.
 #pragma once
 
 #include "kernels/cpu/lane_product.h"
@@ -34,7 +35,8 @@ struct AttentionBlocks {
   Range query_block(std::int64_t block) const;
   /// Keys from here on are hidden from all queries of the block.
   std::int64_t key_end(Range query_range) const;
-  /// Where a key is hidden, the score becomes minus infinity. `scores` has one row of kQueryBlock per key.
+  /// Where a key is hidden, the score becomes minus infinity. `scores` has one row of kQueryBlock
+  /// per key.
   void hide(float* scores, Range key_range, Range query_range, const float* mask_row) const;
 
   Attention op;
@@ -44,7 +46,8 @@ struct AttentionBlocks {
 };
 
 /// factor * rows, one column per query of the block and zeros behind.
-void load_turned(const HeadRows& rows, const AttentionBlocks& blocks, Range query_range, float factor, float* to);
+void load_turned(const HeadRows& rows, const AttentionBlocks& blocks, Range query_range,
+                 float factor, float* to);
 
 Loop attention_backward(const AttentionBlocks& blocks);
 /// Floats of scratch per thread.
@@ -52,7 +55,8 @@ std::int64_t attention_backward_floats(const AttentionBlocks& blocks);
 
 /// f(item, scratch of the thread) for items that do not depend on one another.
 template <class F>
-void for_items(const Launch& launch, std::int64_t items, std::int64_t floats_per_thread, const F& f) {
+void for_items(const Launch& launch, std::int64_t items, std::int64_t floats_per_thread,
+               const F& f) {
 #pragma omp parallel for schedule(static, 1) num_threads(launch.threads)
   for (int thread = 0; thread < launch.threads; ++thread) {
     float* work = launch.work() + thread * floats_per_thread;

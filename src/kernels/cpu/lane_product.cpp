@@ -49,12 +49,23 @@ TROIKA_VECTORIZED void multiply(const LaneProduct& product) {
     std::int64_t row = 0;
     for (; row + kRows <= p.rows; row += kRows) multiply_rows<kRows>(p, row, column);
     switch (p.rows - row) {
-      case 5: multiply_rows<5>(p, row, column); break;
-      case 4: multiply_rows<4>(p, row, column); break;
-      case 3: multiply_rows<3>(p, row, column); break;
-      case 2: multiply_rows<2>(p, row, column); break;
-      case 1: multiply_rows<1>(p, row, column); break;
-      default: break;
+      case 5:
+        multiply_rows<5>(p, row, column);
+        break;
+      case 4:
+        multiply_rows<4>(p, row, column);
+        break;
+      case 3:
+        multiply_rows<3>(p, row, column);
+        break;
+      case 2:
+        multiply_rows<2>(p, row, column);
+        break;
+      case 1:
+        multiply_rows<1>(p, row, column);
+        break;
+      default:
+        break;
     }
   }
 }

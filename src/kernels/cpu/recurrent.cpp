@@ -1,4 +1,5 @@
-// W x of all steps is one matrix product; then each step is one product with U and one pass over its gates.
+// W x of all steps is one matrix product; then each step is one product with U and one pass over
+// its gates.
 #include <omp.h>
 
 #include <algorithm>
@@ -16,7 +17,8 @@ struct Forward {
   const float* bias;
   const std::int32_t* lengths;
 
-  Forward(const RecurrentSteps& steps, const Arguments& a, float* scratch) : s(steps), from_h(scratch) {
+  Forward(const RecurrentSteps& steps, const Arguments& a, float* scratch)
+      : s(steps), from_h(scratch) {
     h = s.value(a, s.at.h_last), c = s.value(a, s.at.c_last);
     y = s.value(a, s.at.y), cells = s.value(a, s.at.cells);
     gates = s.at.gates < 0 ? y : s.value(a, s.at.gates);
@@ -27,8 +29,10 @@ struct Forward {
   /// The last states are the running ones until the end.
   void start(const Arguments& a) const {
     auto begin = [&](const float* from, float* to) {
-      if (from != nullptr) std::copy_n(from, s.samples * s.hidden, to);
-      else std::fill_n(to, s.samples * s.hidden, 0.0f);
+      if (from != nullptr)
+        std::copy_n(from, s.samples * s.hidden, to);
+      else
+        std::fill_n(to, s.samples * s.hidden, 0.0f);
     };
     begin(s.value(a, s.at.h0), h);
     if (c != nullptr) begin(s.value(a, s.at.c0), c);
@@ -60,14 +64,17 @@ Loop forward(const RecurrentSteps& steps) {
     omp_set_num_threads(launch.threads);
     Arguments a = steps.arguments(launch);
     Forward run(steps, a, launch.work());
-    Matrix x{steps.value(a, steps.at.x), steps.inputs}, w_ih{steps.value(a, steps.at.w_ih), steps.inputs};
+    Matrix x{steps.value(a, steps.at.x), steps.inputs},
+        w_ih{steps.value(a, steps.at.w_ih), steps.inputs};
     Matrix w_hh{steps.value(a, steps.at.w_hh), steps.hidden};
-    set_product({steps.samples * steps.steps, steps.gates, steps.inputs}, x, w_ih.transposed(), {run.gates, steps.saved});
+    set_product({steps.samples * steps.steps, steps.gates, steps.inputs}, x, w_ih.transposed(),
+                {run.gates, steps.saved});
     run.start(a);
     for (std::int64_t k = 0; k < steps.steps; ++k) {
-      set_product({steps.samples, steps.gates, steps.hidden}, {run.h, steps.hidden}, w_hh.transposed(),
-                  {run.from_h, steps.gates});
-      for_rows(launch.threads, steps.samples, 4 * steps.saved, [&](std::int64_t n) { run.step(n, k); });
+      set_product({steps.samples, steps.gates, steps.hidden}, {run.h, steps.hidden},
+                  w_hh.transposed(), {run.from_h, steps.gates});
+      for_rows(launch.threads, steps.samples, 4 * steps.saved,
+               [&](std::int64_t n) { run.step(n, k); });
     }
   };
 }
@@ -78,8 +85,10 @@ Offers offers(const Recurrent& op, const Request& request) {
   RecurrentSteps steps(op, request);
   int threads = request.context.threads;
   bool is_forward = request.key.phase == Phase::forward;
-  Candidate candidate{.algorithm = "steps", .layouts = std::vector(request.operands.size(), Layout::plain)};
-  candidate.scratch = is_forward ? Bytes{4 * steps.samples * steps.gates} : recurrent_backward_scratch(steps, threads);
+  Candidate candidate{.algorithm = "steps",
+                      .layouts = std::vector(request.operands.size(), Layout::plain)};
+  candidate.scratch = is_forward ? Bytes{4 * steps.samples * steps.gates}
+                                 : recurrent_backward_scratch(steps, threads);
   return {offer_loop(request, candidate, is_forward ? forward(steps) : recurrent_backward(steps))};
 }
 

@@ -1,4 +1,5 @@
-// Each step gives the gradients of its gates; those of all steps together then give dx, dW, dU and dbias by large products.
+// Each step gives the gradients of its gates; those of all steps together then give dx, dW, dU and
+// dbias by large products.
 #include <omp.h>
 
 #include <algorithm>
@@ -12,7 +13,8 @@
 namespace troika {
 namespace {
 
-/// The gradients of gates, all steps in the order of x, as a tensor whose channels are the numbers of one step.
+/// The gradients of gates, all steps in the order of x, as a tensor whose channels are the numbers
+/// of one step.
 ChannelView view_of(const RecurrentSteps& s) {
   return {.inner = s.samples * s.steps, .lanes = s.saved, .channels = s.saved};
 }
@@ -38,7 +40,8 @@ struct Backward {
     dy = s.gradient(a, s.at.y);
     lengths = s.lengths(a);
     bias_sums = launch.work<double>();
-    auto* next = reinterpret_cast<float*>(bias_sums + channel_sum_doubles(view_of(s), launch.threads));
+    auto* next =
+        reinterpret_cast<float*>(bias_sums + channel_sum_doubles(view_of(s), launch.threads));
     auto take = [&](std::int64_t floats) { return std::exchange(next, next + floats); };
     dgates = take(s.samples * s.steps * s.saved), h_before = take(s.samples * s.steps * s.hidden);
     step_dgates = take(s.samples * s.saved);
@@ -53,7 +56,8 @@ struct Backward {
   }
 
   /// The state before step k: what forward left in `states` (y or cells), or the start.
-  const float* before(const float* states, const float* first, std::int64_t n, std::int64_t k) const {
+  const float* before(const float* states, const float* first, std::int64_t n,
+                      std::int64_t k) const {
     if (k > 0) return s.row_of(states, s.row(lengths, n, k - 1), s.hidden);
     return first == nullptr ? zeros : first + n * s.hidden;
   }
@@ -85,7 +89,8 @@ struct Backward {
   }
 };
 
-/// Which rows of U belong to which columns of the gradients of gates. Of gru the block n of the input has no part in U h.
+/// Which rows of U belong to which columns of the gradients of gates. Of gru the block n of the
+/// input has no part in U h.
 struct HiddenPart {
   std::int64_t row, column, extent;
 };
@@ -95,23 +100,27 @@ std::vector<HiddenPart> hidden_parts(const RecurrentSteps& s) {
   return {{0, 0, 2 * s.hidden}, {2 * s.hidden, 3 * s.hidden, s.hidden}};
 }
 
-void products(const RecurrentSteps& s, const std::vector<HiddenPart>& parts, const Arguments& a, const Backward& run) {
+void products(const RecurrentSteps& s, const std::vector<HiddenPart>& parts, const Arguments& a,
+              const Backward& run) {
   std::int64_t rows = s.samples * s.steps;
   Matrix dgates{run.dgates, s.saved}, h_before{run.h_before, s.hidden};
   Matrix x{s.value(a, s.at.x), s.inputs}, w_ih{s.value(a, s.at.w_ih), s.inputs};
   set_product({rows, s.inputs, s.gates}, dgates, w_ih, {s.gradient(a, s.at.x), s.inputs});
-  set_product({s.gates, s.inputs, rows}, dgates.transposed(), x, {s.gradient(a, s.at.w_ih), s.inputs});
+  set_product({s.gates, s.inputs, rows}, dgates.transposed(), x,
+              {s.gradient(a, s.at.w_ih), s.inputs});
   float* dw_hh = s.gradient(a, s.at.w_hh);
   for (const HiddenPart& part : parts) {
-    set_product({part.extent, s.hidden, rows}, dgates.columns_from(part.column).transposed(), h_before,
-                {dw_hh + part.row * s.hidden, s.hidden});
+    set_product({part.extent, s.hidden, rows}, dgates.columns_from(part.column).transposed(),
+                h_before, {dw_hh + part.row * s.hidden, s.hidden});
   }
 }
 
 void bias_gradient(const RecurrentSteps& s, int threads, const Backward& run, float* dbias) {
   const float* dgates = run.dgates;
   double* sums = run.bias_sums;
-  channel_sums(view_of(s), threads, sums, [dgates](std::int64_t i, std::int64_t) { return dgates[i]; }, NoTerm());
+  channel_sums(
+      view_of(s), threads, sums, [dgates](std::int64_t i, std::int64_t) { return dgates[i]; },
+      NoTerm());
   run_range(0, s.saved, [=](std::int64_t i) { dbias[i] = static_cast<float>(sums[i]); });
 }
 
@@ -129,14 +138,18 @@ Loop recurrent_backward(const RecurrentSteps& steps) {
     run.start(a);
     float* w_hh = steps.value(a, steps.at.w_hh);
     for (std::int64_t k = steps.steps; k-- > 0;) {
-      for_rows(launch.threads, steps.samples, 4 * steps.saved, [&](std::int64_t n) { run.step(n, k); });
+      for_rows(launch.threads, steps.samples, 4 * steps.saved,
+               [&](std::int64_t n) { run.step(n, k); });
       for (const HiddenPart& part : parts) {
-        add_product({steps.samples, steps.hidden, part.extent}, {run.step_dgates + part.column, steps.saved},
+        add_product({steps.samples, steps.hidden, part.extent},
+                    {run.step_dgates + part.column, steps.saved},
                     {w_hh + part.row * steps.hidden, steps.hidden}, {run.dh, steps.hidden});
       }
     }
-    if (steps.at.h0 >= 0) std::copy_n(run.dh, steps.samples * steps.hidden, steps.gradient(a, steps.at.h0));
-    if (steps.at.c0 >= 0) std::copy_n(run.dc, steps.samples * steps.hidden, steps.gradient(a, steps.at.c0));
+    if (steps.at.h0 >= 0)
+      std::copy_n(run.dh, steps.samples * steps.hidden, steps.gradient(a, steps.at.h0));
+    if (steps.at.c0 >= 0)
+      std::copy_n(run.dc, steps.samples * steps.hidden, steps.gradient(a, steps.at.c0));
     products(steps, parts, a, run);
     bias_gradient(steps, launch.threads, run, steps.gradient(a, steps.at.bias));
   };

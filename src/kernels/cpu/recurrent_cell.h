@@ -1,4 +1,5 @@
-// The elementwise part of one step of one sample; formulas in ops/recurrent.h. Blocks of `hidden` numbers follow one another.
+// The elementwise part of one step of one sample; formulas in ops/recurrent.h. Blocks of `hidden`
+// numbers follow one another.
 #pragma once
 
 #include "kernels/cpu/loops.h"
@@ -52,14 +53,18 @@ inline void gru_forward(const ForwardCell& cell) {
 }
 
 inline void rnn_forward(const ForwardCell& cell) {
-  run_range(0, cell.hidden, [cell](std::int64_t j) { cell.h[j] = cell.y[j] = vector_tanh(cell.sum(0, j)); });
+  run_range(0, cell.hidden,
+            [cell](std::int64_t j) { cell.h[j] = cell.y[j] = vector_tanh(cell.sum(0, j)); });
 }
 
 inline void cell_forward(RecurrentKind kind, const ForwardCell& cell) {
   switch (kind) {
-    case RecurrentKind::lstm: return lstm_forward(cell);
-    case RecurrentKind::gru: return gru_forward(cell);
-    case RecurrentKind::rnn: return rnn_forward(cell);
+    case RecurrentKind::lstm:
+      return lstm_forward(cell);
+    case RecurrentKind::gru:
+      return gru_forward(cell);
+    case RecurrentKind::rnn:
+      return rnn_forward(cell);
   }
 }
 
@@ -73,7 +78,8 @@ struct BackwardCell {
 inline void lstm_backward(const BackwardCell& cell) {
   run_range(0, cell.hidden, [cell](std::int64_t j) {
     const float* gates = cell.gates + j;
-    float i = gates[0], f = gates[cell.hidden], g = gates[2 * cell.hidden], o = gates[3 * cell.hidden];
+    float i = gates[0], f = gates[cell.hidden], g = gates[2 * cell.hidden],
+          o = gates[3 * cell.hidden];
     float dh = cell.dh[j] + cell.dy[j], tanh_c = vector_tanh(cell.cells[j]);
     float dc = cell.dc[j] + dh * o * (1 - tanh_c * tanh_c);
     float* dgates = cell.dgates + j;
@@ -89,7 +95,8 @@ inline void lstm_backward(const BackwardCell& cell) {
 inline void gru_backward(const BackwardCell& cell) {
   run_range(0, cell.hidden, [cell](std::int64_t j) {
     const float* gates = cell.gates + j;
-    float r = gates[0], z = gates[cell.hidden], n = gates[2 * cell.hidden], m = gates[3 * cell.hidden];
+    float r = gates[0], z = gates[cell.hidden], n = gates[2 * cell.hidden],
+          m = gates[3 * cell.hidden];
     float dh = cell.dh[j] + cell.dy[j], dn = dh * (1 - z) * (1 - n * n);
     float* dgates = cell.dgates + j;
     dgates[0] = dn * m * r * (1 - r);
@@ -110,9 +117,12 @@ inline void rnn_backward(const BackwardCell& cell) {
 
 inline void cell_backward(RecurrentKind kind, const BackwardCell& cell) {
   switch (kind) {
-    case RecurrentKind::lstm: return lstm_backward(cell);
-    case RecurrentKind::gru: return gru_backward(cell);
-    case RecurrentKind::rnn: return rnn_backward(cell);
+    case RecurrentKind::lstm:
+      return lstm_backward(cell);
+    case RecurrentKind::gru:
+      return gru_backward(cell);
+    case RecurrentKind::rnn:
+      return rnn_backward(cell);
   }
 }
 

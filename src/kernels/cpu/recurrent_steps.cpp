@@ -5,10 +5,11 @@
 namespace troika {
 namespace {
 
-void multiply(const ProductExtents& extents, const Matrix& a, const Matrix& b, const Matrix& c, float beta) {
+void multiply(const ProductExtents& extents, const Matrix& a, const Matrix& b, const Matrix& c,
+              float beta) {
   auto turn = [](const Matrix& matrix) { return matrix.turned ? 'T' : 'N'; };
-  check_dnnl(dnnl_sgemm(turn(a), turn(b), extents.rows, extents.columns, extents.depth, 1, a.first, a.stride, b.first,
-                        b.stride, beta, c.first, c.stride),
+  check_dnnl(dnnl_sgemm(turn(a), turn(b), extents.rows, extents.columns, extents.depth, 1, a.first,
+                        a.stride, b.first, b.stride, beta, c.first, c.stride),
              "a matrix product");
 }
 
@@ -35,7 +36,8 @@ std::int64_t RecurrentSteps::length(const std::int32_t* lengths, std::int64_t n)
   return lengths == nullptr ? steps : std::min<std::int64_t>(lengths[n], steps);
 }
 
-std::int64_t RecurrentSteps::row(const std::int32_t* lengths, std::int64_t n, std::int64_t k) const {
+std::int64_t RecurrentSteps::row(const std::int32_t* lengths, std::int64_t n,
+                                 std::int64_t k) const {
   return n * steps + (op.reverse ? length(lengths, n) - 1 - k : k);
 }
 

@@ -1,4 +1,5 @@
-// The steps of a recurrent layer: which row of x and y a sample's k-th step has, and the products that steps share.
+// The steps of a recurrent layer: which row of x and y a sample's k-th step has, and the products
+// that steps share.
 #pragma once
 
 #include "kernels/arguments.h"
@@ -34,10 +35,16 @@ struct RecurrentSteps {
   /// The row of x and y that a sample's k-th step has.
   std::int64_t row(const std::int32_t* lengths, std::int64_t n, std::int64_t k) const;
 
-  Arguments arguments(const Launch& launch) const { return {signature, signature.at(phase), launch.operands}; }
+  Arguments arguments(const Launch& launch) const {
+    return {signature, signature.at(phase), launch.operands};
+  }
   /// Null when the operator has no such slot.
-  float* value(const Arguments& a, int slot) const { return slot < 0 ? nullptr : a.value<float>(slot).data(); }
-  float* gradient(const Arguments& a, int slot) const { return slot < 0 ? nullptr : a.gradient<float>(slot).data(); }
+  float* value(const Arguments& a, int slot) const {
+    return slot < 0 ? nullptr : a.value<float>(slot).data();
+  }
+  float* gradient(const Arguments& a, int slot) const {
+    return slot < 0 ? nullptr : a.gradient<float>(slot).data();
+  }
   const std::int32_t* lengths(const Arguments& a) const {
     return at.lengths < 0 ? nullptr : a.value<std::int32_t>(at.lengths).data();
   }
@@ -54,7 +61,8 @@ struct RecurrentSteps {
   Phase phase;
   std::int64_t samples, steps, inputs, hidden;
   std::int64_t gates;  ///< Rows of the weights: all blocks together.
-  std::int64_t saved;  ///< Numbers per step that forward saves, or would if it were not for y; also those of the bias.
+  std::int64_t saved;  ///< Numbers per step that forward saves, or would if it were not for y; also
+                       ///< those of the bias.
 };
 
 Loop recurrent_backward(const RecurrentSteps& steps);
