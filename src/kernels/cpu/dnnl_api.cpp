@@ -171,13 +171,6 @@ bool is_reference(const Implementation& implementation) {
   return std::string_view(implementation.impl_info_str()).starts_with("ref");
 }
 
-void multiply(const MatrixProduct& p, const MatrixFactor& a, const MatrixFactor& b, float* c,
-              std::int64_t stride_c) {
-  check_dnnl(dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', p.m, p.n, p.k, p.alpha,
-                        a.elements, a.stride, b.elements, b.stride, p.beta, c, stride_c),
-             "a product of matrices");
-}
-
 std::string dnnl_version_text() {
   const dnnl_version_t* version = dnnl_version();
   return fmt::format("onednn {}.{}.{}", version->major, version->minor, version->patch);

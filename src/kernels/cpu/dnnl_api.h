@@ -99,21 +99,6 @@ Bytes scratch_of(const Implementation& implementation);
 /// Plain loops that oneDNN keeps for completeness.
 bool is_reference(const Implementation& implementation);
 
-/// One factor of a product of row-major matrices.
-struct MatrixFactor {
-  const float* elements;
-  std::int64_t stride;  ///< Between rows as stored.
-  bool transposed = false;
-};
-
-/// c[m,n] = alpha * a * b + beta * c. Inside a parallel region it stays on the calling thread.
-struct MatrixProduct {
-  std::int64_t m, n, k;
-  float alpha = 1, beta = 0;
-};
-void multiply(const MatrixProduct& product, const MatrixFactor& a, const MatrixFactor& b, float* c,
-              std::int64_t stride_c);
-
 /// "onednn 2.6.3"
 std::string dnnl_version_text();
 
