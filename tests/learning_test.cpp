@@ -27,14 +27,18 @@ struct Curve : Progress {
 };
 
 std::unique_ptr<Trainer> make_trainer(const RunConfig& config, Progress* progress) {
-  auto source = [model = config.model](const zoo::Samples& samples) { return build_model(model, samples); };
-  auto trainer = std::make_unique<Trainer>(config, source, open_sets(config), TrainHooks{progress, {}});
+  auto source = [model = config.model](const zoo::Samples& samples) {
+    return build_model(model, samples);
+  };
+  auto trainer =
+      std::make_unique<Trainer>(config, source, open_sets(config), TrainHooks{progress, {}});
   trainer->initialize();
   return trainer;
 }
 
 /// Text that the trained model goes on with, on a model of its own with batch 1.
-std::string write_text(Trainer& trainer, const RunConfig& config, const std::string& prompt, int tokens) {
+std::string write_text(Trainer& trainer, const RunConfig& config, const std::string& prompt,
+                       int tokens) {
   TrainingSets sets = open_sets(config);
   zoo::Model model = build_model(config.model, samples_of(*sets.train, config, 1));
   LiveModel writer(make_machinery(config.kernels, config.parallel));
@@ -54,8 +58,10 @@ std::string write_text(Trainer& trainer, const RunConfig& config, const std::str
 
 TEST(Learning, LenetReadsRealDigits) {
   fs::path folder = real_data("mnist-10k");
-  if (!fs::exists(folder)) GTEST_SKIP() << "no mnist-10k at " << folder << "; set TROIKA_DATA to try it";
-  RunConfig config = parse_run(R"(
+  if (!fs::exists(folder))
+    GTEST_SKIP() << "no mnist-10k at " << folder << "; set TROIKA_DATA to try it";
+  RunConfig config =
+      parse_run(R"(
 [model]
 name = "lenet"
 [data]
@@ -68,18 +74,20 @@ name = "adam"
 learning_rate = 0.002
 schedule = { kind = "cosine", warmup = "5%" }
 )",
-                               "mnist.toml",
-                               std::vector<std::string>{"data.train=idx:" + folder.string() + "[0:8000]",
-                                                        "data.test=idx:" + folder.string() + "[8000:]"})
-                         .config;
+                "mnist.toml",
+                std::vector<std::string>{"data.train=idx:" + folder.string() + "[0:8000]",
+                                         "data.test=idx:" + folder.string() + "[8000:]"})
+          .config;
   TrainOutcome outcome = make_trainer(config, nullptr)->run(nullptr);
   EXPECT_GE(outcome.evaluation->test_accuracy.value(), 0.96);
 }
 
 TEST(Learning, SmallGpt2LearnsShakespeareAndWritesText) {
   fs::path file = real_data("tinyshakespeare") / "input.txt";
-  if (!fs::exists(file)) GTEST_SKIP() << "no tinyshakespeare at " << file << "; set TROIKA_DATA to try it";
-  RunConfig config = parse_run(R"(
+  if (!fs::exists(file))
+    GTEST_SKIP() << "no tinyshakespeare at " << file << "; set TROIKA_DATA to try it";
+  RunConfig config =
+      parse_run(R"(
 [model]
 name = "gpt2"
 layers = 2
@@ -100,8 +108,8 @@ schedule = { kind = "cosine", warmup = "5%" }
 [log]
 every = "50 steps"
 )",
-                               "shakespeare.toml", std::vector<std::string>{"data.train=text:" + file.string()})
-                         .config;
+                "shakespeare.toml", std::vector<std::string>{"data.train=text:" + file.string()})
+          .config;
   Curve curve;
   auto trainer = make_trainer(config, &curve);
   trainer->run(nullptr);
@@ -110,7 +118,9 @@ every = "50 steps"
   std::string text = write_text(*trainer, config, "ROMEO:\n", 200);
   EXPECT_EQ(text.size(), 200u);
   // Words of a language have vowels and spaces; noise over 65 characters has 5 in 13.
-  auto common = std::ranges::count_if(text, [](char c) { return std::string_view("aeiou thsnrl").find(c) != std::string_view::npos; });
+  auto common = std::ranges::count_if(text, [](char c) {
+    return std::string_view("aeiou thsnrl").find(c) != std::string_view::npos;
+  });
   EXPECT_GT(common, 100) << text;
 }
 

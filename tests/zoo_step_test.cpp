@@ -32,7 +32,9 @@ void* counted(std::size_t size, std::size_t alignment, const void* caller) {
 
 }  // namespace
 
-void* operator new(std::size_t size) { return counted(size, alignof(std::max_align_t), __builtin_return_address(0)); }
+void* operator new(std::size_t size) {
+  return counted(size, alignof(std::max_align_t), __builtin_return_address(0));
+}
 void* operator new(std::size_t size, std::align_val_t alignment) {
   return counted(size, static_cast<std::size_t>(alignment), __builtin_return_address(0));
 }
@@ -46,9 +48,13 @@ namespace {
 
 constexpr std::uint64_t kSeed = 11;
 
-RunConfig config_for(const std::string& name, const std::string& backend, const std::string& dtype) {
-  return parse_run("[model]\nname = \"" + name + "\"\n[data]\ntrain = \"digits:train\"\n[optimizer]\nmomentum = 0.9\n",
-                   "zoo.toml", std::vector<std::string>{"train.steps=1", "kernels.backend=" + backend, "kernels.dtype=" + dtype})
+RunConfig config_for(const std::string& name, const std::string& backend,
+                     const std::string& dtype) {
+  return parse_run("[model]\nname = \"" + name +
+                       "\"\n[data]\ntrain = \"digits:train\"\n[optimizer]\nmomentum = 0.9\n",
+                   "zoo.toml",
+                   std::vector<std::string>{"train.steps=1", "kernels.backend=" + backend,
+                                            "kernels.dtype=" + dtype})
       .config;
 }
 
@@ -68,19 +74,25 @@ std::vector<std::byte> values_for(const Graph& graph, TensorId input) {
   auto fill = [&]<class T>(T) {
     std::span<T> values{reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
     for (std::size_t i = 0; i < values.size(); ++i) {
-      if (tensor.spec.dtype == DType::i32) values[i] = static_cast<T>(random.below(i, static_cast<std::uint64_t>(bound)));
-      else values[i] = static_cast<T>(tensor.name == "weight" || tensor.name == "mask" ? 1 : random.normal(i));
+      if (tensor.spec.dtype == DType::i32)
+        values[i] = static_cast<T>(random.below(i, static_cast<std::uint64_t>(bound)));
+      else
+        values[i] =
+            static_cast<T>(tensor.name == "weight" || tensor.name == "mask" ? 1 : random.normal(i));
     }
   };
-  if (tensor.spec.dtype == DType::i32) fill(std::int32_t{});
-  else dispatch(tensor.spec.dtype, [&]<class T>() { fill(T{}); });
+  if (tensor.spec.dtype == DType::i32)
+    fill(std::int32_t{});
+  else
+    dispatch(tensor.spec.dtype, [&]<class T>() { fill(T{}); });
   return bytes;
 }
 
 /// A few steps of a small model; keeps the loss of each.
 class Steps {
  public:
-  Steps(const std::string& name, const RunConfig& config) : live_(make_machinery(config.kernels, config.parallel)) {
+  Steps(const std::string& name, const RunConfig& config)
+      : live_(make_machinery(config.kernels, config.parallel)) {
     zoo::ModelRequest request = zoo::small_request(name);
     request.samples.dtype = config.kernels.dtype;
     request.samples.batch = 6;  // batch norm over two values is all rounding
@@ -95,7 +107,8 @@ class Steps {
     live_.session().write_scalar(Scalar::update_step, number + 1);
     for (const zoo::NamedGraph& graph : model_.graphs) {
       for (TensorId input : graph.graph.inputs)
-        live_.session().write_input(graph.name, graph.graph[input].name, values_for(graph.graph, input));
+        live_.session().write_input(graph.name, graph.graph[input].name,
+                                    values_for(graph.graph, input));
       std::int64_t own = own_news, library = library_news;
       live_.session().run(graph.name);
       allocations += own_news - own;
@@ -124,7 +137,8 @@ TEST_P(ZooSteps, CpuKernelsFollowTheReferenceInF64) {
   for (int number = 0; number < 3; ++number) truth.step(number), fast.step(number);
   for (std::size_t at = 0; at < truth.losses.size(); ++at) {
     EXPECT_TRUE(std::isfinite(truth.losses[at]));
-    EXPECT_NEAR(fast.losses[at], truth.losses[at], 2e-3 * std::max(1.0, std::abs(truth.losses[at]))) << "step " << at;
+    EXPECT_NEAR(fast.losses[at], truth.losses[at], 2e-3 * std::max(1.0, std::abs(truth.losses[at])))
+        << "step " << at;
   }
 }
 
@@ -154,7 +168,8 @@ std::vector<std::string> model_names() {
   return names;
 }
 
-INSTANTIATE_TEST_SUITE_P(Zoo, ZooSteps, testing::ValuesIn(model_names()), [](const auto& row) { return row.param; });
+INSTANTIATE_TEST_SUITE_P(Zoo, ZooSteps, testing::ValuesIn(model_names()),
+                         [](const auto& row) { return row.param; });
 
 }  // namespace
 }  // namespace troika

@@ -56,17 +56,6 @@ void check(const FitOptions& options) {
   require_count("report_every", options.report_every, 1'000'000'000);
 }
 
-void require_like(const data::Dataset& given, const data::Dataset& trained) {
-  if (std::ranges::equal(given.fields(), trained.fields()) && given.classes() <= trained.classes())
-    return;
-  auto text = [](const data::Dataset& set) {
-    return fmt::format("{} of {} classes", to_string(set.fields().front().spec), set.classes());
-  };
-  throw Error(ErrorKind::usage,
-              fmt::format("the samples to evaluate are {}, but the network is trained on {}",
-                          text(given), text(trained)));
-}
-
 class TrainingEngine final : public Engine {
  public:
   explicit TrainingEngine(const EngineRequest& request)
@@ -77,9 +66,10 @@ class TrainingEngine final : public Engine {
         }),
         callbacks_(request.options.test ? request.options.test->size() : 0) {
     if (request.options.test) test_ = request.options.test->dataset();
-    if (test_) require_like(*test_, *samples_);
-    graph_ = source_(samples_of(*samples_, config_, config_.train.global_batch)).train();
-    freeze_parameters(graph_, config_.train.freeze);
+    if (test_) check_fit(*samples_, *test_, "the samples to evaluate");
+    zoo::Model model = source_(samples_of(*samples_, config_, config_.train.global_batch));
+    freeze_parameters(model, config_.train.freeze);
+    graph_ = model.train();
   }
 
   FitResult fit(const Plan& plan, const FitOptions& options) override {
@@ -98,7 +88,7 @@ class TrainingEngine final : public Engine {
   }
 
   Score evaluate(const data::Source& samples) override {
-    require_like(*samples.dataset(), *samples_);
+    check_fit(*samples_, *samples.dataset(), "the samples to evaluate");
     Evaluation found = troika::evaluate(live(), *samples.dataset(), config_.train.global_batch,
                                         config_.kernels.dtype);
     return {found.loss, found.accuracy, found.samples};

@@ -121,7 +121,7 @@ TEST(Network, RebuildsTheInputUnderMeanSquaredError) {
 
 TEST(Network, TakesAZooModelWithItsOptionsAndItsOwnLoss) {
   nn::Module mlp = nn::zoo("mlp", {{"hidden", "16"}});
-  EXPECT_EQ(parameter_count(build(mlp)), 64 * 16 + 16 + 16 * 10 + 10);
+  EXPECT_EQ(parameter_count(build(mlp)), 64 * 16 + 16 + 16 * 16 + 16 + 16 * 10 + 10);
   EXPECT_NO_THROW(build_network(mlp, loss::of_model(), images()));
   EXPECT_THAT([&] { build_network(mlp, loss::mean_squared_error(), images()); },
               ThrowsMessage<Error>(HasSubstr("trained with cross_entropy")));

@@ -203,6 +203,20 @@ TEST_F(PublicTrainer, RefusesSamplesOfAnotherKind) {
   data::Source other = data::in_memory({.shape = {3}, .inputs = {1, 2, 3}, .targets = {0}});
   EXPECT_THAT([&] { trainer.evaluate(other); },
               ThrowsMessage<Error>(HasSubstr("trained on f32[1,28,28] of 10 classes")));
+  EXPECT_THROW(make_trainer({.test = other}), Error);
+}
+
+TEST_F(PublicTrainer, TheScheduleShapesTheRateOverTheFit) {
+  Trainer trainer(network(), digits(), loss::cross_entropy(),
+                  optim::sgd({.learning_rate = 0.1,
+                              .schedule = optim::CosineOptions{.warmup = 0.5, .final_part = 0.2}}),
+                  {.global_batch = 64, .threads = 1});
+  std::vector<double> rates;
+  trainer.fit(Strategy::single(), {.steps = 8, .report_every = 1, .on_step = [&](const auto& at) {
+                                     rates.push_back(at.learning_rate);
+                                   }});
+  EXPECT_THAT(rates, testing::Pointwise(testing::DoubleNear(1e-9),
+                                        {0.025, 0.05, 0.075, 0.1, 0.1, rates[5], 0.06, rates[7]}));
 }
 
 TEST_F(PublicTrainer, RefusesOptionsThatMakeNoSense) {
@@ -232,8 +246,8 @@ TEST_F(PublicTrainer, EveryOptimizerLowersTheLoss) {
        {optim::sgd({.learning_rate = 0.1, .momentum = 0.9, .nesterov = true}),
         optim::adam({.schedule = optim::CosineOptions{.warmup = 0.1}}),
         optim::adamw({.weight_decay = 0.01, .groups = {{.match = "*.bias", .weight_decay = 0}}}),
-        optim::lars({.learning_rate = 10, .schedule = optim::StepOptions{.every_epochs = 1}}),
-        optim::lamb({.learning_rate = 0.01, .schedule = optim::PolynomialOptions{}})}) {
+        optim::lars({.trust = 0.01, .schedule = optim::StepOptions{.every_epochs = 1}}),
+        optim::lamb({.learning_rate = 0.05, .schedule = optim::PolynomialOptions{}})}) {
     Trainer trainer(network(), digits(), loss::cross_entropy(), optimizer,
                     {.global_batch = 32, .threads = 1});
     double before = trainer.evaluate(digits()).loss;

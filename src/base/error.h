@@ -9,7 +9,8 @@
 
 namespace troika {
 
-[[noreturn]] void fail_check(const char* expression, const std::string& values, const char* file, int line);
+[[noreturn]] void fail_check(const char* expression, const std::string& values, const char* file,
+                             int line);
 
 namespace detail {
 template <class A, class B>
@@ -23,14 +24,16 @@ std::string both_values(const A& a, const B& b) {
 }  // namespace troika
 
 /// Fails with a Bug when `condition` is false; the rest of the arguments is the explanation.
-#define TROIKA_CHECK(condition, ...)                                                             \
-  do {                                                                                           \
-    if (!(condition)) ::troika::fail_check(#condition, std::string{__VA_ARGS__}, __FILE__, __LINE__); \
+#define TROIKA_CHECK(condition, ...)                                                  \
+  do {                                                                                \
+    if (!(condition))                                                                 \
+      ::troika::fail_check(#condition, std::string{__VA_ARGS__}, __FILE__, __LINE__); \
   } while (false)
 
 /// Fails with a Bug that shows both values when they differ.
-#define TROIKA_CHECK_EQ(a, b)                                                                     \
-  do {                                                                                            \
-    if (!((a) == (b)))                                                                            \
-      ::troika::fail_check(#a " == " #b, ::troika::detail::both_values((a), (b)), __FILE__, __LINE__); \
+#define TROIKA_CHECK_EQ(a, b)                                                               \
+  do {                                                                                      \
+    if (!((a) == (b)))                                                                      \
+      ::troika::fail_check(#a " == " #b, ::troika::detail::both_values((a), (b)), __FILE__, \
+                           __LINE__);                                                       \
   } while (false)

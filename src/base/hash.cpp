@@ -6,8 +6,8 @@
 namespace troika {
 
 std::uint64_t checksum(std::span<const std::byte> bytes) {
-  // Each round is a bijection of the state for a given word, so two inputs of equal length that differ in one
-  // word end in different states.
+  // Each round is a bijection of the state for a given word, so two inputs of equal length that
+  // differ in one word end in different states.
   std::uint64_t state = 0x9e3779b97f4a7c15u ^ bytes.size();
   auto absorb = [&state](std::uint64_t word) {
     state = std::rotl(state ^ word, 29) * 0xbf58476d1ce4e5b9u;

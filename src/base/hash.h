@@ -8,14 +8,15 @@
 namespace troika {
 
 /// FNV-1a over bytes. Used for names and fingerprints, not against malice.
-constexpr std::uint64_t hash_text(std::string_view text, std::uint64_t start = 0xcbf29ce484222325u) {
+constexpr std::uint64_t hash_text(std::string_view text,
+                                  std::uint64_t start = 0xcbf29ce484222325u) {
   std::uint64_t hash = start;
   for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   return hash;
 }
 
-/// A fast checksum of a block of bytes, in which every byte matters: eight bytes at a time, multiply and rotate.
-/// Detects any single flipped byte; not against malice.
+/// A fast checksum of a block of bytes, in which every byte matters: eight bytes at a time,
+/// multiply and rotate. Detects any single flipped byte; not against malice.
 std::uint64_t checksum(std::span<const std::byte> bytes);
 
 }  // namespace troika

@@ -1,5 +1,5 @@
-// The one sink for messages: four levels, passed in the context, never global. The library only logs;
-// where it goes (terminal, logs/rank-N) is decided in main.
+// The one sink for messages: four levels, passed in the context, never global. The library only
+// logs; where it goes (terminal, logs/rank-N) is decided in main.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,6 @@
-// Random numbers by counter: a value is a pure function of (key, stream, index), so it does not matter which
-// device draws it or in what order (law 2). Philox4x32-10: Salmon et al., SC'11, doi:10.1145/2063384.2063405.
+// Random numbers by counter: a value is a pure function of (key, stream, index), so it does not
+// matter which device draws it or in what order (law 2). Philox4x32-10: Salmon et al., SC'11,
+// doi:10.1145/2063384.2063405.
 #pragma once
 
 #include <array>
@@ -10,19 +11,22 @@ namespace troika {
 __extension__ using Wide = unsigned __int128;
 
 /// Four independent 32-bit words for one counter value.
-constexpr std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
+constexpr std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
+                                              std::array<std::uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {
     std::uint64_t a = std::uint64_t{0xD2511F53u} * counter[0];
     std::uint64_t b = std::uint64_t{0xCD9E8D57u} * counter[2];
-    counter = {static_cast<std::uint32_t>(b >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(b),
-               static_cast<std::uint32_t>(a >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(a)};
+    counter = {
+        static_cast<std::uint32_t>(b >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(b),
+        static_cast<std::uint32_t>(a >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(a)};
     key[0] += 0x9E3779B9u;
     key[1] += 0xBB67AE85u;
   }
   return counter;
 }
 
-/// One stream of random numbers: `key` is usually the seed, `stream` the hash of a name, `step` a moment.
+/// One stream of random numbers: `key` is usually the seed, `stream` the hash of a name, `step` a
+/// moment.
 struct RandomStream {
   std::uint64_t key = 0;
   std::uint64_t stream = 0;

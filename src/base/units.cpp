@@ -34,7 +34,8 @@ std::string to_string(Bytes bytes) {
   double value = static_cast<double>(bytes.count);
   std::size_t unit = 0;
   while (value >= 1024 && unit + 1 < kUnits.size()) value /= 1024, ++unit;
-  return unit == 0 ? fmt::format("{} B", bytes.count) : fmt::format("{:.1f} {}", value, kUnits[unit]);
+  return unit == 0 ? fmt::format("{} B", bytes.count)
+                   : fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
 std::string to_string(SimTime time) {

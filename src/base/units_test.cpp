@@ -19,7 +19,8 @@ TEST(Bytes, ParseDecimalAndBinaryUnits) {
 }
 
 TEST(Bytes, RefuseNonsenseByName) {
-  for (const char* text : {"", "x", "-1", "1e300", "5 parsecs", "nan"}) EXPECT_THROW(parse_bytes(text), Error) << text;
+  for (const char* text : {"", "x", "-1", "1e300", "5 parsecs", "nan"})
+    EXPECT_THROW(parse_bytes(text), Error) << text;
 }
 
 TEST(Seconds, NeedAUnit) {

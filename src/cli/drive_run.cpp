@@ -105,11 +105,12 @@ class Drive {
     if (!log_) open_log(folder);
     progress_.begin(trainer.facts());
     prepare(trainer, request_, progress_);
-    fs::remove(folder.stop());  // a wish of an earlier run
+    std::error_code none;
+    fs::remove(folder.stop(), none);  // a wish of an earlier run
     write_record(folder, config, trainer);
     std::int64_t first_step = trainer.state().step;
     RunResult result{trainer.run(&folder), folder.path()};
-    fs::remove(folder.stop());
+    fs::remove(folder.stop(), none);
     report_end(result, first_step, progress_);
     return result;
   }

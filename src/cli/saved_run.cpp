@@ -8,46 +8,7 @@
 #include "config/load_run.h"
 
 namespace troika::cli {
-namespace {
-
 namespace fs = std::filesystem;
-
-bool is_language(const std::string& uri) {
-  return uri.starts_with("text:") || uri.starts_with("tokens:");
-}
-
-/// Before the samples are opened, which would complain about normalisation instead.
-void check_kind(const DataConfig& data) {
-  if (is_language(data.train) == is_language(data.test)) return;
-  throw Error(
-      ErrorKind::usage,
-      fmt::format("the model was trained on samples of '{}', and '{}' is another kind of data",
-                  data.train, data.test));
-}
-
-void check_fit(const data::Dataset& train, const data::Dataset& given, const std::string& uri) {
-  std::span<const data::Field> wanted = train.fields(), there = given.fields();
-  for (std::size_t at = 0; at < wanted.size(); ++at) {
-    if (at < there.size() && there[at] == wanted[at]) continue;
-    throw Error(ErrorKind::usage,
-                fmt::format("the model was trained on samples with '{}' {}, but '{}' has {}",
-                            wanted[at].name, to_string(wanted[at].spec), uri,
-                            at < there.size() ? to_string(there[at].spec) : "none"));
-  }
-  if (given.classes() > train.classes())
-    throw Error(ErrorKind::usage, fmt::format("'{}' has {} classes, but the model knows {}", uri,
-                                              given.classes(), train.classes()));
-  const data::Vocabulary *known = train.vocabulary(), *used = given.vocabulary();
-  if (known != nullptr && used != nullptr && *known != *used)
-    throw Error(
-        ErrorKind::usage,
-        fmt::format(
-            "'{}' is made of other characters than the text that the model was trained on; take "
-            "a range of one file for each",
-            uri));
-}
-
-}  // namespace
 
 SavedRun open_saved_run(const fs::path& path) {
   if (!fs::exists(path))
@@ -71,10 +32,7 @@ TrainingSets open_fitting_sets(SavedRun& run, const std::string& uri) {
     throw Error(ErrorKind::usage, "the run has no test samples; name some with --data URI");
   // Training samples are only looked at here, so nothing is changed about them.
   run.config.data.augment.clear();
-  check_kind(run.config.data);
-  TrainingSets sets = open_sets(run.config);
-  check_fit(*sets.train, *sets.test, run.config.data.test);
-  return sets;
+  return open_sets(run.config);
 }
 
 zoo::Model build_saved(const SavedRun& run, const data::Dataset& train, std::int64_t batch) {

@@ -1,5 +1,6 @@
-// Facts about kernels as data: which implementations answer a key, what layouts and scratch they want, how long they take.
-// `lower` reads it and never sees the library behind it (design section 4).
+// Facts about kernels as data: which implementations answer a key, what layouts and scratch they
+// want, how long they take. `lower` reads it and never sees the library behind it (design section
+// 4).
 #pragma once
 
 #include <map>
@@ -15,31 +16,33 @@ namespace troika {
 
 /// One implementation that answers a key.
 struct Candidate {
-  std::string algorithm;         ///< "reference", "direct", "winograd", …
-  std::vector<Layout> layouts;   ///< One per operand of the key.
-  /// Elementwise in stored order: instead of plain, all operands of the first operand's shape may lie in any one layout.
-  /// `lower` then writes that layout into `layouts`.
+  std::string algorithm;        ///< "reference", "direct", "winograd", …
+  std::vector<Layout> layouts;  ///< One per operand of the key.
+  /// Elementwise in stored order: instead of plain, all operands of the first operand's shape may
+  /// lie in any one layout. `lower` then writes that layout into `layouts`.
   bool flat = false;
   Bytes scratch{};
   std::vector<InPlace> in_place;
-  std::optional<SimTime> time;   ///< Measured, or by rule; absent until profiled.
+  std::optional<SimTime> time;  ///< Measured, or by rule; absent until profiled.
 
   bool operator==(const Candidate&) const = default;
 };
 
 class KernelTable {
  public:
-  /// The candidates for a key, best first; nullptr when the key was never asked. An empty list means: no kernel.
+  /// The candidates for a key, best first; nullptr when the key was never asked. An empty list
+  /// means: no kernel.
   const std::vector<Candidate>* find(const KernelKey& key) const;
   void insert(const KernelKey& key, std::vector<Candidate> candidates);
   std::size_t size() const { return rows_.size(); }
-  /// Changes when any row does; plans and checkpoints hold it.
+  /// Changes when an algorithm or a layout of any row does.
   std::uint64_t hash() const;
 
   const std::map<std::string, std::vector<Candidate>>& rows() const { return rows_; }
 
  private:
-  std::map<std::string, std::vector<Candidate>> rows_;  // by key text, so that the order is the same everywhere
+  std::map<std::string, std::vector<Candidate>>
+      rows_;  // by key text, so that the order is the same everywhere
 };
 
 }  // namespace troika

@@ -8,7 +8,9 @@
 namespace troika {
 namespace {
 
-KernelKey key(std::int64_t out) { return {Linear{.out = out}, {{{4, 3}, DType::f32}}, Phase::forward, {}}; }
+KernelKey key(std::int64_t out) {
+  return {Linear{.out = out}, {{{4, 3}, DType::f32}}, Phase::forward, {}};
+}
 
 TEST(KernelTable, TellsAnUnaskedKeyFromOneWithoutKernels) {
   KernelTable table;
@@ -31,7 +33,8 @@ TEST(KernelTableJson, NamesKeyAlgorithmAndLayouts) {
   KernelTable table;
   table.insert(key(1), {{.algorithm = "direct", .layouts = {Layout::plain}, .time = SimTime{5}}});
   std::string json = to_json(table, "cpu");
-  for (const char* part : {"linear{out=1} forward f32[4,3]", "\"direct\"", "\"plain\"", "\"nanoseconds\": 5"})
+  for (const char* part :
+       {"linear{out=1} forward f32[4,3]", "\"direct\"", "\"plain\"", "\"nanoseconds\": 5"})
     EXPECT_NE(json.find(part), std::string::npos) << json;
 }
 

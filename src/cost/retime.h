@@ -5,7 +5,8 @@
 
 namespace troika {
 
-/// The same graph with each task's time by the roofline of its device; kernel choices stay as they are.
+/// The same graph with each task's time by the roofline of its device; kernel choices stay as they
+/// are.
 TaskGraph retime(TaskGraph graph, const Machine& machine);
 
 }  // namespace troika

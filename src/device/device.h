@@ -1,5 +1,6 @@
-// A place that computes and its memory, without saying what kind of memory it is: host code reaches it only by read and
-// write. A CPU device is one thread with its own OpenMP team; a CUDA device will be streams.
+// A place that computes and its memory, without saying what kind of memory it is: host code reaches
+// it only by read and write. A CPU device is one thread with its own OpenMP team; a CUDA device
+// will be streams.
 #pragma once
 
 #include <condition_variable>
@@ -22,7 +23,8 @@ class Device;
 class Buffer {
  public:
   Buffer() = default;
-  Buffer(Device& device, DevicePointer address, Bytes bytes) : device_(&device), address_(address), bytes_(bytes) {}
+  Buffer(Device& device, DevicePointer address, Bytes bytes)
+      : device_(&device), address_(address), bytes_(bytes) {}
   Buffer(Buffer&& other) noexcept;
   Buffer& operator=(Buffer&& other) noexcept;
   ~Buffer();
@@ -36,8 +38,8 @@ class Buffer {
   Bytes bytes_{};
 };
 
-/// What a device is asked to do. Owned by the caller, who keeps it until its event is done, so that handing over work
-/// never allocates.
+/// What a device is asked to do. Owned by the caller, who keeps it until its event is done, so that
+/// handing over work never allocates.
 class Work {
  public:
   virtual ~Work() = default;
@@ -56,8 +58,8 @@ class Event {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool done_ = false;          // guarded by mutex_
-  std::exception_ptr error_;   // guarded by mutex_
+  bool done_ = false;         // guarded by mutex_
+  std::exception_ptr error_;  // guarded by mutex_
 };
 
 class Device {
@@ -73,11 +75,13 @@ class Device {
   virtual Bytes allocated() const = 0;
   virtual std::int64_t allocations() const = 0;
 
-  /// Runs `work` on the device's own thread, after all work handed over before; then signals `done`. Does not allocate
-  /// as long as few pieces of work are waiting. `done` is signalled once per submit.
+  /// Runs `work` on the device's own thread, after all work handed over before; then signals
+  /// `done`. Does not allocate as long as few pieces of work are waiting. `done` is signalled once
+  /// per submit.
   virtual void submit(Work& work, Event& done) = 0;
 
-  /// Copies between host and device memory; return when done. Not concurrent with submitted work on the same memory.
+  /// Copies between host and device memory; return when done. Not concurrent with submitted work on
+  /// the same memory.
   virtual void write(DevicePointer to, std::span<const std::byte> from) = 0;
   virtual void read(std::span<std::byte> to, DevicePointer from) = 0;
 

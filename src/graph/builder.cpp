@@ -15,7 +15,8 @@ TensorId GraphBuilder::input(const std::string& name, const TensorSpec& spec) {
   return id;
 }
 
-std::vector<TensorId> GraphBuilder::apply(const std::string& name, const Op& op, const std::vector<TensorId>& inputs,
+std::vector<TensorId> GraphBuilder::apply(const std::string& name, const Op& op,
+                                          const std::vector<TensorId>& inputs,
                                           const ApplyOptions& options) {
   Operator node{.name = name, .op = op, .inputs = inputs};
   Signature s = signature(graph_, node);
@@ -25,19 +26,21 @@ std::vector<TensorId> GraphBuilder::apply(const std::string& name, const Op& op,
       node.parameters.push_back(parameter_for(node, slot, options));
     } else if (slot.role == Role::output) {
       node.outputs.push_back(TensorId(graph_.tensors.size()));
-      graph_.tensors.push_back(
-          {outputs == 1 ? name : name + "." + slot.name, slot.spec, OperatorId(graph_.operators.size())});
+      graph_.tensors.push_back({outputs == 1 ? name : name + "." + slot.name, slot.spec,
+                                OperatorId(graph_.operators.size())});
     }
   }
   graph_.operators.push_back(node);
   return node.outputs;
 }
 
-ParameterId GraphBuilder::parameter_for(const Operator& op, const Slot& slot, const ApplyOptions& options) {
+ParameterId GraphBuilder::parameter_for(const Operator& op, const Slot& slot,
+                                        const ApplyOptions& options) {
   std::size_t at = op.parameters.size();
   if (at < options.shared.size()) return options.shared[at];
   bool state = slot.role == Role::state;
-  std::string prefix = state && !options.state_prefix.empty() ? options.state_prefix : options.prefix;
+  std::string prefix =
+      state && !options.state_prefix.empty() ? options.state_prefix : options.prefix;
   std::string name = (prefix.empty() ? op.name : prefix) + "." + slot.name;
   if (options.reuse && !state) {
     if (ParameterId same = find_parameter(name); same.valid()) return same;
@@ -47,14 +50,15 @@ ParameterId GraphBuilder::parameter_for(const Operator& op, const Slot& slot, co
   return ParameterId(graph_.parameters.size() - 1);
 }
 
-TensorId GraphBuilder::add(const std::string& name, const Op& op, const std::vector<TensorId>& inputs,
-                           const ApplyOptions& options) {
+TensorId GraphBuilder::add(const std::string& name, const Op& op,
+                           const std::vector<TensorId>& inputs, const ApplyOptions& options) {
   std::vector<TensorId> outputs = apply(name, op, inputs, options);
   TROIKA_CHECK_EQ(outputs.size(), 1u);
   return outputs[0];
 }
 
-void GraphBuilder::loss(const std::string& name, const Op& op, const std::vector<TensorId>& inputs) {
+void GraphBuilder::loss(const std::string& name, const Op& op,
+                        const std::vector<TensorId>& inputs) {
   std::vector<TensorId> sums = apply(name, op, inputs);
   TROIKA_CHECK(sums.size() >= 2, name + " is not a loss");
   graph_.loss = Loss{sums[0], sums[1]};

@@ -26,7 +26,8 @@ template <class Things>
 void verify_unique(const Graph& graph, const Things& things, std::string_view what) {
   std::set<std::string_view> seen;
   for (const auto& thing : things) {
-    if (!seen.insert(thing.name).second) refuse(graph, fmt::format("two {} are called '{}'", what, thing.name));
+    if (!seen.insert(thing.name).second)
+      refuse(graph, fmt::format("two {} are called '{}'", what, thing.name));
   }
 }
 
@@ -34,15 +35,17 @@ void verify_unique(const Graph& graph, const Things& things, std::string_view wh
 void verify_slots(const Graph& graph, const Operator& op, const Signature& s) {
   std::size_t parameter = 0, output = 0;
   for (const Slot& slot : s.slots) {
-    bool is_parameter = slot.role == Role::weight || slot.role == Role::state, is_output = slot.role == Role::output;
+    bool is_parameter = slot.role == Role::weight || slot.role == Role::state,
+         is_output = slot.role == Role::output;
     if (!is_parameter && !is_output) continue;
     std::size_t at = is_parameter ? parameter++ : output++;
     if (at >= (is_parameter ? op.parameters.size() : op.outputs.size()))
       refuse(graph, fmt::format("operator '{}' lacks its tensor '{}'", op.name, slot.name));
-    const TensorSpec& wired = is_parameter ? graph[op.parameters[at]].spec : graph[op.outputs[at]].spec;
+    const TensorSpec& wired =
+        is_parameter ? graph[op.parameters[at]].spec : graph[op.outputs[at]].spec;
     if (wired != slot.spec)
-      refuse(graph, fmt::format("operator '{}' wants {} for '{}', but {} is wired", op.name, to_string(slot.spec),
-                                slot.name, to_string(wired)));
+      refuse(graph, fmt::format("operator '{}' wants {} for '{}', but {} is wired", op.name,
+                                to_string(slot.spec), slot.name, to_string(wired)));
   }
   if (parameter != op.parameters.size() || output != op.outputs.size())
     refuse(graph, fmt::format("operator '{}' has too many parameters or outputs", op.name));
@@ -51,7 +54,8 @@ void verify_slots(const Graph& graph, const Operator& op, const Signature& s) {
 /// How many slots of these roles come before this one.
 std::size_t slots_before(const Signature& s, int slot, std::initializer_list<Role> roles) {
   auto is_counted = [&](const Slot& before) { return std::ranges::count(roles, before.role) > 0; };
-  return static_cast<std::size_t>(std::count_if(s.slots.begin(), s.slots.begin() + slot, is_counted));
+  return static_cast<std::size_t>(
+      std::count_if(s.slots.begin(), s.slots.begin() + slot, is_counted));
 }
 
 void verify_order(const Graph& graph) {
@@ -62,11 +66,13 @@ void verify_order(const Graph& graph) {
         refuse(graph, fmt::format("operator '{}' reads a tensor that does not exist", op.name));
       OperatorId producer = graph[input].producer;
       if (producer.valid() && producer.index() >= at)
-        refuse(graph, fmt::format("operator '{}' reads '{}' before it is written", op.name, graph[input].name));
+        refuse(graph, fmt::format("operator '{}' reads '{}' before it is written", op.name,
+                                  graph[input].name));
     }
     for (TensorId output : op.outputs) {
       if (graph[output].producer != OperatorId(at))
-        refuse(graph, fmt::format("'{}' is not marked as written by operator '{}'", graph[output].name, op.name));
+        refuse(graph, fmt::format("'{}' is not marked as written by operator '{}'",
+                                  graph[output].name, op.name));
     }
   }
 }
@@ -83,7 +89,8 @@ Signature signature(const Graph& graph, const Operator& op) {
 
 TensorId tensor_at(const Operator& op, const Signature& s, int slot) {
   Role role = s.slots[static_cast<std::size_t>(slot)].role;
-  TROIKA_CHECK(role == Role::input || role == Role::output, "the slot holds no tensor of the graph");
+  TROIKA_CHECK(role == Role::input || role == Role::output,
+               "the slot holds no tensor of the graph");
   return (role == Role::input ? op.inputs : op.outputs)[slots_before(s, slot, {role})];
 }
 
@@ -93,12 +100,15 @@ ParameterId parameter_at(const Operator& op, const Signature& s, int slot) {
 
 TensorId find_tensor(const Graph& graph, std::string_view name) {
   auto found = std::ranges::find(graph.tensors, name, &Tensor::name);
-  return found == graph.tensors.end() ? TensorId{} : TensorId(static_cast<std::size_t>(found - graph.tensors.begin()));
+  return found == graph.tensors.end()
+             ? TensorId{}
+             : TensorId(static_cast<std::size_t>(found - graph.tensors.begin()));
 }
 
 std::int64_t parameter_count(const Graph& graph) {
   std::int64_t count = 0;
-  for (const Parameter& parameter : graph.parameters) count += parameter.state ? 0 : parameter.spec.shape.elements();
+  for (const Parameter& parameter : graph.parameters)
+    count += parameter.state ? 0 : parameter.spec.shape.elements();
   return count;
 }
 

@@ -1,5 +1,5 @@
-// A model: operators wired by tensors, in topological order, with named parameters. Plain values; see builder.h to make
-// one and text.h to write one down.
+// A model: operators wired by tensors, in topological order, with named parameters. Plain values;
+// see builder.h to make one and text.h to write one down.
 #pragma once
 
 #include <optional>
@@ -38,7 +38,8 @@ struct Operator {
   std::string name;
   Op op;
   std::vector<TensorId> inputs;
-  std::vector<ParameterId> parameters;  ///< Weights and states, in the order of the signature's slots.
+  std::vector<ParameterId>
+      parameters;  ///< Weights and states, in the order of the signature's slots.
   std::vector<TensorId> outputs;
 
   bool operator==(const Operator&) const = default;
@@ -88,8 +89,8 @@ Flops step_flops(const Graph& graph);
 /// Equal for equal models on every machine; plans and checkpoints hold it.
 std::uint64_t hash(const Graph& graph);
 
-/// Throws Error(usage) naming the operator when the graph is not well formed: topological order, shapes that agree with
-/// the signatures, unique names, parameters in the right slots.
+/// Throws Error(usage) naming the operator when the graph is not well formed: topological order,
+/// shapes that agree with the signatures, unique names, parameters in the right slots.
 void verify(const Graph& graph);
 
 }  // namespace troika

@@ -45,7 +45,8 @@ TEST(GraphText, NamesTheLineThatIsWrong) {
     parse_graph(text);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("line 8: no tensor is called 'z'"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("line 8: no tensor is called 'z'"), std::string::npos)
+        << error.what();
   }
 }
 

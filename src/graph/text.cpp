@@ -81,13 +81,20 @@ class GraphReader {
   void read(std::string_view text) {
     Line line(text);
     std::string_view kind = line.word();
-    if (kind == "graph") graph.name = line.word();
-    else if (kind == "input") read_input(line);
-    else if (kind == "parameter") read_parameter(line);
-    else if (kind == "operator") read_operator(line);
-    else if (kind == "output") read_output(line);
-    else if (kind == "loss") read_loss(line);
-    else throw Error(ErrorKind::file, fmt::format("'{}' does not begin a line of a graph", kind));
+    if (kind == "graph")
+      graph.name = line.word();
+    else if (kind == "input")
+      read_input(line);
+    else if (kind == "parameter")
+      read_parameter(line);
+    else if (kind == "operator")
+      read_operator(line);
+    else if (kind == "output")
+      read_output(line);
+    else if (kind == "loss")
+      read_loss(line);
+    else
+      throw Error(ErrorKind::file, fmt::format("'{}' does not begin a line of a graph", kind));
     if (!line.done()) throw Error(ErrorKind::file, "the line goes on too long");
   }
   Graph graph;
@@ -109,14 +116,18 @@ class GraphReader {
     Parameter parameter{.name = std::string(line.word())};
     parameter.spec = parse_spec(line.word());
     auto init = std::ranges::find(kInitNames, line.word());
-    if (init == kInitNames.end()) throw Error(ErrorKind::file, "a parameter starts as zeros, ones, normal or uniform");
+    if (init == kInitNames.end())
+      throw Error(ErrorKind::file, "a parameter starts as zeros, ones, normal or uniform");
     parameter.init.kind = static_cast<Init::Kind>(init - kInitNames.begin());
     for (std::string_view word : line.words()) {
-      if (word == "state") parameter.state = true;
-      else if (word == "frozen") parameter.trained = false;
+      if (word == "state")
+        parameter.state = true;
+      else if (word == "frozen")
+        parameter.trained = false;
       else if (auto [end, status] = std::from_chars(word.begin(), word.end(), parameter.init.scale);
                status != std::errc{} || end != word.end())
-        throw Error(ErrorKind::file, fmt::format("'{}' is not a number, 'state' or 'frozen'", word));
+        throw Error(ErrorKind::file,
+                    fmt::format("'{}' is not a number, 'state' or 'frozen'", word));
     }
     graph.parameters.push_back(parameter);
   }
@@ -127,17 +138,21 @@ class GraphReader {
     for (std::string_view name : line.list('(', ')')) op.inputs.push_back(tensor(name));
     for (std::string_view name : line.list('[', ']')) {
       auto found = std::ranges::find(graph.parameters, name, &Parameter::name);
-      if (found == graph.parameters.end()) throw Error(ErrorKind::file, fmt::format("no parameter is called '{}'", name));
-      op.parameters.push_back(ParameterId(static_cast<std::size_t>(found - graph.parameters.begin())));
+      if (found == graph.parameters.end())
+        throw Error(ErrorKind::file, fmt::format("no parameter is called '{}'", name));
+      op.parameters.push_back(
+          ParameterId(static_cast<std::size_t>(found - graph.parameters.begin())));
     }
     if (line.word() != "->") throw Error(ErrorKind::file, "expected -> and the outputs");
     Signature s = signature(graph, op);
     std::vector<std::string_view> names = line.words();
     std::vector<int> outputs = s.slots_of(Role::output);
-    if (names.size() != outputs.size()) throw Error(ErrorKind::file, fmt::format("'{}' has {} outputs", op.name, outputs.size()));
+    if (names.size() != outputs.size())
+      throw Error(ErrorKind::file, fmt::format("'{}' has {} outputs", op.name, outputs.size()));
     for (std::size_t at = 0; at < names.size(); ++at) {
       op.outputs.push_back(TensorId(graph.tensors.size()));
-      graph.tensors.push_back({std::string(names[at]), s.slots[static_cast<std::size_t>(outputs[at])].spec,
+      graph.tensors.push_back({std::string(names[at]),
+                               s.slots[static_cast<std::size_t>(outputs[at])].spec,
                                OperatorId(graph.operators.size())});
     }
     graph.operators.push_back(op);
@@ -158,13 +173,18 @@ class GraphReader {
 
 std::string to_text(const Graph& graph) {
   std::string text = "graph " + graph.name + "\n";
-  for (TensorId input : graph.inputs) text += "input " + graph[input].name + " " + to_string(graph[input].spec) + "\n";
+  for (TensorId input : graph.inputs)
+    text += "input " + graph[input].name + " " + to_string(graph[input].spec) + "\n";
   for (const Parameter& parameter : graph.parameters) text += parameter_line(parameter);
   for (const Operator& op : graph.operators)
-    text += fmt::format("operator {} {} ({}) [{}] -> {}\n", op.name, to_text(op.op), names_of(graph, op.inputs),
-                        names_of(graph, op.parameters), names_of(graph, op.outputs));
-  for (const NamedTensor& output : graph.outputs) text += "output " + output.name + " " + graph[output.tensor].name + "\n";
-  if (graph.loss) text += "loss " + graph[graph.loss->loss_sum].name + " " + graph[graph.loss->weight_sum].name + "\n";
+    text += fmt::format("operator {} {} ({}) [{}] -> {}\n", op.name, to_text(op.op),
+                        names_of(graph, op.inputs), names_of(graph, op.parameters),
+                        names_of(graph, op.outputs));
+  for (const NamedTensor& output : graph.outputs)
+    text += "output " + output.name + " " + graph[output.tensor].name + "\n";
+  if (graph.loss)
+    text += "loss " + graph[graph.loss->loss_sum].name + " " + graph[graph.loss->weight_sum].name +
+            "\n";
   return text;
 }
 

@@ -1,5 +1,5 @@
-// A graph as text, one line per input, parameter, operator, output; reads back to the same graph. For tests, `inspect`
-// and hashes.
+// A graph as text, one line per input, parameter, operator, output; reads back to the same graph.
+// For tests, `inspect` and hashes.
 #pragma once
 
 #include <string>

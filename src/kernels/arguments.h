@@ -1,4 +1,5 @@
-// The operands of a launch, addressed by slot as the operator's signature names them. Plain layouts only.
+// The operands of a launch, addressed by slot as the operator's signature names them. Plain layouts
+// only.
 #pragma once
 
 #include <span>
@@ -11,14 +12,17 @@ namespace troika {
 
 class Arguments {
  public:
-  Arguments(const Signature& signature, const PhaseSpec& phase, std::span<const DevicePointer> operands)
+  Arguments(const Signature& signature, const PhaseSpec& phase,
+            std::span<const DevicePointer> operands)
       : signature_(signature), phase_(phase), operands_(operands) {
     TROIKA_CHECK_EQ(operands.size(), phase.uses.size());
   }
 
   Phase phase() const { return phase_.phase; }
   const Shape& shape(int slot) const { return spec(slot).shape; }
-  const TensorSpec& spec(int slot) const { return signature_.slots[static_cast<std::size_t>(slot)].spec; }
+  const TensorSpec& spec(int slot) const {
+    return signature_.slots[static_cast<std::size_t>(slot)].spec;
+  }
   const Signature& signature() const { return signature_; }
 
   /// The elements of a slot's value, or of its gradient.
@@ -37,7 +41,8 @@ class Arguments {
     for (std::size_t at = 0; at < phase_.uses.size(); ++at) {
       const Use& use = phase_.uses[at];
       if (use.slot == slot && use.gradient == gradient)
-        return {reinterpret_cast<T*>(operands_[at]), static_cast<std::size_t>(shape(slot).elements())};
+        return {reinterpret_cast<T*>(operands_[at]),
+                static_cast<std::size_t>(shape(slot).elements())};
     }
     throw Bug("the phase does not use this slot");
   }

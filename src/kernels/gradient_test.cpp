@@ -10,10 +10,12 @@ namespace troika {
 namespace {
 
 bool is_backward(Phase phase) {
-  return phase == Phase::backward || phase == Phase::backward_data || phase == Phase::backward_weight;
+  return phase == Phase::backward || phase == Phase::backward_data ||
+         phase == Phase::backward_weight;
 }
 
-/// What the gradients are gradients of: the sum of y * dy over the outputs whose gradient backward reads, or the loss.
+/// What the gradients are gradients of: the sum of y * dy over the outputs whose gradient backward
+/// reads, or the loss.
 double objective(OpTrial& trial, const Backend& backend) {
   trial.run(Phase::forward, backend);
   double sum = 0;
@@ -46,7 +48,8 @@ void check_gradient(OpTrial& trial, const Backend& backend, const Use& use) {
     trial.tensor(value).set(i, start);
     double numeric = (above - below) / (2 * kStep);
     EXPECT_NEAR(analytic.get(i), numeric, 2e-7 * std::max(1.0, std::abs(numeric)))
-        << trial.name << " d" << trial.signature.slots[static_cast<std::size_t>(use.slot)].name << "[" << i << "]";
+        << trial.name << " d" << trial.signature.slots[static_cast<std::size_t>(use.slot)].name
+        << "[" << i << "]";
   }
 }
 
@@ -55,7 +58,8 @@ TEST(ReferenceGradients, EqualCentralDifferences) {
   for (const OpCase& row : op_cases()) {
     OpTrial trial(row, 7);
     for (const PhaseSpec& phase : trial.signature.phases) {
-      if (phase.phase == Phase::forward || is_backward(phase.phase)) trial.run(phase.phase, *backend);
+      if (phase.phase == Phase::forward || is_backward(phase.phase))
+        trial.run(phase.phase, *backend);
     }
     for (const PhaseSpec& phase : trial.signature.phases) {
       if (!is_backward(phase.phase)) continue;

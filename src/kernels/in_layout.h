@@ -12,20 +12,27 @@ namespace troika {
 class InLayout {
  public:
   InLayout(const TensorSpec& spec, Layout layout, const Backend& backend)
-      : spec_(spec), layout_(layout), backend_(&backend), memory_(new (std::align_val_t{64}) std::byte[size()]()) {}
+      : spec_(spec),
+        layout_(layout),
+        backend_(&backend),
+        memory_(new (std::align_val_t{64}) std::byte[size()]()) {}
 
   /// Takes plain bytes in; returns where they lie in the layout.
   DevicePointer load(std::span<const std::byte> plain) {
     convert(Layout::plain, layout_, const_cast<std::byte*>(plain.data()), memory_.get());
     return memory_.get();
   }
-  void store(std::span<std::byte> plain) { convert(layout_, Layout::plain, memory_.get(), plain.data()); }
+  void store(std::span<std::byte> plain) {
+    convert(layout_, Layout::plain, memory_.get(), plain.data());
+  }
 
  private:
   struct Free {
     void operator()(std::byte* memory) const { operator delete[](memory, std::align_val_t{64}); }
   };
-  std::size_t size() const { return static_cast<std::size_t>(stored_bytes(layout_, spec_.shape, spec_.dtype).count); }
+  std::size_t size() const {
+    return static_cast<std::size_t>(stored_bytes(layout_, spec_.shape, spec_.dtype).count);
+  }
 
   void convert(Layout from, Layout to, DevicePointer source, DevicePointer target) {
     if (from == to) {

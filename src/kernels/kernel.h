@@ -1,4 +1,5 @@
-// A kernel: made once per KernelTable row, launched many times. A backend answers keys with candidates and compiles them.
+// A kernel: made once per KernelTable row, launched many times. A backend answers keys with
+// candidates and compiles them.
 #pragma once
 
 #include <memory>
@@ -14,8 +15,8 @@ namespace troika {
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  /// Runs on the device's own thread. `operands` are in the order of operands_of(key); `scratch` has the candidate's size.
-  /// Never allocates.
+  /// Runs on the device's own thread. `operands` are in the order of operands_of(key); `scratch`
+  /// has the candidate's size. Never allocates.
   virtual void launch(std::span<const DevicePointer> operands, DevicePointer scratch) = 0;
 };
 
@@ -25,7 +26,8 @@ class Backend {
   virtual std::string name() const = 0;
   /// Best first by rule; empty when nothing fits.
   virtual std::vector<Candidate> candidates(const KernelKey& key) const = 0;
-  virtual std::unique_ptr<Kernel> compile(const KernelKey& key, const Candidate& candidate) const = 0;
+  virtual std::unique_ptr<Kernel> compile(const KernelKey& key,
+                                          const Candidate& candidate) const = 0;
 };
 
 }  // namespace troika

@@ -17,9 +17,12 @@ double HostTensor::get(std::int64_t element) const {
     return static_cast<double>(value);
   };
   switch (spec.dtype) {
-    case DType::f32: return at(float{});
-    case DType::f64: return at(double{});
-    case DType::i32: return at(std::int32_t{});
+    case DType::f32:
+      return at(float{});
+    case DType::f64:
+      return at(double{});
+    case DType::i32:
+      return at(std::int32_t{});
   }
   return 0;
 }
@@ -30,9 +33,12 @@ void HostTensor::set(std::int64_t element, double value) {
     std::memcpy(bytes.data() + static_cast<std::size_t>(element) * sizeof(T), &stored, sizeof(T));
   };
   switch (spec.dtype) {
-    case DType::f32: return to(float{});
-    case DType::f64: return to(double{});
-    case DType::i32: return to(std::int32_t{});
+    case DType::f32:
+      return to(float{});
+    case DType::f64:
+      return to(double{});
+    case DType::i32:
+      return to(std::int32_t{});
   }
 }
 
@@ -59,7 +65,8 @@ double distance(const HostTensor& a, const HostTensor& b) {
   TROIKA_CHECK_EQ(to_string(a.spec.shape), to_string(b.spec.shape));
   double largest = 1, apart = 0;
   for (std::int64_t i = 0; i < b.spec.shape.elements(); ++i) {
-    if (std::isnan(a.get(i)) || std::isnan(b.get(i))) return std::numeric_limits<double>::infinity();
+    if (std::isnan(a.get(i)) || std::isnan(b.get(i)))
+      return std::numeric_limits<double>::infinity();
     largest = std::max(largest, std::abs(b.get(i)));
     apart = std::max(apart, std::abs(a.get(i) - b.get(i)));
   }
@@ -95,10 +102,14 @@ double draw(const Slot& slot, Fill fill, const RandomStream& random, std::int64_
     return static_cast<double>(random.below(at, bound));
   }
   switch (fill) {
-    case Fill::normal: return random.normal(at);
-    case Fill::positive: return 0.5 + random.uniform(at);
-    case Fill::mask: return element == 0 || random.uniform(at) < 0.7 ? 1 : 0;
-    case Fill::lengths: break;
+    case Fill::normal:
+      return random.normal(at);
+    case Fill::positive:
+      return 0.5 + random.uniform(at);
+    case Fill::mask:
+      return element == 0 || random.uniform(at) < 0.7 ? 1 : 0;
+    case Fill::lengths:
+      break;
   }
   return 0;
 }
@@ -126,7 +137,9 @@ void OpTrial::fill(const OpCase& operator_case, std::uint64_t seed) {
       continue;
     }
     bool drawn = slot.role == Role::input || slot.role == Role::weight || slot.role == Role::state;
-    Fill kind = slot.role == Role::input && input < operator_case.fills.size() ? operator_case.fills[input] : Fill::normal;
+    Fill kind = slot.role == Role::input && input < operator_case.fills.size()
+                    ? operator_case.fills[input]
+                    : Fill::normal;
     if (slot.role == Role::state) kind = Fill::positive;
     input += slot.role == Role::input;
     for (std::int64_t i = 0; i < slot.spec.shape.elements(); ++i) {
@@ -154,7 +167,8 @@ void OpTrial::run(Phase phase, const Backend& backend, const Candidate& candidat
   std::vector<DevicePointer> operands;
   for (std::size_t at = 0; at < spec.uses.size(); ++at) {
     const HostTensor& host = tensor(spec.uses[at]);
-    operands.push_back(held.emplace_back(host.spec, candidate.layouts[at], backend).load(host.bytes));
+    operands.push_back(
+        held.emplace_back(host.spec, candidate.layouts[at], backend).load(host.bytes));
   }
   std::vector<std::byte> scratch(static_cast<std::size_t>(candidate.scratch.count) + 64);
   auto address = reinterpret_cast<std::uintptr_t>(scratch.data());

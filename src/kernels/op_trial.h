@@ -1,4 +1,5 @@
-// An operator with host tensors for each of its slots, so that tests and profiling can run single phases of it.
+// An operator with host tensors for each of its slots, so that tests and profiling can run single
+// phases of it.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,8 @@ struct HostTensor {
   TensorSpec spec;
   std::vector<std::byte> bytes;
 
-  explicit HostTensor(const TensorSpec& tensor) : spec(tensor), bytes(static_cast<std::size_t>(tensor.bytes().count)) {}
+  explicit HostTensor(const TensorSpec& tensor)
+      : spec(tensor), bytes(static_cast<std::size_t>(tensor.bytes().count)) {}
   template <class T>
   std::span<T> as() {
     return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
@@ -24,7 +26,8 @@ struct HostTensor {
   void set(std::int64_t element, double value);
 };
 
-/// Elements of `region` in row-major order as a tensor of their own, and back: `put` combines with what is there.
+/// Elements of `region` in row-major order as a tensor of their own, and back: `put` combines with
+/// what is there.
 HostTensor cut(const HostTensor& tensor, const Region& region);
 void put(HostTensor& into, const Region& region, const HostTensor& part, Combine combine);
 /// Max over elements of |a - b| / max(1, |largest b|).
@@ -43,7 +46,9 @@ class OpTrial {
   void run(Phase phase, const Backend& backend);
 
   KernelKey key(Phase phase) const { return {op, inputs, phase, {}}; }
-  HostTensor& tensor(const Use& use) { return use.gradient ? gradients[index(use)] : values[index(use)]; }
+  HostTensor& tensor(const Use& use) {
+    return use.gradient ? gradients[index(use)] : values[index(use)];
+  }
 
   std::string name;
   Op op;

@@ -9,7 +9,8 @@ namespace troika {
 
 class StepValues {
  public:
-  StepValues(std::span<const double> scalars, std::span<const double> control) : scalars_(scalars), control_(control) {}
+  StepValues(std::span<const double> scalars, std::span<const double> control)
+      : scalars_(scalars), control_(control) {}
 
   bool ok() const { return at(Control::ok) != 0; }
   double gradient_scale() const { return at(Control::gradient_scale); }
@@ -26,7 +27,9 @@ class StepValues {
 
 /// The random key of the step, from the scalars alone.
 inline StepKey step_key(std::span<const double> scalars) {
-  auto word = [&](Scalar which) { return static_cast<std::uint64_t>(scalars[static_cast<std::size_t>(which)]); };
+  auto word = [&](Scalar which) {
+    return static_cast<std::uint64_t>(scalars[static_cast<std::size_t>(which)]);
+  };
   return {.seed = word(Scalar::key_low) | word(Scalar::key_high) << 32,
           .step = static_cast<std::uint32_t>(word(Scalar::update_step))};
 }

@@ -1,5 +1,6 @@
-// The declared axes, by brute force: an operator computed tile by tile from the declared regions, partials combined,
-// equals the whole. Every operator, every axis, 2 and 3 tiles, forward and backward, with the reference kernels in f64.
+// The declared axes, by brute force: an operator computed tile by tile from the declared regions,
+// partials combined, equals the whole. Every operator, every axis, 2 and 3 tiles, forward and
+// backward, with the reference kernels in f64.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,14 +28,19 @@ OpCase local_case(const OpTrial& whole, const Region& tile) {
     local.inputs.push_back({region_of(input, tile).shape(), input.spec.dtype});
   }
   // Update rules describe their parameter as the input.
-  if (local.inputs.empty()) local.inputs.push_back({region_of(whole.signature.slots[0], tile).shape(), whole.inputs[0].dtype});
+  if (local.inputs.empty())
+    local.inputs.push_back(
+        {region_of(whole.signature.slots[0], tile).shape(), whole.inputs[0].dtype});
   return local;
 }
 
-/// Runs one phase of one tile on the regions of `global` it reads; adds what it writes to `written`.
+/// Runs one phase of one tile on the regions of `global` it reads; adds what it writes to
+/// `written`.
 void run_tile(OpTrial& global, const PhaseSpec& phase, const Region& tile, OpTrial& written) {
   OpTrial local(local_case(global, tile), 1);
-  auto region = [&](const Use& use) { return region_of(global.signature.slots[static_cast<std::size_t>(use.slot)], tile); };
+  auto region = [&](const Use& use) {
+    return region_of(global.signature.slots[static_cast<std::size_t>(use.slot)], tile);
+  };
   for (const Use& use : phase.uses) {
     ASSERT_EQ(local.tensor(use).spec.shape, region(use).shape())
         << global.name << " slot " << use.slot << " of a tile " << to_string(tile);
@@ -48,7 +54,8 @@ void run_tile(OpTrial& global, const PhaseSpec& phase, const Region& tile, OpTri
   }
 }
 
-void run_tiled(OpTrial& global, const PhaseSpec& phase, std::span<const Region> tiles, std::size_t axis) {
+void run_tiled(OpTrial& global, const PhaseSpec& phase, std::span<const Region> tiles,
+               std::size_t axis) {
   OpTrial written = global;
   for (const Use& use : phase.uses) {
     if (use.access == Access::read) continue;
@@ -69,7 +76,8 @@ void check_axis(const OpCase& row, std::size_t axis, std::int64_t degree) {
   OpTrial whole(row, 3), tiled(row, 3);
   auto backend = make_reference_backend();
   std::vector<Region> tiles = tiles_along(whole.signature, axis, degree);
-  bool staged = std::ranges::any_of(tiles, [&](const Region& tile) { return whole.signature.needs_stages(tile); });
+  bool staged = std::ranges::any_of(
+      tiles, [&](const Region& tile) { return whole.signature.needs_stages(tile); });
   for (const PhaseSpec& phase : whole.signature.phases) whole.run(phase.phase, *backend);
   const auto& phases = staged ? tiled.signature.staged : tiled.signature.phases;
   ASSERT_FALSE(phases.empty()) << row.name << " has no staged phases";
@@ -80,10 +88,12 @@ void check_axis(const OpCase& row, std::size_t axis, std::int64_t degree) {
   for (const PhaseSpec& phase : whole.signature.phases) {
     for (const Use& use : phase.uses) {
       const Slot& slot = whole.signature.slots[static_cast<std::size_t>(use.slot)];
-      if (use.access == Access::read || slot.role == Role::statistic || (staged && slot.role == Role::saved)) continue;
+      if (use.access == Access::read || slot.role == Role::statistic ||
+          (staged && slot.role == Role::saved))
+        continue;
       EXPECT_LT(distance(tiled.tensor(use), whole.tensor(use)), 1e-11)
-          << row.name << " " << to_string(phase.phase) << (use.gradient ? " d" : " ") << slot.name << ", axis "
-          << whole.signature.axes[axis].name << " in " << degree;
+          << row.name << " " << to_string(phase.phase) << (use.gradient ? " d" : " ") << slot.name
+          << ", axis " << whole.signature.axes[axis].name << " in " << degree;
     }
   }
 }

@@ -12,7 +12,8 @@
 namespace troika {
 namespace {
 
-/// Without a measured time, each later candidate of a row counts as this much slower than the one before.
+/// Without a measured time, each later candidate of a row counts as this much slower than the one
+/// before.
 constexpr double kRankPenalty = 1.25;
 
 class Chooser {
@@ -30,7 +31,8 @@ class Chooser {
       choose_for(task);
       graph_.tasks.push_back(std::move(task));
     }
-    return {missing_.begin(), missing_.end()};
+    settle_outputs();
+    return missing_;
   }
 
  private:
@@ -42,11 +44,22 @@ class Chooser {
     decided_[id.index()] = true;
   }
 
+  /// The host reads plain memory, also through a view that no task reads.
+  void settle_outputs() {
+    for (auto& [name, id] : graph_.outputs) {
+      if (!graph_[id].view_of.valid()) continue;
+      BufferId plain = in_layout(graph_.tasks.back(), id, Layout::plain);
+      graph_[plain].held = true;
+      id = plain;
+    }
+  }
+
   void choose_for(Task& task) {
     const std::vector<Candidate>* candidates = table_.find(task.key);
     TROIKA_CHECK(candidates != nullptr, "no row for " + to_text(task.key));
     if (candidates->empty())
-      throw Error(ErrorKind::usage, fmt::format("no kernel for task '{}': {}", task.name, to_text(task.key)));
+      throw Error(ErrorKind::usage,
+                  fmt::format("no kernel for task '{}': {}", task.name, to_text(task.key)));
     std::optional<KernelChoice> best;
     double best_cost = 0, penalty = 1;
     for (const Candidate& candidate : *candidates) {
@@ -65,8 +78,10 @@ class Chooser {
   /// A flat candidate once for each layout that its operands have now.
   std::vector<KernelChoice> variants(const Task& task, const Candidate& candidate) const {
     SimTime time = candidate.time ? *candidate.time
-                                  : roofline_time(options_.machine[task.device], flops_of(task.key), bytes_of(task.key));
-    std::vector<KernelChoice> all{{candidate.algorithm, candidate.layouts, candidate.scratch, time}};
+                                  : roofline_time(options_.machine[task.device], flops_of(task.key),
+                                                  bytes_of(task.key));
+    std::vector<KernelChoice> all{
+        {candidate.algorithm, candidate.layouts, candidate.scratch, time}};
     if (!candidate.flat) return all;
     const Shape& shape = graph_[task.uses[0].buffer].spec.shape;
     std::set<Layout> seen{Layout::plain};
@@ -94,7 +109,9 @@ class Chooser {
   bool is_possible(const Task& task, const KernelChoice& choice) const {
     for (std::size_t at = 0; at < task.uses.size(); ++at) {
       const BufferSpec& buffer = graph_[task.uses[at].buffer];
-      if (buffer.held && task.uses[at].access != Access::read && choice.layouts[at] != Layout::plain) return false;
+      if (buffer.held && task.uses[at].access != Access::read &&
+          choice.layouts[at] != Layout::plain)
+        return false;
       std::optional<Layout> now = layout_now(task.uses[at].buffer);
       if (task.uses[at].access == Access::update && now && *now != choice.layouts[at]) return false;
     }
@@ -108,7 +125,8 @@ class Chooser {
       if (task.uses[at].access != Access::read || !now || *now == choice.layouts[at]) continue;
       if (copies_.contains({task.uses[at].buffer, choice.layouts[at]})) continue;
       cost += static_cast<double>(
-          roofline_time(options_.machine[task.device], {}, graph_[task.uses[at].buffer].bytes() * 2).count);
+          roofline_time(options_.machine[task.device], {}, graph_[task.uses[at].buffer].bytes() * 2)
+              .count);
     }
     return cost;
   }
@@ -172,12 +190,16 @@ class Chooser {
               .key = key,
               .uses = {{from, Access::read}, {id, Access::write}}};
     const std::vector<Candidate>* candidates = table_.find(key);
-    if (candidates == nullptr || candidates->empty()) {
+    if (candidates != nullptr && candidates->empty())
+      throw Error(ErrorKind::usage,
+                  fmt::format("no kernel for task '{}': {}", task.name, to_text(key)));
+    if (candidates == nullptr) {
       missing_.push_back(key);
       task.choice = {"missing", {from_layout, to}, {}, {}};
     } else {
       const Candidate& first = candidates->front();
-      SimTime time = first.time ? *first.time : roofline_time(options_.machine[task.device], {}, bytes_of(key));
+      SimTime time = first.time ? *first.time
+                                : roofline_time(options_.machine[task.device], {}, bytes_of(key));
       task.choice = {first.algorithm, {from_layout, to}, first.scratch, time};
       if (task.choice.scratch.count > 0) add_scratch(task);
     }
@@ -188,8 +210,10 @@ class Chooser {
   void add_scratch(Task& task) {
     task.scratch = BufferId(graph_.buffers.size());
     TensorSpec spec{{(task.choice.scratch.count + 7) / 8}, DType::f64};
-    graph_.buffers.push_back(
-        {.name = task.name + " scratch", .spec = spec, .device = task.device, .category = Category::workspace});
+    graph_.buffers.push_back({.name = task.name + " scratch",
+                              .spec = spec,
+                              .device = task.device,
+                              .category = Category::workspace});
     decided_.push_back(true);
   }
 
@@ -200,14 +224,15 @@ class Chooser {
   TaskGraph& graph_;
   const KernelTable& table_;
   const ChooseOptions& options_;
-  std::vector<bool> decided_;                                 // by BufferId
-  std::map<std::pair<BufferId, Layout>, BufferId> copies_;    // of values in other layouts
+  std::vector<bool> decided_;                               // by BufferId
+  std::map<std::pair<BufferId, Layout>, BufferId> copies_;  // of values in other layouts
   std::vector<KernelKey> missing_;
 };
 
 }  // namespace
 
-std::vector<KernelKey> choose_kernels(TaskGraph& graph, const KernelTable& table, const ChooseOptions& options) {
+std::vector<KernelKey> choose_kernels(TaskGraph& graph, const KernelTable& table,
+                                      const ChooseOptions& options) {
   return Chooser(graph, table, options).choose();
 }
 

@@ -1,4 +1,5 @@
-// Picks an implementation for every task and inserts a reorder wherever a value lies differently from what is wanted.
+// Picks an implementation for every task and inserts a reorder wherever a value lies differently
+// from what is wanted.
 #pragma once
 
 #include <map>
@@ -12,12 +13,15 @@ namespace troika {
 
 struct ChooseOptions {
   const Machine& machine;
-  const std::map<std::string, Layout>& storage;  ///< Layouts of parameters that another program has fixed.
+  const std::map<std::string, Layout>&
+      storage;  ///< Layouts of parameters that another program has fixed.
 };
 
-/// Greedy in listed order: for each task the candidate whose time, plus the time of the reorders it would need, is least.
-/// Values take the layout their writer gives them; a parameter takes the layout its first reader wants. Returns the
-/// reorder keys that the table lacks; the graph is complete when there are none.
-std::vector<KernelKey> choose_kernels(TaskGraph& graph, const KernelTable& table, const ChooseOptions& options);
+/// Greedy in listed order: for each task the candidate whose time, plus the time of the reorders it
+/// would need, is least. Values take the layout their writer gives them; a parameter takes the
+/// layout its first reader wants. Returns the reorder keys that the table lacks; the graph is
+/// complete when there are none.
+std::vector<KernelKey> choose_kernels(TaskGraph& graph, const KernelTable& table,
+                                      const ChooseOptions& options);
 
 }  // namespace troika

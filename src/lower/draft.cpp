@@ -22,8 +22,10 @@ std::vector<bool> find_wanted(const LowerRequest& request) {
     if (std::ranges::count(request.outputs, output.name) > 0) tensors[output.tensor.index()] = true;
   for (std::size_t at = graph.operators.size(); at-- > 0;) {
     const Operator& op = graph.operators[at];
-    operators[at] = std::ranges::any_of(op.outputs, [&](TensorId output) { return tensors[output.index()]; });
-    for (TensorId input : op.inputs) tensors[input.index()] = tensors[input.index()] || operators[at];
+    operators[at] =
+        std::ranges::any_of(op.outputs, [&](TensorId output) { return tensors[output.index()]; });
+    for (TensorId input : op.inputs)
+      tensors[input.index()] = tensors[input.index()] || operators[at];
   }
   return operators;
 }
@@ -33,7 +35,8 @@ void add_inputs(Draft& draft) {
   std::int64_t parts = draft.request.strategy->micro_batches;
   std::vector<bool> read(graph.tensors.size());
   for (std::size_t at = 0; at < graph.operators.size(); ++at) {
-    for (TensorId input : graph.operators[at].inputs) read[input.index()] = read[input.index()] || draft.wanted[at];
+    for (TensorId input : graph.operators[at].inputs)
+      read[input.index()] = read[input.index()] || draft.wanted[at];
   }
   for (TensorId input : graph.inputs) {
     if (!read[input.index()]) continue;
@@ -54,13 +57,16 @@ Draft start_draft(const LowerRequest& request) {
   Draft draft{.request = request, .graph = *request.graph};
   draft.tasks.name = request.name;
   draft.tasks.arena.resize(request.machine->devices.size());
-  for (const Operator& op : draft.graph.operators) draft.signatures.push_back(signature(draft.graph, op));
+  for (const Operator& op : draft.graph.operators)
+    draft.signatures.push_back(signature(draft.graph, op));
   draft.wanted = find_wanted(request);
   draft.values.assign(static_cast<std::size_t>(request.strategy->micro_batches),
                       std::vector<BufferId>(draft.graph.tensors.size()));
   for (const Parameter& parameter : draft.graph.parameters)
-    draft.parameters.push_back(add_buffer(
-        draft, {.name = parameter.name, .spec = parameter.spec, .category = Category::parameter, .persistent = true}));
+    draft.parameters.push_back(add_buffer(draft, {.name = parameter.name,
+                                                  .spec = parameter.spec,
+                                                  .category = Category::parameter,
+                                                  .persistent = true}));
   draft.parameter_gradients.resize(draft.graph.parameters.size());
   add_inputs(draft);
   return draft;
@@ -97,11 +103,13 @@ BufferId persistent_buffer(Draft& draft, const BufferRequest& request) {
 }
 
 BufferId scalars_buffer(Draft& draft) {
-  return persistent_buffer(draft, {"step.scalars", {{kScalarCount}, DType::f64}, Category::workspace});
+  return persistent_buffer(draft,
+                           {"step.scalars", {{kScalarCount}, DType::f64}, Category::workspace});
 }
 
 BufferId control_buffer(Draft& draft) {
-  return persistent_buffer(draft, {"step.control", {{kControlCount}, DType::f64}, Category::workspace});
+  return persistent_buffer(draft,
+                           {"step.control", {{kControlCount}, DType::f64}, Category::workspace});
 }
 
 TaskId new_task_id(TaskGraph& tasks, const std::string& fragment) {
@@ -114,14 +122,19 @@ TaskId new_task_id(TaskGraph& tasks, const std::string& fragment) {
   return {number, index};
 }
 
-Task& add_task(Draft& draft, const std::string& fragment, const std::string& name, const KernelKey& key,
-               const std::vector<BufferUse>& uses) {
-  Task task{.id = new_task_id(draft.tasks, fragment), .name = name, .device = DeviceId(0u), .key = key, .uses = uses};
+Task& add_task(Draft& draft, const std::string& fragment, const std::string& name,
+               const KernelKey& key, const std::vector<BufferUse>& uses) {
+  Task task{.id = new_task_id(draft.tasks, fragment),
+            .name = name,
+            .device = DeviceId(0u),
+            .key = key,
+            .uses = uses};
   draft.tasks.tasks.push_back(task);
   return draft.tasks.tasks.back();
 }
 
-BufferId sum_of(Draft& draft, const std::string& fragment, const std::string& name, const std::vector<BufferId>& parts) {
+BufferId sum_of(Draft& draft, const std::string& fragment, const std::string& name,
+                const std::vector<BufferId>& parts) {
   if (parts.size() == 1) return parts[0];
   const BufferSpec& first = draft.tasks[parts[0]];
   KernelKey key{Sum{.count = static_cast<std::int64_t>(parts.size())}, {}, Phase::forward, {}};

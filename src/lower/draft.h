@@ -13,12 +13,14 @@ struct Draft {
   const LowerRequest& request;
   const Graph& graph;
   TaskGraph tasks;
-  std::vector<Signature> signatures;           ///< Of whole operators, by OperatorId.
-  std::vector<bool> wanted;                    ///< Operators that something held depends on.
-  std::vector<std::vector<BufferId>> values;   ///< [micro-batch][tensor]; invalid where nothing is wanted.
-  std::map<std::string, BufferId> kept;        ///< Saved slots, by "operator.slot#micro-batch".
-  std::vector<BufferId> parameters;            ///< By ParameterId.
-  std::vector<BufferId> parameter_gradients;   ///< By ParameterId: the sum so far; invalid before the first part.
+  std::vector<Signature> signatures;  ///< Of whole operators, by OperatorId.
+  std::vector<bool> wanted;           ///< Operators that something held depends on.
+  std::vector<std::vector<BufferId>>
+      values;  ///< [micro-batch][tensor]; invalid where nothing is wanted.
+  std::map<std::string, BufferId> kept;  ///< Saved slots, by "operator.slot#micro-batch".
+  std::vector<BufferId> parameters;      ///< By ParameterId.
+  std::vector<BufferId>
+      parameter_gradients;  ///< By ParameterId: the sum so far; invalid before the first part.
   std::map<std::string, BufferId> persistent;  ///< Scalars, control word, optimizer states, zeros.
   std::vector<BufferId> loss_sums, weight_sums;  ///< One per micro-batch.
 };
@@ -42,12 +44,13 @@ BufferId scalars_buffer(Draft& draft);
 BufferId control_buffer(Draft& draft);
 
 /// Appends a task; its id counts within the fragment.
-Task& add_task(Draft& draft, const std::string& fragment, const std::string& name, const KernelKey& key,
-               const std::vector<BufferUse>& uses);
+Task& add_task(Draft& draft, const std::string& fragment, const std::string& name,
+               const KernelKey& key, const std::vector<BufferUse>& uses);
 TaskId new_task_id(TaskGraph& tasks, const std::string& fragment);
 
 /// Adds up buffers of one spec, in the order given; one buffer is returned as it is.
-BufferId sum_of(Draft& draft, const std::string& fragment, const std::string& name, const std::vector<BufferId>& parts);
+BufferId sum_of(Draft& draft, const std::string& fragment, const std::string& name,
+                const std::vector<BufferId>& parts);
 
 /// A gradient of a parameter arrived: it becomes, or is added to, the sum so far.
 void add_parameter_gradient(Draft& draft, ParameterId parameter, BufferId part);

@@ -9,14 +9,19 @@ namespace troika {
 namespace {
 
 bool is_backward(Phase phase) {
-  return phase == Phase::backward || phase == Phase::backward_data || phase == Phase::backward_weight;
+  return phase == Phase::backward || phase == Phase::backward_data ||
+         phase == Phase::backward_weight;
 }
 
-/// Walks the operators in reverse and collects, per tensor, the gradients that its readers contribute.
+/// Walks the operators in reverse and collects, per tensor, the gradients that its readers
+/// contribute.
 class Backward {
  public:
   Backward(Draft& draft, std::int64_t part)
-      : draft_(draft), graph_(draft.graph), part_(part), contributions_(draft.graph.tensors.size()) {
+      : draft_(draft),
+        graph_(draft.graph),
+        part_(part),
+        contributions_(draft.graph.tensors.size()) {
     find_needed();
   }
 
@@ -33,14 +38,17 @@ class Backward {
     for (std::size_t at = 0; at < graph_.operators.size(); ++at) {
       const Operator& op = graph_.operators[at];
       bool trained = std::ranges::any_of(op.parameters, [&](ParameterId id) { return moves(id); });
-      bool upstream = std::ranges::any_of(op.inputs, [&](TensorId id) { return needed_[id.index()]; });
+      bool upstream =
+          std::ranges::any_of(op.inputs, [&](TensorId id) { return needed_[id.index()]; });
       for (TensorId output : op.outputs) needed_[output.index()] = trained || upstream;
     }
   }
 
   bool moves(ParameterId id) const { return graph_[id].trained && !graph_[id].state; }
 
-  bool is_loss(const Operator& op) const { return std::ranges::count(op.outputs, graph_.loss->loss_sum) > 0; }
+  bool is_loss(const Operator& op) const {
+    return std::ranges::count(op.outputs, graph_.loss->loss_sum) > 0;
+  }
 
   void expand_operator(const Operator& op, const Signature& s) {
     bool reached = is_loss(op) || std::ranges::any_of(op.outputs, [&](TensorId output) {
@@ -56,7 +64,8 @@ class Backward {
   bool is_needed(const Operator& op, const Signature& s, const Use& use) const {
     Role role = s.slots[static_cast<std::size_t>(use.slot)].role;
     if (!use.gradient || use.access == Access::read) return false;
-    return role == Role::input ? needed_[tensor_at(op, s, use.slot).index()] : moves(parameter_at(op, s, use.slot));
+    return role == Role::input ? needed_[tensor_at(op, s, use.slot).index()]
+                               : moves(parameter_at(op, s, use.slot));
   }
   bool is_wanted(const Operator& op, const Signature& s, const PhaseSpec& phase) const {
     return std::ranges::any_of(phase.uses, [&](const Use& use) { return is_needed(op, s, use); });
@@ -80,11 +89,13 @@ class Backward {
     BufferId from = gradient_of(op, s, phase.uses.front().slot);
     const Slot& slot = s.slots[static_cast<std::size_t>(to.slot)];
     TensorSpec spec{region_of(slot, micro_batch_tile(draft_, s, part_)).shape(), slot.spec.dtype};
-    deliver(op, s, to, add_buffer(draft_, {gradient_name(op, s, to.slot), spec, Category::activation, from}));
+    deliver(op, s, to,
+            add_buffer(draft_, {gradient_name(op, s, to.slot), spec, Category::activation, from}));
   }
 
   std::string gradient_name(const Operator& op, const Signature& s, int slot) const {
-    return part_name(draft_, "d " + op.name + "." + s.slots[static_cast<std::size_t>(slot)].name, part_);
+    return part_name(draft_, "d " + op.name + "." + s.slots[static_cast<std::size_t>(slot)].name,
+                     part_);
   }
 
   BufferId find_buffer(const Operator& op, const Signature& s, const Use& use) {
@@ -92,7 +103,7 @@ class Backward {
     if (use.access == Access::read) return gradient_of(op, s, use.slot);
     const Slot& slot = s.slots[static_cast<std::size_t>(use.slot)];
     TensorSpec spec{region_of(slot, micro_batch_tile(draft_, s, part_)).shape(), slot.spec.dtype};
-    Category category = !is_needed(op, s, use)       ? Category::workspace
+    Category category = !is_needed(op, s, use)      ? Category::workspace
                         : slot.role == Role::weight ? Category::gradient
                                                     : Category::activation;
     return add_buffer(draft_, {gradient_name(op, s, use.slot), spec, category});
@@ -112,10 +123,12 @@ class Backward {
     const std::string& name = graph_[tensor].name;
     if (parts.empty()) {
       const Slot& output = s.slots[static_cast<std::size_t>(slot)];
-      TensorSpec spec{region_of(output, micro_batch_tile(draft_, s, part_)).shape(), output.spec.dtype};
+      TensorSpec spec{region_of(output, micro_batch_tile(draft_, s, part_)).shape(),
+                      output.spec.dtype};
       return persistent_buffer(draft_, {"zeros " + to_string(spec), spec, Category::workspace});
     }
-    if (parts.size() > 1) parts = {sum_of(draft_, "fan-out " + name, part_name(draft_, "d " + name, part_), parts)};
+    if (parts.size() > 1)
+      parts = {sum_of(draft_, "fan-out " + name, part_name(draft_, "d " + name, part_), parts)};
     return parts[0];
   }
 
@@ -141,7 +154,9 @@ void close_loss(Draft& draft) {
   if (draft.request.optimizer->watches_gradient()) return;
   TensorSpec sum{{1}, DType::f64};
   add_task(draft, "guard", "guard", {Guard{}, {sum, sum}, Phase::update, {}},
-           {{draft.loss_sums[0], Access::read}, {draft.weight_sums[0], Access::read}, {control_buffer(draft), Access::update}})
+           {{draft.loss_sums[0], Access::read},
+            {draft.weight_sums[0], Access::read},
+            {control_buffer(draft), Access::update}})
       .is_update = true;
 }
 

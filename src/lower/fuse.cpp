@@ -7,10 +7,13 @@ namespace {
 
 constexpr std::size_t kLongest = 4;
 
-bool can_lead(const Op& op) { return !std::holds_alternative<Sum>(op) && !std::holds_alternative<Reorder>(op); }
+bool can_lead(const Op& op) {
+  return !std::holds_alternative<Sum>(op) && !std::holds_alternative<Reorder>(op);
+}
 
 bool can_follow(const Op& op) {
-  return std::holds_alternative<Bias>(op) || std::holds_alternative<Activation>(op) || std::holds_alternative<Binary>(op);
+  return std::holds_alternative<Bias>(op) || std::holds_alternative<Activation>(op) ||
+         std::holds_alternative<Binary>(op);
 }
 
 /// Tasks that touch each buffer.
@@ -38,12 +41,17 @@ BufferId only_output(const Task& task) {
   return output;
 }
 
-/// The task that alone reads this value as its first operand, directly usable behind the chain; or no task.
-std::size_t follower(const TaskGraph& graph, const std::vector<std::vector<std::size_t>>& users, BufferId value) {
-  if (!value.valid() || graph[value].held || graph[value].persistent || users[value.index()].size() != 2) return 0;
+/// The task that alone reads this value as its first operand, directly usable behind the chain; or
+/// no task.
+std::size_t follower(const TaskGraph& graph, const std::vector<std::vector<std::size_t>>& users,
+                     BufferId value) {
+  if (!value.valid() || graph[value].held || graph[value].persistent ||
+      users[value.index()].size() != 2)
+    return 0;
   std::size_t next = users[value.index()][1];
   const Task& task = graph.tasks[next];
-  bool first = task.uses[0].buffer == value && task.key.phase == Phase::forward && can_follow(task.key.op);
+  bool first =
+      task.uses[0].buffer == value && task.key.phase == Phase::forward && can_follow(task.key.op);
   return first && task.key.inputs[0] == graph[only_output(task)].spec ? next : 0;
 }
 
@@ -51,14 +59,15 @@ void extend(KernelKey& key, const Task& next) {
   key.fused.push_back({next.key.op, {next.key.inputs.begin() + 1, next.key.inputs.end()}});
 }
 
-/// Reads of all, without the values in between, and the last one's output. What the later tasks read must exist by then,
-/// so the fused task stands where the last one stood.
+/// Reads of all, without the values in between, and the last one's output. What the later tasks
+/// read must exist by then, so the fused task stands where the last one stood.
 std::vector<BufferUse> fused_uses(const TaskGraph& graph, const std::vector<std::size_t>& chain) {
   std::vector<BufferUse> uses;
   for (std::size_t at = 0; at < chain.size(); ++at) {
     for (std::size_t use = 0; use < graph.tasks[chain[at]].uses.size(); ++use) {
       const BufferUse& used = graph.tasks[chain[at]].uses[use];
-      bool between = (at > 0 && use == 0) || (at + 1 < chain.size() && used.access == Access::write);
+      bool between =
+          (at > 0 && use == 0) || (at + 1 < chain.size() && used.access == Access::write);
       if (!between) uses.push_back(used);
     }
   }

@@ -12,7 +12,8 @@ std::size_t last_need(const Draft& draft, BufferId parameter, BufferId gradient)
   std::size_t last = 0;
   for (std::size_t at = 0; at < draft.tasks.tasks.size(); ++at) {
     for (const BufferUse& use : draft.tasks.tasks[at].uses) {
-      if (use.buffer == parameter || use.buffer == gradient) last = at;
+      BufferId used = draft.tasks.root(use.buffer);
+      if (used == parameter || used == draft.tasks.root(gradient)) last = at;
     }
     if (std::holds_alternative<Guard>(draft.tasks.tasks[at].key.op)) last = std::max(last, at);
   }
@@ -27,7 +28,8 @@ void guard_gradient(Draft& draft) {
     if (!gradient.valid() || draft.graph.parameters[at].state) continue;
     const std::string& name = draft.graph.parameters[at].name;
     squares.push_back(add_buffer(draft, {"square_sum " + name, sum, Category::workspace}));
-    add_task(draft, "update " + name, name + " square_sum", {SquareSum{}, {draft.tasks[gradient].spec}, Phase::forward, {}},
+    add_task(draft, "update " + name, name + " square_sum",
+             {SquareSum{}, {draft.tasks[gradient].spec}, Phase::forward, {}},
              {{gradient, Access::read}, {squares.back(), Access::write}})
         .is_update = true;
   }
@@ -50,12 +52,18 @@ Task update_task(Draft& draft, std::size_t at, const Op& rule) {
     const Slot& slot = s.slots[static_cast<std::size_t>(use.slot)];
     BufferId buffer;
     switch (slot.role) {
-      case Role::scalars: buffer = scalars_buffer(draft); break;
-      case Role::control: buffer = control_buffer(draft); break;
-      case Role::state:
-        buffer = persistent_buffer(draft, {parameter.name + "." + slot.name, slot.spec, Category::optimizer});
+      case Role::scalars:
+        buffer = scalars_buffer(draft);
         break;
-      default: buffer = use.gradient ? draft.parameter_gradients[at] : draft.parameters[at];
+      case Role::control:
+        buffer = control_buffer(draft);
+        break;
+      case Role::state:
+        buffer = persistent_buffer(
+            draft, {parameter.name + "." + slot.name, slot.spec, Category::optimizer});
+        break;
+      default:
+        buffer = use.gradient ? draft.parameter_gradients[at] : draft.parameters[at];
     }
     uses.push_back({buffer, use.access});
   }
@@ -76,7 +84,8 @@ void insert_updates(Draft& draft) {
   for (std::size_t at = 0; at < draft.graph.parameters.size(); ++at) {
     auto rule = optimizer.rules.find(draft.graph.parameters[at].name);
     BufferId gradient = draft.parameter_gradients[at];
-    if (rule == optimizer.rules.end() || !gradient.valid() || !draft.graph.parameters[at].trained) continue;
+    if (rule == optimizer.rules.end() || !gradient.valid() || !draft.graph.parameters[at].trained)
+      continue;
     std::size_t place = last_need(draft, draft.parameters[at], gradient);
     behind[place].push_back(update_task(draft, at, rule->second));
   }

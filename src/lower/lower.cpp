@@ -44,7 +44,8 @@ std::vector<KernelKey> rows_needed(const LowerRequest& request) {
 }
 
 LowerResult lower(const LowerRequest& request, const KernelTable& table) {
-  if (auto reason = why_infeasible(*request.strategy, *request.graph, *request.machine)) return Infeasible{*reason};
+  if (auto reason = why_infeasible(*request.strategy, *request.graph, *request.machine))
+    return Infeasible{*reason};
   MissingRows missing;
   for (const KernelKey& key : rows_needed(request)) {
     if (table.find(key) == nullptr) missing.keys.push_back(key);
@@ -54,7 +55,8 @@ LowerResult lower(const LowerRequest& request, const KernelTable& table) {
   TaskGraph tasks = expand(request);
   fuse(tasks, table);
   verify(tasks, Stage::expanded);
-  if (auto unanswered = choose_kernels(tasks, table, {*request.machine, request.storage}); !unanswered.empty())
+  if (auto unanswered = choose_kernels(tasks, table, {*request.machine, request.storage});
+      !unanswered.empty())
     return MissingRows{unanswered};
   verify(tasks, Stage::chosen);
   place_buffers(tasks, table);

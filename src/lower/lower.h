@@ -1,4 +1,5 @@
-// From a graph and a strategy to a task graph. Pure: reads facts about kernels from the table, never measures.
+// From a graph and a strategy to a task graph. Pure: reads facts about kernels from the table,
+// never measures.
 #pragma once
 
 #include <map>
@@ -22,14 +23,15 @@ struct LowerRequest {
   const Machine* machine = nullptr;
   /// Present: a training program with backward and updates. Absent: forward only.
   const OptimizerSpec* optimizer = nullptr;
-  /// Names of graph outputs that the host reads; the rest of the graph is left out. A training program holds those of
-  /// one number (sums over the batch) only.
+  /// Names of graph outputs that the host reads; the rest of the graph is left out. A training
+  /// program holds those of one number (sums over the batch) only.
   std::vector<std::string> outputs{};
   /// Layouts of parameters fixed by another program over the same state.
   std::map<std::string, Layout> storage{};
 };
 
-/// The keys that the table must answer before lower() can finish: every task, and every chain that might be fused.
+/// The keys that the table must answer before lower() can finish: every task, and every chain that
+/// might be fused.
 std::vector<KernelKey> rows_needed(const LowerRequest& request);
 
 /// Keys that the table lacks; nothing is measured inside.

@@ -37,14 +37,20 @@ struct FakeKernels {
 
   KernelTable answer(const std::vector<KernelKey>& keys, KernelTable table = {}) const {
     for (const KernelKey& key : keys) {
-      Candidate candidate{.algorithm = "fake", .flat = key.phase == Phase::update, .time = SimTime{1000}};
+      Candidate candidate{
+          .algorithm = "fake", .flat = key.phase == Phase::update, .time = SimTime{1000}};
       candidate.layouts.resize(operands_of(key).size(), Layout::plain);
       auto wanted = wants.find(std::string(name_of(key.op)));
-      if (wanted != wants.end() && wanted->second.size() == candidate.layouts.size()) candidate.layouts = wanted->second;
-      if (const auto* reorder = std::get_if<Reorder>(&key.op)) candidate.layouts = {reorder->from, reorder->to};
-      if (in_place && std::holds_alternative<Activation>(key.op)) candidate.in_place = {{static_cast<int>(candidate.layouts.size()) - 1, 0}};
-      if (key.fused.empty() || fuses) table.insert(key, {candidate});
-      else table.insert(key, {});
+      if (wanted != wants.end() && wanted->second.size() == candidate.layouts.size())
+        candidate.layouts = wanted->second;
+      if (const auto* reorder = std::get_if<Reorder>(&key.op))
+        candidate.layouts = {reorder->from, reorder->to};
+      if (in_place && std::holds_alternative<Activation>(key.op))
+        candidate.in_place = {{static_cast<int>(candidate.layouts.size()) - 1, 0}};
+      if (key.fused.empty() || fuses)
+        table.insert(key, {candidate});
+      else
+        table.insert(key, {});
     }
     return table;
   }
@@ -54,16 +60,22 @@ struct Lowered {
   Graph graph = parse_graph(kModel);
   Strategy strategy = Strategy::single();
   Machine machine{{{.name = "cpu0"}}};
-  OptimizerSpec optimizer{.rules = {{"a.weight", Sgd{}}, {"a.bias", Sgd{}}, {"b.weight", Sgd{.momentum = 0.9}}}};
+  OptimizerSpec optimizer{
+      .rules = {{"a.weight", Sgd{}}, {"a.bias", Sgd{}}, {"b.weight", Sgd{.momentum = 0.9}}}};
   FakeKernels kernels;
 
   LowerRequest request() {
-    return {.graph = &graph, .strategy = &strategy, .machine = &machine, .optimizer = &optimizer, .outputs = {"logits"}};
+    return {.graph = &graph,
+            .strategy = &strategy,
+            .machine = &machine,
+            .optimizer = &optimizer,
+            .outputs = {"logits"}};
   }
   TaskGraph run() {
     KernelTable table = kernels.answer(rows_needed(request()));
     LowerResult result = lower(request(), table);
-    if (auto* missing = std::get_if<MissingRows>(&result)) result = lower(request(), kernels.answer(missing->keys, table));
+    if (auto* missing = std::get_if<MissingRows>(&result))
+      result = lower(request(), kernels.answer(missing->keys, table));
     return std::get<TaskGraph>(result);
   }
 };
@@ -77,9 +89,10 @@ std::vector<std::string> names(const TaskGraph& graph) {
 TEST(Lower, ExpandsForwardBackwardAndUpdates) {
   Lowered lowered;
   EXPECT_EQ(names(lowered.run()),
-            (std::vector<std::string>{"a forward", "a.bias forward", "relu forward", "add forward", "b forward",
-                                      "loss forward", "guard", "loss backward_data", "b backward_data", "b backward_weight",
-                                      "b.weight update", "relu backward_data", "d h sum", "a.bias backward_weight",
+            (std::vector<std::string>{"a forward", "a.bias forward", "relu forward", "add forward",
+                                      "b forward", "loss forward", "guard", "loss backward_data",
+                                      "b backward_data", "b backward_weight", "b.weight update",
+                                      "relu backward_data", "d h sum", "a.bias backward_weight",
                                       "a.bias update", "a backward_weight", "a.weight update"}));
 }
 
@@ -108,8 +121,10 @@ TEST(Lower, ForwardProgramHoldsItsOutputsAndHasNoLoss) {
   Lowered lowered;
   LowerRequest request = lowered.request();
   request.optimizer = nullptr;
-  TaskGraph graph = std::get<TaskGraph>(lower(request, lowered.kernels.answer(rows_needed(request))));
-  EXPECT_EQ(names(graph), (std::vector<std::string>{"a forward", "a.bias forward", "relu forward", "add forward", "b forward"}));
+  TaskGraph graph =
+      std::get<TaskGraph>(lower(request, lowered.kernels.answer(rows_needed(request))));
+  EXPECT_EQ(names(graph), (std::vector<std::string>{"a forward", "a.bias forward", "relu forward",
+                                                    "add forward", "b forward"}));
   EXPECT_TRUE(graph[graph.outputs.at("logits")].held);
   EXPECT_FALSE(graph.inputs.contains("target"));
 }
@@ -147,14 +162,31 @@ TEST(ChooseKernels, InsertsAReorderWhereLayoutsDiffer) {
   Lowered lowered;
   lowered.kernels.wants["linear"] = {Layout::plain, Layout::transposed, Layout::plain};
   TaskGraph graph = lowered.run();
-  // Every phase of linear names three operands in the fake, so the weight's storage and b's gradient move around.
+  // Every phase of linear names three operands in the fake, so the weight's storage and b's
+  // gradient move around.
   auto parameter = std::ranges::find(graph.buffers, "a.weight", &BufferSpec::name);
   EXPECT_EQ(parameter->layout, Layout::transposed);
   std::vector<std::string> tasks = names(graph);
-  EXPECT_TRUE(std::ranges::any_of(tasks, [](const std::string& name) { return name.ends_with(" to transposed"); }));
+  EXPECT_TRUE(std::ranges::any_of(
+      tasks, [](const std::string& name) { return name.ends_with(" to transposed"); }));
 }
 
-TEST(PlaceBuffers, InPlaceResultsShareTheirOperandsMemory) {
+TEST(PlaceBuffers, InPlaceResultsTakeTheMemoryOfOperandsThatDie) {
+  Lowered lowered;
+  lowered.kernels.in_place = true;
+  // Without the residual sum nothing else reads h, so relu may overwrite it.
+  lowered.graph.operators[3].inputs[1] = lowered.graph.operators[2].outputs[0];
+  LowerRequest request = lowered.request();
+  request.optimizer = nullptr;
+  TaskGraph graph =
+      std::get<TaskGraph>(lower(request, lowered.kernels.answer(rows_needed(request))));
+  auto relu = std::ranges::find(graph.buffers, "r", &BufferSpec::name);
+  ASSERT_NE(relu, graph.buffers.end());
+  ASSERT_TRUE(relu->view_of.valid());
+  EXPECT_EQ(graph[relu->view_of].name, "h");
+}
+
+TEST(PlaceBuffers, InPlaceResultsLeaveOperandsThatAreStillNeeded) {
   Lowered lowered;
   lowered.kernels.in_place = true;
   TaskGraph graph = lowered.run();
@@ -164,11 +196,33 @@ TEST(PlaceBuffers, InPlaceResultsShareTheirOperandsMemory) {
   EXPECT_FALSE(relu_gradient->view_of.valid());
 }
 
+TEST(ChooseKernels, AHeldViewIsReadPlain) {
+  Lowered lowered;
+  lowered.graph = parse_graph(R"(graph view
+input x f32[8,4]
+parameter a.weight f32[6,4] zeros
+operator a linear{out=6} (x) [a.weight] -> a
+operator flat reshape{shape=[48]} (a) [] -> flat
+output logits flat
+)");
+  lowered.kernels.wants["linear"] = {Layout::plain, Layout::plain, Layout::transposed};
+  LowerRequest request = lowered.request();
+  request.optimizer = nullptr;
+  KernelTable table = lowered.kernels.answer(rows_needed(request));
+  LowerResult result = lower(request, table);
+  table = lowered.kernels.answer(std::get<MissingRows>(result).keys, table);
+  TaskGraph graph = std::get<TaskGraph>(lower(request, table));
+  BufferId held = graph.root(graph.outputs.at("logits"));
+  EXPECT_EQ(graph[held].layout, Layout::plain);
+  EXPECT_EQ(graph.tasks.back().name, "a to plain");
+}
+
 TEST(PlaceBuffers, ArenaIsSmallerThanTheSumOfItsBuffers) {
   Lowered lowered;
   TaskGraph graph = lowered.run();
   Bytes sum;
-  for (const BufferSpec& buffer : graph.buffers) sum += buffer.persistent || buffer.view_of.valid() ? Bytes{} : buffer.bytes();
+  for (const BufferSpec& buffer : graph.buffers)
+    sum += buffer.persistent || buffer.view_of.valid() ? Bytes{} : buffer.bytes();
   EXPECT_LT(graph.arena[0], sum);
   MemoryTable memory = memory_of(graph, DeviceId(0u));
   Bytes categories;

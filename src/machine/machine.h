@@ -13,10 +13,10 @@ using DeviceId = Id<struct DeviceTag>;
 
 struct DeviceSpec {
   std::string name;
-  std::string kind;                 ///< Backend, instruction set, threads, library: what kernel times depend on.
+  std::string kind;  ///< Backend, instruction set, threads, library: what kernel times depend on.
   Bytes memory{};
-  double flops_per_second = 1e11;   ///< Matrix products.
-  double bytes_per_second = 1e10;   ///< Reads and writes of long vectors.
+  double flops_per_second = 1e11;  ///< Matrix products.
+  double bytes_per_second = 1e10;  ///< Reads and writes of long vectors.
 
   bool operator==(const DeviceSpec&) const = default;
 };

@@ -15,9 +15,11 @@ bool backward_reads_output(ActivationKind kind) {
     case ActivationKind::relu:
     case ActivationKind::leaky_relu:
     case ActivationKind::sigmoid:
-    case ActivationKind::tanh: return true;
+    case ActivationKind::tanh:
+      return true;
     case ActivationKind::gelu:
-    case ActivationKind::gelu_tanh: return false;
+    case ActivationKind::gelu_tanh:
+      return false;
   }
   return false;
 }

@@ -16,9 +16,10 @@ Signature signature(const Bias& op, std::span<const TensorSpec> inputs) {
   channel = {"c", AxisKind::parameter, channel.extent};
   std::vector<DimMap> dims;
   for (int axis = 0; axis < rank; ++axis) dims.push_back(along(axis));
-  s.slots = {{Role::input, "x", inputs[0], dims},
-             {Role::weight, "bias", {{channel.extent}, inputs[0].dtype}, {along(static_cast<int>(dim))}},
-             {Role::output, "y", inputs[0], dims}};
+  s.slots = {
+      {Role::input, "x", inputs[0], dims},
+      {Role::weight, "bias", {{channel.extent}, inputs[0].dtype}, {along(static_cast<int>(dim))}},
+      {Role::output, "y", inputs[0], dims}};
   Flops flops{x.elements()};
   s.phases = {{Phase::forward, {read(0), read(1), write(2)}, flops},
               {.phase = Phase::backward_data, .uses = {read_grad(2), write_grad(0)}, .view = true},

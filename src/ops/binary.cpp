@@ -12,7 +12,9 @@ Shape broadcast(const TensorSpec& a, const TensorSpec& b) {
   Shape y;
   std::size_t rank = std::max(a.shape.rank(), b.shape.rank());
   for (std::size_t dim = 0; dim < rank; ++dim) {
-    auto extent = [&](const Shape& shape) { return dim + shape.rank() < rank ? 1 : shape[dim + shape.rank() - rank]; };
+    auto extent = [&](const Shape& shape) {
+      return dim + shape.rank() < rank ? 1 : shape[dim + shape.rank() - rank];
+    };
     std::int64_t in_a = extent(a.shape), in_b = extent(b.shape);
     require(in_a == in_b || in_a == 1 || in_b == 1, "binary", "cannot broadcast ", a, " with ", b);
     y.push_back(in_a == 1 ? in_b : in_a);
@@ -39,7 +41,8 @@ std::span<const std::string_view> enum_names(BinaryKind) {
 
 Signature signature(const Binary& op, std::span<const TensorSpec> inputs) {
   require_inputs("binary", inputs, 2);
-  require(inputs[0].dtype == inputs[1].dtype, "binary", "takes two tensors of one type, not ", inputs[0], " and ", inputs[1]);
+  require(inputs[0].dtype == inputs[1].dtype, "binary", "takes two tensors of one type, not ",
+          inputs[0], " and ", inputs[1]);
   Shape y = broadcast(inputs[0], inputs[1]);
   Signature s{.axes = leading_axes(y, y.rank())};
   for (std::size_t axis = 1; axis < y.rank(); ++axis) s.axes[axis].kind = AxisKind::attribute;
@@ -49,7 +52,8 @@ Signature signature(const Binary& op, std::span<const TensorSpec> inputs) {
   Flops flops{y.elements()};
   s.phases = {{Phase::forward, {read(0), read(1), write(2)}, flops}};
   auto gradient = [&](Phase phase, int wanted, int other) {
-    if (op.kind == BinaryKind::multiply) return PhaseSpec{phase, {read_grad(2), read(other), write_grad(wanted)}, flops};
+    if (op.kind == BinaryKind::multiply)
+      return PhaseSpec{phase, {read_grad(2), read(other), write_grad(wanted)}, flops};
     bool view = inputs[static_cast<std::size_t>(wanted)].shape == y;
     return PhaseSpec{phase, {read_grad(2), write_grad(wanted)}, view ? Flops{} : flops, view};
   };

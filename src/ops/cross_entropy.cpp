@@ -9,10 +9,10 @@ Signature signature(const CrossEntropy&, std::span<const TensorSpec> inputs) {
   const Shape& x = inputs[0].shape;
   require(x.rank() >= 2, "cross_entropy", "takes logits of rank 2 or more, not ", inputs[0]);
   Shape rows(std::span(x.begin(), x.rank() - 1));
-  require(inputs[1] == TensorSpec{rows, DType::i32}, "cross_entropy", "takes targets of type i32", rows, " beside logits ",
-          inputs[0], ", not ", inputs[1]);
-  require(inputs[2] == TensorSpec{rows, inputs[0].dtype}, "cross_entropy", "takes one weight per target, not ", inputs[2],
-          " beside logits ", inputs[0]);
+  require(inputs[1] == TensorSpec{rows, DType::i32}, "cross_entropy", "takes targets of type i32",
+          rows, " beside logits ", inputs[0], ", not ", inputs[1]);
+  require(inputs[2] == TensorSpec{rows, inputs[0].dtype}, "cross_entropy",
+          "takes one weight per target, not ", inputs[2], " beside logits ", inputs[0]);
 
   Signature s{.axes = leading_axes(x, rows.rank())};
   int v = static_cast<int>(rows.rank());
@@ -24,7 +24,11 @@ Signature signature(const CrossEntropy&, std::span<const TensorSpec> inputs) {
 
   TensorSpec per_row{rows, inputs[0].dtype}, total{{1}, DType::f64};
   s.slots = {{Role::input, "x", inputs[0], x_dims},
-             {.role = Role::input, .name = "target", .spec = inputs[1], .dims = row_dims, .bound = x.back()},
+             {.role = Role::input,
+              .name = "target",
+              .spec = inputs[1],
+              .dims = row_dims,
+              .bound = x.back()},
              {Role::input, "weight", inputs[2], row_dims},
              {Role::output, "loss_sum", total, {whole_dim()}},
              {Role::output, "weight_sum", total, {whole_dim()}},
@@ -33,17 +37,22 @@ Signature signature(const CrossEntropy&, std::span<const TensorSpec> inputs) {
              {Role::statistic, "exp_sum", per_row, row_dims},
              {Role::statistic, "picked", per_row, row_dims}};
   Flops flops{5 * x.elements()};
-  PhaseSpec backward{Phase::backward_data, {read(0), read(1), read(2), read(5), write_grad(0)}, flops};
-  s.phases = {{Phase::forward, {read(0), read(1), read(2), write(3), write(4), write(5)}, flops}, backward};
+  PhaseSpec backward{
+      Phase::backward_data, {read(0), read(1), read(2), read(5), write_grad(0)}, flops};
+  s.phases = {{Phase::forward, {read(0), read(1), read(2), write(3), write(4), write(5)}, flops},
+              backward};
   s.staged = {{Phase::statistics_1, {read(0), write(6)}, flops},
               {Phase::statistics_2, {read(0), read(1), read(6), write(7), write(8)}, flops},
-              {Phase::apply, {read(1), read(2), read(6), read(7), read(8), write(3), write(4), write(5)}, flops},
+              {Phase::apply,
+               {read(1), read(2), read(6), read(7), read(8), write(3), write(4), write(5)},
+               flops},
               backward};
   return s;
 }
 
 CrossEntropy localize(const CrossEntropy& op, const Signature& signature, const Region& tile) {
-  return {.first_class = op.first_class + tile[static_cast<std::size_t>(signature.axis("v"))].begin};
+  return {.first_class =
+              op.first_class + tile[static_cast<std::size_t>(signature.axis("v"))].begin};
 }
 
 }  // namespace troika

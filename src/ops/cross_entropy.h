@@ -1,5 +1,6 @@
-// Softmax and cross entropy over the last dimension: the sum over rows of w * -log softmax(x)[target], and the sum of w.
-// Gradients start from w (law 2); 1/sum of w is applied with the update.
+// Softmax and cross entropy over the last dimension: the sum over rows of w * -log
+// softmax(x)[target], and the sum of w. Gradients start from w (law 2); 1/sum of w is applied with
+// the update.
 #pragma once
 
 #include <span>
@@ -16,7 +17,8 @@ struct CrossEntropy {
   bool operator==(const CrossEntropy&) const = default;
 };
 
-/// Inputs: x [n.., v], target i32 [n..], weight [n..]. Outputs: loss_sum f64 [1], weight_sum f64 [1].
+/// Inputs: x [n.., v], target i32 [n..], weight [n..]. Outputs: loss_sum f64 [1], weight_sum f64
+/// [1].
 Signature signature(const CrossEntropy& op, std::span<const TensorSpec> inputs);
 CrossEntropy localize(const CrossEntropy& op, const Signature& signature, const Region& tile);
 

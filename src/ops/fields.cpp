@@ -26,8 +26,12 @@ void print_field(std::string& out, std::int64_t value) { out += std::to_string(v
 void print_field(std::string& out, std::uint64_t value) { out += std::to_string(value); }
 void print_field(std::string& out, double value) { out += fmt::format("{}", value); }
 void print_field(std::string& out, bool value) { out += value ? "true" : "false"; }
-void print_field(std::string& out, const std::vector<std::int64_t>& value) { print_list(out, value); }
-void print_field(std::string& out, const std::array<std::int64_t, 2>& value) { print_list(out, value); }
+void print_field(std::string& out, const std::vector<std::int64_t>& value) {
+  print_list(out, value);
+}
+void print_field(std::string& out, const std::array<std::int64_t, 2>& value) {
+  print_list(out, value);
+}
 
 void refuse_field(std::string_view text, std::string_view expected) {
   throw Error(ErrorKind::file, fmt::format("'{}' is not {}", text, expected));
@@ -43,7 +47,8 @@ void parse_field(std::string_view text, bool& value) {
 }
 
 void parse_field(std::string_view text, std::vector<std::int64_t>& value) {
-  if (text.size() < 2 || text.front() != '[' || text.back() != ']') refuse_field(text, "a list such as [1,2]");
+  if (text.size() < 2 || text.front() != '[' || text.back() != ']')
+    refuse_field(text, "a list such as [1,2]");
   text = text.substr(1, text.size() - 2);
   value.clear();
   while (!text.empty()) {
@@ -65,7 +70,8 @@ std::vector<std::pair<std::string_view, std::string_view>> split_fields(std::str
   while (!text.empty()) {
     int depth = 0;
     std::size_t end = 0;
-    for (; end < text.size() && (depth > 0 || text[end] != ','); ++end) depth += (text[end] == '[') - (text[end] == ']');
+    for (; end < text.size() && (depth > 0 || text[end] != ','); ++end)
+      depth += (text[end] == '[') - (text[end] == ']');
     std::string_view pair = text.substr(0, end);
     std::size_t equals = pair.find('=');
     if (equals == std::string_view::npos) refuse_field(pair, "of the form key=value");

@@ -1,5 +1,5 @@
-// One list of fields per attribute struct (`static void fields(auto& self, auto&& visit)`); text, hash and
-// kernel keys are all derived from it here.
+// One list of fields per attribute struct (`static void fields(auto& self, auto&& visit)`); text,
+// hash and kernel keys are all derived from it here.
 #pragma once
 
 #include <array>
@@ -11,9 +11,12 @@
 
 namespace troika {
 
-/// Enums in attribute structs give their names by `std::span<const std::string_view> enum_names(Enum)`.
+/// Enums in attribute structs give their names by `std::span<const std::string_view>
+/// enum_names(Enum)`.
 template <class T>
-concept NamedEnum = std::is_enum_v<T> && requires(T value) { enum_names(value); };
+concept NamedEnum = std::is_enum_v<T> && requires(T value) {
+  enum_names(value);
+};
 
 void print_field(std::string& out, std::int64_t value);
 void print_field(std::string& out, std::uint64_t value);
@@ -53,7 +56,8 @@ std::string print_attributes(const Attributes& attributes) {
   std::string inner;
   const Attributes defaults{};
   std::vector<std::string> plain;
-  Attributes::fields(defaults, [&](const char*, const auto& value) { print_field(plain.emplace_back(), value); });
+  Attributes::fields(
+      defaults, [&](const char*, const auto& value) { print_field(plain.emplace_back(), value); });
   std::size_t at = 0;
   Attributes::fields(attributes, [&](const char* name, const auto& value) {
     std::string text;

@@ -11,7 +11,8 @@ Signature signature(const Guard& op, std::span<const TensorSpec> inputs) {
   Signature s;
   PhaseSpec phase{.phase = Phase::update};
   for (std::size_t at = 0; at < inputs.size(); ++at) {
-    require(inputs[at] == TensorSpec{{1}, DType::f64}, "guard", "takes sums of type f64[1], not ", inputs[at]);
+    require(inputs[at] == TensorSpec{{1}, DType::f64}, "guard", "takes sums of type f64[1], not ",
+            inputs[at]);
     s.slots.push_back({Role::input, kNames[at], inputs[at], {whole_dim()}});
     phase.uses.push_back(read(static_cast<int>(at)));
   }
@@ -27,7 +28,8 @@ Signature signature(const SquareSum&, std::span<const TensorSpec> inputs) {
   Signature s{.axes = leading_axes(x, x.rank())};
   std::vector<DimMap> dims;
   for (std::size_t axis = 0; axis < x.rank(); ++axis) dims.push_back(along(static_cast<int>(axis)));
-  s.slots = {{Role::input, "x", inputs[0], dims}, {Role::output, "y", {{1}, DType::f64}, {whole_dim()}}};
+  s.slots = {{Role::input, "x", inputs[0], dims},
+             {Role::output, "y", {{1}, DType::f64}, {whole_dim()}}};
   s.phases = {{Phase::forward, {read(0), write(1)}, {2 * x.elements()}}};
   return s;
 }

@@ -1,5 +1,5 @@
-// Closes the loss of a step: control.loss, the gradient scale 1/sum of w, the clipping factor, and the sticky finite flag
-// that keeps a bad step from touching the weights. Made by lowering.
+// Closes the loss of a step: control.loss, the gradient scale 1/sum of w, the clipping factor, and
+// the sticky finite flag that keeps a bad step from touching the weights. Made by lowering.
 #pragma once
 
 #include <span>
@@ -10,8 +10,9 @@ namespace troika {
 
 struct Guard {
   static constexpr std::string_view kName = "guard";
-  bool gradient = false;  ///< Also look at the gradient's square sum (third input): finite flag and norm.
-  double clip_norm = 0;   ///< Scale gradients down to this global norm; 0 is off. Needs `gradient`.
+  bool gradient =
+      false;  ///< Also look at the gradient's square sum (third input): finite flag and norm.
+  double clip_norm = 0;  ///< Scale gradients down to this global norm; 0 is off. Needs `gradient`.
 
   static void fields(auto& self, auto&& visit) {
     visit("gradient", self.gradient);

@@ -40,8 +40,10 @@ Signature signature(const Op& op, std::span<const TensorSpec> inputs) {
 Op localize(const Op& op, const Signature& s, const Region& tile) {
   return std::visit(
       [&]<class A>(const A& attributes) -> Op {
-        if constexpr (Localizable<A>) return localize(attributes, s, tile);
-        else return attributes;
+        if constexpr (Localizable<A>)
+          return localize(attributes, s, tile);
+        else
+          return attributes;
       },
       op);
 }

@@ -1,5 +1,5 @@
-// The closed list of operators. A new operator is one file pair and one line here; the compiler and the tests that walk
-// this list report what it still lacks.
+// The closed list of operators. A new operator is one file pair and one line here; the compiler and
+// the tests that walk this list report what it still lacks.
 #pragma once
 
 #include <span>
@@ -61,11 +61,12 @@ using Op = std::variant<  //
     Sum, Reorder>;
 
 std::string_view name_of(const Op& op);
-/// Shapes, axes and phases for these inputs; throws Error(usage) with a sentence when they do not fit.
+/// Shapes, axes and phases for these inputs; throws Error(usage) with a sentence when they do not
+/// fit.
 Signature signature(const Op& op, std::span<const TensorSpec> inputs);
 
-/// The operator that one tile computes, as an operator of its own: its signature for the tile's input regions has just
-/// the shapes that region_of gives.
+/// The operator that one tile computes, as an operator of its own: its signature for the tile's
+/// input regions has just the shapes that region_of gives.
 Op localize(const Op& op, const Signature& signature, const Region& tile);
 
 /// "conv2d{out=64,kernel=[3,3]}", and back. Throws Error(file) when the text is not an operator.

@@ -4,7 +4,8 @@ namespace troika {
 
 std::vector<OpCase> op_cases() {
   std::vector<OpCase> all;
-  for (auto family : {elementwise_cases, dense_cases, shape_cases, sequence_cases, loss_cases, update_cases}) {
+  for (auto family :
+       {elementwise_cases, dense_cases, shape_cases, sequence_cases, loss_cases, update_cases}) {
     std::vector<OpCase> cases = family();
     all.insert(all.end(), cases.begin(), cases.end());
   }

@@ -1,5 +1,5 @@
-// Small instances of every operator, with odd shapes: the rows of the parity, gradient and tile tests, which fail when an
-// operator of the list has none.
+// Small instances of every operator, with odd shapes: the rows of the parity, gradient and tile
+// tests, which fail when an operator of the list has none.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace troika {
 
-/// What values a test gives an input; integers are drawn below the slot's bound (at least 1 for lengths).
+/// What values a test gives an input; integers are drawn below the slot's bound (at least 1 for
+/// lengths).
 enum class Fill { normal, positive, mask, lengths };
 
 struct OpCase {

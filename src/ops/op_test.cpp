@@ -24,22 +24,26 @@ TEST(OpCases, CoverEveryOperatorOfTheList) {
 }
 
 TEST(OpText, ReadsBackWhatItPrints) {
-  for (const OpCase& row : op_cases()) EXPECT_EQ(parse_op(to_text(row.op)), row.op) << to_text(row.op);
+  for (const OpCase& row : op_cases())
+    EXPECT_EQ(parse_op(to_text(row.op)), row.op) << to_text(row.op);
 }
 
 TEST(OpText, RefusesWhatIsNoOperator) {
-  for (const char* text : {"linear", "linear{", "line{out=1}", "linear{out}", "linear{out=x}", "linear{size=1}",
-                           "activation{kind=swish}", "linear{out=99999999999999999999}"})
+  for (const char* text :
+       {"linear", "linear{", "line{out=1}", "linear{out}", "linear{out=x}", "linear{size=1}",
+        "activation{kind=swish}", "linear{out=99999999999999999999}"})
     EXPECT_THROW(parse_op(text), Error) << text;
 }
 
 TEST(Signature, EveryDimensionIsMappedAndEveryUseExists) {
   for (const OpCase& row : op_cases()) {
     Signature s = signature(row.op, row.inputs);
-    for (const Slot& slot : s.slots) EXPECT_EQ(slot.dims.size(), slot.spec.shape.rank()) << row.name << " " << slot.name;
+    for (const Slot& slot : s.slots)
+      EXPECT_EQ(slot.dims.size(), slot.spec.shape.rank()) << row.name << " " << slot.name;
     for (const auto* list : {&s.phases, &s.staged}) {
       for (const PhaseSpec& phase : *list) {
-        for (const Use& use : phase.uses) ASSERT_LT(static_cast<std::size_t>(use.slot), s.slots.size()) << row.name;
+        for (const Use& use : phase.uses)
+          ASSERT_LT(static_cast<std::size_t>(use.slot), s.slots.size()) << row.name;
       }
     }
   }
@@ -50,7 +54,8 @@ TEST(Signature, WholeTileTouchesEveryTensorWhole) {
     Signature s = signature(row.op, row.inputs);
     EXPECT_FALSE(s.needs_stages(s.whole_tile())) << row.name;
     for (const Slot& slot : s.slots)
-      EXPECT_EQ(region_of(slot, s.whole_tile()), Region::whole(slot.spec.shape)) << row.name << " " << slot.name;
+      EXPECT_EQ(region_of(slot, s.whole_tile()), Region::whole(slot.spec.shape))
+          << row.name << " " << slot.name;
   }
 }
 
@@ -68,7 +73,8 @@ TEST(Signature, AxesOfKindReductionAreThoseNoOutputRunsAlong) {
       return s.slots[static_cast<std::size_t>(output)].spec == TensorSpec{{1}, DType::f64};
     });
     for (std::size_t axis = 0; axis < s.axes.size() && !sums_only; ++axis)
-      EXPECT_EQ(s.axes[axis].kind == AxisKind::reduction, !in_output[axis]) << row.name << " axis " << s.axes[axis].name;
+      EXPECT_EQ(s.axes[axis].kind == AxisKind::reduction, !in_output[axis])
+          << row.name << " axis " << s.axes[axis].name;
   }
 }
 

@@ -1,4 +1,5 @@
-// The same tensor in another layout. Made by lowering; which layouts is the kernel candidate's choice.
+// The same tensor in another layout. Made by lowering; which layouts is the kernel candidate's
+// choice.
 #pragma once
 
 #include <span>

@@ -1,4 +1,5 @@
-// Refusals of operators that are wired wrongly: one sentence that names the operator and the shapes.
+// Refusals of operators that are wired wrongly: one sentence that names the operator and the
+// shapes.
 #pragma once
 
 #include <span>

@@ -1,5 +1,6 @@
 // Stochastic gradient descent with momentum (Polyak) or Nesterov momentum, and L2 weight decay:
-//   g = scale * gradient + decay * w;  v = momentum * v + g;  w -= rate * (nesterov ? g + momentum * v : v).
+//   g = scale * gradient + decay * w;  v = momentum * v + g;  w -= rate * (nesterov ? g + momentum
+//   * v : v).
 #pragma once
 
 #include <span>

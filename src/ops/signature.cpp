@@ -10,7 +10,9 @@
 namespace troika {
 namespace {
 
-std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+std::int64_t floor_div(std::int64_t a, std::int64_t b) {
+  return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return -floor_div(-a, b); }
 
 constexpr std::array<std::string_view, 10> kPhaseNames{
@@ -28,7 +30,8 @@ std::string_view to_string(Phase phase) { return kPhaseNames[static_cast<std::si
 
 Phase parse_phase(std::string_view text) {
   auto found = std::ranges::find(kPhaseNames, text);
-  if (found == kPhaseNames.end()) throw Error(ErrorKind::file, fmt::format("'{}' is not a phase", text));
+  if (found == kPhaseNames.end())
+    throw Error(ErrorKind::file, fmt::format("'{}' is not a phase", text));
   return static_cast<Phase>(found - kPhaseNames.begin());
 }
 

@@ -1,5 +1,6 @@
-// What the rest of Troika knows about an operator: its iteration axes, the tensors it touches, and its phases.
-// Splitting, lowering, memory and cost follow mechanically from a Signature (design section 3).
+// What the rest of Troika knows about an operator: its iteration axes, the tensors it touches, and
+// its phases. Splitting, lowering, memory and cost follow mechanically from a Signature (design
+// section 3).
 #pragma once
 
 #include <cstdint>
@@ -21,16 +22,17 @@ struct Axis {
   std::string name;
   AxisKind kind = AxisKind::sample;
   std::int64_t extent = 1;
-  /// A tile whose bounds are multiples of this needs no sum in the middle; other tiles run the staged phases
-  /// (batch norm inside a shard, cross entropy over a split vocabulary).
+  /// A tile whose bounds are multiples of this needs no sum in the middle; other tiles run the
+  /// staged phases (batch norm inside a shard, cross entropy over a split vocabulary).
   std::int64_t whole = 1;
 
   bool operator==(const Axis&) const = default;
 };
 
 /// How the indices of one tensor dimension follow an axis. A tile [b, e) of the axis touches
-///   [b*stride - pad, (e-1)*stride - pad + reach)           (windows, scaled factors, offsets), or if `inverse`
-///   [ceil((b+pad-reach+1)/stride), floor((e-1+pad)/stride) + 1)   (transposed windows, division),
+///   [b*stride - pad, (e-1)*stride - pad + reach)           (windows, scaled factors, offsets), or
+///   if `inverse` [ceil((b+pad-reach+1)/stride), floor((e-1+pad)/stride) + 1)   (transposed
+///   windows, division),
 /// clipped to the dimension. A dimension with no axis is always touched whole.
 struct DimMap {
   static constexpr int kNoAxis = -1;
@@ -46,7 +48,9 @@ struct DimMap {
 inline DimMap whole_dim() { return {}; }
 inline DimMap along(int axis) { return {.axis = axis}; }
 /// `factor` neighbouring indices belong to each step of the axis.
-inline DimMap scaled(int axis, std::int64_t factor) { return {.axis = axis, .stride = factor, .reach = factor}; }
+inline DimMap scaled(int axis, std::int64_t factor) {
+  return {.axis = axis, .stride = factor, .reach = factor};
+}
 /// Each index belongs to `unit` neighbouring steps of the axis.
 inline DimMap divided(int axis, std::int64_t unit) {
   return {.axis = axis, .stride = unit, .reach = unit, .inverse = true};
@@ -57,8 +61,8 @@ Range project(const DimMap& map, const Region& tile, std::int64_t extent);
 /// What a tensor is to its operator.
 enum class Role {
   input,
-  weight,     ///< A parameter that training moves by its gradient.
-  state,      ///< Persistent, written by updates only: momentum, running statistics.
+  weight,  ///< A parameter that training moves by its gradient.
+  state,   ///< Persistent, written by updates only: momentum, running statistics.
   output,
   saved,      ///< Written by forward for backward.
   statistic,  ///< A partial that staged phases combine.
@@ -84,8 +88,8 @@ struct Slot {
   TensorSpec spec;
   std::vector<DimMap> dims;  ///< One per dimension of spec.shape.
   Combine combine = Combine::sum;
-  Init init{};               ///< Weights and states.
-  std::int64_t bound = 0;    ///< For integer inputs: values lie in [0, bound).
+  Init init{};             ///< Weights and states.
+  std::int64_t bound = 0;  ///< For integer inputs: values lie in [0, bound).
 };
 
 enum class Phase {
@@ -94,9 +98,9 @@ enum class Phase {
   backward_data,    ///< Gradient of the first input.
   backward_weight,  ///< Gradients of the weights, or of the second input.
   update,
-  statistics_1,     ///< Staged forward: first sum in the middle,
-  statistics_2,     ///< second one,
-  apply,            ///< and the rest.
+  statistics_1,  ///< Staged forward: first sum in the middle,
+  statistics_2,  ///< second one,
+  apply,         ///< and the rest.
   backward_statistics,
   backward_apply,
 };
@@ -118,7 +122,8 @@ struct PhaseSpec {
   Phase phase = Phase::forward;
   std::vector<Use> uses;
   Flops flops{};
-  /// No work: what is written is what is read, under another shape (reshape, gradient of a plain sum).
+  /// No work: what is written is what is read, under another shape (reshape, gradient of a plain
+  /// sum).
   bool view = false;
 };
 
@@ -126,7 +131,8 @@ struct Signature {
   std::vector<Axis> axes;
   std::vector<Slot> slots;
   std::vector<PhaseSpec> phases;
-  std::vector<PhaseSpec> staged;  ///< Instead of `phases` where a tile cuts a `whole` part of an axis.
+  std::vector<PhaseSpec>
+      staged;  ///< Instead of `phases` where a tile cuts a `whole` part of an axis.
 
   /// The phase spec, or nullptr when the operator has no such phase (in either list).
   const PhaseSpec* find(Phase phase) const;
@@ -139,8 +145,8 @@ struct Signature {
   bool needs_stages(const Region& tile) const;
 };
 
-/// The axes that some tensor of the phase runs along. A phase is run once per tile of these: what it writes is
-/// partial over those of them that the written slot lacks.
+/// The axes that some tensor of the phase runs along. A phase is run once per tile of these: what
+/// it writes is partial over those of them that the written slot lacks.
 std::vector<bool> axes_of(const Signature& signature, const PhaseSpec& phase);
 
 /// The part of a slot that a tile touches.

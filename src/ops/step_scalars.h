@@ -1,4 +1,5 @@
-// The two small buffers that carry what changes from step to step. The graph itself never changes (law 3).
+// The two small buffers that carry what changes from step to step. The graph itself never changes
+// (law 3).
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@ enum class Control : std::size_t {
   gradient_scale,  ///< What updates multiply gradients by: 1/sum of w, times the clipping factor.
   ok,              ///< 1 while every step so far was finite. Sticky: the host alone sets it back.
   weight_sum,
-  gradient_norm,   ///< Global norm of the scaled gradient before clipping; 0 when nobody asked.
+  gradient_norm,  ///< Global norm of the scaled gradient before clipping; 0 when nobody asked.
   count
 };
 

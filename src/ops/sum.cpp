@@ -12,7 +12,8 @@ Signature signature(const Sum& op, std::span<const TensorSpec> inputs) {
   for (std::size_t axis = 0; axis < x.rank(); ++axis) dims.push_back(along(static_cast<int>(axis)));
   PhaseSpec forward{.phase = Phase::forward, .flops = {x.elements() * (op.count - 1)}};
   for (const TensorSpec& input : inputs) {
-    require(input == inputs[0], "sum", "takes tensors of one shape, not ", inputs[0], " and ", input);
+    require(input == inputs[0], "sum", "takes tensors of one shape, not ", inputs[0], " and ",
+            input);
     forward.uses.push_back(read(static_cast<int>(s.slots.size())));
     s.slots.push_back({Role::input, "x" + std::to_string(s.slots.size()), input, dims});
   }

@@ -1,4 +1,5 @@
-// y = x1 + x2 + … of equal shapes: gradients that meet at a fan-out, micro-batches that add up. Made by lowering.
+// y = x1 + x2 + … of equal shapes: gradients that meet at a fan-out, micro-batches that add up.
+// Made by lowering.
 #pragma once
 
 #include <span>

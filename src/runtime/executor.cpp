@@ -8,7 +8,9 @@ namespace troika {
 namespace {
 
 std::int64_t now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 }  // namespace
@@ -18,7 +20,9 @@ Kernel& KernelCache::get(const Task& task) {
   for (Layout layout : task.choice.layouts) name += " " + std::string(to_string(layout));
   std::unique_ptr<Kernel>& kernel = kernels_[name];
   if (!kernel) {
-    Candidate candidate{.algorithm = task.choice.algorithm, .layouts = task.choice.layouts, .scratch = task.choice.scratch};
+    Candidate candidate{.algorithm = task.choice.algorithm,
+                        .layouts = task.choice.layouts,
+                        .scratch = task.choice.scratch};
     kernel = backend_.compile(task.key, candidate);
   }
   return *kernel;
@@ -30,7 +34,8 @@ Executor::Executor(const TaskGraph& graph, DeviceId device, KernelCache& kernels
   for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
     const Task& task = graph.tasks[at];
     if (task.device != device) continue;
-    Launch launch{&kernels.get(task), {}, task.scratch.valid() ? address(task.scratch) : nullptr, at};
+    Launch launch{
+        &kernels.get(task), {}, task.scratch.valid() ? address(task.scratch) : nullptr, at};
     for (const BufferUse& use : task.uses) launch.operands.push_back(address(use.buffer));
     launches_.push_back(std::move(launch));
   }
@@ -56,8 +61,10 @@ void Executor::run_task(std::size_t at) {
 Timeline Executor::timeline() const {
   Timeline timeline;
   for (std::size_t at = 0; at < launches_.size(); ++at)
-    timeline.spans.push_back(
-        {graph_.tasks[launches_[at].task].id, device_, {clock_[at] - clock_[0]}, {clock_[at + 1] - clock_[0]}});
+    timeline.spans.push_back({graph_.tasks[launches_[at].task].id,
+                              device_,
+                              {clock_[at] - clock_[0]},
+                              {clock_[at + 1] - clock_[0]}});
   return timeline;
 }
 

@@ -1,4 +1,5 @@
-// Runs one device's share of a task graph: kernels compiled and pointers bound ahead, then a plain loop.
+// Runs one device's share of a task graph: kernels compiled and pointers bound ahead, then a plain
+// loop.
 #pragma once
 
 #include <functional>
@@ -50,7 +51,8 @@ class Executor final : public Work {
   const TaskGraph& graph_;
   DeviceId device_;
   std::vector<Launch> launches_;
-  std::vector<std::int64_t> clock_;  // nanoseconds: clock_[i] is the start of launch i, clock_[i+1] its end
+  std::vector<std::int64_t>
+      clock_;  // nanoseconds: clock_[i] is the start of launch i, clock_[i+1] its end
 };
 
 }  // namespace troika

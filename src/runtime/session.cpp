@@ -40,7 +40,10 @@ struct Session::Program {
 };
 
 Session::Session(Device& device, const Backend& backend)
-    : device_(device), backend_(backend), kernels_(backend), control_(static_cast<std::size_t>(kControlCount)) {}
+    : device_(device),
+      backend_(backend),
+      kernels_(backend),
+      control_(static_cast<std::size_t>(kControlCount)) {}
 
 Session::~Session() = default;
 
@@ -63,10 +66,12 @@ void Session::add(TaskGraph graph) {
 void Session::start() {
   Bytes largest{}, arena{};
   for (StateBuffer& state : state_) {
-    state.buffer = device_.allocate(stored_bytes(state.entry.layout, state.entry.spec.shape, state.entry.spec.dtype));
+    state.buffer = device_.allocate(
+        stored_bytes(state.entry.layout, state.entry.spec.shape, state.entry.spec.dtype));
     if (state.entry.layout != Layout::plain) largest = std::max(largest, state.entry.spec.bytes());
   }
-  for (const auto& program : programs_) arena = std::max(arena, program->graph.arena[kDevice.index()]);
+  for (const auto& program : programs_)
+    arena = std::max(arena, program->graph.arena[kDevice.index()]);
   arena_ = device_.allocate(arena);
   if (largest.count > 0) staging_ = device_.allocate(largest);
   auto compile = [this] {
@@ -79,13 +84,15 @@ void Session::start() {
 }
 
 void Session::start_program(Program& program) {
-  program.executor = std::make_unique<Executor>(program.graph, kDevice, kernels_, addresses(program.graph));
+  program.executor =
+      std::make_unique<Executor>(program.graph, kDevice, kernels_, addresses(program.graph));
 }
 
 std::function<DevicePointer(BufferId)> Session::addresses(const TaskGraph& graph) {
   return [this, &graph](BufferId id) {
     const BufferSpec& root = graph[graph.root(id)];
-    return root.persistent ? state_buffer(root.name).buffer.address() : arena_.address() + root.offset.count;
+    return root.persistent ? state_buffer(root.name).buffer.address()
+                           : arena_.address() + root.offset.count;
   };
 }
 
@@ -123,8 +130,10 @@ void Session::submit(Work& work) {
   done_.wait();
 }
 
-void Session::reorder(const StateEntry& entry, Reorder layouts, DevicePointer from, DevicePointer to) {
-  Task task{.name = entry.name, .device = kDevice, .key = {layouts, {entry.spec}, Phase::forward, {}}};
+void Session::reorder(const StateEntry& entry, Reorder layouts, DevicePointer from,
+                      DevicePointer to) {
+  Task task{
+      .name = entry.name, .device = kDevice, .key = {layouts, {entry.spec}, Phase::forward, {}}};
   std::vector<Candidate> candidates = backend_.candidates(task.key);
   TROIKA_CHECK(!candidates.empty(), "no kernel for " + to_text(task.key));
   task.choice = {candidates[0].algorithm, {layouts.from, layouts.to}, candidates[0].scratch, {}};
@@ -139,44 +148,53 @@ void Session::reorder(const StateEntry& entry, Reorder layouts, DevicePointer fr
 
 void Session::load(const std::string& name, std::span<const std::byte> plain) {
   StateBuffer& state = state_buffer(name);
-  TROIKA_CHECK(static_cast<std::int64_t>(plain.size()) == state.entry.spec.bytes().count, "the size of " + name);
+  TROIKA_CHECK(static_cast<std::int64_t>(plain.size()) == state.entry.spec.bytes().count,
+               "the size of " + name);
   if (state.entry.layout == Layout::plain) return device_.write(state.buffer.address(), plain);
   device_.write(staging_.address(), plain);
-  reorder(state.entry, {Layout::plain, state.entry.layout}, staging_.address(), state.buffer.address());
+  reorder(state.entry, {Layout::plain, state.entry.layout}, staging_.address(),
+          state.buffer.address());
 }
 
 void Session::store(const std::string& name, std::span<std::byte> plain) {
   StateBuffer& state = state_buffer(name);
-  TROIKA_CHECK(static_cast<std::int64_t>(plain.size()) == state.entry.spec.bytes().count, "the size of " + name);
+  TROIKA_CHECK(static_cast<std::int64_t>(plain.size()) == state.entry.spec.bytes().count,
+               "the size of " + name);
   if (state.entry.layout == Layout::plain) return device_.read(plain, state.buffer.address());
-  reorder(state.entry, {state.entry.layout, Layout::plain}, state.buffer.address(), staging_.address());
+  reorder(state.entry, {state.entry.layout, Layout::plain}, state.buffer.address(),
+          staging_.address());
   device_.read(plain, staging_.address());
 }
 
 void Session::write_scalar(Scalar which, double value) {
   auto found = state_by_name_.find(kScalars);
   if (found == state_by_name_.end()) return;
-  DevicePointer at = state_[found->second].buffer.address() + static_cast<std::size_t>(which) * sizeof(double);
+  DevicePointer at =
+      state_[found->second].buffer.address() + static_cast<std::size_t>(which) * sizeof(double);
   device_.write(at, std::as_bytes(std::span(&value, 1)));
 }
 
 double Session::read_control(Control which) {
   double value = 0;
-  DevicePointer at = state_buffer(kControl).buffer.address() + static_cast<std::size_t>(which) * sizeof(double);
+  DevicePointer at =
+      state_buffer(kControl).buffer.address() + static_cast<std::size_t>(which) * sizeof(double);
   device_.read(std::as_writable_bytes(std::span(&value, 1)), at);
   return value;
 }
 
 void Session::write_control(Control which, double value) {
-  DevicePointer at = state_buffer(kControl).buffer.address() + static_cast<std::size_t>(which) * sizeof(double);
+  DevicePointer at =
+      state_buffer(kControl).buffer.address() + static_cast<std::size_t>(which) * sizeof(double);
   device_.write(at, std::as_bytes(std::span(&value, 1)));
 }
 
-void Session::write_input(const std::string& program, const std::string& name, std::span<const std::byte> batch) {
+void Session::write_input(const std::string& program, const std::string& name,
+                          std::span<const std::byte> batch) {
   const TaskGraph& graph = find(program).graph;
   auto address = [&](BufferId id) { return arena_.address() + graph[graph.root(id)].offset.count; };
   if (auto whole = graph.inputs.find(name); whole != graph.inputs.end()) {
-    TROIKA_CHECK(graph[whole->second].spec.bytes().count == static_cast<std::int64_t>(batch.size()), "the size of " + name);
+    TROIKA_CHECK(graph[whole->second].spec.bytes().count == static_cast<std::int64_t>(batch.size()),
+                 "the size of " + name);
     return device_.write(address(whole->second), batch);
   }
   for (std::size_t part = 0;; ++part) {
@@ -188,7 +206,8 @@ void Session::write_input(const std::string& program, const std::string& name, s
   }
 }
 
-void Session::read_output(const std::string& program, const std::string& name, std::span<std::byte> to) {
+void Session::read_output(const std::string& program, const std::string& name,
+                          std::span<std::byte> to) {
   const TaskGraph& graph = find(program).graph;
   auto found = graph.outputs.find(name);
   TROIKA_CHECK(found != graph.outputs.end(), "no output is called " + name);
@@ -211,8 +230,9 @@ std::optional<NonFinite> Session::run_checked(const std::string& name) {
   return std::nullopt;
 }
 
-std::optional<std::string> Session::find_non_finite(const TaskGraph& graph, const Task& task,
-                                                    const std::function<DevicePointer(BufferId)>& address) {
+std::optional<std::string> Session::find_non_finite(
+    const TaskGraph& graph, const Task& task,
+    const std::function<DevicePointer(BufferId)>& address) {
   for (const BufferUse& use : task.uses) {
     const BufferSpec& buffer = graph[use.buffer];
     if (use.access == Access::read || buffer.spec.dtype == DType::i32) continue;
@@ -224,7 +244,9 @@ std::optional<std::string> Session::find_non_finite(const TaskGraph& graph, cons
   return std::nullopt;
 }
 
-Timeline Session::timeline(const std::string& program) const { return find(program).executor->timeline(); }
+Timeline Session::timeline(const std::string& program) const {
+  return find(program).executor->timeline();
+}
 
 Bytes Session::state_bytes() const {
   Bytes total;

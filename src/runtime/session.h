@@ -1,5 +1,5 @@
-// Programs over one persistent state, on real devices: what a trainer drives. Memory = state + the largest arena, all of it
-// allocated before the first step.
+// Programs over one persistent state, on real devices: what a trainer drives. Memory = state + the
+// largest arena, all of it allocated before the first step.
 #pragma once
 
 #include <functional>
@@ -35,14 +35,15 @@ class Session {
   Session(Device& device, const Backend& backend);
   ~Session();
 
-  /// Adds a program; buffers of the state that it shares with earlier ones must agree in spec and layout. All programs
-  /// come before start().
+  /// Adds a program; buffers of the state that it shares with earlier ones must agree in spec and
+  /// layout. All programs come before start().
   void add(TaskGraph program);
   /// Allocates state and arena, compiles every kernel. Throws Error(memory).
   void start();
 
   const TaskGraph& program(const std::string& name) const;
-  /// Parameters and optimizer states, in the order they were first seen; scratch state of steps is left out.
+  /// Parameters and optimizer states, in the order they were first seen; scratch state of steps is
+  /// left out.
   std::vector<StateEntry> state() const;
   std::map<std::string, Layout> storage() const;
 
@@ -54,14 +55,16 @@ class Session {
   double read_control(Control which);
   void write_control(Control which, double value);
 
-  /// A whole batch of an input, cut into the program's micro-batches. Inputs that the program does not read are ignored.
-  void write_input(const std::string& program, const std::string& name, std::span<const std::byte> batch);
+  /// A whole batch of an input, cut into the program's micro-batches. Inputs that the program does
+  /// not read are ignored.
+  void write_input(const std::string& program, const std::string& name,
+                   std::span<const std::byte> batch);
   void read_output(const std::string& program, const std::string& name, std::span<std::byte> to);
 
   /// One step. Returns when it is done.
   void run(const std::string& program);
-  /// The same step again, looking at every value written; for finding out where a loss stopped being finite. Updates skip
-  /// as long as the control word says so.
+  /// The same step again, looking at every value written; for finding out where a loss stopped
+  /// being finite. Updates skip as long as the control word says so.
   std::optional<NonFinite> run_checked(const std::string& program);
 
   Timeline timeline(const std::string& program) const;

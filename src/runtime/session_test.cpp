@@ -16,8 +16,12 @@ namespace {
 TaskGraph one_update() {
   TaskGraph graph{.name = "train", .fragments = {"w"}, .arena = {Bytes{64}}};
   auto buffer = [&](const char* name, TensorSpec spec, bool persistent) {
-    graph.buffers.push_back({.name = name, .spec = spec, .device = DeviceId(0u),
-                             .category = persistent && std::string(name) != "w" ? Category::workspace : Category::parameter,
+    graph.buffers.push_back({.name = name,
+                             .spec = spec,
+                             .device = DeviceId(0u),
+                             .category = persistent && std::string(name) != "w"
+                                             ? Category::workspace
+                                             : Category::parameter,
                              .persistent = persistent});
     return BufferId(graph.buffers.size() - 1);
   };
@@ -31,7 +35,10 @@ TaskGraph one_update() {
                          .device = DeviceId(0u),
                          .key = {Sgd{}, {spec}, Phase::update, {}},
                          .choice = {"reference", std::vector<Layout>(4), {}, {}},
-                         .uses = {{w, Access::update}, {g, Access::read}, {scalars, Access::read}, {control, Access::read}}});
+                         .uses = {{w, Access::update},
+                                  {g, Access::read},
+                                  {scalars, Access::read},
+                                  {control, Access::read}}});
   return graph;
 }
 

@@ -28,8 +28,8 @@ Timeline simulate(const TaskGraph& graph, int steps) {
   }
   Timeline timeline;
   for (std::size_t task = 0; task < graph.tasks.size(); ++task)
-    timeline.spans.push_back(
-        {graph.tasks[task].id, graph.tasks[task].device, start[task] - step_begin, end[task] - step_begin});
+    timeline.spans.push_back({graph.tasks[task].id, graph.tasks[task].device,
+                              start[task] - step_begin, end[task] - step_begin});
   return timeline;
 }
 

@@ -1,4 +1,5 @@
-// How the work of a model is split and placed: a value that is validated, printed, saved as JSON and edited by hand.
+// How the work of a model is split and placed: a value that is validated, printed, saved as JSON
+// and edited by hand.
 #pragma once
 
 #include <map>
@@ -12,7 +13,8 @@
 
 namespace troika {
 
-/// How one operator is cut: a degree for each split axis, and the device of every tile (row-major over the axes).
+/// How one operator is cut: a degree for each split axis, and the device of every tile (row-major
+/// over the axes).
 struct Split {
   std::map<std::string, std::int64_t> degrees;
   std::vector<DeviceId> devices;
@@ -30,9 +32,10 @@ struct Strategy {
   bool operator==(const Strategy&) const = default;
 };
 
-/// Why this strategy cannot run this model on this machine: which operator and axis, and what would fit. Nothing when it
-/// can.
-[[nodiscard]] std::optional<std::string> why_infeasible(const Strategy& strategy, const Graph& graph, const Machine& machine);
+/// Why this strategy cannot run this model on this machine: which operator and axis, and what would
+/// fit. Nothing when it can.
+[[nodiscard]] std::optional<std::string> why_infeasible(const Strategy& strategy,
+                                                        const Graph& graph, const Machine& machine);
 
 /// plan.json: self-describing, with the hash of the model it was made for.
 std::string to_json(const Strategy& strategy, const Graph& graph);

@@ -23,7 +23,8 @@ TEST(Strategy, SingleFitsAnyModel) {
 TEST(Strategy, SaysWhichOperatorAndAxisIsWrong) {
   Strategy strategy;
   strategy.splits["fc"] = {{{"h", 2}}, {DeviceId(0u), DeviceId(0u)}};
-  EXPECT_EQ(why_infeasible(strategy, parse_graph(kModel), one_device()), "operator 'fc' has no axis 'h'; it has n, o, i");
+  EXPECT_EQ(why_infeasible(strategy, parse_graph(kModel), one_device()),
+            "operator 'fc' has no axis 'h'; it has n, o, i");
   strategy.splits["fc"] = {{{"o", 3}}, {}};
   EXPECT_EQ(why_infeasible(strategy, parse_graph(kModel), one_device()),
             "operator 'fc' cannot be split 3 ways along 'o', which has 2 indices");

@@ -9,7 +9,8 @@
 
 namespace troika {
 
-/// The operand `write` may occupy the memory of the operand `read`, when that value is not needed afterwards.
+/// The operand `write` may occupy the memory of the operand `read`, when that value is not needed
+/// afterwards.
 struct InPlace {
   int write = 0;
   int read = 0;
@@ -18,10 +19,11 @@ struct InPlace {
 };
 
 struct KernelChoice {
-  std::string algorithm;        ///< "reference", "direct", "winograd", …; empty before the choice is made.
+  std::string
+      algorithm;  ///< "reference", "direct", "winograd", …; empty before the choice is made.
   std::vector<Layout> layouts;  ///< One per operand.
   Bytes scratch{};
-  SimTime time{};               ///< Predicted.
+  SimTime time{};  ///< Predicted.
 
   bool operator==(const KernelChoice&) const = default;
 };

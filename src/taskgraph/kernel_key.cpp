@@ -13,7 +13,8 @@ std::vector<Signature> chain_of(const KernelKey& key) {
   std::vector<Signature> chain{signature(key.op, key.inputs)};
   for (const FusedOp& next : key.fused) {
     const Signature& before = chain.back();
-    std::vector<TensorSpec> inputs{before.slots[static_cast<std::size_t>(before.slots_of(Role::output)[0])].spec};
+    std::vector<TensorSpec> inputs{
+        before.slots[static_cast<std::size_t>(before.slots_of(Role::output)[0])].spec};
     inputs.insert(inputs.end(), next.others.begin(), next.others.end());
     chain.push_back(signature(next.op, inputs));
   }
@@ -38,7 +39,8 @@ std::vector<Operand> operands_of(const KernelKey& key) {
 Flops flops_of(const KernelKey& key) {
   Flops total;
   std::vector<Signature> chain = chain_of(key);
-  for (std::size_t at = 0; at < chain.size(); ++at) total += chain[at].at(at == 0 ? key.phase : Phase::forward).flops;
+  for (std::size_t at = 0; at < chain.size(); ++at)
+    total += chain[at].at(at == 0 ? key.phase : Phase::forward).flops;
   return total;
 }
 

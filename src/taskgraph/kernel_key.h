@@ -9,7 +9,8 @@
 
 namespace troika {
 
-/// An operator fused behind another: it takes the previous one's output as its first input, and these others.
+/// An operator fused behind another: it takes the previous one's output as its first input, and
+/// these others.
 struct FusedOp {
   Op op;
   std::vector<TensorSpec> others;  ///< Its further inputs (its weights follow from the signature).
@@ -21,7 +22,7 @@ struct KernelKey {
   Op op;                           ///< Localized to the tile.
   std::vector<TensorSpec> inputs;  ///< Of the tile.
   Phase phase = Phase::forward;
-  std::vector<FusedOp> fused;      ///< Forward only.
+  std::vector<FusedOp> fused;  ///< Forward only.
 
   bool operator==(const KernelKey&) const = default;
 };
@@ -33,8 +34,8 @@ struct Operand {
   Access access = Access::read;
 };
 
-/// In launch order: the uses of the phase; with fused operators, what they read besides comes next, and the last
-/// operator's output takes the place of the first one's, at the end.
+/// In launch order: the uses of the phase; with fused operators, what they read besides comes next,
+/// and the last operator's output takes the place of the first one's, at the end.
 std::vector<Operand> operands_of(const KernelKey& key);
 
 Flops flops_of(const KernelKey& key);

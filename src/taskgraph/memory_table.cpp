@@ -6,11 +6,14 @@ namespace troika {
 namespace {
 
 /// The task during which the live buffers of the arena are largest together.
-std::size_t fullest_moment(const TaskGraph& graph, DeviceId device, const std::vector<Lifetime>& lifetimes) {
+std::size_t fullest_moment(const TaskGraph& graph, DeviceId device,
+                           const std::vector<Lifetime>& lifetimes) {
   std::vector<std::int64_t> change(graph.tasks.size() + 1);
   for (std::size_t at = 0; at < graph.buffers.size(); ++at) {
     const BufferSpec& buffer = graph.buffers[at];
-    if (buffer.persistent || buffer.view_of.valid() || !lifetimes[at].used || buffer.device != device) continue;
+    if (buffer.persistent || buffer.view_of.valid() || !lifetimes[at].used ||
+        buffer.device != device)
+      continue;
     change[lifetimes[at].first] += buffer.bytes().count;
     change[lifetimes[at].last + 1] -= buffer.bytes().count;
   }

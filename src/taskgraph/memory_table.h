@@ -1,4 +1,5 @@
-// The memory of a program: exact, known before the first step, by category at the moment of the peak.
+// The memory of a program: exact, known before the first step, by category at the moment of the
+// peak.
 #pragma once
 
 #include <map>
@@ -10,9 +11,10 @@ namespace troika {
 
 struct MemoryTable {
   Bytes persistent{};
-  Bytes arena{};                         ///< Allocated for everything that does not outlive a step.
-  std::map<Category, Bytes> categories;  ///< Persistent buffers, and what lives in the arena at its fullest moment.
-  std::string peak_task;                 ///< Which task runs at that moment.
+  Bytes arena{};  ///< Allocated for everything that does not outlive a step.
+  std::map<Category, Bytes>
+      categories;  ///< Persistent buffers, and what lives in the arena at its fullest moment.
+  std::string peak_task;  ///< Which task runs at that moment.
 
   Bytes total() const { return persistent + arena; }
 };

@@ -13,12 +13,13 @@ namespace {
 
 /// Who touched a buffer last, while walking the tasks in order.
 struct History {
-  std::vector<std::size_t> writers;   // all writes of the step, in order
-  std::vector<std::size_t> readers;   // since the last write
+  std::vector<std::size_t> writers;        // all writes of the step, in order
+  std::vector<std::size_t> readers;        // since the last write
   std::vector<std::size_t> first_readers;  // before the first write
 };
 
-void add_edges(std::set<Dependency>& edges, const std::vector<std::size_t>& from, std::size_t to, int distance) {
+void add_edges(std::set<Dependency>& edges, const std::vector<std::size_t>& from, std::size_t to,
+               int distance) {
   for (std::size_t task : from) {
     if (task != to || distance > 0) edges.insert({task, to, distance});
   }
@@ -39,7 +40,8 @@ void record(History& history, std::set<Dependency>& edges, std::size_t task, Acc
 }  // namespace
 
 std::string_view to_string(Category category) {
-  constexpr std::array<std::string_view, 5> kNames{"parameters", "gradients", "optimizer", "activations", "workspace"};
+  constexpr std::array<std::string_view, 5> kNames{"parameters", "gradients", "optimizer",
+                                                   "activations", "workspace"};
   return kNames[static_cast<std::size_t>(category)];
 }
 
@@ -58,8 +60,10 @@ std::vector<Dependency> find_dependencies(const TaskGraph& graph) {
   for (std::size_t at = 0; at < graph.buffers.size(); ++at) {
     const History& history = histories[at];
     if (!graph.buffers[at].persistent || history.writers.empty()) continue;
-    // The next step's first accesses wait for this step's last write; its first write for this step's last reads.
-    for (std::size_t reader : history.first_readers) add_edges(edges, {history.writers.back()}, reader, 1);
+    // The next step's first accesses wait for this step's last write; its first write for this
+    // step's last reads.
+    for (std::size_t reader : history.first_readers)
+      add_edges(edges, {history.writers.back()}, reader, 1);
     add_edges(edges, {history.writers.back()}, history.writers.front(), 1);
     add_edges(edges, history.readers, history.writers.front(), 1);
   }
@@ -71,30 +75,36 @@ std::uint64_t hash(const TaskGraph& graph) { return hash_text(to_text(graph)); }
 std::string to_text(const TaskGraph& graph) {
   std::string text = "taskgraph " + graph.name + "\n";
   for (const BufferSpec& buffer : graph.buffers) {
-    text += fmt::format("buffer {} {} {} {}", buffer.name, to_string(buffer.spec), to_string(buffer.layout),
-                        to_string(buffer.category));
-    if (buffer.view_of.valid()) text += " in " + graph[buffer.view_of].name;
-    else if (buffer.persistent) text += " persistent";
-    else text += fmt::format(" at {}", buffer.offset.count);
+    text += fmt::format("buffer {} {} {} {}", buffer.name, to_string(buffer.spec),
+                        to_string(buffer.layout), to_string(buffer.category));
+    if (buffer.view_of.valid())
+      text += " in " + graph[buffer.view_of].name;
+    else if (buffer.persistent)
+      text += " persistent";
+    else
+      text += fmt::format(" at {}", buffer.offset.count);
     text += "\n";
   }
   constexpr std::array<const char*, 3> kMarks{"", "=", "~"};  // read, write, update
   for (const Task& task : graph.tasks) {
-    text += fmt::format("task {}.{} '{}' on {} {} {} (", task.id.fragment, task.id.index, task.name, task.device.value,
-                        to_text(task.key), task.choice.algorithm);
+    text += fmt::format("task {}.{} '{}' on {} {} {} (", task.id.fragment, task.id.index, task.name,
+                        task.device.value, to_text(task.key), task.choice.algorithm);
     for (const BufferUse& use : task.uses)
-      text += fmt::format(" {}{}", kMarks[static_cast<std::size_t>(use.access)], graph[use.buffer].name);
+      text += fmt::format(" {}{}", kMarks[static_cast<std::size_t>(use.access)],
+                          graph[use.buffer].name);
     text += " )\n";
   }
   return text;
 }
 
 std::string to_dot(const TaskGraph& graph) {
-  std::string text = "digraph \"" + graph.name + "\" {\n  node [shape=box, fontname=\"monospace\"];\n";
+  std::string text =
+      "digraph \"" + graph.name + "\" {\n  node [shape=box, fontname=\"monospace\"];\n";
   for (std::size_t at = 0; at < graph.tasks.size(); ++at)
     text += fmt::format("  t{} [label=\"{}\"];\n", at, graph.tasks[at].name);
   for (const Dependency& edge : graph.dependencies)
-    text += fmt::format("  t{} -> t{}{};\n", edge.from, edge.to, edge.distance > 0 ? " [style=dashed, constraint=false]" : "");
+    text += fmt::format("  t{} -> t{}{};\n", edge.from, edge.to,
+                        edge.distance > 0 ? " [style=dashed, constraint=false]" : "");
   return text + "}\n";
 }
 

@@ -1,5 +1,6 @@
-// What runs and what is simulated: tasks on devices over buffers, in listed order, with their dependencies. A loop body:
-// a dependency of distance 1 points at the next step. Plain values (design section 4).
+// What runs and what is simulated: tasks on devices over buffers, in listed order, with their
+// dependencies. A loop body: a dependency of distance 1 points at the next step. Plain values
+// (design section 4).
 #pragma once
 
 #include <map>
@@ -14,8 +15,8 @@ namespace troika {
 
 using BufferId = Id<struct BufferTag>;
 
-/// Stable name of a task: its place inside the fragment (one per operator, edge or parameter) that made it, so nothing
-/// shifts when another fragment changes.
+/// Stable name of a task: its place inside the fragment (one per operator, edge or parameter) that
+/// made it, so nothing shifts when another fragment changes.
 struct TaskId {
   std::int32_t fragment = -1;
   std::int32_t index = -1;
@@ -51,13 +52,13 @@ struct BufferUse {
 
 struct Task {
   TaskId id;
-  std::string name;           ///< "conv1 forward", with "#2" for the third micro-batch.
+  std::string name;  ///< "conv1 forward", with "#2" for the third micro-batch.
   DeviceId device;
   KernelKey key;
-  KernelChoice choice;        ///< Filled in by the layout pass.
+  KernelChoice choice;          ///< Filled in by the layout pass.
   std::vector<BufferUse> uses;  ///< In the order of operands_of(key).
   BufferId scratch;
-  bool is_update = false;     ///< Part of the optimizer's share of a step.
+  bool is_update = false;  ///< Part of the optimizer's share of a step.
 
   bool operator==(const Task&) const = default;
 };
@@ -65,14 +66,14 @@ struct Task {
 struct Dependency {
   std::size_t from = 0;  ///< Index into tasks.
   std::size_t to = 0;
-  int distance = 0;      ///< Steps between the two.
+  int distance = 0;  ///< Steps between the two.
 
   auto operator<=>(const Dependency&) const = default;
 };
 
 struct TaskGraph {
   std::string name;
-  std::vector<std::string> fragments;       ///< What TaskId::fragment counts.
+  std::vector<std::string> fragments;  ///< What TaskId::fragment counts.
   std::vector<BufferSpec> buffers;
   std::vector<Task> tasks;
   std::vector<Dependency> dependencies;
@@ -87,7 +88,8 @@ struct TaskGraph {
   bool operator==(const TaskGraph&) const = default;
 };
 
-/// Reads after writes, writes after reads, writes after writes, within a step and to the next one for persistent buffers.
+/// Reads after writes, writes after reads, writes after writes, within a step and to the next one
+/// for persistent buffers.
 std::vector<Dependency> find_dependencies(const TaskGraph& graph);
 
 /// Hash of everything that must agree between ranks, and between the prediction and the run.

@@ -20,16 +20,26 @@ struct Sums {
 
   BufferId buffer(const std::string& name, bool persistent = false) {
     auto found = std::ranges::find(graph.buffers, name, &BufferSpec::name);
-    if (found != graph.buffers.end()) return BufferId(static_cast<std::size_t>(found - graph.buffers.begin()));
+    if (found != graph.buffers.end())
+      return BufferId(static_cast<std::size_t>(found - graph.buffers.begin()));
     Bytes offset = graph.arena[0];
     if (!persistent) graph.arena[0] += Bytes{64};
-    graph.buffers.push_back({.name = name, .spec = kVector, .device = DeviceId(0u), .persistent = persistent, .offset = offset});
+    graph.buffers.push_back({.name = name,
+                             .spec = kVector,
+                             .device = DeviceId(0u),
+                             .persistent = persistent,
+                             .offset = offset});
     return BufferId(graph.buffers.size() - 1);
   }
   void input(const std::string& name) { graph.inputs[name] = buffer(name); }
   void sum(const std::string& to, const std::vector<std::string>& from) {
-    Task task{.id = {0, static_cast<std::int32_t>(graph.tasks.size())}, .name = to, .device = DeviceId(0u)};
-    task.key = {Sum{.count = static_cast<std::int64_t>(from.size())}, std::vector(from.size(), kVector), Phase::forward, {}};
+    Task task{.id = {0, static_cast<std::int32_t>(graph.tasks.size())},
+              .name = to,
+              .device = DeviceId(0u)};
+    task.key = {Sum{.count = static_cast<std::int64_t>(from.size())},
+                std::vector(from.size(), kVector),
+                Phase::forward,
+                {}};
     for (const std::string& name : from) task.uses.push_back({buffer(name), Access::read});
     task.uses.push_back({buffer(to), Access::write});
     task.choice = {"fake", std::vector<Layout>(task.uses.size()), {}, {1000}};
@@ -52,7 +62,8 @@ TEST(Dependencies, OfPersistentBuffersReachIntoTheNextStep) {
   sums.sum("x", {"state", "state"});
   sums.graph.tasks.push_back(sums.graph.tasks[0]);
   sums.graph.tasks[1].id.index = 1;
-  sums.graph.tasks[1].uses = {{state, Access::update}, {sums.buffer("x"), Access::read}, {sums.buffer("y"), Access::write}};
+  sums.graph.tasks[1].uses = {
+      {state, Access::update}, {sums.buffer("x"), Access::read}, {sums.buffer("y"), Access::write}};
   auto edges = find_dependencies(sums.graph);
   EXPECT_TRUE(std::ranges::count(edges, Dependency{0, 1, 0}));  // old value read before the update
   EXPECT_TRUE(std::ranges::count(edges, Dependency{1, 0, 1}));  // new value read in the next step
@@ -83,7 +94,8 @@ TEST(Verify, RefusesReadingAValueThatWasOverwrittenInPlace) {
   sums.sum("b", {"a", "a"});
   sums.sum("c", {"b", "a"});
   sums.graph.dependencies = find_dependencies(sums.graph);
-  sums.graph[sums.buffer("b")].view_of = sums.buffer("a");  // b takes the memory of a, which c still reads
+  sums.graph[sums.buffer("b")].view_of =
+      sums.buffer("a");  // b takes the memory of a, which c still reads
   EXPECT_THROW(verify(sums.graph, Stage::placed), Bug);
 }
 
@@ -97,11 +109,13 @@ TEST(MemoryTable, CountsWhatLivesAtTheFullestMoment) {
   MemoryTable memory = memory_of(sums.graph, DeviceId(0u));
   EXPECT_EQ(memory.persistent, Bytes{32});
   EXPECT_EQ(memory.arena, Bytes{4 * 64});
-  EXPECT_EQ(memory.categories.at(Category::activation), Bytes{32 + 64});  // state, and two of a, b, c, d at a time
+  EXPECT_EQ(memory.categories.at(Category::activation),
+            Bytes{32 + 64});  // state, and two of a, b, c, d at a time
 }
 
 TEST(KernelKey, FusedOperatorsAddTheirReadsAndMoveTheOutput) {
-  KernelKey key{Linear{.out = 5}, {{{4, 3}, DType::f32}}, Phase::forward, {{Bias{}, {}}, {Activation{}, {}}}};
+  KernelKey key{
+      Linear{.out = 5}, {{{4, 3}, DType::f32}}, Phase::forward, {{Bias{}, {}}, {Activation{}, {}}}};
   std::vector<Operand> operands = operands_of(key);
   std::vector<std::string> names;
   for (const Operand& operand : operands) names.push_back(operand.name);

@@ -12,8 +12,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-void append_spans(Json& events, const TaskGraph& graph, const Timeline& timeline, int process, const char* title) {
-  events.push_back({{"name", "process_name"}, {"ph", "M"}, {"pid", process}, {"args", {{"name", title}}}});
+void append_spans(Json& events, const TaskGraph& graph, const Timeline& timeline, int process,
+                  const char* title) {
+  events.push_back(
+      {{"name", "process_name"}, {"ph", "M"}, {"pid", process}, {"args", {{"name", title}}}});
   TROIKA_CHECK_EQ(timeline.spans.size(), graph.tasks.size());
   for (std::size_t at = 0; at < timeline.spans.size(); ++at) {
     const Span& span = timeline.spans[at];
@@ -42,7 +44,8 @@ SimTime Timeline::length() const {
   return end;
 }
 
-std::string to_chrome_trace(const TaskGraph& graph, const Timeline& measured, const Timeline* predicted) {
+std::string to_chrome_trace(const TaskGraph& graph, const Timeline& measured,
+                            const Timeline* predicted) {
   Json events = Json::array();
   append_spans(events, graph, measured, 0, "measured");
   if (predicted != nullptr) append_spans(events, graph, *predicted, 1, "predicted");

@@ -1,5 +1,5 @@
-// When each task of a step ran, in virtual or in real time: what `simulate` predicts and `execute` records, with the same
-// ids, so that the two can be laid over each other.
+// When each task of a step ran, in virtual or in real time: what `simulate` predicts and `execute`
+// records, with the same ids, so that the two can be laid over each other.
 #pragma once
 
 #include <string>
@@ -24,8 +24,9 @@ struct Timeline {
   SimTime length() const;
 };
 
-/// Chrome's trace format (chrome://tracing, Perfetto): one row per device; a second timeline, if given, is laid below as
-/// "predicted".
-std::string to_chrome_trace(const TaskGraph& graph, const Timeline& measured, const Timeline* predicted = nullptr);
+/// Chrome's trace format (chrome://tracing, Perfetto): one row per device; a second timeline, if
+/// given, is laid below as "predicted".
+std::string to_chrome_trace(const TaskGraph& graph, const Timeline& measured,
+                            const Timeline* predicted = nullptr);
 
 }  // namespace troika

@@ -13,12 +13,14 @@ namespace {
 void check_operands(const TaskGraph& graph, const Task& task) {
   std::vector<Operand> operands = operands_of(task.key);
   TROIKA_CHECK(operands.size() == task.uses.size(),
-               fmt::format("task '{}' has {} buffers for {} operands", task.name, task.uses.size(), operands.size()));
+               fmt::format("task '{}' has {} buffers for {} operands", task.name, task.uses.size(),
+                           operands.size()));
   for (std::size_t at = 0; at < operands.size(); ++at) {
     const BufferSpec& buffer = graph[task.uses[at].buffer];
     TROIKA_CHECK(buffer.spec == operands[at].spec,
-                 fmt::format("task '{}' wants {} for '{}' but buffer '{}' is {}", task.name, to_string(operands[at].spec),
-                             operands[at].name, buffer.name, to_string(buffer.spec)));
+                 fmt::format("task '{}' wants {} for '{}' but buffer '{}' is {}", task.name,
+                             to_string(operands[at].spec), operands[at].name, buffer.name,
+                             to_string(buffer.spec)));
     TROIKA_CHECK(operands[at].access == task.uses[at].access,
                  fmt::format("task '{}' uses '{}' in the wrong way", task.name, operands[at].name));
   }
@@ -27,7 +29,9 @@ void check_operands(const TaskGraph& graph, const Task& task) {
 /// Writing in place destroys every other buffer in that memory.
 void forget_memory(const TaskGraph& graph, BufferId id, std::vector<bool>& written) {
   BufferId root = graph.root(id);
-  if (root == id && !std::ranges::any_of(graph.buffers, [&](const BufferSpec& b) { return b.view_of == id; })) return;
+  if (root == id &&
+      !std::ranges::any_of(graph.buffers, [&](const BufferSpec& b) { return b.view_of == id; }))
+    return;
   for (std::size_t at = 0; at < graph.buffers.size(); ++at) {
     if (graph.root(BufferId(at)) == root) written[at] = false;
   }
@@ -45,11 +49,13 @@ void check_writes(const TaskGraph& graph) {
   for (const Task& task : graph.tasks) {
     for (const BufferUse& use : task.uses) {
       if (use.access != Access::write)
-        TROIKA_CHECK(known(use.buffer), fmt::format("task '{}' reads '{}' before it is written", task.name, graph[use.buffer].name));
+        TROIKA_CHECK(known(use.buffer), fmt::format("task '{}' reads '{}' before it is written",
+                                                    task.name, graph[use.buffer].name));
     }
     for (const BufferUse& use : task.uses) {
       if (use.access == Access::write)
-        TROIKA_CHECK(!written[use.buffer.index()], fmt::format("task '{}' writes '{}' again", task.name, graph[use.buffer].name));
+        TROIKA_CHECK(!written[use.buffer.index()],
+                     fmt::format("task '{}' writes '{}' again", task.name, graph[use.buffer].name));
       if (use.access == Access::write) forget_memory(graph, use.buffer, written);
       if (use.access != Access::read) written[use.buffer.index()] = true;
     }
@@ -57,7 +63,8 @@ void check_writes(const TaskGraph& graph) {
 }
 
 void check_layouts(const TaskGraph& graph, const Task& task) {
-  TROIKA_CHECK(task.choice.layouts.size() == task.uses.size(), fmt::format("task '{}' has no kernel", task.name));
+  TROIKA_CHECK(task.choice.layouts.size() == task.uses.size(),
+               fmt::format("task '{}' has no kernel", task.name));
   for (std::size_t at = 0; at < task.uses.size(); ++at) {
     const BufferSpec& buffer = graph[task.uses[at].buffer];
     TROIKA_CHECK(buffer.layout == task.choice.layouts[at],
@@ -82,21 +89,26 @@ void check_memory(const TaskGraph& graph) {
   std::ranges::sort(placed, {}, [&](std::size_t at) { return lifetimes[at].first; });
   for (std::size_t i = 0; i < placed.size(); ++i) {
     const BufferSpec& a = graph.buffers[placed[i]];
-    for (std::size_t j = i + 1; j < placed.size() && lifetimes[placed[j]].first <= lifetimes[placed[i]].last; ++j) {
+    for (std::size_t j = i + 1;
+         j < placed.size() && lifetimes[placed[j]].first <= lifetimes[placed[i]].last; ++j) {
       const BufferSpec& b = graph.buffers[placed[j]];
-      bool apart = a.device != b.device || a.offset + a.bytes() <= b.offset || b.offset + b.bytes() <= a.offset;
-      TROIKA_CHECK(apart, fmt::format("'{}' and '{}' live at the same time in the same memory", a.name, b.name));
+      bool apart = a.device != b.device || a.offset + a.bytes() <= b.offset ||
+                   b.offset + b.bytes() <= a.offset;
+      TROIKA_CHECK(apart, fmt::format("'{}' and '{}' live at the same time in the same memory",
+                                      a.name, b.name));
     }
   }
 }
 
 void check_dependencies(const TaskGraph& graph) {
   for (const Dependency& edge : graph.dependencies)
-    TROIKA_CHECK(edge.distance > 0 || edge.from < edge.to, "a dependency points backwards within a step");
+    TROIKA_CHECK(edge.distance > 0 || edge.from < edge.to,
+                 "a dependency points backwards within a step");
   for (const Dependency& needed : find_dependencies(graph)) {
     const Task &from = graph.tasks[needed.from], &to = graph.tasks[needed.to];
     // Tasks of one device run in listed order; only what crosses devices needs an edge of its own.
-    bool ordered = from.device == to.device || std::ranges::binary_search(graph.dependencies, needed);
+    bool ordered =
+        from.device == to.device || std::ranges::binary_search(graph.dependencies, needed);
     TROIKA_CHECK(ordered, fmt::format("nothing orders '{}' before '{}'", from.name, to.name));
   }
 }
@@ -117,7 +129,8 @@ std::vector<Lifetime> find_lifetimes(const TaskGraph& graph) {
   }
   for (const auto& [name, buffer] : graph.inputs) touch(buffer, 0);
   for (std::size_t at = 0; at < graph.buffers.size(); ++at) {
-    if (graph.buffers[at].held) touch(BufferId(at), graph.tasks.empty() ? 0 : graph.tasks.size() - 1);
+    if (graph.buffers[at].held)
+      touch(BufferId(at), graph.tasks.empty() ? 0 : graph.tasks.size() - 1);
   }
   return lifetimes;
 }
@@ -125,7 +138,8 @@ std::vector<Lifetime> find_lifetimes(const TaskGraph& graph) {
 void verify(const TaskGraph& graph, Stage stage) {
   std::set<TaskId> ids;
   for (const Task& task : graph.tasks) {
-    TROIKA_CHECK(ids.insert(task.id).second, fmt::format("the id of task '{}' is taken", task.name));
+    TROIKA_CHECK(ids.insert(task.id).second,
+                 fmt::format("the id of task '{}' is taken", task.name));
     check_operands(graph, task);
     if (stage >= Stage::chosen) check_layouts(graph, task);
   }

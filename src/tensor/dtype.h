@@ -14,9 +14,12 @@ enum class DType { f32, f64, i32 };
 
 constexpr Bytes size_of(DType dtype) {
   switch (dtype) {
-    case DType::f32: return {4};
-    case DType::f64: return {8};
-    case DType::i32: return {4};
+    case DType::f32:
+      return {4};
+    case DType::f64:
+      return {8};
+    case DType::i32:
+      return {4};
   }
   return {0};
 }
@@ -29,9 +32,12 @@ DType parse_dtype(std::string_view text);
 template <class F>
 decltype(auto) dispatch(DType dtype, F&& f) {
   switch (dtype) {
-    case DType::f32: return std::forward<F>(f).template operator()<float>();
-    case DType::f64: return std::forward<F>(f).template operator()<double>();
-    case DType::i32: break;
+    case DType::f32:
+      return std::forward<F>(f).template operator()<float>();
+    case DType::f64:
+      return std::forward<F>(f).template operator()<double>();
+    case DType::i32:
+      break;
   }
   throw Bug("no computation in i32");
 }

@@ -10,8 +10,8 @@ namespace {
 struct Blocks {
   Layout layout;
   std::string_view name;
-  std::size_t rank;          // required rank, 0 = any
-  std::int64_t dim0, dim1;   // the dimension is padded to a multiple of this
+  std::size_t rank;         // required rank, 0 = any
+  std::int64_t dim0, dim1;  // the dimension is padded to a multiple of this
 };
 
 constexpr std::array<Blocks, 14> kLayouts{{{Layout::plain, "plain", 0, 1, 1},
@@ -31,7 +31,9 @@ constexpr std::array<Blocks, 14> kLayouts{{{Layout::plain, "plain", 0, 1, 1},
 
 const Blocks& row_of(Layout layout) { return kLayouts[static_cast<std::size_t>(layout)]; }
 
-std::int64_t padded(std::int64_t extent, std::int64_t block) { return (extent + block - 1) / block * block; }
+std::int64_t padded(std::int64_t extent, std::int64_t block) {
+  return (extent + block - 1) / block * block;
+}
 
 }  // namespace
 
@@ -49,7 +51,8 @@ bool fits(Layout layout, const Shape& shape) {
 }
 
 std::int64_t stored_elements(Layout layout, const Shape& shape) {
-  TROIKA_CHECK(fits(layout, shape), fmt::format("{} cannot lie {}", to_string(shape), to_string(layout)));
+  TROIKA_CHECK(fits(layout, shape),
+               fmt::format("{} cannot lie {}", to_string(shape), to_string(layout)));
   Shape stored = shape;
   if (row_of(layout).dim0 > 1) stored[0] = padded(shape[0], row_of(layout).dim0);
   if (row_of(layout).dim1 > 1) stored[1] = padded(shape[1], row_of(layout).dim1);

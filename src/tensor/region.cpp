@@ -48,7 +48,8 @@ bool contains(const Region& outer, const Region& inner) {
 
 std::string to_string(const Region& region) {
   std::string text;
-  for (Range range : region.ranges) text += fmt::format("{}{}:{}", text.empty() ? "" : ",", range.begin, range.end);
+  for (Range range : region.ranges)
+    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", range.begin, range.end);
   return "[" + text + "]";
 }
 

@@ -19,7 +19,8 @@ struct Range {
 };
 
 Range intersect(Range a, Range b);
-/// Part `index` of `parts` nearly equal parts of [0, extent); the first ones are larger by one where it does not divide.
+/// Part `index` of `parts` nearly equal parts of [0, extent); the first ones are larger by one
+/// where it does not divide.
 Range part_of(std::int64_t extent, std::int64_t index, std::int64_t parts);
 
 struct Region {
@@ -39,8 +40,8 @@ bool contains(const Region& outer, const Region& inner);
 /// "[0:4,2:3]"
 std::string to_string(const Region& region);
 
-/// Calls visit(offset, length) for each contiguous run of `region` inside a row-major tensor of `shape`,
-/// in row-major order; both in elements.
+/// Calls visit(offset, length) for each contiguous run of `region` inside a row-major tensor of
+/// `shape`, in row-major order; both in elements.
 template <class Visit>
 void for_each_run(const Shape& shape, const Region& region, Visit&& visit) {
   if (region.empty()) return;

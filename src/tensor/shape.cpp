@@ -10,7 +10,8 @@
 namespace troika {
 
 Shape::Shape(std::span<const std::int64_t> dims) : rank_(dims.size()) {
-  TROIKA_CHECK(dims.size() <= kMaxRank, fmt::format("rank {} is over the limit of {}", dims.size(), kMaxRank));
+  TROIKA_CHECK(dims.size() <= kMaxRank,
+               fmt::format("rank {} is over the limit of {}", dims.size(), kMaxRank));
   std::ranges::copy(dims, dims_.begin());
 }
 
@@ -42,7 +43,9 @@ std::string to_string(const Shape& shape) {
 }
 
 Shape parse_shape(std::string_view text) {
-  auto refuse = [&]() -> Error { return {ErrorKind::file, fmt::format("'{}' is not a shape such as [8,3,32,32]", text)}; };
+  auto refuse = [&]() -> Error {
+    return {ErrorKind::file, fmt::format("'{}' is not a shape such as [8,3,32,32]", text)};
+  };
   if (text.size() < 2 || text.front() != '[' || text.back() != ']') throw refuse();
   Shape shape;
   const char* at = text.data() + 1;

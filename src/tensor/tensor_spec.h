@@ -17,6 +17,8 @@ struct TensorSpec {
 };
 
 /// "f32[8,10]"
-inline std::string to_string(const TensorSpec& spec) { return std::string(to_string(spec.dtype)) + to_string(spec.shape); }
+inline std::string to_string(const TensorSpec& spec) {
+  return std::string(to_string(spec.dtype)) + to_string(spec.shape);
+}
 
 }  // namespace troika

@@ -15,7 +15,8 @@ TEST(Shape, ReadsBackWhatItPrints) {
 }
 
 TEST(Shape, RefusesMalformedText) {
-  for (const char* text : {"", "[", "[1", "1]", "[1,]", "[,1]", "[a]", "[-1]", "[1 2]", "[1,2,3,4,5,6,7,8,9]"})
+  for (const char* text :
+       {"", "[", "[1", "1]", "[1,]", "[,1]", "[a]", "[-1]", "[1 2]", "[1,2,3,4,5,6,7,8,9]"})
     EXPECT_THROW(parse_shape(text), Error) << text;
 }
 

@@ -10,7 +10,8 @@ TaskGraph compile_program(const LowerRequest& request, const Backend& backend, K
     if (auto* graph = std::get_if<TaskGraph>(&result)) return std::move(*graph);
     if (auto* infeasible = std::get_if<Infeasible>(&result))
       throw Error(ErrorKind::usage, "the strategy cannot run: " + infeasible->reason);
-    for (const KernelKey& key : std::get<MissingRows>(result).keys) table.insert(key, backend.candidates(key));
+    for (const KernelKey& key : std::get<MissingRows>(result).keys)
+      table.insert(key, backend.candidates(key));
   }
 }
 

@@ -15,14 +15,16 @@ BatchSchedule schedule_of(const TrainConfig& config) {
   if (config.batch_schedule.limit) schedule.limit = *config.batch_schedule.limit;
   if (!config.batch_schedule.every) return schedule;
   if (config.batch_schedule.every->unit != PeriodUnit::epochs)
-    throw Error(ErrorKind::usage, "train.batch_schedule.every must be counted in epochs, such as \"10 epochs\"");
+    throw Error(ErrorKind::usage,
+                "train.batch_schedule.every must be counted in epochs, such as \"10 epochs\"");
   schedule.every_epochs = config.batch_schedule.every->count;
   return schedule;
 }
 
 }  // namespace
 
-Course::Course(const TrainConfig& config, std::int64_t samples) : schedule_(schedule_of(config)), samples_(samples) {
+Course::Course(const TrainConfig& config, std::int64_t samples)
+    : schedule_(schedule_of(config)), samples_(samples) {
   std::int64_t default_epochs = config.until ? kEpochsWithoutLimit : 1;
   std::int64_t end = config.epochs.value_or(default_epochs) * samples;
   for (std::int64_t position = 0;; ++total_steps_) {
@@ -40,7 +42,8 @@ std::int64_t Course::batch_at(std::int64_t position) const {
 }
 
 RunLength Course::length() const {
-  return {.steps_per_epoch = static_cast<double>(samples_) / static_cast<double>(schedule_.start), .total_steps = total_steps_};
+  return {.steps_per_epoch = static_cast<double>(samples_) / static_cast<double>(schedule_.start),
+          .total_steps = total_steps_};
 }
 
 }  // namespace troika

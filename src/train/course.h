@@ -1,5 +1,5 @@
-// The course of a run: which batch each step takes, when it ends. Pure functions of the configuration and of how many
-// samples there are, so that a resumed run sees the same.
+// The course of a run: which batch each step takes, when it ends. Pure functions of the
+// configuration and of how many samples there are, so that a resumed run sees the same.
 #pragma once
 
 #include <cstdint>

@@ -7,15 +7,19 @@ namespace troika {
 std::int64_t Due::count(const Moment& moment) const {
   switch (period_.unit) {
     case PeriodUnit::steps:
-    case PeriodUnit::percent: return moment.step / steps_of(period_, clock_.length);
+    case PeriodUnit::percent:
+      return moment.step / steps_of(period_, clock_.length);
     case PeriodUnit::epochs:
-      return static_cast<std::int64_t>(static_cast<double>(moment.position) /
-                                       (period_.count * static_cast<double>(clock_.samples_per_epoch)));
+      return static_cast<std::int64_t>(
+          static_cast<double>(moment.position) /
+          (period_.count * static_cast<double>(clock_.samples_per_epoch)));
     case PeriodUnit::seconds: {
-      double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+      double seconds =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
       return static_cast<std::int64_t>(seconds / period_.count);
     }
-    case PeriodUnit::never: return 0;
+    case PeriodUnit::never:
+      return 0;
   }
   return 0;
 }

@@ -19,14 +19,17 @@ void add_evaluation(LiveModel& live, const Graph& graph) {
   live.add_forward(kEvaluateProgram, graph, {"loss_sum", "weight_sum", "correct"});
 }
 
-Evaluation evaluate(LiveModel& live, const data::Dataset& dataset, std::int64_t batch, DType dtype) {
+Evaluation evaluate(LiveModel& live, const data::Dataset& dataset, std::int64_t batch,
+                    DType dtype) {
   Session& session = live.session();
   bool classifies = session.program(kEvaluateProgram).outputs.contains("correct");
-  data::Loader loader(dataset, {.batch = batch, .purpose = data::Purpose::evaluate, .floating = dtype});
+  data::Loader loader(dataset,
+                      {.batch = batch, .purpose = data::Purpose::evaluate, .floating = dtype});
   double loss = 0, weight = 0, correct = 0;
   std::int64_t samples = 0;
   while (const data::Batch* next = loader.next()) {
-    for (const data::HostField& field : next->fields) session.write_input(kEvaluateProgram, field.name(), field.bytes());
+    for (const data::HostField& field : next->fields)
+      session.write_input(kEvaluateProgram, field.name(), field.bytes());
     session.run(kEvaluateProgram);
     loss += read_sum(session, "loss_sum");
     weight += read_sum(session, "weight_sum");

@@ -5,7 +5,8 @@
 
 namespace troika {
 
-void fill_feed(const zoo::Feed& feed, const TensorSpec& spec, StepKey key, std::span<std::byte> bytes) {
+void fill_feed(const zoo::Feed& feed, const TensorSpec& spec, StepKey key,
+               std::span<std::byte> bytes) {
   RandomStream random{.key = key.seed, .stream = hash_text("feed " + feed.input), .step = key.step};
   auto value = [&](std::size_t element) {
     if (feed.kind == zoo::Feed::Kind::normal) return random.normal(element);

@@ -10,6 +10,7 @@
 namespace troika {
 
 /// Fills a whole batch of the input; the same on any number of devices (law 2).
-void fill_feed(const zoo::Feed& feed, const TensorSpec& spec, StepKey key, std::span<std::byte> bytes);
+void fill_feed(const zoo::Feed& feed, const TensorSpec& spec, StepKey key,
+               std::span<std::byte> bytes);
 
 }  // namespace troika

@@ -12,17 +12,20 @@ namespace troika {
 
 zoo::Model build_model(const ModelConfig& config, const zoo::Samples& samples) {
   zoo::ModelRequest request{.name = config.name, .samples = samples};
-  for (const ModelOption& option : config.options) request.options.push_back({option.name, option.value});
+  for (const ModelOption& option : config.options)
+    request.options.push_back({option.name, option.value});
   return zoo::build(request);
 }
 
 void LiveModel::add(const LowerRequest& request) {
-  for (const Parameter& parameter : request.graph->parameters) parameters_.emplace(parameter.name, parameter);
+  for (const Parameter& parameter : request.graph->parameters)
+    parameters_.emplace(parameter.name, parameter);
   session_.add(compile_program(request, *machinery_.backend, kernels_));
   programs_.push_back(request.name);
 }
 
-void LiveModel::add_training(const zoo::Model& model, const RunConfig& config, const Strategy& strategy) {
+void LiveModel::add_training(const zoo::Model& model, const RunConfig& config,
+                             const Strategy& strategy) {
   for (const zoo::NamedGraph& named : model.graphs) {
     OptimizerSpec optimizer = make_optimizer(config, named.graph);
     add({.name = named.name,
@@ -30,12 +33,12 @@ void LiveModel::add_training(const zoo::Model& model, const RunConfig& config, c
          .strategy = &strategy,
          .machine = &machinery_.machine,
          .optimizer = &optimizer,
-         .outputs = {"correct"},
          .storage = session_.storage()});
   }
 }
 
-void LiveModel::add_forward(const std::string& name, const Graph& graph, const std::vector<std::string>& outputs) {
+void LiveModel::add_forward(const std::string& name, const Graph& graph,
+                            const std::vector<std::string>& outputs) {
   Graph forward = inference(graph);
   if (forward.loss) {
     forward.outputs.push_back({"loss_sum", forward.loss->loss_sum});
@@ -56,22 +59,28 @@ std::vector<std::byte> initial_values(const Parameter& parameter, std::uint64_t 
   auto value = [&](std::int64_t element) -> double {
     auto at = static_cast<std::uint64_t>(element);
     switch (parameter.init.kind) {
-      case Init::Kind::zeros: return 0;
-      case Init::Kind::ones: return 1;
-      case Init::Kind::normal: return parameter.init.scale * random.normal(at);
-      case Init::Kind::uniform: return parameter.init.scale * (2 * random.uniform(at) - 1);
+      case Init::Kind::zeros:
+        return 0;
+      case Init::Kind::ones:
+        return 1;
+      case Init::Kind::normal:
+        return parameter.init.scale * random.normal(at);
+      case Init::Kind::uniform:
+        return parameter.init.scale * (2 * random.uniform(at) - 1);
     }
     return 0;
   };
   dispatch(parameter.spec.dtype, [&]<class T>() {
     std::span<T> values{reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<T>(value(static_cast<std::int64_t>(i)));
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<T>(value(static_cast<std::int64_t>(i)));
   });
   return bytes;
 }
 
 void LiveModel::initialize(std::uint64_t seed) {
-  for (const auto& [name, parameter] : parameters_) session_.load(name, initial_values(parameter, seed));
+  for (const auto& [name, parameter] : parameters_)
+    session_.load(name, initial_values(parameter, seed));
 }
 
 std::uint64_t LiveModel::choices_hash() const {

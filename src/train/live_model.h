@@ -20,13 +20,15 @@ zoo::Model build_model(const ModelConfig& config, const zoo::Samples& samples);
 
 class LiveModel {
  public:
-  explicit LiveModel(Machinery machinery) : machinery_(std::move(machinery)), session_(*machinery_.device, *machinery_.backend) {}
+  explicit LiveModel(Machinery machinery)
+      : machinery_(std::move(machinery)), session_(*machinery_.device, *machinery_.backend) {}
 
   /// A training program for each graph of the model, called like the graph.
   void add_training(const zoo::Model& model, const RunConfig& config, const Strategy& strategy);
-  /// A forward program of the model's first graph as `inference` sees it. "loss_sum" and "weight_sum" may be asked for
-  /// beside the graph's own outputs.
-  void add_forward(const std::string& name, const Graph& graph, const std::vector<std::string>& outputs);
+  /// A forward program of the model's first graph as `inference` sees it. "loss_sum" and
+  /// "weight_sum" may be asked for beside the graph's own outputs.
+  void add_forward(const std::string& name, const Graph& graph,
+                   const std::vector<std::string>& outputs);
   /// After the last program.
   void start() { session_.start(); }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "checkpoint/durable_file.h"
 
 namespace troika {
 namespace {
@@ -17,7 +18,8 @@ std::string lines_through(const std::filesystem::path& path, std::int64_t last_s
   std::string kept;
   for (std::string line; std::getline(old, line);) {
     Json json = Json::parse(line, nullptr, false);
-    if (json.is_object() && json.value("step", last_step + 1) <= last_step) kept += line + "\n";
+    bool counted = json.is_object() && json.contains("step") && json["step"].is_number_integer();
+    if (counted && json["step"] <= last_step) kept += line + "\n";
   }
   return kept;
 }
@@ -26,8 +28,8 @@ std::string lines_through(const std::filesystem::path& path, std::int64_t last_s
 
 MetricsLog::MetricsLog(const std::filesystem::path& path, std::int64_t keep_through) : path_(path) {
   std::string kept = keep_through > 0 ? lines_through(path, keep_through) : "";
-  file_.open(path, std::ios::trunc);
-  file_ << kept << std::flush;
+  replace_file(path, kept);
+  file_.open(path, std::ios::app);
   if (!file_) throw Error(ErrorKind::file, fmt::format("{} cannot be written", path.string()));
 }
 
@@ -52,7 +54,9 @@ void MetricsLog::write(const EvaluationReport& report) {
 
 void MetricsLog::write_line(const std::string& line) {
   file_ << line << "\n" << std::flush;
-  if (!file_) throw Error(ErrorKind::file, fmt::format("{} cannot be written; is the disk full?", path_.string()));
+  if (!file_)
+    throw Error(ErrorKind::file,
+                fmt::format("{} cannot be written; is the disk full?", path_.string()));
 }
 
 }  // namespace troika

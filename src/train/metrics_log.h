@@ -10,8 +10,8 @@ namespace troika {
 
 class MetricsLog {
  public:
-  /// Keeps the lines of steps up to `keep_through` (a resumed run writes the later ones again) and appends behind them.
-  /// Throws Error(file).
+  /// Keeps the lines of steps up to `keep_through` (a resumed run writes the later ones again) and
+  /// appends behind them. Throws Error(file).
   MetricsLog(const std::filesystem::path& path, std::int64_t keep_through);
 
   void write(const StepReport& report);

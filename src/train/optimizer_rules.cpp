@@ -17,7 +17,8 @@ struct GroupValues {
 
 GroupValues group_of(const OptimizerConfig& config, const std::string& name) {
   for (const GroupConfig& group : config.groups) {
-    if (matches(group.match, name)) return {group.weight_decay.value_or(config.weight_decay), group.learning_rate_factor};
+    if (matches(group.match, name))
+      return {group.weight_decay.value_or(config.weight_decay), group.learning_rate_factor};
   }
   return {config.weight_decay, 1};
 }
@@ -53,12 +54,26 @@ Op rule_of(const OptimizerConfig& config, const GroupValues& group) {
   throw Bug("an optimizer without a rule");
 }
 
+bool freeze_matching(Graph& graph, const std::string& pattern) {
+  bool found = false;
+  for (Parameter& parameter : graph.parameters) {
+    if (parameter.state || !matches(pattern, parameter.name)) continue;
+    parameter.trained = false;
+    found = true;
+  }
+  return found;
+}
+
 RateShape shape_of(ScheduleConfig::Kind kind) {
   switch (kind) {
-    case ScheduleConfig::Kind::constant: return RateShape::constant;
-    case ScheduleConfig::Kind::step: return RateShape::step;
-    case ScheduleConfig::Kind::polynomial: return RateShape::polynomial;
-    case ScheduleConfig::Kind::cosine: return RateShape::cosine;
+    case ScheduleConfig::Kind::constant:
+      return RateShape::constant;
+    case ScheduleConfig::Kind::step:
+      return RateShape::step;
+    case ScheduleConfig::Kind::polynomial:
+      return RateShape::polynomial;
+    case ScheduleConfig::Kind::cosine:
+      return RateShape::cosine;
   }
   throw Bug("a schedule without a shape");
 }
@@ -66,29 +81,35 @@ RateShape shape_of(ScheduleConfig::Kind kind) {
 }  // namespace
 
 OptimizerSpec make_optimizer(const RunConfig& config, const Graph& graph) {
-  OptimizerSpec spec{.guard_gradient = config.train.effective_guard() == TrainConfig::Guard::gradient,
-                     .clip_norm = config.train.clip_norm.value_or(0)};
+  OptimizerSpec spec{
+      .guard_gradient = config.train.effective_guard() == TrainConfig::Guard::gradient,
+      .clip_norm = config.train.clip_norm.value_or(0)};
   for (const Parameter& parameter : graph.parameters) {
     if (!parameter.trained) continue;
     if (parameter.state)
       spec.rules.emplace(parameter.name, RunningAverage{.shards = config.train.shards});
     else
-      spec.rules.emplace(parameter.name, rule_of(config.optimizer, group_of(config.optimizer, parameter.name)));
+      spec.rules.emplace(parameter.name,
+                         rule_of(config.optimizer, group_of(config.optimizer, parameter.name)));
   }
   return spec;
 }
 
-void freeze_parameters(Graph& graph, std::span<const std::string> patterns) {
+void freeze_parameters(zoo::Model& model, std::span<const std::string> patterns) {
   for (const std::string& pattern : patterns) {
     bool found = false;
-    for (Parameter& parameter : graph.parameters) {
-      if (!matches(pattern, parameter.name)) continue;
-      parameter.trained = false;
-      found = true;
-    }
+    for (zoo::NamedGraph& named : model.graphs) found |= freeze_matching(named.graph, pattern);
     if (!found)
-      throw Error(ErrorKind::usage, fmt::format("train.freeze: no parameter of '{}' matches '{}'; the first one is '{}'",
-                                                graph.name, pattern, graph.parameters.front().name));
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("train.freeze: no parameter of '{}' matches '{}'; the first one is '{}'",
+                      model.name, pattern, model.train().parameters.front().name));
+  }
+  for (const zoo::NamedGraph& named : model.graphs) {
+    if (std::ranges::none_of(named.graph.parameters,
+                             [](const Parameter& p) { return p.trained && !p.state; }))
+      throw Error(ErrorKind::usage,
+                  fmt::format("train.freeze: nothing of '{}' is left to train", model.name));
   }
 }
 

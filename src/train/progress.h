@@ -1,4 +1,5 @@
-// What a person watches while a run goes on. The trainer reports; the terminal, a test or nobody listens.
+// What a person watches while a run goes on. The trainer reports; the terminal, a test or nobody
+// listens.
 #pragma once
 
 #include <optional>
@@ -18,13 +19,13 @@ struct Fact {
 struct StepReport {
   std::int64_t step = 0;  ///< Steps done, from 1.
   std::int64_t total_steps = 0;
-  double epoch = 0;       ///< Passes over the data so far.
+  double epoch = 0;  ///< Passes over the data so far.
   std::int64_t samples = 0;
-  double loss = 0;        ///< Mean since the last report.
+  double loss = 0;  ///< Mean since the last report.
   double learning_rate = 0;
   double samples_per_second = 0;
   double step_ms = 0;
-  double data_wait = 0;   ///< Share of the time spent waiting for data.
+  double data_wait = 0;  ///< Share of the time spent waiting for data.
   std::vector<std::pair<std::string, double>> more{};  ///< Losses of further graphs, by name.
 };
 

@@ -11,8 +11,9 @@ namespace troika {
 
 class RunFolder {
  public:
-  /// A new folder below config.run.folder: NAME or, when the name was not asked for and is taken, NAME-2, NAME-3 …
-  /// Throws Error(usage) when an asked-for name is taken, Error(file) when it cannot be made.
+  /// A new folder below config.run.folder: NAME or, when the name was not asked for and is taken,
+  /// NAME-2, NAME-3 … Throws Error(usage) when an asked-for name is taken, Error(file) when it
+  /// cannot be made.
   static RunFolder create(const RunConfig& config, const std::string& fallback_name);
   /// One that is there.
   static RunFolder open(const std::filesystem::path& path);

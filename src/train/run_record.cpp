@@ -16,7 +16,8 @@ namespace {
 
 std::string with_commas(std::int64_t number) {
   std::string text = std::to_string(number);
-  for (std::ptrdiff_t at = std::ssize(text) - 3; at > 0; at -= 3) text.insert(static_cast<std::size_t>(at), ",");
+  for (std::ptrdiff_t at = std::ssize(text) - 3; at > 0; at -= 3)
+    text.insert(static_cast<std::size_t>(at), ",");
   return text;
 }
 
@@ -28,18 +29,22 @@ Machine measured_machine(const LiveModel& live) {
   return machine;
 }
 
-std::string memory_text(const TaskGraph& program) {
+/// The total of all programs, and the categories of the first one at its peak.
+std::string memory_text(const Session& session, const TaskGraph& program) {
   MemoryTable memory = memory_of(program, DeviceId(0u));
-  std::string text = to_string(memory.total());
+  std::string text = to_string(session.state_bytes() + session.arena_bytes());
   std::string parts;
   for (const auto& [category, bytes] : memory.categories)
-    parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", to_string(category), to_string(bytes));
+    parts +=
+        fmt::format("{}{} {}", parts.empty() ? "" : ", ", to_string(category), to_string(bytes));
   return text + " (" + parts + ")";
 }
 
 std::string data_text(const RunDescription& run) {
-  std::string text = fmt::format("{} ({} samples)", run.config.data.train, with_commas(run.train.size()));
-  if (run.test != nullptr) text += fmt::format(", test {} ({})", run.config.data.test, with_commas(run.test->size()));
+  std::string text =
+      fmt::format("{} ({} samples)", run.config.data.train, with_commas(run.train.size()));
+  if (run.test != nullptr)
+    text += fmt::format(", test {} ({})", run.config.data.test, with_commas(run.test->size()));
   return text;
 }
 
@@ -59,7 +64,7 @@ std::vector<Fact> describe_run(const RunDescription& run) {
           {"steps", with_commas(run.course.total_steps())},
           {"plan", run.config.parallel.plan.name},
           {"device", run.live.machinery().device->kind()},
-          {"memory", memory_text(program)},
+          {"memory", memory_text(run.live.session(), program)},
           {"predicted step", to_string(step)}};
 }
 
@@ -83,22 +88,17 @@ std::string trace_of_run(const LiveModel& live, const std::string& name) {
 }
 
 bool is_target_reached(const std::optional<Condition>& until, const TrainOutcome& outcome) {
-  if (!until || !outcome.evaluation) return false;
+  if (!until) return false;
+  const std::optional<EvaluationReport>& test = outcome.evaluation;
   switch (until->metric) {
-    case MetricName::loss: return holds(*until, outcome.loss);
-    case MetricName::test_loss: return holds(*until, outcome.evaluation->test_loss);
+    case MetricName::loss:
+      return outcome.has_loss && holds(*until, outcome.loss);
+    case MetricName::test_loss:
+      return test && holds(*until, test->test_loss);
     case MetricName::test_accuracy:
-      return outcome.evaluation->test_accuracy && holds(*until, *outcome.evaluation->test_accuracy);
+      return test && test->test_accuracy && holds(*until, *test->test_accuracy);
   }
   return false;
-}
-
-data::Normalization normalization_of(const Normalize& config) {
-  if (config.kind == Normalize::Kind::none) return data::Normalization::identity();
-  data::Normalization normalization;
-  for (double mean : config.mean) normalization.mean.push_back(static_cast<float>(mean));
-  for (double deviation : config.deviation) normalization.deviation.push_back(static_cast<float>(deviation));
-  return normalization;
 }
 
 }  // namespace troika

@@ -1,4 +1,5 @@
-// What a run says about itself: the table before the first step, and the files of the run folder beside metrics.
+// What a run says about itself: the table before the first step, and the files of the run folder
+// beside metrics.
 #pragma once
 
 #include <string>
@@ -33,7 +34,5 @@ std::string trace_of_run(const LiveModel& live, const std::string& program);
 
 /// Whether the last evaluation, or the loss, fulfils what [train] until asks for.
 bool is_target_reached(const std::optional<Condition>& until, const TrainOutcome& outcome);
-
-data::Normalization normalization_of(const Normalize& config);
 
 }  // namespace troika

@@ -40,7 +40,9 @@ void save_state(const fs::path& checkpoints, LiveModel& live, const RunState& st
     if (entry.category == Category::optimizer) tensor.file = "optimizer.safetensors";
     snapshot.tensors.push_back(tensor);
   }
-  snapshot.read = [&](std::size_t index, std::span<std::byte> bytes) { live.session().store(entries[index].name, bytes); };
+  snapshot.read = [&](std::size_t index, std::span<std::byte> bytes) {
+    live.session().store(entries[index].name, bytes);
+  };
   save_checkpoint(checkpoints, snapshot);
 }
 
@@ -57,7 +59,8 @@ RunState read_state(const Checkpoint& checkpoint) {
     if (state.has_best) state.best_value = json["best_value"];
     return state;
   } catch (const Json::exception& error) {
-    throw Error(ErrorKind::file, fmt::format("the checkpoint was not written by a training run: {}", error.what()));
+    throw Error(ErrorKind::file,
+                fmt::format("the checkpoint was not written by a training run: {}", error.what()));
   }
 }
 
@@ -65,12 +68,15 @@ RunState load_state(const Checkpoint& checkpoint, LiveModel& live) {
   for (const StateEntry& entry : live.session().state()) {
     const IndexedTensor* stored = checkpoint.find(entry.name);
     if (stored == nullptr)
-      throw Error(ErrorKind::file, fmt::format("the checkpoint has no tensor '{}'; was the model or the optimizer changed? "
-                                               "--from starts a new run from its weights",
-                                               entry.name));
+      throw Error(
+          ErrorKind::file,
+          fmt::format("the checkpoint has no tensor '{}'; was the model or the optimizer changed? "
+                      "--from starts a new run from its weights",
+                      entry.name));
     if (stored->spec != entry.spec)
-      throw Error(ErrorKind::file, fmt::format("'{}' is {} in the checkpoint but {} in the model", entry.name,
-                                               to_string(stored->spec), to_string(entry.spec)));
+      throw Error(ErrorKind::file,
+                  fmt::format("'{}' is {} in the checkpoint but {} in the model", entry.name,
+                              to_string(stored->spec), to_string(entry.spec)));
     std::vector<std::byte> bytes = buffer_for(entry.spec);
     checkpoint.read(entry.name, bytes);
     live.session().load(entry.name, bytes);
@@ -92,7 +98,8 @@ fs::path find_checkpoint(const fs::path& path) {
     if (!fs::is_directory(folder)) continue;
     if (auto found = find_newest_checkpoint(folder)) return found->folder;
   }
-  throw Error(ErrorKind::file, fmt::format("{} is no checkpoint, and there is none below it", path.string()));
+  throw Error(ErrorKind::file,
+              fmt::format("{} is no checkpoint, and there is none below it", path.string()));
 }
 
 std::vector<std::string> load_weights(const fs::path& source, LiveModel& live) {
@@ -122,8 +129,10 @@ std::vector<std::string> load_weights(const fs::path& source, LiveModel& live) {
   for (const StateEntry& entry : live.session().state()) {
     if (entry.category != Category::parameter) continue;
     std::vector<std::byte> bytes = buffer_for(entry.spec);
-    if (read(entry, bytes)) live.session().load(entry.name, bytes);
-    else rest.push_back(entry.name);
+    if (read(entry, bytes))
+      live.session().load(entry.name, bytes);
+    else
+      rest.push_back(entry.name);
   }
   return rest;
 }

@@ -10,16 +10,16 @@
 
 namespace troika {
 
-/// What a checkpoint holds beside tensors. Sample order, dropout and augmentation are functions of (seed, step, position),
-/// so these few numbers are the whole random state and data cursor.
+/// What a checkpoint holds beside tensors. Sample order, dropout and augmentation are functions of
+/// (seed, step, position), so these few numbers are the whole random state and data cursor.
 struct RunState {
-  std::int64_t step = 0;        ///< Steps done.
-  std::int64_t position = 0;    ///< Samples consumed.
+  std::int64_t step = 0;      ///< Steps done.
+  std::int64_t position = 0;  ///< Samples consumed.
   std::uint64_t seed = 1;
   std::string model_hash;
-  std::string choices_hash;     ///< Of kernels; a resumed run with others is not bit for bit the same.
+  std::string choices_hash;  ///< Of kernels; a resumed run with others is not bit for bit the same.
   std::string device;
-  double best_value = 0;        ///< Of the metric that picks the best checkpoint.
+  double best_value = 0;  ///< Of the metric that picks the best checkpoint.
   bool has_best = false;
 
   bool operator==(const RunState&) const = default;
@@ -27,18 +27,20 @@ struct RunState {
 
 void save_state(const std::filesystem::path& checkpoints, LiveModel& live, const RunState& state);
 
-/// Everything or an error: a tensor that is missing or of another shape throws Error(file) naming it.
+/// Everything or an error: a tensor that is missing or of another shape throws Error(file) naming
+/// it.
 RunState load_state(const Checkpoint& checkpoint, LiveModel& live);
 RunState read_state(const Checkpoint& checkpoint);
 
 /// Everything of a model that has the same state.
 void copy_state(LiveModel& from, LiveModel& to);
 
-/// Starts from other weights: parameters whose names and shapes match are loaded, the rest of the model's is returned.
-/// `source` is a checkpoint, a run folder or a .safetensors file.
+/// Starts from other weights: parameters whose names and shapes match are loaded, the rest of the
+/// model's is returned. `source` is a checkpoint, a run folder or a .safetensors file.
 std::vector<std::string> load_weights(const std::filesystem::path& source, LiveModel& live);
 
-/// The checkpoint that a path names: itself, or the newest of a run folder or of its checkpoints. Throws Error(file).
+/// The checkpoint that a path names: itself, or the newest of a run folder or of its checkpoints.
+/// Throws Error(file).
 std::filesystem::path find_checkpoint(const std::filesystem::path& path);
 
 }  // namespace troika

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <fstream>
 #include <utility>
 
@@ -29,9 +30,11 @@ Progress& listener(Progress* given, Progress& silent) { return given != nullptr 
 Strategy load_strategy(const PlanConfig& plan) {
   if (plan.name == "single") return Strategy::single();
   if (!plan.name.ends_with(".json"))
-    throw Error(ErrorKind::usage, fmt::format("parallel.plan: '{}' needs several devices; this version runs \"single\" and "
-                                              "plan files",
-                                              plan.name.empty() ? "a table of degrees" : plan.name));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("parallel.plan: '{}' needs several devices; this version runs \"single\" and "
+                    "plan files",
+                    plan.name.empty() ? "a table of degrees" : plan.name));
   std::ifstream file(plan.name);
   std::string text{std::istreambuf_iterator<char>(file), {}};
   if (!file) throw Error(ErrorKind::file, fmt::format("the plan {} cannot be read", plan.name));
@@ -40,24 +43,6 @@ Strategy load_strategy(const PlanConfig& plan) {
   } catch (const Error& error) {
     throw error.within(plan.name);
   }
-}
-
-TrainingSets open_sets(const RunConfig& config) {
-  data::OpenOptions options{.augment = config.data.augment, .seed = static_cast<std::uint64_t>(config.train.seed)};
-  if (config.data.sequence) options.sequence_length = *config.data.sequence;
-  if (config.data.normalize.kind != Normalize::Kind::automatic) options.normalization = normalization_of(config.data.normalize);
-  TrainingSets sets{.train = data::open(config.data.train, options)};
-  if (config.data.test.empty()) return sets;
-  options.augment.clear();
-  if (const data::Normalization* used = sets.train->normalization()) options.normalization = *used;
-  sets.test = data::open(config.data.test, options);
-  return sets;
-}
-
-zoo::Samples samples_of(const data::Dataset& dataset, const RunConfig& config, std::int64_t batch) {
-  zoo::Samples samples{.batch = batch, .classes = dataset.classes(), .dtype = config.kernels.dtype, .shards = config.train.shards};
-  for (const data::Field& field : dataset.fields()) samples.fields.push_back({field.name, field.spec});
-  return samples;
 }
 
 Trainer::Trainer(RunConfig config, ModelSource source, TrainingSets sets, TrainHooks hooks)
@@ -76,16 +61,22 @@ void Trainer::build() {
   strategy_ = hooks_.strategy ? *hooks_.strategy : load_strategy(config_.parallel.plan);
   for (std::int64_t batch : course_.batches()) {
     zoo::Model& model = models_[batch] = source_(samples_of(*sets_.train, config_, batch));
-    for (zoo::NamedGraph& graph : model.graphs) {
-      if (!config_.train.freeze.empty()) freeze_parameters(graph.graph, config_.train.freeze);
-      graph.name = program_name(graph, batch);
-    }
+    for (zoo::NamedGraph& graph : model.graphs) graph.name = program_name(graph, batch);
+    freeze_parameters(model, config_.train.freeze);
     live_.add_training(model, config_, strategy_);
   }
-  if (sets_.test || hooks_.evaluates) add_evaluation(live_, models_.at(course_.batches().front()).train());
+  const zoo::Model& first = models_.at(course_.batches().front());
+  if (sets_.test && !first.graphs.front().feeds.empty())
+    throw Error(
+        ErrorKind::usage,
+        fmt::format(
+            "data.test: '{}' is fed with more than samples, so it cannot be tested on them; "
+            "leave data.test out",
+            first.name));
+  if (sets_.test || hooks_.evaluates) add_evaluation(live_, first.train());
   live_.start();
   state_.seed = static_cast<std::uint64_t>(config_.train.seed);
-  state_.model_hash = fmt::format("{:016x}", hash(models_.at(course_.batches().front()).train()));
+  state_.model_hash = fmt::format("{:016x}", hash(first.train()));
   state_.choices_hash = fmt::format("{:016x}", live_.choices_hash());
   state_.device = live_.machinery().device->kind();
 }
@@ -98,6 +89,7 @@ void Trainer::initialize() { live_.initialize(state_.seed); }
 
 std::vector<std::string> Trainer::start_from(const std::filesystem::path& weights) {
   initialize();
+  started_from_weights_ = true;
   return load_weights(weights, live_);
 }
 
@@ -107,9 +99,11 @@ void Trainer::resume(const Checkpoint& checkpoint) {
   if (state_.model_hash != now.model_hash)
     progress_.warn("the model differs from the one that the checkpoint was made with");
   if (state_.choices_hash != now.choices_hash)
-    progress_.warn(fmt::format("the checkpoint was made on '{}' with other kernels than '{}' has; the run goes on, but not bit "
-                               "for bit as it would have there",
-                               state_.device, now.device));
+    progress_.warn(
+        fmt::format("the checkpoint was made on '{}' with other kernels than '{}' has; the run "
+                    "goes on, but not bit "
+                    "for bit as it would have there",
+                    state_.device, now.device));
   state_.model_hash = now.model_hash;
   state_.choices_hash = now.choices_hash;
   state_.device = now.device;
@@ -129,23 +123,31 @@ void Trainer::set_length(std::int64_t total_steps, const Period& log_every) {
   outcome_ = {};
 }
 
-double Trainer::epoch() const { return static_cast<double>(state_.position) / static_cast<double>(sets_.train->size()); }
+double Trainer::epoch() const {
+  return static_cast<double>(state_.position) / static_cast<double>(sets_.train->size());
+}
 
-double Trainer::rate_at(std::int64_t step) const { return learning_rate(rates_, step, course_.total_steps()); }
+double Trainer::rate_at(std::int64_t step) const {
+  return learning_rate(rates_, step, course_.total_steps());
+}
 
 void Trainer::open_loader(std::int64_t batch) {
-  if (loader_ && loader_batch_ == batch) return;
+  // A loader whose last batch was never used is ahead of the run.
+  if (loader_ && loader_batch_ == batch && loader_->cursor() == state_.position) return;
   if (loader_) waited_before_ += std::chrono::duration<double>(loader_->waited()).count();
-  loader_ = std::make_unique<data::Loader>(
-      *sets_.train, data::LoaderOptions{.batch = batch,
-                                        .floating = config_.kernels.dtype,
-                                        .seed = state_.seed,
-                                        .position = state_.position});
+  loader_ = std::make_unique<data::Loader>(*sets_.train,
+                                           data::LoaderOptions{.batch = batch,
+                                                               .floating = config_.kernels.dtype,
+                                                               .seed = state_.seed,
+                                                               .position = state_.position});
   loader_batch_ = batch;
 }
 
-void Trainer::write_inputs(const zoo::NamedGraph& graph, const std::string& program, const data::Batch& batch) {
-  auto is_fed = [&](const std::string& name) { return std::ranges::count(graph.feeds, name, &zoo::Feed::input) > 0; };
+void Trainer::write_inputs(const zoo::NamedGraph& graph, const std::string& program,
+                           const data::Batch& batch) {
+  auto is_fed = [&](const std::string& name) {
+    return std::ranges::count(graph.feeds, name, &zoo::Feed::input) > 0;
+  };
   for (const data::HostField& field : batch.fields)
     if (!is_fed(field.name())) live_.session().write_input(program, field.name(), field.bytes());
   for (const zoo::Feed& feed : graph.feeds) {
@@ -168,8 +170,10 @@ void Trainer::step(const data::Batch& batch) {
     session.run(graph.name);
     if (session.read_control(Control::ok) == 0) explain_non_finite(graph, graph.name, batch);
     double loss = session.read_control(Control::loss);
-    if (&graph == &graphs.front()) tally_.loss += loss, outcome_.loss = loss;
-    else tally_.more[graph.name] += loss;
+    if (&graph == &graphs.front())
+      tally_.loss += loss;
+    else
+      tally_.more[graph.name] += loss;
   }
   ++state_.step;
   state_.position += loader_batch_;
@@ -177,15 +181,21 @@ void Trainer::step(const data::Batch& batch) {
   tally_.samples += loader_batch_;
 }
 
-void Trainer::explain_non_finite(const zoo::NamedGraph& graph, const std::string& program, const data::Batch& batch) {
+void Trainer::explain_non_finite(const zoo::NamedGraph& graph, const std::string& program,
+                                 const data::Batch& batch) {
   // The sticky flag kept all weights as they were, so the same inputs give the same values again.
   write_inputs(graph, program, batch);
   std::optional<NonFinite> found = live_.session().run_checked(program);
-  std::string where = found ? fmt::format("the first value that is not finite is '{}', written by '{}'", found->buffer, found->task)
-                            : "the replay of the step was finite";
-  throw Error(ErrorKind::numeric, fmt::format("the loss of step {} is not finite; {}. A lower learning rate than {:g}, a "
-                                              "longer warm-up or train.clip_norm may help",
-                                              state_.step + 1, where, rate_at(state_.step)));
+  std::string where =
+      found ? fmt::format("the first value that is not finite is '{}', written by '{}'",
+                          found->buffer, found->task)
+            : "the replay of the step was finite";
+  const char* what =
+      std::isfinite(live_.session().read_control(Control::loss)) ? "gradient" : "loss";
+  throw Error(ErrorKind::numeric,
+              fmt::format("the {} of step {} is not finite; {}. A lower learning rate than {:g}, a "
+                          "longer warm-up or train.clip_norm may help",
+                          what, state_.step + 1, where, rate_at(state_.step)));
 }
 
 void Trainer::report_step(MetricsLog* metrics) {
@@ -202,6 +212,8 @@ void Trainer::report_step(MetricsLog* metrics) {
                     .step_ms = elapsed * 1e3 / steps,
                     .data_wait = std::min(1.0, (waited - tally_.waited_seconds) / elapsed)};
   for (const auto& [name, sum] : tally_.more) report.more.emplace_back(name, sum / steps);
+  outcome_.loss = report.loss;
+  outcome_.has_loss = true;
   if (metrics != nullptr) metrics->write(report);
   progress_.step(report);
   tally_ = {.start_seconds = seconds_now(), .waited_seconds = waited};
@@ -214,7 +226,8 @@ bool Trainer::is_better(double value) const {
 
 void Trainer::run_evaluation(MetricsLog* metrics, const RunFolder* folder) {
   double start = seconds_now();
-  Evaluation result = evaluate(live_, *sets_.test, course_.batches().front(), config_.kernels.dtype);
+  Evaluation result =
+      evaluate(live_, *sets_.test, course_.batches().front(), config_.kernels.dtype);
   EvaluationReport report{state_.step, epoch(), result.loss, result.accuracy};
   outcome_.evaluation = report;
   if (metrics != nullptr) metrics->write(report);
@@ -235,7 +248,8 @@ void Trainer::save(const RunFolder& folder) {
   if (saved_step_ == state_.step) return;
   save_state(folder.checkpoints(), live_, state_);
   saved_step_ = state_.step;
-  if (std::string warning = retain_checkpoints(folder.checkpoints(), static_cast<std::size_t>(config_.checkpoint.keep));
+  if (std::string warning = retain_checkpoints(folder.checkpoints(),
+                                               static_cast<std::size_t>(config_.checkpoint.keep));
       !warning.empty())
     progress_.warn(warning);
   progress_.saved((folder.checkpoints() / fmt::format("step-{}", state_.step)).string());
@@ -243,7 +257,8 @@ void Trainer::save(const RunFolder& folder) {
 
 bool Trainer::should_stop(const RunFolder* folder) const {
   if (hooks_.stop_requested && hooks_.stop_requested()) return true;
-  return folder != nullptr && std::filesystem::exists(folder->stop());
+  std::error_code ignored;
+  return folder != nullptr && std::filesystem::exists(folder->stop(), ignored);
 }
 
 std::vector<Fact> Trainer::facts() const {
@@ -251,7 +266,7 @@ std::vector<Fact> Trainer::facts() const {
 }
 
 void Trainer::write_trace(const RunFolder& folder) {
-  folder.write("trace.json", trace_of_run(live_, model().graphs.front().name));
+  folder.write("trace.json", trace_of_run(live_, models_.at(loader_batch_).graphs.front().name));
 }
 
 TrainOutcome Trainer::run(const RunFolder* folder) {
@@ -260,9 +275,14 @@ TrainOutcome Trainer::run(const RunFolder* folder) {
   if (folder != nullptr) log.emplace(folder->metrics(), state_.step);
   MetricsLog* metrics = log ? &*log : nullptr;
   RunClock clock{course_.length(), sets_.train->size()};
-  Due log_due(config_.log.every, clock), save_due(config_.checkpoint.every, clock), evaluate_due(config_.train.evaluate, clock);
-  for (Due* due : {&log_due, &save_due, &evaluate_due}) due->start_at({state_.step, state_.position});
+  Due log_due(config_.log.every, clock), save_due(config_.checkpoint.every, clock),
+      evaluate_due(config_.train.evaluate, clock);
+  for (Due* due : {&log_due, &save_due, &evaluate_due})
+    due->start_at({state_.step, state_.position});
   tally_ = {.start_seconds = start};
+  // Weights from elsewhere cannot be made again from the seed, so a run that is killed early needs
+  // them here.
+  if (folder != nullptr && started_from_weights_ && state_.step == 0) save(*folder);
   saved_step_ = state_.step == 0 ? -1 : state_.step;
 
   while (state_.step < course_.total_steps() && !outcome_.interrupted && !outcome_.reached_target) {
@@ -273,11 +293,11 @@ TrainOutcome Trainer::run(const RunFolder* folder) {
     Moment moment{state_.step, state_.position};
     outcome_.interrupted = should_stop(folder);
     if (log_due.now(moment) || last || outcome_.interrupted) report_step(metrics);
-    if (sets_.test && !outcome_.interrupted && (evaluate_due.now(moment) || last)) {
-      run_evaluation(metrics, folder);
-      outcome_.reached_target = is_target_reached(config_.train.until, outcome_);
-    }
-    if (folder != nullptr && (save_due.now(moment) || last || outcome_.interrupted || outcome_.reached_target)) save(*folder);
+    if (sets_.test && (evaluate_due.now(moment) || last)) run_evaluation(metrics, folder);
+    outcome_.reached_target = is_target_reached(config_.train.until, outcome_);
+    if (folder != nullptr &&
+        (save_due.now(moment) || last || outcome_.interrupted || outcome_.reached_target))
+      save(*folder);
   }
   if (folder != nullptr && state_.step > 0 && loader_) write_trace(*folder);
   outcome_.step = state_.step;

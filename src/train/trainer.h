@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 
-#include "data/dataset.h"
 #include "data/loader.h"
 #include "optim/rate_schedule.h"
 #include "train/course.h"
@@ -16,17 +15,9 @@
 #include "train/progress.h"
 #include "train/run_folder.h"
 #include "train/snapshot.h"
+#include "train/training_sets.h"
 
 namespace troika {
-
-struct TrainingSets {
-  std::unique_ptr<data::Dataset> train;
-  std::unique_ptr<data::Dataset> test;  ///< Null: no evaluation.
-};
-/// Opens what [data] names; the test set is normalised like the training set.
-TrainingSets open_sets(const RunConfig& config);
-/// What the zoo needs to know of a data set.
-zoo::Samples samples_of(const data::Dataset& dataset, const RunConfig& config, std::int64_t batch);
 
 /// The strategy that [parallel] plan names: "single" or a plan file. Throws Error.
 Strategy load_strategy(const PlanConfig& plan);
@@ -35,19 +26,20 @@ Strategy load_strategy(const PlanConfig& plan);
 using ModelSource = std::function<zoo::Model(const zoo::Samples&)>;
 
 struct TrainHooks {
-  Progress* progress = nullptr;             ///< Borrowed; null for silence.
-  std::function<bool()> stop_requested{};   ///< Asked after each step.
-  std::optional<Strategy> strategy{};       ///< Instead of the one that [parallel] plan names.
-  bool evaluates = false;                   ///< evaluate() will be called, test set or not.
+  Progress* progress = nullptr;            ///< Borrowed; null for silence.
+  std::function<bool()> stop_requested{};  ///< Asked after each step.
+  std::optional<Strategy> strategy{};      ///< Instead of the one that [parallel] plan names.
+  bool evaluates = false;                  ///< evaluate() will be called, test set or not.
 };
 
 struct TrainOutcome {
   std::int64_t step = 0;
-  double loss = 0;
+  double loss = 0;                             ///< As last reported.
+  bool has_loss = false;                       ///< Something was reported.
   std::optional<EvaluationReport> evaluation;  ///< The last one.
   bool interrupted = false;                    ///< By stop_requested or the stop file.
   bool reached_target = false;
-  double seconds = 0;                          ///< Spent in this call.
+  double seconds = 0;  ///< Spent in this call.
 };
 
 /// One run. Not thread-safe; the caller's thread drives, the device's thread computes.
@@ -68,8 +60,8 @@ class Trainer {
   /// The table shown before the first step.
   std::vector<Fact> facts() const;
 
-  /// To the end of the run; with a folder, metrics and checkpoints are written. Throws Error(numeric) naming the operator
-  /// when the loss is not finite.
+  /// To the end of the run; with a folder, metrics and checkpoints are written. Throws
+  /// Error(numeric) naming the operator when the loss is not finite.
   TrainOutcome run(const RunFolder* folder);
 
   LiveModel& live() { return live_; }
@@ -82,8 +74,10 @@ class Trainer {
   std::string program_name(const zoo::NamedGraph& graph, std::int64_t batch) const;
   void open_loader(std::int64_t batch);
   void step(const data::Batch& batch);
-  void write_inputs(const zoo::NamedGraph& graph, const std::string& program, const data::Batch& batch);
-  [[noreturn]] void explain_non_finite(const zoo::NamedGraph& graph, const std::string& program, const data::Batch& batch);
+  void write_inputs(const zoo::NamedGraph& graph, const std::string& program,
+                    const data::Batch& batch);
+  [[noreturn]] void explain_non_finite(const zoo::NamedGraph& graph, const std::string& program,
+                                       const data::Batch& batch);
   void report_step(MetricsLog* metrics);
   void run_evaluation(MetricsLog* metrics, const RunFolder* folder);
   bool is_better(double value) const;
@@ -108,6 +102,7 @@ class Trainer {
   std::int64_t loader_batch_ = 0;
   RunState state_;
   std::int64_t saved_step_ = -1;
+  bool started_from_weights_ = false;
   TrainOutcome outcome_;
 
   // Since the last report.

@@ -42,9 +42,13 @@ threads = 1
 
 /// A folder of its own for each test, removed afterwards.
 struct Folder {
-  fs::path path = fs::temp_directory_path() / ("troika-trainer-" + std::to_string(::getpid()) + "-" +
-                                               testing::UnitTest::GetInstance()->current_test_info()->name());
-  Folder() { fs::remove_all(path); fs::create_directories(path); }
+  fs::path path =
+      fs::temp_directory_path() / ("troika-trainer-" + std::to_string(::getpid()) + "-" +
+                                   testing::UnitTest::GetInstance()->current_test_info()->name());
+  Folder() {
+    fs::remove_all(path);
+    fs::create_directories(path);
+  }
   ~Folder() { fs::remove_all(path); }
 
   std::string text(const std::string& content) const {
@@ -55,7 +59,8 @@ struct Folder {
 
 std::string rhyme() {
   std::string text;
-  for (int i = 0; i < 40; ++i) text += "the quick brown fox jumps over the lazy dog " + std::to_string(i * i) + ". ";
+  for (int i = 0; i < 40; ++i)
+    text += "the quick brown fox jumps over the lazy dog " + std::to_string(i * i) + ". ";
   return text;
 }
 
@@ -66,7 +71,9 @@ RunConfig language_run(const Folder& folder, std::vector<std::string> overrides 
 
 std::unique_ptr<Trainer> make_trainer(const RunConfig& config, TrainHooks hooks = {}) {
   return std::make_unique<Trainer>(
-      config, [model = config.model](const zoo::Samples& samples) { return build_model(model, samples); }, open_sets(config), hooks);
+      config,
+      [model = config.model](const zoo::Samples& samples) { return build_model(model, samples); },
+      open_sets(config), hooks);
 }
 
 /// Every byte of the state: weights and optimizer.
@@ -118,7 +125,8 @@ TEST(Trainer, LossFalls) {
 TEST(Trainer, SameSeedSameBitsOtherSeedOtherBits) {
   Folder folder;
   auto run = [&](const char* seed) {
-    auto trainer = make_trainer(language_run(folder, {std::string("train.seed=") + seed, "train.steps=3"}));
+    auto trainer =
+        make_trainer(language_run(folder, {std::string("train.seed=") + seed, "train.steps=3"}));
     trainer->initialize();
     trainer->run(nullptr);
     return state_of(*trainer);
@@ -144,7 +152,8 @@ TEST(Trainer, SimulatedAndRealTimelinesHaveTheSameTasks) {
   Timeline real = trainer->live().session().timeline("train");
   Timeline predicted = simulate(trainer->live().session().program("train"));
   ASSERT_EQ(real.spans.size(), predicted.spans.size());
-  for (std::size_t at = 0; at < real.spans.size(); ++at) EXPECT_EQ(real.spans[at].task, predicted.spans[at].task);
+  for (std::size_t at = 0; at < real.spans.size(); ++at)
+    EXPECT_EQ(real.spans[at].task, predicted.spans[at].task);
 }
 
 TEST(Trainer, MicroBatchesGiveTheSameAnswer) {
@@ -153,15 +162,17 @@ TEST(Trainer, MicroBatchesGiveTheSameAnswer) {
     Strategy strategy{.micro_batches = parts};
     fs::path plan = folder.path / ("plan-" + std::to_string(parts) + ".json");
     std::ofstream(plan) << to_json(strategy, Graph{});
-    auto trainer = make_trainer(language_run(folder, {"kernels.backend=reference", "kernels.dtype=f64", "train.steps=3",
-                                                      "parallel.plan=" + plan.string()}));
+    auto trainer =
+        make_trainer(language_run(folder, {"kernels.backend=reference", "kernels.dtype=f64",
+                                           "train.steps=3", "parallel.plan=" + plan.string()}));
     trainer->initialize();
     trainer->run(nullptr);
     return state_of(*trainer);
   };
   auto whole = run(1), cut = run(4);
   for (const auto& [name, bytes] : whole) {
-    std::span<const double> a{reinterpret_cast<const double*>(bytes.data()), bytes.size() / sizeof(double)};
+    std::span<const double> a{reinterpret_cast<const double*>(bytes.data()),
+                              bytes.size() / sizeof(double)};
     std::span<const double> b{reinterpret_cast<const double*>(cut.at(name).data()), a.size()};
     for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-9) << name;
   }
@@ -169,8 +180,15 @@ TEST(Trainer, MicroBatchesGiveTheSameAnswer) {
 
 TEST(Trainer, ALossThatIsNotFiniteNamesTheFirstBadTaskAndKeepsTheWeights) {
   Folder folder;
-  auto trainer = make_trainer(language_run(folder, {"optimizer.name=sgd", "optimizer.learning_rate=1e30", "train.steps=5"}));
+  auto trainer = make_trainer(language_run(folder, {"optimizer.name=sgd", "train.steps=5"}));
   trainer->initialize();
+  // A weight that overflows in the first product.
+  std::vector<float> huge(
+      static_cast<std::size_t>(trainer->model().train().parameters[0].spec.shape.elements()),
+      3e38F);
+  trainer->live().session().load(trainer->model().train().parameters[0].name,
+                                 std::as_bytes(std::span(huge)));
+  auto before = state_of(*trainer);
   try {
     trainer->run(nullptr);
     FAIL() << "the loss stayed finite";
@@ -178,19 +196,43 @@ TEST(Trainer, ALossThatIsNotFiniteNamesTheFirstBadTaskAndKeepsTheWeights) {
     EXPECT_EQ(error.exit_code(), 6);
     EXPECT_NE(std::string(error.what()).find("written by '"), std::string::npos) << error.what();
   }
+  EXPECT_EQ(state_of(*trainer), before);
+  EXPECT_EQ(trainer->state().step, 0);
+}
+
+TEST(Trainer, StopsAtALossWithoutATestSet) {
+  Folder folder;
+  auto trainer = make_trainer(
+      language_run(folder, {"train.until=loss <= 3.0", "train.steps=200", "log.every=5 steps"}));
+  trainer->initialize();
+  TrainOutcome outcome = trainer->run(nullptr);
+  EXPECT_TRUE(outcome.reached_target);
+  EXPECT_LT(outcome.step, 200);
+  EXPECT_LE(outcome.loss, 3.0);
+}
+
+TEST(Trainer, RefusesATestSetOfAnotherKindBeforeItStarts) {
+  Folder folder;
+  EXPECT_THROW(make_trainer(language_run(folder, {"data.test=digits:test"})), Error);
+  RunConfig gan = small_run({"data.test=digits:test"});
+  gan.model = {.name = "dcgan", .options = {}};
+  EXPECT_THROW(make_trainer(gan), Error);
 }
 
 TEST(Trainer, FreezesWhatMatchesAndMovesTheRest) {
   Folder folder;
-  auto trainer = make_trainer(language_run(folder, {"train.freeze=[\"*.weight\"]", "train.steps=2"}));
+  auto trainer =
+      make_trainer(language_run(folder, {"train.freeze=[\"*.weight\"]", "train.steps=2"}));
   trainer->initialize();
   auto before = state_of(*trainer);
   trainer->run(nullptr);
   auto after = state_of(*trainer);
   int moved = 0;
   for (const auto& [name, bytes] : before) {
-    if (name.ends_with(".weight")) EXPECT_EQ(bytes, after.at(name)) << name;
-    else moved += bytes != after.at(name);
+    if (name.ends_with(".weight"))
+      EXPECT_EQ(bytes, after.at(name)) << name;
+    else
+      moved += bytes != after.at(name);
   }
   EXPECT_GT(moved, 0);
   EXPECT_THROW(make_trainer(language_run(folder, {"train.freeze=[\"no.such.*\"]"})), Error);
@@ -213,8 +255,9 @@ TEST(Trainer, StartsFromTheWeightsOfAnotherRun) {
 
 TEST(Trainer, RaisesTheBatchAsScheduled) {
   Folder folder;
-  auto trainer = make_trainer(language_run(folder, {"train.steps=12", "train.global_batch=8",
-                                                    "train.batch_schedule={ factor = 2, every = \"0.2 epochs\", limit = 16 }"}));
+  auto trainer = make_trainer(language_run(
+      folder, {"train.steps=12", "train.global_batch=8",
+               "train.batch_schedule={ factor = 2, every = \"0.2 epochs\", limit = 16 }"}));
   trainer->initialize();
   std::int64_t samples = 0;
   TrainOutcome outcome = trainer->run(nullptr);

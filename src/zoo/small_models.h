@@ -1,4 +1,5 @@
-// Each model at a size that tests can train in a moment, with every kind of its operators still there.
+// Each model at a size that tests can train in a moment, with every kind of its operators still
+// there.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "kernels/cpu/loops.h"
 #include "kernels/cpu/offers.h"
@@ -53,7 +54,10 @@ Loop forward(const Rows& shape) {
       float largest = largest_of(logits, shape.classes);
       double log_of_sum = largest + std::log(exp_sum(logits, shape.classes, largest));
       log_sum[row] = weight[row] != 0 ? static_cast<float>(log_of_sum) : 0.0f;
-      loss[row] = static_cast<float>(log_of_sum - logits[shape.column(target[row])]);
+      // A target outside the classes has no loss; NaN makes the guard stop the run.
+      std::int64_t column = shape.column(target[row]);
+      loss[row] = column < 0 ? std::numeric_limits<float>::quiet_NaN()
+                             : static_cast<float>(log_of_sum - logits[column]);
     });
     add_up(shape.rows, weight, loss, launch.at<double>(3), launch.at<double>(4));
   };

@@ -14,12 +14,18 @@ constexpr double kTanhCubic = 0.044715;
 
 double forward(const Activation& op, double x) {
   switch (op.kind) {
-    case ActivationKind::relu: return x > 0 ? x : 0;
-    case ActivationKind::leaky_relu: return x > 0 ? x : op.slope * x;
-    case ActivationKind::gelu: return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2));
-    case ActivationKind::gelu_tanh: return 0.5 * x * (1 + std::tanh(kTanhFactor * (x + kTanhCubic * x * x * x)));
-    case ActivationKind::sigmoid: return 1 / (1 + std::exp(-x));
-    case ActivationKind::tanh: return std::tanh(x);
+    case ActivationKind::relu:
+      return x > 0 ? x : 0;
+    case ActivationKind::leaky_relu:
+      return x > 0 ? x : op.slope * x;
+    case ActivationKind::gelu:
+      return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2));
+    case ActivationKind::gelu_tanh:
+      return 0.5 * x * (1 + std::tanh(kTanhFactor * (x + kTanhCubic * x * x * x)));
+    case ActivationKind::sigmoid:
+      return 1 / (1 + std::exp(-x));
+    case ActivationKind::tanh:
+      return std::tanh(x);
   }
   return 0;
 }
@@ -27,17 +33,22 @@ double forward(const Activation& op, double x) {
 /// The derivative at the kept value: the output where backward_reads_output, else the input.
 double derivative(const Activation& op, double kept) {
   switch (op.kind) {
-    case ActivationKind::relu: return kept > 0 ? 1 : 0;
-    case ActivationKind::leaky_relu: return kept > 0 ? 1 : op.slope;
+    case ActivationKind::relu:
+      return kept > 0 ? 1 : 0;
+    case ActivationKind::leaky_relu:
+      return kept > 0 ? 1 : op.slope;
     case ActivationKind::gelu:
       return 0.5 * (1 + std::erf(kept / std::numbers::sqrt2)) +
              kept * std::exp(-0.5 * kept * kept) * 0.3989422804014327;  // 1/sqrt(2 pi)
     case ActivationKind::gelu_tanh: {
       double t = std::tanh(kTanhFactor * (kept + kTanhCubic * kept * kept * kept));
-      return 0.5 * (1 + t) + 0.5 * kept * (1 - t * t) * kTanhFactor * (1 + 3 * kTanhCubic * kept * kept);
+      return 0.5 * (1 + t) +
+             0.5 * kept * (1 - t * t) * kTanhFactor * (1 + 3 * kTanhCubic * kept * kept);
     }
-    case ActivationKind::sigmoid: return kept * (1 - kept);
-    case ActivationKind::tanh: return 1 - kept * kept;
+    case ActivationKind::sigmoid:
+      return kept * (1 - kept);
+    case ActivationKind::tanh:
+      return 1 - kept * kept;
   }
   return 0;
 }
@@ -50,9 +61,11 @@ void run(const Activation& op, const Arguments& a) {
     auto y = a.value<T>(kY);
     for (std::int64_t i = 0; i < count; ++i) y[i] = static_cast<T>(forward(op, x[i]));
   } else {
-    auto dy = a.gradient<const T>(kY), kept = a.value<const T>(backward_reads_output(op.kind) ? kY : kX);
+    auto dy = a.gradient<const T>(kY),
+         kept = a.value<const T>(backward_reads_output(op.kind) ? kY : kX);
     auto dx = a.gradient<T>(kX);
-    for (std::int64_t i = 0; i < count; ++i) dx[i] = static_cast<T>(dy[i] * derivative(op, kept[i]));
+    for (std::int64_t i = 0; i < count; ++i)
+      dx[i] = static_cast<T>(dy[i] * derivative(op, kept[i]));
   }
 }
 

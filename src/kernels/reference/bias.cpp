@@ -10,9 +10,12 @@ enum Slots { kX, kBias, kY };
 template <class T>
 void run(const Bias& op, const Arguments& a) {
   const Shape& shape = a.shape(kY);
-  std::size_t dim = static_cast<std::size_t>(op.dim < 0 ? op.dim + static_cast<std::int64_t>(shape.rank()) : op.dim);
+  std::size_t dim = static_cast<std::size_t>(
+      op.dim < 0 ? op.dim + static_cast<std::int64_t>(shape.rank()) : op.dim);
   std::int64_t inner = shape.product(dim + 1, shape.rank()), channels = shape[dim];
-  auto channel = [&](std::int64_t element) { return static_cast<std::size_t>(element / inner % channels); };
+  auto channel = [&](std::int64_t element) {
+    return static_cast<std::size_t>(element / inner % channels);
+  };
   if (a.phase() == Phase::forward) {
     auto x = a.value<const T>(kX), bias = a.value<const T>(kBias);
     auto y = a.value<T>(kY);

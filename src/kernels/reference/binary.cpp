@@ -50,7 +50,8 @@ void backward(const Binary& op, const Arguments& a, int wanted, int other) {
     for (std::int64_t i = 0; i < a.shape(kY).elements(); ++i) out[at_wanted(i)] += dy[i];
   } else {
     auto factor = a.value<const T>(other);
-    for (std::int64_t i = 0; i < a.shape(kY).elements(); ++i) out[at_wanted(i)] += dy[i] * factor[at_other(i)];
+    for (std::int64_t i = 0; i < a.shape(kY).elements(); ++i)
+      out[at_wanted(i)] += dy[i] * factor[at_other(i)];
   }
 }
 

@@ -22,7 +22,9 @@ struct CrossEntropyRun {
   std::int64_t classes = a.shape(kX).back();
   std::int64_t rows = a.shape(kX).elements() / classes;
 
-  auto logits(std::int64_t row) const { return a.value<const T>(kX).subspan(row * classes, classes); }
+  auto logits(std::int64_t row) const {
+    return a.value<const T>(kX).subspan(row * classes, classes);
+  }
   /// The column of the target in this tile, or -1 when another tile has it.
   std::int64_t column(std::int64_t row) const {
     std::int64_t column = a.value<const std::int32_t>(kTarget)[row] - op.first_class;
@@ -52,7 +54,9 @@ struct CrossEntropyRun {
     add_up([&](std::int64_t row) {
       T largest = row_max(logits(row));
       log_sum[row] = largest + std::log(exp_sum(row, largest));
-      return log_sum[row] - logits(row)[column(row)];
+      // A target outside the classes has no loss; NaN makes the guard stop the run.
+      return column(row) < 0 ? std::numeric_limits<T>::quiet_NaN()
+                             : log_sum[row] - logits(row)[column(row)];
     });
   }
 
@@ -79,7 +83,9 @@ struct CrossEntropyRun {
     for (std::int64_t row = 0; row < rows; ++row) {
       auto dx = a.gradient<T>(kX).subspan(row * classes, classes);
       for (std::int64_t c = 0; c < classes; ++c)
-        dx[c] = weight[row] == 0 ? T{0} : weight[row] * (std::exp(logits(row)[c] - log_sum[row]) - T(c == column(row)));
+        dx[c] = weight[row] == 0
+                    ? T{0}
+                    : weight[row] * (std::exp(logits(row)[c] - log_sum[row]) - T(c == column(row)));
     }
   }
 };
@@ -90,11 +96,16 @@ void run_reference(const CrossEntropy& op, const Arguments& a) {
   dispatch(a.spec(kX).dtype, [&]<class T>() {
     CrossEntropyRun<T> run{op, a};
     switch (a.phase()) {
-      case Phase::forward: return run.forward();
-      case Phase::statistics_1: return run.statistics_1();
-      case Phase::statistics_2: return run.statistics_2();
-      case Phase::apply: return run.apply();
-      default: return run.backward();
+      case Phase::forward:
+        return run.forward();
+      case Phase::statistics_1:
+        return run.statistics_1();
+      case Phase::statistics_2:
+        return run.statistics_2();
+      case Phase::apply:
+        return run.apply();
+      default:
+        return run.backward();
     }
   });
 }

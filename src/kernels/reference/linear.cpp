@@ -11,8 +11,8 @@ struct Matrix {
 };
 
 template <class T>
-void multiply(std::span<const T> a, Matrix at_a, std::span<const T> b, Matrix at_b, std::span<T> c, std::int64_t m,
-              std::int64_t k, std::int64_t n) {
+void multiply(std::span<const T> a, Matrix at_a, std::span<const T> b, Matrix at_b, std::span<T> c,
+              std::int64_t m, std::int64_t k, std::int64_t n) {
   for (std::int64_t row = 0; row < m; ++row) {
     for (std::int64_t column = 0; column < n; ++column) {
       T sum = 0;
@@ -25,13 +25,17 @@ void multiply(std::span<const T> a, Matrix at_a, std::span<const T> b, Matrix at
 
 template <class T>
 void run(const Arguments& a) {
-  std::int64_t out = a.shape(kWeight)[0], in = a.shape(kWeight)[1], rows = a.shape(kX).elements() / in;
+  std::int64_t out = a.shape(kWeight)[0], in = a.shape(kWeight)[1],
+               rows = a.shape(kX).elements() / in;
   if (a.phase() == Phase::forward)
-    multiply<T>(a.value<const T>(kX), {in, 1}, a.value<const T>(kWeight), {1, in}, a.value<T>(kY), rows, in, out);
+    multiply<T>(a.value<const T>(kX), {in, 1}, a.value<const T>(kWeight), {1, in}, a.value<T>(kY),
+                rows, in, out);
   else if (a.phase() == Phase::backward_data)
-    multiply<T>(a.gradient<const T>(kY), {out, 1}, a.value<const T>(kWeight), {in, 1}, a.gradient<T>(kX), rows, out, in);
+    multiply<T>(a.gradient<const T>(kY), {out, 1}, a.value<const T>(kWeight), {in, 1},
+                a.gradient<T>(kX), rows, out, in);
   else
-    multiply<T>(a.gradient<const T>(kY), {1, out}, a.value<const T>(kX), {in, 1}, a.gradient<T>(kWeight), out, rows, in);
+    multiply<T>(a.gradient<const T>(kY), {1, out}, a.value<const T>(kX), {in, 1},
+                a.gradient<T>(kWeight), out, rows, in);
 }
 
 }  // namespace

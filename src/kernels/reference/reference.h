@@ -1,4 +1,5 @@
-// Plain, slow loops in f32 and f64 over plain layouts: the truth that every other backend is compared with.
+// Plain, slow loops in f32 and f64 over plain layouts: the truth that every other backend is
+// compared with.
 #pragma once
 
 #include <memory>
@@ -11,7 +12,8 @@ namespace troika {
 
 std::unique_ptr<Backend> make_reference_backend();
 
-/// Runs one phase of an operator on host memory; one overload per operator, in the file named after it.
+/// Runs one phase of an operator on host memory; one overload per operator, in the file named after
+/// it.
 void run_reference(const Linear& op, const Arguments& a);
 void run_reference(const Bias& op, const Arguments& a);
 void run_reference(const Position& op, const Arguments& a);

@@ -18,7 +18,8 @@ void run_reference(const Sum& op, const Arguments& a) {
 }
 
 void run_reference(const Reorder& op, const Arguments& a) {
-  TROIKA_CHECK(op.from == Layout::plain && op.to == Layout::plain, "the reference kernels know plain layouts only");
+  TROIKA_CHECK(op.from == Layout::plain && op.to == Layout::plain,
+               "the reference kernels know plain layouts only");
   auto bytes = static_cast<std::size_t>(a.spec(0).bytes().count);
   std::memcpy(a.value<std::byte>(1).data(), a.value<const std::byte>(0).data(), bytes);
 }
