@@ -98,7 +98,7 @@ train = ""
 sequence = 64
 [train]
 global_batch = 32
-steps = 400
+steps = 300
 clip_norm = 1.0
 [optimizer]
 name = "adamw"
@@ -114,7 +114,7 @@ every = "50 steps"
   auto trainer = make_trainer(config, &curve);
   trainer->run(nullptr);
   // 65 characters: ln 65 = 4.17 at the start, 3.3 is the frequency of characters alone.
-  EXPECT_LT(curve.steps.back().loss, 2.25);
+  EXPECT_LT(curve.steps.back().loss, 2.4);
   std::string text = write_text(*trainer, config, "ROMEO:\n", 200);
   EXPECT_EQ(text.size(), 200u);
   // Words of a language have vowels and spaces; noise over 65 characters has 5 in 13.

@@ -131,14 +131,22 @@ class Steps {
 
 class ZooSteps : public testing::TestWithParam<std::string> {};
 
+// How far rounding alone carries a model in three steps is measured with the reference kernels in f32: batch norm over the
+// few values that small images leave is sensitive.
 TEST_P(ZooSteps, CpuKernelsFollowTheReferenceInF64) {
   Steps truth(GetParam(), config_for(GetParam(), "reference", "f64"));
+  Steps rounded(GetParam(), config_for(GetParam(), "reference", "f32"));
   Steps fast(GetParam(), config_for(GetParam(), "cpu", "f32"));
-  for (int number = 0; number < 3; ++number) truth.step(number), fast.step(number);
+  for (int number = 0; number < 3; ++number) {
+    truth.step(number);
+    rounded.step(number);
+    fast.step(number);
+  }
   for (std::size_t at = 0; at < truth.losses.size(); ++at) {
     EXPECT_TRUE(std::isfinite(truth.losses[at]));
-    EXPECT_NEAR(fast.losses[at], truth.losses[at], 2e-3 * std::max(1.0, std::abs(truth.losses[at])))
-        << "step " << at;
+    double rounding = std::abs(rounded.losses[at] - truth.losses[at]);
+    double tolerance = 1e-4 * std::max(1.0, std::abs(truth.losses[at])) + 8 * rounding;
+    EXPECT_NEAR(fast.losses[at], truth.losses[at], tolerance) << "step " << at << ", rounding " << rounding;
   }
 }
 

@@ -202,7 +202,7 @@ TEST_F(PublicTrainer, RefusesSamplesOfAnotherKind) {
   Trainer trainer = make_trainer();
   data::Source other = data::in_memory({.shape = {3}, .inputs = {1, 2, 3}, .targets = {0}});
   EXPECT_THAT([&] { trainer.evaluate(other); },
-              ThrowsMessage<Error>(HasSubstr("trained on f32[1,28,28] of 10 classes")));
+              ThrowsMessage<Error>(HasSubstr("trained on samples with 'input' f32[1,28,28]")));
   EXPECT_THROW(make_trainer({.test = other}), Error);
 }
 

@@ -28,15 +28,45 @@ struct GlobalRows {
   std::int64_t start(std::int64_t row) const { return first + rows.offsets(row)[0]; }
 };
 
-constexpr std::int64_t kChunk = 256;
+constexpr std::int64_t kChunk = 256, kBlocks = kChunk / 4;
+
+/// RandomStream::words (base/random.h) of many neighbouring blocks at once: each round is one loop
+/// over them, which compilers vectorise.
+struct WordLanes {
+  std::uint32_t word[4][kBlocks];
+
+  WordLanes(const RandomStream& random, std::uint64_t first) {
+    for (std::int64_t lane = 0; lane < kBlocks; ++lane) {
+      std::uint64_t block = first + static_cast<std::uint64_t>(lane);
+      word[0][lane] = static_cast<std::uint32_t>(block);
+      word[1][lane] = static_cast<std::uint32_t>(block >> 32);
+      word[2][lane] = random.step;
+      word[3][lane] = static_cast<std::uint32_t>(random.stream >> 32);
+    }
+    std::uint64_t mixed = random.key ^ (random.stream * 0x9E3779B97F4A7C15u);
+    auto key0 = static_cast<std::uint32_t>(mixed), key1 = static_cast<std::uint32_t>(mixed >> 32);
+    for (int round = 0; round < 10; ++round, key0 += 0x9E3779B9u, key1 += 0xBB67AE85u)
+      advance(key0, key1);
+  }
+
+  void advance(std::uint32_t key0, std::uint32_t key1) {
+#pragma omp simd
+    for (std::int64_t lane = 0; lane < kBlocks; ++lane) {
+      std::uint64_t a = std::uint64_t{0xD2511F53u} * word[0][lane];
+      std::uint64_t b = std::uint64_t{0xCD9E8D57u} * word[2][lane];
+      word[0][lane] = static_cast<std::uint32_t>(b >> 32) ^ word[1][lane] ^ key0;
+      word[2][lane] = static_cast<std::uint32_t>(a >> 32) ^ word[3][lane] ^ key1;
+      word[1][lane] = static_cast<std::uint32_t>(b);
+      word[3][lane] = static_cast<std::uint32_t>(a);
+    }
+  }
+};
 
 /// The words of the elements [begin, begin + kChunk) of the stream; begin is a multiple of four.
 TROIKA_VECTORIZED void draw(const RandomStream& random, std::uint64_t begin, std::uint32_t* words) {
-#pragma omp simd
-  for (std::int64_t block = 0; block < kChunk / 4; ++block) {
-    auto four = random.words(begin / 4 + static_cast<std::uint64_t>(block));
-    for (std::size_t at = 0; at < 4; ++at)
-      words[block * 4 + static_cast<std::int64_t>(at)] = four[at];
+  WordLanes lanes(random, begin / 4);
+  for (std::int64_t lane = 0; lane < kBlocks; ++lane) {
+    for (std::int64_t at = 0; at < 4; ++at) words[lane * 4 + at] = lanes.word[at][lane];
   }
 }
 

@@ -57,13 +57,13 @@ void add_forward(Offers& list, const Request& request, const Matrices& m, const 
     if (tail.bias) bound.push_back({DNNL_ARG_BIAS, 2, bias_desc});
     return bound;
   };
+  add_best(list, request, {.algorithm = "matmul", .layouts = layouts},
+           implementations<dnnl::matmul>(engine, attr, x, m.turned_weight(), bias_row, y),
+           bounds(m.turned_weight(), bias_row));
   add_best(list, request, {.algorithm = "inner_product", .layouts = layouts},
            implementations<dnnl::inner_product_forward>(engine, attr, prop_kind::forward_training,
                                                         x, w, bias, y),
            bounds(w, bias));
-  add_best(list, request, {.algorithm = "matmul", .layouts = layouts},
-           implementations<dnnl::matmul>(engine, attr, x, m.turned_weight(), bias_row, y),
-           bounds(m.turned_weight(), bias_row));
 }
 
 void add_backward_data(Offers& list, const Request& request, const Matrices& m) {
@@ -73,12 +73,12 @@ void add_backward_data(Offers& list, const Request& request, const Matrices& m) 
   auto hint =
       forward_hint<dnnl::inner_product_forward>(engine, prop_kind::forward_training, dx, w, dy);
   std::vector<Layout> layouts{Layout::plain, m.stored, Layout::plain};
-  add_best(list, request, {.algorithm = "inner_product", .layouts = layouts},
-           backward_implementations<dnnl::inner_product_backward_data>(engine, hint, dx, w, dy),
-           {{DNNL_ARG_DIFF_DST, 0, dy}, {DNNL_ARG_WEIGHTS, 1, w}, {DNNL_ARG_DIFF_SRC, 2, dx}});
   add_best(list, request, {.algorithm = "matmul", .layouts = layouts},
            implementations<dnnl::matmul>(engine, attributes(), dy, w, dx),
            {{DNNL_ARG_SRC, 0, dy}, {DNNL_ARG_WEIGHTS, 1, w}, {DNNL_ARG_DST, 2, dx}});
+  add_best(list, request, {.algorithm = "inner_product", .layouts = layouts},
+           backward_implementations<dnnl::inner_product_backward_data>(engine, hint, dx, w, dy),
+           {{DNNL_ARG_DIFF_DST, 0, dy}, {DNNL_ARG_WEIGHTS, 1, w}, {DNNL_ARG_DIFF_SRC, 2, dx}});
 }
 
 void add_backward_weight(Offers& list, const Request& request, const Matrices& m) {

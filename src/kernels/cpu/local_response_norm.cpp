@@ -1,3 +1,5 @@
+#include <omp.h>
+
 #include <algorithm>
 
 #include "kernels/cpu/loops.h"
@@ -63,34 +65,34 @@ Loop forward(const LocalResponseNorm& op, const Shape4& s) {
   };
 }
 
-/// dx[c] = dy[c] d[c]^-beta - 2 alpha beta / size * x[c] * sum over the windows that see c of dy x
-/// d^(-beta-1).
+/// dx[c] = dy[c] d[c]^-beta - 2 alpha beta / size * x[c] * sum over the windows that see c of
+/// dy x d^(-beta-1). Both powers of all channels of a run of pixels wait in the thread's scratch.
 Loop backward(const LocalResponseNorm& op, const Shape4& s) {
   return [=](const Launch& launch) {
     auto power = static_cast<float>(-op.beta);
     auto factor = static_cast<float>(2 * op.alpha * op.beta / static_cast<double>(op.size));
     Window seen_by{(op.size - 1) / 2, op.size / 2};
     for_pixels(launch.threads, s, [&](std::int64_t first, std::int64_t pixels) {
-      const float *x = launch.at(0) + first, *dy = launch.at(1) + first;
-      float* dx = launch.at(2) + first;
-      float denominator[kPixels], sum[kPixels];
-      const float* d = denominator;
+      float* scaled = launch.work() + omp_get_thread_num() * 2 * s.channels * kPixels;
+      float* terms = scaled + s.channels * kPixels;
+      for (std::int64_t c = 0; c < s.channels; ++c) {
+        const float *x = launch.at(0) + first + c * s.area, *dy = launch.at(1) + first + c * s.area;
+        float *own = scaled + c * kPixels, *term = terms + c * kPixels;
+        denominators(op, s, launch.at(0) + first, c, pixels, term);
+        run_range(0, pixels, [=](std::int64_t i) {
+          own[i] = dy[i] * vector_exp(power * vector_log(term[i]));
+          term[i] = own[i] * x[i] / term[i];
+        });
+      }
       for (std::int64_t c = 0; c < s.channels; ++c) {
         Range window = seen_by.around(c, s.channels);
-        run_range(0, pixels, [into = sum](std::int64_t i) { into[i] = 0; });
-        for (std::int64_t other = window.begin; other < window.end; ++other) {
-          denominators(op, s, x, other, pixels, denominator);
-          const float *x_other = x + other * s.area, *dy_other = dy + other * s.area;
-          run_range(0, pixels, [=, into = sum](std::int64_t i) {
-            into[i] += dy_other[i] * x_other[i] * vector_exp((power - 1) * vector_log(d[i]));
-          });
-        }
-        denominators(op, s, x, c, pixels, denominator);
-        const float *x_c = x + c * s.area, *dy_c = dy + c * s.area;
-        float* dx_c = dx + c * s.area;
-        run_range(0, pixels, [=, through = static_cast<const float*>(sum)](std::int64_t i) {
-          dx_c[i] = dy_c[i] * vector_exp(power * vector_log(d[i])) - factor * x_c[i] * through[i];
-        });
+        const float *x = launch.at(0) + first + c * s.area, *own = scaled + c * kPixels;
+        float* dx = launch.at(2) + first + c * s.area;
+        run_range(0, pixels, [dx](std::int64_t i) { dx[i] = 0; });
+        for (std::int64_t other = window.begin; other < window.end; ++other)
+          run_range(0, pixels,
+                    [dx, term = terms + other * kPixels](std::int64_t i) { dx[i] += term[i]; });
+        run_range(0, pixels, [=](std::int64_t i) { dx[i] = own[i] - factor * x[i] * dx[i]; });
       }
     });
   };
@@ -104,6 +106,7 @@ Offers offers(const LocalResponseNorm& op, const Request& request) {
   bool is_forward = request.key.phase == Phase::forward;
   Candidate candidate{.algorithm = "loop",
                       .layouts = std::vector(request.operands.size(), Layout::plain)};
+  if (!is_forward) candidate.scratch = {8 * kPixels * shape.channels * request.context.threads};
   return {offer_loop(request, candidate, is_forward ? forward(op, shape) : backward(op, shape))};
 }
 

@@ -58,15 +58,15 @@ TROIKA_VECTORIZED void forward_tile(const Pooling& p, const Tile& tile, const fl
     for (std::int64_t w = 0; w < p.out[1]; ++w) {
       Seen rows = seen(p, 0, h), columns = seen(p, 1, w);
       float kept[kTile] = {};
-      bool first = true;
+      const float* corner = x + tile.x + (rows.begin * p.in[1] + columns.begin) * tile.x_step;
+      for (std::int64_t lane = 0; Max && lane < lanes; ++lane) kept[lane] = corner[lane];
       for (std::int64_t row = rows.begin; row < rows.end; ++row) {
         for (std::int64_t column = columns.begin; column < columns.end; ++column) {
           const float* from = x + tile.x + (row * p.in[1] + column) * tile.x_step;
 #pragma omp simd
           for (std::int64_t lane = 0; lane < lanes; ++lane)
-            kept[lane] = Max ? (first || from[lane] > kept[lane] ? from[lane] : kept[lane])
-                             : kept[lane] + from[lane];
-          first = false;
+            kept[lane] =
+                Max ? (from[lane] > kept[lane] ? from[lane] : kept[lane]) : kept[lane] + from[lane];
         }
       }
       float *to = y + tile.y + (h * p.out[1] + w) * tile.y_step,
