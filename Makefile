@@ -37,8 +37,8 @@ format: setup-lint
 lint: setup-lint
 	clang-format --dry-run --Werror $(CXX_FILES)
 	scripts/check_includes
-	cmake --preset release
-	run-clang-tidy -quiet -p build/release '$(CURDIR)/(src|tests|bench|examples)/.*'
+	cmake --preset debug
+	run-clang-tidy -quiet -p build/debug '$(CURDIR)/(src|tests|bench|examples)/.*'
 
 install: build
 	cmake --install build/release --prefix $(PREFIX)

@@ -3,9 +3,12 @@
 function(troika_compile_settings target)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
   target_compile_features(${target} PUBLIC cxx_std_20)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers)
-  # Designated initialisers leave out fields on purpose, and GCC 12 is wrong about std::string (its bug 105651).
-  target_compile_options(${target} PRIVATE -Wno-missing-field-initializers -Wno-restrict)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow)
+  # Designated initialisers leave out fields on purpose, and GCC 12 is wrong about std::string (its bug 105651),
+  # the more so in precompiled headers, which it no longer knows to be the system's.
+  target_compile_options(${target} PRIVATE -Wno-missing-field-initializers -Wno-restrict -Wno-stringop-overflow
+                         -Wno-array-bounds)
+  target_compile_options(${target} PRIVATE -fpch-preprocess)  # lets ccache see through precompiled headers
   if(TROIKA_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
@@ -23,7 +26,10 @@ function(troika_test name)
   cmake_parse_arguments(PARSE_ARGV 1 test "" "" "SOURCES;LIBS")
   add_executable(${name} ${test_SOURCES})
   troika_compile_settings(${name})
+  # What is tested is optimised; the tests themselves need not be.
+  target_compile_options(${name} PRIVATE -O1)
   target_link_libraries(${name} PRIVATE ${test_LIBS} fmt::fmt GTest::gmock GTest::gtest_main)
+  troika_precompile(${name} test LIBS ${test_LIBS} HEADERS <gtest/gtest.h> <gmock/gmock.h>)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES
@@ -46,15 +52,16 @@ function(troika_choose_backend list_name subfolder library)
   set(${list_name} ${chosen} PARENT_SCOPE)
 endfunction()
 
-# troika_folder(NAME [DEPS folder...] [LIBS target...] [BACKENDS subfolder target ...] [MAIN program])
+# troika_folder(NAME [DEPS folder...] [LIBS target...] [OPTIONS option...] [BACKENDS subfolder target ...] [MAIN program])
 #   NAME      src/NAME/**.cpp becomes the library troika_NAME, its *_test.cpp files the test NAME_test
 #   DEPS      the folders it may include, and by them what those may include
 #   LIBS      third-party libraries its sources use
+#   OPTIONS   further compiler options of its sources
 #   BACKENDS  pairs: the subfolder is compiled if the third-party library was found, else its stub no_*.cpp is
 #   MAIN      src/NAME/main.cpp becomes this program, at the top of the build folder
 # A folder without sources is an interface library.
 function(troika_folder name)
-  cmake_parse_arguments(PARSE_ARGV 1 folder "" "MAIN" "DEPS;LIBS;BACKENDS")
+  cmake_parse_arguments(PARSE_ARGV 1 folder "" "MAIN" "DEPS;LIBS;OPTIONS;BACKENDS")
   set(root ${PROJECT_SOURCE_DIR}/src/${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${root}/*.cpp)
   while(folder_BACKENDS)
@@ -79,6 +86,8 @@ function(troika_folder name)
     troika_compile_settings(${library})
     target_link_libraries(${library} PUBLIC ${folder_DEPS} PRIVATE fmt::fmt ${folder_LIBS})
     target_include_directories(${library} PUBLIC ${include_dirs})
+    target_compile_options(${library} PRIVATE ${folder_OPTIONS})
+    troika_precompile(${library} library OPTIONS ${folder_OPTIONS} LIBS ${folder_LIBS})
     add_dependencies(product ${library})
   else()
     add_library(${library} INTERFACE)

@@ -38,10 +38,14 @@ void* operator new(std::size_t size) {
 void* operator new(std::size_t size, std::align_val_t alignment) {
   return counted(size, static_cast<std::size_t>(alignment), __builtin_return_address(0));
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
 
 namespace troika {
 namespace {
@@ -131,8 +135,8 @@ class Steps {
 
 class ZooSteps : public testing::TestWithParam<std::string> {};
 
-// How far rounding alone carries a model in three steps is measured with the reference kernels in f32: batch norm over the
-// few values that small images leave is sensitive.
+// How far rounding alone carries a model in three steps is measured with the reference kernels in
+// f32: batch norm over the few values that small images leave is sensitive.
 TEST_P(ZooSteps, CpuKernelsFollowTheReferenceInF64) {
   Steps truth(GetParam(), config_for(GetParam(), "reference", "f64"));
   Steps rounded(GetParam(), config_for(GetParam(), "reference", "f32"));
@@ -146,7 +150,8 @@ TEST_P(ZooSteps, CpuKernelsFollowTheReferenceInF64) {
     EXPECT_TRUE(std::isfinite(truth.losses[at]));
     double rounding = std::abs(rounded.losses[at] - truth.losses[at]);
     double tolerance = 1e-4 * std::max(1.0, std::abs(truth.losses[at])) + 8 * rounding;
-    EXPECT_NEAR(fast.losses[at], truth.losses[at], tolerance) << "step " << at << ", rounding " << rounding;
+    EXPECT_NEAR(fast.losses[at], truth.losses[at], tolerance)
+        << "step " << at << ", rounding " << rounding;
   }
 }
 
