@@ -44,7 +44,8 @@ class Trainer {
   /// plan than last time moves the weights over to it. Throws Error(usage) when the plan cannot run
   /// the network, Error(memory) when it does not fit, both before the first step, and
   /// Error(numeric), naming the operator, when the loss is not finite: then the weights are those
-  /// before that step, and no later fit will move them.
+  /// before that step, and no later fit moves them, under whatever plan: it throws the same, until
+  /// load() or start_from() has brought other weights.
   FitResult fit(const Strategy& plan, const FitOptions& options = {});
 
   /// Every sample once, without training. Throws Error(usage) when the samples are not like those

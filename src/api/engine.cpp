@@ -106,10 +106,13 @@ class TrainingEngine final : public Engine {
     std::vector<TensorEntry> entries = parameter_entries();
     for (const TensorEntry& entry : entries) (void)file.bytes(entry);
     for (const TensorEntry& entry : entries) live().session().load(entry.name, file.bytes(entry));
+    forget_failure();
   }
 
   std::vector<std::string> start_from(const std::string& path) override {
-    return load_weights(path, live());
+    std::vector<std::string> kept = load_weights(path, live());
+    forget_failure();
+    return kept;
   }
 
   std::vector<NamedParameter> parameters() const override {
@@ -153,6 +156,9 @@ class TrainingEngine final : public Engine {
     trainer_ = std::move(made);
     return *trainer_;
   }
+
+  /// Other weights: what was not finite with the old ones no longer keeps them from moving.
+  void forget_failure() { live().session().write_control(Control::ok, 1); }
 
   LiveModel& live() { return trainer_ ? trainer_->live() : trainer_for(Strategy::single()).live(); }
 

@@ -230,15 +230,28 @@ TEST_F(PublicTrainer, RefusesOptionsThatMakeNoSense) {
   EXPECT_THROW(trainer.fit(Strategy::single(), {.epochs = 0}), Error);
 }
 
-TEST_F(PublicTrainer, SaysThatTheLossIsNotFinite) {
+TEST_F(PublicTrainer, ALossThatIsNotFiniteStopsEveryFitUntilOtherWeightsAreLoaded) {
   Trainer trainer(network(), digits(), loss::cross_entropy(), optim::sgd({.learning_rate = 1e30}),
                   {.threads = 1});
-  try {
-    trainer.fit(Strategy::single());
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::numeric);
-  }
+  trainer.save(path("start.safetensors"));
+  std::ofstream(path("plan.json"))
+      << R"({"format": "troika plan 1", "micro_batches": 2, "splits": {}})";
+  auto kind_of_failure = [&](const Strategy& plan) -> std::optional<ErrorKind> {
+    try {
+      trainer.fit(plan);
+      return std::nullopt;
+    } catch (const Error& error) {
+      return error.kind();
+    }
+  };
+  EXPECT_EQ(kind_of_failure(Strategy::single()), ErrorKind::numeric);
+  std::string weights = saved(trainer, "failed.safetensors");
+  for (const Strategy& plan : {Strategy::single(), Strategy::load(path("plan.json"))})
+    EXPECT_EQ(kind_of_failure(plan), ErrorKind::numeric);
+  EXPECT_EQ(saved(trainer, "still.safetensors"), weights);
+  trainer.load(path("start.safetensors"));
+  EXPECT_NO_THROW(trainer.fit(Strategy::single(), {.steps = 1}));
+  EXPECT_NE(saved(trainer, "moved.safetensors"), bytes("start.safetensors"));
 }
 
 TEST_F(PublicTrainer, EveryOptimizerLowersTheLoss) {

@@ -111,6 +111,8 @@ void Trainer::resume(const Checkpoint& checkpoint) {
 
 void Trainer::resume(Trainer& earlier) {
   copy_state(earlier.live_, live_);
+  // A loss that was not finite there stays so here: nothing moves until the host says otherwise.
+  live_.session().write_control(Control::ok, earlier.live_.session().read_control(Control::ok));
   std::string choices = std::exchange(state_, earlier.state_).choices_hash;
   state_.choices_hash = choices;
 }

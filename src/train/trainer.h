@@ -52,7 +52,8 @@ class Trainer {
   std::vector<std::string> start_from(const std::filesystem::path& weights);
   /// Goes on from a checkpoint; notes when the kernels are not the ones it was made with.
   void resume(const Checkpoint& checkpoint);
-  /// Goes on from another trainer of the same model and optimizer, whatever its strategy.
+  /// Goes on from another trainer of the same model and optimizer, whatever its strategy; where a
+  /// loss was not finite there, this one does not move the weights either.
   void resume(Trainer& earlier);
   /// Gives the run another length, counted from its first step, and another pace of reports.
   void set_length(std::int64_t total_steps, const Period& log_every);

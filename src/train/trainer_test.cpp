@@ -200,6 +200,24 @@ TEST(Trainer, ALossThatIsNotFiniteNamesTheFirstBadTaskAndKeepsTheWeights) {
   EXPECT_EQ(trainer->state().step, 0);
 }
 
+TEST(Trainer, ALossThatWasNotFiniteKeepsTheWeightsUnderAnotherPlanToo) {
+  Folder folder;
+  RunConfig config = language_run(folder, {"optimizer.name=sgd", "train.steps=5"});
+  auto failed = make_trainer(config);
+  failed->initialize();
+  const Parameter& first = failed->model().train().parameters[0];
+  std::vector<float> huge(static_cast<std::size_t>(first.spec.shape.elements()), 3e38F);
+  failed->live().session().load(first.name, std::as_bytes(std::span(huge)));
+  EXPECT_THROW(failed->run(nullptr), Error);
+  // Even where the same step would be finite now.
+  failed->initialize();
+  auto before = state_of(*failed);
+  auto halves = make_trainer(config, {.strategy = Strategy{.splits = {}, .micro_batches = 2}});
+  halves->resume(*failed);
+  EXPECT_THROW(halves->run(nullptr), Error);
+  EXPECT_TRUE(state_of(*halves) == before);
+}
+
 TEST(Trainer, StopsAtALossWithoutATestSet) {
   Folder folder;
   auto trainer = make_trainer(
