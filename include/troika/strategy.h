@@ -20,8 +20,9 @@ struct Machine {
 /// The one that the program runs on: today one device with all its cores.
 Machine this_machine();
 
-/// A plan for one network: a constant value, cheap to copy and safe to share between threads. It is
-/// not bound to a network until a Trainer takes it, which then says whether it can be run.
+/// A plan for one network: a constant value, cheap to copy and safe to share between threads. A
+/// Trainer that takes it says whether it can be run; a plan file that names the network it was made
+/// for is refused for another.
 class Strategy {
  public:
   /// Everything in one piece on one device.

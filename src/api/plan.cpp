@@ -13,7 +13,7 @@ namespace troika::internal {
 
 std::shared_ptr<const Plan> single_plan() {
   Strategy single = Strategy::single();
-  return std::make_shared<const Plan>(Plan{single, to_json(single, Graph{})});
+  return std::make_shared<const Plan>(Plan{single, to_json(single)});
 }
 
 std::shared_ptr<const Plan> load_plan(const std::string& path) {

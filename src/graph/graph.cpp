@@ -120,7 +120,24 @@ Flops step_flops(const Graph& graph) {
   return total;
 }
 
-std::uint64_t hash(const Graph& graph) { return hash_text(to_text(graph)); }
+std::uint64_t model_hash(const Graph& graph) {
+  Graph model = graph;
+  auto forget_dtype = [](TensorSpec& spec) {
+    if (spec.dtype != DType::i32) spec.dtype = DType::f32;
+  };
+  for (TensorId input : model.inputs) {
+    TensorSpec& spec = model.tensors[input.index()].spec;
+    forget_dtype(spec);
+    if (spec.shape.rank() > 0) spec.shape[0] = 1;
+  }
+  for (Parameter& parameter : model.parameters) {
+    forget_dtype(parameter.spec);
+    parameter.trained = true;
+  }
+  for (Operator& op : model.operators)
+    if (auto* embedding = std::get_if<Embedding>(&op.op)) embedding->dtype = DType::f32;
+  return hash_text(to_text(model));
+}
 
 void verify(const Graph& graph) {
   verify_unique(graph, graph.tensors, "tensors");

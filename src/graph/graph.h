@@ -86,8 +86,9 @@ TensorId find_tensor(const Graph& graph, std::string_view name);
 std::int64_t parameter_count(const Graph& graph);
 /// Floating-point operations of one training step, forward and backward.
 Flops step_flops(const Graph& graph);
-/// Equal for equal models on every machine; plans and checkpoints hold it.
-std::uint64_t hash(const Graph& graph);
+/// Equal for equal models on every machine; plans and checkpoints hold it. The batch, the numbers
+/// computed in and what is frozen are those of a run, so they do not count.
+std::uint64_t model_hash(const Graph& graph);
 
 /// Throws Error(usage) naming the operator when the graph is not well formed: topological order,
 /// shapes that agree with the signatures, unique names, parameters in the right slots.

@@ -35,7 +35,20 @@ TEST(GraphBuilder, NamesParametersAfterTheirOperator) {
 TEST(GraphText, ReadsBackToTheSameGraph) {
   Graph graph = small();
   EXPECT_EQ(parse_graph(to_text(graph)), graph) << to_text(graph);
-  EXPECT_EQ(hash(parse_graph(to_text(graph))), hash(graph));
+  EXPECT_EQ(model_hash(parse_graph(to_text(graph))), model_hash(graph));
+}
+
+TEST(ModelHash, IsThatOfTheModelNotOfTheRun) {
+  Graph graph = small(), run = small(), other = small();
+  std::string text = to_text(run);
+  for (std::size_t at; (at = text.find("[4")) != std::string::npos;) text.replace(at, 2, "[8");
+  run = parse_graph(text);
+  run.parameters[0].trained = false;
+  EXPECT_EQ(model_hash(run), model_hash(graph));
+  std::get<Activation>(other.operators[2].op).kind = ActivationKind::tanh;
+  EXPECT_NE(model_hash(other), model_hash(graph));
+  EXPECT_NE(model_hash(parse_graph("graph small\ninput x f32[4,3]\n")),
+            model_hash(parse_graph("graph small\ninput x f32[4,5]\n")));
 }
 
 TEST(GraphText, NamesTheLineThatIsWrong) {

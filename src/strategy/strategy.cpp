@@ -12,6 +12,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+PlannedModel planned_model(const Graph& graph) {
+  return {graph.name, fmt::format("{:016x}", model_hash(graph))};
+}
+
 std::optional<std::string> why_split_infeasible(const Operator& op, const Split& split,
                                                 const Graph& graph, const Machine& machine) {
   Signature s = signature(graph, op);
@@ -82,19 +86,38 @@ std::optional<std::string> why_infeasible(const Strategy& strategy, const Graph&
   return why_micro_batches_infeasible(strategy, graph);
 }
 
-std::string to_json(const Strategy& strategy, const Graph& graph) {
+std::optional<std::string> why_for_another_model(const Strategy& strategy, const Graph& graph) {
+  PlannedModel now = planned_model(graph);
+  if (!strategy.made_for || strategy.made_for->hash == now.hash) return std::nullopt;
+  return fmt::format(
+      "the plan was made for the model '{}' with hash {}, but this is '{}' with hash {}; make a "
+      "plan "
+      "for this model, or take 'model_hash' out of the plan if its splits are meant for this one "
+      "too",
+      strategy.made_for->name, strategy.made_for->hash, now.name, now.hash);
+}
+
+std::string to_json(const Strategy& strategy) {
   Json splits = Json::object();
   for (const auto& [name, split] : strategy.splits) {
     Json devices = Json::array();
     for (DeviceId device : split.devices) devices.push_back(device.value);
     splits[name] = {{"degrees", split.degrees}, {"devices", devices}};
   }
-  Json json{{"format", "troika plan 1"},
-            {"model", graph.name},
-            {"model_hash", fmt::format("{:016x}", hash(graph))},
-            {"micro_batches", strategy.micro_batches},
-            {"splits", splits}};
+  Json json{{"format", "troika plan 1"}};
+  if (strategy.made_for) {
+    json["model"] = strategy.made_for->name;
+    json["model_hash"] = strategy.made_for->hash;
+  }
+  json["micro_batches"] = strategy.micro_batches;
+  json["splits"] = splits;
   return json.dump(2) + "\n";
+}
+
+std::string to_json(const Strategy& strategy, const Graph& graph) {
+  Strategy made = strategy;
+  made.made_for = planned_model(graph);
+  return to_json(made);
 }
 
 Strategy parse_strategy(std::string_view text) {
@@ -109,6 +132,8 @@ Strategy parse_strategy(std::string_view text) {
       for (const auto& device : split.at("devices"))
         read.devices.push_back(DeviceId(device.get<std::size_t>()));
     }
+    if (json.contains("model_hash"))
+      strategy.made_for = PlannedModel{json.value("model", "?"), json["model_hash"]};
     return strategy;
   } catch (const Json::exception& error) {
     throw Error(ErrorKind::file, fmt::format("the plan cannot be read: {}", error.what()));

@@ -22,10 +22,19 @@ struct Split {
   bool operator==(const Split&) const = default;
 };
 
+/// The model that a plan was made for.
+struct PlannedModel {
+  std::string name;
+  std::string hash;  ///< model_hash as 16 hexadecimal digits.
+
+  bool operator==(const PlannedModel&) const = default;
+};
+
 struct Strategy {
   /// By the name of the operator; one that is not named is whole, on device 0.
   std::map<std::string, Split> splits;
   std::int64_t micro_batches = 1;
+  std::optional<PlannedModel> made_for{};  ///< Unset: any model whose operators it fits.
 
   /// Everything on device 0 in one piece.
   static Strategy single() { return {}; }
@@ -37,7 +46,14 @@ struct Strategy {
 [[nodiscard]] std::optional<std::string> why_infeasible(const Strategy& strategy,
                                                         const Graph& graph, const Machine& machine);
 
-/// plan.json: self-describing, with the hash of the model it was made for.
+/// Why a strategy that was made for another model is not for this one. Nothing when it is, or when
+/// it does not say.
+[[nodiscard]] std::optional<std::string> why_for_another_model(const Strategy& strategy,
+                                                               const Graph& graph);
+
+/// plan.json: self-describing, with the model it was made for where the strategy says so.
+std::string to_json(const Strategy& strategy);
+/// The same, made for this model.
 std::string to_json(const Strategy& strategy, const Graph& graph);
 /// Throws Error(file) with a sentence when the text is no strategy.
 Strategy parse_strategy(std::string_view json);

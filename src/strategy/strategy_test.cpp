@@ -41,7 +41,29 @@ TEST(Strategy, MicroBatchesMustDivideTheBatch) {
 TEST(StrategyJson, ReadsBackToTheSameStrategy) {
   Strategy strategy{.micro_batches = 2};
   strategy.splits["fc"] = {{{"o", 1}}, {DeviceId(0u)}};
-  EXPECT_EQ(parse_strategy(to_json(strategy, parse_graph(kModel))), strategy);
+  EXPECT_EQ(parse_strategy(to_json(strategy)), strategy);
+  Strategy made = parse_strategy(to_json(strategy, parse_graph(kModel)));
+  EXPECT_EQ(made.made_for.value().name, "tiny");
+  EXPECT_EQ(parse_strategy(to_json(made)), made);
+  EXPECT_NE(made, strategy);
+}
+
+TEST(StrategyJson, IsForTheModelItWasMadeForAlone) {
+  Graph graph = parse_graph(kModel);
+  Graph other = parse_graph(R"(graph wide
+input x f32[6,3]
+parameter fc.weight f32[4,3] zeros
+operator fc linear{out=4} (x) [fc.weight] -> fc
+)");
+  Strategy made = parse_strategy(to_json(Strategy::single(), graph));
+  EXPECT_EQ(why_for_another_model(made, graph), std::nullopt);
+  EXPECT_EQ(why_for_another_model(Strategy::single(), other), std::nullopt);
+  std::string why = why_for_another_model(made, other).value();
+  for (const Graph& model : {graph, other})
+    EXPECT_NE(why.find("'" + model.name + "' with hash " +
+                       parse_strategy(to_json({}, model)).made_for->hash),
+              std::string::npos)
+        << why;
 }
 
 TEST(StrategyJson, RefusesOtherFiles) {

@@ -63,6 +63,8 @@ void Trainer::build() {
     zoo::Model& model = models_[batch] = source_(samples_of(*sets_.train, config_, batch));
     for (zoo::NamedGraph& graph : model.graphs) graph.name = program_name(graph, batch);
     freeze_parameters(model, config_.train.freeze);
+    if (auto reason = why_for_another_model(strategy_, model.train()))
+      throw Error(ErrorKind::usage, *reason);
     live_.add_training(model, config_, strategy_);
   }
   const zoo::Model& first = models_.at(course_.batches().front());
@@ -76,7 +78,7 @@ void Trainer::build() {
   if (sets_.test || hooks_.evaluates) add_evaluation(live_, first.train());
   live_.start();
   state_.seed = static_cast<std::uint64_t>(config_.train.seed);
-  state_.model_hash = fmt::format("{:016x}", hash(first.train()));
+  state_.model_hash = fmt::format("{:016x}", model_hash(first.train()));
   state_.choices_hash = fmt::format("{:016x}", live_.choices_hash());
   state_.device = live_.machinery().device->kind();
 }

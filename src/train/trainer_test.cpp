@@ -161,7 +161,7 @@ TEST(Trainer, MicroBatchesGiveTheSameAnswer) {
   auto run = [&](int parts) {
     Strategy strategy{.micro_batches = parts};
     fs::path plan = folder.path / ("plan-" + std::to_string(parts) + ".json");
-    std::ofstream(plan) << to_json(strategy, Graph{});
+    std::ofstream(plan) << to_json(strategy);
     auto trainer =
         make_trainer(language_run(folder, {"kernels.backend=reference", "kernels.dtype=f64",
                                            "train.steps=3", "parallel.plan=" + plan.string()}));
@@ -175,6 +175,26 @@ TEST(Trainer, MicroBatchesGiveTheSameAnswer) {
                               bytes.size() / sizeof(double)};
     std::span<const double> b{reinterpret_cast<const double*>(cut.at(name).data()), a.size()};
     for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-9) << name;
+  }
+}
+
+TEST(Trainer, RefusesAPlanThatWasMadeForAnotherModel) {
+  Folder folder;
+  auto wide = make_trainer(language_run(folder, {"model.width=32"}));
+  std::string plan = (folder.path / "plan.json").string();
+  std::ofstream(plan) << to_json(wide->strategy(), wide->model().train());
+  // The batch and what is frozen do not make another model.
+  EXPECT_NO_THROW(make_trainer(language_run(
+      folder, {"model.width=32", "parallel.plan=" + plan, "train.global_batch=4",
+               "train.freeze=[\"wte.*\"]", "kernels.backend=reference", "kernels.dtype=f64"})));
+  try {
+    make_trainer(language_run(folder, {"parallel.plan=" + plan}));
+    FAIL() << "the plan was taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit_code(), 2);
+    EXPECT_EQ(std::string(error.what()).find("the plan was made for the model 'gpt2' with hash"),
+              0u)
+        << error.what();
   }
 }
 

@@ -89,6 +89,14 @@ TEST_P(EveryModel, HasALossAndAGraphForInference) {
   }
 }
 
+TEST_P(EveryModel, IsTheSameModelAtEveryBatchAndInEveryFloatingType) {
+  ModelRequest request = small_request(GetParam().name);
+  std::uint64_t hash = model_hash(build(request).train());
+  request.samples.batch *= 2;
+  EXPECT_EQ(model_hash(build(request).train()), hash);
+  EXPECT_EQ(model_hash(small(DType::f64).train()), hash);
+}
+
 TEST_P(EveryModel, IsInOneFloatingType) {
   for (const NamedGraph& named : small(DType::f64).graphs) {
     for (const Tensor& tensor : named.graph.tensors)
