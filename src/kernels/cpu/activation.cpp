@@ -1,3 +1,4 @@
+#include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/layouts.h"
 #include "kernels/cpu/loops.h"
 #include "kernels/cpu/offers.h"
@@ -81,6 +82,18 @@ Offers sigmoid_forward(const Activation& op, const Request& request) {
 }
 
 }  // namespace
+
+std::function<void(std::span<float>)> in_place_loop(const Activation& op) {
+  std::function<void(std::span<float>)> loop;
+  with_functions(op, [&](auto function, auto) {
+    loop = [=](std::span<float> values) {
+      float* x = values.data();
+      run_range(0, static_cast<std::int64_t>(values.size()),
+                [=](std::int64_t i) { x[i] = function(x[i]); });
+    };
+  });
+  return loop;
+}
 
 Offers offers(const Activation& op, const Request& request) {
   if (request.key.phase != Phase::forward)

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kernels/cpu/layouts.h"
+#include "kernels/cpu/winograd.h"
 
 namespace troika {
 namespace {
@@ -161,6 +162,8 @@ Offers convolution_offers(const Convolution& convolution, const Request& request
     search.add(list, dnnl::algorithm::convolution_direct, layouts);
     if (request.context.winograd) search.add(list, dnnl::algorithm::convolution_winograd, layouts);
   }
+  std::ranges::move(winograd_offers(convolution, request, has_blocked16(list) ? 16 : 8),
+                    std::back_inserter(list));
   if (list.empty())
     search.add(list, dnnl::algorithm::convolution_direct, {Layout::plain, Layout::plain}, true);
   return list;

@@ -1,0 +1,112 @@
+#include "kernels/cpu/winograd_forward.h"
+
+#include <omp.h>
+
+#include "kernels/cpu/winograd_product.h"
+
+namespace troika {
+namespace {
+
+/// Of the second-level cache, what the tiles and products of one tile block may take.
+constexpr std::int64_t kCacheFloats = (512 << 10) / 4;
+/// With fewer, loading the weights takes longer than using them; more bring nothing.
+constexpr std::int64_t kFewestTiles = 24, kMostTiles = 96;
+
+}  // namespace
+
+void WinogradForward::divide() {
+  plan.panel_width = std::min<std::int64_t>(plan.to.blocks, widest_panel(plan.lanes()));
+  if (by_panels())
+    while (plan.panel_width > 1 && plan.panels() < plan.threads) --plan.panel_width;
+  std::int64_t per_tile = plan.points() * plan.lanes() * (plan.from.blocks + plan.panel_width);
+  std::int64_t tiles = std::clamp(kCacheFloats / per_tile, kFewestTiles, kMostTiles);
+  tiles = std::min(tiles, (plan.tiles() + plan.threads - 1) / plan.threads);
+  plan.tile_block = std::max<std::int64_t>(1, tiles);
+}
+
+std::int64_t WinogradForward::shared_floats() const {
+  return by_panels() ? plan.tile_blocks() * plan.image_floats()
+                     : plan.panels() * plan.weight_floats();
+}
+
+std::int64_t WinogradForward::thread_floats() const {
+  return plan.product_floats() + (by_panels() ? plan.weight_floats() : plan.image_floats());
+}
+
+Bytes WinogradForward::scratch() const {
+  return Bytes{(shared_floats() + plan.threads * thread_floats()) *
+               static_cast<std::int64_t>(sizeof(float))};
+}
+
+WinogradTail WinogradForward::tail(const Launch& launch) const {
+  return {.bias = bias_at ? launch.at(*bias_at) : nullptr,
+          .activation = activation ? &activation : nullptr,
+          .channels = channels};
+}
+
+void WinogradForward::operator()(const Launch& launch) const {
+  return by_panels() ? run_panels(launch) : run_tile_blocks(launch);
+}
+
+void WinogradForward::run_tile_blocks(const Launch& launch) const {
+  float *transformed = launch.work(), *own = transformed + shared_floats();
+  const float *image = launch.at(from_at), *stored = launch.at(weight_at);
+#pragma omp parallel num_threads(launch.threads)
+  {
+#pragma omp for schedule(static) collapse(2)
+    for (std::int64_t panel = 0; panel < plan.panels(); ++panel) {
+      for (std::int64_t block = 0; block < plan.from.blocks; ++block)
+        transform_weights(plan, weights, stored, panel, block,
+                          transformed + panel * plan.weight_floats());
+    }
+    float* products = own + omp_get_thread_num() * thread_floats();
+    float* tiles = products + plan.product_floats();
+#pragma omp for schedule(dynamic, 1)
+    for (std::int64_t block = 0; block < plan.tile_blocks(); ++block) {
+      transform_image(plan, image, plan.tiles_of(block), tiles);
+      for (std::int64_t panel = 0; panel < plan.panels(); ++panel)
+        compute(launch, block, panel, tiles, transformed + panel * plan.weight_floats(), products);
+    }
+  }
+}
+
+void WinogradForward::run_panels(const Launch& launch) const {
+  float *tiles = launch.work(), *own = tiles + shared_floats();
+  const float *image = launch.at(from_at), *stored = launch.at(weight_at);
+#pragma omp parallel num_threads(launch.threads)
+  {
+#pragma omp for schedule(static)
+    for (std::int64_t block = 0; block < plan.tile_blocks(); ++block)
+      transform_image(plan, image, plan.tiles_of(block), tiles + block * plan.image_floats());
+    float* products = own + omp_get_thread_num() * thread_floats();
+    float* transformed = products + plan.product_floats();
+#pragma omp for schedule(dynamic, 1)
+    for (std::int64_t panel = 0; panel < plan.panels(); ++panel) {
+      for (std::int64_t block = 0; block < plan.from.blocks; ++block)
+        transform_weights(plan, weights, stored, panel, block, transformed);
+      for (std::int64_t block = 0; block < plan.tile_blocks(); ++block)
+        compute(launch, block, panel, tiles + block * plan.image_floats(), transformed, products);
+    }
+  }
+}
+
+void WinogradForward::compute(const Launch& launch, std::int64_t tile_block, std::int64_t panel,
+                              const float* tiles, const float* transformed, float* products) const {
+  Range range = plan.tiles_of(tile_block);
+  std::int64_t width = plan.blocks_of(panel).extent(), depth = plan.from.blocks * plan.lanes();
+  multiply({.lanes = plan.lanes(),
+            .width = static_cast<int>(width),
+            .count = plan.points(),
+            .rows = range.extent(),
+            .depth = depth,
+            .a = tiles,
+            .a_block = plan.tile_block * plan.lanes(),
+            .a_next = plan.image_point(),
+            .b = transformed,
+            .b_next = depth * width * plan.lanes(),
+            .c = products,
+            .c_next = plan.product_point(width)});
+  finish_places(plan, tail(launch), products, range, panel, launch.at(to_at));
+}
+
+}  // namespace troika

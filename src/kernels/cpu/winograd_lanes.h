@@ -1,0 +1,30 @@
+// Vectors of channels for the Winograd kernels: as many lanes as the blocked layout has.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/cpu/vector_math.h"
+#include "kernels/cpu/vectorized.h"
+
+namespace troika {
+
+template <int Lanes>
+struct LaneVector {
+  typedef float Type __attribute__((vector_size(Lanes * sizeof(float))));
+};
+template <int Lanes>
+using Vector = typename LaneVector<Lanes>::Type;
+
+// By reference, and through memcpy: the address need not be aligned, and no vector is passed in a
+// register that the caller's instruction set may lack.
+template <class V>
+TROIKA_INLINE void load(V& vector, const float* from) {
+  std::memcpy(&vector, from, sizeof vector);
+}
+template <class V>
+TROIKA_INLINE void store(const V& vector, float* to) {
+  std::memcpy(to, &vector, sizeof vector);
+}
+
+}  // namespace troika

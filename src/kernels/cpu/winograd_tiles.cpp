@@ -1,0 +1,182 @@
+#include "kernels/cpu/winograd_tiles.h"
+
+#include "kernels/cpu/winograd_points.h"
+
+namespace troika {
+namespace {
+
+/// A square of vectors whose first element is at (y, x) of the plane; zero outside of it.
+template <int Side, class V>
+TROIKA_INLINE void load_tile(const BlockedImages& images, const float* plane, std::int64_t y,
+                             std::int64_t x, V (&tile)[Side][Side]) {
+  const std::int64_t lanes = sizeof(V) / sizeof(float);
+  if (y >= 0 && x >= 0 && y + Side <= images.height && x + Side <= images.width) {
+    const float* first = plane + (y * images.width + x) * lanes;
+#pragma GCC unroll 6
+    for (int row = 0; row < Side; ++row) {
+#pragma GCC unroll 6
+      for (int column = 0; column < Side; ++column)
+        load(tile[row][column], first + (row * images.width + column) * lanes);
+    }
+    return;
+  }
+  for (int row = 0; row < Side; ++row) {
+    for (int column = 0; column < Side; ++column) {
+      tile[row][column] = V{};
+      if (y + row < 0 || y + row >= images.height || x + column < 0 || x + column >= images.width)
+        continue;
+      load(tile[row][column], plane + ((y + row) * images.width + x + column) * lanes);
+    }
+  }
+}
+
+template <int Outputs, int Lanes>
+TROIKA_VECTORIZED void image_tiles(const WinogradPlan& plan, const float* image, Range tiles,
+                                   float* to) {
+  constexpr int kSide = Outputs + 2;
+  const std::int64_t point = plan.image_point();
+  for (std::int64_t block = 0; block < plan.from.blocks; ++block) {
+    for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile) {
+      TilePlace at(plan, tile);
+      Vector<Lanes> d[kSide][kSide], v[kSide][kSide];
+      load_tile(plan.from, image + plan.from.offset(at.sample, block), at.y - plan.pad[0],
+                at.x - plan.pad[1], d);
+      from_both_sides(d, v, typename WinogradPoints<Outputs>::Image{});
+      float* first = to + (block * plan.tile_block + tile - tiles.begin) * Lanes;
+#pragma GCC unroll 6
+      for (int y = 0; y < kSide; ++y) {
+#pragma GCC unroll 6
+        for (int x = 0; x < kSide; ++x) store(v[y][x], first + (y * kSide + x) * point);
+      }
+    }
+  }
+}
+
+/// The nine squares of a block of weights with the lanes of `to` last.
+template <int Lanes>
+TROIKA_INLINE void turn_squares(const float* block, float* to) {
+  for (int square = 0; square < 9; ++square, block += Lanes * Lanes, to += Lanes * Lanes) {
+    for (int i = 0; i < Lanes; ++i) {
+#pragma GCC unroll 16
+      for (int j = 0; j < Lanes; ++j) to[i * Lanes + j] = block[j * Lanes + i];
+    }
+  }
+}
+
+/// The weights from one channel to one block of channels.
+template <int Lanes>
+TROIKA_INLINE void load_weights(const float* block, int from_lane, bool flipped,
+                                Vector<Lanes> (&g)[3][3]) {
+#pragma GCC unroll 9
+  for (int at = 0; at < 9; ++at)
+    load(g[at / 3][at % 3], block + ((flipped ? 8 - at : at) * Lanes + from_lane) * Lanes);
+}
+
+template <int Outputs, int Lanes>
+TROIKA_VECTORIZED void weight_panel(const WinogradPlan& plan, const WinogradWeights& weights,
+                                    const float* stored, Range to_blocks, std::int64_t from_block,
+                                    float* to) {
+  constexpr int kSide = Outputs + 2;
+  const std::int64_t row = to_blocks.extent() * Lanes, point = plan.from.blocks * Lanes * row;
+  alignas(64) float turned[9 * Lanes * Lanes];
+  for (std::int64_t at = to_blocks.begin; at < to_blocks.end; ++at) {
+    const float* block = stored + at * weights.to_stride + from_block * weights.from_stride;
+    if (!weights.to_last) turn_squares<Lanes>(block, turned);
+    for (int lane = 0; lane < Lanes; ++lane) {
+      Vector<Lanes> g[3][3], u[kSide][kSide];
+      load_weights<Lanes>(weights.to_last ? block : turned, lane, weights.flipped, g);
+      from_both_sides(g, u, typename WinogradPoints<Outputs>::Weight{});
+      float* first = to + (from_block * Lanes + lane) * row + (at - to_blocks.begin) * Lanes;
+#pragma GCC unroll 6
+      for (int y = 0; y < kSide; ++y) {
+#pragma GCC unroll 6
+        for (int x = 0; x < kSide; ++x) store(u[y][x], first + (y * kSide + x) * point);
+      }
+    }
+  }
+}
+
+/// Stores what of the tile lies inside the plane.
+template <int Outputs, int Lanes>
+TROIKA_INLINE void store_tile(const BlockedImages& images, const float* values, TilePlace at,
+                              float* plane) {
+  std::int64_t rows = std::min<std::int64_t>(Outputs, images.height - at.y),
+               columns = std::min<std::int64_t>(Outputs, images.width - at.x);
+  for (std::int64_t row = 0; row < rows; ++row)
+    std::memcpy(plane + ((at.y + row) * images.width + at.x) * Lanes,
+                values + row * Outputs * Lanes,
+                static_cast<std::size_t>(columns) * Lanes * sizeof(float));
+}
+
+template <int Lanes>
+TROIKA_INLINE void apply_tail(const WinogradTail& tail, std::int64_t channels, std::span<float> y) {
+  if (tail.activation != nullptr) (*tail.activation)(y);
+  if (channels >= Lanes) return;
+  for (std::size_t at = 0; at < y.size(); at += Lanes)
+    std::fill_n(y.begin() + static_cast<std::ptrdiff_t>(at) + channels, Lanes - channels, 0.0f);
+}
+
+template <int Outputs, int Lanes>
+TROIKA_VECTORIZED void place_tiles(const WinogradPlan& plan, const WinogradTail& tail,
+                                   const float* products, Range tiles, Range to_blocks,
+                                   float* places) {
+  constexpr int kSide = Outputs + 2;
+  const std::int64_t width = to_blocks.extent(), point = plan.product_point(width);
+  for (std::int64_t block = to_blocks.begin; block < to_blocks.end; ++block) {
+    std::int64_t channels = std::min<std::int64_t>(Lanes, tail.channels - block * Lanes);
+    Vector<Lanes> bias = {};
+    if (tail.bias != nullptr)
+      std::memcpy(&bias, tail.bias + block * Lanes, static_cast<std::size_t>(channels) * 4);
+    for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile) {
+      Vector<Lanes> m[kSide][kSide], y[Outputs][Outputs];
+      const float* first =
+          products + ((tile - tiles.begin) * width + block - to_blocks.begin) * Lanes;
+#pragma GCC unroll 6
+      for (int row = 0; row < kSide; ++row) {
+#pragma GCC unroll 6
+        for (int x = 0; x < kSide; ++x) load(m[row][x], first + (row * kSide + x) * point);
+      }
+      from_both_sides(m, y, typename WinogradPoints<Outputs>::Places{});
+      alignas(64) float values[Outputs * Outputs * Lanes];
+#pragma GCC unroll 16
+      for (int at = 0; at < Outputs * Outputs; ++at) {
+        y[at / Outputs][at % Outputs] += bias;
+        store(y[at / Outputs][at % Outputs], values + at * Lanes);
+      }
+      apply_tail<Lanes>(tail, channels, values);
+      TilePlace at(plan, tile);
+      store_tile<Outputs, Lanes>(plan.to, values, at, places + plan.to.offset(at.sample, block));
+    }
+  }
+}
+
+}  // namespace
+
+void transform_image(const WinogradPlan& plan, const float* image, Range tiles, float* to) {
+  if (plan.outputs == 4)
+    return plan.lanes() == 16 ? image_tiles<4, 16>(plan, image, tiles, to)
+                              : image_tiles<4, 8>(plan, image, tiles, to);
+  return plan.lanes() == 16 ? image_tiles<2, 16>(plan, image, tiles, to)
+                            : image_tiles<2, 8>(plan, image, tiles, to);
+}
+
+void transform_weights(const WinogradPlan& plan, const WinogradWeights& weights,
+                       const float* stored, std::int64_t panel, std::int64_t from_block,
+                       float* to) {
+  Range blocks = plan.blocks_of(panel);
+  auto with = [&](auto function) { function(plan, weights, stored, blocks, from_block, to); };
+  if (plan.outputs == 4)
+    return plan.lanes() == 16 ? with(weight_panel<4, 16>) : with(weight_panel<4, 8>);
+  return plan.lanes() == 16 ? with(weight_panel<2, 16>) : with(weight_panel<2, 8>);
+}
+
+void finish_places(const WinogradPlan& plan, const WinogradTail& tail, const float* products,
+                   Range tiles, std::int64_t panel, float* places) {
+  Range blocks = plan.blocks_of(panel);
+  auto with = [&](auto function) { function(plan, tail, products, tiles, blocks, places); };
+  if (plan.outputs == 4)
+    return plan.lanes() == 16 ? with(place_tiles<4, 16>) : with(place_tiles<4, 8>);
+  return plan.lanes() == 16 ? with(place_tiles<2, 16>) : with(place_tiles<2, 8>);
+}
+
+}  // namespace troika
