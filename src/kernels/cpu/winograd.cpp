@@ -1,6 +1,7 @@
 #include "kernels/cpu/winograd.h"
 
 #include "kernels/cpu/winograd_forward.h"
+#include "kernels/cpu/winograd_weight.h"
 
 namespace troika {
 namespace {
@@ -11,6 +12,9 @@ BlockedImages blocked(const TensorSpec& images, std::int64_t lanes) {
   const Shape& shape = images.shape;
   return {(shape[1] + lanes - 1) / lanes, shape[2], shape[3], lanes};
 }
+
+Layout blocked_by(int lanes) { return lanes == 16 ? Layout::blocked16 : Layout::blocked8; }
+Layout input_first(int lanes) { return lanes == 16 ? Layout::weight_io16 : Layout::weight_io8; }
 
 Candidate candidate_of(const Convolution& c, const Request& request, int outputs, Layout images,
                        Layout weight) {
@@ -49,16 +53,31 @@ WinogradForward forward_kernel(const Convolution& c, const Request& request, int
 
 void add_forward(Offers& list, const Convolution& c, const Request& request, int outputs,
                  int lanes) {
-  Layout images = lanes == 16 ? Layout::blocked16 : Layout::blocked8,
-         io = lanes == 16 ? Layout::weight_io16 : Layout::weight_io8,
-         oi = lanes == 16 ? Layout::weight_oi16 : Layout::weight_oi8;
+  Layout io = input_first(lanes), oi = lanes == 16 ? Layout::weight_oi16 : Layout::weight_oi8;
   for (Layout weight : {io, oi}) {
     if (weight == oi && c.result == Result::places) continue;
     WinogradForward kernel = forward_kernel(c, request, outputs, lanes, weight == io);
-    Candidate candidate = candidate_of(c, request, outputs, images, weight);
+    Candidate candidate = candidate_of(c, request, outputs, blocked_by(lanes), weight);
     candidate.scratch = kernel.scratch();
     list.push_back(offer_loop(request, std::move(candidate), std::move(kernel)));
   }
+}
+
+void add_weight(Offers& list, const Convolution& c, const Request& request, int outputs,
+                int lanes) {
+  WinogradWeight kernel{.plan = {.samples = c.image.shape[0],
+                                 .from = blocked(c.image, lanes),
+                                 .to = blocked(c.places, lanes),
+                                 .pad = c.pad,
+                                 .outputs = outputs,
+                                 .threads = request.context.threads},
+                        .image_at = c.image_at,
+                        .places_at = c.places_at,
+                        .weight_at = c.weight_at};
+  kernel.divide();
+  Candidate candidate = candidate_of(c, request, outputs, blocked_by(lanes), input_first(lanes));
+  candidate.scratch = kernel.scratch();
+  list.push_back(offer_loop(request, std::move(candidate), kernel));
 }
 
 }  // namespace
@@ -77,8 +96,12 @@ std::optional<std::string> why_not_winograd(const Convolution& c, const Request&
 Offers winograd_offers(const Convolution& c, const Request& request, int lanes) {
   Offers list;
   if (why_not_winograd(c, request)) return list;
-  if (c.result == Result::weight) return list;
-  for (int outputs : {4, 2}) add_forward(list, c, request, outputs, lanes);
+  for (int outputs : {4, 2}) {
+    if (c.result == Result::weight)
+      add_weight(list, c, request, outputs, lanes);
+    else
+      add_forward(list, c, request, outputs, lanes);
+  }
   return list;
 }
 

@@ -7,10 +7,9 @@
 namespace troika {
 namespace {
 
-/// Of the second-level cache, what the tiles and products of one tile block may take.
-constexpr std::int64_t kCacheFloats = (512 << 10) / 4;
-/// With fewer, loading the weights takes longer than using them; more bring nothing.
-constexpr std::int64_t kFewestTiles = 24, kMostTiles = 96;
+/// A multiple of all numbers of rows that are multiplied at once. More tiles bring nothing; fewer
+/// do not repay loading the weights.
+constexpr std::int64_t kTileBlock = 24;
 
 }  // namespace
 
@@ -18,10 +17,8 @@ void WinogradForward::divide() {
   plan.panel_width = std::min<std::int64_t>(plan.to.blocks, widest_panel(plan.lanes()));
   if (by_panels())
     while (plan.panel_width > 1 && plan.panels() < plan.threads) --plan.panel_width;
-  std::int64_t per_tile = plan.points() * plan.lanes() * (plan.from.blocks + plan.panel_width);
-  std::int64_t tiles = std::clamp(kCacheFloats / per_tile, kFewestTiles, kMostTiles);
-  tiles = std::min(tiles, (plan.tiles() + plan.threads - 1) / plan.threads);
-  plan.tile_block = std::max<std::int64_t>(1, tiles);
+  std::int64_t share = (plan.tiles() + plan.threads - 1) / plan.threads;
+  plan.tile_block = std::clamp<std::int64_t>(share, 1, kTileBlock);
 }
 
 std::int64_t WinogradForward::shared_floats() const {

@@ -14,6 +14,10 @@ TROIKA_INLINE void multiply_rows(const PointProducts& p, const float* first, con
   const std::int64_t inner = Turned ? p.depth : Lanes;
   for (std::int64_t block = 0; block < p.depth; block += inner, first += p.a_block) {
     const float* a = first;
+    if constexpr (!Turned) {
+#pragma GCC unroll 24
+      for (int i = 0; i < Rows; ++i) __builtin_prefetch(first + 2 * p.a_block + i * kRow);
+    }
     for (std::int64_t k = 0; k < inner; ++k, a += kStep, b += Width * Lanes) {
       Vector<Lanes> right[Width];
 #pragma GCC unroll 4

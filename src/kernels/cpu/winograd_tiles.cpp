@@ -1,34 +1,9 @@
 #include "kernels/cpu/winograd_tiles.h"
 
-#include "kernels/cpu/winograd_points.h"
+#include "kernels/cpu/winograd_squares.h"
 
 namespace troika {
 namespace {
-
-/// A square of vectors whose first element is at (y, x) of the plane; zero outside of it.
-template <int Side, class V>
-TROIKA_INLINE void load_tile(const BlockedImages& images, const float* plane, std::int64_t y,
-                             std::int64_t x, V (&tile)[Side][Side]) {
-  const std::int64_t lanes = sizeof(V) / sizeof(float);
-  if (y >= 0 && x >= 0 && y + Side <= images.height && x + Side <= images.width) {
-    const float* first = plane + (y * images.width + x) * lanes;
-#pragma GCC unroll 6
-    for (int row = 0; row < Side; ++row) {
-#pragma GCC unroll 6
-      for (int column = 0; column < Side; ++column)
-        load(tile[row][column], first + (row * images.width + column) * lanes);
-    }
-    return;
-  }
-  for (int row = 0; row < Side; ++row) {
-    for (int column = 0; column < Side; ++column) {
-      tile[row][column] = V{};
-      if (y + row < 0 || y + row >= images.height || x + column < 0 || x + column >= images.width)
-        continue;
-      load(tile[row][column], plane + ((y + row) * images.width + x + column) * lanes);
-    }
-  }
-}
 
 template <int Outputs, int Lanes>
 TROIKA_VECTORIZED void image_tiles(const WinogradPlan& plan, const float* image, Range tiles,
@@ -43,11 +18,7 @@ TROIKA_VECTORIZED void image_tiles(const WinogradPlan& plan, const float* image,
                 at.x - plan.pad[1], d);
       from_both_sides(d, v, typename WinogradPoints<Outputs>::Image{});
       float* first = to + (block * plan.tile_block + tile - tiles.begin) * Lanes;
-#pragma GCC unroll 6
-      for (int y = 0; y < kSide; ++y) {
-#pragma GCC unroll 6
-        for (int x = 0; x < kSide; ++x) store(v[y][x], first + (y * kSide + x) * point);
-      }
+      store_square(v, first, point);
     }
   }
 }
@@ -87,11 +58,7 @@ TROIKA_VECTORIZED void weight_panel(const WinogradPlan& plan, const WinogradWeig
       load_weights<Lanes>(weights.to_last ? block : turned, lane, weights.flipped, g);
       from_both_sides(g, u, typename WinogradPoints<Outputs>::Weight{});
       float* first = to + (from_block * Lanes + lane) * row + (at - to_blocks.begin) * Lanes;
-#pragma GCC unroll 6
-      for (int y = 0; y < kSide; ++y) {
-#pragma GCC unroll 6
-        for (int x = 0; x < kSide; ++x) store(u[y][x], first + (y * kSide + x) * point);
-      }
+      store_square(u, first, point);
     }
   }
 }
@@ -131,11 +98,7 @@ TROIKA_VECTORIZED void place_tiles(const WinogradPlan& plan, const WinogradTail&
       Vector<Lanes> m[kSide][kSide], y[Outputs][Outputs];
       const float* first =
           products + ((tile - tiles.begin) * width + block - to_blocks.begin) * Lanes;
-#pragma GCC unroll 6
-      for (int row = 0; row < kSide; ++row) {
-#pragma GCC unroll 6
-        for (int x = 0; x < kSide; ++x) load(m[row][x], first + (row * kSide + x) * point);
-      }
+      load_square(m, first, point);
       from_both_sides(m, y, typename WinogradPoints<Outputs>::Places{});
       alignas(64) float values[Outputs * Outputs * Lanes];
 #pragma GCC unroll 16
@@ -153,30 +116,24 @@ TROIKA_VECTORIZED void place_tiles(const WinogradPlan& plan, const WinogradTail&
 }  // namespace
 
 void transform_image(const WinogradPlan& plan, const float* image, Range tiles, float* to) {
-  if (plan.outputs == 4)
-    return plan.lanes() == 16 ? image_tiles<4, 16>(plan, image, tiles, to)
-                              : image_tiles<4, 8>(plan, image, tiles, to);
-  return plan.lanes() == 16 ? image_tiles<2, 16>(plan, image, tiles, to)
-                            : image_tiles<2, 8>(plan, image, tiles, to);
+  dispatch(plan, [&]<int Outputs, int Lanes>(TileKind<Outputs, Lanes>) {
+    image_tiles<Outputs, Lanes>(plan, image, tiles, to);
+  });
 }
 
 void transform_weights(const WinogradPlan& plan, const WinogradWeights& weights,
                        const float* stored, std::int64_t panel, std::int64_t from_block,
                        float* to) {
-  Range blocks = plan.blocks_of(panel);
-  auto with = [&](auto function) { function(plan, weights, stored, blocks, from_block, to); };
-  if (plan.outputs == 4)
-    return plan.lanes() == 16 ? with(weight_panel<4, 16>) : with(weight_panel<4, 8>);
-  return plan.lanes() == 16 ? with(weight_panel<2, 16>) : with(weight_panel<2, 8>);
+  dispatch(plan, [&]<int Outputs, int Lanes>(TileKind<Outputs, Lanes>) {
+    weight_panel<Outputs, Lanes>(plan, weights, stored, plan.blocks_of(panel), from_block, to);
+  });
 }
 
 void finish_places(const WinogradPlan& plan, const WinogradTail& tail, const float* products,
                    Range tiles, std::int64_t panel, float* places) {
-  Range blocks = plan.blocks_of(panel);
-  auto with = [&](auto function) { function(plan, tail, products, tiles, blocks, places); };
-  if (plan.outputs == 4)
-    return plan.lanes() == 16 ? with(place_tiles<4, 16>) : with(place_tiles<4, 8>);
-  return plan.lanes() == 16 ? with(place_tiles<2, 16>) : with(place_tiles<2, 8>);
+  dispatch(plan, [&]<int Outputs, int Lanes>(TileKind<Outputs, Lanes>) {
+    place_tiles<Outputs, Lanes>(plan, tail, products, tiles, plan.blocks_of(panel), places);
+  });
 }
 
 }  // namespace troika

@@ -32,4 +32,19 @@ void transform_weights(const WinogradPlan& plan, const WinogradWeights& weights,
 void finish_places(const WinogradPlan& plan, const WinogradTail& tail, const float* products,
                    Range tiles, std::int64_t panel, float* places);
 
+/// For the weight's gradient: the tiles of the places' gradient that belong to one panel,
+/// [point][tile][lanes of the panel].
+void transform_places(const WinogradPlan& plan, const float* places, Range tiles,
+                      std::int64_t panel, float* to);
+
+/// The sums over all tiles from a few blocks of channels to a panel, [point][channel][lanes of the
+/// panel], become their part of the weight's gradient, with the lanes of `to` last.
+struct WinogradSums {
+  const float* first;
+  std::int64_t point;  ///< From one point to the next.
+  Range from_blocks;
+  std::int64_t panel;
+};
+void finish_weights(const WinogradPlan& plan, const WinogradSums& sums, float* stored);
+
 }  // namespace troika
