@@ -33,7 +33,8 @@ function(troika_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES
-    ENVIRONMENT "GTEST_OUTPUT=xml:${PROJECT_BINARY_DIR}/test-results/${name}.xml")
+    # Kernel times are kept in the build tree, not in the user's cache.
+    ENVIRONMENT "GTEST_OUTPUT=xml:${PROJECT_BINARY_DIR}/test-results/${name}.xml;XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/cache")
 endfunction()
 
 # Drops from the named list what does not fit whether `library` was found: with it the stub SUBFOLDER/no_*.cpp, without

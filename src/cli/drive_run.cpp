@@ -93,9 +93,9 @@ class Drive {
     const RunConfig& config = request_.config;
     auto source = [&](const zoo::Samples& samples) { return build_model(config.model, samples); };
     StopSignals signals;
-    Trainer trainer(
-        config, source, open_sets(config),
-        {.progress = &progress_, .stop_requested = [&] { return signals.requested(); }});
+    TrainHooks hooks{.progress = &progress_, .stop_requested = [&] { return signals.requested(); }};
+    if (request_.resume) hooks.costs = recorded_costs(RunFolder::open(*request_.resume));
+    Trainer trainer(config, source, open_sets(config), hooks);
     if (request_.dry_run) {
       progress_.begin(trainer.facts());
       return std::nullopt;

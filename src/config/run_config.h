@@ -155,6 +155,8 @@ struct KernelsConfig {
   Backend backend = Backend::cpu;
   DType dtype = DType::f32;
   bool winograd = true;
+  bool measure = true;         ///< Choose kernels by their measured times, else by rule.
+  std::string cache = "auto";  ///< Folder of measured times; see config/cache_folder.h.
 
   bool operator==(const KernelsConfig&) const = default;
 };

@@ -157,6 +157,9 @@ const KeyTable<KernelsConfig>& kernels_keys() {
       choice(&KernelsConfig::backend, {"backend", "fast kernels, or plain ones to compare with"}),
       choice(&KernelsConfig::dtype, {"dtype", "numbers to compute in"}),
       flag(&KernelsConfig::winograd, {"winograd", "allow Winograd convolutions"}),
+      flag(&KernelsConfig::measure, {"measure", "choose kernels by timing them; false: by rule"}),
+      text(&KernelsConfig::cache,
+           {"cache", "folder of measured times: auto (the user's cache), none, or a path"}),
   }};
   return kKeys;
 }

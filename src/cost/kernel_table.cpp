@@ -1,5 +1,9 @@
 #include "cost/kernel_table.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "base/hash.h"
 
 namespace troika {
@@ -10,7 +14,11 @@ const std::vector<Candidate>* KernelTable::find(const KernelKey& key) const {
 }
 
 void KernelTable::insert(const KernelKey& key, std::vector<Candidate> candidates) {
-  rows_[to_text(key)] = std::move(candidates);
+  insert(to_text(key), std::move(candidates));
+}
+
+void KernelTable::insert(const std::string& key_text, std::vector<Candidate> candidates) {
+  rows_[key_text] = std::move(candidates);
 }
 
 std::uint64_t KernelTable::hash() const {
@@ -20,9 +28,29 @@ std::uint64_t KernelTable::hash() const {
     for (const Candidate& candidate : candidates) {
       hash = hash_text(candidate.algorithm, hash);
       for (Layout layout : candidate.layouts) hash = hash_text(to_string(layout), hash);
+      hash = hash_text(fmt::format(" {} {} {}", candidate.scratch.count, candidate.flat,
+                                   candidate.time.value_or(SimTime{-1}).count),
+                       hash);
+      for (const InPlace& pair : candidate.in_place)
+        hash = hash_text(fmt::format(" {}<{}", pair.write, pair.read), hash);
     }
   }
   return hash;
+}
+
+bool take_times(const KernelTable& known, const KernelKey& key,
+                std::vector<Candidate>& candidates) {
+  const std::vector<Candidate>* timed = known.find(key);
+  if (timed == nullptr) return false;
+  bool complete = true;
+  for (Candidate& candidate : candidates) {
+    auto same = std::ranges::find_if(*timed, [&](const Candidate& other) {
+      return other.algorithm == candidate.algorithm && other.layouts == candidate.layouts;
+    });
+    candidate.time = same == timed->end() ? std::nullopt : same->time;
+    complete = complete && candidate.time.has_value();
+  }
+  return complete;
 }
 
 }  // namespace troika

@@ -34,8 +34,9 @@ class KernelTable {
   /// means: no kernel.
   const std::vector<Candidate>* find(const KernelKey& key) const;
   void insert(const KernelKey& key, std::vector<Candidate> candidates);
+  void insert(const std::string& key_text, std::vector<Candidate> candidates);
   std::size_t size() const { return rows_.size(); }
-  /// Changes when an algorithm or a layout of any row does.
+  /// Changes when anything does that a choice may depend on, times included.
   std::uint64_t hash() const;
 
   const std::map<std::string, std::vector<Candidate>>& rows() const { return rows_; }
@@ -44,5 +45,9 @@ class KernelTable {
   std::map<std::string, std::vector<Candidate>>
       rows_;  // by key text, so that the order is the same everywhere
 };
+
+/// Gives the candidates the times that `known` has for them. False when it lacks any: another
+/// version may offer other kernels.
+bool take_times(const KernelTable& known, const KernelKey& key, std::vector<Candidate>& candidates);
 
 }  // namespace troika

@@ -4,30 +4,76 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
+
 namespace troika {
 
 using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr const char* kFormat = "troika costs 1";
+
+Json write(const Candidate& candidate) {
+  Json layouts = Json::array();
+  for (Layout layout : candidate.layouts) layouts.push_back(std::string(to_string(layout)));
+  Json row{{"algorithm", candidate.algorithm},
+           {"layouts", layouts},
+           {"scratch", candidate.scratch.count}};
+  if (candidate.flat) row["flat"] = true;
+  if (!candidate.in_place.empty()) {
+    row["in_place"] = Json::array();
+    for (const InPlace& pair : candidate.in_place)
+      row["in_place"].push_back({pair.write, pair.read});
+  }
+  if (candidate.time) row["nanoseconds"] = candidate.time->count;
+  return row;
+}
+
+Candidate read(const Json& row) {
+  Candidate candidate{.algorithm = row.at("algorithm"),
+                      .flat = row.value("flat", false),
+                      .scratch = {row.at("scratch").get<std::int64_t>()}};
+  for (const Json& layout : row.at("layouts"))
+    candidate.layouts.push_back(parse_layout(layout.get<std::string>()));
+  for (const Json& pair : row.value("in_place", Json::array()))
+    candidate.in_place.push_back({pair.at(0), pair.at(1)});
+  if (row.contains("nanoseconds")) candidate.time = SimTime{row["nanoseconds"].get<std::int64_t>()};
+  return candidate;
+}
+
+}  // namespace
 
 std::string to_json(const KernelTable& table, const std::string& device) {
   Json rows = Json::object();
   for (const auto& [key, candidates] : table.rows()) {
     Json list = Json::array();
-    for (const Candidate& candidate : candidates) {
-      Json layouts = Json::array();
-      for (Layout layout : candidate.layouts) layouts.push_back(std::string(to_string(layout)));
-      Json row{{"algorithm", candidate.algorithm},
-               {"layouts", layouts},
-               {"scratch", candidate.scratch.count}};
-      if (candidate.time) row["nanoseconds"] = candidate.time->count;
-      list.push_back(row);
-    }
+    for (const Candidate& candidate : candidates) list.push_back(write(candidate));
     rows[key] = list;
   }
-  Json json{{"format", "troika costs 1"},
+  Json json{{"format", kFormat},
             {"device", device},
             {"hash", fmt::format("{:016x}", table.hash())},
             {"kernels", rows}};
   return json.dump(1) + "\n";
+}
+
+CostFile parse_costs(const std::string& text) {
+  try {
+    Json json = Json::parse(text);
+    if (json.at("format") != kFormat)
+      throw Error(ErrorKind::file, fmt::format("the costs are of format {}, this version reads {}",
+                                               json["format"].dump(), kFormat));
+    CostFile file{.device = json.at("device")};
+    for (const auto& [key, list] : json.at("kernels").items()) {
+      std::vector<Candidate> candidates;
+      for (const Json& row : list) candidates.push_back(read(row));
+      file.table.insert(key, std::move(candidates));
+    }
+    return file;
+  } catch (const Json::exception& error) {
+    throw Error(ErrorKind::file, fmt::format("no costs can be read here: {}", error.what()));
+  }
 }
 
 }  // namespace troika

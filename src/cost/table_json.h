@@ -7,6 +7,14 @@
 
 namespace troika {
 
+struct CostFile {
+  std::string device;  ///< The kind that the times hold for.
+  KernelTable table;
+};
+
 std::string to_json(const KernelTable& table, const std::string& device);
+
+/// Throws Error(file) that says what is wrong with the text.
+CostFile parse_costs(const std::string& text);
 
 }  // namespace troika

@@ -17,10 +17,9 @@ struct ChooseOptions {
       storage;  ///< Layouts of parameters that another program has fixed.
 };
 
-/// Greedy in listed order: for each task the candidate whose time, plus the time of the reorders it
-/// would need, is least. Values take the layout their writer gives them; a parameter takes the
-/// layout its first reader wants. Returns the reorder keys that the table lacks; the graph is
-/// complete when there are none.
+/// The kernels and layouts of search_layouts. Values lie as their writer leaves them, parameters as
+/// they are stored. Returns the reorder keys that the table lacks; the graph is complete when there
+/// are none.
 std::vector<KernelKey> choose_kernels(TaskGraph& graph, const KernelTable& table,
                                       const ChooseOptions& options);
 

@@ -4,14 +4,14 @@
 
 namespace troika {
 
-TaskGraph compile_program(const LowerRequest& request, const Backend& backend, KernelTable& table) {
+TaskGraph compile_program(const LowerRequest& request, const KernelAnswer& answer,
+                          KernelTable& table) {
   while (true) {
     LowerResult result = lower(request, table);
     if (auto* graph = std::get_if<TaskGraph>(&result)) return std::move(*graph);
     if (auto* infeasible = std::get_if<Infeasible>(&result))
       throw Error(ErrorKind::usage, "the strategy cannot run: " + infeasible->reason);
-    for (const KernelKey& key : std::get<MissingRows>(result).keys)
-      table.insert(key, backend.candidates(key));
+    for (const KernelKey& key : std::get<MissingRows>(result).keys) table.insert(key, answer(key));
   }
 }
 

@@ -2,14 +2,19 @@
 // rows needed and rows answered, until nothing is missing.
 #pragma once
 
+#include <functional>
+
 #include "cost/kernel_table.h"
-#include "kernels/kernel.h"
 #include "lower/lower.h"
 
 namespace troika {
 
+/// What there is for a key.
+using KernelAnswer = std::function<std::vector<Candidate>(const KernelKey&)>;
+
 /// New rows are added to the table. Throws Error(usage) with the reason when the strategy is
 /// infeasible.
-TaskGraph compile_program(const LowerRequest& request, const Backend& backend, KernelTable& table);
+TaskGraph compile_program(const LowerRequest& request, const KernelAnswer& answer,
+                          KernelTable& table);
 
 }  // namespace troika

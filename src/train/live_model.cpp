@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/random.h"
 #include "graph/inference.h"
+#include "profile/rates.h"
 #include "train/compile.h"
 #include "train/optimizer_rules.h"
 
@@ -20,7 +21,8 @@ zoo::Model build_model(const ModelConfig& config, const zoo::Samples& samples) {
 void LiveModel::add(const LowerRequest& request) {
   for (const Parameter& parameter : request.graph->parameters)
     parameters_.emplace(parameter.name, parameter);
-  session_.add(compile_program(request, *machinery_.backend, kernels_));
+  auto answer = [this](const KernelKey& key) { return machinery_.answer(key); };
+  session_.add(compile_program(request, answer, kernels_));
   programs_.push_back(request.name);
 }
 
@@ -51,6 +53,24 @@ void LiveModel::add_forward(const std::string& name, const Graph& graph,
        .machine = &machinery_.machine,
        .outputs = outputs,
        .storage = session_.storage()});
+}
+
+LiveModel::LiveModel(Machinery machinery)
+    : machinery_(std::move(machinery)), session_(*machinery_.device, *machinery_.backend) {
+  if (!machinery_.costs) return;
+  // The rates are rows like any other, so that costs.json has all that choices rest on.
+  auto answer = [this](const KernelKey& key) {
+    std::vector<Candidate> candidates = machinery_.answer(key);
+    kernels_.insert(key, candidates);
+    return candidates;
+  };
+  for (DeviceSpec& device : machinery_.machine.devices)
+    device = measure_rates(device, RateSize::full, answer);
+}
+
+void LiveModel::start() {
+  if (machinery_.costs) machinery_.costs->save();
+  session_.start();
 }
 
 std::vector<std::byte> initial_values(const Parameter& parameter, std::uint64_t seed) {

@@ -20,8 +20,7 @@ zoo::Model build_model(const ModelConfig& config, const zoo::Samples& samples);
 
 class LiveModel {
  public:
-  explicit LiveModel(Machinery machinery)
-      : machinery_(std::move(machinery)), session_(*machinery_.device, *machinery_.backend) {}
+  explicit LiveModel(Machinery machinery);
 
   /// A training program for each graph of the model, called like the graph.
   void add_training(const zoo::Model& model, const RunConfig& config, const Strategy& strategy);
@@ -30,7 +29,7 @@ class LiveModel {
   void add_forward(const std::string& name, const Graph& graph,
                    const std::vector<std::string>& outputs);
   /// After the last program.
-  void start() { session_.start(); }
+  void start();
 
   /// Initial weights, by (seed, name, element).
   void initialize(std::uint64_t seed);

@@ -3,13 +3,19 @@
 #include <algorithm>
 #include <thread>
 
+#include "config/cache_folder.h"
 #include "device/cpu/cpu_device.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/reference/reference.h"
 
 namespace troika {
 
-Machinery make_machinery(const KernelsConfig& kernels, const ParallelConfig& parallel) {
+std::vector<Candidate> Machinery::answer(const KernelKey& key) {
+  return costs ? costs->answer(key) : backend->candidates(key);
+}
+
+Machinery make_machinery(const KernelsConfig& kernels, const ParallelConfig& parallel,
+                         KernelTable given) {
   int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   int threads = parallel.threads ? static_cast<int>(*parallel.threads) : cores;
   Machinery made;
@@ -21,6 +27,11 @@ Machinery make_machinery(const KernelsConfig& kernels, const ParallelConfig& par
     made.device = make_cpu_device({.threads = threads, .library = "reference"});
   }
   made.machine.devices = {{.name = "cpu0", .kind = made.device->kind()}};
+  // The reference kernels leave no choice.
+  if (kernels.measure && kernels.backend == KernelsConfig::Backend::cpu)
+    made.costs = std::make_unique<MeasuredCosts>(
+        *made.device, *made.backend,
+        MeasuredCosts::Options{cache_folder(kernels.cache), std::move(given)});
   return made;
 }
 

@@ -7,17 +7,25 @@
 #include "device/device.h"
 #include "kernels/kernel.h"
 #include "machine/machine.h"
+#include "profile/measured_costs.h"
 
 namespace troika {
 
 struct Machinery {
   std::unique_ptr<Device> device;
   std::unique_ptr<Backend> backend;
-  /// What kernels are chosen by: fixed figures, so that equal runs make equal choices.
+  /// Absent where kernels are chosen by rule.
+  std::unique_ptr<MeasuredCosts> costs;
   Machine machine;
+
+  /// What the backend has for a key; with times where they are measured.
+  std::vector<Candidate> answer(const KernelKey& key);
 };
 
-/// Throws Error(usage) when the backend is not there, with the package that would bring it.
-Machinery make_machinery(const KernelsConfig& kernels, const ParallelConfig& parallel);
+/// `given` are costs that come before all others: with those of an earlier run, equal runs make
+/// equal choices. Throws Error(usage) when the backend is not there, with the package that would
+/// bring it.
+Machinery make_machinery(const KernelsConfig& kernels, const ParallelConfig& parallel,
+                         KernelTable given = {});
 
 }  // namespace troika

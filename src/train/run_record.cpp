@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "config/show_run.h"
 #include "cost/retime.h"
@@ -21,12 +23,22 @@ std::string with_commas(std::int64_t number) {
   return text;
 }
 
-/// The same machine with rates measured now, for predictions; kernel choices do not depend on it.
-Machine measured_machine(const LiveModel& live) {
-  Machine machine = live.machinery().machine;
-  for (DeviceSpec& device : machine.devices)
-    device = measure_rates(*live.machinery().device, *live.machinery().backend, device);
-  return machine;
+/// The program with predicted times. Kernels that were chosen by rule have none, so they get those
+/// of rates measured now.
+TaskGraph timed(const LiveModel& live, const std::string& name) {
+  const Machinery& machinery = live.machinery();
+  const TaskGraph& program = live.session().program(name);
+  if (machinery.costs) return program;
+  KernelTimer timer(*machinery.device, *machinery.backend);
+  auto answer = [&](const KernelKey& key) {
+    std::vector<Candidate> candidates = machinery.backend->candidates(key);
+    timer.measure(key, candidates);
+    return candidates;
+  };
+  Machine machine = machinery.machine;
+  RateSize size = machinery.backend->name() == "reference" ? RateSize::small : RateSize::full;
+  for (DeviceSpec& device : machine.devices) device = measure_rates(device, size, answer);
+  return retime(program, machine);
 }
 
 /// The total of all programs, and the categories of the first one at its peak.
@@ -38,6 +50,15 @@ std::string memory_text(const Session& session, const TaskGraph& program) {
     parts +=
         fmt::format("{}{} {}", parts.empty() ? "" : ", ", to_string(category), to_string(bytes));
   return text + " (" + parts + ")";
+}
+
+std::string kernels_text(const LiveModel& live) {
+  const std::unique_ptr<MeasuredCosts>& costs = live.machinery().costs;
+  if (!costs) return "chosen by rule";
+  std::size_t rows = live.kernels().size();
+  if (costs->measured() == 0) return fmt::format("{} rows, measured before", rows);
+  std::string kept = costs->file().empty() ? "not kept" : "kept in " + costs->file().string();
+  return fmt::format("{} rows, {} kernels measured now, {}", rows, costs->measured(), kept);
 }
 
 std::string data_text(const RunDescription& run) {
@@ -52,7 +73,7 @@ std::string data_text(const RunDescription& run) {
 
 std::vector<Fact> describe_run(const RunDescription& run) {
   const TaskGraph& program = run.live.session().program(run.model.graphs.front().name);
-  SimTime step = simulate(retime(program, measured_machine(run.live)), 2).length();
+  SimTime step = simulate(timed(run.live, program.name), 2).length();
   std::int64_t parameters = 0;
   for (const StateEntry& entry : run.live.session().state())
     parameters += entry.category == Category::parameter ? entry.spec.shape.elements() : 0;
@@ -65,7 +86,19 @@ std::vector<Fact> describe_run(const RunDescription& run) {
           {"plan", run.config.parallel.plan.name},
           {"device", run.live.machinery().device->kind()},
           {"memory", memory_text(run.live.session(), program)},
+          {"kernels", kernels_text(run.live)},
           {"predicted step", to_string(step)}};
+}
+
+KernelTable recorded_costs(const RunFolder& folder) {
+  std::ifstream file(folder.path() / "costs.json");
+  std::ostringstream text;
+  text << file.rdbuf();
+  try {
+    return file ? parse_costs(text.str()).table : KernelTable{};
+  } catch (const Error&) {
+    return {};
+  }
 }
 
 void write_record(const RunFolder& folder, const RunConfig& config, Trainer& trainer) {
@@ -82,7 +115,7 @@ void write_record(const RunFolder& folder, const RunConfig& config, Trainer& tra
 }
 
 std::string trace_of_run(const LiveModel& live, const std::string& name) {
-  TaskGraph program = retime(live.session().program(name), measured_machine(live));
+  TaskGraph program = timed(live, name);
   Timeline predicted = simulate(program, 2);
   return to_chrome_trace(program, live.session().timeline(name), &predicted);
 }
