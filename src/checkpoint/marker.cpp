@@ -7,9 +7,9 @@
 #include <functional>
 
 #include "base/hash.h"
+#include "base/mapped_file.h"
 #include "checkpoint/durable_file.h"
 #include "checkpoint/index.h"
-#include "checkpoint/mapped_file.h"
 
 namespace troika {
 

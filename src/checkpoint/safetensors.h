@@ -5,7 +5,7 @@
 #include <functional>
 #include <unordered_map>
 
-#include "checkpoint/mapped_file.h"
+#include "base/mapped_file.h"
 #include "checkpoint/safetensors_layout.h"
 
 namespace troika {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "data/mapped_file.h"
+#include "base/mapped_file.h"
 
 namespace troika::data {
 

@@ -1,4 +1,4 @@
-#include "data/mapped_file.h"
+#include "base/mapped_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,13 +12,13 @@
 
 #include "base/error.h"
 
-namespace troika::data {
+namespace troika {
 namespace {
 
 class Descriptor {
  public:
   // Non-blocking, because opening a pipe that nobody writes to would otherwise wait for ever.
-  explicit Descriptor(const std::string& path)
+  explicit Descriptor(const std::filesystem::path& path)
       : number_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
@@ -31,25 +31,25 @@ class Descriptor {
   int number_;
 };
 
-[[noreturn]] void fail(const std::string& path, const char* what) {
+[[noreturn]] void fail(const std::filesystem::path& path, const char* action) {
   std::string reason = std::generic_category().message(errno);
-  throw Error(ErrorKind::file,
-              fmt::format("{}: cannot {} the file ({}); check the path and its permissions.", path,
-                          what, reason));
+  throw Error(ErrorKind::file, fmt::format("cannot {} '{}': {}; check the path and its permissions",
+                                           action, path.string(), reason));
 }
 
 }  // namespace
 
-MappedFile::MappedFile(const std::string& path) {
+MappedFile::MappedFile(const std::filesystem::path& path) {
   Descriptor file(path);
-  if (file.number() < 0) fail(path, "open");
+  if (file.number() < 0) fail(path, "read");
   struct stat status {};
   if (::fstat(file.number(), &status) != 0) fail(path, "examine");
   if (!S_ISREG(status.st_mode))
     throw Error(ErrorKind::file,
-                fmt::format("{}: is not a regular file; give the path of the file itself.", path));
+                fmt::format("cannot read '{}': it is not a regular file; name the file itself",
+                            path.string()));
   auto size = static_cast<std::size_t>(status.st_size);
-  if (size == 0) return;
+  if (size == 0) return;  // an empty mapping is an error to mmap, not to us
   void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);
   if (address == MAP_FAILED) fail(path, "map");
   bytes_ = {static_cast<std::byte*>(address), size};
@@ -66,4 +66,15 @@ MappedFile::~MappedFile() {
   if (!bytes_.empty()) ::munmap(bytes_.data(), bytes_.size());
 }
 
-}  // namespace troika::data
+std::string read_small_file(const std::filesystem::path& path, std::size_t limit) {
+  MappedFile file(path);
+  std::span<const std::byte> bytes = file.bytes();
+  if (bytes.size() > limit)
+    throw Error(
+        ErrorKind::file,
+        fmt::format("'{}' has {} bytes, far more than such a file ever has ({}); it is not ours",
+                    path.string(), bytes.size(), limit));
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace troika

@@ -1,25 +1,27 @@
-// A file's bytes as read-only memory.
+// A file seen as memory, read by the system on demand: it may be larger than memory.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <span>
 #include <string>
 
 namespace troika {
 
-/// Move-only. Throws Error(file) when the file cannot be opened or mapped. The file must not shrink
-/// while it is mapped: Troika never writes to a file under its final name, it only replaces it.
+/// Owns one read-only mapping; move-only. The file must not be shortened by others while it is
+/// mapped: Troika itself never writes to a file under its final name, it only replaces it.
 class MappedFile {
  public:
+  /// Throws Error(file) when it cannot be read or is no regular file.
   explicit MappedFile(const std::filesystem::path& path);
   MappedFile(MappedFile&& other) noexcept;
-  MappedFile& operator=(MappedFile&&) = delete;
+  MappedFile& operator=(MappedFile&& other) noexcept;
   ~MappedFile();
 
   std::span<const std::byte> bytes() const { return bytes_; }
 
  private:
-  std::span<const std::byte> bytes_;
+  std::span<std::byte> bytes_;
 };
 
 /// A whole small file; throws Error(file) when it cannot be read or is over `limit` bytes.
