@@ -7,6 +7,8 @@
 namespace troika::cli {
 namespace {
 
+constexpr std::chrono::milliseconds kShortestGlance{100};
+
 /// Four digits, whatever the size.
 std::string rate_text(double per_second) {
   return per_second >= 1000 ? with_commas(static_cast<std::int64_t>(per_second))
@@ -46,9 +48,19 @@ void RunProgress::step(const StepReport& report) {
   std::string line = step_line(report);
   log(LogLevel::info, line);
   if (console_.can_be_live())
-    console_.show_live(line);
+    show_live(line);
   else
     console_.say(line);
+}
+
+void RunProgress::moved(const StepReport& report) {
+  if (!console_.can_be_live() || now_() - shown_ < kShortestGlance) return;
+  show_live(step_line(report));
+}
+
+void RunProgress::show_live(const std::string& line) {
+  console_.show_live(line);
+  shown_ = now_();
 }
 
 void RunProgress::evaluated(const EvaluationReport& report) {

@@ -2,6 +2,9 @@
 // of it in the log too.
 #pragma once
 
+#include <chrono>
+#include <functional>
+
 #include "base/log.h"
 #include "cli/console.h"
 #include "train/progress.h"
@@ -15,13 +18,18 @@ std::string evaluation_line(const EvaluationReport& report);
 
 class RunProgress final : public Progress {
  public:
-  explicit RunProgress(Console& console) : console_(console) {}
+  using Clock = std::chrono::steady_clock;
+
+  explicit RunProgress(Console& console, std::function<Clock::time_point()> now = Clock::now)
+      : console_(console), now_(std::move(now)) {}
 
   /// From now on lines go there too; borrowed.
   void log_to(Log* log) { log_ = log; }
 
   void begin(const std::vector<Fact>& facts) override;
   void step(const StepReport& report) override;
+  /// Only the live line follows, and not faster than eyes do.
+  void moved(const StepReport& report) override;
   void evaluated(const EvaluationReport& report) override;
   void saved(const std::string& folder) override;
   void note(const std::string& sentence) override;
@@ -29,8 +37,11 @@ class RunProgress final : public Progress {
 
  private:
   void log(LogLevel level, const std::string& line);
+  void show_live(const std::string& line);
 
   Console& console_;
+  std::function<Clock::time_point()> now_;
+  Clock::time_point shown_{};  // when the live line last changed
   Log* log_ = nullptr;
 };
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 
 namespace troika::cli {
@@ -56,6 +57,27 @@ TEST(RunProgress, KeepsOneLiveLineOnATerminal) {
   EXPECT_THAT(out.str(),
               testing::EndsWith(
                   "\r\x1b[K" + evaluation_line({.step = 50, .epoch = 0.5, .test_loss = 1}) + "\n"));
+}
+
+TEST(RunProgress, MovesTheLiveLineTenTimesASecondAtMostAndWritesNothingElsewhere) {
+  using std::chrono::milliseconds;
+  std::ostringstream out, err, plain;
+  Console terminal(out, err, {.out_is_terminal = true, .width = 40}), pipe(plain, err, {});
+  RunProgress::Clock::time_point now{milliseconds(5000)};
+  RunProgress live(terminal, [&] { return now; }), lines(pipe);
+  StepReport report = kReport;
+  for (report.step = 1; report.step <= 100; ++report.step, now += milliseconds(20)) {
+    live.moved(report);
+    lines.moved(report);
+  }
+  EXPECT_EQ(std::ranges::count(out.str(), '\r'), 20);  // in two seconds
+  EXPECT_THAT(out.str(), HasSubstr("step 96/100"));
+  EXPECT_EQ(plain.str(), "");
+  // A report that is due comes at once, and the next glance counts from there.
+  live.step(report);
+  now += milliseconds(99);
+  live.moved(report);
+  EXPECT_EQ(std::ranges::count(out.str(), '\r'), 21);
 }
 
 TEST(RunProgress, CutsTheLiveLineToTheTerminal) {

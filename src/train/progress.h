@@ -40,7 +40,10 @@ class Progress {
  public:
   virtual ~Progress() = default;
   virtual void begin(const std::vector<Fact>&) {}
+  /// A report that is due.
   virtual void step(const StepReport&) {}
+  /// After every other step: what would be reported if it were due now.
+  virtual void moved(const StepReport&) {}
   virtual void evaluated(const EvaluationReport&) {}
   virtual void saved(const std::string& /*folder*/) {}
   virtual void note(const std::string&) {}

@@ -23,6 +23,19 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+/// While it lives, time passes outside of steps: the start that they are counted from moves along.
+class OutsideSteps {
+ public:
+  explicit OutsideSteps(double& start) : start_(start) {}
+  OutsideSteps(const OutsideSteps&) = delete;
+  OutsideSteps& operator=(const OutsideSteps&) = delete;
+  ~OutsideSteps() { start_ += seconds_now() - entered_; }
+
+ private:
+  double& start_;
+  double entered_ = seconds_now();
+};
+
 Progress& listener(Progress* given, Progress& silent) { return given != nullptr ? *given : silent; }
 
 }  // namespace
@@ -202,54 +215,73 @@ void Trainer::explain_non_finite(const zoo::NamedGraph& graph, const std::string
                           what, state_.step + 1, where, rate_at(state_.step)));
 }
 
-void Trainer::report_step(MetricsLog* metrics) {
-  double now = seconds_now(), elapsed = std::max(now - tally_.start_seconds, 1e-9);
-  double waited = waited_before_ + std::chrono::duration<double>(loader_->waited()).count();
+double Trainer::waited_seconds() const {
+  return waited_before_ + std::chrono::duration<double>(loader_->waited()).count();
+}
+
+StepReport Trainer::report_so_far() const {
+  double elapsed = std::max(seconds_now() - tally_.start_seconds, 1e-9);
   auto steps = static_cast<double>(tally_.steps);
-  StepReport report{.step = state_.step,
-                    .total_steps = course_.total_steps(),
-                    .epoch = epoch(),
-                    .samples = state_.position,
-                    .loss = tally_.loss / steps,
-                    .learning_rate = rate_at(state_.step - 1),
-                    .samples_per_second = static_cast<double>(tally_.samples) / elapsed,
-                    .step_ms = elapsed * 1e3 / steps,
-                    .data_wait = std::min(1.0, (waited - tally_.waited_seconds) / elapsed)};
+  StepReport report{
+      .step = state_.step,
+      .total_steps = course_.total_steps(),
+      .epoch = epoch(),
+      .samples = state_.position,
+      .loss = tally_.loss / steps,
+      .learning_rate = rate_at(state_.step - 1),
+      .samples_per_second = static_cast<double>(tally_.samples) / elapsed,
+      .step_ms = elapsed * 1e3 / steps,
+      .data_wait = std::min(1.0, (waited_seconds() - tally_.waited_seconds) / elapsed)};
   for (const auto& [name, sum] : tally_.more) report.more.emplace_back(name, sum / steps);
+  return report;
+}
+
+void Trainer::report_step(MetricsLog* metrics) {
+  StepReport report = report_so_far();
   outcome_.loss = report.loss;
   outcome_.has_loss = true;
   if (metrics != nullptr) metrics->write(report);
   progress_.step(report);
-  tally_ = {.start_seconds = seconds_now(), .waited_seconds = waited};
+  tally_ = {.start_seconds = seconds_now(), .waited_seconds = waited_seconds()};
 }
 
-bool Trainer::is_better(double value) const {
-  bool higher = *config_.checkpoint.best == MetricName::test_accuracy;
-  return !state_.has_best || (higher ? value > state_.best_value : value < state_.best_value);
-}
-
-void Trainer::run_evaluation(MetricsLog* metrics, const RunFolder* folder) {
-  double start = seconds_now();
+void Trainer::run_evaluation(MetricsLog* metrics) {
+  OutsideSteps outside(tally_.start_seconds);
   Evaluation result =
       evaluate(live_, *sets_.test, course_.batches().front(), config_.kernels.dtype);
   EvaluationReport report{state_.step, epoch(), result.loss, result.accuracy};
   outcome_.evaluation = report;
   if (metrics != nullptr) metrics->write(report);
   progress_.evaluated(report);
-  tally_.start_seconds += seconds_now() - start;
-  if (folder == nullptr || !config_.checkpoint.best) return;
-  double value = *config_.checkpoint.best == MetricName::test_accuracy ? result.accuracy.value_or(0)
-                 : *config_.checkpoint.best == MetricName::test_loss   ? result.loss
-                                                                       : outcome_.loss;
-  if (!is_better(value)) return;
-  state_.best_value = value;
+}
+
+std::optional<double> Trainer::value_of_best_metric() const {
+  switch (*config_.checkpoint.best) {
+    case MetricName::loss:
+      return tally_.steps > 0 ? tally_.loss / static_cast<double>(tally_.steps) : outcome_.loss;
+    case MetricName::test_loss:
+      return outcome_.evaluation->test_loss;
+    case MetricName::test_accuracy:
+      return outcome_.evaluation->test_accuracy;
+  }
+  return std::nullopt;
+}
+
+void Trainer::save_if_best(const RunFolder& folder) {
+  std::optional<double> value = value_of_best_metric();
+  bool higher = *config_.checkpoint.best == MetricName::test_accuracy;
+  if (!value) return;
+  if (state_.has_best && (higher ? *value <= state_.best_value : *value >= state_.best_value))
+    return;
+  state_.best_value = *value;
   state_.has_best = true;
-  save(*folder);
-  mark_best_checkpoint(folder->checkpoints(), state_.step);
+  save(folder);
+  mark_best_checkpoint(folder.checkpoints(), state_.step);
 }
 
 void Trainer::save(const RunFolder& folder) {
   if (saved_step_ == state_.step) return;
+  OutsideSteps outside(tally_.start_seconds);
   save_state(folder.checkpoints(), live_, state_);
   saved_step_ = state_.step;
   if (std::string warning = retain_checkpoints(folder.checkpoints(),
@@ -288,6 +320,7 @@ TrainOutcome Trainer::run(const RunFolder* folder) {
   // them here.
   if (folder != nullptr && started_from_weights_ && state_.step == 0) save(*folder);
   saved_step_ = state_.step == 0 ? -1 : state_.step;
+  const std::optional<MetricName> best = config_.checkpoint.best;
 
   while (state_.step < course_.total_steps() && !outcome_.interrupted && !outcome_.reached_target) {
     std::int64_t batch = course_.batch_at(state_.position);
@@ -296,12 +329,20 @@ TrainOutcome Trainer::run(const RunFolder* folder) {
     bool last = state_.step == course_.total_steps();
     Moment moment{state_.step, state_.position};
     outcome_.interrupted = should_stop(folder);
-    if (log_due.now(moment) || last || outcome_.interrupted) report_step(metrics);
-    if (sets_.test && (evaluate_due.now(moment) || last)) run_evaluation(metrics, folder);
+    if (log_due.now(moment) || last || outcome_.interrupted)
+      report_step(metrics);
+    else
+      progress_.moved(report_so_far());
+    if (sets_.test && (evaluate_due.now(moment) || last)) {
+      run_evaluation(metrics);
+      if (folder != nullptr && best && needs_test(*best)) save_if_best(*folder);
+    }
     outcome_.reached_target = is_target_reached(config_.train.until, outcome_);
     if (folder != nullptr &&
-        (save_due.now(moment) || last || outcome_.interrupted || outcome_.reached_target))
+        (save_due.now(moment) || last || outcome_.interrupted || outcome_.reached_target)) {
+      if (best == MetricName::loss) save_if_best(*folder);
       save(*folder);
+    }
   }
   if (folder != nullptr && state_.step > 0 && loader_) write_trace(*folder);
   outcome_.step = state_.step;

@@ -80,9 +80,11 @@ class Trainer {
                     const data::Batch& batch);
   [[noreturn]] void explain_non_finite(const zoo::NamedGraph& graph, const std::string& program,
                                        const data::Batch& batch);
+  StepReport report_so_far() const;
   void report_step(MetricsLog* metrics);
-  void run_evaluation(MetricsLog* metrics, const RunFolder* folder);
-  bool is_better(double value) const;
+  void run_evaluation(MetricsLog* metrics);
+  std::optional<double> value_of_best_metric() const;
+  void save_if_best(const RunFolder& folder);
   void save(const RunFolder& folder);
   void write_trace(const RunFolder& folder);
   bool should_stop(const RunFolder* folder) const;
@@ -113,9 +115,10 @@ class Trainer {
     std::map<std::string, double> more;
     std::int64_t steps = 0;
     std::int64_t samples = 0;
-    double start_seconds = 0;
+    double start_seconds = 0;  // moved on by what is no part of a step: saves, evaluations
     double waited_seconds = 0;
   } tally_;
+  double waited_seconds() const;
   double waited_before_ = 0;  // by loaders that are gone
   std::vector<std::byte> feed_;
 };

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "base/error.h"
 #include "config/load_run.h"
@@ -247,6 +248,67 @@ TEST(Trainer, StopsAtALossWithoutATestSet) {
   EXPECT_TRUE(outcome.reached_target);
   EXPECT_LT(outcome.step, 200);
   EXPECT_LE(outcome.loss, 3.0);
+}
+
+/// Listens to a run; each save takes long.
+struct SlowDisk final : Progress {
+  std::vector<StepReport> reports, glances;
+  int saves = 0;
+
+  void step(const StepReport& report) override { reports.push_back(report); }
+  void moved(const StepReport& report) override { glances.push_back(report); }
+  void saved(const std::string&) override {
+    ++saves;
+    std::this_thread::sleep_for(std::chrono::milliseconds(kSaveMs));
+  }
+  static constexpr int kSaveMs = 1000;
+};
+
+TEST(Trainer, TheRateCountsStepsAndNotSaves) {
+  Folder folder;
+  RunConfig config = language_run(folder, {"run.folder=" + folder.path.string(), "train.steps=4",
+                                           "checkpoint.every=2 steps", "log.every=1 steps"});
+  SlowDisk disk;
+  RunFolder run = RunFolder::create(config, "slow");
+  auto trainer = make_trainer(config, {.progress = &disk});
+  trainer->initialize();
+  trainer->run(&run);
+  ASSERT_EQ(disk.saves, 2);
+  ASSERT_EQ(disk.reports.size(), 4u);
+  EXPECT_LT(disk.reports[2].step_ms, 0.8 * SlowDisk::kSaveMs);
+  EXPECT_GT(disk.reports[2].samples_per_second, 8 / 0.8);
+}
+
+TEST(Trainer, TellsOfEveryStepBetweenReports) {
+  Folder folder;
+  SlowDisk listener;
+  auto trainer = make_trainer(language_run(folder, {"train.steps=7", "log.every=3 steps"}),
+                              {.progress = &listener});
+  trainer->initialize();
+  trainer->run(nullptr);
+  auto steps = [](const std::vector<StepReport>& reports) {
+    std::vector<std::int64_t> all;
+    for (const StepReport& report : reports) all.push_back(report.step);
+    return all;
+  };
+  EXPECT_EQ(steps(listener.reports), (std::vector<std::int64_t>{3, 6, 7}));
+  EXPECT_EQ(steps(listener.glances), (std::vector<std::int64_t>{1, 2, 4, 5}));
+}
+
+TEST(Trainer, MarksTheBestByLossWithoutATestSet) {
+  Folder folder;
+  RunConfig config =
+      language_run(folder, {"run.folder=" + folder.path.string(), "checkpoint.every=5 steps",
+                            "checkpoint.best=loss", "log.every=50 steps"});
+  RunFolder run = RunFolder::create(config, "best");
+  auto trainer = make_trainer(config);
+  trainer->initialize();
+  trainer->run(&run);
+  EXPECT_TRUE(trainer->state().has_best);
+  EXPECT_TRUE(fs::exists(run.checkpoints() / "best"));
+  auto resumed = make_trainer(config);
+  resumed->resume(Checkpoint::open(find_checkpoint(run.path())));
+  EXPECT_EQ(resumed->state().best_value, trainer->state().best_value);
 }
 
 TEST(Trainer, RefusesATestSetOfAnotherKindBeforeItStarts) {
