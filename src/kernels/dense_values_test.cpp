@@ -1,5 +1,5 @@
-// Conventions that neither differences nor tiles can check, against values worked out by hand (they
-// agree with PyTorch).
+// Conventions that neither differences nor tiles can check, against values worked out by hand. That
+// they are those of PyTorch is checked where PyTorch is there, in tests/torch_parity_test.cpp.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -56,7 +56,9 @@ class Session {
   void write_control(Control which, double value);
 
   /// A whole batch of an input, cut into the program's micro-batches. Inputs that the program does
-  /// not read are ignored.
+  /// not read are ignored. All programs share one arena, and within a program an input's place is
+  /// used again once it has been read: write every input right before each run, and read outputs
+  /// before the next run of any program.
   void write_input(const std::string& program, const std::string& name,
                    std::span<const std::byte> batch);
   void read_output(const std::string& program, const std::string& name, std::span<std::byte> to);
