@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "graph/text.h"
 #include "taskgraph/memory_table.h"
 #include "taskgraph/verify.h"
@@ -33,6 +34,7 @@ loss loss_sum weight_sum
 struct FakeKernels {
   bool fuses = false;
   bool in_place = false;
+  bool slow_first = false;  // each row begins with a kernel that takes longer
   std::map<std::string, std::vector<Layout>> wants{};  // operator → layouts of its operands
 
   KernelTable answer(const std::vector<KernelKey>& keys, KernelTable table = {}) const {
@@ -45,10 +47,14 @@ struct FakeKernels {
         candidate.layouts = wanted->second;
       if (const auto* reorder = std::get_if<Reorder>(&key.op))
         candidate.layouts = {reorder->from, reorder->to};
-      if (in_place && std::holds_alternative<Activation>(key.op))
+      bool is_elementwise =
+          std::holds_alternative<Activation>(key.op) || std::holds_alternative<Binary>(key.op);
+      if (in_place && is_elementwise)
         candidate.in_place = {{static_cast<int>(candidate.layouts.size()) - 1, 0}};
+      Candidate slow = candidate;
+      slow.algorithm = "slow", slow.time = SimTime{2000};
       if (key.fused.empty() || fuses)
-        table.insert(key, {candidate});
+        table.insert(key, slow_first ? std::vector{slow, candidate} : std::vector{candidate});
       else
         table.insert(key, {});
     }
@@ -70,6 +76,13 @@ struct Lowered {
             .machine = &machine,
             .optimizer = &optimizer,
             .outputs = {"logits"}};
+  }
+  /// A program without a loss that holds these outputs.
+  TaskGraph forward(const std::vector<std::string>& outputs) {
+    LowerRequest asked = request();
+    asked.optimizer = nullptr;
+    asked.outputs = outputs;
+    return std::get<TaskGraph>(lower(asked, kernels.answer(rows_needed(asked))));
   }
   TaskGraph run() {
     KernelTable table = kernels.answer(rows_needed(request()));
@@ -228,6 +241,113 @@ TEST(PlaceBuffers, ArenaIsSmallerThanTheSumOfItsBuffers) {
   for (const auto& [category, bytes] : memory.categories) categories += bytes;
   EXPECT_LE(categories, memory.total());
   EXPECT_EQ(memory.categories.at(Category::optimizer), Bytes{3 * 4 * 4});
+}
+
+const BufferSpec& buffer(const TaskGraph& graph, const std::string& name) {
+  auto found = std::ranges::find(graph.buffers, name, &BufferSpec::name);
+  TROIKA_CHECK(found != graph.buffers.end(), name);
+  return *found;
+}
+
+bool writes(const TaskGraph& graph, const std::string& name) {
+  auto is_written = [&](const BufferUse& use) {
+    return use.access != Access::read && graph[use.buffer].name == name;
+  };
+  return std::ranges::any_of(
+      graph.tasks, [&](const Task& task) { return std::ranges::any_of(task.uses, is_written); });
+}
+
+TEST(Lower, HoldsOnlyTheOutputsAskedFor) {
+  Lowered lowered;
+  lowered.graph.outputs.push_back({"hidden", find_tensor(lowered.graph, "h")});
+  TaskGraph graph = lowered.forward({"logits"});
+  EXPECT_FALSE(graph.outputs.contains("hidden"));
+  EXPECT_FALSE(buffer(graph, "h").held);
+  EXPECT_EQ(lowered.forward({"logits", "hidden"}).outputs.size(), 2u);
+}
+
+TEST(Lower, RunningStatisticsAskForNoGradient) {
+  Lowered lowered;
+  lowered.graph = parse_graph(R"(graph norm
+input x f32[8,4]
+input target i32[8]
+input weight f32[8]
+parameter norm.gamma f32[4] ones frozen
+parameter norm.beta f32[4] zeros frozen
+parameter norm.running_mean f32[4] zeros state
+parameter norm.running_var f32[4] ones state
+parameter b.weight f32[3,4] uniform 0.5
+operator norm batch_norm{} (x) [norm.gamma norm.beta norm.running_mean norm.running_var] -> y
+operator b linear{out=3} (y) [b.weight] -> logits
+operator loss cross_entropy{} (logits target weight) [] -> loss_sum weight_sum
+loss loss_sum weight_sum
+)");
+  std::vector<std::string> tasks = names(lowered.run());
+  EXPECT_EQ(std::ranges::count(tasks, "b backward_weight"), 1);
+  for (const std::string& task : tasks) {
+    EXPECT_NE(task, "b backward_data");
+    EXPECT_FALSE(task.starts_with("norm backward")) << task;
+  }
+}
+
+TEST(Fuse, KeepsAValueThatTheHostReads) {
+  Lowered lowered;
+  lowered.kernels.fuses = true;
+  lowered.graph.outputs.push_back({"product", find_tensor(lowered.graph, "a")});
+  EXPECT_TRUE(writes(lowered.forward({"logits", "product"}), "a"));
+  EXPECT_FALSE(writes(lowered.forward({"logits"}), "a"));
+}
+
+TEST(Fuse, KeepsAValueThatAViewShows) {
+  Lowered lowered;
+  lowered.kernels.fuses = true;
+  lowered.graph = parse_graph(R"(graph view
+input x f32[8,4]
+parameter a.weight f32[6,4] zeros
+parameter a.bias f32[6] zeros
+operator a linear{out=6} (x) [a.weight] -> a
+operator flat reshape{shape=[48]} (a) [] -> flat
+operator a.bias bias{} (a) [a.bias] -> h
+output flat flat
+output logits h
+)");
+  EXPECT_TRUE(writes(lowered.forward({"logits", "flat"}), "a"));
+}
+
+TEST(ChooseKernels, TakesTheFastestByItsMeasuredTime) {
+  Lowered lowered;
+  lowered.kernels.slow_first = true;
+  for (const Task& task : lowered.run().tasks)
+    EXPECT_EQ(task.choice.algorithm, "fake") << task.name;
+}
+
+TEST(PlaceBuffers, InPlaceResultsLeaveWhatTheHostReads) {
+  Lowered lowered;
+  lowered.kernels.in_place = true;
+  lowered.graph.outputs = {{"h", find_tensor(lowered.graph, "h")},
+                           {"r", find_tensor(lowered.graph, "r")}};
+  TaskGraph graph = lowered.forward({"h", "r"});
+  EXPECT_EQ(graph.tasks.back().name, "relu forward");
+  EXPECT_FALSE(buffer(graph, "r").view_of.valid());
+}
+
+TEST(PlaceBuffers, InPlaceResultsLeaveAnOperandThatIsReadTwiceAtOnce) {
+  Lowered lowered;
+  lowered.kernels.in_place = true;
+  TensorId relu = find_tensor(lowered.graph, "r");
+  lowered.graph.operators[3].inputs = {relu, relu};
+  EXPECT_FALSE(buffer(lowered.forward({"logits"}), "s").view_of.valid());
+}
+
+TEST(PlaceBuffers, AChainOfInPlaceResultsLivesInOneMemory) {
+  Lowered lowered;
+  lowered.kernels.in_place = true;
+  // relu overwrites h, and the sum with x overwrites both.
+  lowered.graph.operators[3].inputs = {find_tensor(lowered.graph, "r"),
+                                       find_tensor(lowered.graph, "x")};
+  TaskGraph graph = lowered.forward({"logits"});
+  BufferId sum(static_cast<std::size_t>(&buffer(graph, "s") - graph.buffers.data()));
+  EXPECT_EQ(graph[graph.root(sum)].name, "h");
 }
 
 TEST(Verify, CatchesBuffersThatOverlap) {
