@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/error.h"
 #include "base/random.h"
 #include "device/cpu/cpu_device.h"
 #include "kernels/reference/reference.h"
@@ -67,7 +68,35 @@ TEST_F(OneUpdate, MovesTheWeight) {
   session.load("w", std::as_bytes(std::span(start)));
   EXPECT_EQ(step({2, 0, -2}), (std::vector<float>{0, 2, 4}));
   ASSERT_EQ(session.timeline("train").spans.size(), 1u);
-  EXPECT_EQ(session.timeline("train").spans[0].task, (TaskId{0, 0}));
+  Span span = session.timeline("train").spans[0];
+  EXPECT_EQ(span.task, (TaskId{0, 0}));
+  EXPECT_EQ(span.start, SimTime{0});
+  EXPECT_GT(span.end, span.start);
+  EXPECT_LT(span.end, SimTime{60'000'000'000});
+}
+
+TEST_F(OneUpdate, AnOperandThatIsNotFiniteIsNotTheTasksOwnFault) {
+  std::vector<float> gradient(3, std::numeric_limits<float>::quiet_NaN());
+  session.write_input("train", "g", std::as_bytes(std::span(gradient)));
+  session.write_control(Control::ok, 0);  // the update skips, so all that it writes stays finite
+  EXPECT_FALSE(session.run_checked("train").has_value());
+}
+
+TEST_F(OneUpdate, RefusesAProgramThatStoresTheSameStateInAnotherLayout) {
+  TaskGraph other = one_update();
+  other.name = "other";
+  other.buffers[0].layout = Layout::transposed;
+  EXPECT_THROW(session.add(other), Bug);
+}
+
+TEST(KernelCache, KeepsOneKernelForEachKeyAlgorithmAndLayouts) {
+  std::unique_ptr<Backend> backend = make_reference_backend();
+  KernelCache cache(*backend);
+  Task plain = one_update().tasks[0], other = plain;
+  other.choice.layouts[1] = Layout::transposed;
+  Kernel& first = cache.get(plain);
+  EXPECT_EQ(&cache.get(plain), &first);
+  EXPECT_NE(&cache.get(other), &first);
 }
 
 TEST_F(OneUpdate, DoesNothingWhileTheControlWordIsNotOk) {

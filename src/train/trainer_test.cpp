@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -351,6 +352,42 @@ TEST(Trainer, StartsFromTheWeightsOfAnotherRun) {
   for (const Parameter& parameter : student->model().train().parameters)
     EXPECT_EQ(start.at(parameter.name), taught.at(parameter.name)) << parameter.name;
   EXPECT_EQ(student->state().step, 0);
+  // The optimizer starts anew.
+  int states = 0;
+  for (const StateEntry& entry : student->live().session().state()) {
+    if (entry.category != Category::optimizer) continue;
+    ++states;
+    EXPECT_TRUE(std::ranges::all_of(start.at(entry.name), [](std::byte b) { return !int(b); }))
+        << entry.name;
+  }
+  EXPECT_GT(states, 0);
+}
+
+TEST(Trainer, AnEvaluationIsTheMeanOverItsTokensAtAnyBatch) {
+  Folder folder;
+  auto evaluation_at = [&](const char* batch) {
+    RunConfig config = language_run(folder, {std::string("train.global_batch=") + batch});
+    auto trainer = make_trainer(config, {.evaluates = true});
+    trainer->initialize();
+    return evaluate(trainer->live(), *open_sets(config).train, config.train.global_batch,
+                    config.kernels.dtype);
+  };
+  Evaluation one = evaluation_at("1"), eight = evaluation_at("8");
+  ASSERT_NE(one.samples % 8, 0);  // so that the last batch is padded
+  EXPECT_EQ(one.samples, eight.samples);
+  EXPECT_NEAR(one.loss, eight.loss, 1e-5);
+  EXPECT_NEAR(one.loss, std::log(38), 0.2);  // untrained: any of the characters
+}
+
+TEST(Trainer, TellsOfTheModelsOwnParametersBeforeTheFirstStep) {
+  Folder folder;
+  auto trainer = make_trainer(language_run(folder));
+  std::vector<Fact> facts = trainer->facts();
+  auto parameters = std::ranges::find(facts, "parameters", &Fact::name);
+  ASSERT_NE(parameters, facts.end());
+  std::string digits = parameters->value;
+  std::erase(digits, ',');
+  EXPECT_EQ(digits, std::to_string(parameter_count(trainer->model().train())));
 }
 
 TEST(Trainer, RaisesTheBatchAsScheduled) {
