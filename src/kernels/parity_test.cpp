@@ -98,7 +98,7 @@ class Parity {
     OpTrial trial = start, again = start;
     poison(trial, phase);
     trial.run(phase.phase, backend_, candidate);
-    compare(truth, trial, phase, candidate);
+    compare(truth, trial, phase, candidate, rounding(truth, start, phase));
     again.run(phase.phase, backend_, candidate);
     for (const Use& use : phase.uses)
       EXPECT_EQ(trial.tensor(use).bytes, again.tensor(use).bytes)
@@ -115,12 +115,25 @@ class Parity {
     }
   }
 
+  /// Steps of a recurrent layer feed on each other's rounding, a plain one's without bound: what
+  /// the reference loops lose in f32 says by how much.
+  double rounding(OpTrial& truth, const OpTrial& start, const PhaseSpec& phase) const {
+    if (!std::holds_alternative<Recurrent>(start.op)) return 0;
+    OpTrial plain = start;
+    plain.run(phase.phase, *truth_);
+    double most = 0;
+    for (const Use& use : phase.uses)
+      if (use.access != Access::read)
+        most = std::max(most, distance(plain.tensor(use), truth.tensor(use)));
+    return 4 * most;
+  }
+
   static void compare(OpTrial& truth, OpTrial& trial, const PhaseSpec& phase,
-                      const Candidate& candidate) {
+                      const Candidate& candidate, double rounding) {
     for (const Use& use : phase.uses) {
       if (use.access == Access::read) continue;
       EXPECT_LT(distance(trial.tensor(use), truth.tensor(use)),
-                tolerance(trial.op, candidate.algorithm))
+                tolerance(trial.op, candidate.algorithm) + rounding)
           << describe(trial, phase, candidate) << (use.gradient ? " d" : " ")
           << trial.signature.slots[static_cast<std::size_t>(use.slot)].name;
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/offers.h"
+#include "kernels/cpu/panel_product.h"
 #include "kernels/cpu/recurrent_cell.h"
 #include "kernels/cpu/recurrent_steps.h"
 
@@ -66,13 +67,23 @@ Loop forward(const RecurrentSteps& steps) {
     Forward run(steps, a, launch.work());
     Matrix x{steps.value(a, steps.at.x), steps.inputs},
         w_ih{steps.value(a, steps.at.w_ih), steps.inputs};
-    Matrix w_hh{steps.value(a, steps.at.w_hh), steps.hidden};
+    float* panels = launch.work() + steps.samples * steps.gates;
+    // U turned, as each step multiplies by it.
+    pack_panels({steps.value(a, steps.at.w_hh), 1, steps.hidden, steps.hidden, steps.gates},
+                launch.threads, panels);
     set_product({steps.samples * steps.steps, steps.gates, steps.inputs}, x, w_ih.transposed(),
                 {run.gates, steps.saved});
     run.start(a);
     for (std::int64_t k = 0; k < steps.steps; ++k) {
-      set_product({steps.samples, steps.gates, steps.hidden}, {run.h, steps.hidden},
-                  w_hh.transposed(), {run.from_h, steps.gates});
+      multiply({.rows = steps.samples,
+                .depth = steps.hidden,
+                .columns = steps.gates,
+                .a = run.h,
+                .a_row = steps.hidden,
+                .panels = panels,
+                .c = run.from_h,
+                .c_row = steps.gates},
+               launch.threads);
       for_rows(launch.threads, steps.samples, 4 * steps.saved,
                [&](std::int64_t n) { run.step(n, k); });
     }
@@ -87,8 +98,10 @@ Offers offers(const Recurrent& op, const Request& request) {
   bool is_forward = request.key.phase == Phase::forward;
   Candidate candidate{.algorithm = "steps",
                       .layouts = std::vector(request.operands.size(), Layout::plain)};
-  candidate.scratch = is_forward ? Bytes{4 * steps.samples * steps.gates}
-                                 : recurrent_backward_scratch(steps, threads);
+  std::int64_t forward_floats =
+      steps.samples * steps.gates + panel_floats(steps.hidden, steps.gates);
+  candidate.scratch =
+      is_forward ? Bytes{4 * forward_floats} : recurrent_backward_scratch(steps, threads);
   return {offer_loop(request, candidate, is_forward ? forward(steps) : recurrent_backward(steps))};
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/cpu/channel_loops.h"
+#include "kernels/cpu/panel_product.h"
 #include "kernels/cpu/recurrent_cell.h"
 #include "kernels/cpu/recurrent_steps.h"
 
@@ -19,10 +20,23 @@ ChannelView view_of(const RecurrentSteps& s) {
   return {.inner = s.samples * s.steps, .lanes = s.saved, .channels = s.saved};
 }
 
+/// Which rows of U belong to which columns of the gradients of gates. Of gru the block n of the
+/// input has no part in U h.
+struct HiddenPart {
+  std::int64_t row, column, extent;
+};
+
+std::vector<HiddenPart> hidden_parts(const RecurrentSteps& s) {
+  if (s.op.kind != RecurrentKind::gru) return {{0, 0, s.gates}};
+  return {{0, 0, 2 * s.hidden}, {2 * s.hidden, 3 * s.hidden, s.hidden}};
+}
+
 /// Floats behind the sums of the bias.
 std::int64_t floats_of(const RecurrentSteps& s) {
   std::int64_t rows = s.samples * s.steps;
-  return rows * (s.saved + s.hidden) + s.samples * (s.saved + 2 * s.hidden) + s.hidden;
+  std::int64_t panels = 0;
+  for (const HiddenPart& part : hidden_parts(s)) panels += panel_floats(part.extent, s.hidden);
+  return rows * (s.saved + s.hidden) + s.samples * (s.saved + 2 * s.hidden) + s.hidden + panels;
 }
 
 struct Backward {
@@ -32,7 +46,7 @@ struct Backward {
   double* bias_sums;
   float *dgates, *h_before;      ///< Of all steps, in the order of x.
   float *step_dgates, *dh, *dc;  ///< Of one step, by sample.
-  float* zeros;
+  float *zeros, *panels;
 
   Backward(const RecurrentSteps& steps, const Arguments& a, const Launch& launch) : s(steps) {
     y = s.value(a, s.at.y), gates = s.value(a, s.at.gates), cells = s.value(a, s.at.cells);
@@ -46,7 +60,17 @@ struct Backward {
     dgates = take(s.samples * s.steps * s.saved), h_before = take(s.samples * s.steps * s.hidden);
     step_dgates = take(s.samples * s.saved);
     dh = take(s.samples * s.hidden), dc = take(s.samples * s.hidden);
-    zeros = take(s.hidden);
+    zeros = take(s.hidden), panels = next;
+  }
+
+  /// U, as each step multiplies by it, one part behind the other.
+  void pack(const Arguments& a, const std::vector<HiddenPart>& parts, int threads) const {
+    float* to = panels;
+    for (const HiddenPart& part : parts) {
+      const float* first = s.value(a, s.at.w_hh) + part.row * s.hidden;
+      pack_panels({first, s.hidden, 1, part.extent, s.hidden}, threads, to);
+      to += panel_floats(part.extent, s.hidden);
+    }
   }
 
   void start(const Arguments& a) const {
@@ -89,17 +113,6 @@ struct Backward {
   }
 };
 
-/// Which rows of U belong to which columns of the gradients of gates. Of gru the block n of the
-/// input has no part in U h.
-struct HiddenPart {
-  std::int64_t row, column, extent;
-};
-
-std::vector<HiddenPart> hidden_parts(const RecurrentSteps& s) {
-  if (s.op.kind != RecurrentKind::gru) return {{0, 0, s.gates}};
-  return {{0, 0, 2 * s.hidden}, {2 * s.hidden, 3 * s.hidden, s.hidden}};
-}
-
 void products(const RecurrentSteps& s, const std::vector<HiddenPart>& parts, const Arguments& a,
               const Backward& run) {
   std::int64_t rows = s.samples * s.steps;
@@ -136,14 +149,23 @@ Loop recurrent_backward(const RecurrentSteps& steps) {
     Arguments a = steps.arguments(launch);
     Backward run(steps, a, launch);
     run.start(a);
-    float* w_hh = steps.value(a, steps.at.w_hh);
+    run.pack(a, parts, launch.threads);
     for (std::int64_t k = steps.steps; k-- > 0;) {
       for_rows(launch.threads, steps.samples, 4 * steps.saved,
                [&](std::int64_t n) { run.step(n, k); });
+      float* panels = run.panels;
       for (const HiddenPart& part : parts) {
-        add_product({steps.samples, steps.hidden, part.extent},
-                    {run.step_dgates + part.column, steps.saved},
-                    {w_hh + part.row * steps.hidden, steps.hidden}, {run.dh, steps.hidden});
+        multiply({.rows = steps.samples,
+                  .depth = part.extent,
+                  .columns = steps.hidden,
+                  .a = run.step_dgates + part.column,
+                  .a_row = steps.saved,
+                  .panels = panels,
+                  .c = run.dh,
+                  .c_row = steps.hidden,
+                  .adds = true},
+                 launch.threads);
+        panels += panel_floats(part.extent, steps.hidden);
       }
     }
     if (steps.at.h0 >= 0)

@@ -5,22 +5,14 @@
 namespace troika {
 namespace {
 
-void multiply(const ProductExtents& extents, const Matrix& a, const Matrix& b, const Matrix& c,
-              float beta) {
-  auto turn = [](const Matrix& matrix) { return matrix.turned ? 'T' : 'N'; };
-  check_dnnl(dnnl_sgemm(turn(a), turn(b), extents.rows, extents.columns, extents.depth, 1, a.first,
-                        a.stride, b.first, b.stride, beta, c.first, c.stride),
-             "a matrix product");
-}
+char turn(const Matrix& matrix) { return matrix.turned ? 'T' : 'N'; }
 
 }  // namespace
 
 void set_product(const ProductExtents& extents, const Matrix& a, const Matrix& b, const Matrix& c) {
-  multiply(extents, a, b, c, 0);
-}
-
-void add_product(const ProductExtents& extents, const Matrix& a, const Matrix& b, const Matrix& c) {
-  multiply(extents, a, b, c, 1);
+  check_dnnl(dnnl_sgemm(turn(a), turn(b), extents.rows, extents.columns, extents.depth, 1, a.first,
+                        a.stride, b.first, b.stride, 0, c.first, c.stride),
+             "a matrix product");
 }
 
 RecurrentSteps::RecurrentSteps(const Recurrent& recurrent, const Request& request)

@@ -23,9 +23,8 @@ struct ProductExtents {
   std::int64_t rows, columns, depth;
 };
 
-/// c = a * b, or c += a * b, on all threads of the calling one.
+/// c = a * b, on all threads of the calling one.
 void set_product(const ProductExtents& extents, const Matrix& a, const Matrix& b, const Matrix& c);
-void add_product(const ProductExtents& extents, const Matrix& a, const Matrix& b, const Matrix& c);
 
 struct RecurrentSteps {
   RecurrentSteps(const Recurrent& recurrent, const Request& request);

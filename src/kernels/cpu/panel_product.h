@@ -1,0 +1,35 @@
+// Matrix products with few rows and one factor that many of them share: it is packed once into
+// panels of columns, as wide as the registers hold, and read from the cache in order ever after.
+#pragma once
+
+#include <cstdint>
+
+namespace troika {
+
+/// The shared factor, depth x columns: (k, j) is first[k * row + j * column]. One of the two steps
+/// is 1.
+struct SharedFactor {
+  const float* first;
+  std::int64_t row, column;
+  std::int64_t depth, columns;
+};
+
+/// Floats that the panels take.
+std::int64_t panel_floats(std::int64_t depth, std::int64_t columns);
+
+void pack_panels(const SharedFactor& factor, int threads, float* panels);
+
+/// c = a * factor or c += a * factor; a is rows x depth, both lie row by row.
+struct PanelProduct {
+  std::int64_t rows, depth, columns;
+  const float* a;
+  std::int64_t a_row;
+  const float* panels;
+  float* c;
+  std::int64_t c_row;
+  bool adds = false;
+};
+
+void multiply(const PanelProduct& product, int threads);
+
+}  // namespace troika
