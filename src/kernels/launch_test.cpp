@@ -227,8 +227,14 @@ void check_fused(const OpCase& first, const Bias& bias, std::optional<Activation
           held.emplace_back(host[at].spec, candidate.layouts[at], backend).load(host[at].bytes));
     std::vector<std::byte> scratch(static_cast<std::size_t>(candidate.scratch.count));
     backend.compile(key, candidate)->launch(operands, scratch.data());
+    auto stored = static_cast<std::size_t>(
+        stored_bytes(candidate.layouts[3], host[3].spec.shape, DType::f32).count);
+    std::vector<std::byte> written(operands[3], operands[3] + stored);
     held[3].store(host[3].bytes);
-    double tolerance = candidate.algorithm.starts_with("winograd") ? 1e-3 : 2e-5;
+    held[3].load(host[3].bytes);  // lays the same elements out anew, with zeros in the padding
+    EXPECT_EQ(written, std::vector<std::byte>(operands[3], operands[3] + stored))
+        << to_text(key) << " by " << candidate.algorithm;
+    double tolerance = candidate.algorithm == "winograd" ? 1e-3 : 2e-5;
     EXPECT_LT(distance(host[3], y), tolerance) << to_text(key) << " by " << candidate.algorithm;
   }
 }
@@ -240,6 +246,10 @@ TEST_F(CpuLaunch, FusedKernelsComputeTheChain) {
       {{"conv2d",
         Conv2d{.out = 32, .kernel = {3, 3}, .pad = {1, 1}, .pad_end = {1, 1}},
         {f64({2, 16, 9, 9})}},
+       {.dim = 1}},
+      {{"conv2d_odd",
+        Conv2d{.out = 21, .kernel = {3, 3}, .pad = {1, 1}, .pad_end = {1, 1}},
+        {f64({2, 19, 7, 5})}},
        {.dim = 1}}};
   for (const auto& [first, bias] : chains) {
     check_fused(first, bias, std::nullopt, *backend_);

@@ -3,9 +3,9 @@
 
 namespace troika {
 
-Offers offers(const Conv2d& op, const Request& request) {
+std::optional<Convolution> convolution_of(const Conv2d& op, const Request& request) {
   std::optional<Tail> tail = tail_of(request.key, 1);
-  if (!tail) return {};
+  if (!tail) return std::nullopt;
   Convolution convolution{.image = request.signature.slots[0].spec,
                           .weight = request.signature.slots[1].spec,
                           .places = request.signature.slots[2].spec,
@@ -22,7 +22,12 @@ Offers offers(const Conv2d& op, const Request& request) {
     convolution.result = Convolution::Result::weight;
     convolution.image_at = 0, convolution.places_at = 1, convolution.weight_at = 2;
   }
-  return convolution_offers(convolution, request);
+  return convolution;
+}
+
+Offers offers(const Conv2d& op, const Request& request) {
+  std::optional<Convolution> convolution = convolution_of(op, request);
+  return convolution ? convolution_offers(*convolution, request) : Offers{};
 }
 
 }  // namespace troika

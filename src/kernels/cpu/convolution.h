@@ -4,6 +4,8 @@
 
 #include <array>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/offer.h"
@@ -22,7 +24,18 @@ struct Convolution {
   Tail tail{};  ///< Behind `places`; its bias is operand 2.
 };
 
-/// In every pair of layouts that oneDNN is fast in, best first by rule.
+/// The convolution that a phase of the operator is; empty when nothing can do what is fused to it.
+std::optional<Convolution> convolution_of(const Conv2d& op, const Request& request);
+
+/// What every family of kernels has for it. Times decide among them, not their order.
 Offers convolution_offers(const Convolution& convolution, const Request& request);
+
+/// A family of kernels that has none for a convolution, and why, as a sentence without its end.
+struct DeclinedFamily {
+  std::string_view name;
+  std::string reason;
+};
+std::vector<DeclinedFamily> declined_families(const Convolution& convolution,
+                                              const Request& request);
 
 }  // namespace troika

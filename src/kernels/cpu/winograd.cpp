@@ -1,6 +1,7 @@
 #include "kernels/cpu/winograd.h"
 
 #include "kernels/cpu/winograd_forward.h"
+#include "kernels/cpu/winograd_lanes.h"
 #include "kernels/cpu/winograd_weight.h"
 
 namespace troika {
@@ -93,9 +94,12 @@ std::optional<std::string> why_not_winograd(const Convolution& c, const Request&
   return std::nullopt;
 }
 
-Offers winograd_offers(const Convolution& c, const Request& request, int lanes) {
+Offers winograd_offers(const Convolution& c, const Request& request) {
+  return winograd_offers_in(c, request, widest_vector());
+}
+
+Offers winograd_offers_in(const Convolution& c, const Request& request, int lanes) {
   Offers list;
-  if (why_not_winograd(c, request)) return list;
   for (int outputs : {4, 2}) {
     if (c.result == Result::weight)
       add_weight(list, c, request, outputs, lanes);

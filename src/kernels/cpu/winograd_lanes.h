@@ -9,6 +9,14 @@
 
 namespace troika {
 
+/// Floats in the widest vectors that the processor has; at least 8, which any can make of several.
+inline int widest_vector() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) return 16;
+#endif
+  return 8;
+}
+
 template <int Lanes>
 struct LaneVector {
   typedef float Type __attribute__((vector_size(Lanes * sizeof(float))));

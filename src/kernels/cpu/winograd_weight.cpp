@@ -2,14 +2,16 @@
 
 #include <omp.h>
 
+#include "kernels/cpu/loops.h"
 #include "kernels/cpu/winograd_product.h"
 
 namespace troika {
 namespace {
 
-/// So many tiles are kept whole; of more, each thread gets this many between two meetings of the
-/// team: the sums are loaded and stored once per tile block.
-constexpr std::int64_t kFewTiles = 160, kTilesPerThread = 32;
+/// Sums of all threads that the last-level cache is likely to hold.
+constexpr std::int64_t kSumsFloats = (32 << 20) / 4;
+/// The sums are loaded and stored once per tile block, whose tiles should stay in the cache.
+constexpr std::int64_t kTileBlock = 64;
 /// Blocks of the image's channels in a part: its sums stay in the second-level cache.
 constexpr std::int64_t kGroup = 4;
 /// Tiles that a thread transforms before it takes the next.
@@ -19,9 +21,18 @@ constexpr std::int64_t kTilesAtOnce = 8;
 
 void WinogradWeight::divide() {
   plan.panel_width = std::min<std::int64_t>(plan.to.blocks, widest_panel(plan.lanes()));
-  plan.tile_block = plan.tiles();
-  if (plan.tiles() > kFewTiles)
-    plan.tile_block = std::clamp<std::int64_t>(kTilesPerThread * plan.threads, 64, 512);
+  plan.tile_block = std::min(plan.tiles(), kTileBlock);
+  sharing = Sharing::steps;
+  std::int64_t from = plan.from.blocks * plan.lanes(), to = plan.to.blocks * plan.lanes();
+  bool few_tiles = plan.tiles() * (from + to) <= plan.threads * from * to;
+  if (few_tiles && parts() >= 2 * plan.threads) {
+    sharing = Sharing::parts;
+    plan.tile_block = plan.tiles();
+  } else if (plan.threads * parts() * sums_floats() <= kSumsFloats) {
+    sharing = Sharing::tiles;
+  } else {
+    plan.tile_block = std::min(plan.tiles(), kTileBlock * std::min(plan.threads, 8));
+  }
 }
 
 std::int64_t WinogradWeight::groups() const { return (plan.from.blocks + kGroup - 1) / kGroup; }
@@ -37,76 +48,116 @@ std::int64_t WinogradWeight::sums_point() const {
 }
 
 Bytes WinogradWeight::scratch() const {
-  std::int64_t sets = at_once() ? plan.threads : parts();
-  return Bytes{
-      (plan.image_floats() + plan.panels() * plan.product_floats() + sets * sums_floats()) *
-      static_cast<std::int64_t>(sizeof(float))};
+  std::int64_t floats = all_floats();
+  if (sharing == Sharing::parts) floats = tile_floats() + plan.threads * sums_floats();
+  if (sharing == Sharing::tiles) floats = plan.threads * all_floats();
+  return Bytes{floats * static_cast<std::int64_t>(sizeof(float))};
 }
 
 void WinogradWeight::operator()(const Launch& launch) const {
-#pragma omp parallel num_threads(launch.threads)
-  if (at_once())
-    run_parts(launch);
-  else
-    run_blocks(launch);
-}
-
-void WinogradWeight::run_blocks(const Launch& launch) const {
-  for (std::int64_t block = 0; block < plan.tile_blocks(); ++block) {
-    transform(launch, block);
-#pragma omp for schedule(dynamic, 1) collapse(2)
-    for (std::int64_t at = 0; at < parts(); ++at) {
-      for (std::int64_t point = 0; point < plan.points(); ++point)
-        add_products(launch, block, part(at), point, sums(launch) + at * sums_floats());
-    }
+  switch (sharing) {
+    case Sharing::parts:
+      return run_parts(launch);
+    case Sharing::tiles:
+      return run_tiles(launch);
+    case Sharing::steps:
+      return run_steps(launch);
   }
-#pragma omp for schedule(static)
-  for (std::int64_t at = 0; at < parts(); ++at)
-    finish(launch, part(at), sums(launch) + at * sums_floats());
 }
 
 void WinogradWeight::run_parts(const Launch& launch) const {
-  transform(launch, 0);
-  float* own = sums(launch) + omp_get_thread_num() * sums_floats();
-#pragma omp for schedule(dynamic, 1)
-  for (std::int64_t at = 0; at < parts(); ++at) {
-    for (std::int64_t point = 0; point < plan.points(); ++point)
-      add_products(launch, 0, part(at), point, own);
-    finish(launch, part(at), own);
-  }
-}
-
-void WinogradWeight::transform(const Launch& launch, std::int64_t tile_block) const {
-  Range range = plan.tiles_of(tile_block);
+  Range all{0, plan.tiles()};
+#pragma omp parallel num_threads(launch.threads)
+  {
+    Work shared = work(launch.work()), own = shared;
+    own.sums += omp_get_thread_num() * sums_floats();
 #pragma omp for schedule(static)
-  for (std::int64_t tile = range.begin; tile < range.end; tile += kTilesAtOnce) {
-    Range some{tile, std::min(range.end, tile + kTilesAtOnce)};
-    std::int64_t at = (tile - range.begin) * plan.lanes();
-    transform_image(plan, launch.at(image_at), some, image_tiles(launch) + at);
-    for (std::int64_t panel = 0; panel < plan.panels(); ++panel)
-      transform_places(plan, launch.at(places_at), some, panel,
-                       places_tiles(launch) + panel * plan.product_floats() +
-                           at * plan.blocks_of(panel).extent());
+    for (std::int64_t tile = 0; tile < all.end; tile += kTilesAtOnce)
+      transform(launch, 0, {tile, std::min(all.end, tile + kTilesAtOnce)}, shared);
+#pragma omp for schedule(dynamic, 1)
+    for (std::int64_t at = 0; at < parts(); ++at) {
+      for (std::int64_t point = 0; point < plan.points(); ++point)
+        add_products(all, false, part(at), point, own);
+      finish(launch, part(at), own.sums);
+    }
   }
 }
 
-void WinogradWeight::add_products(const Launch& launch, std::int64_t tile_block, const Part& part,
-                                  std::int64_t point, float* sums) const {
+void WinogradWeight::run_tiles(const Launch& launch) const {
+#pragma omp parallel for schedule(static, 1) num_threads(launch.threads)
+  for (int share = 0; share < launch.threads; ++share) {
+    Work own = work(launch.work() + share * all_floats());
+    Range blocks = part_of(plan.tile_blocks(), share, launch.threads);
+    if (blocks.empty()) std::fill_n(own.sums, parts() * sums_floats(), 0.0f);
+    for (std::int64_t block = blocks.begin; block < blocks.end; ++block) {
+      transform(launch, block, plan.tiles_of(block), own);
+      for (std::int64_t at = 0; at < parts(); ++at) {
+        Work of_part{own.image, own.places, own.sums + at * sums_floats()};
+        for (std::int64_t point = 0; point < plan.points(); ++point)
+          add_products(plan.tiles_of(block), block > blocks.begin, part(at), point, of_part);
+      }
+    }
+  }
+#pragma omp parallel for schedule(static) num_threads(launch.threads)
+  for (std::int64_t at = 0; at < parts(); ++at) {
+    float* sums = work(launch.work()).sums + at * sums_floats();
+    for (int share = 1; share < launch.threads; ++share) {
+      const float* more = sums + share * all_floats();
+      run_range(0, sums_floats(), [=](std::int64_t i) { sums[i] += more[i]; });
+    }
+    finish(launch, part(at), sums);
+  }
+}
+
+void WinogradWeight::run_steps(const Launch& launch) const {
+  Work shared = work(launch.work());
+#pragma omp parallel num_threads(launch.threads)
+  {
+    for (std::int64_t block = 0; block < plan.tile_blocks(); ++block) {
+      Range tiles = plan.tiles_of(block);
+#pragma omp for schedule(static)
+      for (std::int64_t tile = tiles.begin; tile < tiles.end; tile += kTilesAtOnce)
+        transform(launch, block, {tile, std::min(tiles.end, tile + kTilesAtOnce)}, shared);
+#pragma omp for schedule(dynamic, 1) collapse(2)
+      for (std::int64_t at = 0; at < parts(); ++at) {
+        for (std::int64_t point = 0; point < plan.points(); ++point)
+          add_products(tiles, block > 0, part(at), point,
+                       {shared.image, shared.places, shared.sums + at * sums_floats()});
+      }
+    }
+#pragma omp for schedule(static)
+    for (std::int64_t at = 0; at < parts(); ++at)
+      finish(launch, part(at), shared.sums + at * sums_floats());
+  }
+}
+
+void WinogradWeight::transform(const Launch& launch, std::int64_t tile_block, Range tiles,
+                               const Work& work) const {
+  std::int64_t at = (tiles.begin - plan.tiles_of(tile_block).begin) * plan.lanes();
+  transform_image(plan, launch.at(image_at), tiles, work.image + at);
+  for (std::int64_t panel = 0; panel < plan.panels(); ++panel)
+    transform_places(
+        plan, launch.at(places_at), tiles, panel,
+        work.places + panel * plan.product_floats() + at * plan.blocks_of(panel).extent());
+}
+
+void WinogradWeight::add_products(Range tiles, bool adds, const Part& part, std::int64_t point,
+                                  const Work& work) const {
   std::int64_t width = plan.blocks_of(part.panel).extent(),
                block_floats = plan.tile_block * plan.lanes();
   for (std::int64_t from = part.from_blocks.begin; from < part.from_blocks.end; ++from) {
     std::int64_t row = (from - part.from_blocks.begin) * plan.lanes();
-    multiply({.lanes = plan.lanes(),
-              .width = static_cast<int>(width),
-              .turned = true,
-              .adds = tile_block > 0,
-              .count = 1,
-              .rows = plan.lanes(),
-              .depth = plan.tiles_of(tile_block).extent(),
-              .a = image_tiles(launch) + point * plan.image_point() + from * block_floats,
-              .b = places_tiles(launch) + part.panel * plan.product_floats() +
-                   point * plan.product_point(width),
-              .c = sums + point * sums_point() + row * width * plan.lanes()});
+    multiply(
+        {.lanes = plan.lanes(),
+         .width = static_cast<int>(width),
+         .turned = true,
+         .adds = adds,
+         .count = 1,
+         .rows = plan.lanes(),
+         .depth = tiles.extent(),
+         .a = work.image + point * plan.image_point() + from * block_floats,
+         .b = work.places + part.panel * plan.product_floats() + point * plan.product_point(width),
+         .c = work.sums + point * sums_point() + row * width * plan.lanes()});
   }
 }
 

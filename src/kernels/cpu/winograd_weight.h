@@ -6,23 +6,33 @@
 
 namespace troika {
 
-/// The team works through the tile blocks one by one: all transform a share of the tiles, then
-/// each multiplies a share of the points and channels. So there is one set of sums, and the same
-/// bits for any number of threads.
 struct WinogradWeight {
+  /// What the threads of a launch divide among them.
+  enum class Sharing {
+    parts,  ///< Tiles take less room than sums: all are transformed, then each thread finishes
+            ///< parts of the weight.
+    tiles,  ///< Few weights: each thread has sums of its own, which are added in the end.
+    steps,  ///< Else: after each tile block the team meets, and there is one set of sums.
+  };
+
   WinogradPlan plan;
   std::size_t image_at, places_at, weight_at;  ///< Operands.
+  Sharing sharing = Sharing::steps;
 
-  /// Chooses the groups of tiles and channels.
+  /// Chooses the sharing and the groups of tiles and channels.
   void divide();
   Bytes scratch() const;
   void operator()(const Launch& launch) const;
 
  private:
-  /// A part is what a few blocks of the image's channels give to one panel.
+  /// What a few blocks of the image's channels give to one panel.
   struct Part {
     Range from_blocks;
     std::int64_t panel;
+  };
+  /// Where one tile block is worked on.
+  struct Work {
+    float *image, *places, *sums;
   };
   std::int64_t groups() const;
   std::int64_t parts() const { return plan.panels() * groups(); }
@@ -30,21 +40,23 @@ struct WinogradWeight {
   /// From point to point of a part's sums.
   std::int64_t sums_point() const;
   std::int64_t sums_floats() const { return plan.points() * sums_point(); }
-  /// Whether a thread can finish a part at once and needs sums for one only.
-  bool at_once() const { return plan.tile_blocks() == 1 && parts() >= 2 * plan.threads; }
-
-  void transform(const Launch& launch, std::int64_t tile_block) const;
-  void add_products(const Launch& launch, std::int64_t tile_block, const Part& part,
-                    std::int64_t point, float* sums) const;
-  void finish(const Launch& launch, const Part& part, const float* sums) const;
-  void run_blocks(const Launch& launch) const;
-  void run_parts(const Launch& launch) const;
-
-  float* image_tiles(const Launch& launch) const { return launch.work(); }
-  float* places_tiles(const Launch& launch) const { return launch.work() + plan.image_floats(); }
-  float* sums(const Launch& launch) const {
-    return places_tiles(launch) + plan.panels() * plan.product_floats();
+  std::int64_t tile_floats() const {
+    return plan.image_floats() + plan.panels() * plan.product_floats();
   }
+  std::int64_t all_floats() const { return tile_floats() + parts() * sums_floats(); }
+  Work work(float* first) const {
+    return {first, first + plan.image_floats(), first + tile_floats()};
+  }
+
+  void run_parts(const Launch& launch) const;
+  void run_tiles(const Launch& launch) const;
+  void run_steps(const Launch& launch) const;
+
+  void transform(const Launch& launch, std::int64_t tile_block, Range tiles,
+                 const Work& work) const;
+  void add_products(Range tiles, bool adds, const Part& part, std::int64_t point,
+                    const Work& work) const;
+  void finish(const Launch& launch, const Part& part, const float* sums) const;
 };
 
 }  // namespace troika

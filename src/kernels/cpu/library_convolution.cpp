@@ -1,0 +1,187 @@
+#include "kernels/cpu/library_convolution.h"
+
+#include <algorithm>
+
+#include "kernels/cpu/layouts.h"
+#include "kernels/cpu/winograd.h"
+
+namespace troika {
+namespace {
+
+using dnnl::prop_kind;
+using Result = Convolution::Result;
+
+struct LayoutPair {
+  Layout image, places;
+};
+
+/// Vectors of channels, as wide as the machine has them; an image of few channels may stay plain.
+constexpr std::array<LayoutPair, 6> kLayoutPairs{{{Layout::blocked16, Layout::blocked16},
+                                                  {Layout::plain, Layout::blocked16},
+                                                  {Layout::blocked8, Layout::blocked8},
+                                                  {Layout::plain, Layout::blocked8},
+                                                  {Layout::channels_last, Layout::channels_last},
+                                                  {Layout::plain, Layout::plain}}};
+
+/// By the name that oneDNN gives the implementation.
+std::string algorithm_of(const Implementation& implementation) {
+  std::string_view name = implementation.impl_info_str();
+  auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
+  if (has("wino")) return "winograd";
+  if (has("brg")) return "brgemm";
+  if (has("gemm")) return "gemm";
+  return has("ref") ? "plain" : "direct";
+}
+
+/// One convolution, asked of oneDNN in several layouts.
+class Search {
+ public:
+  Search(const Convolution& convolution, const Request& request)
+      : c_(convolution), request_(request) {
+    for (std::size_t dim : {0u, 1u}) {
+      std::int64_t reach = (c_.weight.shape[2 + dim] - 1) * c_.dilation[dim] + 1;
+      strides_.push_back(c_.stride[dim]);
+      dilates_.push_back(c_.dilation[dim] - 1);
+      pad_begin_.push_back(c_.pad[dim]);
+      // Just what the last window needs, so that elements which no window sees count as negative
+      // padding.
+      pad_end_.push_back((c_.places.shape[2 + dim] - 1) * c_.stride[dim] + reach - c_.pad[dim] -
+                         c_.image.shape[2 + dim]);
+    }
+    if (c_.tail.bias) bias_ = describe({{c_.weight.shape[0]}, DType::f32}, Layout::plain);
+  }
+
+  /// oneDNN knows no crop before the first element, and behind the last one less than a stride.
+  bool possible() const {
+    bool fits = true;
+    for (std::size_t dim : {0u, 1u})
+      fits = fits && pad_begin_[dim] >= 0 && pad_end_[dim] + strides_[dim] >= 0;
+    return fits;
+  }
+
+  /// Adds the best implementation of each kind that works on these layouts, unless it is a plain
+  /// loop.
+  void add(Offers& list, dnnl::algorithm algorithm, LayoutPair layouts,
+           bool even_plain_loops = false) const {
+    std::vector<std::string> seen;
+    MemoryDesc image = describe(c_.image, layouts.image),
+               places = describe(c_.places, layouts.places);
+    for (const Implementation& each : find(algorithm, image, places)) {
+      std::optional<Layout> stored = weight_layout(each);
+      std::string name = algorithm_of(each);
+      bool wanted = stored && (even_plain_loops || !is_reference(each)) &&
+                    std::ranges::find(seen, name) == seen.end();
+      if (!wanted) continue;
+      seen.push_back(name);
+      list.push_back(offer_primitive(
+          request_, {.algorithm = name, .layouts = operand_layouts(layouts, *stored)}, each,
+          bounds(image, weight_in(*stored).value(), places)));
+    }
+  }
+
+ private:
+  std::vector<Implementation> find(dnnl::algorithm algorithm, const MemoryDesc& image,
+                                   const MemoryDesc& places) const {
+    const dnnl::engine& engine = request_.context.engine;
+    MemoryDesc weight = any_weight();
+    if (c_.result == Result::places)
+      return implementations<dnnl::convolution_forward>(
+          engine, attributes({.activation = c_.tail.activation}), prop_kind::forward_training,
+          algorithm, image, weight, bias_, places, strides_, dilates_, pad_begin_, pad_end_);
+    auto hint = forward_hint<dnnl::convolution_forward>(engine, prop_kind::forward_training,
+                                                        algorithm, image, weight, places, strides_,
+                                                        dilates_, pad_begin_, pad_end_);
+    if (c_.result == Result::image)
+      return backward_implementations<dnnl::convolution_backward_data>(
+          engine, hint, algorithm, image, weight, places, strides_, dilates_, pad_begin_, pad_end_);
+    return backward_implementations<dnnl::convolution_backward_weights>(
+        engine, hint, algorithm, image, weight, places, strides_, dilates_, pad_begin_, pad_end_);
+  }
+
+  MemoryDesc any_weight() const {
+    const Shape& shape = c_.weight.shape;
+    if (c_.groups == 1) return describe_any(shape);
+    return describe_any({c_.groups, shape[0] / c_.groups, shape[1], shape[2], shape[3]});
+  }
+  std::optional<MemoryDesc> weight_in(Layout layout) const {
+    if (c_.groups == 1) return describe(c_.weight, layout);
+    return describe_grouped(c_.weight, layout, c_.groups);
+  }
+  /// The layout of our list that the implementation wants; empty when it is none of them.
+  std::optional<Layout> weight_layout(const Implementation& implementation) const {
+    MemoryDesc wanted = c_.result == Result::weight ? implementation.diff_weights_desc(0)
+                                                    : implementation.weights_desc(0);
+    for (Layout layout : parameter_layouts(c_.weight.shape)) {
+      if (weight_in(layout) == wanted) return layout;
+    }
+    return std::nullopt;
+  }
+
+  std::vector<Layout> operand_layouts(LayoutPair layouts, Layout stored) const {
+    std::vector<Layout> list(request_.operands.size(), Layout::plain);
+    list[c_.image_at] = layouts.image;
+    list[c_.weight_at] = stored;
+    list[c_.places_at] = layouts.places;
+    return list;
+  }
+
+  std::vector<Bound> bounds(const MemoryDesc& image, const MemoryDesc& weight,
+                            const MemoryDesc& places) const {
+    bool of_image = c_.result == Result::image, of_weight = c_.result == Result::weight;
+    std::vector<Bound> list{
+        {of_image ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, c_.image_at, image},
+        {of_weight ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS, c_.weight_at, weight},
+        {of_image || of_weight ? DNNL_ARG_DIFF_DST : DNNL_ARG_DST, c_.places_at, places}};
+    if (c_.tail.bias) list.push_back({DNNL_ARG_BIAS, 2, bias_});
+    return list;
+  }
+
+  const Convolution& c_;
+  const Request& request_;
+  MemoryDesc bias_;
+  dnnl::memory::dims strides_, dilates_, pad_begin_, pad_end_;
+};
+
+bool has_blocked16(const Offers& list) {
+  return std::ranges::any_of(list, [](const Offer& offer) {
+    return std::ranges::find(offer.candidate.layouts, Layout::blocked16) !=
+           offer.candidate.layouts.end();
+  });
+}
+
+Offers offers_by(dnnl::algorithm algorithm, const Convolution& convolution,
+                 const Request& request) {
+  Search search(convolution, request);
+  Offers list;
+  for (LayoutPair layouts : kLayoutPairs) {
+    // Where the machine has vectors of 16, narrower ones are pointless.
+    if (layouts.places == Layout::blocked8 && has_blocked16(list)) continue;
+    search.add(list, algorithm, layouts);
+  }
+  if (list.empty() && algorithm == dnnl::algorithm::convolution_direct)
+    search.add(list, algorithm, {Layout::plain, Layout::plain}, true);
+  return list;
+}
+
+}  // namespace
+
+std::optional<std::string> why_not_direct(const Convolution& convolution, const Request& request) {
+  if (Search(convolution, request).possible()) return std::nullopt;
+  return "oneDNN needs padding that does not crop the image";
+}
+
+Offers direct_offers(const Convolution& convolution, const Request& request) {
+  return offers_by(dnnl::algorithm::convolution_direct, convolution, request);
+}
+
+std::optional<std::string> why_not_library_winograd(const Convolution& convolution,
+                                                    const Request& request) {
+  if (std::optional<std::string> reason = why_not_winograd(convolution, request)) return reason;
+  return why_not_direct(convolution, request);
+}
+
+Offers library_winograd_offers(const Convolution& convolution, const Request& request) {
+  return offers_by(dnnl::algorithm::convolution_winograd, convolution, request);
+}
+
+}  // namespace troika

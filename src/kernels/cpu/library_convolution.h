@@ -1,0 +1,19 @@
+// Convolutions by oneDNN: direct, as a product of matrices (its "gemm" is im2col) and Winograd's.
+#pragma once
+
+#include <string>
+
+#include "kernels/cpu/convolution.h"
+
+namespace troika {
+
+/// Why there is none; empty when there is.
+std::optional<std::string> why_not_direct(const Convolution& convolution, const Request& request);
+std::optional<std::string> why_not_library_winograd(const Convolution& convolution,
+                                                    const Request& request);
+
+/// In every pair of layouts that oneDNN is fast in; plain loops only where it has nothing else.
+Offers direct_offers(const Convolution& convolution, const Request& request);
+Offers library_winograd_offers(const Convolution& convolution, const Request& request);
+
+}  // namespace troika

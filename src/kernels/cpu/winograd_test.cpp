@@ -1,0 +1,206 @@
+// Winograd's kernels in both widths of vectors against the reference in f64: how large their errors
+// are, sizes at which nothing comes out even, and why they decline.
+#include "kernels/cpu/winograd.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/winograd_weight.h"
+#include "kernels/in_layout.h"
+#include "kernels/op_trial.h"
+#include "kernels/reference/reference.h"
+
+namespace troika {
+namespace {
+
+constexpr int kThreads = 2;
+
+OpCase conv_case(const Shape& image, std::int64_t out, std::int64_t pad) {
+  return {"winograd",
+          Conv2d{.out = out, .kernel = {3, 3}, .pad = {pad, pad}, .pad_end = {pad, pad}},
+          {{image, DType::f64}}};
+}
+
+/// One convolution in f64 by the reference, and in f32 by any offer.
+class WinogradTrial {
+ public:
+  explicit WinogradTrial(const OpCase& row)
+      : truth_(row, 3), rounded_(in_dtype(row, DType::f32), 3) {
+    for (std::size_t at = 0; at < truth_.values.size(); ++at) {
+      round(truth_.values[at], rounded_.values[at]);
+      round(truth_.gradients[at], rounded_.gradients[at]);
+    }
+  }
+
+  /// Calls visit(algorithm, error) for each Winograd kernel of the phase; the error is relative to
+  /// the largest element.
+  template <class Visit>
+  void for_each(Phase phase, int lanes, Visit&& visit) {
+    truth_.run(phase, *reference_);
+    CpuContext context{dnnl::engine(dnnl::engine::kind::cpu, 0), kThreads};
+    KernelKey key = rounded_.key(phase);
+    Request request(key, context);
+    Convolution convolution = convolution_of(std::get<Conv2d>(key.op), request).value();
+    for (const Offer& offer : winograd_offers_in(convolution, request, lanes))
+      visit(offer.candidate.algorithm, error_of(phase, offer));
+  }
+
+ private:
+  static void round(HostTensor& exact, HostTensor& to) {
+    to = converted(exact, DType::f32);
+    exact = converted(to, DType::f64);
+  }
+
+  double error_of(Phase phase, const Offer& offer) {
+    OpTrial trial = rounded_;
+    const PhaseSpec& spec = trial.signature.at(phase);
+    std::vector<InLayout> held;
+    std::vector<DevicePointer> operands;
+    for (std::size_t at = 0; at < spec.uses.size(); ++at) {
+      HostTensor& host = trial.tensor(spec.uses[at]);
+      operands.push_back(
+          held.emplace_back(host.spec, offer.candidate.layouts[at], *backend_).load(host.bytes));
+    }
+    // A launch must not count on what is in its scratch.
+    std::vector<std::byte> scratch(static_cast<std::size_t>(offer.candidate.scratch.count),
+                                   std::byte{0xff});
+    offer.make(offer.candidate)->launch(operands, scratch.data());
+    const Use& result = spec.uses.back();
+    held.back().store(trial.tensor(result).bytes);
+    return relative(trial.tensor(result), truth_.tensor(result));
+  }
+
+  static double relative(const HostTensor& got, const HostTensor& wanted) {
+    double error = 0, largest = 0;
+    for (std::int64_t i = 0; i < wanted.spec.shape.elements(); ++i) {
+      error = std::max(error, std::abs(got.get(i) - wanted.get(i)));
+      largest = std::max(largest, std::abs(wanted.get(i)));
+    }
+    return std::isnan(error) ? INFINITY : error / largest;
+  }
+
+  std::unique_ptr<Backend> reference_ = make_reference_backend(),
+                           backend_ = make_cpu_backend({.threads = kThreads});
+  OpTrial truth_, rounded_;
+};
+
+constexpr Phase kPhases[] = {Phase::forward, Phase::backward_data, Phase::backward_weight};
+
+double bound_of(const std::string& algorithm) {
+  return algorithm == "winograd4" ? kWinograd4Error : kWinograd2Error;
+}
+
+TEST(Winograd, ErrorsStayBelowTheStatedBounds) {
+  for (std::int64_t channels : {16, 64, 256, 512}) {
+    WinogradTrial trial(conv_case({1, channels, 8, 8}, channels, 1));
+    for (Phase phase : kPhases) {
+      double worst[2] = {};
+      trial.for_each(phase, 16, [&](const std::string& algorithm, double error) {
+        EXPECT_LT(error, bound_of(algorithm)) << channels << " channels, " << to_string(phase);
+        double& of_kind = worst[algorithm == "winograd4"];
+        of_kind = std::max(of_kind, error);
+      });
+      std::printf("%4d channels, %-15s winograd4 %.1e, winograd2 %.1e\n",
+                  static_cast<int>(channels), to_string(phase).data(), worst[1], worst[0]);
+    }
+  }
+}
+
+TEST(Winograd, AnySizeComesOutRightInBothWidths) {
+  const std::vector<OpCase> rows{
+      conv_case({2, 19, 13, 11}, 21, 1), conv_case({2, 19, 13, 11}, 21, 0),
+      conv_case({2, 19, 13, 11}, 21, 2), conv_case({1, 3, 1, 1}, 5, 1),
+      conv_case({3, 17, 5, 7}, 17, 1),   conv_case({1, 8, 3, 3}, 40, 0),
+      conv_case({1, 130, 6, 5}, 33, 2),  conv_case({2, 33, 40, 37}, 65, 1),
+      conv_case({1, 1, 2, 30}, 1, 2)};
+  for (const OpCase& row : rows) {
+    WinogradTrial trial(row);
+    for (Phase phase : kPhases) {
+      for (int lanes : {8, 16}) {
+        int seen = 0;
+        trial.for_each(phase, lanes, [&](const std::string& algorithm, double error) {
+          EXPECT_LT(error, bound_of(algorithm)) << algorithm << " in " << lanes << " lanes of "
+                                                << to_text({row.op, row.inputs, phase, {}});
+          ++seen;
+        });
+        EXPECT_GE(seen, 2);
+      }
+    }
+  }
+}
+
+/// The weight's gradient of 2 x 40 x 21 x 18 with 70 channels out, computed so.
+std::vector<float> weights_by(WinogradWeight::Sharing sharing, std::int64_t tile_block) {
+  WinogradWeight kernel{.plan = {.samples = 2,
+                                 .from = {3, 21, 18, 16},
+                                 .to = {5, 21, 18, 16},
+                                 .pad = {1, 1},
+                                 .outputs = 4,
+                                 .threads = 3},
+                        .image_at = 0,
+                        .places_at = 1,
+                        .weight_at = 2};
+  kernel.divide();
+  kernel.sharing = sharing;
+  kernel.plan.tile_block = tile_block;
+  std::vector<float> image(2 * 3 * 21 * 18 * 16), places(2 * 5 * 21 * 18 * 16),
+      weight(3 * 5 * 9 * 16 * 16),
+      scratch(static_cast<std::size_t>(kernel.scratch().count) / sizeof(float), NAN);
+  for (std::size_t i = 0; i < image.size(); ++i) image[i] = std::sin(static_cast<float>(i));
+  for (std::size_t i = 0; i < places.size(); ++i) places[i] = std::cos(static_cast<float>(3 * i));
+  std::vector<DevicePointer> operands;
+  for (std::vector<float>* each : {&image, &places, &weight})
+    operands.push_back(reinterpret_cast<DevicePointer>(each->data()));
+  kernel({operands, reinterpret_cast<DevicePointer>(scratch.data()), 3});
+  return weight;
+}
+
+TEST(Winograd, HoweverThreadsShareTheWorkTheGradientOfTheWeightIsTheSame) {
+  using Sharing = WinogradWeight::Sharing;
+  const std::vector<float> wanted = weights_by(Sharing::parts, 60);
+  for (Sharing sharing : {Sharing::tiles, Sharing::steps}) {
+    for (std::int64_t tile_block : {7, 25, 60}) {
+      std::vector<float> got = weights_by(sharing, tile_block);
+      for (std::size_t i = 0; i < wanted.size(); ++i)
+        ASSERT_NEAR(got[i], wanted[i], 1e-2) << "element " << i << ", blocks of " << tile_block;
+    }
+  }
+}
+
+TEST(Winograd, SaysWhyItDeclines) {
+  CpuContext context{dnnl::engine(dnnl::engine::kind::cpu, 0), kThreads};
+  auto reason = [&](const Conv2d& op, bool winograd = true) {
+    context.winograd = winograd;
+    KernelKey key{op, {{{2, 16, 9, 9}, DType::f32}}, Phase::forward, {}};
+    Request request(key, context);
+    return why_not_winograd(convolution_of(op, request).value(), request).value_or("");
+  };
+  Conv2d op{.out = 16, .kernel = {3, 3}};
+  EXPECT_EQ(reason(op), "");
+  EXPECT_EQ(reason(op, false), "Winograd is switched off");
+  EXPECT_EQ(reason({.out = 16, .kernel = {5, 3}}), "Winograd needs a 3x3 window at stride 1");
+  EXPECT_EQ(reason({.out = 16, .kernel = {3, 3}, .stride = {1, 2}}),
+            "Winograd needs a 3x3 window at stride 1");
+  EXPECT_EQ(reason({.out = 16, .kernel = {3, 3}, .dilation = {2, 2}}),
+            "Winograd needs a window without dilation");
+  EXPECT_EQ(reason({.out = 16, .kernel = {3, 3}, .groups = 2}),
+            "Winograd needs a convolution without groups");
+}
+
+TEST(Convolution, EveryFamilyOffersOrSaysWhyNot) {
+  CpuContext context{dnnl::engine(dnnl::engine::kind::cpu, 0), kThreads};
+  KernelKey key{
+      Conv2d{.out = 16, .kernel = {5, 5}}, {{{2, 16, 9, 9}, DType::f32}}, Phase::forward, {}};
+  Request request(key, context);
+  std::vector<DeclinedFamily> declined =
+      declined_families(convolution_of(std::get<Conv2d>(key.op), request).value(), request);
+  ASSERT_EQ(declined.size(), 2u);
+  EXPECT_EQ(declined[0].name, "library winograd");
+  EXPECT_EQ(declined[1].name, "winograd");
+  EXPECT_NE(declined[1].reason.find("3x3"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace troika
