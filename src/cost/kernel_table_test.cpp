@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "cost/retime.h"
 #include "cost/table_json.h"
 
@@ -20,12 +21,14 @@ TEST(KernelTable, TellsAnUnaskedKeyFromOneWithoutKernels) {
   EXPECT_TRUE(table.find(key(1))->empty());
 }
 
-TEST(KernelTable, HashFollowsAlgorithmsAndLayouts) {
+TEST(KernelTable, HashFollowsAlgorithmsLayoutsAndTimes) {
   KernelTable a, b;
   a.insert(key(1), {{.algorithm = "direct", .layouts = {Layout::plain}}});
   b.insert(key(1), {{.algorithm = "direct", .layouts = {Layout::plain}}});
   EXPECT_EQ(a.hash(), b.hash());
   b.insert(key(1), {{.algorithm = "direct", .layouts = {Layout::transposed}}});
+  EXPECT_NE(a.hash(), b.hash());
+  b.insert(key(1), {{.algorithm = "direct", .layouts = {Layout::plain}, .time = SimTime{1}}});
   EXPECT_NE(a.hash(), b.hash());
 }
 
@@ -36,6 +39,42 @@ TEST(KernelTableJson, NamesKeyAlgorithmAndLayouts) {
   for (const char* part :
        {"linear{out=1} forward f32[4,3]", "\"direct\"", "\"plain\"", "\"nanoseconds\": 5"})
     EXPECT_NE(json.find(part), std::string::npos) << json;
+}
+
+TEST(KernelTableJson, ReadsBackWhatItWrote) {
+  KernelTable table;
+  table.insert(key(1), {{.algorithm = "loop",
+                         .layouts = {Layout::plain, Layout::transposed},
+                         .flat = true,
+                         .scratch = Bytes{64},
+                         .in_place = {{1, 0}},
+                         .time = SimTime{5}},
+                        {.algorithm = "other", .layouts = {Layout::plain}}});
+  CostFile file = parse_costs(to_json(table, "cpu"));
+  EXPECT_EQ(file.device, "cpu");
+  EXPECT_EQ(file.table.rows(), table.rows());
+  EXPECT_EQ(file.table.hash(), table.hash());
+}
+
+TEST(KernelTableJson, RefusesWhatIsNoCostFile) {
+  for (const char* text :
+       {"", "[]", "{\"format\": \"troika costs 0\"}",
+        "{\"format\": \"troika costs 1\", \"device\": \"d\", \"kernels\": {\"k\": [{}]}}",
+        "{\"format\": \"troika costs 1\", \"device\": \"d\", \"kernels\": {\"k\": "
+        "[{\"algorithm\": \"a\", \"scratch\": 0, \"layouts\": [\"sideways\"]}]}}"})
+    EXPECT_THROW(parse_costs(text), Error) << text;
+}
+
+TEST(TakeTimes, WantsATimeForEveryCandidate) {
+  std::vector<Candidate> known{{.algorithm = "a", .layouts = {Layout::plain}, .time = SimTime{5}}};
+  KernelTable table;
+  table.insert(key(1), known);
+  std::vector<Candidate> same{{.algorithm = "a", .layouts = {Layout::plain}}}, more = same;
+  EXPECT_TRUE(take_times(table, key(1), same));
+  EXPECT_EQ(same[0].time, SimTime{5});
+  more.push_back({.algorithm = "b", .layouts = {Layout::plain}});
+  EXPECT_FALSE(take_times(table, key(1), more));
+  EXPECT_FALSE(take_times(table, key(2), same));
 }
 
 TEST(Retime, GivesEachTaskTheRooflineOfItsDevice) {

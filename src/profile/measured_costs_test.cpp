@@ -1,0 +1,149 @@
+#include "profile/measured_costs.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <thread>
+
+#include "device/cpu/cpu_device.h"
+
+namespace troika {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Two kernels for every key: one sleeps, one does not.
+class TwoSpeeds final : public Backend {
+ public:
+  class Sleeper final : public Kernel {
+   public:
+    Sleeper(const TwoSpeeds& owner, bool sleeps) : owner_(owner), sleeps_(sleeps) {}
+    void launch(std::span<const DevicePointer>, DevicePointer) override {
+      ++owner_.launches;
+      if (sleeps_) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+
+   private:
+    const TwoSpeeds& owner_;
+    bool sleeps_;
+  };
+
+  std::string name() const override { return "two speeds"; }
+  std::vector<Candidate> candidates(const KernelKey& key) const override {
+    std::vector<Layout> layouts(operands_of(key).size(), Layout::plain);
+    return {{.algorithm = "slow", .layouts = layouts}, {.algorithm = "fast", .layouts = layouts}};
+  }
+  std::unique_ptr<Kernel> compile(const KernelKey&, const Candidate& candidate) const override {
+    return std::make_unique<Sleeper>(*this, candidate.algorithm == "slow");
+  }
+
+  mutable int launches = 0;
+};
+
+class MeasuredCostsTest : public testing::Test {
+ protected:
+  MeasuredCostsTest()
+      : folder_(fs::temp_directory_path() / ("troika-costs-" + std::to_string(getpid()))) {}
+  ~MeasuredCostsTest() override { fs::remove_all(folder_); }
+
+  MeasuredCosts open(KernelTable given = {}) {
+    return {*device_, backend_, {folder_, std::move(given)}};
+  }
+  /// What a run leaves in the folder.
+  fs::path fill() {
+    MeasuredCosts costs = open();
+    costs.answer(key_);
+    costs.save();
+    return costs.file();
+  }
+
+  fs::path folder_;
+  std::unique_ptr<Device> device_ = make_cpu_device({.threads = 1, .library = "none"});
+  TwoSpeeds backend_;
+  KernelKey key_{Linear{.out = 2}, {{{4, 3}, DType::f32}}, Phase::forward, {}};
+};
+
+TEST_F(MeasuredCostsTest, TheFasterKernelHasTheShorterTime) {
+  std::vector<Candidate> candidates = open().answer(key_);
+  ASSERT_EQ(candidates.size(), 2u);
+  EXPECT_GE(candidates[0].time->count, 2'000'000);
+  EXPECT_LT(candidates[1].time->count, 1'000'000);
+}
+
+TEST_F(MeasuredCostsTest, AKernelFarBehindIsLaunchedOnce) {
+  class FastFirst final : public Backend {
+   public:
+    explicit FastFirst(const TwoSpeeds& two) : two_(two) {}
+    std::string name() const override { return "fast first"; }
+    std::vector<Candidate> candidates(const KernelKey& key) const override {
+      std::vector<Candidate> list = two_.candidates(key);
+      std::swap(list[0], list[1]);
+      return list;
+    }
+    std::unique_ptr<Kernel> compile(const KernelKey& key, const Candidate& chosen) const override {
+      return two_.compile(key, chosen);
+    }
+
+   private:
+    const TwoSpeeds& two_;
+  } backend(backend_);
+  KernelTimer timer(*device_, backend);
+  std::vector<Candidate> fast{backend.candidates(key_)[0]}, both = backend.candidates(key_);
+  timer.measure(key_, fast);
+  int alone = backend_.launches;
+  timer.measure(key_, both);
+  EXPECT_EQ(backend_.launches, 2 * alone + 1);
+}
+
+TEST_F(MeasuredCostsTest, ASecondStartMeasuresNothing) {
+  fill();
+  MeasuredCosts costs = open();
+  costs.answer(key_);
+  EXPECT_EQ(costs.measured(), 0);
+}
+
+TEST_F(MeasuredCostsTest, GivenCostsComeBeforeThoseThatAreKept) {
+  fill();
+  KernelTable given;
+  std::vector<Candidate> candidates = backend_.candidates(key_);
+  candidates[0].time = SimTime{1}, candidates[1].time = SimTime{2};
+  given.insert(key_, candidates);
+  EXPECT_EQ(open(given).answer(key_)[0].time, SimTime{1});
+}
+
+TEST_F(MeasuredCostsTest, ASpoiltFileOrOneOfAnotherDeviceIsMeasuredAnew) {
+  fs::path file = fill();
+  for (const char* text : {"", "{", "{\"format\": \"troika costs 1\"}",
+                           "{\"format\": \"troika costs 1\", \"device\": \"another\", "
+                           "\"kernels\": {}}"}) {
+    std::ofstream(file) << text;
+    MeasuredCosts costs = open();
+    costs.answer(key_);
+    EXPECT_EQ(costs.measured(), 2) << text;
+  }
+}
+
+TEST_F(MeasuredCostsTest, AFolderThatCannotBeWrittenOnlyCostsTime) {
+  std::ofstream(folder_) << "a file where a folder should be";
+  MeasuredCosts costs = open();
+  costs.answer(key_);
+  EXPECT_NO_THROW(costs.save());
+}
+
+TEST_F(MeasuredCostsTest, TwoProcessesKeepEachOthersRows) {
+  MeasuredCosts one = open(), two = open();
+  KernelKey other{Linear{.out = 5}, {{{4, 3}, DType::f32}}, Phase::forward, {}};
+  one.answer(key_);
+  two.answer(other);
+  one.save();
+  two.save();
+  MeasuredCosts both = open();
+  both.answer(key_);
+  both.answer(other);
+  EXPECT_EQ(both.measured(), 0);
+}
+
+}  // namespace
+}  // namespace troika
