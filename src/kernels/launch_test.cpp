@@ -132,6 +132,15 @@ class Prepared {
   std::vector<std::size_t> sizes_, plain_sizes_;
 };
 
+TEST_F(CpuLaunch, EveryCandidateCanBeCompiledAfterTheOthers) {
+  KernelKey key{
+      Conv2d{.out = 1, .kernel = {7, 7}}, {{{16, 16, 7, 7}, DType::f32}}, Phase::backward_data, {}};
+  std::vector<std::unique_ptr<Kernel>> kept;
+  for (int round = 0; round < 2; ++round)
+    for (const Candidate& candidate : backend_->candidates(key))
+      EXPECT_NO_THROW(kept.push_back(backend_->compile(key, candidate))) << candidate.algorithm;
+}
+
 TEST_F(CpuLaunch, AllocatesNothing) {
   for_each_kernel([&](OpTrial& trial, const PhaseSpec& phase, const Candidate& candidate) {
     Prepared prepared(trial, phase, candidate, *backend_);

@@ -79,7 +79,8 @@ class Search {
     for (std::size_t at = 0; at < values_.size(); ++at) {
       const BufferSpec& buffer = graph_.buffers[at];
       Value& value = value_of(BufferId(at));
-      if (buffer.held) value.fixed = Layout::plain;
+      if (buffer.held && buffer.view_of.valid()) value.wanted_plain = true;  // it gets a copy
+      if (buffer.held && !buffer.view_of.valid()) value.fixed = Layout::plain;
       if (auto found = options_.storage.find(buffer.name);
           buffer.persistent && found != options_.storage.end())
         value.fixed = found->second;

@@ -55,7 +55,9 @@ bool computes_in_f64(const KernelKey& key) {
 class CpuBackend final : public Backend {
  public:
   explicit CpuBackend(const CpuBackendOptions& options)
-      : context_{dnnl::engine(dnnl::engine::kind::cpu, 0), options.threads, options.winograd} {}
+      : context_{dnnl::engine(dnnl::engine::kind::cpu, 0), options.threads, options.winograd} {
+    forget_primitives();
+  }
 
   std::string name() const override { return "cpu"; }
 

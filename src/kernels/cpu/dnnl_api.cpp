@@ -171,6 +171,10 @@ bool is_reference(const Implementation& implementation) {
   return std::string_view(implementation.impl_info_str()).starts_with("ref");
 }
 
+void forget_primitives() {
+  check_dnnl(dnnl_set_primitive_cache_capacity(0), "the cache of primitives");
+}
+
 std::string dnnl_version_text() {
   const dnnl_version_t* version = dnnl_version();
   return fmt::format("onednn {}.{}.{}", version->major, version->minor, version->patch);

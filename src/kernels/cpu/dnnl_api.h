@@ -99,6 +99,10 @@ Bytes scratch_of(const Implementation& implementation);
 /// Plain loops that oneDNN keeps for completeness.
 bool is_reference(const Implementation& implementation);
 
+/// Switches oneDNN's own cache of primitives off: once it holds one, listing the implementations of
+/// that operation leaves out those before it. Kernels are kept by those who made them.
+void forget_primitives();
+
 /// "onednn 2.6.3"
 std::string dnnl_version_text();
 
