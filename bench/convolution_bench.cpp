@@ -1,0 +1,107 @@
+// Every kernel that the CPU backend offers for the 3x3 convolutions of VGG-16 and ResNet-50, in all
+// three phases: billions of operations per second as a direct convolution counts them.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "kernels/cpu/cpu.h"
+#include "kernels/kernel.h"
+#include "ops/op.h"
+
+namespace troika {
+namespace {
+
+struct Layer {
+  std::int64_t channels, side;
+};
+constexpr Layer kLayers[] = {{64, 56},   {128, 28}, {256, 14}, {512, 7}, {64, 224},
+                             {128, 112}, {256, 56}, {512, 28}, {512, 14}};
+constexpr std::int64_t kBatch = 8;
+
+KernelKey key_of(const Layer& layer, Phase phase) {
+  Conv2d op{.out = layer.channels, .kernel = {3, 3}, .pad = {1, 1}, .pad_end = {1, 1}};
+  return {op, {{{kBatch, layer.channels, layer.side, layer.side}, DType::f32}}, phase, {}};
+}
+
+/// The key's operands and scratch, and the kernel; the values do not matter, but must be normal.
+class Prepared {
+ public:
+  Prepared(const Backend& backend, const KernelKey& key, const Candidate& candidate)
+      : kernel_(backend.compile(key, candidate)) {
+    std::vector<Operand> list = operands_of(key);
+    for (std::size_t at = 0; at < list.size(); ++at)
+      operands_.push_back(
+          reserve(stored_bytes(candidate.layouts[at], list[at].spec.shape, DType::f32)));
+    scratch_ = reserve(candidate.scratch);
+  }
+  void launch() { kernel_->launch(operands_, scratch_); }
+
+ private:
+  struct Free {
+    void operator()(float* memory) const { std::free(memory); }
+  };
+  DevicePointer reserve(Bytes bytes) {
+    std::size_t size = (static_cast<std::size_t>(bytes.count) / 64 + 1) * 64;
+    auto* memory = static_cast<float*>(std::aligned_alloc(64, size));
+    if (memory == nullptr) throw std::bad_alloc();
+    std::fill_n(memory, size / sizeof(float), 0.01f);
+    held_.emplace_back(memory);
+    return reinterpret_cast<DevicePointer>(memory);
+  }
+
+  std::vector<std::unique_ptr<float, Free>> held_;
+  std::vector<DevicePointer> operands_;
+  DevicePointer scratch_ = nullptr;
+  std::unique_ptr<Kernel> kernel_;
+};
+
+void run(benchmark::State& state, const Backend& backend, const KernelKey& key,
+         const Candidate& candidate, double operations) {
+  Prepared prepared(backend, key, candidate);
+  prepared.launch();
+  for (auto _ : state) prepared.launch();
+  state.counters["GFLOP/s"] =
+      benchmark::Counter(operations * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
+}
+
+void register_all(const Backend& backend) {
+  for (const Layer& layer : kLayers) {
+    double operations =
+        2.0 * 9 *
+        static_cast<double>(kBatch * layer.channels * layer.channels * layer.side * layer.side);
+    for (Phase phase : {Phase::forward, Phase::backward_data, Phase::backward_weight}) {
+      KernelKey key = key_of(layer, phase);
+      for (const Candidate& candidate : backend.candidates(key)) {
+        if (candidate.layouts[0] != Layout::blocked16 && candidate.layouts[0] != Layout::blocked8)
+          continue;
+        std::string name = std::to_string(layer.channels) + "x" + std::to_string(layer.side) + "/" +
+                           std::string(to_string(phase)) + "/" + candidate.algorithm;
+        for (Layout layout : candidate.layouts) name += " " + std::string(to_string(layout));
+        benchmark::RegisterBenchmark(
+            name.c_str(),
+            [&backend, key, candidate, operations](benchmark::State& state) {
+              run(state, backend, key, candidate, operations);
+            })
+            ->Unit(benchmark::kMillisecond)
+            ->UseRealTime();
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace troika
+
+int main(int count, char** arguments) {
+  auto threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  auto backend = troika::make_cpu_backend({.threads = threads});
+  troika::register_all(*backend);
+  benchmark::Initialize(&count, arguments);
+  benchmark::RunSpecifiedBenchmarks();
+}
