@@ -21,6 +21,7 @@ struct Arguments {
   int devices = 1;
   bool memory = false;
   std::size_t tasks = 0;
+  std::size_t why = 0;
   bool json = false;
 };
 
@@ -34,6 +35,9 @@ Json to_json_value(const StepFigures& figures) {
           {"items_per_second", figures.items_per_second},
           {"gflops", figures.gflops},
           {"peak_bytes", figures.peak.count},
+          {"limit_ms", figures.limit_ms},
+          {"matmul_gflops", figures.limits.flops_per_second / 1e9},
+          {"copy_gbps", figures.limits.bytes_per_second / 1e9},
           {"repeats", figures.repeats}};
 }
 
@@ -43,6 +47,14 @@ std::string spread(const StepFigures& figures) {
                      most, figures.repeats.size());
 }
 
+/// How near the step is to what the machine can do at best.
+std::string limit_text(const StepFigures& figures) {
+  return fmt::format("{:.2f} ms at {:.0f} GFLOP/s of matmul and {:.0f} GB/s of memory: {} reached",
+                     figures.limit_ms, figures.limits.flops_per_second / 1e9,
+                     figures.limits.bytes_per_second / 1e9,
+                     percent(figures.limit_ms / figures.step_ms));
+}
+
 void print_summary(const StepFigures& figures, Console& console) {
   console.write(format_facts({{"model", fmt::format("{}, batch {}", figures.model, figures.batch)},
                               {"device", figures.device},
@@ -50,7 +62,8 @@ void print_summary(const StepFigures& figures, Console& console) {
                               {"samples/s", fmt::format("{:.2f}", figures.samples_per_second)},
                               {"items/s", fmt::format("{:.2f}", figures.items_per_second)},
                               {"GFLOP/s", fmt::format("{:.1f}", figures.gflops)},
-                              {"peak memory", to_string(figures.peak)}}));
+                              {"peak memory", to_string(figures.peak)},
+                              {"limit", limit_text(figures)}}));
 }
 
 /// What limits a kernel: arithmetic where there is much of it per byte, memory elsewhere.
@@ -66,13 +79,26 @@ std::string speed(const TaskFigures& task) {
 void print_tasks(const std::vector<TaskFigures>& tasks, std::size_t most, double step_ms,
                  Console& console) {
   std::vector<std::vector<std::string>> rows{
-      {"operator and phase", "tasks", "ms", "share", "speed", "algorithm"}};
+      {"operator and phase", "tasks", "ms", "share", "speed", "of limit", "algorithm", "layouts"}};
   for (const TaskFigures& task : tasks) {
     if (rows.size() > most) break;
     rows.push_back({task.name, std::to_string(task.tasks), fmt::format("{:.3f}", task.milliseconds),
-                    percent(task.milliseconds / step_ms), speed(task), task.algorithm});
+                    percent(task.milliseconds / step_ms), speed(task),
+                    task.milliseconds > 0 ? percent(task.limit_ms / task.milliseconds) : "",
+                    task.algorithm, task.layouts});
   }
   console.write("\n" + format_rows(rows));
+}
+
+/// For the longest tasks, what their kernel was chosen from.
+void print_reasons(const std::vector<TaskFigures>& longest_first, std::size_t most,
+                   Console& console) {
+  for (std::size_t at = 0; at < std::min(most, longest_first.size()); ++at) {
+    const TaskFigures& task = longest_first[at];
+    console.write(fmt::format("\n  {}: {} {}, {:.3f} ms\n", task.name, task.algorithm, task.layouts,
+                              task.milliseconds));
+    for (const std::string& line : task.why) console.write("    " + line + "\n");
+  }
 }
 
 void print_memory(const MemoryTable& memory, Console& console) {
@@ -92,10 +118,10 @@ void run(const Arguments& arguments, Context& context) {
   if (arguments.json) return context.console.print(to_json_value(figures).dump());
   print_summary(figures, context.console);
   print_tasks(group_tasks(figures.tasks), figures.tasks.size(), figures.step_ms, context.console);
-  if (arguments.tasks > 0) {
-    std::ranges::stable_sort(figures.tasks, std::greater{}, &TaskFigures::milliseconds);
+  std::ranges::stable_sort(figures.tasks, std::greater{}, &TaskFigures::milliseconds);
+  if (arguments.tasks > 0)
     print_tasks(figures.tasks, arguments.tasks, figures.step_ms, context.console);
-  }
+  print_reasons(figures.tasks, arguments.why, context.console);
   if (arguments.memory) print_memory(figures.memory, context.console);
 }
 
@@ -121,6 +147,8 @@ Verb add_bench(CLI::App& parent, Context& context) {
   step->add_option("-n", arguments->devices, "Devices; this version runs on one")
       ->check(CLI::PositiveNumber);
   step->add_option("--tasks", arguments->tasks, "Also show this many of the longest tasks");
+  step->add_option("--why", arguments->why,
+                   "Show what the kernels of this many longest tasks were chosen from");
   step->add_flag("--memory", arguments->memory, "Also show the predicted memory by category");
   step->add_flag("--json", arguments->json, "Print JSON");
   step->footer("Example:\n  troika bench step --model resnet50 --batch 8 --threads 2 --tasks 10");

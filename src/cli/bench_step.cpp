@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "cli/random_inputs.h"
+#include "profile/rates.h"
 #include "train/feeds.h"
 #include "train/live_model.h"
 
@@ -37,6 +38,49 @@ void write_inputs(LiveModel& live, const zoo::NamedGraph& named) {
     std::vector<std::byte> bytes(static_cast<std::size_t>(spec.bytes().count));
     fill_feed(feed, spec, {kSeed, 0}, bytes);
     live.session().write_input(named.name, feed.input, bytes);
+  }
+}
+
+std::string layouts_of(const std::vector<Layout>& layouts) {
+  std::vector<std::string_view> seen;
+  for (Layout layout : layouts)
+    if (std::ranges::find(seen, to_string(layout)) == seen.end()) seen.push_back(to_string(layout));
+  return fmt::format("{}", fmt::join(seen, "/"));
+}
+
+/// Every candidate with its measured time, then what declined.
+std::vector<std::string> reasons(const LiveModel& live, const KernelKey& key) {
+  std::vector<std::string> lines;
+  if (const std::vector<Candidate>* candidates = live.kernels().find(key)) {
+    for (const Candidate& candidate : *candidates)
+      lines.push_back(fmt::format("{} {}: {}", candidate.algorithm, layouts_of(candidate.layouts),
+                                  candidate.time ? to_string(*candidate.time) : "not measured"));
+  }
+  for (const DeclinedFamily& family : live.machinery().backend->declined(key))
+    lines.push_back(fmt::format("{} declined: {}", family.name, family.reason));
+  return lines;
+}
+
+/// The best of several short runs, before and after the steps.
+DeviceSpec measure_limits(const Machinery& machinery, const DeviceSpec& before) {
+  KernelTimer timer(*machinery.device, *machinery.backend);
+  auto answer = [&](const KernelKey& key) {
+    std::vector<Candidate> candidates = machinery.backend->candidates(key);
+    timer.measure(key, candidates);
+    return candidates;
+  };
+  RateSize size = machinery.backend->name() == "reference" ? RateSize::small : RateSize::full;
+  DeviceSpec now = measure_rates(machinery.machine.devices.front(), size, answer);
+  now.flops_per_second = std::max(now.flops_per_second, before.flops_per_second);
+  now.bytes_per_second = std::max(now.bytes_per_second, before.bytes_per_second);
+  return now;
+}
+
+void hold_against(const DeviceSpec& limits, StepFigures& figures) {
+  figures.limits = limits;
+  for (TaskFigures& task : figures.tasks) {
+    task.limit_ms = static_cast<double>(roofline_time(limits, task.flops, task.bytes).count) / 1e6;
+    figures.limit_ms += task.limit_ms;
   }
 }
 
@@ -79,10 +123,12 @@ class Stepper {
             {.name = task.name,
              .kind = fmt::format("{} {}", name_of(task.key.op), to_string(task.key.phase)),
              .algorithm = task.choice.algorithm,
+             .layouts = layouts_of(task.choice.layouts),
              .tasks = 1,
              .milliseconds = median(times_[graph][at]),
              .flops = flops_of(task.key),
-             .bytes = bytes_of(task.key)});
+             .bytes = bytes_of(task.key),
+             .why = reasons(live_, task.key)});
       }
     }
     return list;
@@ -125,9 +171,11 @@ double median(std::vector<double> values) {
 std::vector<TaskFigures> group_tasks(const std::vector<TaskFigures>& tasks) {
   std::map<std::string, TaskFigures> groups;
   for (const TaskFigures& task : tasks) {
-    TaskFigures& group = groups[task.kind + " " + task.algorithm];
+    TaskFigures& group = groups[task.kind + " " + task.algorithm + " " + task.layouts];
     group.name = group.kind = task.kind;
     group.algorithm = task.algorithm;
+    group.layouts = task.layouts;
+    group.limit_ms += task.limit_ms;
     group.tasks += task.tasks;
     group.milliseconds += task.milliseconds;
     group.flops += task.flops;
@@ -143,6 +191,9 @@ StepFigures measure_step(const BenchRequest& request) {
   BenchCase made = make_bench_case(request);
   zoo::Model model = build_model(made.config.model, made.samples);
   LiveModel live(make_machinery(made.config.kernels, made.config.parallel));
+  // While there is little else in memory.
+  DeviceSpec none{.flops_per_second = 0, .bytes_per_second = 0};
+  DeviceSpec limits = measure_limits(live.machinery(), none);
   live.add_training(model, made.config, Strategy::single());
   live.start();
   live.initialize(kSeed);
@@ -161,10 +212,11 @@ StepFigures measure_step(const BenchRequest& request) {
   figures.items_per_second =
       figures.samples_per_second * static_cast<double>(items_of(model.train()));
   figures.gflops = static_cast<double>(flops_of_model(model).count) / 1e6 / figures.step_ms;
-  figures.peak = peak_memory();
+  figures.peak = peak_memory();  // before the limits are measured again
   figures.memory =
       memory_of(live.session().program(model.graphs.front().name), DeviceId(std::size_t{0}));
   figures.tasks = stepper.tasks();
+  hold_against(measure_limits(live.machinery(), limits), figures);
   return figures;
 }
 

@@ -15,10 +15,13 @@ struct TaskFigures {
   std::string name;
   std::string kind;  ///< Operator and phase.
   std::string algorithm;
+  std::string layouts;  ///< Of its operands, each once.
   std::int64_t tasks = 0;
   double milliseconds = 0;  ///< Per step, median over the repeats.
   Flops flops{};
   Bytes bytes{};
+  double limit_ms = 0;  ///< At the rates of the machine: arithmetic or memory, whichever is longer.
+  std::vector<std::string> why;  ///< The kernels it was chosen from, and those that declined.
 };
 
 struct StepFigures {
@@ -33,6 +36,8 @@ struct StepFigures {
   double items_per_second = 0;
   double gflops = 0;
   Bytes peak{};                    ///< Most memory that the process ever held.
+  DeviceSpec limits;               ///< Rates measured in the same run.
+  double limit_ms = 0;             ///< Of all tasks together.
   MemoryTable memory;              ///< As predicted.
   std::vector<TaskFigures> tasks;  ///< In the order of the step.
 };

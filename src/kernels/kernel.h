@@ -20,12 +20,20 @@ class Kernel {
   virtual void launch(std::span<const DevicePointer> operands, DevicePointer scratch) = 0;
 };
 
+/// Kernels of one idea that have none for a key, and why: a sentence without its end.
+struct DeclinedFamily {
+  std::string name;
+  std::string reason;
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string name() const = 0;
   /// Best first by rule; empty when nothing fits.
   virtual std::vector<Candidate> candidates(const KernelKey& key) const = 0;
+  /// For people who wonder; not every family that could be is named.
+  virtual std::vector<DeclinedFamily> declined(const KernelKey&) const { return {}; }
   virtual std::unique_ptr<Kernel> compile(const KernelKey& key,
                                           const Candidate& candidate) const = 0;
 };

@@ -2,20 +2,11 @@
 // reorders between them.
 #pragma once
 
-#include <map>
-#include <string>
 #include <vector>
 
-#include "cost/kernel_table.h"
-#include "taskgraph/task_graph.h"
+#include "lower/layout_model.h"
 
 namespace troika {
-
-struct LayoutSearchOptions {
-  const Machine& machine;
-  /// Layouts of parameters that another program has fixed.
-  const std::map<std::string, Layout>& storage;
-};
 
 struct LayoutChoices {
   std::vector<KernelChoice> tasks;
@@ -29,9 +20,5 @@ struct LayoutChoices {
 /// 1986, doi:10.1111/j.2517-6161.1986.tb01412.x). Throws Error(usage) for a task without kernels.
 LayoutChoices search_layouts(const TaskGraph& graph, const KernelTable& table,
                              const LayoutSearchOptions& options);
-
-/// The measured time of the reorder, or an estimate where the table has no such row.
-SimTime reorder_time(const KernelTable& table, const DeviceSpec& device, const TensorSpec& spec,
-                     Reorder layouts);
 
 }  // namespace troika

@@ -38,7 +38,7 @@ std::vector<DeclinedFamily> declined_families(const Convolution& convolution,
   std::vector<DeclinedFamily> list;
   for (const Family& family : kFamilies) {
     if (std::optional<std::string> reason = family.why_not(convolution, request))
-      list.push_back({family.name, std::move(*reason)});
+      list.push_back({std::string(family.name), std::move(*reason)});
   }
   return list;
 }

@@ -30,11 +30,6 @@ std::optional<Convolution> convolution_of(const Conv2d& op, const Request& reque
 /// What every family of kernels has for it. Times decide among them, not their order.
 Offers convolution_offers(const Convolution& convolution, const Request& request);
 
-/// A family of kernels that has none for a convolution, and why, as a sentence without its end.
-struct DeclinedFamily {
-  std::string_view name;
-  std::string reason;
-};
 std::vector<DeclinedFamily> declined_families(const Convolution& convolution,
                                               const Request& request);
 

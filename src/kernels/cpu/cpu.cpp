@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <concepts>
 
+#include "kernels/cpu/convolution.h"
 #include "kernels/cpu/offers.h"
 #include "kernels/reference/reference.h"
 
@@ -66,6 +67,15 @@ class CpuBackend final : public Backend {
     std::vector<Candidate> list;
     for (Offer& offer : all_offers(key)) list.push_back(std::move(offer.candidate));
     return list;
+  }
+
+  std::vector<DeclinedFamily> declined(const KernelKey& key) const override {
+    const Conv2d* op = std::get_if<Conv2d>(&key.op);
+    if (op == nullptr) return {};
+    TeamSize team(context_.threads);
+    Request request(key, context_);
+    std::optional<Convolution> convolution = convolution_of(*op, request);
+    return convolution ? declined_families(*convolution, request) : std::vector<DeclinedFamily>{};
   }
 
   std::unique_ptr<Kernel> compile(const KernelKey& key, const Candidate& candidate) const override {

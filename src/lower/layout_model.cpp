@@ -1,0 +1,163 @@
+#include "lower/layout_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace troika {
+namespace {
+
+/// Without a measured time, each later candidate of a row counts as this much slower than the one
+/// before.
+constexpr double kRankPenalty = 1.25;
+
+/// A view of the same shape lies as what it views.
+std::size_t owner_of(const TaskGraph& graph, BufferId id) {
+  BufferId of = graph[id].view_of;
+  while (of.valid() && graph[of].spec.shape == graph[id].spec.shape) {
+    id = of;
+    of = graph[id].view_of;
+  }
+  return id.index();
+}
+
+}  // namespace
+
+LayoutModel::LayoutModel(const TaskGraph& graph, const KernelTable& table,
+                         const LayoutSearchOptions& options)
+    : graph_(graph), table_(table), machine_(options.machine), values_(graph.buffers.size()) {
+  for (std::size_t at = 0; at < graph.buffers.size(); ++at)
+    index_.push_back(owner_of(graph, BufferId(at)));
+  fix(options.storage);
+  for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
+    note_uses(at);
+    add_options(graph.tasks[at], table);
+  }
+  choices_.resize(graph.tasks.size());
+}
+
+void LayoutModel::fix(const std::map<std::string, Layout>& storage) {
+  for (const auto& [name, id] : graph_.inputs) value_of(id).fixed = Layout::plain;
+  for (std::size_t at = 0; at < values_.size(); ++at) {
+    const BufferSpec& buffer = graph_.buffers[at];
+    LayoutValue& value = value_of(BufferId(at));
+    bool is_view = buffer.view_of.valid();
+    if (buffer.held && is_view) value.wanted_plain = true;  // the host gets a copy
+    if (buffer.held && !is_view) value.fixed = Layout::plain;
+    if (auto found = storage.find(buffer.name); buffer.persistent && found != storage.end())
+      value.fixed = found->second;
+    if (!is_view || index_[at] != at) continue;
+    value.fixed = Layout::plain;
+    value_of(buffer.view_of).wanted_plain = true;
+  }
+}
+
+void LayoutModel::note_uses(std::size_t task) {
+  const std::vector<BufferUse>& uses = graph_.tasks[task].uses;
+  for (std::size_t use = 0; use < uses.size(); ++use) {
+    LayoutValue& value = value_of(uses[use].buffer);
+    auto& places = uses[use].access == Access::read ? value.readers : value.writers;
+    places.push_back({task, use});
+  }
+}
+
+void LayoutModel::add_options(const Task& task, const KernelTable& table) {
+  const std::vector<Candidate>* candidates = table.find(task.key);
+  TROIKA_CHECK(candidates != nullptr, "no row for " + to_text(task.key));
+  if (candidates->empty())
+    throw Error(ErrorKind::usage,
+                fmt::format("no kernel for task '{}': {}", task.name, to_text(task.key)));
+  std::vector<LayoutOption>& list = options_.emplace_back();
+  SimTime by_rule = roofline_time(machine_[task.device], flops_of(task.key), bytes_of(task.key));
+  for (const Candidate& candidate : *candidates) {
+    list.push_back({{candidate.algorithm, candidate.layouts, candidate.scratch,
+                     candidate.time.value_or(by_rule)},
+                    candidate.flat});
+    by_rule.count =
+        static_cast<std::int64_t>(static_cast<double>(by_rule.count) * kRankPenalty) + 1;
+  }
+}
+
+std::vector<KernelChoice> LayoutModel::variants(std::size_t task, const LayoutOption& option,
+                                                const std::set<Layout>& layouts) const {
+  std::vector<KernelChoice> all{option.choice};
+  if (!option.flat) return all;
+  const std::vector<BufferUse>& uses = graph_.tasks[task].uses;
+  const Shape& shape = graph_[uses[0].buffer].spec.shape;
+  for (Layout each : layouts) {
+    if (each == Layout::plain || !fits(each, shape)) continue;
+    KernelChoice& variant = all.emplace_back(option.choice);
+    for (std::size_t use = 0; use < uses.size(); ++use)
+      if (graph_[uses[use].buffer].spec.shape == shape) variant.layouts[use] = each;
+  }
+  return all;
+}
+
+std::optional<Layout> LayoutModel::at(OperandPlace place) const {
+  const std::optional<KernelChoice>& choice = choices_[place.task];
+  return choice ? std::optional(choice->layouts[place.operand]) : std::nullopt;
+}
+
+std::optional<Layout> LayoutModel::layout(const LayoutValue& value) const {
+  if (value.fixed) return value.fixed;
+  for (OperandPlace writer : value.writers)
+    if (auto written = at(writer)) return written;
+  return value.stored;
+}
+
+std::set<Layout> LayoutModel::layouts_around(const LayoutValue& value) const {
+  std::set<Layout> layouts;
+  if (auto lies = layout(value)) layouts.insert(*lies);
+  for (OperandPlace reader : value.readers)
+    if (auto want = at(reader)) layouts.insert(*want);
+  return layouts;
+}
+
+double LayoutModel::reorder(const LayoutValue& value, Layout from, Layout to) const {
+  auto [known, is_new] = reorders_.try_emplace({&value, from, to});
+  if (!is_new) return known->second;
+  OperandPlace any = value.readers.empty() ? value.writers.front() : value.readers.front();
+  const Task& task = graph_.tasks[any.task];
+  const TensorSpec& spec = graph_[task.uses[any.operand].buffer].spec;
+  SimTime time = reorder_time(table_, machine_[task.device], spec, {from, to});
+  return known->second = static_cast<double>(time.count);
+}
+
+double LayoutModel::value_cost(const LayoutValue& value, Layout lies) const {
+  for (OperandPlace writer : value.writers)
+    if (at(writer).value_or(lies) != lies) return kNever;
+  std::set<Layout> wanted;
+  for (OperandPlace reader : value.readers)
+    if (auto want = at(reader)) wanted.insert(*want);
+  if (value.wanted_plain) wanted.insert(Layout::plain);
+  double cost = 0;
+  for (Layout want : wanted)
+    if (want != lies) cost += reorder(value, lies, want);
+  return cost;
+}
+
+double LayoutModel::cost(const std::vector<std::size_t>& tasks) const {
+  double sum = 0;
+  std::set<const LayoutValue*> seen;
+  for (std::size_t task : tasks) {
+    sum += choices_[task] ? static_cast<double>(choices_[task]->time.count) : 0.0;
+    for (const BufferUse& use : graph_.tasks[task].uses) {
+      const LayoutValue& value = value_of(use.buffer);
+      std::optional<Layout> lies = layout(value);
+      if (lies && seen.insert(&value).second) sum += value_cost(value, *lies);
+    }
+  }
+  return sum;
+}
+
+SimTime reorder_time(const KernelTable& table, const DeviceSpec& device, const TensorSpec& spec,
+                     Reorder layouts) {
+  KernelKey key{layouts, {spec}, Phase::forward, {}};
+  const std::vector<Candidate>* row = table.find(key);
+  if (row != nullptr && !row->empty() && row->front().time) return *row->front().time;
+  return roofline_time(device, {}, spec.bytes() * 2);
+}
+
+}  // namespace troika
