@@ -17,7 +17,7 @@ demo: build
 	$(TROIKA) demo
 
 test: setup
-	scripts/run_tests release "asan $(SANITIZED)"
+	scripts/run_tests release "asan-reference $(SANITIZED)"
 
 # TROIKA_FULL=1 turns the small grids of the tests into the full ones.
 test-all: setup
