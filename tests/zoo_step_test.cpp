@@ -2,11 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <cstdlib>
-#include <new>
 
+#include "base/counted_news.h"
 #include "base/hash.h"
 #include "base/random.h"
 #include "config/load_run.h"
@@ -14,38 +12,6 @@
 #include "train/feeds.h"
 #include "train/live_model.h"
 #include "zoo/small_models.h"
-
-// Bounds of this program's own code, set by the linker: what lies outside is a library.
-extern "C" const char __executable_start, etext;
-
-namespace {
-
-std::atomic<std::int64_t> own_news{0}, library_news{0};
-
-void* counted(std::size_t size, std::size_t alignment, const void* caller) {
-  bool own = caller >= &__executable_start && caller < &etext;
-  ++(own ? own_news : library_news);
-  void* memory = std::aligned_alloc(alignment, (size + alignment) / alignment * alignment);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) {
-  return counted(size, alignof(std::max_align_t), __builtin_return_address(0));
-}
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return counted(size, static_cast<std::size_t>(alignment), __builtin_return_address(0));
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
 
 namespace troika {
 namespace {
@@ -113,10 +79,10 @@ class Steps {
       for (TensorId input : graph.graph.inputs)
         live_.session().write_input(graph.name, graph.graph[input].name,
                                     values_for(graph.graph, input));
-      std::int64_t own = own_news, library = library_news;
+      std::int64_t own = counted_news.own, library = counted_news.of_libraries;
       live_.session().run(graph.name);
-      allocations += own_news - own;
-      library_allocations += library_news - library;
+      allocations += counted_news.own - own;
+      library_allocations += counted_news.of_libraries - library;
       losses.push_back(live_.session().read_control(Control::loss));
     }
   }

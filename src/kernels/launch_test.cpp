@@ -3,61 +3,14 @@
 // computes.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
 #include <optional>
 #include <utility>
 
+#include "base/counted_news.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/in_layout.h"
 #include "kernels/op_trial.h"
 #include "kernels/reference/reference.h"
-
-// Bounds of this program's own code, set by the linker: what lies outside is a library.
-extern "C" const char __executable_start, etext;
-
-namespace {
-
-std::atomic<std::int64_t> own_allocations{0};
-
-void* counted(std::size_t size, std::size_t alignment, const void* caller) {
-  own_allocations += caller >= &__executable_start && caller < &etext;
-  void* memory = std::aligned_alloc(alignment, (size + alignment) / alignment * alignment);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) {
-  return counted(size, alignof(std::max_align_t), __builtin_return_address(0));
-}
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return counted(size, static_cast<std::size_t>(alignment), __builtin_return_address(0));
-}
-void* operator new[](std::size_t size) {
-  return counted(size, alignof(std::max_align_t), __builtin_return_address(0));
-}
-void* operator new[](std::size_t size, std::align_val_t alignment) {
-  return counted(size, static_cast<std::size_t>(alignment), __builtin_return_address(0));
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete[](void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete[](void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
 
 namespace troika {
 namespace {
@@ -145,9 +98,9 @@ TEST_F(CpuLaunch, AllocatesNothing) {
   for_each_kernel([&](OpTrial& trial, const PhaseSpec& phase, const Candidate& candidate) {
     Prepared prepared(trial, phase, candidate, *backend_);
     prepared.launch();
-    std::int64_t before = own_allocations;
+    std::int64_t before = counted_news.own;
     prepared.launch();
-    EXPECT_EQ(own_allocations - before, 0)
+    EXPECT_EQ(counted_news.own - before, 0)
         << to_text(trial.key(phase.phase)) << " by " << candidate.algorithm;
   });
 }
