@@ -152,7 +152,7 @@ struct ParallelConfig {
 struct KernelsConfig {
   enum class Backend { cpu, reference };
 
-  Backend backend = Backend::cpu;
+  Backend backend = Backend::TROIKA_DEFAULT_BACKEND;  ///< The build says: cpu where it has oneDNN.
   DType dtype = DType::f32;
   bool winograd = true;
   bool measure = true;         ///< Choose kernels by their measured times, else by rule.
