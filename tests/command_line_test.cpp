@@ -343,7 +343,8 @@ TEST_F(CommandLine, BenchesAStepWithThePublishedKeys) {
 }
 
 TEST_F(CommandLine, TheDemoLearnsAndSaysWhatToTryNext) {
-  Result result = run({"demo", "digits", "train.epochs=1", "data.train=digits:train?size=2000"});
+  Result result = run({"demo", "digits", "train.epochs=1", "data.train=digits:train?size=320",
+                       "data.test=digits:test?size=100"});
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("final test accuracy"));
   EXPECT_THAT(result.out, HasSubstr("runs/digits/run.toml"));
