@@ -27,14 +27,14 @@ function(troika_test name)
   add_executable(${name} ${test_SOURCES})
   troika_compile_settings(${name})
   # What is tested is optimised; the tests themselves need not be.
-  target_compile_options(${name} PRIVATE -O1)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   target_link_libraries(${name} PRIVATE ${test_LIBS} fmt::fmt GTest::gmock GTest::gtest_main)
   troika_precompile(${name} test LIBS ${test_LIBS} HEADERS <gtest/gtest.h> <gmock/gmock.h>)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES
     # Kernel times are kept in the build tree, not in the user's cache.
-    ENVIRONMENT "GTEST_OUTPUT=xml:${PROJECT_BINARY_DIR}/test-results/${name}.xml;XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/cache")
+    ENVIRONMENT "GTEST_OUTPUT=xml:${PROJECT_BINARY_DIR}/test-results/${name}.xml;XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/cache/${name}")
 endfunction()
 
 # Drops from the named list what does not fit whether `library` was found: with it the stub SUBFOLDER/no_*.cpp, without

@@ -24,6 +24,10 @@ inline namespace api {
 /// different trainers are independent. The weights are made by the first call that needs them, from
 /// the seed.
 ///
+/// On its first use on a machine a kernel is timed, and the times are kept in the user's cache
+/// folder (XDG_CACHE_HOME or ~/.cache, "troika"): runs from one seed give the same bits as long as
+/// those times are there.
+///
 /// After an Error a trainer can still be used; each function says what it has left behind.
 class Trainer {
  public:

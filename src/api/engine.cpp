@@ -148,6 +148,7 @@ class TrainingEngine final : public Engine {
                      .stop_requested = [this] { return callbacks_.stop_requested(); },
                      .strategy = strategy,
                      .evaluates = true};
+    if (trainer_) hooks.costs = trainer_->live().costs();
     auto made = std::make_unique<Trainer>(config_, source_, std::move(sets), std::move(hooks));
     if (trainer_)
       made->resume(*trainer_);

@@ -143,7 +143,7 @@ Verb add_bench(CLI::App& parent, Context& context) {
   step->add_option("--repeats", request.repeats, "Timed steps")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  step->add_option("--backend", request.backend, "cpu or reference")->capture_default_str();
+  step->add_option("--backend", request.backend, "cpu or reference; default: what the build has");
   step->add_option("-n", arguments->devices, "Devices; this version runs on one")
       ->check(CLI::PositiveNumber);
   step->add_option("--tasks", arguments->tasks, "Also show this many of the longest tasks");

@@ -61,7 +61,7 @@ BenchCase make_bench_case(const BenchRequest& request) {
   made.config.train.global_batch = batch;
   made.config.optimizer = optimizer_of(sizes);
   made.config.parallel.threads = request.threads > 0 ? request.threads : cores;
-  made.config.kernels.backend = backend_of(request.backend);
+  if (!request.backend.empty()) made.config.kernels.backend = backend_of(request.backend);
   if (sizes.sequence > 0) made.samples.fields.push_back({"input", {{sizes.sequence}, DType::i32}});
   return made;
 }

@@ -13,7 +13,7 @@ struct BenchRequest {
   std::int64_t batch = 0;  ///< 0: the model's benchmark batch.
   int threads = 0;         ///< 0: all cores.
   int repeats = 7;
-  std::string backend = "cpu";
+  std::string backend{};  ///< Empty: what the build has.
 };
 
 struct BenchCase {

@@ -25,7 +25,8 @@ std::unique_ptr<Backend> backend_or_null(int threads) {
 /// stated.
 double tolerance(const Op& op, const std::string& algorithm) {
   static const std::map<std::string_view, double> kByOperator{{"batch_norm", 1e-4}};
-  // Of the library, whose transforms cancel about three digits; ours state their own bounds.
+  // Of the library, whose transforms cancel about three digits; winograd_test has tighter bounds
+  // for ours.
   if (algorithm == "winograd") return 1e-3;
   auto found = kByOperator.find(name_of(op));
   return found == kByOperator.end() ? 2e-5 : found->second;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
+#include <span>
 
 #include "base/error.h"
 
@@ -13,7 +15,7 @@ using Nanoseconds = std::chrono::nanoseconds;
 
 constexpr std::int64_t kAlignment = 64;
 /// A candidate whose first launch takes this much longer than the best so far cannot catch up: a
-/// first launch pays for cold caches and untouched pages, about half of its time at worst.
+/// first launch pays for cold caches, less than half of its time.
 constexpr double kHopeless = 2.0;
 constexpr int kMostLaunches = 8;
 /// Enough to see past the clock and the scheduler.
@@ -63,33 +65,54 @@ std::vector<Bytes> sizes_of(const std::vector<Operand>& operands, const Candidat
 
 }  // namespace
 
-void KernelTimer::grow(Bytes bytes) {
-  if (memory_.bytes() >= bytes) return;
+/// For the largest candidate at once, and touched: none pays for fresh pages.
+void KernelTimer::make_room(const KernelKey& key, const std::vector<Candidate>& candidates) {
+  Bytes largest{};
+  std::vector<Operand> operands = operands_of(key);
+  for (const Candidate& candidate : candidates) {
+    Bytes total{};
+    for (Bytes size : sizes_of(operands, candidate)) total += size;
+    largest = std::max(largest, total);
+  }
+  if (memory_.bytes() >= largest) return;
   memory_ = {};
-  memory_ = device_.allocate(bytes);
+  memory_ = device_.allocate(largest);
+  fill(memory_.address(), largest, DType::f32);
 }
 
 std::vector<DevicePointer> KernelTimer::place(const KernelKey& key, const Candidate& candidate) {
   std::vector<Operand> operands = operands_of(key);
   std::vector<Bytes> sizes = sizes_of(operands, candidate);
-  Bytes total{};
-  for (Bytes size : sizes) total += size;
-  grow(total);
   std::vector<DevicePointer> addresses;
   DevicePointer next = memory_.address();
   for (std::size_t at = 0; at < sizes.size(); ++at) {
     addresses.push_back(next);
+    if (at < operands.size()) fill(next, sizes[at], operands[at].spec.dtype);
     next += sizes[at].count;
-    // Indices must be such; what earlier trials left of floating-point numbers is harmless.
-    if (at < operands.size() && operands[at].spec.dtype == DType::i32)
-      device_.write(addresses[at],
-                    std::vector<std::byte>(static_cast<std::size_t>(sizes[at].count)));
   }
   return addresses;
 }
 
+/// Halves are normal numbers whatever is computed from them (denormal ones would be slow); zeros
+/// are indices that every table has.
+void KernelTimer::fill(DevicePointer at, Bytes bytes, DType dtype) {
+  constexpr std::size_t kChunk = 1 << 20;
+  halves_.assign(kChunk, std::byte{0});
+  if (dtype != DType::i32) {
+    dispatch(dtype, [&]<class T>() {
+      std::ranges::fill(std::span{reinterpret_cast<T*>(halves_.data()), kChunk / sizeof(T)},
+                        T(0.5));
+    });
+  }
+  for (std::int64_t done = 0; done < bytes.count; done += kChunk) {
+    std::size_t length = std::min(kChunk, static_cast<std::size_t>(bytes.count - done));
+    device_.write(at + done, {halves_.data(), length});
+  }
+}
+
 void KernelTimer::measure(const KernelKey& key, std::vector<Candidate>& candidates) {
   double best = std::numeric_limits<double>::infinity();
+  make_room(key, candidates);
   for (Candidate& candidate : candidates) {
     Trial trial(backend_.compile(key, candidate), place(key, candidate), best);
     Event done;

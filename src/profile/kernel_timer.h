@@ -1,4 +1,4 @@
-// How long kernels take on a device, found by running them on zeros.
+// How long kernels take on a device, found by running them on made-up values.
 #pragma once
 
 #include "device/device.h"
@@ -6,8 +6,7 @@
 
 namespace troika {
 
-/// Keeps one block of device memory for the operands of all measurements, given back with the
-/// timer. Used by one thread.
+/// Keeps one block of device memory for the operands of all measurements. Used by one thread.
 class KernelTimer {
  public:
   /// Borrows both.
@@ -16,14 +15,18 @@ class KernelTimer {
   /// Gives each candidate the least time of a few launches. One that starts far behind the best so
   /// far is not run again.
   void measure(const KernelKey& key, std::vector<Candidate>& candidates);
+  /// Gives the memory back; a later measurement takes it anew.
+  void release() { memory_ = {}; }
 
  private:
+  void make_room(const KernelKey& key, const std::vector<Candidate>& candidates);
   std::vector<DevicePointer> place(const KernelKey& key, const Candidate& candidate);
-  void grow(Bytes bytes);
+  void fill(DevicePointer at, Bytes bytes, DType dtype);
 
   Device& device_;
   const Backend& backend_;
   Buffer memory_;
+  std::vector<std::byte> halves_;  // values to fill operands with
 };
 
 }  // namespace troika

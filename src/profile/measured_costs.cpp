@@ -1,6 +1,8 @@
 #include "profile/measured_costs.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -29,16 +31,33 @@ KernelTable read_kept(const fs::path& path, const std::string& device) {
   return {};
 }
 
+/// Held for the life of the object; none where the file cannot be opened.
+class FileLock {
+ public:
+  explicit FileLock(const std::string& path)
+      : file_(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644)) {
+    if (file_ >= 0) flock(file_, LOCK_EX);
+  }
+  ~FileLock() {
+    if (file_ >= 0) close(file_);
+  }
+  FileLock(const FileLock&) = delete;
+
+ private:
+  int file_;
+};
+
 }  // namespace
 
 MeasuredCosts::MeasuredCosts(Device& device, const Backend& backend, Options options)
-    : device_(device),
-      backend_(backend),
+    : backend_(backend),
       timer_(device, backend),
-      given_(std::move(options.given)) {
+      provenance_(options.made_by.empty() ? device.kind()
+                                          : device.kind() + " by " + options.made_by) {
+  if (options.given.device == device.kind()) given_ = std::move(options.given.table);
   if (options.folder.empty()) return;
-  file_ = options.folder / fmt::format("kernels-{:016x}.json", hash_text(device.kind()));
-  kept_ = read_kept(file_, device.kind());
+  file_ = options.folder / fmt::format("kernels-{:016x}.json", hash_text(provenance_));
+  kept_ = read_kept(file_, provenance_);
 }
 
 std::vector<Candidate> MeasuredCosts::answer(const KernelKey& key) {
@@ -46,22 +65,32 @@ std::vector<Candidate> MeasuredCosts::answer(const KernelKey& key) {
   if (take_times(given_, key, candidates) || take_times(kept_, key, candidates)) return candidates;
   timer_.measure(key, candidates);
   kept_.insert(key, candidates);
+  new_rows_.insert(key, candidates);
   measured_ += std::ssize(candidates);
-  unsaved_ = true;
   return candidates;
 }
 
-void MeasuredCosts::save() {
-  if (!unsaved_ || file_.empty()) return;
-  unsaved_ = false;
+void MeasuredCosts::finish() {
+  timer_.release();
+  if (new_rows_.size() == 0 || file_.empty()) return;
   std::error_code failed;
   fs::create_directories(file_.parent_path(), failed);
-  KernelTable all = read_kept(file_, device_.kind());
-  for (const auto& [key, candidates] : kept_.rows()) all.insert(key, candidates);
+  FileLock lock(file_.string() + ".lock");
+  merge_into_file();
+  new_rows_ = {};
+}
+
+void MeasuredCosts::merge_into_file() const {
+  KernelTable all = new_rows_, there = read_kept(file_, provenance_);
+  for (const auto& [key, candidates] : there.rows()) all.insert(key, candidates);
   fs::path temporary = file_;
   temporary += fmt::format(".{}", getpid());
-  std::ofstream(temporary) << to_json(all, device_.kind());
-  fs::rename(temporary, file_, failed);
+  std::error_code failed;
+  std::ofstream out(temporary);
+  out << to_json(all, provenance_);
+  out.close();
+  if (out) fs::rename(temporary, file_, failed);
+  if (!out || failed) fs::remove(temporary, failed);
 }
 
 }  // namespace troika

@@ -11,32 +11,37 @@
 namespace troika {
 
 /// Borrows the device and the backend; used by one thread. Several processes may share the file:
-/// each replaces it as a whole, and what it loses it measures again.
+/// rows that are there already stay.
 class MeasuredCosts {
  public:
   struct Options {
     std::filesystem::path folder;  ///< Holds one file per kind of device; empty for none.
-    KernelTable given{};
+    /// What times depend on besides the kind of device: the processor's name, the build. Part of
+    /// the file's name and contents.
+    std::string made_by{};
+    /// Left aside when it is of another kind of device.
+    CostFile given{};
   };
   MeasuredCosts(Device& device, const Backend& backend, Options options);
 
   /// What the backend offers for the key, each candidate with its time.
   std::vector<Candidate> answer(const KernelKey& key);
-  /// Writes what was measured since the last save. A folder that cannot be written only costs time
-  /// at the next start.
-  void save();
+  /// Gives the memory of measurements back and writes what was measured since the last time. A
+  /// folder that cannot be written only costs time at the next start.
+  void finish();
 
   std::int64_t measured() const { return measured_; }
   const std::filesystem::path& file() const { return file_; }
 
  private:
-  Device& device_;
+  void merge_into_file() const;
+
   const Backend& backend_;
   KernelTimer timer_;
   std::filesystem::path file_;
-  KernelTable given_, kept_;
+  std::string provenance_;
+  KernelTable given_, kept_, new_rows_;
   std::int64_t measured_ = 0;
-  bool unsaved_ = false;
 };
 
 }  // namespace troika

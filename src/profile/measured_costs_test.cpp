@@ -48,14 +48,14 @@ class MeasuredCostsTest : public testing::Test {
       : folder_(fs::temp_directory_path() / ("troika-costs-" + std::to_string(getpid()))) {}
   ~MeasuredCostsTest() override { fs::remove_all(folder_); }
 
-  MeasuredCosts open(KernelTable given = {}) {
-    return {*device_, backend_, {folder_, std::move(given)}};
+  MeasuredCosts open(CostFile given = {}, const std::string& made_by = "this build") {
+    return {*device_, backend_, {folder_, made_by, std::move(given)}};
   }
   /// What a run leaves in the folder.
   fs::path fill() {
     MeasuredCosts costs = open();
     costs.answer(key_);
-    costs.save();
+    costs.finish();
     return costs.file();
   }
 
@@ -104,11 +104,37 @@ TEST_F(MeasuredCostsTest, ASecondStartMeasuresNothing) {
 
 TEST_F(MeasuredCostsTest, GivenCostsComeBeforeThoseThatAreKept) {
   fill();
-  KernelTable given;
+  CostFile given{.device = device_->kind()};
   std::vector<Candidate> candidates = backend_.candidates(key_);
   candidates[0].time = SimTime{1}, candidates[1].time = SimTime{2};
-  given.insert(key_, candidates);
+  given.table.insert(key_, candidates);
   EXPECT_EQ(open(given).answer(key_)[0].time, SimTime{1});
+  given.device = "another";
+  EXPECT_NE(open(given).answer(key_)[0].time, SimTime{1});
+}
+
+TEST_F(MeasuredCostsTest, AnotherBuildMeasuresForItself) {
+  fill();
+  MeasuredCosts costs = open({}, "another build");
+  costs.answer(key_);
+  EXPECT_EQ(costs.measured(), 2);
+}
+
+TEST_F(MeasuredCostsTest, RowsThatAreKeptStay) {
+  MeasuredCosts one = open(), two = open();
+  SimTime first = *one.answer(key_)[0].time;
+  two.answer(key_);
+  one.finish();
+  two.finish();
+  EXPECT_EQ(open().answer(key_)[0].time, first);
+}
+
+TEST_F(MeasuredCostsTest, FinishGivesTheMemoryBack) {
+  MeasuredCosts costs = open();
+  costs.answer(key_);
+  EXPECT_GT(device_->allocated(), Bytes{});
+  costs.finish();
+  EXPECT_EQ(device_->allocated(), Bytes{});
 }
 
 TEST_F(MeasuredCostsTest, ASpoiltFileOrOneOfAnotherDeviceIsMeasuredAnew) {
@@ -127,7 +153,7 @@ TEST_F(MeasuredCostsTest, AFolderThatCannotBeWrittenOnlyCostsTime) {
   std::ofstream(folder_) << "a file where a folder should be";
   MeasuredCosts costs = open();
   costs.answer(key_);
-  EXPECT_NO_THROW(costs.save());
+  EXPECT_NO_THROW(costs.finish());
 }
 
 TEST_F(MeasuredCostsTest, TwoProcessesKeepEachOthersRows) {
@@ -135,8 +161,8 @@ TEST_F(MeasuredCostsTest, TwoProcessesKeepEachOthersRows) {
   KernelKey other{Linear{.out = 5}, {{{4, 3}, DType::f32}}, Phase::forward, {}};
   one.answer(key_);
   two.answer(other);
-  one.save();
-  two.save();
+  one.finish();
+  two.finish();
   MeasuredCosts both = open();
   both.answer(key_);
   both.answer(other);

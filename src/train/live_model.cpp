@@ -69,7 +69,7 @@ LiveModel::LiveModel(Machinery machinery)
 }
 
 void LiveModel::start() {
-  if (machinery_.costs) machinery_.costs->save();
+  if (machinery_.costs) machinery_.costs->finish();
   session_.start();
 }
 

@@ -5,6 +5,7 @@
 
 #include "config/cache_folder.h"
 #include "device/cpu/cpu_device.h"
+#include "device/cpu/processor_name.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/reference/reference.h"
 
@@ -15,7 +16,7 @@ std::vector<Candidate> Machinery::answer(const KernelKey& key) {
 }
 
 Machinery make_machinery(const KernelsConfig& kernels, const ParallelConfig& parallel,
-                         KernelTable given) {
+                         CostFile given) {
   int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   int threads = parallel.threads ? static_cast<int>(*parallel.threads) : cores;
   Machinery made;
@@ -31,7 +32,8 @@ Machinery make_machinery(const KernelsConfig& kernels, const ParallelConfig& par
   if (kernels.measure && kernels.backend == KernelsConfig::Backend::cpu)
     made.costs = std::make_unique<MeasuredCosts>(
         *made.device, *made.backend,
-        MeasuredCosts::Options{cache_folder(kernels.cache), std::move(given)});
+        MeasuredCosts::Options{cache_folder(kernels.cache), processor_name() + ", " TROIKA_BUILD,
+                               std::move(given)});
   return made;
 }
 

@@ -23,9 +23,9 @@ struct Machinery {
 };
 
 /// `given` are costs that come before all others: with those of an earlier run, equal runs make
-/// equal choices. Throws Error(usage) when the backend is not there, with the package that would
-/// bring it.
+/// equal choices. Those of another kind of device are left aside. Throws Error(usage) when the
+/// backend is not there, with the package that would bring it.
 Machinery make_machinery(const KernelsConfig& kernels, const ParallelConfig& parallel,
-                         KernelTable given = {});
+                         CostFile given = {});
 
 }  // namespace troika

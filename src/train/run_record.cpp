@@ -90,12 +90,12 @@ std::vector<Fact> describe_run(const RunDescription& run) {
           {"predicted step", to_string(step)}};
 }
 
-KernelTable recorded_costs(const RunFolder& folder) {
+CostFile recorded_costs(const RunFolder& folder) {
   std::ifstream file(folder.path() / "costs.json");
   std::ostringstream text;
   text << file.rdbuf();
   try {
-    return file ? parse_costs(text.str()).table : KernelTable{};
+    return file ? parse_costs(text.str()) : CostFile{};
   } catch (const Error&) {
     return {};
   }

@@ -26,9 +26,9 @@ struct RunDescription {
 /// Model, parameters, data, batch, plan, device, predicted memory and step time.
 std::vector<Fact> describe_run(const RunDescription& run);
 
-/// The kernel times that a run was made with; none when they hold for another kind of device or
-/// cannot be read, which `resume` then notices by the choices.
-KernelTable recorded_costs(const RunFolder& folder);
+/// The kernel times that a run was made with; none when they cannot be read, which `resume` then
+/// notices by the choices.
+CostFile recorded_costs(const RunFolder& folder);
 
 /// run.toml, plan.json, costs.json and env.json.
 void write_record(const RunFolder& folder, const RunConfig& config, Trainer& trainer);

@@ -30,7 +30,7 @@ struct TrainHooks {
   std::function<bool()> stop_requested{};  ///< Asked after each step.
   std::optional<Strategy> strategy{};      ///< Instead of the one that [parallel] plan names.
   bool evaluates = false;                  ///< evaluate() will be called, test set or not.
-  KernelTable costs{};                     ///< Of an earlier run; they come before all others.
+  CostFile costs{};                        ///< Of an earlier run; they come before all others.
 };
 
 struct TrainOutcome {

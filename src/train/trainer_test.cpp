@@ -107,11 +107,11 @@ TEST(Trainer, ResumedAtAnyStepEndsInTheSameBits) {
   for (int stop = 1; stop < 20; ++stop) {
     RunFolder run = RunFolder::create(config, "at-" + std::to_string(stop));
     TrainHooks stops = stop_after(stop);
-    stops.costs = whole->live().kernels();
+    stops.costs = whole->live().costs();
     auto first = make_trainer(config, stops);
     first->initialize();
     EXPECT_TRUE(first->run(&run).interrupted);
-    auto second = make_trainer(config, {.costs = first->live().kernels()});
+    auto second = make_trainer(config, {.costs = first->live().costs()});
     second->resume(Checkpoint::open(find_checkpoint(run.path())));
     EXPECT_EQ(second->state().step, stop);
     EXPECT_EQ(second->run(&run).step, 20);
@@ -122,6 +122,7 @@ TEST(Trainer, ResumedAtAnyStepEndsInTheSameBits) {
 /// A cache in which the slowest kernels seem the fastest.
 void invert_times(const fs::path& cache) {
   for (const fs::directory_entry& entry : fs::directory_iterator(cache)) {
+    if (entry.path().extension() != ".json") continue;
     std::ostringstream text;
     text << std::ifstream(entry.path()).rdbuf();
     CostFile costs = parse_costs(text.str());

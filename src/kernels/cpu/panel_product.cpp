@@ -14,13 +14,7 @@ constexpr int kWidth16 = 3, kRows16 = 8, kWidth8 = 2, kRows8 = 6;
 /// So much of a panel stays in the second-level cache while all rows pass by.
 constexpr std::int64_t kDepth = 512;
 
-bool has_16_lanes() {
-#if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512f") != 0;
-#else
-  return false;
-#endif
-}
+bool has_16_lanes() { return widest_vector() == 16; }
 
 std::int64_t panel_width() { return has_16_lanes() ? 16 * kWidth16 : 8 * kWidth8; }
 
