@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <memory>
 #include <span>
 
 #include "base/error.h"
@@ -14,75 +15,85 @@ using Clock = std::chrono::steady_clock;
 using Nanoseconds = std::chrono::nanoseconds;
 
 constexpr std::int64_t kAlignment = 64;
-/// A candidate whose first launch takes this much longer than the best so far cannot catch up: a
+/// A candidate whose first launch takes this much longer than the best one's cannot catch up: a
 /// first launch pays for cold caches, less than half of its time.
 constexpr double kHopeless = 2.0;
-constexpr int kMostLaunches = 8;
+constexpr int kFewestRounds = 2, kMostRounds = 8;
 /// Enough to see past the clock and the scheduler.
 constexpr Nanoseconds kLongEnough = std::chrono::milliseconds(4);
 
-/// Runs on the device's own thread: there the team of the kernel is.
-class Trial final : public Work {
+/// All candidates of a key in turns, so that what else the machine does meets them alike. Runs on
+/// the device's own thread: there the team of the kernels is.
+class Contest final : public Work {
  public:
-  Trial(std::unique_ptr<Kernel> kernel, std::vector<DevicePointer> operands, double to_beat)
-      : kernel_(std::move(kernel)), operands_(std::move(operands)), to_beat_(to_beat) {}
+  struct Entrant {
+    std::unique_ptr<Kernel> kernel;
+    Nanoseconds best = Nanoseconds::max(), total{};
+    bool in = true;
+  };
+
+  Contest(std::vector<DevicePointer> operands, std::vector<Entrant> all)
+      : entrants(std::move(all)), operands_(std::move(operands)) {}
 
   void run() override {
-    best = launch();
-    if (static_cast<double>(best.count()) > kHopeless * to_beat_) return;
-    Nanoseconds total{};
-    for (int count = 0; count < kMostLaunches && (count < 2 || total < kLongEnough); ++count) {
-      Nanoseconds time = launch();
-      best = std::min(best, time);
-      total += time;
+    for (Entrant& entrant : entrants) launch(entrant);
+    Nanoseconds best = Nanoseconds::max();
+    for (const Entrant& entrant : entrants) best = std::min(best, entrant.best);
+    for (Entrant& entrant : entrants)
+      entrant.in = static_cast<double>(entrant.best.count()) <=
+                   kHopeless * static_cast<double>(best.count());
+    for (int round = 0; round < kMostRounds; ++round) {
+      for (Entrant& entrant : entrants) {
+        entrant.in = entrant.in && (round < kFewestRounds || entrant.total < kLongEnough);
+        if (entrant.in) launch(entrant);
+      }
     }
   }
 
-  Nanoseconds best{};
+  std::vector<Entrant> entrants;
 
  private:
-  Nanoseconds launch() {
+  void launch(Entrant& entrant) {
     auto start = Clock::now();
-    kernel_->launch({operands_.data(), operands_.size() - 1}, operands_.back());
-    return Clock::now() - start;
+    entrant.kernel->launch({operands_.data(), operands_.size() - 1}, operands_.back());
+    Nanoseconds time = Clock::now() - start;
+    entrant.best = std::min(entrant.best, time);
+    entrant.total += time;
   }
 
-  std::unique_ptr<Kernel> kernel_;
   std::vector<DevicePointer> operands_;  // the last one is the scratch
-  double to_beat_;
 };
 
 Bytes aligned(Bytes bytes) { return {(bytes.count + kAlignment - 1) / kAlignment * kAlignment}; }
 
-std::vector<Bytes> sizes_of(const std::vector<Operand>& operands, const Candidate& candidate) {
-  std::vector<Bytes> sizes;
-  for (const Operand& operand : operands)
-    sizes.push_back(aligned(
-        stored_bytes(candidate.layouts[sizes.size()], operand.spec.shape, operand.spec.dtype)));
-  sizes.push_back(aligned(candidate.scratch));
+/// Of each operand and the scratch, as much as the candidate that wants most.
+std::vector<Bytes> sizes_of(const std::vector<Operand>& operands,
+                            const std::vector<Candidate>& candidates) {
+  std::vector<Bytes> sizes(operands.size() + 1);
+  for (const Candidate& candidate : candidates) {
+    for (std::size_t at = 0; at < operands.size(); ++at) {
+      const TensorSpec& spec = operands[at].spec;
+      sizes[at] =
+          std::max(sizes[at], aligned(stored_bytes(candidate.layouts[at], spec.shape, spec.dtype)));
+    }
+    sizes.back() = std::max(sizes.back(), aligned(candidate.scratch));
+  }
   return sizes;
 }
 
 }  // namespace
 
-/// For the largest candidate at once, and touched: none pays for fresh pages.
-void KernelTimer::make_room(const KernelKey& key, const std::vector<Candidate>& candidates) {
-  Bytes largest{};
+std::vector<DevicePointer> KernelTimer::place(const KernelKey& key,
+                                              const std::vector<Candidate>& candidates) {
   std::vector<Operand> operands = operands_of(key);
-  for (const Candidate& candidate : candidates) {
-    Bytes total{};
-    for (Bytes size : sizes_of(operands, candidate)) total += size;
-    largest = std::max(largest, total);
+  std::vector<Bytes> sizes = sizes_of(operands, candidates);
+  Bytes total{};
+  for (Bytes size : sizes) total += size;
+  if (memory_.bytes() < total) {
+    memory_ = {};
+    memory_ = device_.allocate(total);
+    fill(memory_.address(), total, DType::f32);  // no launch pays for fresh pages
   }
-  if (memory_.bytes() >= largest) return;
-  memory_ = {};
-  memory_ = device_.allocate(largest);
-  fill(memory_.address(), largest, DType::f32);
-}
-
-std::vector<DevicePointer> KernelTimer::place(const KernelKey& key, const Candidate& candidate) {
-  std::vector<Operand> operands = operands_of(key);
-  std::vector<Bytes> sizes = sizes_of(operands, candidate);
   std::vector<DevicePointer> addresses;
   DevicePointer next = memory_.address();
   for (std::size_t at = 0; at < sizes.size(); ++at) {
@@ -111,16 +122,16 @@ void KernelTimer::fill(DevicePointer at, Bytes bytes, DType dtype) {
 }
 
 void KernelTimer::measure(const KernelKey& key, std::vector<Candidate>& candidates) {
-  double best = std::numeric_limits<double>::infinity();
-  make_room(key, candidates);
-  for (Candidate& candidate : candidates) {
-    Trial trial(backend_.compile(key, candidate), place(key, candidate), best);
-    Event done;
-    device_.submit(trial, done);
-    done.wait();
-    candidate.time = SimTime{trial.best.count()};
-    best = std::min(best, static_cast<double>(trial.best.count()));
-  }
+  if (candidates.empty()) return;
+  std::vector<Contest::Entrant> entrants;
+  for (const Candidate& candidate : candidates)
+    entrants.push_back({.kernel = backend_.compile(key, candidate)});
+  Contest contest(place(key, candidates), std::move(entrants));
+  Event done;
+  device_.submit(contest, done);
+  done.wait();
+  for (std::size_t at = 0; at < candidates.size(); ++at)
+    candidates[at].time = SimTime{contest.entrants[at].best.count()};
 }
 
 }  // namespace troika

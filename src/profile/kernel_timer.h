@@ -12,15 +12,14 @@ class KernelTimer {
   /// Borrows both.
   KernelTimer(Device& device, const Backend& backend) : device_(device), backend_(backend) {}
 
-  /// Gives each candidate the least time of a few launches. One that starts far behind the best so
-  /// far is not run again.
+  /// Gives each candidate the least time of a few launches, taken in turns. One that starts far
+  /// behind the best is not run again.
   void measure(const KernelKey& key, std::vector<Candidate>& candidates);
   /// Gives the memory back; a later measurement takes it anew.
   void release() { memory_ = {}; }
 
  private:
-  void make_room(const KernelKey& key, const std::vector<Candidate>& candidates);
-  std::vector<DevicePointer> place(const KernelKey& key, const Candidate& candidate);
+  std::vector<DevicePointer> place(const KernelKey& key, const std::vector<Candidate>& candidates);
   void fill(DevicePointer at, Bytes bytes, DType dtype);
 
   Device& device_;
