@@ -25,7 +25,7 @@ class KernelTimer {
   Device& device_;
   const Backend& backend_;
   Buffer memory_;
-  std::vector<std::byte> halves_;  // values to fill operands with
+  std::vector<std::byte> values_;  // to fill operands with
 };
 
 }  // namespace troika
