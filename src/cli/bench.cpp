@@ -35,10 +35,10 @@ Json to_json_value(const StepFigures& figures) {
           {"items_per_second", figures.items_per_second},
           {"gflops", figures.gflops},
           {"peak_bytes", figures.peak.count},
+          {"repeats", figures.repeats},
           {"limit_ms", figures.limit_ms},
           {"matmul_gflops", figures.limits.flops_per_second / 1e9},
-          {"copy_gbps", figures.limits.bytes_per_second / 1e9},
-          {"repeats", figures.repeats}};
+          {"copy_gbps", figures.limits.bytes_per_second / 1e9}};
 }
 
 std::string spread(const StepFigures& figures) {
