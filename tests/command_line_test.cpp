@@ -337,8 +337,8 @@ TEST_F(CommandLine, BenchesAStepWithThePublishedKeys) {
   for (const auto& [key, value] : json.items()) keys.push_back(key);
   EXPECT_EQ(keys, (std::vector<std::string>{"model", "batch", "threads", "devices", "step_ms",
                                             "samples_per_second", "items_per_second", "gflops",
-                                            "peak_bytes", "repeats", "limit_ms",
-                                            "matmul_gflops", "copy_gbps"}));
+                                            "peak_bytes", "repeats", "limit_ms", "matmul_gflops",
+                                            "copy_gbps"}));
   EXPECT_EQ(json["repeats"].size(), 3u);
   EXPECT_EQ(json["batch"], 4);
 }
