@@ -6,8 +6,8 @@
 #include <iterator>
 
 #include "api/plans.h"
+#include "base/durable_file.h"
 #include "base/error.h"
-#include "checkpoint/durable_file.h"
 
 namespace troika::internal {
 

@@ -46,6 +46,13 @@ std::string to_string(SimTime time) {
   return fmt::format("{:.2f} s", value / 1e9);
 }
 
+std::string with_commas(std::int64_t number) {
+  std::string digits = std::to_string(number < 0 ? -number : number);
+  for (std::ptrdiff_t at = std::ssize(digits) - 3; at > 0; at -= 3)
+    digits.insert(static_cast<std::size_t>(at), ",");
+  return number < 0 ? "-" + digits : digits;
+}
+
 Bytes parse_bytes(std::string_view text) {
   auto [number, unit] = split_number(text, "size such as 64MiB, 10KB or 512");
   constexpr std::array<std::pair<std::string_view, double>, 10> kUnits{{{"", 1},

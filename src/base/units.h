@@ -28,6 +28,9 @@ std::string to_string(Bytes bytes);
 /// "12.3 ms", "950 ns".
 std::string to_string(SimTime time);
 
+/// 1234567 → "1,234,567"
+std::string with_commas(std::int64_t number);
+
 /// Reads "64MiB", "10 KB", "512"; throws Error(usage) naming the text otherwise.
 Bytes parse_bytes(std::string_view text);
 /// Reads "10m", "30s", "500ms", "2h" into seconds; throws Error(usage) naming the text otherwise.

@@ -6,9 +6,9 @@
 #include <charconv>
 #include <functional>
 
+#include "base/durable_file.h"
 #include "base/hash.h"
 #include "base/mapped_file.h"
-#include "checkpoint/durable_file.h"
 #include "checkpoint/index.h"
 
 namespace troika {

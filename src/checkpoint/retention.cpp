@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/durable_file.h"
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/durable_file.h"
 #include "checkpoint/marker.h"
 
 namespace troika {

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/durable_file.h"
 #include "base/hash.h"
-#include "checkpoint/durable_file.h"
 
 namespace troika {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "checkpoint/durable_file.h"
+#include "base/durable_file.h"
 #include "checkpoint/index.h"
 #include "checkpoint/marker.h"
 

@@ -21,7 +21,6 @@ struct Arguments {
   int devices = 1;
   bool memory = false;
   std::size_t tasks = 0;
-  std::size_t why = 0;
   bool json = false;
 };
 
@@ -121,7 +120,7 @@ void run(const Arguments& arguments, Context& context) {
   std::ranges::stable_sort(figures.tasks, std::greater{}, &TaskFigures::milliseconds);
   if (arguments.tasks > 0)
     print_tasks(figures.tasks, arguments.tasks, figures.step_ms, context.console);
-  print_reasons(figures.tasks, arguments.why, context.console);
+  print_reasons(figures.tasks, arguments.request.why, context.console);
   if (arguments.memory) print_memory(figures.memory, context.console);
 }
 
@@ -147,7 +146,7 @@ Verb add_bench(CLI::App& parent, Context& context) {
   step->add_option("-n", arguments->devices, "Devices; this version runs on one")
       ->check(CLI::PositiveNumber);
   step->add_option("--tasks", arguments->tasks, "Also show this many of the longest tasks");
-  step->add_option("--why", arguments->why,
+  step->add_option("--why", request.why,
                    "Show what the kernels of this many longest tasks were chosen from");
   step->add_flag("--memory", arguments->memory, "Also show the predicted memory by category");
   step->add_flag("--json", arguments->json, "Print JSON");

@@ -13,6 +13,7 @@ struct BenchRequest {
   std::int64_t batch = 0;  ///< 0: the model's benchmark batch.
   int threads = 0;         ///< 0: all cores.
   int repeats = 7;
+  std::size_t why = 0;    ///< For so many of the longest tasks, what their kernel was chosen from.
   std::string backend{};  ///< Empty: what the build has.
 };
 

@@ -63,14 +63,8 @@ std::vector<std::string> reasons(const LiveModel& live, const KernelKey& key) {
 
 /// The best of several short runs, before and after the steps.
 DeviceSpec measure_limits(const Machinery& machinery, const DeviceSpec& before) {
-  KernelTimer timer(*machinery.device, *machinery.backend);
-  auto answer = [&](const KernelKey& key) {
-    std::vector<Candidate> candidates = machinery.backend->candidates(key);
-    timer.measure(key, candidates);
-    return candidates;
-  };
-  RateSize size = machinery.backend->name() == "reference" ? RateSize::small : RateSize::full;
-  DeviceSpec now = measure_rates(machinery.machine.devices.front(), size, answer);
+  DeviceSpec now =
+      measure_rates(machinery.machine.devices.front(), *machinery.device, *machinery.backend);
   now.flops_per_second = std::max(now.flops_per_second, before.flops_per_second);
   now.bytes_per_second = std::max(now.bytes_per_second, before.bytes_per_second);
   return now;
@@ -113,7 +107,7 @@ class Stepper {
     return milliseconds;
   }
 
-  std::vector<TaskFigures> tasks() const {
+  std::vector<TaskFigures> tasks(bool with_reasons) const {
     std::vector<TaskFigures> list;
     for (std::size_t graph = 0; graph < model_.graphs.size(); ++graph) {
       const TaskGraph& program = live_.session().program(model_.graphs[graph].name);
@@ -128,7 +122,7 @@ class Stepper {
              .milliseconds = median(times_[graph][at]),
              .flops = flops_of(task.key),
              .bytes = bytes_of(task.key),
-             .why = reasons(live_, task.key)});
+             .why = with_reasons ? reasons(live_, task.key) : std::vector<std::string>{}});
       }
     }
     return list;
@@ -215,7 +209,7 @@ StepFigures measure_step(const BenchRequest& request) {
   figures.peak = peak_memory();  // before the limits are measured again
   figures.memory =
       memory_of(live.session().program(model.graphs.front().name), DeviceId(std::size_t{0}));
-  figures.tasks = stepper.tasks();
+  figures.tasks = stepper.tasks(request.why > 0);
   hold_against(measure_limits(live.machinery(), limits), figures);
   return figures;
 }

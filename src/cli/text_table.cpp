@@ -35,13 +35,6 @@ std::string format_rows(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
-std::string with_commas(std::int64_t number) {
-  std::string digits = std::to_string(number < 0 ? -number : number);
-  for (std::ptrdiff_t at = std::ssize(digits) - 3; at > 0; at -= 3)
-    digits.insert(static_cast<std::size_t>(at), ",");
-  return number < 0 ? "-" + digits : digits;
-}
-
 std::string percent(double share) { return fmt::format("{:.2f} %", share * 100); }
 
 std::string duration(double seconds) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/units.h"
 #include "train/progress.h"
 
 namespace troika::cli {
@@ -14,8 +15,6 @@ std::string format_facts(const std::vector<Fact>& facts);
 /// The first row is the header. The first column is set to the left, the others to the right.
 std::string format_rows(const std::vector<std::vector<std::string>>& rows);
 
-/// 1234567 → "1,234,567"
-std::string with_commas(std::int64_t number);
 /// A share as "97.3 %".
 std::string percent(double share);
 /// "45 s", "3 min 20 s", "2 h 5 min"

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/mapped_file.h"
 
 namespace troika {
 
@@ -13,6 +14,7 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 constexpr const char* kFormat = "troika costs 1";
+constexpr std::size_t kLargestFile = 256u << 20;
 
 Json write(const Candidate& candidate) {
   Json layouts = Json::array();
@@ -73,6 +75,14 @@ CostFile parse_costs(const std::string& text) {
     return file;
   } catch (const Json::exception& error) {
     throw Error(ErrorKind::file, fmt::format("no costs can be read here: {}", error.what()));
+  }
+}
+
+std::optional<CostFile> read_costs(const std::filesystem::path& path) {
+  try {
+    return parse_costs(read_small_file(path, kLargestFile));
+  } catch (const Error&) {
+    return std::nullopt;
   }
 }
 

@@ -28,6 +28,14 @@ class Chain {
   void offer(std::size_t task, std::vector<Candidate> candidates) {
     table.insert(graph.tasks[task].key, std::move(candidates));
   }
+  struct Blocked {
+    std::int64_t first_takes;
+  };
+  /// Plain, the ends take 9 and 100; blocked in between, the last takes 5.
+  void last_gains_from_blocked(Blocked blocked) {
+    offer(0, {kernel(kPlain, kPlain, 9), kernel(kPlain, kBlocked, blocked.first_takes)});
+    offer(3, {kernel(kPlain, kPlain, 100), kernel(kBlocked, kPlain, 5)});
+  }
   static Candidate kernel(Layout from, Layout to, std::int64_t nanoseconds) {
     return {.algorithm = "k", .layouts = {from, to}, .time = SimTime{nanoseconds}};
   }
@@ -65,16 +73,14 @@ std::vector<Layout> written(const LayoutChoices& choices) {
 
 TEST(SearchLayouts, ARunOfTasksFollowsWhereBothItsEndsGain) {
   Chain chain;
-  chain.offer(0, {chain.kernel(kPlain, kPlain, 9), chain.kernel(kPlain, kBlocked, 10)});
-  chain.offer(3, {chain.kernel(kPlain, kPlain, 100), chain.kernel(kBlocked, kPlain, 5)});
+  chain.last_gains_from_blocked({.first_takes = 10});
   chain.reorders_take(20);
   EXPECT_EQ(written(chain.search()), (std::vector{kBlocked, kBlocked, kBlocked, kPlain}));
 }
 
 TEST(SearchLayouts, AReorderIsTakenWhereItIsCheaperThanTheOtherKernel) {
   Chain chain;
-  chain.offer(0, {chain.kernel(kPlain, kPlain, 9), chain.kernel(kPlain, kBlocked, 500)});
-  chain.offer(3, {chain.kernel(kPlain, kPlain, 100), chain.kernel(kBlocked, kPlain, 5)});
+  chain.last_gains_from_blocked({.first_takes = 500});
   chain.reorders_take(20);
   LayoutChoices choices = chain.search();
   EXPECT_EQ(choices.tasks[0].layouts.back(), kPlain);
@@ -83,8 +89,7 @@ TEST(SearchLayouts, AReorderIsTakenWhereItIsCheaperThanTheOtherKernel) {
 
 TEST(SearchLayouts, ADearReorderIsAvoidedEvenForASlowerKernel) {
   Chain chain;
-  chain.offer(0, {chain.kernel(kPlain, kPlain, 9), chain.kernel(kPlain, kBlocked, 500)});
-  chain.offer(3, {chain.kernel(kPlain, kPlain, 100), chain.kernel(kBlocked, kPlain, 5)});
+  chain.last_gains_from_blocked({.first_takes = 500});
   chain.reorders_take(1000);
   EXPECT_EQ(written(chain.search()), (std::vector{kPlain, kPlain, kPlain, kPlain}));
 }

@@ -84,6 +84,21 @@ std::vector<Bytes> sizes_of(const std::vector<Operand>& operands,
   return sizes;
 }
 
+/// Numbers without a pattern, for kernels that look at them, from 0.25 to 0.75: denormal ones would
+/// be slow. Indices are zeros, which every table has.
+std::vector<std::byte> made_up_values(DType dtype) {
+  std::vector<std::byte> bytes(1 << 20);
+  if (dtype == DType::i32) return bytes;
+  dispatch(dtype, [&]<class T>() {
+    std::uint32_t state = 1;
+    for (T& value : std::span{reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)}) {
+      state = state * 1664525u + 1013904223u;
+      value = static_cast<T>(0.25 + static_cast<double>(state >> 8) / (1 << 25));
+    }
+  });
+  return bytes;
+}
+
 }  // namespace
 
 std::vector<DevicePointer> KernelTimer::place(const KernelKey& key,
@@ -107,24 +122,13 @@ std::vector<DevicePointer> KernelTimer::place(const KernelKey& key,
   return addresses;
 }
 
-/// Numbers without a pattern, for kernels that look at them, from 0.25 to 0.75: denormal ones would
-/// be slow. Indices are zeros, which every table has.
 void KernelTimer::fill(DevicePointer at, Bytes bytes, DType dtype) {
-  constexpr std::size_t kChunk = 1 << 20;
-  values_.assign(kChunk, std::byte{0});
-  if (dtype != DType::i32) {
-    dispatch(dtype, [&]<class T>() {
-      std::span<T> values{reinterpret_cast<T*>(values_.data()), kChunk / sizeof(T)};
-      std::uint32_t state = 1;
-      for (T& value : values) {
-        state = state * 1664525u + 1013904223u;
-        value = static_cast<T>(0.25 + static_cast<double>(state >> 8) / (1 << 25));
-      }
-    });
-  }
-  for (std::int64_t done = 0; done < bytes.count; done += kChunk) {
-    std::size_t length = std::min(kChunk, static_cast<std::size_t>(bytes.count - done));
-    device_.write(at + done, {values_.data(), length});
+  auto [known, is_new] = values_.try_emplace(dtype);
+  if (is_new) known->second = made_up_values(dtype);
+  const std::vector<std::byte>& values = known->second;
+  for (std::int64_t done = 0; done < bytes.count; done += std::ssize(values)) {
+    std::size_t length = std::min(values.size(), static_cast<std::size_t>(bytes.count - done));
+    device_.write(at + done, {values.data(), length});
   }
 }
 

@@ -1,6 +1,8 @@
 // How long kernels take on a device, found by running them on made-up values.
 #pragma once
 
+#include <map>
+
 #include "device/device.h"
 #include "kernels/kernel.h"
 
@@ -25,7 +27,7 @@ class KernelTimer {
   Device& device_;
   const Backend& backend_;
   Buffer memory_;
-  std::vector<std::byte> values_;  // to fill operands with
+  std::map<DType, std::vector<std::byte>> values_;  // to fill operands with, as far as used
 };
 
 }  // namespace troika

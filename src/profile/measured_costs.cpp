@@ -5,9 +5,9 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <fstream>
-#include <sstream>
+#include <utility>
 
+#include "base/durable_file.h"
 #include "base/error.h"
 #include "base/hash.h"
 
@@ -16,19 +16,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What is kept for this kind of device; nothing when the file is not there, or not whole.
+/// What is kept for this kind of device; a spoilt file is like none.
 KernelTable read_kept(const fs::path& path, const std::string& device) {
-  std::ifstream file(path);
-  if (!file) return {};
-  std::ostringstream text;
-  text << file.rdbuf();
-  try {
-    CostFile costs = parse_costs(text.str());
-    if (costs.device == device) return std::move(costs.table);
-  } catch (const Error&) {
-    // A spoilt cache is like none: it is written anew.
-  }
-  return {};
+  std::optional<CostFile> costs = read_costs(path);
+  return costs && costs->device == device ? std::move(costs->table) : KernelTable{};
 }
 
 /// Held for the life of the object; none where the file cannot be opened.
@@ -73,24 +64,16 @@ std::vector<Candidate> MeasuredCosts::answer(const KernelKey& key) {
 void MeasuredCosts::finish() {
   timer_.release();
   if (new_rows_.size() == 0 || file_.empty()) return;
-  std::error_code failed;
-  fs::create_directories(file_.parent_path(), failed);
-  FileLock lock(file_.string() + ".lock");
-  merge_into_file();
+  try {
+    make_folder(file_.parent_path());
+    FileLock lock(file_.string() + ".lock");
+    KernelTable there = read_kept(file_, provenance_);
+    for (const auto& [key, candidates] : there.rows()) new_rows_.insert(key, candidates);
+    replace_file(file_, to_json(new_rows_, provenance_));
+  } catch (const Error&) {
+    // The next start measures again.
+  }
   new_rows_ = {};
-}
-
-void MeasuredCosts::merge_into_file() const {
-  KernelTable all = new_rows_, there = read_kept(file_, provenance_);
-  for (const auto& [key, candidates] : there.rows()) all.insert(key, candidates);
-  fs::path temporary = file_;
-  temporary += fmt::format(".{}", getpid());
-  std::error_code failed;
-  std::ofstream out(temporary);
-  out << to_json(all, provenance_);
-  out.close();
-  if (out) fs::rename(temporary, file_, failed);
-  if (!out || failed) fs::remove(temporary, failed);
 }
 
 }  // namespace troika

@@ -34,8 +34,6 @@ class MeasuredCosts {
   const std::filesystem::path& file() const { return file_; }
 
  private:
-  void merge_into_file() const;
-
   const Backend& backend_;
   KernelTimer timer_;
   std::filesystem::path file_;

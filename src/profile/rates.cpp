@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "profile/kernel_timer.h"
 
 namespace troika {
 namespace {
@@ -16,16 +17,28 @@ double seconds_of_best(const std::vector<Candidate>& candidates) {
 
 }  // namespace
 
-DeviceSpec measure_rates(DeviceSpec spec, RateSize size,
+DeviceSpec measure_rates(const DeviceSpec& spec, const Backend& backend,
                          const std::function<std::vector<Candidate>(const KernelKey&)>& answer) {
-  std::int64_t side = size == RateSize::small ? 96 : 1536;
+  bool slow = backend.name() == "reference";  // a thousand times slower
+  std::int64_t side = slow ? 96 : 1536;
   KernelKey product{Linear{.out = side}, {{{side, side}, DType::f32}}, Phase::forward, {}};
-  TensorSpec vector{{size == RateSize::small ? 1 << 18 : 1 << 23}, DType::f32};
+  TensorSpec vector{{slow ? 1 << 18 : 1 << 23}, DType::f32};
   KernelKey sum{Sum{.count = 2}, {vector, vector}, Phase::forward, {}};
-  spec.flops_per_second =
+  DeviceSpec measured = spec;
+  measured.flops_per_second =
       static_cast<double>(flops_of(product).count) / seconds_of_best(answer(product));
-  spec.bytes_per_second = static_cast<double>(bytes_of(sum).count) / seconds_of_best(answer(sum));
-  return spec;
+  measured.bytes_per_second =
+      static_cast<double>(bytes_of(sum).count) / seconds_of_best(answer(sum));
+  return measured;
+}
+
+DeviceSpec measure_rates(const DeviceSpec& spec, Device& device, const Backend& backend) {
+  KernelTimer timer(device, backend);
+  return measure_rates(spec, backend, [&](const KernelKey& key) {
+    std::vector<Candidate> candidates = backend.candidates(key);
+    timer.measure(key, candidates);
+    return candidates;
+  });
 }
 
 }  // namespace troika

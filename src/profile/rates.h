@@ -4,16 +4,18 @@
 
 #include <functional>
 
-#include "cost/kernel_table.h"
+#include "device/device.h"
+#include "kernels/kernel.h"
 #include "machine/machine.h"
 
 namespace troika {
 
-enum class RateSize { full, small };  ///< Small for the reference kernels, a thousand times slower.
-
 /// The spec with flops_per_second and bytes_per_second of kernels that do nothing but that.
-/// `answer` gives the candidates of a key with their times.
-DeviceSpec measure_rates(DeviceSpec spec, RateSize size,
+/// `answer` gives the candidates of a key of the backend with their times.
+DeviceSpec measure_rates(const DeviceSpec& spec, const Backend& backend,
                          const std::function<std::vector<Candidate>(const KernelKey&)>& answer);
+
+/// The same, measured now.
+DeviceSpec measure_rates(const DeviceSpec& spec, Device& device, const Backend& backend);
 
 }  // namespace troika

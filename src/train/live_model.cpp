@@ -65,7 +65,7 @@ LiveModel::LiveModel(Machinery machinery)
     return candidates;
   };
   for (DeviceSpec& device : machinery_.machine.devices)
-    device = measure_rates(device, RateSize::full, answer);
+    device = measure_rates(device, *machinery_.backend, answer);
 }
 
 void LiveModel::start() {

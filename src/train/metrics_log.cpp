@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/durable_file.h"
 #include "base/error.h"
-#include "checkpoint/durable_file.h"
 
 namespace troika {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/durable_file.h"
 #include "base/error.h"
-#include "checkpoint/durable_file.h"
 
 namespace troika {
 namespace fs = std::filesystem;

@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "config/show_run.h"
 #include "cost/retime.h"
@@ -16,28 +14,15 @@
 namespace troika {
 namespace {
 
-std::string with_commas(std::int64_t number) {
-  std::string text = std::to_string(number);
-  for (std::ptrdiff_t at = std::ssize(text) - 3; at > 0; at -= 3)
-    text.insert(static_cast<std::size_t>(at), ",");
-  return text;
-}
-
 /// The program with predicted times. Kernels that were chosen by rule have none, so they get those
 /// of rates measured now.
 TaskGraph timed(const LiveModel& live, const std::string& name) {
   const Machinery& machinery = live.machinery();
   const TaskGraph& program = live.session().program(name);
   if (machinery.costs) return program;
-  KernelTimer timer(*machinery.device, *machinery.backend);
-  auto answer = [&](const KernelKey& key) {
-    std::vector<Candidate> candidates = machinery.backend->candidates(key);
-    timer.measure(key, candidates);
-    return candidates;
-  };
   Machine machine = machinery.machine;
-  RateSize size = machinery.backend->name() == "reference" ? RateSize::small : RateSize::full;
-  for (DeviceSpec& device : machine.devices) device = measure_rates(device, size, answer);
+  for (DeviceSpec& device : machine.devices)
+    device = measure_rates(device, *machinery.device, *machinery.backend);
   return retime(program, machine);
 }
 
@@ -91,14 +76,7 @@ std::vector<Fact> describe_run(const RunDescription& run) {
 }
 
 CostFile recorded_costs(const RunFolder& folder) {
-  std::ifstream file(folder.path() / "costs.json");
-  std::ostringstream text;
-  text << file.rdbuf();
-  try {
-    return file ? parse_costs(text.str()) : CostFile{};
-  } catch (const Error&) {
-    return {};
-  }
+  return read_costs(folder.path() / "costs.json").value_or(CostFile{});
 }
 
 void write_record(const RunFolder& folder, const RunConfig& config, Trainer& trainer) {

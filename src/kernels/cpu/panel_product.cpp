@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/loops.h"
-#include "kernels/cpu/winograd_lanes.h"
+#include "kernels/cpu/vector_lanes.h"
 
 namespace troika {
 namespace {
@@ -23,16 +23,8 @@ template <int Lanes, int Width, int Rows>
 TROIKA_INLINE void multiply_tile(const PanelProduct& p, const float* a, const float* b, float* c,
                                  std::int64_t depth, std::int64_t columns) {
   Vector<Lanes> sums[Rows][Width] = {};
-  for (std::int64_t k = 0; k < depth; ++k, b += Width * Lanes) {
-    Vector<Lanes> right[Width];
-#pragma GCC unroll 4
-    for (int v = 0; v < Width; ++v) load(right[v], b + v * Lanes);
-#pragma GCC unroll 8
-    for (int i = 0; i < Rows; ++i) {
-#pragma GCC unroll 4
-      for (int v = 0; v < Width; ++v) sums[i][v] += a[i * p.a_row + k] * right[v];
-    }
-  }
+  for (std::int64_t k = 0; k < depth; ++k, b += Width * Lanes)
+    add_outer_product<Lanes>(sums, a + k, p.a_row, b);
   float tile[Rows][Width * Lanes];
 #pragma GCC unroll 8
   for (int i = 0; i < Rows; ++i) {

@@ -1,7 +1,7 @@
 #include "kernels/cpu/winograd.h"
 
+#include "kernels/cpu/vector_lanes.h"
 #include "kernels/cpu/winograd_forward.h"
-#include "kernels/cpu/winograd_lanes.h"
 #include "kernels/cpu/winograd_weight.h"
 
 namespace troika {

@@ -4,12 +4,18 @@
 // Gt[(A dy At) * (Bt d B)]G. Each function is one matrix times one column.
 #pragma once
 
-#include "kernels/cpu/winograd_lanes.h"
+#include "kernels/cpu/vector_lanes.h"
 
 namespace troika {
 
 template <int Outputs>
 struct WinogradPoints;
+
+/// A polynomial at a point and at its negative, from its even and odd parts.
+template <class V>
+TROIKA_INLINE void at_both_signs(const V& even, const V& odd, V& at_point, V& at_negative) {
+  at_point = even + odd, at_negative = even - odd;
+}
 
 /// F(4x4, 3x3): points 0, p, -p, q, -q and infinity. With 3/4 and 3/2, whose squares and products
 /// are exact, errors are a fifth of those with the paper's 1 and 2.
@@ -25,8 +31,8 @@ struct WinogradPoints<4> {
       V even_p = d[4] - q2 * d[2], odd_p = p * (d[3] - q2 * d[1]);
       V even_q = d[4] - p2 * d[2], odd_q = q * (d[3] - p2 * d[1]);
       to[0] = p2 * q2 * d[0] - (p2 + q2) * d[2] + d[4];
-      to[1] = even_p + odd_p, to[2] = even_p - odd_p;
-      to[3] = even_q + odd_q, to[4] = even_q - odd_q;
+      at_both_signs(even_p, odd_p, to[1], to[2]);
+      at_both_signs(even_q, odd_q, to[3], to[4]);
       to[5] = p2 * q2 * d[1] - (p2 + q2) * d[3] + d[5];
     }
   };
@@ -36,8 +42,8 @@ struct WinogradPoints<4> {
       V even_p = at_p * g[0] + at_p * p2 * g[2], odd_p = at_p * p * g[1];
       V even_q = at_q * g[0] + at_q * q2 * g[2], odd_q = at_q * q * g[1];
       to[0] = at_0 * g[0];
-      to[1] = even_p + odd_p, to[2] = even_p - odd_p;
-      to[3] = even_q + odd_q, to[4] = even_q - odd_q;
+      at_both_signs(even_p, odd_p, to[1], to[2]);
+      at_both_signs(even_q, odd_q, to[3], to[4]);
       to[5] = g[2];
     }
   };
@@ -57,8 +63,8 @@ struct WinogradPoints<4> {
       V even_p = y[0] + p2 * y[2], odd_p = p * (y[1] + p2 * y[3]);
       V even_q = y[0] + q2 * y[2], odd_q = q * (y[1] + q2 * y[3]);
       to[0] = y[0];
-      to[1] = even_p + odd_p, to[2] = even_p - odd_p;
-      to[3] = even_q + odd_q, to[4] = even_q - odd_q;
+      at_both_signs(even_p, odd_p, to[1], to[2]);
+      at_both_signs(even_q, odd_q, to[3], to[4]);
       to[5] = y[3];
     }
   };

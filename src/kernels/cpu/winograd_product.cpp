@@ -1,7 +1,7 @@
 #include "kernels/cpu/winograd_product.h"
 
 #include "base/error.h"
-#include "kernels/cpu/winograd_lanes.h"
+#include "kernels/cpu/vector_lanes.h"
 
 namespace troika {
 namespace {
@@ -18,16 +18,8 @@ TROIKA_INLINE void multiply_rows(const PointProducts& p, const float* first, con
 #pragma GCC unroll 24
       for (int i = 0; i < Rows; ++i) __builtin_prefetch(first + 2 * p.a_block + i * kRow);
     }
-    for (std::int64_t k = 0; k < inner; ++k, a += kStep, b += Width * Lanes) {
-      Vector<Lanes> right[Width];
-#pragma GCC unroll 4
-      for (int v = 0; v < Width; ++v) load(right[v], b + v * Lanes);
-#pragma GCC unroll 24
-      for (int i = 0; i < Rows; ++i) {
-#pragma GCC unroll 4
-        for (int v = 0; v < Width; ++v) sums[i][v] += a[i * kRow] * right[v];
-      }
-    }
+    for (std::int64_t k = 0; k < inner; ++k, a += kStep, b += Width * Lanes)
+      add_outer_product<Lanes>(sums, a, kRow, b);
   }
 #pragma GCC unroll 24
   for (int i = 0; i < Rows; ++i) {

@@ -1,4 +1,4 @@
-#include "checkpoint/durable_file.h"
+#include "base/durable_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

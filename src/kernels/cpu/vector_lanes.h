@@ -1,4 +1,4 @@
-// Vectors of channels for the Winograd kernels: as many lanes as the blocked layout has.
+// Vectors of so many lanes, for kernels that hold their sums in registers.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +33,20 @@ TROIKA_INLINE void load(V& vector, const float* from) {
 template <class V>
 TROIKA_INLINE void store(const V& vector, float* to) {
   std::memcpy(to, &vector, sizeof vector);
+}
+
+/// sums += a b for one step of the depth: Rows numbers of a, `a_row` apart, and one row of b.
+template <int Lanes, int Width, int Rows>
+TROIKA_INLINE void add_outer_product(Vector<Lanes> (&sums)[Rows][Width], const float* a,
+                                     std::int64_t a_row, const float* b) {
+  Vector<Lanes> right[Width];
+#pragma GCC unroll 4
+  for (int v = 0; v < Width; ++v) load(right[v], b + v * Lanes);
+#pragma GCC unroll 24
+  for (int i = 0; i < Rows; ++i) {
+#pragma GCC unroll 4
+    for (int v = 0; v < Width; ++v) sums[i][v] += a[i * a_row] * right[v];
+  }
 }
 
 }  // namespace troika
