@@ -1,0 +1,103 @@
+// A collective as pure moves: what each member does with its own memory and with which peer, and
+// nothing of how bytes travel. A recipe is executed (comm), simulated (sim) and summed up (cost).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tensor/region.h"
+
+namespace troika {
+
+enum class Collective {
+  all_reduce,
+  reduce_scatter,
+  all_gather,
+  broadcast,
+  reduce,
+  all_to_all,
+  gather,
+  scatter,
+  barrier,
+};
+
+/// What a collective shall do to a vector of `count` elements that every member has, in place:
+/// - all_reduce: all have the combination of all. reduce: the root has it; the others' vectors are
+///   spoilt. broadcast: all have the root's.
+/// - reduce_scatter: member m has the combination in ranges[m]; the rest of its vector is spoilt.
+/// - all_gather: all have ranges[m] of each m. gather: the root has. scatter: m has the root's
+///   ranges[m].
+/// - all_to_all: of its input, which holds one block for each member, m sends block p to p, where
+///   it becomes block m of the vector; ranges are the blocks, equal for all members.
+struct CollectiveCall {
+  Collective kind = Collective::all_reduce;
+  int members = 1;
+  std::int64_t count = 0;
+  std::vector<Range> ranges;  ///< One per member, not overlapping, possibly empty.
+  int root = 0;
+  std::vector<int> nodes;  ///< The node that each member lives on; empty: all on one.
+
+  bool operator==(const CollectiveCall&) const = default;
+};
+
+/// ranges = the nearly equal parts of the vector.
+CollectiveCall equal_parts(Collective kind, int members, std::int64_t count);
+
+/// Where a piece of a member's memory is.
+enum class Space {
+  input,   ///< all_to_all reads it; nobody writes it.
+  vector,  ///< What the collective works on.
+  scratch,
+  borrowed,  ///< The peer's vector, as far as a borrow move has made it usable; same elements.
+};
+
+struct Piece {
+  Space space = Space::vector;
+  Range elements;
+
+  bool operator==(const Piece&) const = default;
+};
+
+enum class MoveKind {
+  copy,            ///< to = from.
+  reduce,          ///< to = to combined with from.
+  send,            ///< from, to the peer. Done when it may be overwritten.
+  receive,         ///< to = what the peer sent.
+  receive_reduce,  ///< to = to combined with what the peer sent.
+  // Only where members share memory:
+  lend,         ///< The peer may read and write `from` of my vector. Done when it is given back.
+  borrow,       ///< Done when the peer's half, a lend of the same elements, has begun.
+  give_back,    ///< Ends a borrow.
+  reduce_both,  ///< Combines `to` with the same elements of all that is borrowed, in the order of
+                ///< the members, and writes the result into all of them.
+};
+
+/// Sends to a peer match its receives from me in the listed order, and lends its borrows.
+struct Move {
+  MoveKind kind = MoveKind::copy;
+  int peer = -1;  ///< Member, where there is one.
+  Piece from{};
+  Piece to{};
+  /// Earlier moves of the same member, by index, that must be done before this one begins. Moves
+  /// that are not ordered so may run in any order.
+  std::vector<int> after{};
+
+  bool operator==(const Move&) const = default;
+};
+
+struct MemberMoves {
+  std::vector<Move> moves;
+  std::int64_t scratch = 0;  ///< Elements.
+
+  bool operator==(const MemberMoves&) const = default;
+};
+
+/// What all members do: member m runs members[m].
+struct Recipe {
+  CollectiveCall call;
+  std::string algorithm;
+  std::vector<MemberMoves> members;
+};
+
+}  // namespace troika

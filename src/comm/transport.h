@@ -1,0 +1,60 @@
+// Messages between two devices, prepared once and sent once per round. A transport is a way that
+// bytes take: inside the process, over MPI. Nothing here blocks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "machine/machine.h"
+
+namespace troika {
+
+/// Names a message between two devices for good: both sides derive the same.
+struct MessageAddress {
+  DeviceId from, to;
+  std::uint32_t tag = 0;
+
+  auto operator<=>(const MessageAddress&) const = default;
+};
+
+/// The sender's half. One thread at a time; start and done take turns.
+class Outgoing {
+ public:
+  virtual ~Outgoing() = default;
+  /// The bytes are ready and stay as they are until done() has said so.
+  virtual void start() = 0;
+  virtual bool done() = 0;
+};
+
+/// The receiver's half. One thread at a time; start, arrived and finish take turns.
+class Incoming {
+ public:
+  virtual ~Incoming() = default;
+  /// The landing place, where there is one, is free.
+  virtual void start() = 0;
+  /// Where the bytes are: in the landing place, or where memory is shared in the sender's own. Null
+  /// as long as they are not there.
+  virtual std::byte* arrived() = 0;
+  /// The bytes are no longer needed.
+  virtual void finish() = 0;
+};
+
+/// Owned by one rank; used by all its devices. Outlives the messages made from it. Preparing and
+/// progress are thread-safe. A lost peer makes the calls above throw Error(peer) that names it.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  virtual std::unique_ptr<Outgoing> prepare_send(const MessageAddress& address,
+                                                 std::span<const std::byte> bytes) = 0;
+  /// `landing` is as long as the message; unused where memory is shared.
+  virtual std::unique_ptr<Incoming> prepare_receive(const MessageAddress& address,
+                                                    std::span<std::byte> landing) = 0;
+  /// Whether `arrived` gives the sender's own memory, which may then be lent.
+  virtual bool shares_memory(DeviceId a, DeviceId b) const = 0;
+  /// Gives the library underneath a chance to move bytes; cheap when there is nothing to do.
+  virtual void progress() = 0;
+};
+
+}  // namespace troika
