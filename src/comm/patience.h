@@ -1,11 +1,7 @@
 // How a thread waits: it asks again at once, then lets other threads run in between, then sleeps.
-// How long it spins is learnt: with more devices than cores a spinning thread keeps the one it
-// waits for from running, and 8 bytes take milliseconds instead of microseconds.
 #pragma once
 
 #include <sched.h>
-
-#include <algorithm>
 
 namespace troika {
 
@@ -31,21 +27,22 @@ class Patience {
   }
 
   /// The wait has ended.
-  void succeed() {
-    if (times_ == 0) return;
-    spins_ =
-        times_ <= spins_ ? std::min(spins_ * 2, kMostSpins) : std::max(spins_ / 2, kLeastSpins);
-    times_ = 0;
-  }
+  void succeed() { times_ = 0; }
 
   /// Times asked in vain since the last success.
   int times() const { return times_; }
+  bool spins_no_more() const { return times_ >= spins_; }
+
+  /// With more devices than cores a spinning thread keeps the one that it waits for from running,
+  /// and 8 bytes take milliseconds instead of microseconds. With a core for each, a thread that
+  /// yields loses its own to others for that long.
+  void set_crowded(bool is_crowded) { spins_ = is_crowded ? kFewSpins : kManySpins; }
 
  private:
-  static constexpr int kLeastSpins = 32, kMostSpins = 4096;
+  static constexpr int kFewSpins = 16, kManySpins = 4096;
   static constexpr int kYields = 64;
 
-  int spins_ = 1024;
+  int spins_ = kFewSpins;
   int times_ = 0;
 };
 

@@ -1,5 +1,8 @@
 #include "comm/progress.h"
 
+#include <sched.h>
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -16,6 +19,13 @@ constexpr std::chrono::nanoseconds kLongSleep = 1s;
 constexpr std::chrono::nanoseconds kShortSleep = 20us;
 /// Asking so often in vain takes a fraction of a microsecond; a clock is looked at from then on.
 constexpr int kUntimed = 32;
+
+/// Those of the main thread: ours may be bound to one.
+int usable_cores() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  return sched_getaffinity(getpid(), sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+}
 
 }  // namespace
 
@@ -39,6 +49,7 @@ Progress::Progress(Transport& transport, DeviceId device, ProgressOptions option
     : transport_(transport),
       device_(device),
       bell_(transport.bell(device)),
+      cores_(usable_cores()),
       has_thread_(options.has_thread) {
   if (has_thread_)
     thread_ = std::jthread([this](const std::stop_token& stop) { run_thread(stop); });
@@ -166,6 +177,7 @@ void Progress::count_finished() {
 }
 
 bool Progress::rest(Patience& patience) {
+  if (patience.spins_no_more()) patience.set_crowded(transport_.local_devices() > cores_);
   if (patience.try_again()) return false;
   bool moved = false;
   if (bell_ == nullptr) {

@@ -68,6 +68,7 @@ class Progress {
   Transport& transport_;
   const DeviceId device_;
   Bell* const bell_;  // null: nobody rings
+  const int cores_;   // that this process may use
   const bool has_thread_;
 
   // Guarded by the turn.

@@ -66,6 +66,8 @@ class Transport {
   /// Rings whenever a half of this device may have something new to say. Null where nobody rings,
   /// so that who waits must go on asking.
   virtual Bell* bell(DeviceId) { return nullptr; }
+  /// Devices that may be waiting on the cores of this process, as far as they are known now.
+  virtual int local_devices() const { return 1; }
   /// Gives the library underneath a chance to move bytes; cheap when there is nothing to do.
   virtual void progress() = 0;
 };

@@ -161,7 +161,10 @@ Bell* ThreadTransport::bell(DeviceId device) {
 
 Bell& ThreadTransport::bell_of(DeviceId device) {
   std::unique_ptr<Bell>& bell = bells_[device];
-  if (!bell) bell = std::make_unique<Bell>();
+  if (!bell) {
+    bell = std::make_unique<Bell>();
+    local_devices_.fetch_add(1);
+  }
   return *bell;
 }
 
