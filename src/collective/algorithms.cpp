@@ -7,9 +7,17 @@
 
 #include "base/error.h"
 #include "collective/direct.h"
+#include "collective/dissemination.h"
 #include "collective/group.h"
+#include "collective/hierarchical.h"
+#include "collective/linear.h"
+#include "collective/pairwise.h"
+#include "collective/rabenseifner.h"
 #include "collective/recursive_doubling.h"
+#include "collective/recursive_halving.h"
 #include "collective/ring.h"
+#include "collective/scatter_all_gather.h"
+#include "collective/tree.h"
 
 namespace troika {
 namespace {
@@ -42,6 +50,13 @@ Reason needs_shared_memory(const CollectiveCall& call) {
   return any_order_only(call);
 }
 
+Reason needs_two_levels(const CollectiveCall& call) {
+  std::size_t groups = inner_groups(call).size();
+  if (groups == 1) return "all members are in one process";
+  if (groups == static_cast<std::size_t>(call.members)) return "no two members are on one node";
+  return any_order_only(call);
+}
+
 using enum Collective;
 
 // Grouped by kind.
@@ -49,10 +64,26 @@ constexpr std::array kAlgorithms{
     Algorithm{"direct", all_reduce, needs_shared_memory, direct_all_reduce},
     Algorithm{"recursive_doubling", all_reduce, tree_order_needs_power_of_two,
               recursive_doubling_all_reduce},
+    Algorithm{"rabenseifner", all_reduce, tree_order_needs_power_of_two, rabenseifner_all_reduce},
     Algorithm{"ring", all_reduce, any_order_only, ring_all_reduce},
+    Algorithm{"hierarchical", all_reduce, needs_two_levels, hierarchical_all_reduce},
+    Algorithm{"tree", all_reduce, tree_order_needs_power_of_two, tree_all_reduce},
+    Algorithm{"recursive_halving", reduce_scatter, needs_power_of_two,
+              recursive_halving_reduce_scatter},
+    Algorithm{"pairwise", reduce_scatter, tree_order_needs_power_of_two, pairwise_reduce_scatter},
     Algorithm{"ring", reduce_scatter, any_order_only, ring_reduce_scatter},
     Algorithm{"recursive_doubling", all_gather, needs_power_of_two, recursive_doubling_all_gather},
     Algorithm{"ring", all_gather, never, ring_all_gather},
+    Algorithm{"tree", broadcast, never, tree_broadcast},
+    Algorithm{"scatter_all_gather", broadcast, never, scatter_all_gather_broadcast},
+    Algorithm{"tree", reduce, tree_order_needs_power_of_two, tree_reduce},
+    Algorithm{"rabenseifner", reduce, tree_order_needs_power_of_two, rabenseifner_reduce},
+    Algorithm{"pairwise", all_to_all, never, pairwise_all_to_all},
+    Algorithm{"tree", gather, never, tree_gather},
+    Algorithm{"linear", gather, never, linear_gather},
+    Algorithm{"tree", scatter, never, tree_scatter},
+    Algorithm{"linear", scatter, never, linear_scatter},
+    Algorithm{"dissemination", barrier, never, dissemination_barrier},
 };
 static_assert(std::ranges::is_sorted(kAlgorithms, {}, &Algorithm::kind));
 

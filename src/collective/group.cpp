@@ -17,6 +17,17 @@ Group everyone(const CollectiveCall& call, int member) {
   return group;
 }
 
+Group from_root(const CollectiveCall& call, int member) {
+  Group group;
+  for (int position = 0; position < call.members; ++position) {
+    int there = is_power_of_two(call.members) ? position ^ call.root
+                                              : (position + call.root) % call.members;
+    if (there == member) group.me = position;
+    group.members.push_back(there);
+  }
+  return group;
+}
+
 std::vector<Range> slices_of(Range whole, int parts) {
   std::vector<Range> slices;
   for (int index = 0; index < parts; ++index) {

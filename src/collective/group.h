@@ -17,6 +17,9 @@ struct Group {
 };
 
 Group everyone(const CollectiveCall& call, int member);
+/// All, with the root at position 0 and trees of aligned positions over the same members as without
+/// a root where their number is a power of two.
+Group from_root(const CollectiveCall& call, int member);
 
 /// Nearly equal parts of `whole`, the first ones larger by one where it does not divide.
 std::vector<Range> slices_of(Range whole, int parts);

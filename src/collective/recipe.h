@@ -101,8 +101,9 @@ enum class MoveKind {
   lend,         ///< The peer may read and write `from` of my vector. Done when it is given back.
   borrow,       ///< `from` is borrowed. Done when the peer's lend of the same elements has begun.
   give_back,    ///< Ends the borrow of `from`.
-  reduce_both,  ///< Combines `to` with the same elements of all that is borrowed, one after the
-                ///< other in the order of the members, and writes the result into all of them.
+  reduce_both,  ///< Combines `to` with the same elements of all that is borrowed (listed before
+                ///< and not yet given back), one after the other in the order of the members, and
+                ///< writes the result into all of them.
 };
 
 /// Sends to a peer match its receives from me in the listed order, and lends its borrows; a
