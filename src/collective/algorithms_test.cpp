@@ -151,8 +151,9 @@ TEST(Algorithms, RefuseAnUnknownNameWithTheListOfNames) {
     find_algorithm(Collective::all_gather, "rign");
     FAIL();
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(),
-                 "there is no all_gather algorithm 'rign'; there are recursive_doubling, ring");
+    EXPECT_STREQ(
+        error.what(),
+        "there is no all_gather algorithm 'rign'; there are recursive_doubling, ring, bruck");
   }
 }
 

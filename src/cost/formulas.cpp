@@ -254,7 +254,19 @@ SimTime tree_of_slices(const Terms& terms, std::int64_t slice) {
   return time;
 }
 
-SimTime tree_gather_or_scatter(const Terms& terms) { return tree_of_slices(terms, terms.range()); }
+/// The same for the ranges as they lie: what is no neighbour is a message of its own.
+SimTime tree_gather_or_scatter(const Terms& terms) {
+  Group group = from_root(terms.call, 0);
+  SimTime time{};
+  for (int child : distances(group.size())) {
+    std::vector<Range> subtree;
+    for (int position = child; position < std::min(2 * child, group.size()); ++position)
+      subtree.push_back(terms.call.ranges[static_cast<std::size_t>(group.member(position))]);
+    for (Range range : joined(subtree))
+      time += terms.message(across(terms, group, child), range.extent());
+  }
+  return time;
+}
 
 SimTime scatter_all_gather(const Terms& terms) {
   std::int64_t slice = terms.part(terms.call.count, terms.members());
@@ -279,6 +291,33 @@ SimTime dissemination(const Terms& terms) {
   return time;
 }
 
+SimTime copy(const Terms& terms, std::int64_t n) {
+  return time_for(terms.element * n, terms.costs.memory.copy);
+}
+
+/// All copies count here; in the walk some are hidden behind messages.
+SimTime bruck_all_gather(const Terms& terms) {
+  Group group = everyone(terms.call, 0);
+  if (group.size() == 1) return {};
+  SimTime time = copy(terms, terms.range() * group.size());
+  for (int distance : distances(group.size()))
+    time += terms.message(round(terms, group, distance),
+                          terms.range() * std::min(distance, group.size() - distance));
+  return time;
+}
+
+SimTime bruck_all_to_all(const Terms& terms) {
+  Group group = everyone(terms.call, 0);
+  SimTime time = copy(terms, terms.range() * group.size());
+  for (int distance : distances(group.size())) {
+    std::int64_t blocks = 0;
+    for (int ahead = 0; ahead < group.size(); ++ahead) blocks += (ahead & distance) != 0;
+    time += copy(terms, terms.range() * blocks) +
+            terms.message(round(terms, group, distance), terms.range() * blocks);
+  }
+  return time;
+}
+
 struct Formula {
   Collective kind;
   std::string_view algorithm;
@@ -299,11 +338,13 @@ constexpr std::array kFormulas{
     Formula{reduce_scatter, "ring", ring_reduce_scatter},
     Formula{all_gather, "recursive_doubling", recursive_doubling_all_gather},
     Formula{all_gather, "ring", ring_all_gather},
+    Formula{all_gather, "bruck", bruck_all_gather},
     Formula{broadcast, "tree", tree_broadcast},
     Formula{broadcast, "scatter_all_gather", scatter_all_gather},
     Formula{reduce, "tree", tree_reduce},
     Formula{reduce, "rabenseifner", rabenseifner_reduce},
     Formula{all_to_all, "pairwise", pairwise_all_to_all},
+    Formula{all_to_all, "bruck", bruck_all_to_all},
     Formula{gather, "tree", tree_gather_or_scatter},
     Formula{gather, "linear", linear},
     Formula{scatter, "tree", tree_gather_or_scatter},

@@ -12,7 +12,7 @@ LinkCosts uniform(LinkCost link) {
   return {.process = link,
           .node = link,
           .network = link,
-          .memory = {.copy = link.beta, .reduce = link.gamma, .reduce_both = 2}};
+          .memory = {.reduce = link.gamma, .reduce_both = 2}};
 }
 
 /// A count that each way of cutting divides.
@@ -96,6 +96,20 @@ TEST(Formulas, StayNearTheWalkWhereNothingDivides) {
           static_cast<double>(recipe_time(make_recipe(call, algorithm.name), {4}, costs).count);
       EXPECT_NEAR(formula / walk, 1, 0.05)
           << to_string(algorithm.kind) << " " << algorithm.name << " of " << members;
+    }
+  }
+}
+
+TEST(Formulas, CountCopiesThatTheWalkMayHide) {
+  LinkCosts costs = uniform({.alpha = 1000, .beta = 3});
+  costs.memory.copy = 1;
+  for (Collective kind : {Collective::all_gather, Collective::all_to_all}) {
+    for (int members : {2, 5, 8, 13}) {
+      CollectiveCall call = even_call(kind, members);
+      auto formula = static_cast<double>(formula_time(call, "bruck", {4}, costs).count);
+      auto walk = static_cast<double>(recipe_time(make_recipe(call, "bruck"), {4}, costs).count);
+      EXPECT_LE(walk, formula);
+      EXPECT_GE(walk, 0.7 * formula) << to_string(kind) << " of " << members;
     }
   }
 }
