@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "collective/bruck.h"
 #include "collective/direct.h"
 #include "collective/dissemination.h"
 #include "collective/group.h"
@@ -74,11 +75,13 @@ constexpr std::array kAlgorithms{
     Algorithm{"ring", reduce_scatter, any_order_only, ring_reduce_scatter},
     Algorithm{"recursive_doubling", all_gather, needs_power_of_two, recursive_doubling_all_gather},
     Algorithm{"ring", all_gather, never, ring_all_gather},
+    Algorithm{"bruck", all_gather, never, bruck_all_gather},
     Algorithm{"tree", broadcast, never, tree_broadcast},
     Algorithm{"scatter_all_gather", broadcast, never, scatter_all_gather_broadcast},
     Algorithm{"tree", reduce, tree_order_needs_power_of_two, tree_reduce},
     Algorithm{"rabenseifner", reduce, tree_order_needs_power_of_two, rabenseifner_reduce},
     Algorithm{"pairwise", all_to_all, never, pairwise_all_to_all},
+    Algorithm{"bruck", all_to_all, never, bruck_all_to_all},
     Algorithm{"tree", gather, never, tree_gather},
     Algorithm{"linear", gather, never, linear_gather},
     Algorithm{"tree", scatter, never, tree_scatter},
