@@ -95,8 +95,8 @@ static_assert(std::ranges::is_sorted(kAlgorithms, {}, &Algorithm::kind));
 std::span<const Algorithm> algorithms() { return kAlgorithms; }
 
 std::span<const Algorithm> algorithms(Collective kind) {
-  auto found = std::ranges::equal_range(kAlgorithms, kind, {}, &Algorithm::kind);
-  return {found.begin(), found.end()};
+  return {std::ranges::lower_bound(kAlgorithms, kind, {}, &Algorithm::kind),
+          std::ranges::upper_bound(kAlgorithms, kind, {}, &Algorithm::kind)};
 }
 
 const Algorithm& find_algorithm(Collective kind, std::string_view name) {

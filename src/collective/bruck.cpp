@@ -24,12 +24,13 @@ MemberMoves bruck_all_gather(const CollectiveCall& call, int member) {
     return call.ranges[static_cast<std::size_t>(group.member(member + step))];
   };
   std::vector<std::int64_t> offsets{0};
+  offsets.reserve(call.ranges.size() + 1);
   for (int step = 0; step < call.members; ++step)
     offsets.push_back(offsets.back() + range(step).extent());
   Piece gathered = moves.new_scratch(offsets.back());
-  auto steps = [&](int first, int count) {
-    std::int64_t begin = offsets[static_cast<std::size_t>(first)];
-    return part(gathered, begin, offsets[static_cast<std::size_t>(first + count)] - begin);
+  auto steps = [&](std::ptrdiff_t first, std::ptrdiff_t count) {
+    std::int64_t begin = offsets.begin()[first];
+    return part(gathered, begin, offsets.begin()[first + count] - begin);
   };
 
   moves.copy(steps(0, 1), vector_piece(range(0)));
@@ -51,6 +52,7 @@ MemberMoves bruck_all_to_all(const CollectiveCall& call, int member) {
   std::int64_t length = call.ranges[0].extent();
   auto range = [&](int of) { return call.ranges[static_cast<std::size_t>(group.member(of))]; };
   std::vector<Piece> blocks;  // where each is now
+  blocks.reserve(call.ranges.size());
   for (int ahead = 0; ahead < call.members; ++ahead)
     blocks.push_back(input_piece(range(member + ahead)));
 

@@ -102,8 +102,7 @@ void MoveList::add(Move move, const std::vector<Access>& accesses) {
     accesses_[{access.piece.space, access.owner}].touch(access.piece.elements, index, access.writes,
                                                         move.after);
   std::ranges::sort(move.after);
-  auto repeated = std::ranges::unique(move.after);
-  move.after.erase(repeated.begin(), repeated.end());
+  move.after.erase(std::unique(move.after.begin(), move.after.end()), move.after.end());
   result_.moves.push_back(std::move(move));
 }
 

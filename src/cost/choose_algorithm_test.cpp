@@ -106,7 +106,7 @@ TEST(AlgorithmRanges, ReadSizesWithUnitsInAnyOrder) {
 }
 
 TEST(AlgorithmRanges, RefuseBadTextInASentence) {
-  for (auto [text, why] : std::initializer_list<std::pair<const char*, const char*>>{
+  for (auto row : std::initializer_list<std::pair<const char*, const char*>>{
            {"", "there is no range"},
            {"ring", "'ring' in the algorithm ranges: there is no ':'"},
            {"ring:5", "not of the form FROM-TO"},
@@ -116,9 +116,9 @@ TEST(AlgorithmRanges, RefuseBadTextInASentence) {
            {";ring:0-max", "'' in the algorithm ranges"},
            {"ring:0-9;tree:8-max", "it overlaps the range of 'ring'"},
            {"ring:0-max;tree:8-max", "it overlaps the range of 'ring'"}})
-    EXPECT_THAT([&] { parse_algorithm_ranges(text, Collective::all_reduce); },
-                ThrowsMessage<Error>(HasSubstr(why)))
-        << text;
+    EXPECT_THAT([&] { parse_algorithm_ranges(row.first, Collective::all_reduce); },
+                ThrowsMessage<Error>(HasSubstr(row.second)))
+        << row.first;
 }
 
 }  // namespace

@@ -49,7 +49,8 @@ struct Terms {
 template <class Next>
 LinkKind slowest(const Terms& terms, const Group& group, Next next) {
   LinkKind kind = LinkKind::process;
-  for (int position = 0; position < group.size(); ++position) {
+  if (terms.call.nodes.empty() && terms.call.processes.empty()) return kind;
+  for (int position = 0; position < group.size() && kind != LinkKind::network; ++position) {
     int other = next(position);
     if (other < 0 || other >= group.size()) continue;
     kind = std::max(kind, link_between(terms.call, group.member(position), group.member(other)));

@@ -127,5 +127,14 @@ TEST(RecipeTime, PaysForEachMessageOnTheWayOnce) {
   EXPECT_EQ(recipe_time(recipe, {1}, uniform({.alpha = 5, .beta = 1})).count, 30);
 }
 
+TEST(RecipeTime, CopiesAndCombinesOnePieceAtATime) {
+  Recipe recipe{.call = {.kind = Collective::all_reduce, .members = 1, .count = 20}};
+  recipe.members = {{.scratch = 20}};
+  for (Range half : {Range{0, 10}, Range{10, 20}})
+    recipe.members[0].moves.push_back(
+        {.kind = MoveKind::copy, .from = {Space::vector, half}, .to = {Space::scratch, half}});
+  EXPECT_EQ(recipe_time(recipe, {1}, {.memory = {.copy = 3}}).count, 60);
+}
+
 }  // namespace
 }  // namespace troika

@@ -28,14 +28,15 @@ TEST(LinkCosts, RefuseWhatIsNoCostFile) {
     std::string changed = sound;
     return changed.replace(changed.find(old), old.size(), text);
   };
-  for (const auto& [text, why] : std::initializer_list<std::pair<std::string, const char*>>{
+  for (const auto& row : std::initializer_list<std::pair<std::string, const char*>>{
            {"", "no link costs can be read here"},
            {"[]", "no link costs can be read here"},
            {with("links 1", "links 9"), "of format \"troika links 9\""},
            {with("alpha_ns", "alfa_ns"), "alpha_ns"},
            {with("\"alpha_ns\": ", "\"alpha_ns\": -"), "alpha_ns is -150"},
            {with("\"alpha_ns\": ", "\"alpha_ns\": \"x\", \"a\": "), "no link costs can be read"}})
-    EXPECT_THAT([&] { parse_link_costs(text); }, ThrowsMessage<Error>(HasSubstr(why))) << text;
+    EXPECT_THAT([&] { parse_link_costs(row.first); }, ThrowsMessage<Error>(HasSubstr(row.second)))
+        << row.first;
   EXPECT_THAT([] { read_link_costs("no_such_file.json"); },
               ThrowsMessage<Error>(HasSubstr("no_such_file.json")));
 }
