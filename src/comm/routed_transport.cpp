@@ -1,5 +1,7 @@
 #include "comm/routed_transport.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace troika {
@@ -19,6 +21,17 @@ class RoutedTransport final : public Transport {
   }
   bool shares_memory(DeviceId a, DeviceId b) const override {
     return rank_of(a) == rank_of(b) && ways_.inside->shares_memory(a, b);
+  }
+  std::unique_ptr<Outgoing> prepare_lend(const MessageAddress& address,
+                                         std::span<std::byte> memory) override {
+    return way(address.from, address.to).prepare_lend(address, memory);
+  }
+  std::unique_ptr<Incoming> prepare_borrow(const MessageAddress& address,
+                                           std::size_t bytes) override {
+    return way(address.from, address.to).prepare_borrow(address, bytes);
+  }
+  int local_devices() const override {
+    return std::max(ways_.inside->local_devices(), ways_.between->local_devices());
   }
   void progress() override {
     ways_.inside->progress();

@@ -9,6 +9,7 @@
 
 namespace troika {
 
+/// Nobody rings: a message from another process does not.
 struct RoutedTransportSettings {
   std::unique_ptr<Transport> inside;   ///< Between devices of this rank.
   std::unique_ptr<Transport> between;  ///< Between this rank's devices and others.

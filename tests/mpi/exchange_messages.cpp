@@ -7,6 +7,8 @@
 #include <thread>
 
 #include "base/error.h"
+#include "comm/routed_transport.h"
+#include "comm/threads/thread_transport.h"
 #include "rank.h"
 
 namespace troika {
@@ -107,7 +109,9 @@ void exchange_messages(MpiWorld& world, const Words& words) {
   for (int device = 0; device < per_rank * world.ranks(); ++device) {
     rank_of_device.push_back(device / per_rank);
   }
-  auto transport = world.make_transport(rank_of_device, {});
+  auto transport = make_routed_transport({.inside = std::make_unique<ThreadTransport>(),
+                                          .between = world.make_transport(rank_of_device, {}),
+                                          .rank_of_device = rank_of_device});
   std::vector<std::exception_ptr> errors(per_rank);
   {
     std::vector<std::jthread> threads;

@@ -31,14 +31,6 @@ class DirectEngine final : public MpiEngine {
     return done != 0;
   }
 
-  void progress() override {
-    auto lock = try_hold();
-    if (!lock) return;
-    int there = 0;
-    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &there, MPI_STATUS_IGNORE),
-              "MPI_Iprobe");
-  }
-
  private:
   std::unique_lock<std::mutex> hold() {
     return lock_ == nullptr ? std::unique_lock<std::mutex>{} : std::unique_lock(*lock_);

@@ -32,7 +32,6 @@ class MpiEngine {
   virtual void remove(MpiRequest& request) noexcept = 0;
   virtual void start(MpiRequest& request) = 0;
   virtual bool test(MpiRequest& request) = 0;
-  virtual void progress() = 0;
 };
 
 /// `lock` guards all calls of MPI but for MpiThreading::multiple, which needs none.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include <algorithm>
 #include <numeric>
 #include <thread>
 
@@ -42,16 +43,14 @@ std::string version_text() {
   return line;
 }
 
-bool all_on_one_host(int ranks) {
+int count_ranks_here() {
   MPI_Comm host = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host),
             "MPI_Comm_split_type");
   int here = 0;
   MPI_Comm_size(host, &here);
   MPI_Comm_free(&host);
-  int smallest = here;
-  check_mpi(MPI_Allreduce(&here, &smallest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD), "MPI_Allreduce");
-  return smallest == ranks;
+  return here;
 }
 
 std::int64_t largest_tag(MPI_Comm communicator) {
@@ -69,7 +68,7 @@ class Owner final : public MpiWorld {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
-    on_one_host_ = all_on_one_host(ranks_);
+    ranks_here_ = count_ranks_here();
     engine_ = threading == MpiThreading::progress_thread ? make_thread_engine(mutex_)
                                                          : make_direct_engine(lock());
   }
@@ -81,7 +80,7 @@ class Owner final : public MpiWorld {
 
   int rank() const override { return rank_; }
   int ranks() const override { return ranks_; }
-  bool on_one_host() const override { return on_one_host_; }
+  bool on_one_host() const override { return ranks_here_ == ranks_; }
   std::string library() const override { return version_text(); }
   MpiThreading threading() const override { return threading_; }
   void while_waiting(std::function<void()> check) override { check_ = std::move(check); }
@@ -110,9 +109,11 @@ class Owner final : public MpiWorld {
     MPI_Comm own = MPI_COMM_NULL;
     wait([&](MPI_Request* request) { return MPI_Comm_idup(MPI_COMM_WORLD, &own, request); });
     MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
+    auto mine = std::ranges::count(rank_of_device, rank_);
     return make_mpi_transport({.communicator = own,
                                .tags = MpiTags(std::move(rank_of_device), largest_tag(own)),
                                .rank = rank_,
+                               .local_devices = static_cast<int>(mine) * ranks_here_,
                                .check = std::move(check)},
                               *engine_, lock());
   }
@@ -137,7 +138,7 @@ class Owner final : public MpiWorld {
 
   MpiThreading threading_;
   int rank_ = 0, ranks_ = 1;
-  bool on_one_host_ = true;
+  int ranks_here_ = 1;
   std::function<void()> check_;
   std::mutex mutex_;  // held around every call of MPI, but for MpiThreading::multiple
   std::unique_ptr<MpiEngine> engine_;

@@ -49,8 +49,6 @@ class ThreadEngine final : public MpiEngine {
     return true;
   }
 
-  void progress() override {}
-
  private:
   void work(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
