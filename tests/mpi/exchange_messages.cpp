@@ -1,14 +1,10 @@
 #include <fmt/format.h>
 
-#include <barrier>
 #include <chrono>
 #include <cstddef>
-#include <exception>
 #include <thread>
 
 #include "base/error.h"
-#include "comm/routed_transport.h"
-#include "comm/threads/thread_transport.h"
 #include "rank.h"
 
 namespace troika {
@@ -103,37 +99,19 @@ class Member {
 
 }  // namespace
 
-void exchange_messages(MpiWorld& world, const Words& words) {
+void exchange_messages(Stage& stage, const Words& words) {
   int per_rank = std::stoi(words.at(0));
-  std::vector<int> rank_of_device;
-  for (int device = 0; device < per_rank * world.ranks(); ++device) {
-    rank_of_device.push_back(device / per_rank);
-  }
-  auto transport = make_routed_transport({.inside = std::make_unique<ThreadTransport>(),
-                                          .between = world.make_transport(rank_of_device, {}),
-                                          .rank_of_device = rank_of_device});
-  std::vector<std::exception_ptr> errors(per_rank);
-  {
-    std::vector<std::jthread> threads;
-    for (int local = 0; local < per_rank; ++local) {
-      threads.emplace_back([&, local] {
-        try {
-          Member member(*transport, DeviceId(world.rank() * per_rank + local),
-                        rank_of_device.size());
-          for (int round = 0; round < kRounds; ++round) member.run_round(round);
-        } catch (...) {
-          errors[local] = std::current_exception();
-        }
-      });
-    }
-  }
-  for (const std::exception_ptr& error : errors) {
-    if (error) std::rethrow_exception(error);
-  }
-  world.exchange("");
+  std::vector<int> rank_of_device = spread_devices(stage.world.ranks(), per_rank);
+  auto transport = join_devices(stage, rank_of_device);
+  run_devices(stage, per_rank, [&](DeviceId device) {
+    Member member(*transport, device, rank_of_device.size());
+    for (int round = 0; round < kRounds; ++round) member.run_round(round);
+  });
+  stage.world.exchange("");
 }
 
-void time_messages(MpiWorld& world, const Words& words) {
+void time_messages(Stage& stage, const Words& words) {
+  MpiWorld& world = stage.world;
   std::size_t bytes = std::stoul(words.at(0));
   int rounds = std::stoi(words.at(1));
   auto transport = world.make_transport({0, 1}, {});

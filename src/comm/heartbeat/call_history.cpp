@@ -34,6 +34,7 @@ void CallHistory::begin(int call) {
   chain ^= chain >> 29;
   ++calls_;
   entries_[calls_ % kRemembered] = {chain, call};
+  if (calls_ % kCallsPerMilestone == 0) milestones_[calls_ / kCallsPerMilestone % kMilestones] = chain;
   inside_ = true;
 }
 
@@ -48,6 +49,7 @@ GroupReport CallHistory::report() const {
   return {.group = id_,
           .calls = calls_,
           .chain = calls_ == 0 ? 0 : entry.chain,
+          .milestone = milestones_[calls_ / kCallsPerMilestone % kMilestones],
           .inside = inside_,
           .call = calls_ == 0 ? std::string{} : texts_[entry.call]};
 }
@@ -56,7 +58,7 @@ std::optional<std::string> CallHistory::difference(int self, int peer,
                                                    const GroupReport& report) const {
   bool comparable =
       report.calls > 0 && report.calls <= calls_ && report.calls + kRemembered > calls_;
-  if (!comparable) return std::nullopt;
+  if (!comparable) return difference_before(self, peer, report);
   const Entry& mine = entries_[report.calls % kRemembered];
   if (mine.chain == report.chain) return std::nullopt;
   bool earlier = texts_[mine.call].substr(0, kLongestCall) == report.call;
@@ -65,6 +67,18 @@ std::optional<std::string> CallHistory::difference(int self, int peer,
                      std::min(self, peer), std::max(self, peer), report.calls, group_.name, self,
                      texts_[mine.call], peer, report.call,
                      earlier ? ", but a call before it was different" : "");
+}
+
+std::optional<std::string> CallHistory::difference_before(int self, int peer,
+                                                          const GroupReport& report) const {
+  std::uint64_t number = report.calls / kCallsPerMilestone;
+  std::uint64_t mine = calls_ / kCallsPerMilestone;
+  bool comparable = number > 0 && number <= mine && number + kMilestones > mine;
+  if (!comparable || milestones_[number % kMilestones] == report.milestone) return std::nullopt;
+  return fmt::format("ranks {} and {} disagree in the calls of group '{}' before number {}; rank {} is "
+                     "in {}, rank {} in call {} ({})",
+                     std::min(self, peer), std::max(self, peer), group_.name,
+                     number * kCallsPerMilestone, self, last(), peer, report.calls, report.call);
 }
 
 }  // namespace troika

@@ -50,12 +50,16 @@ class CallHistory {
     int call = 0;
   };
   static constexpr std::size_t kRemembered = 256;
+  static constexpr std::size_t kMilestones = 256;
+
+  std::optional<std::string> difference_before(int self, int peer, const GroupReport& report) const;
 
   CallGroup group_;
   std::uint64_t id_;
   std::vector<std::string> texts_;
   std::vector<std::uint64_t> hashes_;
   std::array<Entry, kRemembered> entries_{};
+  std::array<std::uint64_t, kMilestones> milestones_{};
   std::uint64_t calls_ = 0;
   bool inside_ = false;
 };

@@ -12,6 +12,7 @@ void write(WireWriter& out, const AliveFrame& frame) {
   out.number(Kind::alive).number(static_cast<std::uint8_t>(count));
   for (const GroupReport& report : std::span(frame.groups).first(count)) {
     out.number(report.group).number(report.calls).number(report.chain);
+    out.number(report.milestone);
     out.number(static_cast<std::uint8_t>(report.inside)).text(report.call, kLongestCall);
   }
 }
@@ -31,6 +32,7 @@ std::optional<Frame> read_alive(WireReader& in) {
     report.group = in.number<std::uint64_t>();
     report.calls = in.number<std::uint64_t>();
     report.chain = in.number<std::uint64_t>();
+    report.milestone = in.number<std::uint64_t>();
     report.inside = in.number<std::uint8_t>() != 0;
     report.call = in.text(kLongestCall);
     frame.groups.push_back(std::move(report));

@@ -11,13 +11,18 @@
 
 namespace troika {
 
+/// Where calls are so short that thousands are made while a frame travels, the ranks remember no
+/// longer what they did at the moment of a report, but at the last milestone before it.
+inline constexpr std::uint64_t kCallsPerMilestone = 1024;
+
 /// How far a rank is in the calls of one group.
 struct GroupReport {
-  std::uint64_t group = 0;   ///< Hash of name and members.
-  std::uint64_t calls = 0;   ///< Begun so far.
-  std::uint64_t chain = 0;   ///< Hash of all of them, in order.
-  bool inside = false;       ///< The last one has not ended.
-  std::string call{};        ///< The last one, in words.
+  std::uint64_t group = 0;      ///< Hash of name and members.
+  std::uint64_t calls = 0;      ///< Begun so far.
+  std::uint64_t chain = 0;      ///< Hash of all of them, in order.
+  std::uint64_t milestone = 0;  ///< The hash at the last multiple of kCallsPerMilestone.
+  bool inside = false;          ///< The last one has not ended.
+  std::string call{};           ///< The last one, in words.
 
   bool operator==(const GroupReport&) const = default;
 };

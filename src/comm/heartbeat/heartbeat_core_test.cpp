@@ -258,6 +258,23 @@ TEST(HeartbeatCore, FindsADifferenceWhenOneRankIsAheadByManyCalls) {
   }
 }
 
+TEST(HeartbeatCore, FindsADifferenceAmongCallsFasterThanFrames) {
+  Net net(2);
+  for (int rank : {0, 1}) {
+    HeartbeatCore& core = net.core(rank);
+    int group = core.watch({"world", {0, 1}}, net.now());
+    CallId a = core.describe(group, "a"), b = core.describe(group, "b");
+    core.begin(rank == 0 ? a : b, net.now());
+  }
+  for (int time = 0; time < 800 && net.verdict(0).empty(); ++time) {
+    for (int rank : {0, 1}) {
+      for (int call = 0; call < 500; ++call) net.core(rank).begin({0, 0}, net.now());
+    }
+    net.run_for(milliseconds(1));
+  }
+  EXPECT_THAT(net.verdict(0), HasSubstr("disagree in the calls of group 'world' before number"));
+}
+
 TEST(HeartbeatCore, TakesTwoCallsInTheOtherOrderForDifferent) {
   Net net(2);
   for (int rank : {0, 1}) {
