@@ -32,7 +32,7 @@ class MpiTags {
 };
 
 struct MpiTransportSettings {
-  MPI_Comm communicator;  ///< Of its own.
+  MPI_Comm payloads, headers;  ///< Of its own.
   MpiTags tags;
   int rank = 0;
   int local_devices = 1;  ///< On this machine, in all its ranks.

@@ -106,12 +106,11 @@ class Owner final : public MpiWorld {
 
   std::unique_ptr<Transport> make_transport(std::vector<int> rank_of_device,
                                             std::function<void()> check) override {
-    MPI_Comm own = MPI_COMM_NULL;
-    wait([&](MPI_Request* request) { return MPI_Comm_idup(MPI_COMM_WORLD, &own, request); });
-    MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
+    MPI_Comm payloads = duplicate(), headers = duplicate();
     auto mine = std::ranges::count(rank_of_device, rank_);
-    return make_mpi_transport({.communicator = own,
-                               .tags = MpiTags(std::move(rank_of_device), largest_tag(own)),
+    return make_mpi_transport({.payloads = payloads,
+                               .headers = headers,
+                               .tags = MpiTags(std::move(rank_of_device), largest_tag(payloads)),
                                .rank = rank_,
                                .local_devices = static_cast<int>(mine) * ranks_here_,
                                .check = std::move(check)},
@@ -120,6 +119,13 @@ class Owner final : public MpiWorld {
 
  private:
   std::mutex* lock() { return threading_ == MpiThreading::multiple ? nullptr : &mutex_; }
+
+  MPI_Comm duplicate() {
+    MPI_Comm copy = MPI_COMM_NULL;
+    wait([&](MPI_Request* request) { return MPI_Comm_idup(MPI_COMM_WORLD, &copy, request); });
+    MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN);
+    return copy;
+  }
 
   /// Starts a non-blocking call and waits for it without keeping other threads out of MPI.
   template <class F>
