@@ -28,7 +28,7 @@ std::vector<Case> cases_for(const std::vector<int>& processes) {
       call.root = call.members / 2;
       if (count == 1000) call.segment = 64;
       if (algorithm.why_not(call)) continue;
-      for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
+      for (DType dtype : {DType::f32, DType::bf16}) {
         cases.push_back({call, std::string(algorithm.name), {.dtype = dtype}});
       }
     }

@@ -9,6 +9,7 @@
 
 #include "comm/heartbeat/heartbeat.h"
 #include "comm/mpi/mpi_world.h"
+#include "differences.h"
 
 namespace troika {
 
@@ -39,8 +40,5 @@ void make_calls(Stage& stage, const Words& words);
 void disagree_at_start(Stage& stage, const Words& words);
 /// Prints the time of a message from rank 0 to rank 1. words: bytes, rounds.
 void time_messages(Stage& stage, const Words& words);
-
-/// Of the kinds of difference for make_calls.
-inline constexpr int kDifferences = 22;
 
 }  // namespace troika
