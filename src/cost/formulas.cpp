@@ -213,7 +213,9 @@ SimTime recursive_halving(const Terms& terms) {
     left /= 2;
     time += tree ? terms.message(link, terms.range()) * left
                  : terms.message(link, terms.range() * left);
-    time += terms.combine(link, terms.range() * left);
+    // Several messages hide the combining of all but the last, which the next step needs.
+    if (!tree || left <= 2)
+      time += terms.combine(link, tree ? terms.range() : terms.range() * left);
   }
   return time;
 }
@@ -228,8 +230,16 @@ SimTime exchange_with_each(const Terms& terms, std::int64_t n, bool combines) {
   return time;
 }
 
+/// In the tree order only the last message and the sums it completes are combined after all the
+/// others have arrived.
 SimTime pairwise_reduce_scatter(const Terms& terms) {
-  return exchange_with_each(terms, terms.range(), true);
+  if (terms.call.order == CombineOrder::any || terms.members() == 1)
+    return exchange_with_each(terms, terms.range(), true);
+  Group group = everyone(terms.call, 0);
+  auto sums = std::ssize(distances(group.size())) - 1;
+  return exchange_with_each(terms, terms.range(), false) +
+         terms.combine(round(terms, group, group.size() - 1), terms.range()) +
+         time_for(terms.element * terms.range(), terms.costs.memory.reduce) * sums;
 }
 
 SimTime pairwise_all_to_all(const Terms& terms) {

@@ -11,8 +11,9 @@ namespace troika {
 
 /// Equal to recipe_time of the recipe wherever the members' parts are equal and all messages of a
 /// step take the same kind of link; else each step counts with its longest part and its slowest
-/// link. Segments are known to the ring; it is exact as long as a segment is combined in no more
-/// time than it travels.
+/// link. Segments are known to the ring. Where messages hide combining (its segments,
+/// reduce_scatter in the tree order), exact as long as a message is combined in no more time than
+/// it travels.
 SimTime formula_time(const CollectiveCall& call, std::string_view algorithm, Bytes element,
                      const LinkCosts& costs);
 

@@ -100,6 +100,22 @@ TEST(Formulas, StayNearTheWalkWhereNothingDivides) {
   }
 }
 
+TEST(Formulas, EqualTheWalkInTheFixedOrder) {
+  LinkCosts costs = uniform({.alpha = 1000, .beta = 3, .gamma = 2});
+  for (Collective kind : {Collective::all_reduce, Collective::reduce, Collective::reduce_scatter}) {
+    for (int members : {2, 4, 8, 16}) {
+      CollectiveCall call = even_call(kind, members);
+      call.order = CombineOrder::tree;
+      for (const Algorithm& algorithm : algorithms(kind)) {
+        if (algorithm.why_not(call)) continue;
+        EXPECT_EQ(formula_time(call, algorithm.name, {4}, costs),
+                  recipe_time(make_recipe(call, algorithm.name), {4}, costs))
+            << to_string(kind) << " " << algorithm.name << " of " << members;
+      }
+    }
+  }
+}
+
 TEST(Formulas, CountCopiesThatTheWalkMayHide) {
   LinkCosts costs = uniform({.alpha = 1000, .beta = 3});
   costs.memory.copy = 1;
