@@ -94,15 +94,4 @@ void CollectiveTimer::time_all(std::vector<TimedGroup>& groups, const TimingPass
   }
 }
 
-std::vector<double> medians(const TimedGroup& group) {
-  std::vector<double> result;
-  for (std::vector<double> samples : group.samples) {
-    TROIKA_CHECK(!samples.empty(), "a collective was not timed");
-    auto middle = samples.begin() + std::ssize(samples) / 2;
-    std::ranges::nth_element(samples, middle);
-    result.push_back(*middle);
-  }
-  return result;
-}
-
 }  // namespace troika

@@ -2,31 +2,13 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "comm/communicator.h"
 #include "comm/host_block.h"
+#include "profile/timed_group.h"
 
 namespace troika {
-
-struct TimedCall {
-  CollectiveCall call;  ///< Of f32.
-  std::string algorithm;
-};
-
-/// What is timed in turns, so that other load meets it alike; usually the algorithms of one kind at
-/// one size.
-struct TimedGroup {
-  std::vector<TimedCall> calls;
-  /// Per call, nanoseconds per operation of each batch: the longest time that a member needed.
-  std::vector<std::vector<double>> samples{};
-};
-
-struct TimingPasses {
-  int least = 3, most = 7;
-  double seconds = 8;  ///< No further pass begins after the least ones that would go beyond.
-};
 
 /// Every member makes its own and calls the same functions with the same groups. Borrows the
 /// progress; used by the member's thread.
@@ -50,8 +32,5 @@ class CollectiveTimer {
   double agreed_ = 0;
   std::unique_ptr<Operation> agree_;
 };
-
-/// The middle one of each call's samples.
-std::vector<double> medians(const TimedGroup& group);
 
 }  // namespace troika

@@ -8,6 +8,7 @@
 
 #include "collective/algorithms.h"
 #include "comm/threads/thread_transport.h"
+#include "profile/collective_timer.h"
 
 namespace troika {
 namespace {

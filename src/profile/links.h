@@ -7,7 +7,7 @@
 
 #include "comm/mpi/mpi_world.h"
 #include "cost/link_costs.h"
-#include "profile/collective_timer.h"
+#include "profile/timed_group.h"
 
 namespace troika {
 
