@@ -36,8 +36,8 @@ struct CommTrialResult {
 /// Each device is a thread, bound to a core of its own as far as there are cores.
 CommTrialResult time_on_threads(const CommTrial& trial);
 
-/// This process is device `rank` of the transport's; all ranks call it together. `longest` gives
-/// the longest of what the ranks measured.
+/// This process is device `rank` of the transport's; all ranks call it together and get the same:
+/// the slowest rank counts.
 CommTrialResult time_over(Transport& transport, int rank, const CommTrial& trial);
 
 }  // namespace troika::cli
