@@ -55,7 +55,11 @@ TEST(PredictTime, ChoosesWhatWasMeasuredQuickest) {
 }
 
 TEST(PredictTime, DoesNotWeighSegmentsByFormulaAgainstMeasuredTimes) {
-  EXPECT_EQ(choose_algorithm(four_members(1 << 18), kElement, made_up_costs()).segment, 0);
+  LinkCosts costs = made_up_costs();
+  costs.process = {.alpha = 1};  // by formula a message costs next to nothing
+  AlgorithmChoice choice = choose_algorithm(four_members(1 << 18), kElement, costs);
+  EXPECT_EQ(choice.algorithm, "ring");
+  EXPECT_EQ(choice.segment, 0);
 }
 
 TEST(PredictTime, LeavesToTheFormulaWhatWasNotMeasured) {

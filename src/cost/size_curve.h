@@ -26,8 +26,8 @@ struct SizeCurve {
   bool operator==(const SizeCurve&) const = default;
 };
 
-/// The points with each time raised to that of the smaller sizes before it: a longer vector that
-/// seems quicker is noise.
+/// The points with each time raised to that of the smaller sizes before it, and to zero: a longer
+/// vector that seems quicker is noise.
 SizeCurve rising(std::vector<SizePoint> points);
 
 }  // namespace troika

@@ -40,6 +40,7 @@ TEST(SizeCurve, KeepsTheFirstTimeBelowAndTheLastRateBeyond) {
 TEST(SizeCurve, RaisesALongerVectorThatSeemsQuicker) {
   EXPECT_DOUBLE_EQ(kCurve.at({2 << 20}), 90'000);
   EXPECT_EQ(rising({{{4}, 2}, {{2}, 3}}), (SizeCurve{{{{2}, 3}, {{4}, 3}}}));
+  EXPECT_EQ(rising({{{4}, -2}}), (SizeCurve{{{{4}, 0}}}));
 }
 
 TEST(SizeCurve, HasNoTimesWithoutPoints) { EXPECT_THROW(SizeCurve{}.at({1}), Bug); }

@@ -23,7 +23,7 @@ SizeCurve without(const SizeCurve* times, std::int64_t parts, Other other) {
   std::vector<SizePoint> points;
   for (const SizePoint& point : times->points) {
     Bytes bytes{point.bytes.count / parts};
-    points.push_back({bytes, std::max(0.0, point.nanoseconds - other(bytes))});
+    points.push_back({bytes, point.nanoseconds - other(bytes)});
   }
   return rising(std::move(points));
 }
