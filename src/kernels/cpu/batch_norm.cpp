@@ -152,16 +152,17 @@ Loop loop_of(const Shards& shards, const BatchNorm& op, const Request& request,
   return batch_norm_backward(shards, phase, follower.relu);
 }
 
-/// A tensor of x's shape may be written over one that is read: every element is read before it.
+/// y or dx may be written over what is read element by element before.
 std::vector<InPlace> in_place(const Request& request) {
   std::vector<InPlace> pairs;
-  auto moves = [&](std::size_t at, Access access) {
-    return request.shape(at) == request.shape(0) && request.operands[at].access == access;
+  auto is = [&](std::size_t at, Access access, std::initializer_list<std::string_view> names) {
+    const Operand& operand = request.operands[at];
+    return operand.access == access && std::ranges::find(names, operand.name) != names.end();
   };
   for (std::size_t write = 0; write < request.operands.size(); ++write) {
-    for (std::size_t read = 0; moves(write, Access::write) && read < request.operands.size();
-         ++read)
-      if (moves(read, Access::read))
+    if (!is(write, Access::write, {"y", "dx"})) continue;
+    for (std::size_t read = 0; read < request.operands.size(); ++read)
+      if (is(read, Access::read, {"x", "dy", "y", "b"}))
         pairs.push_back({static_cast<int>(write), static_cast<int>(read)});
   }
   return pairs;

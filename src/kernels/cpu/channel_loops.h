@@ -31,46 +31,71 @@ TROIKA_VECTORIZED void sum_plane(const ChannelRun& run, const F& f, const G& g, 
   }
 }
 
-/// Adds f and g of few rows of `width` lanes, `stride` elements apart, to two sums per lane.
-template <int Width, class F, class G>
-TROIKA_VECTORIZED void sum_tile(const ChannelRun& tile, std::int64_t stride, std::int64_t width,
-                                const F& f, const G& g, double* first_sums, double* second_sums) {
+/// Adds f and g of few rows to two sums per lane.
+template <int Lanes, class F, class G>
+TROIKA_VECTORIZED void sum_tile(const ChannelRun& tile, const F& f, const G& g, double* first_sums,
+                                double* second_sums) {
   F first = f;
   G second = g;
-  std::int64_t lanes = Width > 0 ? Width : width;
-  float a[16] = {}, b[16] = {};
+  float a[Lanes] = {}, b[Lanes] = {};
   for (std::int64_t row = 0; row < tile.rows; ++row) {
-    std::int64_t element = tile.element + row * stride;
+    std::int64_t element = tile.element + row * Lanes;
 #pragma omp simd
-    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+    for (std::int64_t lane = 0; lane < Lanes; ++lane) {
       a[lane] += first(element + lane, tile.channel + lane);
       b[lane] += second(element + lane, tile.channel + lane);
     }
   }
-  for (std::int64_t lane = 0; lane < lanes; ++lane) {
+  for (std::int64_t lane = 0; lane < Lanes; ++lane) {
     first_sums[lane] += static_cast<double>(a[lane]);
     second_sums[lane] += static_cast<double>(b[lane]);
   }
 }
 
-/// Adds a run to sums per lane. Few rows at a time, so that the lanes of a row, taken 16 by 16,
-/// find it in the nearest cache.
+/// Lanes that a wide tile has at most.
+inline constexpr std::int64_t kWideTile = 256;
+
+/// Adds f and g of few rows of many lanes to two sums per lane; what a row needs of the partial
+/// sums stays in the nearest cache.
+template <class F, class G>
+TROIKA_VECTORIZED void sum_wide_tile(const ChannelRun& tile, std::int64_t stride,
+                                     std::int64_t width, const F& f, const G& g, double* first_sums,
+                                     double* second_sums) {
+  F first = f;
+  G second = g;
+  float a[kWideTile] = {}, b[kWideTile] = {};
+  for (std::int64_t row = 0; row < tile.rows; ++row) {
+    std::int64_t element = tile.element + row * stride;
+#pragma omp simd
+    for (std::int64_t lane = 0; lane < width; ++lane) {
+      a[lane] += first(element + lane, tile.channel + lane);
+      b[lane] += second(element + lane, tile.channel + lane);
+    }
+  }
+#pragma omp simd
+  for (std::int64_t lane = 0; lane < width; ++lane) {
+    first_sums[lane] += static_cast<double>(a[lane]);
+    second_sums[lane] += static_cast<double>(b[lane]);
+  }
+}
+
+/// Adds a run to sums per lane.
 template <class F, class G>
 void sum_run(const ChannelRun& run, std::int64_t lanes, const F& f, const G& g, double* first,
              double* second) {
   constexpr std::int64_t kRows = 64;
   if (lanes == 1) return sum_plane(run, f, g, first, second);
   for (std::int64_t row = 0; row < run.rows; row += kRows) {
-    for (std::int64_t lane = 0; lane < lanes; lane += 16) {
+    for (std::int64_t lane = 0; lane < lanes; lane += kWideTile) {
       ChannelRun tile{run.element + row * lanes + lane, std::min(kRows, run.rows - row),
                       run.channel + lane};
-      std::int64_t width = std::min<std::int64_t>(16, lanes - lane);
-      if (width == 16)
-        sum_tile<16>(tile, lanes, width, f, g, first + lane, second + lane);
-      else if (width == 8)
-        sum_tile<8>(tile, lanes, width, f, g, first + lane, second + lane);
+      if (lanes == 16)
+        sum_tile<16>(tile, f, g, first, second);
+      else if (lanes == 8)
+        sum_tile<8>(tile, f, g, first, second);
       else
-        sum_tile<0>(tile, lanes, width, f, g, first + lane, second + lane);
+        sum_wide_tile(tile, lanes, std::min(kWideTile, lanes - lane), f, g, first + lane,
+                      second + lane);
     }
   }
 }
