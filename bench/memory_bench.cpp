@@ -3,13 +3,14 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 #include <new>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "device/cpu/host_memory.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/kernel.h"
 #include "ops/op.h"
@@ -27,6 +28,24 @@ struct Row {
 
 TensorSpec f32(const Shape& shape) { return {shape, DType::f32}; }
 TensorSpec i32(const Shape& shape) { return {shape, DType::i32}; }
+
+/// Memory like that of a device.
+class HostBlock {
+ public:
+  explicit HostBlock(Bytes bytes) : bytes_(bytes), address_(host_block(bytes)) {
+    if (address_ == nullptr) throw std::bad_alloc();
+  }
+  HostBlock(HostBlock&& other) noexcept
+      : bytes_(other.bytes_), address_(std::exchange(other.address_, nullptr)) {}
+  ~HostBlock() {
+    if (address_ != nullptr) release_host_block(address_, bytes_);
+  }
+  std::byte* get() const { return address_; }
+
+ private:
+  Bytes bytes_;
+  std::byte* address_;
+};
 
 /// Operands of one launch; the values do not matter, but are not all alike.
 class Operands {
@@ -51,22 +70,14 @@ class Operands {
   DevicePointer scratch = nullptr;
 
  private:
-  struct Free {
-    void operator()(std::byte* memory) const { std::free(memory); }
-  };
   template <class T>
   void fill(Bytes bytes, std::int64_t period) {
     T* values = reinterpret_cast<T*>(pointers.back());
     for (std::int64_t i = 0; i < bytes.count / 4; ++i) values[i] = static_cast<T>(i * 7 % period);
   }
-  DevicePointer reserve(Bytes bytes) {
-    std::size_t size = (static_cast<std::size_t>(bytes.count) / 64 + 1) * 64;
-    auto* memory = static_cast<std::byte*>(std::aligned_alloc(64, size));
-    if (memory == nullptr) throw std::bad_alloc();
-    held_.emplace_back(memory);
-    return memory;
-  }
-  std::vector<std::unique_ptr<std::byte, Free>> held_;
+  DevicePointer reserve(Bytes bytes) { return held_.emplace_back(bytes).get(); }
+
+  std::vector<HostBlock> held_;
 };
 
 void run(benchmark::State& state, const Backend& backend, const KernelKey& key,
@@ -166,11 +177,13 @@ void register_row(const Backend& backend, const Row& row) {
 }  // namespace
 }  // namespace troika
 
+/// The number of threads may be given behind the benchmark's own options.
 int main(int count, char** arguments) {
-  auto threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  benchmark::Initialize(&count, arguments);
+  auto threads = count > 1 ? std::stoi(arguments[1])
+                           : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   auto backend = troika::make_cpu_backend({.threads = threads});
   for (const auto& rows : {troika::row_rows(), troika::image_rows()})
     for (const troika::Row& row : rows) troika::register_row(*backend, row);
-  benchmark::Initialize(&count, arguments);
   benchmark::RunSpecifiedBenchmarks();
 }

@@ -31,8 +31,9 @@ void with_functions(const Activation& op, F&& f) {
       // (1 + tanh u) / 2 is the sigmoid of 2u.
       return f([](float x) { return x * vector_sigmoid(x * (kTwice + kTwiceCubic * x * x)); },
                [](float x) {
-                 float s = vector_sigmoid(x * (kTwice + kTwiceCubic * x * x));
-                 return s + x * s * (1 - s) * (kTwice + 3 * kTwiceCubic * x * x);
+                 // 1 - s as e * s, which does not cancel.
+                 float e = vector_exp(-x * (kTwice + kTwiceCubic * x * x)), s = 1.0f / (1.0f + e);
+                 return s + x * (e * s * s) * (kTwice + 3 * kTwiceCubic * x * x);
                });
     case ActivationKind::sigmoid:
       return f([](float x) { return vector_sigmoid(x); }, [](float y) { return y * (1 - y); });

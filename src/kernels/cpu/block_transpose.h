@@ -5,11 +5,15 @@
 
 namespace troika {
 
+template <int Lanes>
+struct LaneNumbers {
+  typedef std::int32_t Type __attribute__((vector_size(Lanes * sizeof(std::int32_t))));
+};
+
 /// Swaps the off-diagonal squares of `Distance` inside those of twice the size.
 template <int Side, int Distance>
 TROIKA_INLINE void swap_squares(Vector<Side> (&rows)[Side]) {
-  typedef std::int32_t Lanes __attribute__((vector_size(Side * sizeof(std::int32_t))));
-  Lanes upper, lower;
+  typename LaneNumbers<Side>::Type upper{}, lower{};
   for (int lane = 0; lane < Side; ++lane) {
     bool second = (lane & Distance) != 0;
     upper[lane] = second ? Side + lane - Distance : lane;

@@ -17,14 +17,14 @@ TROIKA_VECTORIZED void sum_plane(const ChannelRun& run, const F& f, const G& g, 
                                  double* second_sum) {
   F first = f;
   G second = g;
-  std::int64_t stop = run.element + run.rows;
+  std::int64_t channel = run.channel, stop = run.element + run.rows;
   for (std::int64_t at = run.element; at < stop; at += 1024) {
     std::int64_t end = std::min(at + 1024, stop);
     float a = 0, b = 0;
 #pragma omp simd reduction(+ : a, b)
     for (std::int64_t i = at; i < end; ++i) {
-      a += first(i, run.channel);
-      b += second(i, run.channel);
+      a += first(i, channel);
+      b += second(i, channel);
     }
     *first_sum += static_cast<double>(a);
     *second_sum += static_cast<double>(b);
@@ -39,11 +39,11 @@ TROIKA_VECTORIZED void sum_tile(const ChannelRun& tile, const F& f, const G& g, 
   G second = g;
   float a[Lanes] = {}, b[Lanes] = {};
   for (std::int64_t row = 0; row < tile.rows; ++row) {
-    std::int64_t element = tile.element + row * Lanes;
+    std::int64_t element = tile.element + row * Lanes, channel = tile.channel;
 #pragma omp simd
     for (std::int64_t lane = 0; lane < Lanes; ++lane) {
-      a[lane] += first(element + lane, tile.channel + lane);
-      b[lane] += second(element + lane, tile.channel + lane);
+      a[lane] += first(element + lane, channel + lane);
+      b[lane] += second(element + lane, channel + lane);
     }
   }
   for (std::int64_t lane = 0; lane < Lanes; ++lane) {
@@ -65,11 +65,11 @@ TROIKA_VECTORIZED void sum_wide_tile(const ChannelRun& tile, std::int64_t stride
   G second = g;
   float a[kWideTile] = {}, b[kWideTile] = {};
   for (std::int64_t row = 0; row < tile.rows; ++row) {
-    std::int64_t element = tile.element + row * stride;
+    std::int64_t element = tile.element + row * stride, channel = tile.channel;
 #pragma omp simd
     for (std::int64_t lane = 0; lane < width; ++lane) {
-      a[lane] += first(element + lane, tile.channel + lane);
-      b[lane] += second(element + lane, tile.channel + lane);
+      a[lane] += first(element + lane, channel + lane);
+      b[lane] += second(element + lane, channel + lane);
     }
   }
 #pragma omp simd

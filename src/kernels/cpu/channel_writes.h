@@ -15,10 +15,11 @@ TROIKA_VECTORIZED void write_lanes(const ChannelRun& run, std::int64_t known, fl
                                    const F& f) {
   F local = f;
   std::int64_t lanes = Lanes > 0 ? Lanes : known;
-  for (std::int64_t row = 0; row < run.rows; ++row) {
+  std::int64_t rows = run.rows, element = run.element, channel = run.channel;
+  for (std::int64_t row = 0; row < rows; ++row) {
 #pragma omp simd
     for (std::int64_t lane = 0; lane < lanes; ++lane)
-      y[row * lanes + lane] = local(run.element + row * lanes + lane, run.channel + lane);
+      y[row * lanes + lane] = local(element + row * lanes + lane, channel + lane);
   }
 }
 
@@ -26,8 +27,9 @@ TROIKA_VECTORIZED void write_lanes(const ChannelRun& run, std::int64_t known, fl
 template <class F>
 TROIKA_VECTORIZED void write_plane(const ChannelRun& run, float* y, const F& f) {
   F local = f;
+  std::int64_t rows = run.rows, element = run.element, channel = run.channel;
 #pragma omp simd
-  for (std::int64_t i = 0; i < run.rows; ++i) y[i] = local(run.element + i, run.channel);
+  for (std::int64_t i = 0; i < rows; ++i) y[i] = local(element + i, channel);
 }
 
 template <class F>

@@ -68,6 +68,18 @@ Loop forward(const ChannelView& view) {
   };
 }
 
+/// The same where a channel's pixels are neighbours in memory.
+Loop plane_averages(const ChannelView& view) {
+  return [view](const Launch& launch) {
+    float factor = 1.0f / static_cast<float>(view.inner);
+    for_rows(launch.threads, view.outer * view.blocks, view.inner, [&](std::int64_t plane) {
+      const float* x = launch.at(0) + plane * view.inner;
+      launch.at(1)[plane] =
+          factor * sum_floats(0, view.inner, [x](std::int64_t i) { return x[i]; });
+    });
+  };
+}
+
 /// Every pixel gets its share. Operands: dy, dx.
 Loop average_backward(const ChannelView& view) {
   return [view](const Launch& launch) {
@@ -111,6 +123,7 @@ Loop max_backward(const ChannelView& view) {
 
 Loop loop_of(const ChannelView& view, PoolKind kind, Phase phase) {
   bool max = kind == PoolKind::max;
+  if (phase == Phase::forward && !max && view.lanes == 1) return plane_averages(view);
   if (phase == Phase::forward) return max ? forward<true>(view) : forward<false>(view);
   return max ? max_backward(view) : average_backward(view);
 }

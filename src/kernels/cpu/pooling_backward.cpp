@@ -7,75 +7,55 @@
 namespace troika {
 namespace {
 
-/// Rows of dx that windows still add to: as many as a window has, each written to dx when no later
-/// window sees it.
-class OpenRows {
+/// The places [begin, end) of a window, along one dimension, that see an element; elements are
+/// asked for in order.
+class Seeing {
  public:
-  OpenRows(const Pooling& p, const PoolingUnit& unit, float* dx, float* work)
-      : p_(p), unit_(unit), dx_(dx), work_(work) {}
+  Seeing(const Pooling& p, std::size_t dim)
+      : window_(p.window[dim]), stride_(p.stride[dim]), pad_(p.pad[dim]), count_(p.out[dim]) {}
 
-  static std::int64_t floats(const Pooling& p) { return (length(p) + 15) / 16 * 16 * p.window[0]; }
-
-  float* at(std::int64_t row) const {
-    return work_ + row % p_.window[0] * ((length(p_) + 15) / 16 * 16);
+  TROIKA_INLINE void move_to(std::int64_t element) {
+    std::int64_t at = element + pad_;
+    while (end < count_ && end * stride_ <= at) ++end;
+    while (begin < end && begin * stride_ + window_ <= at) ++begin;
+  }
+  /// Which element of the window the one asked for is.
+  TROIKA_INLINE std::int64_t inside(std::int64_t element, std::int64_t place) const {
+    return element + pad_ - place * stride_;
   }
 
-  /// Zeros in all rows before `end` that had none yet.
-  void open(std::int64_t end) {
-    for (; opened_ < end; ++opened_) {
-      float* row = at(opened_);
-      run_range(0, length(p_), [row](std::int64_t i) { row[i] = 0; });
-    }
-  }
-
-  /// Writes all rows before `end`.
-  void close(std::int64_t end) {
-    for (; closed_ < end; ++closed_) {
-      if (closed_ == opened_) open(closed_ + 1);
-      write(closed_);
-    }
-  }
+  std::int64_t begin = 0, end = 0;
 
  private:
-  static std::int64_t length(const Pooling& p) { return p.in[1] * p.x.lanes; }
+  std::int64_t window_, stride_, pad_, count_;
+};
 
-  void write(std::int64_t row) const {
-    const float* from = at(row);
-    float* to = dx_ + unit_.x + row * length(p_);
-    if (unit_.width < p_.x.lanes) {
-      for (std::int64_t at = 0; at < length(p_); at += p_.x.lanes)
-        std::copy_n(from + at, unit_.width, to + at);
-    } else if (p_.x.elements() >= kStreamed) {
-      stream_copy(to, from, length(p_));
-    } else {
-      std::copy_n(from, length(p_), to);
-    }
-  }
+/// What dx needs of the last rows of windows: for the largest, the place inside the window where it
+/// was first; for the average, every element's share.
+class KeptRows {
+ public:
+  KeptRows(const Pooling& p, float* work) : p_(p), work_(work) {}
+  static std::int64_t floats(const Pooling& p) { return p.window[0] * length(p); }
 
+  TROIKA_INLINE float* at(std::int64_t h) const { return work_ + h % p_.window[0] * length(p_); }
+
+ private:
+  static std::int64_t length(const Pooling& p) { return (p.out[1] * p.y.lanes + 15) / 16 * 16; }
   const Pooling& p_;
-  const PoolingUnit& unit_;
-  float *dx_, *work_;
-  std::int64_t opened_ = 0, closed_ = 0;
+  float* work_;
 };
 
-/// The rows of one window: of the image, and open ones of dx.
-struct WindowRows {
-  Seen rows;
-  const float* x;
-  const OpenRows& dx;
-};
-
-/// First the place of the first largest element of each lane, then dy is added there.
+/// The first largest element of a window; its number counts clipped ones too.
 template <int Columns, class Lanes>
-TROIKA_INLINE void max_window(const Pooling& p, const Lanes& lanes, const WindowRows& window,
-                              Seen columns, std::int64_t lane, const typename Lanes::V& dy) {
+TROIKA_INLINE void find_largest(const Pooling& p, const Lanes& lanes, const float* x, Seen rows,
+                                Seen columns, std::int64_t first, typename Lanes::Places& found) {
   std::int64_t step = p.x.lanes, count = Columns > 0 ? Columns : columns.end - columns.begin;
   typename Lanes::V largest, value;
-  typename Lanes::Places found{};
-  std::int32_t at = 0;
-  lanes.get(largest, window.x + (window.rows.begin * p.in[1] + columns.begin) * step + lane);
-  for (std::int64_t row = window.rows.begin; row < window.rows.end; ++row) {
-    const float* from = window.x + (row * p.in[1] + columns.begin) * step + lane;
+  lanes.get(largest, x + (rows.begin * p.in[1] + columns.begin) * step);
+  found = typename Lanes::Places{} + static_cast<std::int32_t>(first);
+  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+    const float* from = x + (row * p.in[1] + columns.begin) * step;
+    auto at = static_cast<std::int32_t>(first + (row - rows.begin) * p.window[1]);
 #pragma GCC unroll 3
     for (std::int64_t column = 0; column < count; ++column, ++at) {
       lanes.get(value, from + column * step);
@@ -83,83 +63,116 @@ TROIKA_INLINE void max_window(const Pooling& p, const Lanes& lanes, const Window
       largest = value > largest ? value : largest;
     }
   }
-  at = 0;
-  for (std::int64_t row = window.rows.begin; row < window.rows.end; ++row) {
-    float* to = window.dx.at(row) + columns.begin * step + lane;
-#pragma GCC unroll 3
-    for (std::int64_t column = 0; column < count; ++column, ++at) {
-      lanes.get(value, to + column * step);
-      value += found == at ? dy : typename Lanes::V{};
-      lanes.put(value, to + column * step);
-    }
-  }
 }
 
 template <int Columns, class Lanes>
-TROIKA_INLINE void average_window(const Pooling& p, const Lanes& lanes, const WindowRows& window,
-                                  Seen columns, std::int64_t lane, const typename Lanes::V& dy) {
-  std::int64_t step = p.x.lanes, count = Columns > 0 ? Columns : columns.end - columns.begin;
-  typename Lanes::V share = dy * p.factor(window.rows, columns), value;
-  for (std::int64_t row = window.rows.begin; row < window.rows.end; ++row) {
-    float* to = window.dx.at(row) + columns.begin * step + lane;
-#pragma GCC unroll 3
-    for (std::int64_t column = 0; column < count; ++column) {
-      lanes.get(value, to + column * step);
-      value += share;
-      lanes.put(value, to + column * step);
-    }
-  }
-}
-
-/// One row of dy, some lanes of it.
-template <int Columns, bool Max, class Lanes>
-TROIKA_VECTORIZED void backward_row(const Pooling& p, const Lanes& lanes, const WindowRows& window,
-                                    std::int64_t lane, const float* dy) {
+TROIKA_VECTORIZED void keep_places(const Pooling& p, const Lanes& lanes, std::int64_t h,
+                                   const float* x, float* kept) {
+  Seen rows = p.seen(0, h);
+  std::int64_t above = rows.begin - (h * p.stride[0] - p.pad[0]);
   for (std::int64_t w = 0; w < p.out[1]; ++w) {
     Seen columns = p.seen(1, w);
-    bool whole = Columns > 0 && columns.end - columns.begin == Columns;
-    typename Lanes::V arriving;
-    lanes.get(arriving, dy + w * p.y.lanes + lane);
-    if constexpr (Max) {
-      whole ? max_window<Columns>(p, lanes, window, columns, lane, arriving)
-            : max_window<0>(p, lanes, window, columns, lane, arriving);
-    } else {
-      whole ? average_window<Columns>(p, lanes, window, columns, lane, arriving)
-            : average_window<0>(p, lanes, window, columns, lane, arriving);
-    }
+    std::int64_t before = columns.begin - (w * p.stride[1] - p.pad[1]),
+                 first = above * p.window[1] + before;
+    typename Lanes::Places found;
+    if (Columns > 0 && columns.end - columns.begin == Columns)
+      find_largest<Columns>(p, lanes, x, rows, columns, first, found);
+    else
+      find_largest<0>(p, lanes, x, rows, columns, first, found);
+    typename Lanes::V bits;
+    std::memcpy(&bits, &found, sizeof bits);
+    lanes.put(bits, kept + w * p.y.lanes);
   }
 }
 
-void backward_unit(const Pooling& p, const PoolingUnit& unit, const float* x, const float* dy,
-                   OpenRows& dx) {
-  for (std::int64_t h = 0; h < p.out[0]; ++h) {
-    WindowRows window{p.seen(0, h), x + (p.kind == PoolKind::max ? unit.x : 0), dx};
-    const float* from = dy + unit.y + h * p.out[1] * p.y.lanes;
-    dx.close(window.rows.begin);
-    dx.open(window.rows.end);
-    for_lanes(unit.width, p.window[1], [&]<int Columns>(const auto& lanes, std::int64_t lane) {
-      p.kind == PoolKind::max ? backward_row<Columns, true>(p, lanes, window, lane, from)
-                              : backward_row<Columns, false>(p, lanes, window, lane, from);
-    });
+template <class Lanes>
+TROIKA_VECTORIZED void keep_shares(const Pooling& p, const Lanes& lanes, std::int64_t h,
+                                   const float* dy, float* kept) {
+  Seen rows = p.seen(0, h);
+  for (std::int64_t w = 0; w < p.out[1]; ++w) {
+    typename Lanes::V value;
+    lanes.get(value, dy + (h * p.out[1] + w) * p.y.lanes);
+    value *= p.factor(rows, p.seen(1, w));
+    lanes.put(value, kept + w * p.y.lanes);
   }
-  dx.close(p.in[0]);
 }
+
+/// Some lanes of row `r` of dx, gathered from the windows that see it.
+template <bool Max, class Lanes>
+TROIKA_VECTORIZED void gather_row(const Pooling& p, const Lanes& lanes, std::int64_t r,
+                                  const Seeing& rows, const KeptRows& kept, std::int64_t lane,
+                                  const float* dy, float* dx) {
+  Seeing columns(p, 1);
+  for (std::int64_t c = 0; c < p.in[1]; ++c) {
+    columns.move_to(c);
+    typename Lanes::V sum{}, share, bits;
+    for (std::int64_t h = rows.begin; h < rows.end; ++h) {
+      const float *from = kept.at(h) + lane, *arriving = dy + h * p.out[1] * p.y.lanes;
+      for (std::int64_t w = columns.begin; w < columns.end; ++w) {
+        lanes.get(bits, from + w * p.y.lanes);
+        if constexpr (Max) {
+          typename Lanes::Places places;
+          std::memcpy(&places, &bits, sizeof places);
+          auto here =
+              static_cast<std::int32_t>(rows.inside(r, h) * p.window[1] + columns.inside(c, w));
+          lanes.get(share, arriving + w * p.y.lanes);
+          sum += places == here ? share : typename Lanes::V{};
+        } else {
+          sum += bits;
+        }
+      }
+    }
+    lanes.put(sum, dx + c * p.x.lanes);
+  }
+}
+
+/// One row of what is kept, all lanes of the unit.
+void keep_row(const Pooling& p, const PoolingUnit& unit, std::int64_t h, const float* x,
+              const float* dy, float* kept) {
+  for_lanes(unit.width, p.window[1], [&]<int Columns>(const auto& lanes, std::int64_t lane) {
+    p.kind == PoolKind::max ? keep_places<Columns>(p, lanes, h, x + unit.x + lane, kept + lane)
+                            : keep_shares(p, lanes, h, dy + unit.y + lane, kept + lane);
+  });
+}
+
+/// `streamed`: where a row is made before it is streamed; null where it is not.
+void backward_unit(const Pooling& p, const PoolingUnit& unit, const Launch& launch,
+                   const KeptRows& kept, float* streamed) {
+  bool max = p.kind == PoolKind::max;
+  const float *x = max ? launch.at(0) : nullptr, *dy = launch.at(max ? 1 : 0);
+  std::int64_t length = p.in[1] * p.x.lanes, done = 0;
+  Seeing rows(p, 0);
+  for (std::int64_t r = 0; r < p.in[0]; ++r) {
+    float *row = launch.at(max ? 2 : 1) + unit.x + r * length,
+          *to = streamed != nullptr ? streamed : row;
+    rows.move_to(r);
+    for (; done < rows.end; ++done) keep_row(p, unit, done, x, dy, kept.at(done));
+    for_lanes(unit.width, 0, [&]<int>(const auto& lanes, std::int64_t lane) {
+      const float* arriving = dy + unit.y + lane;
+      max ? gather_row<true>(p, lanes, r, rows, kept, lane, arriving, to + lane)
+          : gather_row<false>(p, lanes, r, rows, kept, lane, arriving, to + lane);
+    });
+    if (streamed != nullptr) stream_copy(row, streamed, length);
+  }
+}
+
+std::int64_t row_floats(const Pooling& p) { return (p.in[1] * p.x.lanes + 15) / 16 * 16; }
+std::int64_t work_floats(const Pooling& p) { return KeptRows::floats(p) + row_floats(p); }
 
 }  // namespace
 
 Loop pooling_backward(const Pooling& p) {
   return [p](const Launch& launch) {
-    bool max = p.kind == PoolKind::max;
-    const float *x = max ? launch.at(0) : nullptr, *dy = launch.at(max ? 1 : 0);
-    float* dx = launch.at(max ? 2 : 1);
     PoolingUnits units(p, launch.threads);
     int parts = p.x.elements() < kSmallLoop ? 1 : launch.threads;
     for_rows(parts, parts, kSmallLoop, [&](std::int64_t part) {
       Range own = part_of(units.count(), part, parts);
+      float* work = launch.work() + part * work_floats(p);
+      KeptRows kept(p, work);
       for (std::int64_t at = own.begin; at < own.end; ++at) {
         PoolingUnit unit = units.at(at);
-        OpenRows rows(p, unit, dx, launch.work() + part * OpenRows::floats(p));
-        backward_unit(p, unit, x, dy, rows);
+        bool streamed = p.x.elements() >= kStreamed && unit.width == p.x.lanes;
+        backward_unit(p, unit, launch, kept, streamed ? work + KeptRows::floats(p) : nullptr);
       }
       stream_end();
     });
@@ -167,7 +180,7 @@ Loop pooling_backward(const Pooling& p) {
 }
 
 Bytes pooling_backward_work(const Pooling& p, int threads) {
-  return {4 * OpenRows::floats(p) * threads};
+  return {4 * work_floats(p) * threads};
 }
 
 }  // namespace troika

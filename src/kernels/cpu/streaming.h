@@ -11,7 +11,7 @@ namespace troika {
 /// Outputs of so many floats are streamed.
 inline constexpr std::int64_t kStreamed = 1 << 21;
 /// Streamed loops compute so many floats at a time, inside the nearest cache.
-inline constexpr std::int64_t kStreamChunk = 1024;
+inline constexpr std::int64_t kStreamChunk = 512;
 
 /// Copies; stream_end() must follow on the same thread before another one reads.
 void stream_copy(float* to, const float* from, std::int64_t count);
