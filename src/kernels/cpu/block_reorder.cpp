@@ -4,8 +4,7 @@
 #include <cstring>
 
 #include "kernels/cpu/block_transpose.h"
-#include "kernels/cpu/channel_view.h"
-#include "kernels/cpu/streaming.h"
+#include "kernels/cpu/loops.h"
 
 namespace troika {
 namespace {
@@ -36,9 +35,10 @@ struct PixelBlocks {
   std::int64_t lanes(std::int64_t at) const { return std::min(block, channels - at * block); }
 };
 
-/// Pixels that are moved together: few enough for the nearest cache.
+/// Pixels that are moved together: long runs on the blocked side, and few enough pixels for a
+/// thread's own caches on the other.
 std::int64_t pixels_together(const PixelBlocks& p) {
-  return std::clamp<std::int64_t>(4096 / p.channels, 1, 64);
+  return std::clamp<std::int64_t>((1 << 16) / p.channels, 16, 256);
 }
 
 template <int Block>
@@ -68,38 +68,29 @@ void for_pixels(int threads, const PixelBlocks& p, const F& f) {
       std::int64_t first = group % per_image * most;
       f(group / per_image, first, std::min(most, p.pixels - first));
     }
-    stream_end();
   });
 }
 
 Loop blocks_to_pixels(const PixelBlocks& p) {
   return [p](const Launch& launch) {
-    bool streamed = p.images * p.pixels * p.channels >= kStreamed && p.channels <= 4096;
     for_pixels(launch.threads, p, [&](std::int64_t image, std::int64_t first, std::int64_t pixels) {
-      alignas(64) float chunk[4096];
-      float *y = launch.at(1) + (image * p.pixels + first) * p.channels, *to = streamed ? chunk : y;
+      float* y = launch.at(1) + (image * p.pixels + first) * p.channels;
       for (std::int64_t block = 0; block < p.blocks; ++block) {
-        const float* from =
-            launch.at(0) + ((image * p.blocks + block) * p.pixels + first) * p.block;
-        move_block(p, {from, p.block, to + block * p.block, p.channels}, pixels, block);
+        const float* x = launch.at(0) + ((image * p.blocks + block) * p.pixels + first) * p.block;
+        move_block(p, {x, p.block, y + block * p.block, p.channels}, pixels, block);
       }
-      if (streamed) stream_copy(y, chunk, pixels * p.channels);
     });
   };
 }
 
 Loop pixels_to_blocks(const PixelBlocks& p) {
   return [p](const Launch& launch) {
-    bool streamed = p.images * p.pixels * p.channels >= kStreamed;
     for_pixels(launch.threads, p, [&](std::int64_t image, std::int64_t first, std::int64_t pixels) {
       const float* x = launch.at(0) + (image * p.pixels + first) * p.channels;
       for (std::int64_t block = 0; block < p.blocks; ++block) {
-        alignas(64) float chunk[64 * 16];
         float* y = launch.at(1) + ((image * p.blocks + block) * p.pixels + first) * p.block;
-        float* to = streamed ? chunk : y;
-        if (p.lanes(block) < p.block) std::fill_n(to, pixels * p.block, 0.0f);
-        move_block(p, {x + block * p.block, p.channels, to, p.block}, pixels, block);
-        if (streamed) stream_copy(y, chunk, pixels * p.block);
+        if (p.lanes(block) < p.block) std::fill_n(y, pixels * p.block, 0.0f);
+        move_block(p, {x + block * p.block, p.channels, y, p.block}, pixels, block);
       }
     });
   };

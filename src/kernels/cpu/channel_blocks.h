@@ -18,23 +18,23 @@ class ChannelBlocks {
   void run(const F& f, const G& g, const Finish& finish, const ChannelOutput& y,
            const Value& value) const {
     Range all{0, view_.positions()};
-    if (!apart()) {
-      for (std::int64_t block = 0; block < view_.blocks; ++block) {
-        together([&](std::int64_t part, Range share) { sum(block, part, share, f, g); });
-        for (int part = 1; part < parts_; ++part) add(sums(part), sums(0));
-        finish(channels(block), sums(0), sums(0) + view_.lanes);
-        together([&](std::int64_t, Range share) { write(block, share, y, value); });
-      }
+    if (apart()) {
+      for_rows(parts_, parts_, view_.elements(), [&](std::int64_t part) {
+        for_groups(part_of(view_.blocks, part, parts_), [&](Range blocks) {
+          sum(blocks, part, all, f, g);
+          finish(channels(blocks), sums(part), sums(part) + lanes(blocks));
+          write(blocks, all, y, value);
+        });
+      });
       return;
     }
-    for_rows(parts_, parts_, view_.elements(), [&](std::int64_t part) {
-      Range own = part_of(view_.blocks, part, parts_);
-      for (std::int64_t block = own.begin; block < own.end; ++block) {
-        sum(block, part, all, f, g);
-        finish(channels(block), sums(part), sums(part) + view_.lanes);
-        write(block, all, y, value);
-      }
-    });
+    for (std::int64_t block = 0; block < view_.blocks; ++block) {
+      Range one{block, block + 1};
+      together([&](std::int64_t part, Range share) { sum(one, part, share, f, g); });
+      for (int part = 1; part < parts_; ++part) add(sums(part), sums(0));
+      finish(channels(one), sums(0), sums(0) + view_.lanes);
+      together([&](std::int64_t, Range share) { write(one, share, y, value); });
+    }
   }
 
  private:
@@ -47,6 +47,15 @@ class ChannelBlocks {
     return parts_ == 1 || (busy && view_.positions() * view_.lanes <= kLargeBlock);
   }
 
+  /// Small blocks go together: their runs are neighbours, and memory likes long ones.
+  template <class F>
+  void for_groups(Range blocks, const F& f) const {
+    constexpr std::int64_t kGroup = 1 << 17;
+    std::int64_t most = std::max<std::int64_t>(1, kGroup / (view_.positions() * view_.lanes));
+    for (std::int64_t at = blocks.begin; at < blocks.end; at += most)
+      f(Range{at, std::min(at + most, blocks.end)});
+  }
+
   template <class F>
   void together(const F& f) const {
     for_rows(parts_, parts_, kSmallLoop,
@@ -54,18 +63,19 @@ class ChannelBlocks {
   }
 
   template <class F, class G>
-  void sum(std::int64_t block, std::int64_t part, Range positions, const F& f, const G& g) const {
-    double *first = sums(part), *second = first + view_.lanes;
-    std::fill_n(first, 2 * view_.lanes, 0.0);
-    for_runs(view_, block, positions,
-             [&](const ChannelRun& run) { sum_run(run, view_.lanes, f, g, first, second); });
+  void sum(Range blocks, std::int64_t part, Range positions, const F& f, const G& g) const {
+    double *first = sums(part), *second = first + lanes(blocks);
+    std::fill_n(first, 2 * lanes(blocks), 0.0);
+    for_runs(view_, blocks, positions, [&](const ChannelRun& run) {
+      std::int64_t at = run.channel - blocks.begin * view_.lanes;
+      sum_run(run, view_.lanes, f, g, first + at, second + at);
+    });
   }
 
   /// Backwards, for what was read last is nearest.
   template <class Value>
-  void write(std::int64_t block, Range positions, const ChannelOutput& y,
-             const Value& value) const {
-    for_runs_backwards(view_, block, positions,
+  void write(Range blocks, Range positions, const ChannelOutput& y, const Value& value) const {
+    for_runs_backwards(view_, blocks, positions,
                        [&](const ChannelRun& run) { y.write(run, view_.lanes, value); });
     y.end();
   }
@@ -73,8 +83,9 @@ class ChannelBlocks {
   void add(const double* from, double* to) const {
     run_range(0, 2 * view_.lanes, [=](std::int64_t i) { to[i] += from[i]; });
   }
-  Range channels(std::int64_t block) const {
-    return {block * view_.lanes, (block + 1) * view_.lanes};
+  std::int64_t lanes(Range blocks) const { return blocks.extent() * view_.lanes; }
+  Range channels(Range blocks) const {
+    return {blocks.begin * view_.lanes, blocks.end * view_.lanes};
   }
   double* sums(std::int64_t part) const { return work_ + part * 2 * view_.padded(); }
 

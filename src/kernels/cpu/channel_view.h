@@ -36,27 +36,28 @@ void for_runs(const ChannelView& view, Range rows, const F& f) {
   }
 }
 
-/// f(run) for the runs of some positions of one block of channels, the last run first.
+/// f(run) for the runs of some positions, all blocks of channels of the range at each.
 template <class F>
-void for_runs_backwards(const ChannelView& view, std::int64_t block, Range positions, const F& f) {
-  for (std::int64_t end = positions.end; end > positions.begin;) {
-    std::int64_t outer = (end - 1) / view.inner,
-                 begin = std::max(positions.begin, outer * view.inner);
-    std::int64_t row = (outer * view.blocks + block) * view.inner + begin - outer * view.inner;
-    f(ChannelRun{row * view.lanes, end - begin, block * view.lanes});
-    end = begin;
-  }
-}
-
-/// The same, the first run first.
-template <class F>
-void for_runs(const ChannelView& view, std::int64_t block, Range positions, const F& f) {
+void for_runs(const ChannelView& view, Range blocks, Range positions, const F& f) {
   for (std::int64_t begin = positions.begin; begin < positions.end;) {
     std::int64_t outer = begin / view.inner,
                  end = std::min(positions.end, (outer + 1) * view.inner);
-    std::int64_t row = (outer * view.blocks + block) * view.inner + begin - outer * view.inner;
-    f(ChannelRun{row * view.lanes, end - begin, block * view.lanes});
+    for (std::int64_t block = blocks.begin; block < blocks.end; ++block) {
+      std::int64_t row = (outer * view.blocks + block) * view.inner + begin - outer * view.inner;
+      f(ChannelRun{row * view.lanes, end - begin, block * view.lanes});
+    }
     begin = end;
+  }
+}
+
+/// The same, the last positions first.
+template <class F>
+void for_runs_backwards(const ChannelView& view, Range blocks, Range positions, const F& f) {
+  for (std::int64_t end = positions.end; end > positions.begin;) {
+    std::int64_t outer = (end - 1) / view.inner,
+                 begin = std::max(positions.begin, outer * view.inner);
+    for_runs(view, blocks, {begin, end}, f);
+    end = begin;
   }
 }
 

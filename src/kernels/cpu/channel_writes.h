@@ -44,16 +44,14 @@ void write_run(const ChannelRun& run, std::int64_t lanes, float* y, const F& f) 
     write_lanes<0>(run, lanes, y, f);
 }
 
-/// Computed in pieces that stay in the nearest cache.
 template <class F>
 void stream_run(const ChannelRun& run, std::int64_t lanes, float* y, const F& f) {
-  alignas(64) float chunk[kStreamChunk];
-  std::int64_t most = kStreamChunk / lanes;
-  for (std::int64_t row = 0; row < run.rows; row += most) {
-    ChannelRun part{run.element + row * lanes, std::min(most, run.rows - row), run.channel};
-    write_run(part, lanes, chunk, f);
-    stream_copy(y + row * lanes, chunk, part.rows * lanes);
-  }
+  if (lanes == 1)
+    return stream_range(0, run.rows, y,
+                        [=](std::int64_t i) { return f(run.element + i, run.channel); });
+  stream_rows(y, run.rows, lanes, [=](std::int64_t row, std::int64_t lane) {
+    return f(run.element + row * lanes + lane, run.channel + lane);
+  });
 }
 
 /// Where elements with channels are written to.
@@ -62,7 +60,9 @@ struct ChannelOutput {
   bool streamed;
 
   ChannelOutput(const ChannelView& view, float* to, bool in_place)
-      : y(to), streamed(!in_place && view.elements() >= kStreamed && view.lanes <= kStreamChunk) {}
+      : y(to),
+        streamed(!in_place && view.elements() >= kStreamed && stores_whole_lines() &&
+                 (view.lanes == 1 || (view.lanes % kLineFloats == 0 && at_line(to)))) {}
 
   template <class F>
   void write(const ChannelRun& run, std::int64_t lanes, const F& f) const {

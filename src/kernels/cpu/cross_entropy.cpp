@@ -122,7 +122,8 @@ Loop backward(const Rows& shape) {
   return [shape](const Launch& launch) {
     const float *x = launch.at(0), *weight = launch.at(2), *log_sum = launch.at(3);
     const std::int32_t* target = launch.at<std::int32_t>(1);
-    bool streamed = shape.rows * shape.classes >= kStreamed && launch.at(4) != x;
+    bool streamed =
+        shape.rows * shape.classes >= kStreamed && launch.at(4) != x && stores_whole_lines();
     for_rows(launch.threads, shape.rows, 4 * shape.classes, [&](std::int64_t row) {
       const float* logits = x + row * shape.classes;
       float *dx = launch.at(4) + row * shape.classes, w = weight[row], log_of_sum = log_sum[row];
@@ -133,6 +134,7 @@ Loop backward(const Rows& shape) {
         stream_range(0, shape.classes, dx, gradient);
       else
         run_range(0, shape.classes, [=](std::int64_t i) { dx[i] = gradient(i); });
+      if (streamed) stream_end();
       if (column >= 0) dx[column] -= w;
     });
   };

@@ -22,17 +22,6 @@ Loop forward(const Embedding& op, std::int64_t tokens) {
   };
 }
 
-void clear(int threads, std::int64_t count, float* values) {
-  if (count < kStreamed)
-    return for_elements(threads, count, [=](std::int64_t i) { values[i] = 0; });
-  for_shares(threads, count, kStreamChunk, [=](std::int64_t begin, std::int64_t end) {
-    alignas(64) static constexpr float kZeros[kStreamChunk] = {};
-    for (std::int64_t at = begin; at < end; at += kStreamChunk)
-      stream_copy(values + at, kZeros, std::min(kStreamChunk, end - at));
-    stream_end();
-  });
-}
-
 /// Only rows that occur are touched after the zeros. A thread adds all tokens of its own columns,
 /// in their order: no two threads meet.
 Loop backward_weight(const Embedding& op, std::int64_t tokens) {
@@ -40,7 +29,8 @@ Loop backward_weight(const Embedding& op, std::int64_t tokens) {
     const std::int32_t* token = launch.at<std::int32_t>(0);
     const float* dy = launch.at(1);
     float* dweight = launch.at(2);
-    clear(launch.threads, op.vocabulary * op.width, dweight);
+    for_outputs(launch.threads, op.vocabulary * op.width, dweight, false,
+                [](std::int64_t) { return 0.0f; });
     int threads = tokens * op.width < kSmallLoop ? 1 : launch.threads;
     for_shares(threads, op.width, 16, [=](std::int64_t begin, std::int64_t end) {
       for (std::int64_t at = 0; at < tokens; ++at) {

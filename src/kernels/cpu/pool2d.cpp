@@ -19,6 +19,7 @@ Offers offers(const Pool2d& op, const Request& request) {
                     .x = image_view(x, layout),
                     .y = image_view(y, layout)};
     bool is_forward = request.key.phase == Phase::forward;
+    if (!is_forward && !pooling_gathers(pooling)) return {};
     int threads = request.context.threads;
     Candidate candidate{.algorithm = "loop",
                         .layouts = std::vector(request.operands.size(), layout),

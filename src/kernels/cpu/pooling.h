@@ -55,6 +55,7 @@ class PoolingUnits {
 Loop pooling_forward(const Pooling& pooling);
 Bytes pooling_forward_work(const Pooling& pooling, int threads);
 /// Operands: x where the largest is searched again, dy, dx.
+bool pooling_gathers(const Pooling& pooling);  ///< False: too many windows see an element.
 Loop pooling_backward(const Pooling& pooling);
 Bytes pooling_backward_work(const Pooling& pooling, int threads);
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/cpu/pooling.h"
 #include "kernels/cpu/pooling_lanes.h"
@@ -97,33 +98,99 @@ TROIKA_VECTORIZED void keep_shares(const Pooling& p, const Lanes& lanes, std::in
   }
 }
 
-/// Some lanes of row `r` of dx, gathered from the windows that see it.
+/// One row of windows as a row of dx sees it, some lanes of it.
+struct Tap {
+  const float *kept, *dy;
+  std::int32_t first;  ///< Number, inside the window, of the first element in this row of dx.
+};
+
+/// So many rows of windows may see one row of dx.
+constexpr std::int64_t kMostTaps = 16;
+
+struct Taps {
+  Tap list[kMostTaps];
+  std::int64_t count = 0;
+};
+
+/// Adds what one window gives to element `at` of it.
 template <bool Max, class Lanes>
-TROIKA_VECTORIZED void gather_row(const Pooling& p, const Lanes& lanes, std::int64_t r,
-                                  const Seeing& rows, const KeptRows& kept, std::int64_t lane,
-                                  const float* dy, float* dx) {
+TROIKA_INLINE void add_share(const Lanes& lanes, const Tap& tap, std::int64_t offset,
+                             std::int32_t at, typename Lanes::V& sum) {
+  typename Lanes::V kept, share;
+  lanes.get(kept, tap.kept + offset);
+  if constexpr (Max) {
+    typename Lanes::Places places;
+    std::memcpy(&places, &kept, sizeof places);
+    lanes.get(share, tap.dy + offset);
+    sum += places == tap.first + at ? share : typename Lanes::V{};
+  } else {
+    sum += kept;
+  }
+}
+
+/// Elements [begin, end) of a row of dx.
+template <bool Max, class Lanes>
+TROIKA_INLINE void gather_any(const Pooling& p, const Lanes& lanes, const Taps& taps, Seen elements,
+                              float* dx) {
   Seeing columns(p, 1);
-  for (std::int64_t c = 0; c < p.in[1]; ++c) {
+  for (std::int64_t c = elements.begin; c < elements.end; ++c) {
     columns.move_to(c);
-    typename Lanes::V sum{}, share, bits;
-    for (std::int64_t h = rows.begin; h < rows.end; ++h) {
-      const float *from = kept.at(h) + lane, *arriving = dy + h * p.out[1] * p.y.lanes;
-      for (std::int64_t w = columns.begin; w < columns.end; ++w) {
-        lanes.get(bits, from + w * p.y.lanes);
-        if constexpr (Max) {
-          typename Lanes::Places places;
-          std::memcpy(&places, &bits, sizeof places);
-          auto here =
-              static_cast<std::int32_t>(rows.inside(r, h) * p.window[1] + columns.inside(c, w));
-          lanes.get(share, arriving + w * p.y.lanes);
-          sum += places == here ? share : typename Lanes::V{};
-        } else {
-          sum += bits;
-        }
-      }
-    }
+    typename Lanes::V sum{};
+    for (std::int64_t tap = 0; tap < taps.count; ++tap)
+      for (std::int64_t w = columns.begin; w < columns.end; ++w)
+        add_share<Max>(lanes, taps.list[tap], w * p.y.lanes,
+                       static_cast<std::int32_t>(columns.inside(c, w)), sum);
     lanes.put(sum, dx + c * p.x.lanes);
   }
+}
+
+/// All elements whose windows are whole: `Stride` neighbours for each of the places [begin, end) of
+/// a window of so many columns.
+template <int Columns, int Stride, bool Max, class Lanes>
+TROIKA_INLINE void gather_whole(const Pooling& p, const Lanes& lanes, const Taps& taps, Seen places,
+                                float* dx) {
+  std::int64_t y_step = p.y.lanes, x_step = p.x.lanes, count = taps.count;
+  float* to = dx + (places.begin * Stride - p.pad[1]) * x_step;
+  for (std::int64_t place = places.begin; place < places.end; ++place, to += Stride * x_step) {
+    typename Lanes::V sums[Stride] = {};
+    for (std::int64_t tap = 0; tap < count; ++tap) {
+#pragma GCC unroll 3
+      for (int column = 0; column < Columns; ++column)
+        add_share<Max>(lanes, taps.list[tap], (place - column / Stride) * y_step, column,
+                       sums[column % Stride]);
+    }
+#pragma GCC unroll 3
+    for (int at = 0; at < Stride; ++at) lanes.put(sums[at], to + at * x_step);
+  }
+}
+
+/// A row of dx, gathered from the windows that see it.
+template <int Columns, int Stride, bool Max, class Lanes>
+TROIKA_VECTORIZED void gather_row(const Pooling& p, const Lanes& lanes, const Taps& taps,
+                                  float* dx) {
+  if constexpr (Columns == 0 || Stride == 0) {
+    gather_any<Max>(p, lanes, taps, {0, p.in[1]}, dx);
+  } else {
+    std::int64_t pad = p.pad[1];
+    Seen places{std::max<std::int64_t>((Columns - 1) / Stride, (pad + Stride - 1) / Stride),
+                std::min(p.out[1], (p.in[1] + pad) / Stride)};
+    places.end = std::max(places.begin, places.end);
+    Seen whole{std::min(places.begin * Stride - pad, p.in[1]), places.end * Stride - pad};
+    if (places.begin == places.end) whole.end = whole.begin;
+    gather_any<Max>(p, lanes, taps, {0, whole.begin}, dx);
+    gather_whole<Columns, Stride, Max>(p, lanes, taps, places, dx);
+    gather_any<Max>(p, lanes, taps, {whole.end, p.in[1]}, dx);
+  }
+}
+
+template <int Columns, bool Max, class Lanes>
+void gather_lanes(const Pooling& p, const Lanes& lanes, const Taps& taps, float* dx) {
+  if (Columns > 0 && p.stride[1] == 1)
+    gather_row<Columns, 1, Max>(p, lanes, taps, dx);
+  else if (Columns > 0 && p.stride[1] == 2)
+    gather_row<Columns, 2, Max>(p, lanes, taps, dx);
+  else
+    gather_row<0, 0, Max>(p, lanes, taps, dx);
 }
 
 /// One row of what is kept, all lanes of the unit.
@@ -140,17 +207,20 @@ void backward_unit(const Pooling& p, const PoolingUnit& unit, const Launch& laun
                    const KeptRows& kept, float* streamed) {
   bool max = p.kind == PoolKind::max;
   const float *x = max ? launch.at(0) : nullptr, *dy = launch.at(max ? 1 : 0);
-  std::int64_t length = p.in[1] * p.x.lanes, done = 0;
+  std::int64_t length = p.in[1] * p.x.lanes, y_length = p.out[1] * p.y.lanes, done = 0;
   Seeing rows(p, 0);
   for (std::int64_t r = 0; r < p.in[0]; ++r) {
     float *row = launch.at(max ? 2 : 1) + unit.x + r * length,
           *to = streamed != nullptr ? streamed : row;
     rows.move_to(r);
     for (; done < rows.end; ++done) keep_row(p, unit, done, x, dy, kept.at(done));
-    for_lanes(unit.width, 0, [&]<int>(const auto& lanes, std::int64_t lane) {
-      const float* arriving = dy + unit.y + lane;
-      max ? gather_row<true>(p, lanes, r, rows, kept, lane, arriving, to + lane)
-          : gather_row<false>(p, lanes, r, rows, kept, lane, arriving, to + lane);
+    for_lanes(unit.width, p.window[1], [&]<int Columns>(const auto& lanes, std::int64_t lane) {
+      Taps taps;
+      for (std::int64_t h = rows.begin; h < rows.end; ++h)
+        taps.list[taps.count++] = {kept.at(h) + lane, dy + unit.y + h * y_length + lane,
+                                   static_cast<std::int32_t>(rows.inside(r, h) * p.window[1])};
+      max ? gather_lanes<Columns, true>(p, lanes, taps, to + lane)
+          : gather_lanes<Columns, false>(p, lanes, taps, to + lane);
     });
     if (streamed != nullptr) stream_copy(row, streamed, length);
   }
@@ -177,6 +247,10 @@ Loop pooling_backward(const Pooling& p) {
       stream_end();
     });
   };
+}
+
+bool pooling_gathers(const Pooling& p) {
+  return (p.window[0] + p.stride[0] - 1) / p.stride[0] <= kMostTaps;
 }
 
 Bytes pooling_backward_work(const Pooling& p, int threads) {

@@ -36,7 +36,7 @@ Loop copy_loop(const SlabCopy& copy, std::vector<Piece> pieces, std::int64_t out
         auto* part = launch.at<std::uint32_t>(piece.part) + row * piece.length;
         std::uint32_t *inside = line + piece.offset, *from = copy.to_whole ? part : inside,
                       *to = copy.to_whole ? inside : part;
-        if (streamed && piece.length >= kStreamChunk)
+        if (streamed && piece.length >= 64 * kLineFloats)
           stream_copy(reinterpret_cast<float*>(to), reinterpret_cast<float*>(from), piece.length);
         else
           std::memcpy(to, from, static_cast<std::size_t>(piece.length) * 4);

@@ -3,14 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 namespace troika {
 namespace {
-
-constexpr std::int64_t kLineFloats = 16;
 
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 
@@ -40,6 +34,15 @@ void stream_lines(float* to, const float* from, std::int64_t lines) {
 #endif
 
 }  // namespace
+
+bool stores_whole_lines() {
+#if defined(__x86_64__)
+  static const bool whole = __builtin_cpu_supports("x86-64-v4");
+  return whole;
+#else
+  return false;
+#endif
+}
 
 void stream_copy(float* to, const float* from, std::int64_t count) {
   auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) / 4 % kLineFloats);
