@@ -50,7 +50,7 @@ class ChannelBlocks {
   /// Small blocks go together: their runs are neighbours, and memory likes long ones.
   template <class F>
   void for_groups(Range blocks, const F& f) const {
-    constexpr std::int64_t kGroup = 1 << 17;
+    constexpr std::int64_t kGroup = 1 << 19;
     std::int64_t most = std::max<std::int64_t>(1, kGroup / (view_.positions() * view_.lanes));
     for (std::int64_t at = blocks.begin; at < blocks.end; at += most)
       f(Range{at, std::min(at + most, blocks.end)});

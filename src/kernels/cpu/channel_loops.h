@@ -2,6 +2,8 @@
 // by lanes, in f64 by blocks.
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/cpu/channel_writes.h"
 
 namespace troika {
@@ -46,6 +48,7 @@ TROIKA_VECTORIZED void sum_tile(const ChannelRun& tile, const F& f, const G& g, 
       b[lane] += second(element + lane, channel + lane);
     }
   }
+#pragma omp simd
   for (std::int64_t lane = 0; lane < Lanes; ++lane) {
     first_sums[lane] += static_cast<double>(a[lane]);
     second_sums[lane] += static_cast<double>(b[lane]);
@@ -53,7 +56,7 @@ TROIKA_VECTORIZED void sum_tile(const ChannelRun& tile, const F& f, const G& g, 
 }
 
 /// Lanes that a wide tile has at most.
-inline constexpr std::int64_t kWideTile = 256;
+inline constexpr std::int64_t kWideTile = 1024;
 
 /// Adds f and g of few rows of many lanes to two sums per lane; what a row needs of the partial
 /// sums stays in the nearest cache.
@@ -63,19 +66,22 @@ TROIKA_VECTORIZED void sum_wide_tile(const ChannelRun& tile, std::int64_t stride
                                      double* second_sums) {
   F first = f;
   G second = g;
-  float a[kWideTile] = {}, b[kWideTile] = {};
+  constexpr bool kTwo = !std::is_same_v<G, NoTerm>;
+  float a[kWideTile], b[kTwo ? kWideTile : 1];
+  std::fill_n(a, width, 0.0f);
+  if constexpr (kTwo) std::fill_n(b, width, 0.0f);
   for (std::int64_t row = 0; row < tile.rows; ++row) {
     std::int64_t element = tile.element + row * stride, channel = tile.channel;
 #pragma omp simd
     for (std::int64_t lane = 0; lane < width; ++lane) {
       a[lane] += first(element + lane, channel + lane);
-      b[lane] += second(element + lane, channel + lane);
+      if constexpr (kTwo) b[lane] += second(element + lane, channel + lane);
     }
   }
 #pragma omp simd
   for (std::int64_t lane = 0; lane < width; ++lane) {
     first_sums[lane] += static_cast<double>(a[lane]);
-    second_sums[lane] += static_cast<double>(b[lane]);
+    if constexpr (kTwo) second_sums[lane] += static_cast<double>(b[lane]);
   }
 }
 

@@ -42,12 +42,14 @@ TROIKA_VECTORIZED void reduce(const Lanes& lanes, const ChannelView& view, const
 /// Calls f(channels, values, places) with up to 16 channels of the block at a time.
 template <bool Max, class F>
 void reduce_block(const ChannelView& view, const ImageBlock& block, const float* x, const F& f) {
-  for_lanes(view.lanes, 0, [&]<int>(const auto& lanes, std::int64_t lane) {
-    float values[16] = {};
-    std::int32_t places[16] = {};
-    reduce<Max>(lanes, view, x + block.run.element + lane, values, places);
-    std::int64_t end = std::min(lane + 16, block.channels);
-    if (lane < end) f(Range{lane, end}, values, places);
+  for_lanes(view.lanes, 0, [&]<int>(const auto& lanes, const LaneTiles& at) {
+    for (std::int64_t lane = at.offset; lane < at.offset + at.tiles * 16; lane += 16) {
+      float values[16] = {};
+      std::int32_t places[16] = {};
+      reduce<Max>(lanes, view, x + block.run.element + lane, values, places);
+      std::int64_t end = std::min(lane + 16, block.channels);
+      if (lane < end) f(Range{lane, end}, values, places);
+    }
   });
 }
 

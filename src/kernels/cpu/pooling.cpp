@@ -34,22 +34,25 @@ TROIKA_INLINE void reduce(const Lanes& lanes, const Place& place, typename Lanes
 
 /// One row of y, some lanes of it; x is the image.
 template <int Columns, bool Max, class Lanes>
-TROIKA_VECTORIZED void forward_row(const Pooling& p, const Lanes& lanes, std::int64_t h,
-                                   const float* x, float* y) {
+TROIKA_VECTORIZED void forward_row(const Pooling& p, const Lanes& lanes, std::int64_t tiles,
+                                   std::int64_t h, const float* x, float* y) {
   std::int64_t step = p.x.lanes, row_step = p.in[1] * step;
   Seen rows = p.seen(0, h);
   for (std::int64_t w = 0; w < p.out[1]; ++w) {
     Seen columns = p.seen(1, w);
     Place place{x + rows.begin * row_step + columns.begin * step, step, row_step,
                 rows.end - rows.begin, columns.end - columns.begin};
-    typename Lanes::V kept{};
-    if constexpr (Max) lanes.get(kept, place.corner);
-    if (Columns > 0 && place.columns == Columns)
-      reduce<Columns, Max>(lanes, place, kept);
-    else
-      reduce<0, Max>(lanes, place, kept);
-    if constexpr (!Max) kept *= p.factor(rows, columns);
-    lanes.put(kept, y + w * p.y.lanes);
+    float factor = Max ? 1.0f : p.factor(rows, columns), *to = y + w * p.y.lanes;
+    for (std::int64_t tile = 0; tile < tiles; ++tile, place.corner += 16, to += 16) {
+      typename Lanes::V kept{};
+      if constexpr (Max) lanes.get(kept, place.corner);
+      if (Columns > 0 && place.columns == Columns)
+        reduce<Columns, Max>(lanes, place, kept);
+      else
+        reduce<0, Max>(lanes, place, kept);
+      if constexpr (!Max) kept *= factor;
+      lanes.put(kept, to);
+    }
   }
 }
 
@@ -58,10 +61,11 @@ void forward_unit(const Pooling& p, const PoolingUnit& unit, const float* x, flo
   std::int64_t length = p.out[1] * p.y.lanes;
   for (std::int64_t h = 0; h < p.out[0]; ++h) {
     float *row = y + unit.y + h * length, *to = streamed != nullptr ? streamed : row;
-    for_lanes(unit.width, p.window[1], [&]<int Columns>(const auto& lanes, std::int64_t lane) {
+    for_lanes(unit.width, p.window[1], [&]<int Columns>(const auto& lanes, const LaneTiles& at) {
+      const float* image = x + unit.x + at.offset;
       p.kind == PoolKind::max
-          ? forward_row<Columns, true>(p, lanes, h, x + unit.x + lane, to + lane)
-          : forward_row<Columns, false>(p, lanes, h, x + unit.x + lane, to + lane);
+          ? forward_row<Columns, true>(p, lanes, at.tiles, h, image, to + at.offset)
+          : forward_row<Columns, false>(p, lanes, at.tiles, h, image, to + at.offset);
     });
     if (streamed != nullptr) stream_copy(row, streamed, length);
   }

@@ -67,34 +67,39 @@ TROIKA_INLINE void find_largest(const Pooling& p, const Lanes& lanes, const floa
 }
 
 template <int Columns, class Lanes>
-TROIKA_VECTORIZED void keep_places(const Pooling& p, const Lanes& lanes, std::int64_t h,
-                                   const float* x, float* kept) {
+TROIKA_VECTORIZED void keep_places(const Pooling& p, const Lanes& lanes, std::int64_t tiles,
+                                   std::int64_t h, const float* x, float* kept) {
   Seen rows = p.seen(0, h);
   std::int64_t above = rows.begin - (h * p.stride[0] - p.pad[0]);
   for (std::int64_t w = 0; w < p.out[1]; ++w) {
     Seen columns = p.seen(1, w);
     std::int64_t before = columns.begin - (w * p.stride[1] - p.pad[1]),
                  first = above * p.window[1] + before;
-    typename Lanes::Places found;
-    if (Columns > 0 && columns.end - columns.begin == Columns)
-      find_largest<Columns>(p, lanes, x, rows, columns, first, found);
-    else
-      find_largest<0>(p, lanes, x, rows, columns, first, found);
-    typename Lanes::V bits;
-    std::memcpy(&bits, &found, sizeof bits);
-    lanes.put(bits, kept + w * p.y.lanes);
+    for (std::int64_t lane = 0; lane < tiles * 16; lane += 16) {
+      typename Lanes::Places found;
+      if (Columns > 0 && columns.end - columns.begin == Columns)
+        find_largest<Columns>(p, lanes, x + lane, rows, columns, first, found);
+      else
+        find_largest<0>(p, lanes, x + lane, rows, columns, first, found);
+      typename Lanes::V bits;
+      std::memcpy(&bits, &found, sizeof bits);
+      lanes.put(bits, kept + w * p.y.lanes + lane);
+    }
   }
 }
 
 template <class Lanes>
-TROIKA_VECTORIZED void keep_shares(const Pooling& p, const Lanes& lanes, std::int64_t h,
-                                   const float* dy, float* kept) {
+TROIKA_VECTORIZED void keep_shares(const Pooling& p, const Lanes& lanes, std::int64_t tiles,
+                                   std::int64_t h, const float* dy, float* kept) {
   Seen rows = p.seen(0, h);
   for (std::int64_t w = 0; w < p.out[1]; ++w) {
-    typename Lanes::V value;
-    lanes.get(value, dy + (h * p.out[1] + w) * p.y.lanes);
-    value *= p.factor(rows, p.seen(1, w));
-    lanes.put(value, kept + w * p.y.lanes);
+    float factor = p.factor(rows, p.seen(1, w));
+    for (std::int64_t lane = 0; lane < tiles * 16; lane += 16) {
+      typename Lanes::V value;
+      lanes.get(value, dy + (h * p.out[1] + w) * p.y.lanes + lane);
+      value *= factor;
+      lanes.put(value, kept + w * p.y.lanes + lane);
+    }
   }
 }
 
@@ -108,7 +113,8 @@ struct Tap {
 constexpr std::int64_t kMostTaps = 16;
 
 struct Taps {
-  Tap list[kMostTaps];
+  std::int64_t tiles;  ///< Of lanes.
+  Tap list[kMostTaps] = {};
   std::int64_t count = 0;
 };
 
@@ -135,12 +141,14 @@ TROIKA_INLINE void gather_any(const Pooling& p, const Lanes& lanes, const Taps& 
   Seeing columns(p, 1);
   for (std::int64_t c = elements.begin; c < elements.end; ++c) {
     columns.move_to(c);
-    typename Lanes::V sum{};
-    for (std::int64_t tap = 0; tap < taps.count; ++tap)
-      for (std::int64_t w = columns.begin; w < columns.end; ++w)
-        add_share<Max>(lanes, taps.list[tap], w * p.y.lanes,
-                       static_cast<std::int32_t>(columns.inside(c, w)), sum);
-    lanes.put(sum, dx + c * p.x.lanes);
+    for (std::int64_t lane = 0; lane < taps.tiles * 16; lane += 16) {
+      typename Lanes::V sum{};
+      for (std::int64_t tap = 0; tap < taps.count; ++tap)
+        for (std::int64_t w = columns.begin; w < columns.end; ++w)
+          add_share<Max>(lanes, taps.list[tap], w * p.y.lanes + lane,
+                         static_cast<std::int32_t>(columns.inside(c, w)), sum);
+      lanes.put(sum, dx + c * p.x.lanes + lane);
+    }
   }
 }
 
@@ -149,18 +157,20 @@ TROIKA_INLINE void gather_any(const Pooling& p, const Lanes& lanes, const Taps& 
 template <int Columns, int Stride, bool Max, class Lanes>
 TROIKA_INLINE void gather_whole(const Pooling& p, const Lanes& lanes, const Taps& taps, Seen places,
                                 float* dx) {
-  std::int64_t y_step = p.y.lanes, x_step = p.x.lanes, count = taps.count;
+  std::int64_t y_step = p.y.lanes, x_step = p.x.lanes, count = taps.count, tiles = taps.tiles;
   float* to = dx + (places.begin * Stride - p.pad[1]) * x_step;
   for (std::int64_t place = places.begin; place < places.end; ++place, to += Stride * x_step) {
-    typename Lanes::V sums[Stride] = {};
-    for (std::int64_t tap = 0; tap < count; ++tap) {
+    for (std::int64_t lane = 0; lane < tiles * 16; lane += 16) {
+      typename Lanes::V sums[Stride] = {};
+      for (std::int64_t tap = 0; tap < count; ++tap) {
 #pragma GCC unroll 3
-      for (int column = 0; column < Columns; ++column)
-        add_share<Max>(lanes, taps.list[tap], (place - column / Stride) * y_step, column,
-                       sums[column % Stride]);
+        for (int column = 0; column < Columns; ++column)
+          add_share<Max>(lanes, taps.list[tap], (place - column / Stride) * y_step + lane, column,
+                         sums[column % Stride]);
+      }
+#pragma GCC unroll 3
+      for (int at = 0; at < Stride; ++at) lanes.put(sums[at], to + at * x_step + lane);
     }
-#pragma GCC unroll 3
-    for (int at = 0; at < Stride; ++at) lanes.put(sums[at], to + at * x_step);
   }
 }
 
@@ -174,12 +184,10 @@ TROIKA_VECTORIZED void gather_row(const Pooling& p, const Lanes& lanes, const Ta
     std::int64_t pad = p.pad[1];
     Seen places{std::max<std::int64_t>((Columns - 1) / Stride, (pad + Stride - 1) / Stride),
                 std::min(p.out[1], (p.in[1] + pad) / Stride)};
-    places.end = std::max(places.begin, places.end);
-    Seen whole{std::min(places.begin * Stride - pad, p.in[1]), places.end * Stride - pad};
-    if (places.begin == places.end) whole.end = whole.begin;
-    gather_any<Max>(p, lanes, taps, {0, whole.begin}, dx);
+    if (places.begin >= places.end) return gather_any<Max>(p, lanes, taps, {0, p.in[1]}, dx);
+    gather_any<Max>(p, lanes, taps, {0, places.begin * Stride - pad}, dx);
     gather_whole<Columns, Stride, Max>(p, lanes, taps, places, dx);
-    gather_any<Max>(p, lanes, taps, {whole.end, p.in[1]}, dx);
+    gather_any<Max>(p, lanes, taps, {places.end * Stride - pad, p.in[1]}, dx);
   }
 }
 
@@ -196,9 +204,10 @@ void gather_lanes(const Pooling& p, const Lanes& lanes, const Taps& taps, float*
 /// One row of what is kept, all lanes of the unit.
 void keep_row(const Pooling& p, const PoolingUnit& unit, std::int64_t h, const float* x,
               const float* dy, float* kept) {
-  for_lanes(unit.width, p.window[1], [&]<int Columns>(const auto& lanes, std::int64_t lane) {
-    p.kind == PoolKind::max ? keep_places<Columns>(p, lanes, h, x + unit.x + lane, kept + lane)
-                            : keep_shares(p, lanes, h, dy + unit.y + lane, kept + lane);
+  for_lanes(unit.width, p.window[1], [&]<int Columns>(const auto& lanes, const LaneTiles& at) {
+    p.kind == PoolKind::max
+        ? keep_places<Columns>(p, lanes, at.tiles, h, x + unit.x + at.offset, kept + at.offset)
+        : keep_shares(p, lanes, at.tiles, h, dy + unit.y + at.offset, kept + at.offset);
   });
 }
 
@@ -214,13 +223,13 @@ void backward_unit(const Pooling& p, const PoolingUnit& unit, const Launch& laun
           *to = streamed != nullptr ? streamed : row;
     rows.move_to(r);
     for (; done < rows.end; ++done) keep_row(p, unit, done, x, dy, kept.at(done));
-    for_lanes(unit.width, p.window[1], [&]<int Columns>(const auto& lanes, std::int64_t lane) {
-      Taps taps;
+    for_lanes(unit.width, p.window[1], [&]<int Columns>(const auto& lanes, const LaneTiles& at) {
+      Taps taps{at.tiles};
       for (std::int64_t h = rows.begin; h < rows.end; ++h)
-        taps.list[taps.count++] = {kept.at(h) + lane, dy + unit.y + h * y_length + lane,
+        taps.list[taps.count++] = {kept.at(h) + at.offset, dy + unit.y + h * y_length + at.offset,
                                    static_cast<std::int32_t>(rows.inside(r, h) * p.window[1])};
-      max ? gather_lanes<Columns, true>(p, lanes, taps, to + lane)
-          : gather_lanes<Columns, false>(p, lanes, taps, to + lane);
+      max ? gather_lanes<Columns, true>(p, lanes, taps, to + at.offset)
+          : gather_lanes<Columns, false>(p, lanes, taps, to + at.offset);
     });
     if (streamed != nullptr) stream_copy(row, streamed, length);
   }

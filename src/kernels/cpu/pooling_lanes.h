@@ -41,30 +41,35 @@ struct PartOfLanes {
   }
 };
 
-/// Calls f(lanes, offset) with the columns of a window as a constant where they are usual ones,
-/// else 0.
+/// Some lanes of every pixel: `tiles` times the lanes of a vector, from `offset` on.
+struct LaneTiles {
+  std::int64_t offset, tiles;
+};
+
+/// Calls f(lanes, tiles) with the columns of a window as a constant where they are usual ones, else
+/// 0.
 template <class Lanes, class F>
-void with_columns(const Lanes& lanes, std::int64_t columns, std::int64_t offset, const F& f) {
+void with_columns(const Lanes& lanes, std::int64_t columns, const LaneTiles& tiles, const F& f) {
   if (columns == 2)
-    f.template operator()<2>(lanes, offset);
+    f.template operator()<2>(lanes, tiles);
   else if (columns == 3)
-    f.template operator()<3>(lanes, offset);
+    f.template operator()<3>(lanes, tiles);
   else
-    f.template operator()<0>(lanes, offset);
+    f.template operator()<0>(lanes, tiles);
 }
 
-/// The same for all lanes of a unit, 16 at a time where there are so many.
+/// The same for all lanes of a unit: whole vectors of 16, then the rest.
 template <class F>
 void for_lanes(std::int64_t width, std::int64_t columns, const F& f) {
-  std::int64_t lane = 0;
-  for (; lane + 16 <= width; lane += 16) with_columns(WholeLanes<16>(), columns, lane, f);
-  if (lane == width) return;
-  if (width - lane == 8)
-    with_columns(WholeLanes<8>(), columns, lane, f);
+  LaneTiles whole{0, width / 16}, rest{width / 16 * 16, 1};
+  if (whole.tiles > 0) with_columns(WholeLanes<16>(), columns, whole, f);
+  if (rest.offset == width) return;
+  if (width - rest.offset == 8)
+    with_columns(WholeLanes<8>(), columns, rest, f);
   else if (width == 1)
-    with_columns(OneLane(), columns, lane, f);
+    with_columns(OneLane(), columns, rest, f);
   else
-    f.template operator()<0>(PartOfLanes{width - lane}, lane);
+    f.template operator()<0>(PartOfLanes{width - rest.offset}, rest);
 }
 
 }  // namespace troika
