@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "kernels/cpu/fft_convolution.h"
 #include "kernels/cpu/library_convolution.h"
 #include "kernels/cpu/winograd.h"
 
@@ -20,6 +21,7 @@ constexpr Family kFamilies[] = {
     {"direct", why_not_direct, direct_offers},
     {"library winograd", why_not_library_winograd, library_winograd_offers},
     {"winograd", why_not_winograd, winograd_offers},
+    {"fft", why_not_fft, fft_offers},
 };
 
 }  // namespace

@@ -1,0 +1,93 @@
+#include "kernels/cpu/fft_product.h"
+
+#include "kernels/cpu/fft_line.h"
+
+namespace troika {
+namespace {
+
+/// sums += a conj(b) for one step of the depth: Rows numbers of a, `a_row` apart, and one row of b.
+template <int Lanes, int Width, int Rows>
+TROIKA_INLINE void add_outer_product(ComplexVector<Lanes> (&sums)[Rows][Width], const float* a,
+                                     std::int64_t a_row, const float* b) {
+  ComplexVector<Lanes> right[Width];
+#pragma GCC unroll 2
+  for (int v = 0; v < Width; ++v) load(right[v], b + v * 2 * Lanes);
+#pragma GCC unroll 12
+  for (int i = 0; i < Rows; ++i) {
+    float re = a[i * a_row], im = a[i * a_row + Lanes];
+#pragma GCC unroll 2
+    for (int v = 0; v < Width; ++v) {
+      sums[i][v].re += re * right[v].re;
+      sums[i][v].im += im * right[v].re;
+      sums[i][v].re += im * right[v].im;
+      sums[i][v].im -= re * right[v].im;
+    }
+  }
+}
+
+template <int Lanes, bool Turned, int Width, int Rows>
+TROIKA_INLINE void multiply_rows(const SpectrumProduct& p, const float* a, const float* b,
+                                 float* c) {
+  ComplexVector<Lanes> sums[Rows][Width] = {};
+  if constexpr (Turned) {
+    for (std::int64_t k = 0; k < p.depth; ++k, a += p.a_row, b += p.b_row)
+      add_outer_product<Lanes>(sums, a, 1, b);
+  } else {
+    for (std::int64_t left = p.depth; left > 0; left -= Lanes, a += 2 * Lanes) {
+      const std::int64_t lanes = left < Lanes ? left : Lanes;
+      for (std::int64_t k = 0; k < lanes; ++k, b += p.b_row)
+        add_outer_product<Lanes>(sums, a + k, p.a_row, b);
+    }
+  }
+#pragma GCC unroll 12
+  for (int i = 0; i < Rows; ++i) {
+#pragma GCC unroll 2
+    for (int v = 0; v < Width; ++v) {
+      float* to = c + i * p.c_row + v * 2 * Lanes;
+      ComplexVector<Lanes> before = {};
+      if (p.adds) load(before, to);
+      store(ComplexVector<Lanes>{before.re + sums[i][v].re, before.im + sums[i][v].im}, to);
+    }
+  }
+}
+
+/// As many rows at once as the registers hold, then half as many for the rest.
+template <int Lanes, bool Turned, int Width, int Rows>
+TROIKA_INLINE void multiply_columns(const SpectrumProduct& p, std::int64_t block,
+                                    std::int64_t row) {
+  for (; row + Rows <= p.rows; row += Rows) {
+    const float* a = p.a + (Turned ? row / Lanes * 2 * Lanes + row % Lanes : row * p.a_row);
+    multiply_rows<Lanes, Turned, Width, Rows>(p, a, p.b + block * 2 * Lanes,
+                                              p.c + row * p.c_row + block * 2 * Lanes);
+  }
+  if constexpr (Rows > 1) multiply_columns<Lanes, Turned, Width, Rows / 2>(p, block, row);
+}
+
+/// Beside the sums, two registers per vector of b and two for a: AVX-512 has 32, AVX2 has 16.
+/// Turned, rows divide a vector.
+constexpr int rows_at_once(int lanes, bool turned, int width) {
+  if (lanes == 8) return turned ? 4 : 6;
+  if (width == 2) return turned ? 4 : 6;
+  return turned ? 8 : 12;
+}
+
+template <int Lanes, bool Turned>
+TROIKA_VECTORIZED void multiply_all(const SpectrumProduct& product) {
+  constexpr int kWidth = Lanes == 16 ? 2 : 1;
+  const SpectrumProduct p = product;  // a copy cannot alias what is written
+  std::int64_t block = 0;
+  for (; block + kWidth <= p.blocks; block += kWidth)
+    multiply_columns<Lanes, Turned, kWidth, rows_at_once(Lanes, Turned, kWidth)>(p, block, 0);
+  for (; block < p.blocks; ++block)
+    multiply_columns<Lanes, Turned, 1, rows_at_once(Lanes, Turned, 1)>(p, block, 0);
+}
+
+}  // namespace
+
+void multiply(const SpectrumProduct& product) {
+  if (product.lanes == 16)
+    return product.turned ? multiply_all<16, true>(product) : multiply_all<16, false>(product);
+  return product.turned ? multiply_all<8, true>(product) : multiply_all<8, false>(product);
+}
+
+}  // namespace troika

@@ -1,0 +1,108 @@
+#include "kernels/cpu/fft_weight.h"
+
+#include <omp.h>
+
+#include "kernels/cpu/fft_product.h"
+
+namespace troika {
+
+std::int64_t FftWeight::shared_floats() const {
+  return plan.weight_spectra().floats() + plan.from_spectra().floats() + plan.to_spectra().floats();
+}
+
+Bytes FftWeight::scratch() const {
+  return Bytes{(shared_floats() + plan.threads * plan.tile_floats()) *
+               static_cast<std::int64_t>(sizeof(float))};
+}
+
+FftWeight::Work FftWeight::work(const Launch& launch, int thread) const {
+  Work work{.sums = launch.work()};
+  work.image = work.sums + plan.weight_spectra().floats();
+  work.places = work.image + plan.from_spectra().floats();
+  work.tile = launch.work() + shared_floats() + thread * plan.tile_floats();
+  return work;
+}
+
+void FftWeight::operator()(const Launch& launch) const {
+  const float *image = launch.at(image_at), *places = launch.at(places_at);
+  const std::int64_t from_blocks = plan.from.blocks(), to_blocks = plan.to.blocks();
+#pragma omp parallel num_threads(launch.threads)
+  {
+    const Work own = work(launch, omp_get_thread_num());
+    for (std::int64_t group = 0; group < plan.groups(); ++group) {
+      const Range tiles = plan.tiles_of(group);
+#pragma omp for schedule(static) collapse(2) nowait
+      for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile)
+        for (std::int64_t block = 0; block < from_blocks; ++block)
+          transform_from(plan, image, tile, tile - tiles.begin, block, own.image, own.tile);
+#pragma omp for schedule(static) collapse(2)
+      for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile)
+        for (std::int64_t block = 0; block < to_blocks; ++block)
+          transform_places(places, tile, tile - tiles.begin, block, own);
+#pragma omp for schedule(static)
+      for (std::int64_t point = 0; point < plan.points(); ++point)
+        add_products(point, tiles.extent(), group > 0, own);
+    }
+#pragma omp for schedule(static) collapse(2)
+    for (std::int64_t to = 0; to < to_blocks; ++to)
+      for (std::int64_t from = 0; from < from_blocks; ++from)
+        finish(launch.at(weight_at), to, from, own);
+  }
+}
+
+void FftWeight::transform_places(const float* places, std::int64_t tile, std::int64_t row,
+                                 std::int64_t block, const Work& work) const {
+  const Spectra to = plan.to_spectra();
+  const FftPlace place(plan, tile);
+  const std::int64_t lanes = plan.lanes(), first = plan.to.offset(place.sample, block) +
+                                                   (place.y * plan.to.width + place.x) * lanes;
+  transform_tile({.side = plan.side,
+                  .lanes = plan.lanes(),
+                  .spectrum = work.places + to.offset(row, block),
+                  .point = to.point(),
+                  .work = work.tile},
+                 {.first = const_cast<float*>(places) + first,
+                  .row = plan.to.width * lanes,
+                  .column = lanes,
+                  .rows = inside(place.y, plan.height(), plan.to.height),
+                  .columns = inside(place.x, plan.width(), plan.to.width)});
+}
+
+void FftWeight::add_products(std::int64_t point, std::int64_t tiles, bool adds,
+                             const Work& work) const {
+  const Spectra from = plan.from_spectra(), to = plan.to_spectra(), sums = plan.weight_spectra();
+  multiply({.lanes = plan.lanes(),
+            .turned = true,
+            .adds = adds,
+            .rows = sums.rows,
+            .depth = tiles,
+            .blocks = sums.blocks,
+            .a = work.image + point * from.point(),
+            .a_row = from.row(),
+            .b = work.places + point * to.point(),
+            .b_row = to.row(),
+            .c = work.sums + point * sums.point(),
+            .c_row = sums.row()});
+}
+
+void FftWeight::finish(float* weight, std::int64_t to_block, std::int64_t from_block,
+                       const Work& work) const {
+  const Spectra spectra = plan.weight_spectra();
+  const std::int64_t lanes = plan.lanes(), square = lanes * lanes,
+                     elements = plan.window[0] * plan.window[1];
+  float* block = weight + (to_block * plan.from.blocks() + from_block) * elements * square;
+  for (std::int64_t lane = 0; lane < lanes; ++lane)
+    restore_tile({.side = plan.side,
+                  .lanes = plan.lanes(),
+                  .spectrum = work.sums + spectra.offset(from_block * lanes + lane, to_block),
+                  .point = spectra.point(),
+                  .work = work.tile},
+                 {.first = block + lane * lanes,
+                  .row = plan.window[1] * square,
+                  .column = square,
+                  .rows = {0, plan.window[0]},
+                  .columns = {0, plan.window[1]}},
+                 product_scale(plan.side), nullptr);
+}
+
+}  // namespace troika
