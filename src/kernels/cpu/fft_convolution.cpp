@@ -85,8 +85,13 @@ void add(Offers& list, const Convolution& c, const Request& request, const FftPl
   if (c.result == Result::image) offer(oi, forward_kernel(c, plan, false));
 }
 
-bool fits(const FftPlan& plan) {
-  return plan.side >= plan.window[0] && plan.side >= plan.window[1];
+/// One for each side of tiles that the window fits into.
+std::vector<FftPlan> plans_of(const Convolution& c, const Request& request, int lanes) {
+  auto [height, width] = window_of(c);
+  std::vector<FftPlan> plans;
+  for (int side : kSides)
+    if (std::max(height, width) <= side) plans.push_back(plan_of(c, request, side, lanes));
+  return plans;
 }
 
 /// Multiplications and additions of all tiles; that a transform does fewer of them at once than a
@@ -115,14 +120,9 @@ std::optional<std::string> why_not_fft(const Convolution& c, const Request&) {
 }
 
 Offers fft_offers(const Convolution& c, const Request& request) {
-  std::vector<FftPlan> plans;
+  std::vector<FftPlan> plans = plans_of(c, request, widest_vector());
   double least = INFINITY;
-  for (int side : kSides) {
-    FftPlan plan = plan_of(c, request, side, widest_vector());
-    if (!fits(plan)) continue;
-    plans.push_back(plan);
-    least = std::min(least, arithmetic(plan));
-  }
+  for (const FftPlan& plan : plans) least = std::min(least, arithmetic(plan));
   Offers list;
   for (const FftPlan& plan : plans)
     if (arithmetic(plan) <= 1.5 * least) add(list, c, request, plan);
@@ -131,10 +131,7 @@ Offers fft_offers(const Convolution& c, const Request& request) {
 
 Offers fft_offers_in(const Convolution& c, const Request& request, int lanes) {
   Offers list;
-  for (int side : kSides) {
-    FftPlan plan = plan_of(c, request, side, lanes);
-    if (fits(plan)) add(list, c, request, plan);
-  }
+  for (const FftPlan& plan : plans_of(c, request, lanes)) add(list, c, request, plan);
   return list;
 }
 
