@@ -111,17 +111,15 @@ void FftForward::transform_weights(const float* stored, std::int64_t to_block,
 }
 
 void FftForward::multiply_point(std::int64_t point, std::int64_t tiles, const Work& work) const {
-  const Spectra from = plan.from_spectra(), weight = plan.weight_spectra(), to = plan.to_spectra();
-  multiply({.lanes = plan.lanes(),
-            .rows = tiles,
+  multiply({.rows = tiles,
             .depth = plan.from.channels,
-            .blocks = to.blocks,
-            .a = work.from + point * from.point(),
-            .a_row = from.row(),
-            .b = work.weights + point * weight.point(),
-            .b_row = weight.row(),
-            .c = work.to + point * to.point(),
-            .c_row = to.row()});
+            .a_spectra = plan.from_spectra(),
+            .b_spectra = plan.weight_spectra(),
+            .c_spectra = plan.to_spectra(),
+            .a = work.from,
+            .b = work.weights,
+            .c = work.to},
+           point);
 }
 
 void FftForward::finish(const Launch& launch, std::int64_t tile, std::int64_t row,

@@ -9,18 +9,22 @@
 
 namespace troika {
 
-/// Matrices of complex numbers, one per frequency point: rows of `blocks` blocks, a block being the
-/// real parts of its lanes and then the imaginary ones. Rows and points are an odd number of blocks
-/// apart, so that a walk along either does not fall on the same cache set.
+/// Matrices of complex numbers, one per frequency point. A block is the real parts of its lanes and
+/// then the imaginary ones; two columns of blocks lie together row by row, so that a product walks
+/// through memory in order. Points are an odd number of blocks apart, so that the points of a tile
+/// do not fall on the same cache set.
 struct Spectra {
   std::int64_t points, rows, blocks, lanes;
 
   std::int64_t block() const { return 2 * lanes; }
-  std::int64_t row() const { return (blocks | 1) * block(); }
-  std::int64_t point() const { return (rows * (blocks | 1) | 1) * block(); }
+  std::int64_t point() const { return (rows * blocks | 1) * block(); }
   std::int64_t floats() const { return points * point(); }
+  /// From one row to the next, in the column of this block.
+  std::int64_t row(std::int64_t block_at) const {
+    return ((block_at | 1) < blocks ? 2 : 1) * block();
+  }
   std::int64_t offset(std::int64_t row_at, std::int64_t block_at) const {
-    return row_at * row() + block_at * block();
+    return block_at / 2 * 2 * rows * block() + row_at * row(block_at) + block_at % 2 * block();
   }
 };
 

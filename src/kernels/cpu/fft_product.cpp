@@ -26,24 +26,31 @@ TROIKA_INLINE void add_outer_product(ComplexVector<Lanes> (&sums)[Rows][Width], 
 }
 
 template <int Lanes, bool Turned, int Width, int Rows>
-TROIKA_INLINE void multiply_rows(const SpectrumProduct& p, const float* a, const float* b,
-                                 float* c) {
+TROIKA_INLINE void multiply_rows(const SpectrumProduct& p, std::int64_t row, std::int64_t block) {
+  const Spectra &a_at = p.a_spectra, &b_at = p.b_spectra, &c_at = p.c_spectra;
   ComplexVector<Lanes> sums[Rows][Width] = {};
+  const float* b = p.b + b_at.offset(0, block);
+  const std::int64_t b_row = b_at.row(block), c_row = c_at.row(block);
   if constexpr (Turned) {
-    for (std::int64_t k = 0; k < p.depth; ++k, a += p.a_row, b += p.b_row)
+    const float* a = p.a + a_at.offset(0, row / Lanes) + row % Lanes;
+    const std::int64_t a_row = a_at.row(row / Lanes);
+    for (std::int64_t k = 0; k < p.depth; ++k, a += a_row, b += b_row)
       add_outer_product<Lanes>(sums, a, 1, b);
   } else {
-    for (std::int64_t left = p.depth; left > 0; left -= Lanes, a += 2 * Lanes) {
-      const std::int64_t lanes = left < Lanes ? left : Lanes;
-      for (std::int64_t k = 0; k < lanes; ++k, b += p.b_row)
-        add_outer_product<Lanes>(sums, a + k, p.a_row, b);
+    for (std::int64_t first = 0; first < p.depth; first += Lanes) {
+      const float* a = p.a + a_at.offset(row, first / Lanes);
+      const std::int64_t a_row = a_at.row(first / Lanes), left = p.depth - first,
+                         lanes = left < Lanes ? left : Lanes;
+      for (std::int64_t k = 0; k < lanes; ++k, b += b_row)
+        add_outer_product<Lanes>(sums, a + k, a_row, b);
     }
   }
+  float* c = p.c + c_at.offset(row, block);
 #pragma GCC unroll 12
   for (int i = 0; i < Rows; ++i) {
 #pragma GCC unroll 2
     for (int v = 0; v < Width; ++v) {
-      float* to = c + i * p.c_row + v * 2 * Lanes;
+      float* to = c + i * c_row + v * 2 * Lanes;
       ComplexVector<Lanes> before = {};
       if (p.adds) load(before, to);
       store(ComplexVector<Lanes>{before.re + sums[i][v].re, before.im + sums[i][v].im}, to);
@@ -55,11 +62,8 @@ TROIKA_INLINE void multiply_rows(const SpectrumProduct& p, const float* a, const
 template <int Lanes, bool Turned, int Width, int Rows>
 TROIKA_INLINE void multiply_columns(const SpectrumProduct& p, std::int64_t block,
                                     std::int64_t row) {
-  for (; row + Rows <= p.rows; row += Rows) {
-    const float* a = p.a + (Turned ? row / Lanes * 2 * Lanes + row % Lanes : row * p.a_row);
-    multiply_rows<Lanes, Turned, Width, Rows>(p, a, p.b + block * 2 * Lanes,
-                                              p.c + row * p.c_row + block * 2 * Lanes);
-  }
+  for (; row + Rows <= p.rows; row += Rows)
+    multiply_rows<Lanes, Turned, Width, Rows>(p, row, block);
   if constexpr (Rows > 1) multiply_columns<Lanes, Turned, Width, Rows / 2>(p, block, row);
 }
 
@@ -72,22 +76,28 @@ constexpr int rows_at_once(int lanes, bool turned, int width) {
 }
 
 template <int Lanes, bool Turned>
-TROIKA_VECTORIZED void multiply_all(const SpectrumProduct& product) {
+TROIKA_VECTORIZED void multiply_all(const SpectrumProduct& product, std::int64_t point) {
   constexpr int kWidth = Lanes == 16 ? 2 : 1;
-  const SpectrumProduct p = product;  // a copy cannot alias what is written
+  SpectrumProduct p = product;  // a copy cannot alias what is written
+  p.a += point * p.a_spectra.point();
+  p.b += point * p.b_spectra.point();
+  p.c += point * p.c_spectra.point();
+  const std::int64_t blocks = p.c_spectra.blocks;
   std::int64_t block = 0;
-  for (; block + kWidth <= p.blocks; block += kWidth)
+  for (; block + kWidth <= blocks; block += kWidth)
     multiply_columns<Lanes, Turned, kWidth, rows_at_once(Lanes, Turned, kWidth)>(p, block, 0);
-  for (; block < p.blocks; ++block)
+  for (; block < blocks; ++block)
     multiply_columns<Lanes, Turned, 1, rows_at_once(Lanes, Turned, 1)>(p, block, 0);
 }
 
 }  // namespace
 
-void multiply(const SpectrumProduct& product) {
-  if (product.lanes == 16)
-    return product.turned ? multiply_all<16, true>(product) : multiply_all<16, false>(product);
-  return product.turned ? multiply_all<8, true>(product) : multiply_all<8, false>(product);
+void multiply(const SpectrumProduct& product, std::int64_t point) {
+  if (product.c_spectra.lanes == 16)
+    return product.turned ? multiply_all<16, true>(product, point)
+                          : multiply_all<16, false>(product, point);
+  return product.turned ? multiply_all<8, true>(product, point)
+                        : multiply_all<8, false>(product, point);
 }
 
 }  // namespace troika

@@ -5,23 +5,18 @@
 
 namespace troika {
 
-/// c = a * conj(b) or c += a * conj(b), in the rows and blocks of Spectra. The columns of b and c
-/// are `blocks` blocks. As it lies, a has a row per row of c and the depth along its blocks;
-/// turned, it has a row per step of the depth.
+/// c = a * conj(b) or c += a * conj(b) at one point. As it lies, a has the rows of c, and along
+/// them the depth; turned, it has the depth in its rows, and the rows of c along them, whole
+/// vectors.
 struct SpectrumProduct {
-  int lanes;
   bool turned = false;
   bool adds = false;
-  std::int64_t rows, depth, blocks;
-  const float* a;
-  std::int64_t a_row;
-  const float* b;
-  std::int64_t b_row;
+  std::int64_t rows, depth;
+  Spectra a_spectra, b_spectra, c_spectra;
+  const float *a, *b;  ///< Of the first point, as c is.
   float* c;
-  std::int64_t c_row;
 };
 
-/// Turned, `rows` is a multiple of the lanes.
-void multiply(const SpectrumProduct& product);
+void multiply(const SpectrumProduct& product, std::int64_t point);
 
 }  // namespace troika

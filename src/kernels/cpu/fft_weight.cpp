@@ -70,19 +70,17 @@ void FftWeight::transform_places(const float* places, std::int64_t tile, std::in
 
 void FftWeight::add_products(std::int64_t point, std::int64_t tiles, bool adds,
                              const Work& work) const {
-  const Spectra from = plan.from_spectra(), to = plan.to_spectra(), sums = plan.weight_spectra();
-  multiply({.lanes = plan.lanes(),
-            .turned = true,
+  multiply({.turned = true,
             .adds = adds,
-            .rows = sums.rows,
+            .rows = plan.weight_spectra().rows,
             .depth = tiles,
-            .blocks = sums.blocks,
-            .a = work.image + point * from.point(),
-            .a_row = from.row(),
-            .b = work.places + point * to.point(),
-            .b_row = to.row(),
-            .c = work.sums + point * sums.point(),
-            .c_row = sums.row()});
+            .a_spectra = plan.from_spectra(),
+            .b_spectra = plan.to_spectra(),
+            .c_spectra = plan.weight_spectra(),
+            .a = work.image,
+            .b = work.places,
+            .c = work.sums},
+           point);
 }
 
 void FftWeight::finish(float* weight, std::int64_t to_block, std::int64_t from_block,
