@@ -36,30 +36,36 @@ FftForward::Work FftForward::work(const Launch& launch, int thread) const {
 }
 
 void FftForward::operator()(const Launch& launch) const {
-  const float *images = launch.at(from_at), *stored = launch.at(weight_at);
-  const std::int64_t from_blocks = plan.from.blocks(), to_blocks = plan.to.blocks();
 #pragma omp parallel num_threads(launch.threads)
   {
     const Work own = work(launch, omp_get_thread_num());
-#pragma omp for schedule(static) collapse(2)
-    for (std::int64_t to = 0; to < to_blocks; ++to)
-      for (std::int64_t from = 0; from < from_blocks; ++from)
-        transform_weights(stored, to, from, own);
-    for (std::int64_t group = 0; group < plan.groups(); ++group) {
-      const Range tiles = plan.tiles_of(group);
-#pragma omp for schedule(static) collapse(2)
-      for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile)
-        for (std::int64_t block = 0; block < from_blocks; ++block)
-          transform_from(plan, images, tile, tile - tiles.begin, block, own.from, own.tile);
+    for (std::int64_t panel = 0; panel < plan.panels(); ++panel) {
+      const Range blocks = plan.blocks_of(panel);
+#pragma omp for schedule(static) collapse(2) nowait
+      for (std::int64_t to = blocks.begin; to < blocks.end; ++to)
+        for (std::int64_t from = 0; from < plan.from.blocks(); ++from)
+          transform_weights(launch.at(weight_at), to, from, own);
+      for (std::int64_t group = 0; group < plan.groups(); ++group) {
+        const Range tiles = plan.tiles_of(group);
+        if (panel == 0) transform_group(launch.at(from_at), tiles, own);
+#pragma omp barrier
 #pragma omp for schedule(static)
-      for (std::int64_t point = 0; point < plan.points(); ++point)
-        multiply_point(point, tiles.extent(), own);
+        for (std::int64_t point = 0; point < plan.points(); ++point)
+          multiply_point(point, tiles.extent(), blocks.extent(), own);
 #pragma omp for schedule(static) collapse(2)
-      for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile)
-        for (std::int64_t block = 0; block < to_blocks; ++block)
-          finish(launch, tile, tile - tiles.begin, block, own);
+        for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile)
+          for (std::int64_t block = blocks.begin; block < blocks.end; ++block)
+            finish(launch, tile, tile - tiles.begin, block, own);
+      }
     }
   }
+}
+
+void FftForward::transform_group(const float* images, Range tiles, const Work& work) const {
+#pragma omp for schedule(static) collapse(2) nowait
+  for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile)
+    for (std::int64_t block = 0; block < plan.from.blocks(); ++block)
+      transform_from(plan, images, tile, tile - tiles.begin, block, work.from, work.tile);
 }
 
 void transform_from(const FftPlan& plan, const float* images, std::int64_t tile, std::int64_t row,
@@ -100,7 +106,8 @@ void FftForward::transform_weights(const float* stored, std::int64_t to_block,
   for (std::int64_t lane = 0; lane < lanes; ++lane)
     transform_tile({.side = plan.side,
                     .lanes = plan.lanes(),
-                    .spectrum = work.weights + spectra.offset(from_block * lanes + lane, to_block),
+                    .spectrum = work.weights +
+                                spectra.offset(from_block * lanes + lane, to_block % plan.panel),
                     .point = spectra.point(),
                     .work = work.tile},
                    {.first = const_cast<float*>(block) + lane * lanes,
@@ -110,9 +117,11 @@ void FftForward::transform_weights(const float* stored, std::int64_t to_block,
                     .columns = {0, plan.window[1]}});
 }
 
-void FftForward::multiply_point(std::int64_t point, std::int64_t tiles, const Work& work) const {
+void FftForward::multiply_point(std::int64_t point, std::int64_t tiles, std::int64_t blocks,
+                                const Work& work) const {
   multiply({.rows = tiles,
             .depth = plan.from.channels,
+            .blocks = blocks,
             .a_spectra = plan.from_spectra(),
             .b_spectra = plan.weight_spectra(),
             .c_spectra = plan.to_spectra(),
@@ -140,7 +149,7 @@ void FftForward::finish(const Launch& launch, std::int64_t tile, std::int64_t ro
                       .columns = inside(place.x, plan.width(), plan.to.width)};
   restore_tile({.side = plan.side,
                 .lanes = plan.lanes(),
-                .spectrum = work.to + spectra.offset(row, block),
+                .spectrum = work.to + spectra.offset(row, block % plan.panel),
                 .point = spectra.point(),
                 .work = work.tile},
                view, product_scale(plan.side), bias);

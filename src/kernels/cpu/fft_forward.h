@@ -38,9 +38,12 @@ struct FftForward {
   std::int64_t thread_floats() const { return plan.tile_floats() + turned_floats(); }
   Work work(const Launch& launch, int thread) const;
 
+  /// The team's; nobody waits for the others in the end.
+  void transform_group(const float* images, Range tiles, const Work& work) const;
   void transform_weights(const float* stored, std::int64_t to_block, std::int64_t from_block,
                          const Work& work) const;
-  void multiply_point(std::int64_t point, std::int64_t tiles, const Work& work) const;
+  void multiply_point(std::int64_t point, std::int64_t tiles, std::int64_t blocks,
+                      const Work& work) const;
   /// The tile, whose spectrum is row `row` of its group.
   void finish(const Launch& launch, std::int64_t tile, std::int64_t row, std::int64_t block,
               const Work& work) const;

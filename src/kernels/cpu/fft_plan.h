@@ -58,32 +58,43 @@ struct FftPlan {
   std::int64_t tile_columns() const { return (to.width + width() - 1) / width(); }
   std::int64_t tiles() const { return samples * tile_rows() * tile_columns(); }
 
-  /// Chooses the groups: the spectra of their tiles should stay in the last-level cache, but not be
-  /// fewer than those of the weights, which every group reads.
-  void divide() {
-    constexpr std::int64_t kFloats = (16 << 20) / 4;
-    group = 1;
-    std::int64_t of_tile = from_spectra().floats() + to_spectra().floats(),
-                 room = std::max(kFloats, weight_spectra().floats());
-    group = std::clamp<std::int64_t>(room / of_tile, 1, tiles());
-    group = (tiles() + groups() - 1) / groups();
-  }
-  /// The tiles are worked on in nearly equal groups.
+  /// Chooses groups and panels, so that what is worked on stays in the last-level cache.
+  void divide();
+  /// The tiles are worked on in nearly equal groups, the blocks of `to` in panels. There is one
+  /// group, or there is one panel: the spectra of `from` are kept, or those of the weights.
   std::int64_t groups() const { return (tiles() + group - 1) / group; }
   Range tiles_of(std::int64_t index) const { return part_of(tiles(), index, groups()); }
+  std::int64_t panels() const { return (to.blocks() + panel - 1) / panel; }
+  Range blocks_of(std::int64_t index) const {
+    return {index * panel, std::min(to.blocks(), (index + 1) * panel)};
+  }
 
   Spectra from_spectra() const { return {points(), group, from.blocks(), from.lanes}; }
-  Spectra to_spectra() const { return {points(), group, to.blocks(), to.lanes}; }
-  /// One row per channel of `from`.
-  Spectra weight_spectra() const {
-    return {points(), from.blocks() * from.lanes, to.blocks(), to.lanes};
-  }
+  /// Of one panel.
+  Spectra to_spectra() const { return {points(), group, panel, to.lanes}; }
+  /// Of one panel, one row per channel of `from`.
+  Spectra weight_spectra() const { return {points(), from.blocks() * from.lanes, panel, to.lanes}; }
   std::int64_t points() const { return fft_points(side); }
   /// What a thread needs for one tile between the transforms along its rows and its columns.
   std::int64_t tile_floats() const { return (side + 1) * side * from.lanes; }
 
-  std::int64_t group = 1;
+  std::int64_t group = 1, panel = 1;
 };
+
+inline void FftPlan::divide() {
+  constexpr std::int64_t kCached = (16 << 20) / 4, kKept = (64 << 20) / 4;
+  group = tiles(), panel = 1;
+  if (from_spectra().floats() <= kKept) {
+    std::int64_t pairs = kCached / (2 * (to_spectra().floats() + weight_spectra().floats()));
+    panel = std::min(to.blocks(), 2 * std::max<std::int64_t>(pairs, 1));
+    return;
+  }
+  panel = to.blocks(), group = 1;
+  std::int64_t room = std::max(kCached, weight_spectra().floats());
+  group = std::clamp<std::int64_t>(room / (from_spectra().floats() + to_spectra().floats()), 1,
+                                   tiles());
+  group = (tiles() + groups() - 1) / groups();
+}
 
 /// Where a tile lies; its elements of `from` begin `pad` before those of `to`.
 struct FftPlace {

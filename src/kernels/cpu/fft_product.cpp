@@ -82,11 +82,10 @@ TROIKA_VECTORIZED void multiply_all(const SpectrumProduct& product, std::int64_t
   p.a += point * p.a_spectra.point();
   p.b += point * p.b_spectra.point();
   p.c += point * p.c_spectra.point();
-  const std::int64_t blocks = p.c_spectra.blocks;
   std::int64_t block = 0;
-  for (; block + kWidth <= blocks; block += kWidth)
+  for (; block + kWidth <= p.blocks; block += kWidth)
     multiply_columns<Lanes, Turned, kWidth, rows_at_once(Lanes, Turned, kWidth)>(p, block, 0);
-  for (; block < blocks; ++block)
+  for (; block < p.blocks; ++block)
     multiply_columns<Lanes, Turned, 1, rows_at_once(Lanes, Turned, 1)>(p, block, 0);
 }
 

@@ -12,6 +12,7 @@ struct SpectrumProduct {
   bool turned = false;
   bool adds = false;
   std::int64_t rows, depth;
+  std::int64_t blocks;  ///< Of the columns; there may be room for more.
   Spectra a_spectra, b_spectra, c_spectra;
   const float *a, *b;  ///< Of the first point, as c is.
   float* c;

@@ -64,7 +64,7 @@ Convolution convolution_at(const Request& request) {
   return convolution_of(std::get<Conv2d>(request.key.op), request).value();
 }
 
-TEST(Fft, GroupsOfTilesGiveTheSameGradientAsAllAtOnce) {
+TEST(Fft, InGroupsAndPanelsTheGradientIsTheSameAsAllAtOnce) {
   FftWeight kernel{.plan = {.samples = 3,
                             .from = {20, 21, 18, 16},
                             .to = {40, 21, 18, 16},
@@ -79,8 +79,8 @@ TEST(Fft, GroupsOfTilesGiveTheSameGradientAsAllAtOnce) {
   for (std::size_t i = 0; i < image.size(); ++i) image[i] = std::sin(static_cast<float>(i));
   for (std::size_t i = 0; i < places.size(); ++i) places[i] = std::cos(static_cast<float>(3 * i));
   std::vector<float> wanted;
-  for (std::int64_t group : {12, 5, 1}) {
-    kernel.plan.group = group;
+  for (auto [group, panel] : {std::array<std::int64_t, 2>{12, 3}, {5, 3}, {1, 3}, {12, 2}}) {
+    kernel.plan.group = group, kernel.plan.panel = panel;
     std::vector<float> weight(3 * 2 * 25 * 256),
         scratch(static_cast<std::size_t>(kernel.scratch().count) / sizeof(float), NAN);
     std::vector<DevicePointer> operands;
@@ -89,7 +89,8 @@ TEST(Fft, GroupsOfTilesGiveTheSameGradientAsAllAtOnce) {
     kernel({operands, reinterpret_cast<DevicePointer>(scratch.data()), 2});
     if (wanted.empty()) wanted = weight;
     for (std::size_t i = 0; i < wanted.size(); ++i)
-      ASSERT_NEAR(weight[i], wanted[i], 1e-3) << "element " << i << ", groups of " << group;
+      ASSERT_NEAR(weight[i], wanted[i], 1e-3)
+          << "element " << i << ", groups of " << group << ", panels of " << panel;
   }
 }
 

@@ -2,8 +2,6 @@
 
 #include <omp.h>
 
-#include "kernels/cpu/fft_product.h"
-
 namespace troika {
 
 std::int64_t FftWeight::shared_floats() const {
@@ -24,30 +22,36 @@ FftWeight::Work FftWeight::work(const Launch& launch, int thread) const {
 }
 
 void FftWeight::operator()(const Launch& launch) const {
-  const float *image = launch.at(image_at), *places = launch.at(places_at);
-  const std::int64_t from_blocks = plan.from.blocks(), to_blocks = plan.to.blocks();
 #pragma omp parallel num_threads(launch.threads)
   {
     const Work own = work(launch, omp_get_thread_num());
-    for (std::int64_t group = 0; group < plan.groups(); ++group) {
-      const Range tiles = plan.tiles_of(group);
-#pragma omp for schedule(static) collapse(2) nowait
-      for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile)
-        for (std::int64_t block = 0; block < from_blocks; ++block)
-          transform_from(plan, image, tile, tile - tiles.begin, block, own.image, own.tile);
+    for (std::int64_t panel = 0; panel < plan.panels(); ++panel) {
+      const Range blocks = plan.blocks_of(panel);
+      for (std::int64_t group = 0; group < plan.groups(); ++group) {
+        const Range tiles = plan.tiles_of(group);
+        if (panel == 0) transform_group(launch.at(image_at), tiles, own);
 #pragma omp for schedule(static) collapse(2)
-      for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile)
-        for (std::int64_t block = 0; block < to_blocks; ++block)
-          transform_places(places, tile, tile - tiles.begin, block, own);
+        for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile)
+          for (std::int64_t block = blocks.begin; block < blocks.end; ++block)
+            transform_places(launch.at(places_at), tile, tile - tiles.begin, block, own);
 #pragma omp for schedule(static)
-      for (std::int64_t point = 0; point < plan.points(); ++point)
-        add_products(point, tiles.extent(), group > 0, own);
-    }
+        for (std::int64_t point = 0; point < plan.points(); ++point)
+          add_products(
+              point, {.adds = group > 0, .depth = tiles.extent(), .blocks = blocks.extent()}, own);
+      }
 #pragma omp for schedule(static) collapse(2)
-    for (std::int64_t to = 0; to < to_blocks; ++to)
-      for (std::int64_t from = 0; from < from_blocks; ++from)
-        finish(launch.at(weight_at), to, from, own);
+      for (std::int64_t to = blocks.begin; to < blocks.end; ++to)
+        for (std::int64_t from = 0; from < plan.from.blocks(); ++from)
+          finish(launch.at(weight_at), to, from, own);
+    }
   }
+}
+
+void FftWeight::transform_group(const float* image, Range tiles, const Work& work) const {
+#pragma omp for schedule(static) collapse(2) nowait
+  for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile)
+    for (std::int64_t block = 0; block < plan.from.blocks(); ++block)
+      transform_from(plan, image, tile, tile - tiles.begin, block, work.image, work.tile);
 }
 
 void FftWeight::transform_places(const float* places, std::int64_t tile, std::int64_t row,
@@ -58,7 +62,7 @@ void FftWeight::transform_places(const float* places, std::int64_t tile, std::in
                                                    (place.y * plan.to.width + place.x) * lanes;
   transform_tile({.side = plan.side,
                   .lanes = plan.lanes(),
-                  .spectrum = work.places + to.offset(row, block),
+                  .spectrum = work.places + to.offset(row, block % plan.panel),
                   .point = to.point(),
                   .work = work.tile},
                  {.first = const_cast<float*>(places) + first,
@@ -68,19 +72,13 @@ void FftWeight::transform_places(const float* places, std::int64_t tile, std::in
                   .columns = inside(place.x, plan.width(), plan.to.width)});
 }
 
-void FftWeight::add_products(std::int64_t point, std::int64_t tiles, bool adds,
-                             const Work& work) const {
-  multiply({.turned = true,
-            .adds = adds,
-            .rows = plan.weight_spectra().rows,
-            .depth = tiles,
-            .a_spectra = plan.from_spectra(),
-            .b_spectra = plan.to_spectra(),
-            .c_spectra = plan.weight_spectra(),
-            .a = work.image,
-            .b = work.places,
-            .c = work.sums},
-           point);
+void FftWeight::add_products(std::int64_t point, SpectrumProduct product, const Work& work) const {
+  product.turned = true;
+  product.a_spectra = plan.from_spectra(), product.a = work.image;
+  product.b_spectra = plan.to_spectra(), product.b = work.places;
+  product.c_spectra = plan.weight_spectra(), product.c = work.sums;
+  product.rows = product.c_spectra.rows;
+  multiply(product, point);
 }
 
 void FftWeight::finish(float* weight, std::int64_t to_block, std::int64_t from_block,
@@ -90,17 +88,18 @@ void FftWeight::finish(float* weight, std::int64_t to_block, std::int64_t from_b
                      elements = plan.window[0] * plan.window[1];
   float* block = weight + (to_block * plan.from.blocks() + from_block) * elements * square;
   for (std::int64_t lane = 0; lane < lanes; ++lane)
-    restore_tile({.side = plan.side,
-                  .lanes = plan.lanes(),
-                  .spectrum = work.sums + spectra.offset(from_block * lanes + lane, to_block),
-                  .point = spectra.point(),
-                  .work = work.tile},
-                 {.first = block + lane * lanes,
-                  .row = plan.window[1] * square,
-                  .column = square,
-                  .rows = {0, plan.window[0]},
-                  .columns = {0, plan.window[1]}},
-                 product_scale(plan.side), nullptr);
+    restore_tile(
+        {.side = plan.side,
+         .lanes = plan.lanes(),
+         .spectrum = work.sums + spectra.offset(from_block * lanes + lane, to_block % plan.panel),
+         .point = spectra.point(),
+         .work = work.tile},
+        {.first = block + lane * lanes,
+         .row = plan.window[1] * square,
+         .column = square,
+         .rows = {0, plan.window[0]},
+         .columns = {0, plan.window[1]}},
+        product_scale(plan.side), nullptr);
 }
 
 }  // namespace troika
