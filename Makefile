@@ -2,6 +2,10 @@
 .PHONY: build demo test test-all bench asan tsan format lint install clean setup setup-lint
 
 PREFIX ?= /usr/local
+# The library of the tests: openmpi or mpich.
+MPI ?= openmpi
+export MPI
+RELEASE := $(if $(filter mpich,$(MPI)),release-mpich,release)
 TROIKA := build/release/troika
 CXX_FILES = $(shell git ls-files --cached --others --exclude-standard '*.h' '*.cpp')
 
@@ -17,11 +21,11 @@ demo: build
 	$(TROIKA) demo
 
 test: setup
-	scripts/run_tests release "asan-reference $(SANITIZED)"
+	scripts/run_tests $(RELEASE) "asan-reference $(SANITIZED)"
 
 # TROIKA_FULL=1 turns the small grids of the tests into the full ones.
 test-all: setup
-	TROIKA_FULL=1 scripts/run_tests release asan tsan
+	TROIKA_FULL=1 scripts/run_tests $(RELEASE) asan tsan
 
 asan tsan: setup
 	scripts/run_tests $@

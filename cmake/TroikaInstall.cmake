@@ -15,6 +15,10 @@ install(TARGETS troika_public ${libraries} EXPORT TroikaTargets
 install(EXPORT TroikaTargets NAMESPACE Troika:: DESTINATION ${package_dir})
 install(DIRECTORY include/troika DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} OPTIONAL FILES_MATCHING PATTERN *.h)
 
+set(TROIKA_INSTALLED_MPI none)
+if(TARGET MPI::MPI_CXX)
+  set(TROIKA_INSTALLED_MPI ${TROIKA_MPI})
+endif()
 configure_package_config_file(cmake/TroikaConfig.cmake.in ${PROJECT_BINARY_DIR}/TroikaConfig.cmake
                               INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/TroikaConfigVersion.cmake COMPATIBILITY SameMinorVersion)

@@ -6,10 +6,10 @@ set(troika_precompiled
   <nlohmann/json.hpp>)
 
 # troika_precompile(TARGET ROLE [LIBS library...] [OPTIONS option...] [HEADERS header...]): GCC takes a precompiled header
-# only into code that is compiled with the same options, so there is one per role, options, and use of OpenMP.
+# only into code that is compiled with the same options, so there is one per role, options, and use of OpenMP and MPI.
 function(troika_precompile target role)
   cmake_parse_arguments(PARSE_ARGV 2 use "" "" "LIBS;OPTIONS;HEADERS")
-  list(FILTER use_LIBS INCLUDE REGEX OpenMP)
+  list(FILTER use_LIBS INCLUDE REGEX "OpenMP|MPI::")
   string(MD5 kind "${role} ${use_LIBS} ${use_OPTIONS}")
   get_property(first GLOBAL PROPERTY TROIKA_PRECOMPILED_${kind})
   if(first)

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "cli/bench_comm.h"
 #include "cli/bench_step.h"
 #include "cli/text_table.h"
 
@@ -165,7 +166,8 @@ Verb add_bench(CLI::App& parent, Context& context) {
   step->add_flag("--memory", arguments->memory, "Also show the predicted memory by category");
   step->add_flag("--json", arguments->json, "Print JSON");
   step->footer("Example:\n  troika bench step --model resnet50 --batch 8 --threads 2 --tasks 10");
-  return {app, [arguments, &context] { run(*arguments, context); }};
+  Verb comm = add_bench_comm(*app, context);
+  return {app, [=, &context] { comm.app->parsed() ? comm.run() : run(*arguments, context); }};
 }
 
 }  // namespace troika::cli

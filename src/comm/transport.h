@@ -7,6 +7,8 @@
 #include <memory>
 #include <span>
 
+#include "base/error.h"
+#include "comm/bell.h"
 #include "machine/machine.h"
 
 namespace troika {
@@ -51,8 +53,21 @@ class Transport {
   /// `landing` is as long as the message; unused where memory is shared.
   virtual std::unique_ptr<Incoming> prepare_receive(const MessageAddress& address,
                                                     std::span<std::byte> landing) = 0;
-  /// Whether `arrived` gives the sender's own memory, which may then be lent.
+  /// Whether the two devices can read and write each other's memory, which may then be lent.
   virtual bool shares_memory(DeviceId a, DeviceId b) const = 0;
+  /// A loan is a message that has no bytes but the right to use `memory`: `arrived` gives its
+  /// address. Loans and messages of equal address are different.
+  virtual std::unique_ptr<Outgoing> prepare_lend(const MessageAddress&, std::span<std::byte>) {
+    throw Bug("this transport shares no memory");
+  }
+  virtual std::unique_ptr<Incoming> prepare_borrow(const MessageAddress&, std::size_t /*bytes*/) {
+    throw Bug("this transport shares no memory");
+  }
+  /// Rings whenever a half of this device may have something new to say. Null where nobody rings,
+  /// so that who waits must go on asking.
+  virtual Bell* bell(DeviceId) { return nullptr; }
+  /// Devices that may be waiting on the cores of this process, as far as they are known now.
+  virtual int local_devices() const { return 1; }
   /// Gives the library underneath a chance to move bytes; cheap when there is nothing to do.
   virtual void progress() = 0;
 };

@@ -156,13 +156,15 @@ struct Layer {
 };
 
 std::vector<Layer> layers() {
-  auto same = [](std::int64_t out) {
-    return Conv2d{.out = out, .kernel = {3, 3}, .pad = {1, 1}, .pad_end = {1, 1}};
+  auto same = [](std::int64_t out, std::int64_t window = 3) {
+    std::int64_t pad = window / 2;
+    return Conv2d{.out = out, .kernel = {window, window}, .pad = {pad, pad}, .pad_end = {pad, pad}};
   };
   return {{{"linear", Linear{.out = 33}, {f64({6, 24})}}, {}},
           {{"linear_rank_3", Linear{.out = 16}, {f64({2, 3, 20})}}, {.dim = 2}},
           {{"conv2d", same(32), {f64({2, 16, 9, 9})}}, {.dim = 1}},
-          {{"conv2d_odd", same(21), {f64({2, 19, 7, 5})}}, {.dim = 1}}};
+          {{"conv2d_odd", same(21), {f64({2, 19, 7, 5})}}, {.dim = 1}},
+          {{"conv2d_5x5", same(21, 5), {f64({2, 5, 17, 14})}}, {.dim = 1}}};
 }
 
 TEST_F(Fused, ABiasAndAnActivationBehindALayer) {

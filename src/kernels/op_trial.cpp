@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "kernels/in_layout.h"
 #include "ops/step_scalars.h"
+#include "tensor/float16.h"
 
 namespace troika {
 
@@ -23,6 +24,10 @@ double HostTensor::get(std::int64_t element) const {
       return at(double{});
     case DType::i32:
       return at(std::int32_t{});
+    case DType::f16:
+      return at(Float16{});
+    case DType::bf16:
+      return at(BFloat16{});
   }
   return 0;
 }
@@ -39,6 +44,10 @@ void HostTensor::set(std::int64_t element, double value) {
       return to(double{});
     case DType::i32:
       return to(std::int32_t{});
+    case DType::f16:
+      return to(Float16{});
+    case DType::bf16:
+      return to(BFloat16{});
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -10,7 +11,8 @@
 
 namespace troika {
 
-enum class DType { f32, f64, i32 };
+/// f16 and bf16 are for storing and sending; nothing computes in them.
+enum class DType { f32, f64, i32, f16, bf16 };
 
 constexpr Bytes size_of(DType dtype) {
   switch (dtype) {
@@ -20,6 +22,9 @@ constexpr Bytes size_of(DType dtype) {
       return {8};
     case DType::i32:
       return {4};
+    case DType::f16:
+    case DType::bf16:
+      return {2};
   }
   return {0};
 }
@@ -37,9 +42,11 @@ decltype(auto) dispatch(DType dtype, F&& f) {
     case DType::f64:
       return std::forward<F>(f).template operator()<double>();
     case DType::i32:
+    case DType::f16:
+    case DType::bf16:
       break;
   }
-  throw Bug("no computation in i32");
+  throw Bug("no computation in " + std::string(to_string(dtype)));
 }
 
 }  // namespace troika

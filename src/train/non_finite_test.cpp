@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "train/small_runs.h"
+#include "train/small_runs_test.h"
 
 namespace troika {
 namespace {

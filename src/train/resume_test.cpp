@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "cost/table_json.h"
 #include "train/run_record.h"
-#include "train/small_runs.h"
+#include "train/small_runs_test.h"
 
 namespace troika {
 namespace {

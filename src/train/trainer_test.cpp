@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "sim/simulate.h"
 #include "taskgraph/memory_table.h"
-#include "train/small_runs.h"
+#include "train/small_runs_test.h"
 
 namespace troika {
 namespace {

@@ -1,0 +1,34 @@
+// The list of all collective algorithms. A new one is a file pair, a line here and a formula in
+// cost/.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "collective/recipe.h"
+
+namespace troika {
+
+struct Algorithm {
+  std::string_view name;
+  Collective kind;
+  /// Why it cannot do this call; nothing when it can.
+  std::optional<std::string> (*why_not)(const CollectiveCall& call);
+  MemberMoves (*moves)(const CollectiveCall& call, int member);
+};
+
+/// All, and those of one kind, in the order of the list.
+std::span<const Algorithm> algorithms();
+std::span<const Algorithm> algorithms(Collective kind);
+
+/// Throws Error(usage) that lists the names there are.
+const Algorithm& find_algorithm(Collective kind, std::string_view name);
+
+/// What one member does. Throws Error(usage) where the algorithm cannot do the call.
+MemberMoves make_moves(const CollectiveCall& call, std::string_view algorithm, int member);
+/// What all do.
+Recipe make_recipe(const CollectiveCall& call, std::string_view algorithm);
+
+}  // namespace troika

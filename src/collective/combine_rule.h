@@ -1,0 +1,27 @@
+// How the values that members hold of one element become one value.
+#pragma once
+
+#include <string_view>
+
+#include "base/error.h"
+
+namespace troika {
+
+/// A mean is the sum, divided once at the end.
+enum class CombineRule { sum, mean, min, max };
+
+constexpr std::string_view to_string(CombineRule rule) {
+  switch (rule) {
+    case CombineRule::sum:
+      return "sum";
+    case CombineRule::mean:
+      return "mean";
+    case CombineRule::min:
+      return "min";
+    case CombineRule::max:
+      return "max";
+  }
+  throw Bug("no such combine rule");
+}
+
+}  // namespace troika

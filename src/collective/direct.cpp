@@ -1,0 +1,25 @@
+#include "collective/direct.h"
+
+#include "collective/group.h"
+#include "collective/move_list.h"
+
+namespace troika {
+
+MemberMoves direct_all_reduce(const CollectiveCall& call, int member) {
+  MoveList moves(call.segment);
+  if (call.members == 1) return std::move(moves).take();
+  Group group = everyone(call, member);
+  Range mine = part_of(call.count, member, call.members);
+  // Each begins with its next neighbour, so that not all ask the same member first.
+  for (int step = 1; step < call.members; ++step) {
+    int peer = group.member(member + step);
+    moves.lend(peer, part_of(call.count, peer, call.members));
+  }
+  for (int step = 1; step < call.members; ++step) moves.borrow(group.member(member - step), mine);
+  moves.reduce_both(mine);
+  for (int step = 1; step < call.members; ++step)
+    moves.give_back(group.member(member - step), mine);
+  return std::move(moves).take();
+}
+
+}  // namespace troika

@@ -1,0 +1,12 @@
+// All-reduce of members that share memory: member i combines slice i of all vectors and writes the
+// result into all of them. One pass over memory, no message but the permission, no scratch.
+#pragma once
+
+#include "collective/recipe.h"
+
+namespace troika {
+
+/// Combines in the order of the members, which is a tree only for two.
+MemberMoves direct_all_reduce(const CollectiveCall& call, int member);
+
+}  // namespace troika

@@ -1,0 +1,18 @@
+#include "collective/dissemination.h"
+
+#include "collective/group.h"
+#include "collective/move_list.h"
+
+namespace troika {
+
+MemberMoves dissemination_barrier(const CollectiveCall& call, int member) {
+  MoveList moves(call.segment);
+  Group group = everyone(call, member);
+  for (int distance = 1; distance < call.members; distance *= 2) {
+    moves.signal(group.member(member + distance));
+    moves.await(group.member(member - distance));
+  }
+  return std::move(moves).take();
+}
+
+}  // namespace troika

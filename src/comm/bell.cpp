@@ -1,0 +1,53 @@
+#include "comm/bell.h"
+
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <ctime>
+
+namespace troika {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Where the system has no such barrier a ring may be missed, so sleep is short.
+constexpr std::chrono::nanoseconds kShortSleep = 200us;
+
+bool register_barrier() {
+  return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+bool has_barrier() {
+  static const bool registered = register_barrier();
+  return registered;
+}
+
+}  // namespace
+
+Bell::Bell() { has_barrier(); }
+
+std::uint32_t Bell::prepare_to_sleep() noexcept {
+  std::uint32_t before = rings_.load(std::memory_order_acquire);
+  sleepers_.fetch_add(1, std::memory_order_seq_cst);
+  if (has_barrier()) syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+  return before;
+}
+
+void Bell::wait_for_ring(std::uint32_t before, std::chrono::nanoseconds longest) noexcept {
+  if (!has_barrier()) longest = std::min(longest, kShortSleep);
+  auto seconds = std::chrono::duration_cast<std::chrono::seconds>(longest);
+  timespec time{.tv_sec = static_cast<time_t>(seconds.count()),
+                .tv_nsec = static_cast<long>((longest - seconds).count())};
+  syscall(SYS_futex, &rings_, FUTEX_WAIT_PRIVATE, before, &time, nullptr, 0);
+}
+
+void Bell::wake() noexcept {
+  rings_.fetch_add(1, std::memory_order_release);
+  syscall(SYS_futex, &rings_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+
+}  // namespace troika

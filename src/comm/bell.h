@@ -1,0 +1,41 @@
+// Wakes a thread that sleeps until its messages change. Ringing costs one load as long as nobody
+// sleeps: the full memory barrier that this hand-shake needs is paid by the sleeper, for all
+// threads (membarrier(2), "private expedited").
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+namespace troika {
+
+/// Thread-safe.
+class alignas(64) Bell {
+ public:
+  Bell();
+
+  /// To be called after what the sleeper waits for has been stored.
+  void ring() noexcept {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (sleepers_.load(std::memory_order_relaxed) != 0) wake();
+  }
+
+  /// Sleeps until the next ring, the end of `longest`, or not at all if `ready()` says so once
+  /// everybody can see that we are about to sleep.
+  template <class Ready>
+  void sleep(std::chrono::nanoseconds longest, Ready&& ready) {
+    std::uint32_t before = prepare_to_sleep();
+    if (!ready()) wait_for_ring(before, longest);
+    sleepers_.fetch_sub(1, std::memory_order_relaxed);
+  }
+
+ private:
+  std::uint32_t prepare_to_sleep() noexcept;
+  void wait_for_ring(std::uint32_t before, std::chrono::nanoseconds longest) noexcept;
+  void wake() noexcept;
+
+  std::atomic<std::uint32_t> sleepers_{0};
+  std::atomic<std::uint32_t> rings_{0};
+};
+
+}  // namespace troika

@@ -1,0 +1,336 @@
+#include "comm/bound_moves.h"
+
+#include <algorithm>
+#include <map>
+#include <ranges>
+
+#include "base/error.h"
+
+namespace troika {
+namespace {
+
+using Kind = BoundMove::Kind;
+
+/// From here up the vectors of two members leave the caches, and results are better written past
+/// them.
+constexpr Bytes kLong{8 << 20};
+
+bool combines_on_the_way(const Recipe& recipe) {
+  auto combines = [](const Move& move) {
+    return move.kind == MoveKind::reduce || move.kind == MoveKind::receive_reduce;
+  };
+  return std::ranges::any_of(recipe.members, [&](const MemberMoves& member) {
+    return std::ranges::any_of(member.moves, combines);
+  });
+}
+
+bool is_sum(CombineRule rule) { return rule == CombineRule::sum || rule == CombineRule::mean; }
+
+bool is_loan(MoveKind kind) { return kind == MoveKind::lend || kind == MoveKind::borrow; }
+
+/// The elements in which a member has a combination at the end.
+Range result_of(const CollectiveCall& call, int member) {
+  switch (call.kind) {
+    case Collective::all_reduce:
+      return {0, call.count};
+    case Collective::reduce_scatter:
+      return call.ranges[static_cast<std::size_t>(member)];
+    case Collective::reduce:
+      return member == call.root ? Range{0, call.count} : Range{};
+    case Collective::all_gather:
+    case Collective::broadcast:
+    case Collective::all_to_all:
+    case Collective::gather:
+    case Collective::scatter:
+    case Collective::barrier:
+      return {};
+  }
+  return {};
+}
+
+class Binder {
+ public:
+  Binder(const Recipe& recipe, const Member& member, const MemberBuffers& buffers,
+         const BindOptions& options, Transport& transport)
+      : recipe_(recipe),
+        moves_(recipe.members[static_cast<std::size_t>(member.index)]),
+        member_(member),
+        buffers_(buffers),
+        options_(options),
+        transport_(transport) {
+    bound_.dtype = options.dtype;
+    bound_.is_long = size_of(options.dtype) * recipe.call.count >= kLong;
+    combines_on_the_way_ = combines_on_the_way(recipe);
+    widens_ = size_of(options.dtype).count == 2 && is_sum(options.rule) && combines_on_the_way_;
+    if (widens_) bound_.dtype = DType::f32;
+    element_ = size_of(bound_.dtype).count;
+    if (options.rule == CombineRule::mean)
+      (combines_on_the_way_ ? bound_.divisor : bound_.both_divisor) = recipe.call.members;
+    check_buffers();
+  }
+
+  BoundMoves bind() && {
+    vector_ = buffers_.vector.data();
+    if (widens_) {
+      bound_.wide = HostBlock({recipe_.call.count * element_});
+      vector_ = bound_.wide.address();
+    }
+    bound_.scratch = HostBlock({moves_.scratch * element_});
+    allocate_landings();
+    add_first();
+    for (const Move& move : moves_.moves) add(move);
+    add_last();
+    list_dependents();
+    return std::move(bound_);
+  }
+
+ private:
+  void check_buffers() const {
+    std::int64_t bytes = recipe_.call.count * size_of(options_.dtype).count;
+    TROIKA_CHECK_EQ(static_cast<int>(recipe_.members.size()), recipe_.call.members);
+    TROIKA_CHECK_EQ(static_cast<int>(member_.devices.size()), recipe_.call.members);
+    TROIKA_CHECK_EQ(std::ssize(buffers_.vector), bytes);
+    if (recipe_.call.kind == Collective::all_to_all)
+      TROIKA_CHECK_EQ(std::ssize(buffers_.input), bytes);
+  }
+
+  DeviceId mine() const { return member_.devices[static_cast<std::size_t>(member_.index)]; }
+  DeviceId device(int peer) const { return member_.devices[static_cast<std::size_t>(peer)]; }
+  std::size_t bytes_of(Range elements) const {
+    return static_cast<std::size_t>(elements.extent() * element_);
+  }
+
+  // What is received to be combined lands in memory of its own, unless it can be read where it is.
+  bool needs_landing(const Move& move) const {
+    return move.kind == MoveKind::receive_reduce &&
+           !transport_.shares_memory(device(move.peer), mine());
+  }
+
+  void allocate_landings() {
+    std::int64_t elements = 0;
+    for (const Move& move : moves_.moves)
+      if (needs_landing(move)) elements += move.to.elements.extent();
+    bound_.landings = HostBlock({elements * element_});
+    next_landing_ = bound_.landings.address();
+  }
+
+  // The widened vector comes before all moves.
+  void add_first() {
+    if (!widens_) return;
+    bound_.moves.push_back({.kind = Kind::widen,
+                            .count = recipe_.call.count,
+                            .to = vector_,
+                            .from = buffers_.vector.data()});
+    after_.push_back({});
+    first_ = 1;
+  }
+
+  // The result is divided or narrowed after all of them.
+  void add_last() {
+    if (bound_.divisor == 1 && !widens_) return;
+    Range result = result_of(recipe_.call, member_.index);
+    std::byte* from = vector_ + result.begin * element_;
+    BoundMove last{.kind = Kind::divide, .count = result.extent(), .to = from};
+    if (widens_) {
+      last.kind = Kind::narrow;
+      last.from = from;
+      last.to = buffers_.vector.data() + result.begin * size_of(options_.dtype).count;
+    }
+    std::vector<int> all(bound_.moves.size());
+    for (std::size_t at = 0; at < all.size(); ++at) all[at] = static_cast<int>(at);
+    bound_.moves.push_back(last);
+    after_.push_back(std::move(all));
+  }
+
+  void add(const Move& move) {
+    BoundMove bound;
+    switch (move.kind) {
+      case MoveKind::copy:
+      case MoveKind::reduce:
+        bound.kind = move.kind == MoveKind::copy ? Kind::copy : Kind::reduce;
+        bound.count = move.to.elements.extent();
+        place(move.to, move.peer, bound.to_borrow, bound.to_start, bound.to);
+        std::byte* from;
+        place(move.from, move.peer, bound.from_borrow, bound.from_start, from);
+        bound.from = from;
+        break;
+      case MoveKind::send:
+      case MoveKind::lend:
+        bound.kind = Kind::send;
+        bind_outgoing(move, bound);
+        break;
+      case MoveKind::receive:
+      case MoveKind::receive_reduce:
+        bound.kind = move.kind == MoveKind::receive ? Kind::receive : Kind::receive_reduce;
+        bound.count = move.to.elements.extent();
+        bound.to = own(move.to);
+        bind_incoming(move, bound);
+        break;
+      case MoveKind::borrow:
+        bound.kind = Kind::borrow;
+        bind_borrow(move, bound);
+        break;
+      case MoveKind::give_back:
+        bound.kind = Kind::give_back;
+        bound.borrow = find_borrow(move.peer, move.from.elements);
+        bound.incoming = bound_.borrows[static_cast<std::size_t>(bound.borrow)].incoming;
+        is_given_back_[static_cast<std::size_t>(bound.borrow)] = true;
+        break;
+      case MoveKind::reduce_both:
+        bound.kind = Kind::reduce_both;
+        bound.count = move.to.elements.extent();
+        bind_uses(move, bound);
+        break;
+    }
+    bound_.moves.push_back(bound);
+    std::vector<int> after = move.after;
+    for (int& earlier : after) earlier += first_;
+    if (first_ > 0 && after.empty()) after.push_back(0);
+    after_.push_back(std::move(after));
+  }
+
+  std::byte* own(const Piece& piece) const {
+    std::int64_t start = piece.elements.begin * element_;
+    switch (piece.space) {
+      case Space::vector:
+        return vector_ + start;
+      case Space::scratch:
+        return bound_.scratch.address() + start;
+      case Space::input:
+        return const_cast<std::byte*>(buffers_.input.data()) + start;  // no move writes there
+      case Space::borrowed:
+        break;
+    }
+    throw Bug("a message of borrowed memory");
+  }
+
+  void place(const Piece& piece, int peer, int& borrow, std::ptrdiff_t& start,
+             std::byte*& address) const {
+    address = nullptr;
+    if (piece.space != Space::borrowed) {
+      address = own(piece);
+      return;
+    }
+    borrow = find_borrow(peer, piece.elements);
+    Range lent = bound_.borrows[static_cast<std::size_t>(borrow)].elements;
+    start = (piece.elements.begin - lent.begin) * element_;
+  }
+
+  MessageAddress address_of(const Move& move, int from, int to) {
+    std::uint32_t number = numbers_[{from, to, is_loan(move.kind)}]++;
+    return {device(from), device(to), options_.tag + number};
+  }
+
+  void bind_outgoing(const Move& move, BoundMove& bound) {
+    std::span<std::byte> bytes{own(move.from), bytes_of(move.from.elements)};
+    MessageAddress address = address_of(move, member_.index, move.peer);
+    bound_.outgoing.push_back(is_loan(move.kind) ? transport_.prepare_lend(address, bytes)
+                                                 : transport_.prepare_send(address, bytes));
+    bound.outgoing = bound_.outgoing.back().get();
+  }
+
+  void bind_incoming(const Move& move, BoundMove& bound) {
+    std::size_t bytes = bytes_of(move.to.elements);
+    std::byte* landing = bound.to;
+    if (needs_landing(move)) {
+      landing = next_landing_;
+      next_landing_ += bytes;
+    }
+    bound_.incoming.push_back(
+        transport_.prepare_receive(address_of(move, move.peer, member_.index), {landing, bytes}));
+    bound.incoming = bound_.incoming.back().get();
+  }
+
+  void bind_borrow(const Move& move, BoundMove& bound) {
+    bound_.incoming.push_back(transport_.prepare_borrow(address_of(move, move.peer, member_.index),
+                                                        bytes_of(move.from.elements)));
+    bound.incoming = bound_.incoming.back().get();
+    bound.borrow = static_cast<int>(bound_.borrows.size());
+    bound_.borrows.push_back({bound.incoming, move.peer, move.from.elements});
+    is_given_back_.push_back(false);
+  }
+
+  // The one of the peer that contains the elements and is not given back by an earlier move.
+  int find_borrow(int peer, Range elements) const {
+    for (std::size_t at = 0; at < bound_.borrows.size(); ++at) {
+      const Borrow& borrow = bound_.borrows[at];
+      if (borrow.peer == peer && !is_given_back_[at] && borrow.elements.begin <= elements.begin &&
+          elements.end <= borrow.elements.end)
+        return static_cast<int>(at);
+    }
+    throw Bug("a recipe uses elements of a peer that it has not borrowed");
+  }
+
+  void bind_uses(const Move& move, BoundMove& bound) {
+    bound.first_use = static_cast<std::uint32_t>(bound_.uses.size());
+    std::map<int, VectorUse> by_member{{member_.index, {.own = own(move.to)}}};
+    for (std::size_t at = 0; at < bound_.borrows.size(); ++at) {
+      const Borrow& borrow = bound_.borrows[at];
+      if (is_given_back_[at] || intersect(borrow.elements, move.to.elements).empty()) continue;
+      by_member[borrow.peer] = {
+          .borrow = static_cast<int>(at),
+          .start = (move.to.elements.begin - borrow.elements.begin) * element_};
+    }
+    for (const VectorUse& use : std::views::values(by_member)) bound_.uses.push_back(use);
+    bound.uses = static_cast<std::uint32_t>(by_member.size());
+  }
+
+  void list_dependents() {
+    std::vector<std::vector<std::uint32_t>> dependents(bound_.moves.size());
+    for (std::size_t at = 0; at < after_.size(); ++at) {
+      bound_.blockers.push_back(static_cast<std::uint32_t>(after_[at].size()));
+      for (int earlier : after_[at])
+        dependents[static_cast<std::size_t>(earlier)].push_back(static_cast<std::uint32_t>(at));
+    }
+    for (std::size_t at = 0; at < dependents.size(); ++at) {
+      BoundMove& move = bound_.moves[at];
+      move.first_dependent = static_cast<std::uint32_t>(bound_.dependents.size());
+      move.dependents = static_cast<std::uint32_t>(dependents[at].size());
+      bound_.dependents.insert(bound_.dependents.end(), dependents[at].begin(),
+                               dependents[at].end());
+    }
+  }
+
+  struct Channel {
+    int from, to;
+    bool is_loan;
+    auto operator<=>(const Channel&) const = default;
+  };
+
+  const Recipe& recipe_;
+  const MemberMoves& moves_;
+  const Member& member_;
+  const MemberBuffers& buffers_;
+  const BindOptions& options_;
+  Transport& transport_;
+  bool combines_on_the_way_ = false;
+  bool widens_ = false;
+  std::int64_t element_ = 0;  // bytes
+  std::byte* vector_ = nullptr;
+  std::byte* next_landing_ = nullptr;
+  int first_ = 0;  // index of the recipe's first move
+  std::map<Channel, std::uint32_t> numbers_;
+  std::vector<bool> is_given_back_;
+  std::vector<std::vector<int>> after_;
+  BoundMoves bound_;
+};
+
+}  // namespace
+
+std::uint32_t tags_of(const Recipe& recipe) {
+  std::uint32_t most = 0;
+  for (const MemberMoves& member : recipe.members) {
+    std::map<std::pair<int, bool>, std::uint32_t> numbers;
+    for (const Move& move : member.moves)
+      if (move.kind == MoveKind::send || move.kind == MoveKind::lend)
+        most = std::max(most, ++numbers[{move.peer, is_loan(move.kind)}]);
+  }
+  return most;
+}
+
+BoundMoves bind(const Recipe& recipe, const Member& member, const MemberBuffers& buffers,
+                const BindOptions& options, Transport& transport) {
+  return Binder(recipe, member, buffers, options, transport).bind();
+}
+
+}  // namespace troika

@@ -1,0 +1,48 @@
+// A group of devices as one of them sees it: makes the operations that they do together.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "comm/operation.h"
+
+namespace troika {
+
+/// Every member makes its own, with the same list of devices and the same first tag, and prepares
+/// the same operations in the same order: tags follow from it. Groups that have two devices in
+/// common need tags that do not meet. Used by the device's thread; borrows the progress. Which
+/// algorithm a recipe follows is decided outside.
+class Communicator {
+ public:
+  /// `devices` are distinct; that of the progress is one of them.
+  Communicator(Progress& progress, std::vector<DeviceId> devices, std::uint32_t first_tag = 0);
+
+  int size() const { return static_cast<int>(devices_.size()); }
+  /// This device's place in the list.
+  int member() const { return member_; }
+
+  struct Elements {
+    DType dtype = DType::f32;
+    CombineRule rule = CombineRule::sum;
+    Bytes chunk{256 << 10};  ///< After which a more urgent operation may go first.
+  };
+  /// Outlived by the communicator's progress and by the buffers.
+  [[nodiscard]] std::unique_ptr<Operation> prepare(const Recipe& recipe,
+                                                   const MemberBuffers& buffers,
+                                                   const Elements& elements);
+  [[nodiscard]] std::unique_ptr<Operation> prepare(const Recipe& recipe,
+                                                   const MemberBuffers& buffers) {
+    return prepare(recipe, buffers, Elements{});
+  }
+
+  /// Prepares, starts and waits: for tests and for what happens once.
+  void run(const Recipe& recipe, const MemberBuffers& buffers, const Elements& elements);
+
+ private:
+  Progress& progress_;
+  const std::vector<DeviceId> devices_;
+  const int member_;
+  std::uint32_t next_tag_;
+};
+
+}  // namespace troika

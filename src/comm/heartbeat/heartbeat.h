@@ -1,0 +1,106 @@
+// Ranks watch each other beside MPI, so that nothing waits for ever: a rank that dies, stops, gives
+// up or makes another call than its peers becomes an error on every rank that is left, naming it.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/error.h"
+#include "comm/heartbeat/heartbeat_core.h"
+#include "comm/heartbeat/sealed_link.h"
+#include "comm/heartbeat/socket.h"
+
+namespace troika {
+
+struct HeartbeatSettings {
+  int rank = 0;
+  int ranks = 1;
+  SipKey key{};                                     ///< The run's, random, known to its ranks only.
+  std::vector<std::vector<std::string>> addresses;  ///< Of every rank.
+  HeartbeatTimes times{};
+  /// Called once when the run is over, after the neighbours were told, by a thread of the heartbeat.
+  std::function<void(const Error&)> on_failure{};
+};
+
+/// One thread, a few connections, ten small frames a second. Thread-safe.
+class Heartbeat {
+ public:
+  /// Returns when all neighbours were reached. Throws Error(peer) when one was not.
+  Heartbeat(ListeningPort port, HeartbeatSettings settings);
+  /// Says goodbye, so that the others do not take this rank for lost.
+  ~Heartbeat();
+
+  /// All members make the same calls in the same order; each rank counts a call once, however many
+  /// of its devices take part. Returns when the members that this rank watches were reached, which
+  /// takes them to call it too.
+  int watch(CallGroup group);
+  /// `call` says what a rank is going to do: operation, count, type, all that must be equal.
+  CallId describe(int group, std::string call);
+  /// Neither allocates nor waits for a peer.
+  void begin(CallId call);
+  void end(CallId call);
+
+  /// Throws Error(peer) when the run is over; costs a load otherwise.
+  void check() const {
+    if (over_.load(std::memory_order_acquire)) throw_verdict();
+  }
+  /// This rank cannot go on: tells the others, and returns the cause, which may be another rank's.
+  Error fail(const std::string& sentence);
+  /// The launcher wants this rank to end; for signal handlers.
+  void terminate() noexcept;
+  /// Connections that proved nothing, and were dropped.
+  std::int64_t dropped() const { return dropped_; }
+
+ private:
+  struct Connection {
+    Socket socket;
+    SealedLink link;
+    int dialled = -1;  ///< The rank it was opened to; -1: it came from outside.
+    int peer = -1;     ///< Once proven.
+    Moment opened{};
+    WireBytes output{};
+    bool dead = false;
+  };
+
+  void wait_until_joined(std::unique_lock<std::mutex>& lock);
+  void run(const std::stop_token& stop);
+  void wait_for_events(Moment until);
+  void serve();
+  void accept_all();
+  void serve(Connection& connection);
+  void prove(Connection& connection);
+  void flush(Connection& connection);
+  void bury();
+  void apply_effects();
+  void dial(int rank);
+  void send(int rank, const Frame& frame);
+  void finish_sending(Moment limit, bool until_closed);
+  LinkSettings link_settings() const;
+  [[noreturn]] void throw_verdict() const;
+
+  // Constant after construction.
+  HeartbeatSettings settings_;
+  Socket listening_;
+  Socket wake_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  HeartbeatCore core_;                                    // guarded by mutex_
+  std::string verdict_;  // written before over_, under mutex_
+  std::vector<std::unique_ptr<Connection>> connections_;  // the thread's own
+  std::map<int, std::size_t> dials_;                      // the thread's own
+  std::atomic<bool> over_ = false, terminated_ = false;
+  std::atomic<std::int64_t> dropped_ = 0;
+  bool announced_ = false;  // the thread's own
+  std::jthread thread_;
+};
+
+}  // namespace troika

@@ -1,0 +1,293 @@
+#include "comm/heartbeat/heartbeat_core.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "base/error.h"
+
+namespace troika {
+namespace {
+
+/// Of groups that this rank does not know (yet), so many reports are kept per peer.
+constexpr std::size_t kReportsKept = 1024;
+
+double seconds(Moment time) { return std::chrono::duration<double>(time).count(); }
+
+std::vector<int> all_ranks(int ranks) {
+  std::vector<int> all(ranks);
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+}  // namespace
+
+std::vector<int> neighbours_of(int rank, const std::vector<int>& members) {
+  auto size = static_cast<int>(members.size());
+  auto self = static_cast<int>(std::ranges::lower_bound(members, rank) - members.begin());
+  std::set<int> found;
+  for (int distance = 1; distance < size; distance *= 2) {
+    found.insert(members[(self + distance) % size]);
+    found.insert(members[(self - distance + size) % size]);
+  }
+  found.erase(rank);
+  return {found.begin(), found.end()};
+}
+
+HeartbeatCore::HeartbeatCore(int rank, int ranks, HeartbeatTimes times, Moment now)
+    : rank_(rank), times_(times), last_tick_(now) {
+  for (int peer : neighbours_of(rank, all_ranks(ranks))) want(peer, now);
+  dial();
+}
+
+int HeartbeatCore::watch(CallGroup group, Moment now) {
+  std::ranges::sort(group.members);
+  auto known =
+      std::ranges::find_if(rounds_, [&](const Round& r) { return r.history.group() == group; });
+  if (known != rounds_.end()) return static_cast<int>(known - rounds_.begin());
+  TROIKA_CHECK(std::ranges::binary_search(group.members, rank_), "a group without this rank");
+  for (int peer : neighbours_of(rank_, group.members)) want(peer, now);
+  rounds_.push_back({.history = CallHistory(std::move(group))});
+  dial();
+  return static_cast<int>(rounds_.size()) - 1;
+}
+
+CallId HeartbeatCore::describe(int group, std::string call) {
+  return {group, rounds_.at(group).history.describe(std::move(call))};
+}
+
+void HeartbeatCore::begin(CallId call, Moment now) {
+  Round& round = rounds_.at(call.group);
+  round.history.begin(call.call);
+  round.begun = now;
+}
+
+void HeartbeatCore::end(CallId call) { rounds_.at(call.group).history.end(); }
+
+void HeartbeatCore::want(int rank, Moment now) {
+  Peer& peer = peers_[rank];
+  if (!peer.wanted) peer.since = now;
+  peer.wanted = true;
+}
+
+void HeartbeatCore::dial() {
+  for (auto& [rank, peer] : peers_) {
+    bool mine = rank_ < rank;  // one connection per pair
+    if (!mine || !peer.wanted || peer.linked || peer.dialling || peer.gone || failed()) continue;
+    peer.dialling = true;
+    effects_.emplace_back(std::in_place_type<ConnectEffect>, rank);
+  }
+}
+
+void HeartbeatCore::linked(int rank, Moment now) {
+  Peer& peer = peers_[rank];
+  peer.linked = true;
+  peer.dialling = false;
+  peer.heard = now;
+  if (failed()) {
+    send(rank, NewsFrame{verdict_});
+  } else {
+    beat_to(rank);
+  }
+}
+
+void HeartbeatCore::unreachable(int rank) { peers_[rank].dialling = false; }
+
+void HeartbeatCore::closed(int rank, Moment now) {
+  Peer& peer = peers_[rank];
+  peer.linked = false;
+  peer.dialling = false;
+  if (peer.gone) return;
+  conclude(fmt::format("rank {} is lost: its connection with rank {} closed without a goodbye, so it "
+                       "was killed or crashed; it was last heard {:.1f} s ago in {}",
+                       rank, rank_, seconds(now - peer.heard), last_call_of(peer)));
+}
+
+void HeartbeatCore::received(int rank, const Frame& frame, Moment now) {
+  Peer& peer = peers_[rank];
+  peer.heard = now;
+  if (const auto* alive = std::get_if<AliveFrame>(&frame)) {
+    for (const GroupReport& report : alive->groups) {
+      bool room = peer.reports.size() < kReportsKept || peer.reports.contains(report.group);
+      if (room) peer.reports[report.group] = report;
+    }
+    look_for_differences();
+  } else if (const auto* news = std::get_if<NewsFrame>(&frame)) {
+    conclude(news->sentence);
+  } else {
+    peer.gone = true;
+  }
+}
+
+void HeartbeatCore::tick(Moment now) {
+  // Where this rank itself was held up, nobody else is to blame for what it has not heard.
+  Moment late = now - last_tick_ - 2 * times_.period;
+  last_tick_ = now;
+  if (late > Moment::zero()) {
+    for (auto& [rank, peer] : peers_) {
+      peer.heard += late;
+      peer.since += late;
+    }
+  }
+  if (failed()) return;
+  dial();
+  beat();
+  look_for_differences();
+  look_for_silence(now);
+  look_for_stalls(now);
+  look_at_own_end(now);
+}
+
+void HeartbeatCore::beat() {
+  for (const auto& [rank, peer] : peers_) {
+    if (peer.linked) beat_to(rank);
+  }
+  first_report_ += kReportsPerFrame;
+}
+
+void HeartbeatCore::beat_to(int rank) {
+  std::vector<const Round*> both;
+  for (const Round& round : rounds_) {
+    if (round.history.has_member(rank)) both.push_back(&round);
+  }
+  AliveFrame frame;
+  for (std::size_t at = 0; at < std::min(both.size(), kReportsPerFrame); ++at) {
+    frame.groups.push_back(both[(first_report_ + at) % both.size()]->history.report());
+  }
+  send(rank, std::move(frame));
+}
+
+void HeartbeatCore::send(int rank, Frame frame) {
+  effects_.emplace_back(std::in_place_type<SendEffect>, rank, std::move(frame));
+}
+
+void HeartbeatCore::look_for_silence(Moment now) {
+  for (const auto& [rank, peer] : peers_) {
+    if (peer.linked && !peer.gone && now - peer.heard > times_.silence) {
+      return conclude(fmt::format(
+          "rank {} is lost: rank {} has not heard it for {:.1f} s, so it is stopped, or its machine or "
+          "the network is; it was last heard in {}",
+          rank, rank_, seconds(now - peer.heard), last_call_of(peer)));
+    }
+    if (peer.wanted && !peer.linked && !peer.gone && now - peer.since > times_.join) {
+      return conclude(fmt::format(
+          "rank {} could not be reached by rank {} for {:.1f} s beside MPI; open the ports between "
+          "the machines, or give a longer --timeout",
+          rank, rank_, seconds(now - peer.since)));
+    }
+  }
+}
+
+void HeartbeatCore::look_for_differences() {
+  for (const Round& round : rounds_) {
+    for (const auto& [rank, peer] : peers_) {
+      auto report = peer.reports.find(round.history.id());
+      if (report == peer.reports.end()) continue;
+      if (auto difference = round.history.difference(rank_, rank, report->second)) {
+        return conclude(*difference);
+      }
+    }
+  }
+}
+
+void HeartbeatCore::look_for_stalls(Moment now) {
+  for (const Round& round : rounds_) {
+    const CallHistory& history = round.history;
+    if (!history.inside()) continue;
+    for (const auto& [rank, peer] : peers_) {
+      if (!history.has_member(rank)) continue;
+      auto report = peer.reports.find(history.id());
+      std::uint64_t calls = report == peer.reports.end() ? 0 : report->second.calls;
+      if (calls >= history.calls()) continue;
+      if (peer.gone) {
+        return conclude(fmt::format("rank {} has left after {} calls of group '{}', but rank {} is "
+                                    "in {}",
+                                    rank, calls, history.group().name, rank_, history.last()));
+      }
+      if (times_.stall > Moment::zero() && now - round.begun > times_.stall) {
+        return conclude(fmt::format(
+            "rank {} has waited {:.0f} s in {}, to which rank {} has not come: it is alive, in {}",
+            rank_, seconds(now - round.begun), history.last(), rank, last_call_of(peer)));
+      }
+    }
+    if (times_.stall > Moment::zero() && now - round.begun > 2 * times_.stall) {
+      return conclude(fmt::format("rank {} has waited {:.0f} s in {}, though its neighbours have come "
+                                  "to it too; --timeout sets how long a call may last",
+                                  rank_, seconds(now - round.begun), history.last()));
+    }
+  }
+}
+
+void HeartbeatCore::look_at_own_end(Moment now) {
+  if (own_end_ && now >= own_end_->at) conclude(own_end_->sentence);
+}
+
+void HeartbeatCore::fail(std::string sentence, Moment now) {
+  // The first own reason stands; a peer's death, when it is the cause, becomes known meanwhile.
+  if (own_end_) return;
+  own_end_ = OwnEnd{fmt::format("rank {} gave up in {}: {}", rank_, own_call(), sentence),
+                    now + times_.grace};
+}
+
+void HeartbeatCore::terminate(Moment now) {
+  if (own_end_) return;
+  own_end_ = OwnEnd{fmt::format("rank {} was told to stop (SIGTERM) in {}, and knows of no lost peer",
+                                rank_, own_call()),
+                    now + times_.grace};
+}
+
+void HeartbeatCore::leave() {
+  for (const auto& [rank, peer] : peers_) {
+    if (!peer.linked || failed()) continue;
+    beat_to(rank);
+    send(rank, ByeFrame{});
+  }
+}
+
+bool HeartbeatCore::joined() const {
+  return std::ranges::all_of(peers_, [](const auto& entry) {
+    return !entry.second.wanted || entry.second.linked || entry.second.gone;
+  });
+}
+
+void HeartbeatCore::conclude(const std::string& sentence) {
+  if (failed()) return;
+  verdict_ = sentence;
+  for (const auto& [rank, peer] : peers_) {
+    if (peer.linked) send(rank, NewsFrame{verdict_});
+  }
+  effects_.emplace_back(std::in_place_type<FailEffect>,
+                        fmt::format("{}; rank {} was in {}", verdict_, rank_, own_call()));
+}
+
+std::string HeartbeatCore::own_call() const {
+  const Round* latest = nullptr;
+  for (const Round& round : rounds_) {
+    if (round.history.calls() == 0) continue;
+    bool better = latest == nullptr || (round.history.inside() && !latest->history.inside()) ||
+                  (round.history.inside() == latest->history.inside() &&
+                   round.begun > latest->begun);
+    if (better) latest = &round;
+  }
+  if (latest == nullptr) return "no call yet";
+  return latest->history.inside() ? latest->history.last() : "no call, after " + latest->history.last();
+}
+
+std::string HeartbeatCore::last_call_of(const Peer& peer) const {
+  std::string text = "no call yet";
+  for (const Round& round : rounds_) {
+    auto found = peer.reports.find(round.history.id());
+    if (found == peer.reports.end() || found->second.calls == 0) continue;
+    const GroupReport& report = found->second;
+    text = fmt::format("{}call {} of group '{}' ({})", report.inside ? "" : "no call, after ",
+                       report.calls, round.history.group().name, report.call);
+    if (report.inside) break;
+  }
+  return text;
+}
+
+std::vector<Effect> HeartbeatCore::take_effects() { return std::exchange(effects_, {}); }
+
+}  // namespace troika

@@ -1,0 +1,151 @@
+// Ranks as heartbeats of one process, over real sockets on the loopback.
+#include "comm/heartbeat/heartbeat.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+
+namespace troika {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+
+class HeartbeatSockets : public testing::Test {
+ protected:
+  /// Opens the ports of all ranks and starts the heartbeats of `running` together.
+  void start(int ranks, std::vector<int> running, HeartbeatTimes times = {}) {
+    std::vector<ListeningPort> ports;
+    for (int rank = 0; rank < ranks; ++rank) {
+      ports.push_back(listen_for_peers(true));
+      addresses_.push_back(ports.back().addresses);
+    }
+    beats_.resize(ranks);
+    errors_.resize(ranks);
+    std::vector<std::jthread> starts;
+    for (int rank : running) {
+      starts.emplace_back([&, rank] {
+        try {
+          beats_[rank] = std::make_unique<Heartbeat>(
+              std::move(ports[rank]), HeartbeatSettings{.rank = rank,
+                                                        .ranks = ranks,
+                                                        .key = {1, 2},
+                                                        .addresses = addresses_,
+                                                        .times = times});
+        } catch (const Error& error) {
+          errors_[rank] = error.what();
+        }
+      });
+    }
+  }
+  void start(int ranks) {
+    std::vector<int> all;
+    for (int rank = 0; rank < ranks; ++rank) all.push_back(rank);
+    start(ranks, all);
+  }
+
+  std::string verdict(int rank, milliseconds limit) {
+    auto end = std::chrono::steady_clock::now() + limit;
+    while (std::chrono::steady_clock::now() < end) {
+      try {
+        beats_[rank]->check();
+      } catch (const Error& error) {
+        return error.what();
+      }
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    return "";
+  }
+
+  std::vector<std::vector<std::string>> addresses_;
+  std::vector<std::unique_ptr<Heartbeat>> beats_;
+  std::vector<std::string> errors_;
+};
+
+TEST_F(HeartbeatSockets, ManyRanksJoinAndLeaveWithoutAWord) {
+  start(6);
+  for (int rank = 0; rank < 6; ++rank) ASSERT_TRUE(beats_[rank]) << errors_[rank];
+  std::this_thread::sleep_for(milliseconds(300));
+  for (int rank = 0; rank < 6; ++rank) EXPECT_NO_THROW(beats_[rank]->check());
+  beats_[3].reset();
+  std::this_thread::sleep_for(milliseconds(200));
+  for (int rank : {0, 1, 2, 4, 5}) EXPECT_NO_THROW(beats_[rank]->check());
+}
+
+TEST_F(HeartbeatSockets, AMismatchReachesEveryRankWithinASecond) {
+  start(4);
+  for (int rank = 0; rank < 4; ++rank) {
+    ASSERT_TRUE(beats_[rank]) << errors_[rank];
+    int group = beats_[rank]->watch({"world", {0, 1, 2, 3}});
+    beats_[rank]->begin(
+        beats_[rank]->describe(group, rank == 2 ? "sum of 8 f64" : "sum of 8 f32"));
+  }
+  for (int rank = 0; rank < 4; ++rank) {
+    EXPECT_THAT(verdict(rank, milliseconds(1000)), HasSubstr("rank 2 calls sum of 8 f64"));
+  }
+}
+
+TEST_F(HeartbeatSockets, ARankThatGivesUpTellsTheOthersWhy) {
+  start(3);
+  Error cause = beats_[1]->fail("its disk is full");
+  EXPECT_THAT(cause.what(), HasSubstr("its disk is full"));
+  for (int rank : {0, 2}) {
+    EXPECT_THAT(verdict(rank, milliseconds(1000)), HasSubstr("rank 1 gave up"));
+  }
+}
+
+TEST_F(HeartbeatSockets, APeerThatNeverAnswersIsNamedAtTheStart) {
+  start(2, {0}, {.join = milliseconds(700)});
+  EXPECT_THAT(errors_[0], HasSubstr("rank 1 could not be reached"));
+}
+
+TEST_F(HeartbeatSockets, TriesTheNextAddressWhereOneDoesNotAnswer) {
+  std::vector<ListeningPort> ports;
+  for (int rank : {0, 1}) {
+    ports.push_back(listen_for_peers(true));
+    addresses_.push_back({"127.0.0.1:1", "no address", ports[rank].addresses[0]});
+  }
+  std::vector<std::jthread> starts;
+  for (int rank : {0, 1}) {
+    starts.emplace_back([&, rank] {
+      Heartbeat beat(std::move(ports[rank]), {.rank = rank, .ranks = 2, .addresses = addresses_});
+      EXPECT_NO_THROW(beat.check());
+    });
+  }
+}
+
+/// Connects, says something wrong, and leaves; the answer, if there is one, is an error.
+void disturb(const std::string& address, const RandomStream& random, std::uint64_t& at) {
+  Socket socket = connect_to(address);
+  if (!socket.open()) return;
+  WireBytes noise(random.below(at++, 200));
+  for (std::byte& byte : noise) byte = static_cast<std::byte>(random.word(at++));
+  write_to(socket, noise);
+}
+
+TEST_F(HeartbeatSockets, AFloodOfHostileFramesChangesNothing) {
+  start(2);
+  ASSERT_TRUE(beats_[0] && beats_[1]);
+  // Connections that open and go, each with noise, and one that never ends its noise.
+  RandomStream random{.key = 3};
+  std::uint64_t at = 0;
+  for (int attempt = 0; attempt < 2000; ++attempt) disturb(addresses_[1][0], random, at);
+  std::int64_t frames = 0;
+  while (frames < 100'000) {
+    Socket socket = connect_to(addresses_[1][0]);
+    bool open = socket.open();
+    while (open && frames < 100'000) {
+      WireBytes noise(44);
+      for (std::byte& byte : noise) byte = static_cast<std::byte>(random.word(at++));
+      open = write_to(socket, noise);
+      ++frames;
+    }
+  }
+  EXPECT_EQ(verdict(0, milliseconds(200)) + verdict(1, milliseconds(200)), "");
+  EXPECT_GT(beats_[1]->dropped(), 1000);
+  EXPECT_EQ(beats_[0]->dropped(), 0);
+}
+
+}  // namespace
+}  // namespace troika

@@ -1,0 +1,44 @@
+#include "comm/heartbeat/last_words.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <string_view>
+
+#include "base/error.h"
+
+namespace troika {
+namespace {
+
+void write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    ssize_t count = write(descriptor, text.data(), text.size());
+    if (count <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+}  // namespace
+
+LastWords::LastWords(const std::filesystem::path& path) {
+  std::error_code ignored;
+  std::filesystem::create_directories(path.parent_path(), ignored);
+  descriptor_ = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) {
+    throw Error(ErrorKind::file, fmt::format("{} cannot be written", path.string()));
+  }
+}
+
+LastWords::~LastWords() { close(descriptor_); }
+
+void LastWords::leave(const std::string& sentence, int code) {
+  if (spoken_.test_and_set()) {
+    while (true) pause();
+  }
+  write_all(descriptor_, fmt::format("error: {}\nexit code {}\n", sentence, code));
+  write_all(STDERR_FILENO, fmt::format("error: {}\n", sentence));
+  _exit(code);
+}
+
+}  // namespace troika

@@ -1,0 +1,71 @@
+// A stream of bytes between two ranks that trusts nobody: both sides prove that they know the run's
+// key, and every frame carries a proof of its own. No socket: bytes in, bytes out.
+//
+// The one who connects sends a greeting (the two ranks, a nonce, a proof), the other answers with a
+// nonce and a proof over both nonces; keys for both directions follow from the nonces. Who cannot
+// prove gets no answer at all.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "comm/heartbeat/siphash.h"
+#include "comm/heartbeat/wire.h"
+
+namespace troika {
+
+/// Different for every link, and not to be guessed.
+using Nonce = std::array<std::uint64_t, 2>;
+
+struct LinkSettings {
+  SipKey key{};
+  int rank = 0;
+  int ranks = 1;
+  Nonce nonce{};
+};
+
+class SealedLink {
+ public:
+  /// The side that connects to `peer`.
+  static SealedLink to(int peer, const LinkSettings& settings);
+  /// The side that was connected to, by nobody knows whom.
+  static SealedLink from_anybody(const LinkSettings& settings);
+
+  /// False when the other side does not prove the key or breaks the form: close the connection.
+  [[nodiscard]] bool receive(std::span<const std::byte> bytes);
+  /// Whether the other side has proven that it is the rank peer(), and answers now.
+  bool proven() const { return stage_ == Stage::open && heard_; }
+  int peer() const { return peer_; }
+
+  /// The next frame that arrived whole and proven.
+  std::optional<WireBytes> next_frame();
+  /// Once the greeting is over; until then frames are kept.
+  void send(std::span<const std::byte> frame);
+  /// What is to be written to the socket.
+  WireBytes take_output();
+
+ private:
+  enum class Stage { awaits_greeting, awaits_answer, open };
+
+  SealedLink(const LinkSettings& settings, Stage stage) : settings_(settings), stage_(stage) {}
+  bool read_greeting();
+  bool read_answer();
+  bool read_frame();
+  void open(std::span<const std::byte> transcript, bool connected);
+  void seal(std::span<const std::byte> frame);
+
+  LinkSettings settings_;
+  Stage stage_;
+  int peer_ = -1;
+  bool heard_ = false;  // a proven frame has come
+  bool broken_ = false;
+  SipKey incoming_key_{}, outgoing_key_{};
+  std::uint64_t incoming_count_ = 0, outgoing_count_ = 0;
+  WireBytes input_, output_;
+  std::vector<WireBytes> waiting_;  // frames given to send before the greeting was over
+  std::vector<WireBytes> arrived_;
+};
+
+}  // namespace troika

@@ -1,0 +1,58 @@
+// TCP sockets that never block: the thin rim between the heartbeat and the network.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "comm/heartbeat/wire.h"
+
+namespace troika {
+
+/// Owns a file descriptor; move-only.
+class Socket {
+ public:
+  Socket() = default;
+  explicit Socket(int descriptor) : descriptor_(descriptor) {}
+  Socket(Socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  Socket& operator=(Socket&& other) noexcept;
+  ~Socket();
+
+  int descriptor() const { return descriptor_; }
+  bool open() const { return descriptor_ >= 0; }
+
+ private:
+  int descriptor_ = -1;
+};
+
+/// An open port and the addresses ("10.0.0.7:4711") by which others may reach it.
+struct ListeningPort {
+  Socket socket;
+  std::vector<std::string> addresses;
+};
+
+/// On the loopback alone, or on every IPv4 interface that is up. Throws Error(usage) when the system
+/// refuses.
+ListeningPort listen_for_peers(bool loopback_only);
+
+/// Begins to connect; closed when that is known to fail at once.
+Socket connect_to(const std::string& address);
+/// The next one waiting, if any.
+std::optional<Socket> accept_from(const Socket& listening);
+
+enum class ReadEnd { nothing_more, closed };
+/// Appends what has arrived, `longest` bytes at most.
+ReadEnd read_from(const Socket& socket, WireBytes& bytes, std::size_t longest);
+/// Writes as much as the system takes and removes it from `bytes`; false when the connection is
+/// gone.
+bool write_to(const Socket& socket, WireBytes& bytes);
+/// Tells the peer that nothing more will come.
+void end_writing(const Socket& socket);
+
+/// From the system's source of randomness.
+std::uint64_t random_word();
+
+}  // namespace troika

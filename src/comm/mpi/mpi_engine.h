@@ -1,0 +1,41 @@
+// How the threads of a rank share MPI: persistent requests, started and tested in one of the ways
+// of MpiThreading.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "comm/mpi/mpi_world.h"
+
+namespace troika {
+
+/// A persistent request; start and test take turns.
+struct MpiRequest {
+  MPI_Request handle = MPI_REQUEST_NULL;
+  // Only the progress thread's:
+  std::atomic<bool> done = true;
+  std::exception_ptr error{};  ///< Written before `done`.
+};
+
+/// Thread-safe. Outlives the requests.
+class MpiEngine {
+ public:
+  virtual ~MpiEngine() = default;
+
+  virtual void add(MpiRequest& request) = 0;
+  /// Also ends the request where the peer will never answer it.
+  virtual void remove(MpiRequest& request) noexcept = 0;
+  virtual void start(MpiRequest& request) = 0;
+  virtual bool test(MpiRequest& request) = 0;
+};
+
+/// `lock` guards all calls of MPI but for MpiThreading::multiple, which needs none.
+std::unique_ptr<MpiEngine> make_direct_engine(std::mutex* lock);
+std::unique_ptr<MpiEngine> make_thread_engine(std::mutex& lock);
+
+}  // namespace troika

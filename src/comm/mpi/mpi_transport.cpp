@@ -1,0 +1,174 @@
+#include "comm/mpi/mpi_transport.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "comm/mpi/mpi_bytes.h"
+#include "comm/mpi/mpi_status.h"
+
+namespace troika {
+namespace {
+
+/// A persistent request with its engine.
+class Pending {
+ public:
+  explicit Pending(MpiEngine& engine) : engine_(engine) {}
+  Pending(const Pending&) = delete;
+  ~Pending() {
+    if (request_.handle != MPI_REQUEST_NULL) engine_.remove(request_);
+  }
+
+  MPI_Request* handle() { return &request_.handle; }
+  void add() { engine_.add(request_); }
+  void start() { engine_.start(request_); }
+  bool done() { return engine_.test(request_); }
+
+ private:
+  MpiEngine& engine_;
+  MpiRequest request_;
+};
+
+/// What both halves of a message are. In the first round its length goes ahead, because a message
+/// that is longer than its landing place is not safe with MPI: Open MPI 4 writes past the end where
+/// ranks share a machine.
+struct MpiMessage {
+  MpiMessage(MpiEngine& engine, const MpiTransportSettings& transport, const MessageAddress& names,
+             std::size_t bytes)
+      : settings(transport), address(names), length(bytes), own_length(bytes), header(engine),
+        payload(engine) {}
+
+  /// Not there yet: perhaps for a reason.
+  bool wait_on() const {
+    if (settings.check) settings.check();
+    return false;
+  }
+
+  const MpiTransportSettings& settings;
+  const MessageAddress address;
+  std::uint64_t length;  ///< The sender's, once the header has come.
+  const std::uint64_t own_length;
+  bool agreed = false;
+  Pending header, payload;
+};
+
+class MpiOutgoing final : public Outgoing {
+ public:
+  explicit MpiOutgoing(std::unique_ptr<MpiMessage> message) : message_(std::move(message)) {}
+
+  void start() override {
+    if (!message_->agreed) message_->header.start();
+    message_->payload.start();
+  }
+  bool done() override {
+    if (!message_->agreed) message_->agreed = message_->header.done();
+    bool done = message_->agreed && message_->payload.done();
+    return done || message_->wait_on();
+  }
+
+ private:
+  std::unique_ptr<MpiMessage> message_;
+};
+
+class MpiIncoming final : public Incoming {
+ public:
+  MpiIncoming(std::unique_ptr<MpiMessage> message, std::byte* landing)
+      : message_(std::move(message)), landing_(landing == nullptr ? &nothing_ : landing) {}
+
+  void start() override {
+    there_ = false;
+    (message_->agreed ? message_->payload : message_->header).start();
+  }
+  std::byte* arrived() override {
+    if (!message_->agreed && message_->header.done()) agree();
+    if (!there_) there_ = message_->agreed && message_->payload.done();
+    return there_ || message_->wait_on() ? landing_ : nullptr;
+  }
+  void finish() override {}
+
+ private:
+  void agree() {
+    if (message_->length != message_->own_length) {
+      throw Error(ErrorKind::peer,
+                  fmt::format("device {} sends message {} of {} bytes to device {}, which expects {}: "
+                              "the two make different calls",
+                              message_->address.from.value, message_->address.tag, message_->length,
+                              message_->address.to.value, message_->own_length));
+    }
+    message_->agreed = true;
+    message_->payload.start();
+  }
+
+  std::unique_ptr<MpiMessage> message_;
+  std::byte nothing_{};  // where an empty message lands: null would mean that it is not there
+  std::byte* landing_;
+  bool there_ = false;
+};
+
+class MpiTransport final : public Transport {
+ public:
+  MpiTransport(MpiTransportSettings settings, MpiEngine& engine, std::mutex* lock)
+      : settings_(std::move(settings)), engine_(engine), lock_(lock) {}
+
+  ~MpiTransport() override {
+    auto lock = hold();
+    MPI_Comm_free(&settings_.payloads);
+    MPI_Comm_free(&settings_.headers);
+  }
+
+  std::unique_ptr<Outgoing> prepare_send(const MessageAddress& address,
+                                         std::span<const std::byte> bytes) override {
+    TROIKA_CHECK_EQ(settings_.tags.rank_of(address.from), settings_.rank);
+    auto message = std::make_unique<MpiMessage>(engine_, settings_, address, bytes.size());
+    prepare(*message, settings_.tags.rank_of(address.to), MPI_Send_init, bytes.data());
+    return std::make_unique<MpiOutgoing>(std::move(message));
+  }
+
+  std::unique_ptr<Incoming> prepare_receive(const MessageAddress& address,
+                                            std::span<std::byte> landing) override {
+    TROIKA_CHECK_EQ(settings_.tags.rank_of(address.to), settings_.rank);
+    auto message = std::make_unique<MpiMessage>(engine_, settings_, address, landing.size());
+    prepare(*message, settings_.tags.rank_of(address.from), MPI_Recv_init, landing.data());
+    return std::make_unique<MpiIncoming>(std::move(message), landing.data());
+  }
+
+  bool shares_memory(DeviceId, DeviceId) const override { return false; }
+  int local_devices() const override { return settings_.local_devices; }
+  /// Looking at a message that is under way moves all of them.
+  void progress() override {}
+
+ private:
+  /// `init` is MPI_Send_init or MPI_Recv_init.
+  template <class Init, class Address>
+  void prepare(MpiMessage& message, int peer, Init init, Address* bytes) {
+    int tag = settings_.tags.tag_of(message.address);
+    {
+      auto lock = hold();
+      MpiBytes type(message.own_length);
+      check_mpi(init(&message.length, sizeof message.length, MPI_BYTE, peer, tag, settings_.headers,
+                     message.header.handle()),
+                "a preparation of a message");
+      check_mpi(init(bytes, type.count(), type.type(), peer, tag, settings_.payloads,
+                     message.payload.handle()),
+                "a preparation of a message");
+    }
+    message.header.add();
+    message.payload.add();
+  }
+
+  std::unique_lock<std::mutex> hold() {
+    return lock_ == nullptr ? std::unique_lock<std::mutex>{} : std::unique_lock(*lock_);
+  }
+
+  MpiTransportSettings settings_;
+  MpiEngine& engine_;
+  std::mutex* lock_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> make_mpi_transport(MpiTransportSettings settings, MpiEngine& engine,
+                                              std::mutex* lock) {
+  return std::make_unique<MpiTransport>(std::move(settings), engine, lock);
+}
+
+}  // namespace troika

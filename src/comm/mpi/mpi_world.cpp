@@ -1,0 +1,161 @@
+#include "comm/mpi/mpi_world.h"
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <numeric>
+#include <thread>
+
+#include "base/error.h"
+#include "comm/mpi/mpi_engine.h"
+#include "comm/mpi/mpi_status.h"
+#include "comm/mpi/mpi_transport.h"
+
+namespace troika {
+namespace {
+
+void initialize(MpiThreading threading) {
+  int before = 0;
+  MPI_Initialized(&before);
+  TROIKA_CHECK(before == 0, "MPI has one owner, and it is started once per process");
+  int wanted = threading == MpiThreading::multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;
+  int given = MPI_THREAD_SINGLE;
+  check_mpi(MPI_Init_thread(nullptr, nullptr, wanted, &given), "MPI_Init_thread");
+  if (given >= wanted) return;
+  MPI_Finalize();
+  throw Error(ErrorKind::usage,
+              fmt::format("This MPI library does not let several threads call it as '{}' needs; use "
+                          "a library built with support for threads{}.",
+                          to_string(threading),
+                          threading == MpiThreading::multiple ? ", or 'serialized'" : ""));
+}
+
+std::string version_text() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  std::string_view all(text, length);
+  // MPICH writes many lines, with tabs and padding.
+  std::string line(all.substr(0, all.find('\n')));
+  while (!line.empty() && (line.back() == ' ' || line.back() == '\0')) line.pop_back();
+  for (char& c : line) c = c == '\t' ? ' ' : c;
+  return line;
+}
+
+int count_ranks_here() {
+  MPI_Comm host = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host),
+            "MPI_Comm_split_type");
+  int here = 0;
+  MPI_Comm_size(host, &here);
+  MPI_Comm_free(&host);
+  return here;
+}
+
+std::int64_t largest_tag(MPI_Comm communicator) {
+  int* value = nullptr;
+  int found = 0;
+  check_mpi(MPI_Comm_get_attr(communicator, MPI_TAG_UB, &value, &found), "MPI_Comm_get_attr");
+  constexpr int kLeastOfAll = 32767;  // what the standard promises
+  return found != 0 ? *value : kLeastOfAll;
+}
+
+class Owner final : public MpiWorld {
+ public:
+  explicit Owner(MpiThreading threading) : threading_(threading) {
+    initialize(threading);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
+    ranks_here_ = count_ranks_here();
+    engine_ = threading == MpiThreading::progress_thread ? make_thread_engine(mutex_)
+                                                         : make_direct_engine(lock());
+  }
+
+  ~Owner() override {
+    engine_.reset();
+    MPI_Finalize();
+  }
+
+  int rank() const override { return rank_; }
+  int ranks() const override { return ranks_; }
+  bool on_one_host() const override { return ranks_here_ == ranks_; }
+  std::string library() const override { return version_text(); }
+  MpiThreading threading() const override { return threading_; }
+  void while_waiting(std::function<void()> check) override { check_ = std::move(check); }
+
+  std::vector<std::string> exchange(const std::string& text) override {
+    int mine = static_cast<int>(text.size());
+    std::vector<int> lengths(ranks_), starts(ranks_);
+    wait([&](MPI_Request* request) {
+      return MPI_Iallgather(&mine, 1, MPI_INT, lengths.data(), 1, MPI_INT, MPI_COMM_WORLD, request);
+    });
+    std::exclusive_scan(lengths.begin(), lengths.end(), starts.begin(), 0);
+    std::string joined(starts.back() + lengths.back(), '\0');
+    wait([&](MPI_Request* request) {
+      return MPI_Iallgatherv(text.data(), mine, MPI_CHAR, joined.data(), lengths.data(),
+                             starts.data(), MPI_CHAR, MPI_COMM_WORLD, request);
+    });
+    std::vector<std::string> texts;
+    for (int rank = 0; rank < ranks_; ++rank) {
+      texts.push_back(joined.substr(starts[rank], lengths[rank]));
+    }
+    return texts;
+  }
+
+  std::unique_ptr<Transport> make_transport(std::vector<int> rank_of_device,
+                                            std::function<void()> check) override {
+    MPI_Comm payloads = duplicate(), headers = duplicate();
+    auto mine = std::ranges::count(rank_of_device, rank_);
+    return make_mpi_transport({.payloads = payloads,
+                               .headers = headers,
+                               .tags = MpiTags(std::move(rank_of_device), largest_tag(payloads)),
+                               .rank = rank_,
+                               .local_devices = static_cast<int>(mine) * ranks_here_,
+                               .check = std::move(check)},
+                              *engine_, lock());
+  }
+
+ private:
+  std::mutex* lock() { return threading_ == MpiThreading::multiple ? nullptr : &mutex_; }
+
+  MPI_Comm duplicate() {
+    MPI_Comm copy = MPI_COMM_NULL;
+    wait([&](MPI_Request* request) { return MPI_Comm_idup(MPI_COMM_WORLD, &copy, request); });
+    MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN);
+    return copy;
+  }
+
+  /// Starts a non-blocking call and waits for it without keeping other threads out of MPI.
+  template <class F>
+  void wait(F&& start) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    {
+      std::scoped_lock lock(mutex_);
+      check_mpi(start(&request), "a collective call of MPI");
+    }
+    for (int done = 0; done == 0; std::this_thread::yield()) {
+      if (check_) check_();
+      std::scoped_lock lock(mutex_);
+      check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    }
+  }
+
+  MpiThreading threading_;
+  int rank_ = 0, ranks_ = 1;
+  int ranks_here_ = 1;
+  std::function<void()> check_;
+  std::mutex mutex_;  // held around every call of MPI, but for MpiThreading::multiple
+  std::unique_ptr<MpiEngine> engine_;
+};
+
+}  // namespace
+
+std::unique_ptr<MpiWorld> start_mpi(MpiThreading threading) {
+  return std::make_unique<Owner>(threading);
+}
+
+bool built_with_mpi() { return true; }
+
+}  // namespace troika

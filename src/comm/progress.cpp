@@ -1,0 +1,222 @@
+#include "comm/progress.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "comm/operation.h"
+
+namespace troika {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::nanoseconds kLongSleep = 1s;
+/// Where nobody rings.
+constexpr std::chrono::nanoseconds kShortSleep = 20us;
+/// Asking so often in vain takes a fraction of a microsecond; a clock is looked at from then on.
+constexpr int kUntimed = 32;
+
+/// Those of the main thread: ours may be bound to one.
+int usable_cores() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  return sched_getaffinity(getpid(), sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+}
+
+}  // namespace
+
+/// Has the turn for as long as it lives.
+class Progress::Turn {
+ public:
+  explicit Turn(Progress& progress) : progress_(progress) {
+    if (progress_.has_thread_) progress_.take_turn();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() {
+    if (progress_.has_thread_) progress_.leave_turn();
+  }
+
+ private:
+  Progress& progress_;
+};
+
+Progress::Progress(Transport& transport, DeviceId device, ProgressOptions options)
+    : transport_(transport),
+      device_(device),
+      bell_(transport.bell(device)),
+      cores_(usable_cores()),
+      has_thread_(options.has_thread) {
+  if (has_thread_)
+    thread_ = std::jthread([this](const std::stop_token& stop) { run_thread(stop); });
+}
+
+Progress::~Progress() {
+  if (!has_thread_) return;
+  thread_.request_stop();
+  is_wanted_.store(true);
+  thread_bell_.ring();
+  if (bell_ != nullptr) bell_->ring();
+}
+
+void Progress::make_room() {
+  Turn turn(*this);
+  underway_.reserve(++operations_);
+}
+
+void Progress::forget(Operation& operation) {
+  Turn turn(*this);
+  insert_handed_over();
+  --operations_;
+  if (std::erase(underway_, &operation) > 0) count_finished();
+}
+
+void Progress::start(Operation& operation) {
+  operation.number_ = ++starts_;
+  operation.done_.store(false, std::memory_order_relaxed);
+  if (!has_thread_) return insert(operation);
+  unfinished_.fetch_add(1);
+  operation.next_handed_over_ = handed_over_.load(std::memory_order_relaxed);
+  while (!handed_over_.compare_exchange_weak(operation.next_handed_over_, &operation)) continue;
+  if (try_take_turn()) {
+    insert_handed_over();
+    leave_turn();
+  } else if (bell_ != nullptr) {
+    bell_->ring();
+  }
+}
+
+bool Progress::test(Operation& operation) {
+  if (operation.is_done()) return true;
+  if (has_thread_ && !try_take_turn()) return false;
+  try {
+    rethrow_failure();
+    advance();
+  } catch (...) {
+    if (has_thread_) leave_turn();
+    throw;
+  }
+  if (has_thread_) leave_turn();
+  return operation.is_done();
+}
+
+void Progress::wait(Operation& operation) {
+  if (operation.is_done()) return;
+  Turn turn(*this);
+  Clock::time_point idle_since{};
+  while (!operation.is_done()) {
+    rethrow_failure();
+    if (patience_.times() == kUntimed - 1) idle_since = Clock::now();
+    if (!advance() && !rest(patience_)) continue;
+    if (patience_.times() >= kUntimed) operation.waited_ += Clock::now() - idle_since;
+    patience_.succeed();
+  }
+}
+
+bool Progress::try_take_turn() {
+  return !is_taken_.load(std::memory_order_relaxed) && !is_taken_.exchange(true);
+}
+
+void Progress::take_turn() {
+  if (try_take_turn()) return;
+  is_wanted_.store(true);
+  Patience patience;
+  while (!try_take_turn()) {
+    if (bell_ != nullptr) bell_->ring();  // the other thread may be asleep with the turn
+    patience.try_again();
+  }
+  is_wanted_.store(false);
+}
+
+void Progress::leave_turn() {
+  is_taken_.store(false);
+  if (unfinished_.load(std::memory_order_relaxed) > 0) thread_bell_.ring();
+}
+
+bool Progress::advance() {
+  if (has_thread_) insert_handed_over();
+  for (std::size_t at = 0; at < underway_.size(); ++at) {
+    Operation& operation = *underway_[at];
+    if (!operation.advance()) continue;
+    if (operation.is_done()) {
+      underway_.erase(underway_.begin() + static_cast<std::ptrdiff_t>(at));
+      count_finished();
+    }
+    return true;
+  }
+  transport_.progress();
+  return false;
+}
+
+void Progress::insert(Operation& operation) {
+  operation.open_first();
+  if (operation.is_done()) return count_finished();
+  auto goes_first = [&](const Operation* other) {
+    return other->urgency_ != operation.urgency_ ? other->urgency_ > operation.urgency_
+                                                 : other->number_ < operation.number_;
+  };
+  underway_.insert(std::ranges::find_if_not(underway_, goes_first), &operation);
+}
+
+void Progress::insert_handed_over() {
+  if (handed_over_.load(std::memory_order_relaxed) == nullptr) return;
+  Operation* operation = handed_over_.exchange(nullptr, std::memory_order_acquire);
+  while (operation != nullptr) {
+    Operation* next = operation->next_handed_over_;
+    insert(*operation);
+    operation = next;
+  }
+}
+
+void Progress::count_finished() {
+  if (has_thread_) unfinished_.fetch_sub(1);
+}
+
+bool Progress::rest(Patience& patience) {
+  if (patience.spins_no_more()) patience.set_crowded(transport_.local_devices() > cores_);
+  if (patience.try_again()) return false;
+  bool moved = false;
+  if (bell_ == nullptr) {
+    std::this_thread::sleep_for(kShortSleep);
+  } else {
+    bell_->sleep(kLongSleep, [&] { return (moved = advance()) || is_wanted_.load(); });
+  }
+  return moved;
+}
+
+void Progress::rethrow_failure() {
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+void Progress::run_thread(const std::stop_token& stop) {
+  auto may_run = [&] {
+    return stop.stop_requested() ||
+           (unfinished_.load() > 0 && !is_wanted_.load() && !is_taken_.load());
+  };
+  while (!stop.stop_requested()) {
+    if (may_run() && try_take_turn()) {
+      run_while_free(stop);
+      leave_turn();
+    } else {
+      thread_bell_.sleep(kLongSleep, may_run);
+    }
+  }
+}
+
+void Progress::run_while_free(const std::stop_token& stop) {
+  Patience patience;
+  try {
+    while (!stop.stop_requested() && !is_wanted_.load() && unfinished_.load() > 0) {
+      if (advance() || rest(patience)) patience.succeed();
+    }
+  } catch (...) {
+    failure_ = std::current_exception();
+    unfinished_.store(0);
+  }
+}
+
+}  // namespace troika

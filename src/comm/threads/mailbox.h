@@ -1,0 +1,51 @@
+// A message between two threads: a place that both know, with one flag for each of them on its own
+// cache line. A flag holds the number of the last round that its writer has done.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "comm/bell.h"
+#include "comm/transport.h"
+
+namespace troika {
+
+struct Mailbox {
+  static constexpr std::size_t kLine = 64;
+  /// Messages up to this size travel in slots, copied: it saves the sender the wait for the
+  /// receiver.
+  static constexpr std::size_t kLargestCopy = 1024;
+  static constexpr std::uint32_t kSlots = 4;
+  /// Of the bytes behind the slot's flag.
+  static constexpr std::size_t kSlotHeader = 16;
+
+  struct alignas(kLine) Line {
+    std::byte bytes[kLine];
+  };
+
+  Mailbox(std::size_t size, bool copies, Bell& sender_bell, Bell& receiver_bell);
+  Mailbox(const Mailbox&) = delete;
+
+  std::byte* slot(std::uint32_t round);
+  /// Whether a copy has been left in a slot. Not while the sender is at work.
+  bool holds_message();
+  /// Set to the round when the slot is full.
+  std::atomic<std::uint32_t>& slot_flag(std::uint32_t round);
+
+  alignas(kLine) std::atomic<std::uint32_t> sent{0};   // written by the sender
+  alignas(kLine) std::atomic<std::uint32_t> taken{0};  // written by the receiver
+  // Constant after preparation.
+  alignas(kLine) std::byte* memory = nullptr;  // the sender's; written before its first `sent`
+  const std::size_t size;
+  Bell& sender_bell;
+  Bell& receiver_bell;
+  const std::size_t slot_lines;
+  std::vector<Line> slots;
+  // Guarded by the transport's mutex.
+  bool has_sender = false, has_receiver = false;
+};
+
+}  // namespace troika

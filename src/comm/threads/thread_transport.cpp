@@ -1,0 +1,198 @@
+#include "comm/threads/thread_transport.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "base/error.h"
+#include "comm/threads/mailbox.h"
+
+namespace troika {
+
+/// What both halves have: their share in the mailbox, given up at the end.
+class MailboxHalf {
+ public:
+  MailboxHalf(ThreadTransport& transport, ThreadTransport::Key key, std::size_t bytes, bool sends)
+      : transport_(transport), key_(key), mailbox_(transport.take_half(key, bytes, sends)) {}
+  MailboxHalf(const MailboxHalf&) = delete;
+  MailboxHalf& operator=(const MailboxHalf&) = delete;
+  ~MailboxHalf() { transport_.leave_half(key_, *mailbox_); }
+
+  Mailbox& operator*() const { return *mailbox_; }
+  Mailbox* operator->() const { return mailbox_.get(); }
+
+ private:
+  ThreadTransport& transport_;
+  const ThreadTransport::Key key_;
+  const std::shared_ptr<Mailbox> mailbox_;  // shared by the two halves
+};
+
+namespace {
+
+class OutgoingMemory final : public Outgoing {
+ public:
+  template <class Key>
+  OutgoingMemory(ThreadTransport& transport, const Key& key, std::span<std::byte> bytes)
+      : half_(transport, key, bytes.size(), true) {
+    half_->memory = bytes.data();
+  }
+  void start() override {
+    half_->sent.store(++round_, std::memory_order_release);
+    half_->receiver_bell.ring();
+  }
+  bool done() override { return half_->taken.load(std::memory_order_acquire) == round_; }
+
+ private:
+  const MailboxHalf half_;
+  std::uint32_t round_ = 0;
+};
+
+class IncomingMemory final : public Incoming {
+ public:
+  template <class Key>
+  IncomingMemory(ThreadTransport& transport, const Key& key, std::size_t bytes)
+      : half_(transport, key, bytes, false) {}
+  void start() override { ++round_; }
+  std::byte* arrived() override {
+    return half_->sent.load(std::memory_order_acquire) == round_ ? half_->memory : nullptr;
+  }
+  void finish() override {
+    half_->taken.store(round_, std::memory_order_release);
+    half_->sender_bell.ring();
+  }
+
+ private:
+  const MailboxHalf half_;
+  std::uint32_t round_ = 0;
+};
+
+/// Done as soon as the bytes are in a slot, which the receiver has emptied rounds ago as a rule.
+class OutgoingCopy final : public Outgoing {
+ public:
+  template <class Key>
+  OutgoingCopy(ThreadTransport& transport, const Key& key, std::span<const std::byte> bytes)
+      : half_(transport, key, bytes.size(), true), bytes_(bytes) {}
+  void start() override {
+    ++round_;
+    posted_ = false;
+    post();
+  }
+  bool done() override {
+    if (!posted_) post();
+    return posted_;
+  }
+
+ private:
+  void post() {
+    if (round_ - taken_ > Mailbox::kSlots) {
+      taken_ = half_->taken.load(std::memory_order_acquire);
+      if (round_ - taken_ > Mailbox::kSlots) return;
+    }
+    if (!bytes_.empty()) std::memcpy(half_->slot(round_), bytes_.data(), bytes_.size());
+    half_->slot_flag(round_).store(round_, std::memory_order_release);
+    half_->receiver_bell.ring();
+    posted_ = true;
+  }
+
+  const MailboxHalf half_;
+  const std::span<const std::byte> bytes_;
+  std::uint32_t round_ = 0;
+  std::uint32_t taken_ = 0;  // what the receiver's flag said when we last had to look
+  bool posted_ = true;
+};
+
+class IncomingCopy final : public Incoming {
+ public:
+  template <class Key>
+  IncomingCopy(ThreadTransport& transport, const Key& key, std::size_t bytes)
+      : half_(transport, key, bytes, false) {}
+  void start() override { ++round_; }
+  std::byte* arrived() override {
+    bool is_full = half_->slot_flag(round_).load(std::memory_order_acquire) == round_;
+    return is_full ? half_->slot(round_) : nullptr;
+  }
+  void finish() override {
+    half_->taken.store(round_, std::memory_order_release);
+    half_->sender_bell.ring();
+  }
+
+ private:
+  const MailboxHalf half_;
+  std::uint32_t round_ = 0;
+};
+
+}  // namespace
+
+ThreadTransport::ThreadTransport() = default;
+ThreadTransport::~ThreadTransport() = default;
+
+std::unique_ptr<Outgoing> ThreadTransport::prepare_send(const MessageAddress& address,
+                                                        std::span<const std::byte> bytes) {
+  Key key{address, false};
+  if (bytes.size() <= Mailbox::kLargestCopy)
+    return std::make_unique<OutgoingCopy>(*this, key, bytes);
+  // Nobody writes through it: only a borrower would.
+  std::span<std::byte> memory{const_cast<std::byte*>(bytes.data()), bytes.size()};
+  return std::make_unique<OutgoingMemory>(*this, key, memory);
+}
+
+std::unique_ptr<Incoming> ThreadTransport::prepare_receive(const MessageAddress& address,
+                                                           std::span<std::byte> landing) {
+  Key key{address, false};
+  if (landing.size() <= Mailbox::kLargestCopy)
+    return std::make_unique<IncomingCopy>(*this, key, landing.size());
+  return std::make_unique<IncomingMemory>(*this, key, landing.size());
+}
+
+std::unique_ptr<Outgoing> ThreadTransport::prepare_lend(const MessageAddress& address,
+                                                        std::span<std::byte> memory) {
+  return std::make_unique<OutgoingMemory>(*this, Key{address, true}, memory);
+}
+
+std::unique_ptr<Incoming> ThreadTransport::prepare_borrow(const MessageAddress& address,
+                                                          std::size_t bytes) {
+  return std::make_unique<IncomingMemory>(*this, Key{address, true}, bytes);
+}
+
+Bell* ThreadTransport::bell(DeviceId device) {
+  std::scoped_lock lock(mutex_);
+  return &bell_of(device);
+}
+
+Bell& ThreadTransport::bell_of(DeviceId device) {
+  std::unique_ptr<Bell>& bell = bells_[device];
+  if (!bell) {
+    bell = std::make_unique<Bell>();
+    local_devices_.fetch_add(1);
+  }
+  return *bell;
+}
+
+std::shared_ptr<Mailbox> ThreadTransport::take_half(const Key& key, std::size_t bytes, bool sends) {
+  std::scoped_lock lock(mutex_);
+  const auto& [from, to, tag] = key.address;
+  std::shared_ptr<Mailbox>& mailbox = mailboxes_[key];
+  if (!mailbox) {
+    bool copies = !key.is_loan && bytes <= Mailbox::kLargestCopy;
+    mailbox = std::make_shared<Mailbox>(bytes, copies, bell_of(from), bell_of(to));
+  }
+  bool& is_taken = sends ? mailbox->has_sender : mailbox->has_receiver;
+  TROIKA_CHECK(!is_taken, fmt::format("device {} to {}, tag {}: {} prepared twice", from.value,
+                                      to.value, tag, sends ? "sent" : "received"));
+  TROIKA_CHECK(mailbox->size == bytes,
+               fmt::format("device {} to {}, tag {}: one half has {} bytes, the other {}",
+                           from.value, to.value, tag, mailbox->size, bytes));
+  is_taken = true;
+  return mailbox;
+}
+
+/// Of two halves the first that goes takes the address with it, so that a new pair never meets an
+/// old half. A sender may go before its receiver has come: then the message waits.
+void ThreadTransport::leave_half(const Key& key, Mailbox& mailbox) {
+  std::scoped_lock lock(mutex_);
+  auto found = mailboxes_.find(key);
+  if (mailbox.has_sender && !mailbox.has_receiver && mailbox.holds_message()) return;
+  if (found != mailboxes_.end() && found->second.get() == &mailbox) mailboxes_.erase(found);
+}
+
+}  // namespace troika

@@ -1,0 +1,122 @@
+// A job of mpirun as a test sees it: started in a folder of its own, watched, and ended for certain.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cli/temporary_folder.h"
+
+namespace troika {
+
+inline std::string read_text(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+/// Whether it became true in time.
+inline bool wait_until(std::chrono::milliseconds limit, const std::function<bool()>& holds) {
+  auto end = std::chrono::steady_clock::now() + limit;
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return true;
+}
+
+class MpiJob {
+ public:
+  MpiJob(int ranks, const std::vector<std::string>& scene) : ranks_(ranks) {
+    std::vector<std::string> words = launcher();
+    for (const std::string& word : {std::string("-n"), std::to_string(ranks), program().string(),
+                                    folder_.path().string()})
+      words.push_back(word);
+    words.insert(words.end(), scene.begin(), scene.end());
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+    std::string output = (folder_.path() / "output").string();
+    child_ = fork();
+    if (child_ != 0) return;
+    setpgid(0, 0);
+    int file = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    dup2(file, STDOUT_FILENO), dup2(file, STDERR_FILENO);
+    execv(pointers[0], pointers.data());
+    _exit(99);
+  }
+  MpiJob(const MpiJob&) = delete;
+  ~MpiJob() {
+    for (int rank = 0; rank < ranks_; ++rank) send(rank, SIGKILL);
+    if (child_ <= 0) return;
+    kill(-child_, SIGTERM);
+    wait_until(std::chrono::seconds(5), [&] { return ended(); });
+    if (child_ > 0) kill(-child_, SIGKILL), waitpid(child_, nullptr, 0);
+  }
+
+  static bool launcher_is_there() { return access(TROIKA_MPIRUN, X_OK) == 0; }
+
+  /// The exit code of mpirun; -1 when it did not end in time.
+  int wait(std::chrono::seconds limit) {
+    return wait_until(limit, [&] { return ended(); }) ? code_ : -1;
+  }
+  std::string output() const { return read_text(folder_.path() / "output"); }
+  std::string last_words(int rank) const {
+    return read_text(folder_.path() / ("rank-" + std::to_string(rank)));
+  }
+  /// Whether the rank has said how it ended.
+  bool has_left(int rank) const { return last_words(rank).ends_with("exit code 5\n"); }
+  bool all_at_work() const {
+    for (int rank = 0; rank < ranks_; ++rank) {
+      if (!std::filesystem::exists(pid_file(rank))) return false;
+    }
+    return true;
+  }
+  /// To a rank that has told its process, if that is still the one.
+  void send(int rank, int signal) const {
+    std::string text = read_text(pid_file(rank));
+    if (text.empty()) return;
+    std::error_code gone;
+    auto runs = std::filesystem::read_symlink("/proc/" + text + "/exe", gone);
+    if (!gone && runs == program()) kill(std::stoi(text), signal);
+  }
+
+ private:
+  std::filesystem::path pid_file(int rank) const {
+    return folder_.path() / ("pid-" + std::to_string(rank));
+  }
+  static std::filesystem::path program() {
+    return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "mpi_rank";
+  }
+  /// With what root, few cores and no ssh need.
+  static std::vector<std::string> launcher() {
+    if (std::string(TROIKA_MPI_LIBRARY) == "mpich") return {TROIKA_MPIRUN};
+    return {TROIKA_MPIRUN, "--allow-run-as-root", "--oversubscribe", "--mca", "plm", "isolated",
+            "--mca", "pml", "ob1", "--mca", "btl", "self,vader", "--mca", "mpi_yield_when_idle", "1"};
+  }
+  bool ended() {
+    int status = 0;
+    if (child_ <= 0) return true;
+    if (waitpid(child_, &status, WNOHANG) != child_) return false;
+    code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+    child_ = -1;
+    return true;
+  }
+
+  int ranks_;
+  cli::TemporaryFolder folder_;
+  pid_t child_ = -1;
+  int code_ = -1;
+};
+
+}  // namespace troika

@@ -1,0 +1,133 @@
+// Ranks started by mpirun: what they send arrives, and whatever happens to one of them becomes an
+// error on the others, in time and with its name.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+
+#include "base/random.h"
+#include "differences.h"
+#include "mpi_job.h"
+
+namespace troika {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::AllOf;
+using testing::HasSubstr;
+
+bool full_grid() {
+  const char* full = std::getenv("TROIKA_FULL");
+  return full != nullptr && std::string(full) == "1";
+}
+
+class MpiRanks : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!MpiJob::launcher_is_there()) GTEST_SKIP() << "no MPI: " << TROIKA_MPIRUN << " is not there";
+  }
+
+  static void expect_well(int ranks, const std::vector<std::string>& scene) {
+    MpiJob job(ranks, scene);
+    int code = job.wait(seconds(90));
+    EXPECT_EQ(code, 0) << ranks << " ranks, " << scene[1] << ", " << scene[0] << "\n" << job.output();
+    EXPECT_THAT(job.output(), HasSubstr("ok: "));
+  }
+};
+
+TEST_F(MpiRanks, MessagesBetweenAllDevicesArriveHoweverThreadsShareMpi) {
+  for (const char* threading : {"multiple", "serialized", "progress_thread"}) {
+    expect_well(2, {threading, "messages", "2"});
+    expect_well(3, {threading, "messages", "1"});
+  }
+}
+
+TEST_F(MpiRanks, EveryCollectiveGivesTheBitsThatItGivesOnThreads) {
+  for (int ranks : {2, 3, 4}) expect_well(ranks, {"multiple", "collectives", "1"});
+}
+
+TEST_F(MpiRanks, TwoProcessesOfTwoDevicesMixThreadsAndMpi) {
+  for (const char* threading : {"multiple", "serialized", "progress_thread"}) {
+    expect_well(2, {threading, "collectives", "2"});
+  }
+}
+
+TEST_F(MpiRanks, ThatWillNotDoTheSameSayInWhatTheyDiffer) {
+  MpiJob job(3, {"multiple", "agreement"});
+  ASSERT_TRUE(wait_until(seconds(20), [&] {
+    return job.has_left(0) && job.has_left(1) && job.has_left(2);
+  })) << job.output();
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_THAT(job.last_words(rank),
+                AllOf(HasSubstr("plan differs"), HasSubstr("rank 0 has 'two'"),
+                      HasSubstr("rank 2 has '2'")));
+  }
+  EXPECT_NE(job.wait(seconds(20)), 0);
+}
+
+/// Something happens to one rank while calls are made: the others say so within the limit.
+void strike(int signal, milliseconds limit, std::uint64_t attempt) {
+  RandomStream random{.key = 17, .stream = static_cast<std::uint64_t>(signal)};
+  int ranks = 2 + static_cast<int>(attempt % 3);
+  int victim = static_cast<int>(random.below(2 * attempt, static_cast<std::uint64_t>(ranks)));
+  MpiJob job(ranks, {"multiple", "calls", "-1"});
+  ASSERT_TRUE(wait_until(seconds(30), [&] { return job.all_at_work(); })) << job.output();
+  std::this_thread::sleep_for(milliseconds(random.below(2 * attempt + 1, 400)));
+  job.send(victim, signal);
+  bool in_time = wait_until(limit, [&] {
+    for (int rank = 0; rank < ranks; ++rank) {
+      if (rank != victim && !job.has_left(rank)) return false;
+    }
+    return true;
+  });
+  EXPECT_TRUE(in_time) << "attempt " << attempt;
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (rank == victim) continue;
+    EXPECT_THAT(job.last_words(rank),
+                AllOf(HasSubstr("rank " + std::to_string(victim) + " is lost"), HasSubstr("call "),
+                      HasSubstr("group 'world'")))
+        << "rank " << rank << " of " << ranks << ", attempt " << attempt << "\n"
+        << job.output();
+  }
+  EXPECT_NE(job.wait(seconds(20)), 0);
+}
+
+TEST_F(MpiRanks, ThatAreKilledAreNamedByTheOthersWithinASecond) {
+  for (std::uint64_t attempt = 0; attempt < (full_grid() ? 50 : 5); ++attempt) {
+    strike(SIGKILL, milliseconds(1000), attempt);
+  }
+}
+
+TEST_F(MpiRanks, ThatAreStoppedAreNamedByTheOthersWithinThreeSeconds) {
+  for (std::uint64_t attempt = 0; attempt < (full_grid() ? 50 : 5); ++attempt) {
+    strike(SIGSTOP, milliseconds(3000), attempt);
+  }
+}
+
+/// Some at a time: mpirun takes more than a second to end a job that failed.
+TEST_F(MpiRanks, ThatMakeDifferentCallsAllSaySo) {
+  constexpr int kAtATime = 4;
+  for (int first = 0; first < kDifferences; first += kAtATime) {
+    std::vector<std::unique_ptr<MpiJob>> jobs;
+    for (int kind = first; kind < std::min(first + kAtATime, kDifferences); ++kind) {
+      jobs.push_back(std::make_unique<MpiJob>(
+          2 + kind % 2, std::vector<std::string>{"multiple", "calls", std::to_string(kind)}));
+    }
+    for (std::size_t at = 0; at < jobs.size(); ++at) {
+      int kind = first + static_cast<int>(at), ranks = 2 + kind % 2;
+      bool leaves = kind == kDifferences - 1;  // the odd one goes without a word
+      for (int rank = 0; rank < ranks - (leaves ? 1 : 0); ++rank) {
+        EXPECT_TRUE(wait_until(seconds(30), [&] { return jobs[at]->has_left(rank); })) << kind;
+        EXPECT_THAT(jobs[at]->last_words(rank), AllOf(HasSubstr(leaves ? "has left" : "disagree"),
+                                                      HasSubstr("group 'world'")))
+            << "difference " << kind << ", rank " << rank << "\n" << jobs[at]->output();
+      }
+      EXPECT_NE(jobs[at]->wait(seconds(20)), -1);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace troika
