@@ -43,7 +43,8 @@ TROIKA_VECTORIZED void forward_row(const Pooling& p, const Lanes& lanes, std::in
     Place place{x + rows.begin * row_step + columns.begin * step, step, row_step,
                 rows.end - rows.begin, columns.end - columns.begin};
     float factor = Max ? 1.0f : p.factor(rows, columns), *to = y + w * p.y.lanes;
-    for (std::int64_t tile = 0; tile < tiles; ++tile, place.corner += 16, to += 16) {
+    for (std::int64_t lane = 0; lane < lanes_end<Lanes>(tiles);
+         lane += 16, place.corner += 16, to += 16) {
       typename Lanes::V kept{};
       if constexpr (Max) lanes.get(kept, place.corner);
       if (Columns > 0 && place.columns == Columns)

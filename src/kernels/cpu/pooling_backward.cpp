@@ -75,7 +75,7 @@ TROIKA_VECTORIZED void keep_places(const Pooling& p, const Lanes& lanes, std::in
     Seen columns = p.seen(1, w);
     std::int64_t before = columns.begin - (w * p.stride[1] - p.pad[1]),
                  first = above * p.window[1] + before;
-    for (std::int64_t lane = 0; lane < tiles * 16; lane += 16) {
+    for (std::int64_t lane = 0; lane < lanes_end<Lanes>(tiles); lane += 16) {
       typename Lanes::Places found;
       if (Columns > 0 && columns.end - columns.begin == Columns)
         find_largest<Columns>(p, lanes, x + lane, rows, columns, first, found);
@@ -94,7 +94,7 @@ TROIKA_VECTORIZED void keep_shares(const Pooling& p, const Lanes& lanes, std::in
   Seen rows = p.seen(0, h);
   for (std::int64_t w = 0; w < p.out[1]; ++w) {
     float factor = p.factor(rows, p.seen(1, w));
-    for (std::int64_t lane = 0; lane < tiles * 16; lane += 16) {
+    for (std::int64_t lane = 0; lane < lanes_end<Lanes>(tiles); lane += 16) {
       typename Lanes::V value;
       lanes.get(value, dy + (h * p.out[1] + w) * p.y.lanes + lane);
       value *= factor;
@@ -141,7 +141,7 @@ TROIKA_INLINE void gather_any(const Pooling& p, const Lanes& lanes, const Taps& 
   Seeing columns(p, 1);
   for (std::int64_t c = elements.begin; c < elements.end; ++c) {
     columns.move_to(c);
-    for (std::int64_t lane = 0; lane < taps.tiles * 16; lane += 16) {
+    for (std::int64_t lane = 0; lane < lanes_end<Lanes>(taps.tiles); lane += 16) {
       typename Lanes::V sum{};
       for (std::int64_t tap = 0; tap < taps.count; ++tap)
         for (std::int64_t w = columns.begin; w < columns.end; ++w)
@@ -160,7 +160,7 @@ TROIKA_INLINE void gather_whole(const Pooling& p, const Lanes& lanes, const Taps
   std::int64_t y_step = p.y.lanes, x_step = p.x.lanes, count = taps.count, tiles = taps.tiles;
   float* to = dx + (places.begin * Stride - p.pad[1]) * x_step;
   for (std::int64_t place = places.begin; place < places.end; ++place, to += Stride * x_step) {
-    for (std::int64_t lane = 0; lane < tiles * 16; lane += 16) {
+    for (std::int64_t lane = 0; lane < lanes_end<Lanes>(tiles); lane += 16) {
       typename Lanes::V sums[Stride] = {};
       for (std::int64_t tap = 0; tap < count; ++tap) {
 #pragma GCC unroll 3

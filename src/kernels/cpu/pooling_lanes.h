@@ -5,8 +5,10 @@
 
 namespace troika {
 
-template <int Lanes>
+/// Many: a pixel has several tiles of so many lanes; else one, which spares loops a loop.
+template <int Lanes, bool Many = false>
 struct WholeLanes {
+  static constexpr bool kMany = Many;
   using V = Vector<Lanes>;
   typedef std::int32_t Places __attribute__((vector_size(Lanes * sizeof(std::int32_t))));
 
@@ -16,6 +18,7 @@ struct WholeLanes {
 
 /// Neighbouring columns belong to one channel: no vectors here.
 struct OneLane {
+  static constexpr bool kMany = false;
   using V = float;
   using Places = std::int32_t;
 
@@ -25,6 +28,7 @@ struct OneLane {
 
 /// Fewer than 16.
 struct PartOfLanes {
+  static constexpr bool kMany = false;
   using V = Vector<16>;
   using Places = WholeLanes<16>::Places;
   std::int64_t lanes;
@@ -40,6 +44,12 @@ struct PartOfLanes {
     for (std::int64_t lane = 0; lane < lanes; ++lane) to[lane] = values[lane];
   }
 };
+
+/// Where a loop over the tiles of a pixel ends.
+template <class Lanes>
+TROIKA_INLINE std::int64_t lanes_end(std::int64_t tiles) {
+  return Lanes::kMany ? tiles * 16 : 16;
+}
 
 /// Some lanes of every pixel: `tiles` times the lanes of a vector, from `offset` on.
 struct LaneTiles {
@@ -62,7 +72,8 @@ void with_columns(const Lanes& lanes, std::int64_t columns, const LaneTiles& til
 template <class F>
 void for_lanes(std::int64_t width, std::int64_t columns, const F& f) {
   LaneTiles whole{0, width / 16}, rest{width / 16 * 16, 1};
-  if (whole.tiles > 0) with_columns(WholeLanes<16>(), columns, whole, f);
+  if (whole.tiles > 1) with_columns(WholeLanes<16, true>(), columns, whole, f);
+  if (whole.tiles == 1) with_columns(WholeLanes<16>(), columns, whole, f);
   if (rest.offset == width) return;
   if (width - rest.offset == 8)
     with_columns(WholeLanes<8>(), columns, rest, f);
