@@ -41,7 +41,8 @@ std::vector<std::byte> contribution(const Case& test, int member, std::uint64_t 
   auto size = static_cast<std::size_t>(size_of(test.elements.dtype).count);
   std::vector<std::byte> bytes(static_cast<std::size_t>(test.call.count) * size);
   RandomStream random{.key = static_cast<std::uint64_t>(member), .stream = stream};
-  for (std::size_t at = 0; at < bytes.size(); ++at) bytes[at] = static_cast<std::byte>(random.word(at));
+  for (std::size_t at = 0; at < bytes.size(); ++at)
+    bytes[at] = static_cast<std::byte>(random.word(at));
   // The exponent's top bits cleared: sums stay finite.
   for (std::size_t at = size - 1; at < bytes.size(); at += size) bytes[at] &= std::byte{0xbf};
   return bytes;

@@ -24,7 +24,7 @@ void end_by_signal(int) {
 }
 
 const std::map<std::string, void (*)(Stage&, const Words&)> kScenes = {
-    {"messages", exchange_messages},      {"timing", time_messages},
+    {"messages", exchange_messages},       {"timing", time_messages},
     {"collectives", compare_with_threads}, {"calls", make_calls},
     {"agreement", disagree_at_start},
 };

@@ -136,16 +136,15 @@ void Heartbeat::accept_all() {
   for (std::size_t count = 0; count < kMostStrangers; ++count) {
     auto socket = accept_from(listening_);
     if (!socket) return;
-    auto strangers =
-        std::ranges::count_if(connections_, [](const auto& c) { return c->peer < 0; });
+    auto strangers = std::ranges::count_if(connections_, [](const auto& c) { return c->peer < 0; });
     if (strangers >= static_cast<std::ptrdiff_t>(kMostStrangers)) {
       ++dropped_;
       continue;
     }
-    connections_.push_back(std::make_unique<Connection>(
-        Connection{.socket = std::move(*socket),
-                   .link = SealedLink::from_anybody(link_settings()),
-                   .opened = now()}));
+    connections_.push_back(
+        std::make_unique<Connection>(Connection{.socket = std::move(*socket),
+                                                .link = SealedLink::from_anybody(link_settings()),
+                                                .opened = now()}));
   }
 }
 
@@ -217,11 +216,11 @@ void Heartbeat::dial(int rank) {
   Socket socket;
   if (!addresses.empty()) socket = connect_to(addresses[dials_[rank]++ % addresses.size()]);
   if (!socket.open()) return core_.unreachable(rank);
-  connections_.push_back(std::make_unique<Connection>(
-      Connection{.socket = std::move(socket),
-                 .link = SealedLink::to(rank, link_settings()),
-                 .dialled = rank,
-                 .opened = now()}));
+  connections_.push_back(
+      std::make_unique<Connection>(Connection{.socket = std::move(socket),
+                                              .link = SealedLink::to(rank, link_settings()),
+                                              .dialled = rank,
+                                              .opened = now()}));
 }
 
 void Heartbeat::send(int rank, const Frame& frame) {

@@ -26,7 +26,8 @@ struct HeartbeatSettings {
   SipKey key{};                                     ///< The run's, random, known to its ranks only.
   std::vector<std::vector<std::string>> addresses;  ///< Of every rank.
   HeartbeatTimes times{};
-  /// Called once when the run is over, after the neighbours were told, by a thread of the heartbeat.
+  /// Called once when the run is over, after the neighbours were told, by a thread of the
+  /// heartbeat.
   std::function<void(const Error&)> on_failure{};
 };
 
@@ -94,7 +95,7 @@ class Heartbeat {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   HeartbeatCore core_;                                    // guarded by mutex_
-  std::string verdict_;  // written before over_, under mutex_
+  std::string verdict_;                                   // written before over_, under mutex_
   std::vector<std::unique_ptr<Connection>> connections_;  // the thread's own
   std::map<int, std::size_t> dials_;                      // the thread's own
   std::atomic<bool> over_ = false, terminated_ = false;

@@ -1,6 +1,6 @@
 // The rules by which ranks watch each other, without clock, socket or thread: events in, effects
-// out. A rank watches its neighbours, which are few; what it learns it passes on, so that every rank
-// knows soon. The first bad news ends the run.
+// out. A rank watches its neighbours, which are few; what it learns it passes on, so that every
+// rank knows soon. The first bad news ends the run.
 #pragma once
 
 #include <chrono>

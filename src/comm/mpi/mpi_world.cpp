@@ -24,11 +24,12 @@ void initialize(MpiThreading threading) {
   check_mpi(MPI_Init_thread(nullptr, nullptr, wanted, &given), "MPI_Init_thread");
   if (given >= wanted) return;
   MPI_Finalize();
-  throw Error(ErrorKind::usage,
-              fmt::format("This MPI library does not let several threads call it as '{}' needs; use "
-                          "a library built with support for threads{}.",
-                          to_string(threading),
-                          threading == MpiThreading::multiple ? ", or 'serialized'" : ""));
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("This MPI library does not let several threads call it as '{}' needs; use "
+                  "a library built with support for threads{}.",
+                  to_string(threading),
+                  threading == MpiThreading::multiple ? ", or 'serialized'" : ""));
 }
 
 std::string version_text() {
