@@ -65,6 +65,8 @@ class MpiJob {
     if (child_ > 0) kill(-child_, SIGKILL), waitpid(child_, nullptr, 0);
   }
 
+  /// MPICH's kills the others at once, and without a warning, when one was killed.
+  static bool launcher_kills_survivors() { return std::string(TROIKA_MPI_LIBRARY) == "mpich"; }
   static bool launcher_is_there() { return access(TROIKA_MPIRUN, X_OK) == 0; }
 
   /// The exit code of mpirun; -1 when it did not end in time.
@@ -101,7 +103,7 @@ class MpiJob {
   }
   /// With what root, few cores and no ssh need.
   static std::vector<std::string> launcher() {
-    if (std::string(TROIKA_MPI_LIBRARY) == "mpich") return {TROIKA_MPIRUN, "-disable-auto-cleanup"};
+    if (launcher_kills_survivors()) return {TROIKA_MPIRUN};
     return {TROIKA_MPIRUN,
             "--allow-run-as-root",
             "--oversubscribe",

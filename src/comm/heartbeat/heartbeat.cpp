@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 
 namespace troika {
 namespace {
@@ -19,6 +20,11 @@ constexpr Moment kTimeToTell = std::chrono::milliseconds(100);
 constexpr Moment kTimeForGoodbyes = std::chrono::milliseconds(300);
 
 Moment now() { return std::chrono::steady_clock::now().time_since_epoch(); }
+
+const char* reason_of(int signal) {
+  return signal == SIGABRT ? "was aborted, by MPI or a bug (SIGABRT)"
+                           : "was told to stop (SIGTERM)";
+}
 
 }  // namespace
 
@@ -73,8 +79,8 @@ Error Heartbeat::fail(const std::string& sentence) {
   return Error(ErrorKind::peer, verdict_);
 }
 
-void Heartbeat::terminate() noexcept {
-  terminated_ = true;
+void Heartbeat::terminate(int signal) noexcept {
+  signal_ = signal;
   eventfd_write(wake_.descriptor(), 1);
 }
 
@@ -89,7 +95,7 @@ void Heartbeat::run(const std::stop_token& stop) {
     wait_for_events(next);
     std::unique_lock lock(mutex_);
     serve();
-    if (terminated_.exchange(false)) core_.terminate(now());
+    if (int signal = signal_.exchange(0)) core_.terminate(reason_of(signal), now());
     if (now() >= next) {
       core_.tick(now());
       next = now() + settings_.times.period;

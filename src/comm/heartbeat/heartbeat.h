@@ -55,8 +55,9 @@ class Heartbeat {
   }
   /// This rank cannot go on: tells the others, and returns the cause, which may be another rank's.
   Error fail(const std::string& sentence);
-  /// The launcher wants this rank to end; for signal handlers.
-  void terminate() noexcept;
+  /// For signal handlers: this rank is about to end, by the launcher's SIGTERM or MPI's SIGABRT.
+  /// The cause, where another rank is it, becomes known within HeartbeatTimes::grace.
+  void terminate(int signal) noexcept;
   /// Connections that proved nothing, and were dropped.
   std::int64_t dropped() const { return dropped_; }
 
@@ -98,7 +99,8 @@ class Heartbeat {
   std::string verdict_;                                   // written before over_, under mutex_
   std::vector<std::unique_ptr<Connection>> connections_;  // the thread's own
   std::map<int, std::size_t> dials_;                      // the thread's own
-  std::atomic<bool> over_ = false, terminated_ = false;
+  std::atomic<bool> over_ = false;
+  std::atomic<int> signal_ = 0;  // that ends this rank
   std::atomic<std::int64_t> dropped_ = 0;
   bool announced_ = false;  // the thread's own
   std::jthread thread_;

@@ -235,11 +235,10 @@ void HeartbeatCore::fail(std::string sentence, Moment now) {
                     now + times_.grace};
 }
 
-void HeartbeatCore::terminate(Moment now) {
+void HeartbeatCore::terminate(const std::string& how, Moment now) {
   if (own_end_) return;
   own_end_ =
-      OwnEnd{fmt::format("rank {} was told to stop (SIGTERM) in {}, and knows of no lost peer",
-                         rank_, own_call()),
+      OwnEnd{fmt::format("rank {} {} in {}, and knows of no lost peer", rank_, how, own_call()),
              now + times_.grace};
 }
 

@@ -74,8 +74,8 @@ class HeartbeatCore {
 
   /// This rank cannot go on.
   void fail(std::string sentence, Moment now);
-  /// The launcher told this rank to stop.
-  void terminate(Moment now);
+  /// Something outside ends this rank, `how` says what: "was told to stop".
+  void terminate(const std::string& how, Moment now);
   /// This rank has nothing more to do.
   void leave();
 

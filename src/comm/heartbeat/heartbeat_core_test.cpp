@@ -374,7 +374,7 @@ TEST(HeartbeatCore, PrefersTheTrueCauseToItsConsequences) {
   Net net(4);
   net.run_for(milliseconds(300));
   net.core(0).fail("MPI says something vague", net.now());
-  net.core(1).terminate(net.now());
+  net.core(1).terminate("was told to stop (SIGTERM)", net.now());
   net.kill(3);
   net.run_for(milliseconds(700));
   for (int rank : {0, 1, 2}) EXPECT_THAT(net.verdict(rank), HasSubstr("rank 3 is lost"));
@@ -383,7 +383,7 @@ TEST(HeartbeatCore, PrefersTheTrueCauseToItsConsequences) {
 TEST(HeartbeatCore, SaysThatItWasToldToStopWhenNothingElseIsKnown) {
   Net net(2);
   net.run_for(milliseconds(300));
-  net.core(0).terminate(net.now());
+  net.core(0).terminate("was told to stop (SIGTERM)", net.now());
   net.run_for(milliseconds(500));
   EXPECT_THAT(net.verdict(0), HasSubstr("rank 0 was told to stop (SIGTERM)"));
 }
