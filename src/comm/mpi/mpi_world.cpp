@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "comm/mpi/library_collective.h"
 #include "comm/mpi/mpi_engine.h"
 #include "comm/mpi/mpi_status.h"
 #include "comm/mpi/mpi_transport.h"
@@ -116,6 +117,14 @@ class Owner final : public MpiWorld {
                                .local_devices = static_cast<int>(mine) * ranks_here_,
                                .check = std::move(check)},
                               *engine_, lock());
+  }
+
+  std::unique_ptr<LibraryCollective> prepare_collective(const LibraryCall& call,
+                                                        std::span<std::byte> vector,
+                                                        std::function<void()> check) override {
+    auto reason = why_not_by_mpi(call, ranks_);
+    TROIKA_CHECK(!reason, reason.value_or(""));
+    return make_library_collective(call, vector, duplicate(), lock(), std::move(check));
   }
 
  private:
