@@ -26,7 +26,8 @@ struct HeartbeatSettings {
   SipKey key{};                                     ///< The run's, random, known to its ranks only.
   std::vector<std::vector<std::string>> addresses;  ///< Of every rank.
   HeartbeatTimes times{};
-  /// Called once when the run is over, after the neighbours were told, by a thread of the heartbeat.
+  /// Called once when the run is over, after the neighbours were told, by a thread of the
+  /// heartbeat.
   std::function<void(const Error&)> on_failure{};
 };
 
@@ -54,8 +55,9 @@ class Heartbeat {
   }
   /// This rank cannot go on: tells the others, and returns the cause, which may be another rank's.
   Error fail(const std::string& sentence);
-  /// The launcher wants this rank to end; for signal handlers.
-  void terminate() noexcept;
+  /// For signal handlers: this rank is about to end, by the launcher's SIGTERM or MPI's SIGABRT.
+  /// The cause, where another rank is it, becomes known within HeartbeatTimes::grace.
+  void terminate(int signal) noexcept;
   /// Connections that proved nothing, and were dropped.
   std::int64_t dropped() const { return dropped_; }
 
@@ -94,10 +96,11 @@ class Heartbeat {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   HeartbeatCore core_;                                    // guarded by mutex_
-  std::string verdict_;  // written before over_, under mutex_
+  std::string verdict_;                                   // written before over_, under mutex_
   std::vector<std::unique_ptr<Connection>> connections_;  // the thread's own
   std::map<int, std::size_t> dials_;                      // the thread's own
-  std::atomic<bool> over_ = false, terminated_ = false;
+  std::atomic<bool> over_ = false;
+  std::atomic<int> signal_ = 0;  // that ends this rank
   std::atomic<std::int64_t> dropped_ = 0;
   bool announced_ = false;  // the thread's own
   std::jthread thread_;

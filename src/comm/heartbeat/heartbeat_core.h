@@ -1,6 +1,6 @@
 // The rules by which ranks watch each other, without clock, socket or thread: events in, effects
-// out. A rank watches its neighbours, which are few; what it learns it passes on, so that every rank
-// knows soon. The first bad news ends the run.
+// out. A rank watches its neighbours, which are few; what it learns it passes on, so that every
+// rank knows soon. The first bad news ends the run.
 #pragma once
 
 #include <chrono>
@@ -74,8 +74,8 @@ class HeartbeatCore {
 
   /// This rank cannot go on.
   void fail(std::string sentence, Moment now);
-  /// The launcher told this rank to stop.
-  void terminate(Moment now);
+  /// Something outside ends this rank, `how` says what: "was told to stop".
+  void terminate(const std::string& how, Moment now);
   /// This rank has nothing more to do.
   void leave();
 

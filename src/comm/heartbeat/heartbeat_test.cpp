@@ -27,12 +27,12 @@ class HeartbeatSockets : public testing::Test {
     for (int rank : running) {
       starts.emplace_back([&, rank] {
         try {
-          beats_[rank] = std::make_unique<Heartbeat>(
-              std::move(ports[rank]), HeartbeatSettings{.rank = rank,
-                                                        .ranks = ranks,
-                                                        .key = {1, 2},
-                                                        .addresses = addresses_,
-                                                        .times = times});
+          beats_[rank] = std::make_unique<Heartbeat>(std::move(ports[rank]),
+                                                     HeartbeatSettings{.rank = rank,
+                                                                       .ranks = ranks,
+                                                                       .key = {1, 2},
+                                                                       .addresses = addresses_,
+                                                                       .times = times});
         } catch (const Error& error) {
           errors_[rank] = error.what();
         }
@@ -78,8 +78,7 @@ TEST_F(HeartbeatSockets, AMismatchReachesEveryRankWithinASecond) {
   for (int rank = 0; rank < 4; ++rank) {
     ASSERT_TRUE(beats_[rank]) << errors_[rank];
     int group = beats_[rank]->watch({"world", {0, 1, 2, 3}});
-    beats_[rank]->begin(
-        beats_[rank]->describe(group, rank == 2 ? "sum of 8 f64" : "sum of 8 f32"));
+    beats_[rank]->begin(beats_[rank]->describe(group, rank == 2 ? "sum of 8 f64" : "sum of 8 f32"));
   }
   for (int rank = 0; rank < 4; ++rank) {
     EXPECT_THAT(verdict(rank, milliseconds(1000)), HasSubstr("rank 2 calls sum of 8 f64"));
