@@ -15,7 +15,8 @@
 #include "collective/algorithms.h"
 #include "comm/mpi/mpi_world.h"
 #include "cost/choose_algorithm.h"
-#include "cost/recipe_time.h"
+#include "cost/predict_time.h"
+#include "train/known_links.h"
 
 namespace troika::cli {
 namespace {
@@ -98,8 +99,8 @@ void add_case(Plan& plan, CollectiveCall call, Bytes bytes, const std::string& a
 }
 
 Plan plan_trial(const Arguments& arguments) {
-  Plan plan{.costs =
-                arguments.costs.empty() ? assumed_link_costs() : read_link_costs(arguments.costs)};
+  Plan plan{.costs = arguments.costs.empty() ? known_link_costs(default_links_file())
+                                             : read_link_costs(arguments.costs)};
   plan.trial.repeats = arguments.repeats;
   AlgorithmRanges ranges;
   if (!arguments.algorithm.empty()) {
@@ -135,8 +136,9 @@ Row row_of(const Plan& plan, const CommTrialResult& result, std::size_t at) {
           .microseconds = median(result.cases[at].repeats),
           .least = least,
           .most = most,
-          .predicted =
-              static_cast<double>(recipe_time(timed.recipe, kElement, plan.costs).count) / 1e3};
+          .predicted = static_cast<double>(
+                           predict_time(call, timed.algorithm, kElement, plan.costs).time.count) /
+                       1e3};
   row.bus_gbps = static_cast<double>(timed.bytes.count) * bus_factor(call.kind, call.members) /
                  1e3 / row.microseconds;
   if (!result.rooflines.empty()) row.roofline = median(result.rooflines[at].repeats);
@@ -231,7 +233,8 @@ Verb add_bench_comm(CLI::App& bench, Context& context) {
       ->capture_default_str();
   app->add_option("--algorithm", arguments->algorithm,
                   "A name, or one per range of sizes: ring:64KiB-max; default: by cost");
-  app->add_option("--costs", arguments->costs, "Link costs, as measured");
+  app->add_option("--costs", arguments->costs,
+                  "Link costs; default: what `troika profile --links` has measured");
   app->add_option("--repeats", arguments->repeats, "Timed batches of each")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

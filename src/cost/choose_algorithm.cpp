@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "collective/algorithms.h"
-#include "cost/formulas.h"
+#include "cost/predict_time.h"
 
 namespace troika {
 namespace {
@@ -33,10 +33,12 @@ Alternative weigh(const CollectiveCall& call, const Algorithm& algorithm, Bytes 
   CollectiveCall trial = call;
   for (std::int64_t segment : segments_to_try(call, algorithm.name)) {
     trial.segment = segment;
-    SimTime time = formula_time(trial, algorithm.name, element, costs);
-    if (best.time && *best.time <= time) continue;
-    best.time = time;
+    PredictedTime predicted = predict_time(trial, algorithm.name, element, costs);
+    if (best.time && *best.time <= predicted.time) continue;
+    best.time = predicted.time;
+    best.is_measured = predicted.is_measured;
     best.segment = segment;
+    if (predicted.is_measured) break;  // a formula is no match for it
   }
   return best;
 }
@@ -93,7 +95,8 @@ std::string explain(const AlgorithmChoice& choice) {
   for (const Alternative& alternative : choice.alternatives) {
     bool chosen = alternative.algorithm == choice.algorithm;
     std::string verdict = alternative.time ? to_string(*alternative.time) : alternative.declined;
-    text += fmt::format("{} {:<20} {}{}\n", chosen ? "*" : " ", alternative.algorithm, verdict,
+    text += fmt::format("{} {:<20} {}{}{}\n", chosen ? "*" : " ", alternative.algorithm, verdict,
+                        alternative.is_measured ? ", as measured here" : "",
                         chosen && choice.asked_for ? " (asked for)" : "");
   }
   return text;

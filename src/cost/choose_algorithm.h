@@ -14,6 +14,7 @@ struct Alternative {
   std::string algorithm;
   std::int64_t segment = 0;     ///< As in CollectiveCall.
   std::optional<SimTime> time;  ///< Predicted; nothing where it declined.
+  bool is_measured = false;     ///< As in PredictedTime.
   std::string declined;         ///< Why.
 
   bool operator==(const Alternative&) const = default;
@@ -28,8 +29,8 @@ struct AlgorithmChoice {
                                           ///< then those that declined.
 };
 
-/// The quickest by formula, the first in the list of algorithms among equals; or the one that the
-/// ranges ask for at this size. Throws Error(usage) where that one declines, or all do.
+/// The quickest by prediction, the first in the list of algorithms among equals; or the one that
+/// the ranges ask for at this size. Throws Error(usage) where that one declines, or all do.
 AlgorithmChoice choose_algorithm(const CollectiveCall& call, Bytes element, const LinkCosts& costs,
                                  const AlgorithmRanges& ranges = {});
 

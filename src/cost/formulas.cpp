@@ -40,7 +40,7 @@ struct Terms {
   SimTime empty_message(LinkKind link) const { return message_time(costs[link], {}); }
   /// n gamma, of what arrives over a link.
   SimTime combine(LinkKind link, std::int64_t n) const {
-    return time_for(element * n, costs[link].gamma);
+    return combine_time(costs[link], element * n);
   }
 };
 
@@ -111,7 +111,7 @@ SimTime recursive_doubling(const Terms& terms) {
   SimTime time = fold_in(terms, folded, group, n);
   for (int distance : distances(folded.active.size()))
     time += terms.message(across(terms, folded.active, distance), n) +
-            time_for(terms.element * n, terms.costs.memory.reduce);
+            reduce_time(terms.costs.memory, terms.element * n);
   return time + fold_out(terms, folded, group, n);
 }
 
@@ -199,7 +199,7 @@ SimTime direct_all_reduce(const Terms& terms) {
   std::int64_t slice = terms.part(terms.call.count, terms.members());
   if (slice == 0 || terms.members() == 1) return {};
   return terms.empty_message(LinkKind::process) * (2 * (terms.members() - 1)) +
-         time_for(terms.element * (slice * terms.members()), terms.costs.memory.reduce_both);
+         reduce_both_time(terms.costs.memory, terms.element * (slice * terms.members()));
 }
 
 /// The ranges of half of those that are left; in the tree order they are not neighbours.
@@ -239,12 +239,12 @@ SimTime pairwise_reduce_scatter(const Terms& terms) {
   auto sums = std::ssize(distances(group.size())) - 1;
   return exchange_with_each(terms, terms.range(), false) +
          terms.combine(round(terms, group, group.size() - 1), terms.range()) +
-         time_for(terms.element * terms.range(), terms.costs.memory.reduce) * sums;
+         reduce_time(terms.costs.memory, terms.element * terms.range()) * sums;
 }
 
 SimTime pairwise_all_to_all(const Terms& terms) {
   return std::max(exchange_with_each(terms, terms.range(), false),
-                  time_for(terms.element * terms.range(), terms.costs.memory.copy));
+                  copy_time(terms.costs.memory, terms.element * terms.range()));
 }
 
 SimTime recursive_doubling_all_gather(const Terms& terms) {
@@ -303,7 +303,7 @@ SimTime dissemination(const Terms& terms) {
 }
 
 SimTime copy(const Terms& terms, std::int64_t n) {
-  return time_for(terms.element * n, terms.costs.memory.copy);
+  return copy_time(terms.costs.memory, terms.element * n);
 }
 
 /// All copies count here; in the walk some are hidden behind messages.

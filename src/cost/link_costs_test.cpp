@@ -18,6 +18,52 @@ TEST(LinkCosts, ReadBackWhatTheyWrote) {
   EXPECT_EQ(parse_link_costs(to_json(costs)), costs);
 }
 
+TEST(LinkCosts, ReadBackWhatWasMeasured) {
+  LinkCosts costs = assumed_link_costs();
+  costs.node.message_times = {{{{0}, 210.5}, {{8}, 250.25}, {{1 << 26}, 1e8}}};
+  costs.process.combine_times = {{{{8}, 0.1}}};
+  costs.process.origin = "two threads";
+  costs.memory.copy_times = {{{{64}, 3}}};
+  costs.memory.reduce_times = {{{{64}, 4}}};
+  costs.memory.reduce_both_times = {{{{64}, 5}}};
+  costs.measured = {{.kind = Collective::barrier,
+                     .algorithm = "dissemination",
+                     .members = 3,
+                     .link = LinkKind::network,
+                     .times = {{{{0}, 12}}}},
+                    {.kind = Collective::reduce,
+                     .algorithm = "tree",
+                     .members = 2,
+                     .link = LinkKind::node,
+                     .times = {{{{8}, 1}, {{16}, 2}}}}};
+  EXPECT_EQ(parse_link_costs(to_json(costs)), costs);
+}
+
+TEST(LinkCosts, LeaveOutTheTimesOfAnAlgorithmThatIsNotThere) {
+  LinkCosts costs = assumed_link_costs();
+  costs.measured = {{.algorithm = "of_tomorrow", .times = {{{{8}, 1}}}}};
+  EXPECT_EQ(parse_link_costs(to_json(costs)), assumed_link_costs());
+}
+
+TEST(LinkCosts, RefusePointsOutOfOrder) {
+  for (const SizeCurve& curve : {SizeCurve{{{{8}, 1}, {{8}, 2}}}, SizeCurve{{{{16}, 1}, {{8}, 2}}},
+                                 SizeCurve{{{{8}, -1}}}, SizeCurve{{{{-8}, 1}}}}) {
+    LinkCosts costs = assumed_link_costs();
+    costs.process.message_times = curve;
+    EXPECT_THAT([&] { parse_link_costs(to_json(costs)); },
+                ThrowsMessage<Error>(HasSubstr("message_ns_at has the pair")));
+  }
+}
+
+TEST(LinkCosts, PreferMeasuredTimesToTheThreeFigures) {
+  LinkCost link{.alpha = 10, .beta = 1, .gamma = 1, .message_times = {{{{0}, 70}, {{100}, 90}}}};
+  EXPECT_EQ(message_time(link, {50}).count, 80);
+  EXPECT_EQ(combine_time(link, {50}).count, 50);
+  link.combine_times = {{{{10}, 7}}};
+  EXPECT_EQ(combine_time(link, {20}).count, 14);
+  EXPECT_EQ(combine_time(link, {0}).count, 0);
+}
+
 TEST(LinkCosts, SayWhereTheyComeFrom) {
   EXPECT_THAT(to_json(assumed_link_costs()), HasSubstr("\"source\": \"assumed\""));
 }

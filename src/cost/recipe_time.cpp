@@ -89,13 +89,12 @@ class Walk {
   void add_move(MoveAt at, const Move& move, Ports& ports) {
     switch (move.kind) {
       case MoveKind::copy:
-        return work(at, ports, time_for(bytes(move.to.elements), costs_.memory.copy));
+        return work(at, ports, copy_time(costs_.memory, bytes(move.to.elements)));
       case MoveKind::reduce:
-        return work(at, ports, time_for(bytes(move.to.elements), costs_.memory.reduce));
+        return work(at, ports, reduce_time(costs_.memory, bytes(move.to.elements)));
       case MoveKind::reduce_both: {
         auto vectors = static_cast<std::int64_t>(lenders(recipe_, at).size()) + 1;
-        return work(at, ports,
-                    time_for(bytes(move.to.elements) * vectors, costs_.memory.reduce_both));
+        return work(at, ports, reduce_both_time(costs_.memory, bytes(move.to.elements) * vectors));
       }
       case MoveKind::send:
       case MoveKind::give_back:
@@ -115,7 +114,7 @@ class Walk {
         return receive(at, ports);
       case MoveKind::receive_reduce:
         receive(at, ports);
-        return work(at, ports, time_for(bytes(move.to.elements), link(at).gamma));
+        return work(at, ports, combine_time(link(at), bytes(move.to.elements)));
     }
   }
 
