@@ -59,6 +59,10 @@ StoredType stored_type(DType dtype) {
       return f64;
     case DType::i32:
       return i32;
+    case DType::f16:
+      return f16;
+    case DType::bf16:
+      return bf16;
   }
   throw Bug("an element type without a stored form");
 }
