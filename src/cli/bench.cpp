@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "cli/bench_comm.h"
 #include "cli/bench_step.h"
 #include "cli/text_table.h"
 
@@ -54,6 +55,19 @@ std::string limit_text(const StepFigures& figures) {
                      percent(figures.limit_ms / figures.step_ms));
 }
 
+/// What it costs that neighbours want different layouts.
+std::string reorder_text(const StepFigures& figures) {
+  int count = 0;
+  double milliseconds = 0;
+  for (const TaskFigures& task : figures.tasks) {
+    if (!task.kind.starts_with("reorder ")) continue;
+    ++count;
+    milliseconds += task.milliseconds;
+  }
+  return fmt::format("{} a step, {:.2f} ms: {}", count, milliseconds,
+                     percent(milliseconds / figures.step_ms));
+}
+
 void print_summary(const StepFigures& figures, Console& console) {
   console.write(format_facts({{"model", fmt::format("{}, batch {}", figures.model, figures.batch)},
                               {"device", figures.device},
@@ -62,6 +76,7 @@ void print_summary(const StepFigures& figures, Console& console) {
                               {"items/s", fmt::format("{:.2f}", figures.items_per_second)},
                               {"GFLOP/s", fmt::format("{:.1f}", figures.gflops)},
                               {"peak memory", to_string(figures.peak)},
+                              {"reorders", reorder_text(figures)},
                               {"limit", limit_text(figures)}}));
 }
 
@@ -151,7 +166,8 @@ Verb add_bench(CLI::App& parent, Context& context) {
   step->add_flag("--memory", arguments->memory, "Also show the predicted memory by category");
   step->add_flag("--json", arguments->json, "Print JSON");
   step->footer("Example:\n  troika bench step --model resnet50 --batch 8 --threads 2 --tasks 10");
-  return {app, [arguments, &context] { run(*arguments, context); }};
+  Verb comm = add_bench_comm(*app, context);
+  return {app, [=, &context] { comm.app->parsed() ? comm.run() : run(*arguments, context); }};
 }
 
 }  // namespace troika::cli

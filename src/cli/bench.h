@@ -1,4 +1,4 @@
-// `troika bench`: how fast a training step is.
+// `troika bench`: how fast a training step is, and how fast devices exchange vectors.
 #pragma once
 
 #include "cli/verb.h"

@@ -65,7 +65,8 @@ bool looks_like_text(std::string_view text) {
       ErrorKind::file,
       fmt::format(
           "{} is {}; known are run folders, checkpoints, .safetensors, run.toml, plan.json, "
-          "costs.json, metrics.jsonl, IDX, npy, CIFAR-10 and text files, and data sets such as "
+          "costs.json, links.json, metrics.jsonl, IDX, npy, CIFAR-10 and text files, and data sets "
+          "such as "
           "digits:train",
           target, why));
 }

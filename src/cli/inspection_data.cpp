@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "cli/inspection.h"
 #include "cli/text_table.h"
+#include "cost/link_costs.h"
 #include "data/dataset.h"
 #include "data/idx.h"
 #include "data/npy.h"
@@ -48,6 +49,30 @@ Inspection inspect_costs(const Json& json) {
                     {"candidates", std::to_string(candidates)}}};
 }
 
+std::string rate(double nanoseconds_per_byte) {
+  return nanoseconds_per_byte > 0 ? fmt::format("{:.2f} GB/s", 1 / nanoseconds_per_byte) : "free";
+}
+
+Inspection inspect_links(const std::string& text) {
+  LinkCosts costs = parse_link_costs(text);
+  const Provenance& provenance = costs.provenance;
+  Inspection found{.kind = "link costs",
+                   .facts = {{"source", provenance.source},
+                             {"machine", provenance.machine},
+                             {"date", provenance.date},
+                             {"method", provenance.method},
+                             {"measured algorithms", std::to_string(costs.measured.size())}},
+                   .rows = {{"link", "alpha", "1/beta", "1/gamma", "sizes", "origin"}}};
+  for (LinkKind kind : {LinkKind::process, LinkKind::node, LinkKind::network}) {
+    const LinkCost& link = costs[kind];
+    found.rows.push_back({std::string(to_string(kind)), fmt::format("{:.0f} ns", link.alpha),
+                          rate(link.beta), rate(link.gamma),
+                          std::to_string(link.message_times.points.size()),
+                          link.origin.empty() ? "assumed" : link.origin});
+  }
+  return found;
+}
+
 /// The names at the top of a document that is of no kind in particular.
 Inspection inspect_object(const Json& json) {
   Inspection found{.kind = json.contains("traceEvents") ? "Chrome trace" : "JSON document"};
@@ -63,6 +88,7 @@ Inspection inspect_parsed(const std::string& text, const Json& json) {
   std::string format = json.is_object() && json.contains("format") ? json["format"].dump() : "";
   if (format.starts_with("\"troika plan")) return inspect_plan(text, json);
   if (format.starts_with("\"troika costs")) return inspect_costs(json);
+  if (format.starts_with("\"troika links")) return inspect_links(text);
   if (json.is_array())
     return {.kind = "JSON document", .facts = {{"elements", std::to_string(json.size())}}};
   return inspect_object(json);

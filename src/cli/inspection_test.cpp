@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "checkpoint/save.h"
 #include "cli/temporary_folder.h"
+#include "cost/link_costs.h"
 
 namespace troika::cli {
 namespace {
@@ -117,6 +118,13 @@ TEST(Inspect, KnowsPlansAndCosts) {
                                                         "kernels":{"a":[{"algorithm":"x"},{"algorithm":"y"}]}})"));
   EXPECT_EQ(costs.kind, "cost file");
   EXPECT_EQ(value(costs, "candidates"), "2");
+  LinkCosts measured = assumed_link_costs();
+  measured.process = {.alpha = 123, .beta = 0.5, .origin = "two threads"};
+  Inspection links = inspect(folder.write("l.json", to_json(measured)));
+  EXPECT_EQ(links.kind, "link costs");
+  EXPECT_EQ(value(links, "source"), "assumed");
+  EXPECT_EQ(links.rows.at(1), (std::vector<std::string>{"process", "123 ns", "2.00 GB/s", "free",
+                                                        "0", "two threads"}));
 }
 
 TEST(Inspect, RefusesWhatItDoesNotKnow) {

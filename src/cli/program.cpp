@@ -15,6 +15,7 @@
 #include "cli/failure.h"
 #include "cli/inspect.h"
 #include "cli/predict.h"
+#include "cli/profile.h"
 #include "cli/train.h"
 #include "cli/version.h"
 
@@ -23,9 +24,9 @@ namespace {
 
 // One line here and one file pair make a new verb.
 std::vector<Verb> add_verbs(CLI::App& app, Context& context) {
-  return {add_doctor(app, context), add_demo(app, context),   add_config(app, context),
-          add_train(app, context),  add_eval(app, context),   add_predict(app, context),
-          add_bench(app, context),  add_inspect(app, context)};
+  return {add_doctor(app, context),  add_demo(app, context),  add_config(app, context),
+          add_train(app, context),   add_eval(app, context),  add_predict(app, context),
+          add_profile(app, context), add_bench(app, context), add_inspect(app, context)};
 }
 
 /// The verb, or the verb's verb, that the arguments got to.

@@ -85,7 +85,7 @@ TEST_P(HelpOfVerb, HasAWorkedExample) {
 
 INSTANTIATE_TEST_SUITE_P(AllVerbs, HelpOfVerb,
                          testing::Values("doctor", "demo", "config", "train", "eval", "predict",
-                                         "bench", "inspect"));
+                                         "profile", "bench", "inspect"));
 
 TEST(Program, HelpsWithTheWholeCommand) {
   EXPECT_THAT(run({"config", "check", "--help"}).out,

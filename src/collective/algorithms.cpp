@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "collective/bruck.h"
 #include "collective/direct.h"
 #include "collective/dissemination.h"
 #include "collective/group.h"
@@ -74,11 +75,13 @@ constexpr std::array kAlgorithms{
     Algorithm{"ring", reduce_scatter, any_order_only, ring_reduce_scatter},
     Algorithm{"recursive_doubling", all_gather, needs_power_of_two, recursive_doubling_all_gather},
     Algorithm{"ring", all_gather, never, ring_all_gather},
+    Algorithm{"bruck", all_gather, never, bruck_all_gather},
     Algorithm{"tree", broadcast, never, tree_broadcast},
     Algorithm{"scatter_all_gather", broadcast, never, scatter_all_gather_broadcast},
     Algorithm{"tree", reduce, tree_order_needs_power_of_two, tree_reduce},
     Algorithm{"rabenseifner", reduce, tree_order_needs_power_of_two, rabenseifner_reduce},
     Algorithm{"pairwise", all_to_all, never, pairwise_all_to_all},
+    Algorithm{"bruck", all_to_all, never, bruck_all_to_all},
     Algorithm{"tree", gather, never, tree_gather},
     Algorithm{"linear", gather, never, linear_gather},
     Algorithm{"tree", scatter, never, tree_scatter},
@@ -92,8 +95,8 @@ static_assert(std::ranges::is_sorted(kAlgorithms, {}, &Algorithm::kind));
 std::span<const Algorithm> algorithms() { return kAlgorithms; }
 
 std::span<const Algorithm> algorithms(Collective kind) {
-  auto found = std::ranges::equal_range(kAlgorithms, kind, {}, &Algorithm::kind);
-  return {found.begin(), found.end()};
+  return {std::ranges::lower_bound(kAlgorithms, kind, {}, &Algorithm::kind),
+          std::ranges::upper_bound(kAlgorithms, kind, {}, &Algorithm::kind)};
 }
 
 const Algorithm& find_algorithm(Collective kind, std::string_view name) {

@@ -72,31 +72,31 @@ bool is_borrowed(const Recipe& recipe, MoveAt use) {
   return true;
 }
 
-Fault find_misfit(const Recipe& recipe, MoveAt at) {
+bool has_peer(MoveKind kind) {
+  return kind != MoveKind::copy && kind != MoveKind::reduce && kind != MoveKind::reduce_both;
+}
+
+bool is_inside(const Recipe& recipe, int member, const Piece& piece) {
+  std::int64_t scratch = recipe.members[static_cast<std::size_t>(member)].scratch;
+  std::int64_t limit = piece.space == Space::scratch ? scratch : recipe.call.count;
+  return piece.elements.begin >= 0 && piece.elements.end <= limit;
+}
+
+/// What is wrong with a move by itself.
+const char* misfit(const Recipe& recipe, MoveAt at) {
   const Move& move = move_at(recipe, at);
-  bool has_peer = move.kind != MoveKind::copy && move.kind != MoveKind::reduce &&
-                  move.kind != MoveKind::reduce_both;
-  if (has_peer && (move.peer < 0 || move.peer >= recipe.call.members || move.peer == at.member))
-    return fmt::format("{} has no other member as its peer", describe(recipe, at));
-  for (int earlier : move.after) {
-    if (earlier < 0 || earlier >= at.move)
-      return fmt::format("{} waits for move {}, which is not before it", describe(recipe, at),
-                         earlier);
-  }
-  std::int64_t scratch = recipe.members[static_cast<std::size_t>(at.member)].scratch;
+  bool peer_exists = move.peer >= 0 && move.peer < recipe.call.members && move.peer != at.member;
+  if (has_peer(move.kind) && !peer_exists) return "has no other member as its peer";
+  if (std::ranges::any_of(move.after, [&](int i) { return i < 0 || i >= at.move; }))
+    return "waits for a move that is not before it";
   for (const Touch& touch : touches(recipe, at)) {
-    std::int64_t limit = touch.piece.space == Space::scratch ? scratch : recipe.call.count;
-    if (touch.piece.elements.begin < 0 || touch.piece.elements.end > limit)
-      return fmt::format("{} reaches outside its memory", describe(recipe, at));
-    if (touch.piece.space == Space::input && touch.writes)
-      return fmt::format("{} writes the input", describe(recipe, at));
+    if (!is_inside(recipe, at.member, touch.piece)) return "reaches outside its memory";
+    if (touch.piece.space == Space::input && touch.writes) return "writes the input";
   }
-  if (!has_peer && move.kind != MoveKind::reduce_both &&
-      move.from.elements.extent() != move.to.elements.extent())
-    return fmt::format("{} has two lengths", describe(recipe, at));
-  if (move.kind == MoveKind::reduce_both && !is_borrowed(recipe, at))
-    return fmt::format("{} uses what is not borrowed", describe(recipe, at));
-  return std::nullopt;
+  if (move.kind == MoveKind::reduce_both)
+    return is_borrowed(recipe, at) ? nullptr : "uses what is not borrowed";
+  bool equal = move.from.elements.extent() == move.to.elements.extent();
+  return has_peer(move.kind) || equal ? nullptr : "has two lengths";
 }
 
 Fault find_misfit(const Recipe& recipe) {
@@ -104,7 +104,8 @@ Fault find_misfit(const Recipe& recipe) {
   for (int member = 0; member < recipe.call.members; ++member) {
     int count = static_cast<int>(recipe.members[static_cast<std::size_t>(member)].moves.size());
     for (int move = 0; move < count; ++move) {
-      if (Fault fault = find_misfit(recipe, {member, move})) return fault;
+      if (const char* what = misfit(recipe, {member, move}))
+        return fmt::format("{} {}", describe(recipe, {member, move}), what);
     }
   }
   return std::nullopt;

@@ -97,41 +97,55 @@ void MoveList::add_in_segments(const Move& whole) {
 }
 
 void MoveList::add(Move move, const std::vector<Access>& accesses) {
-  for (const Access& access : accesses) order_after_conflicts(move, access);
+  int index = static_cast<int>(result_.moves.size());
+  for (const Access& access : accesses)
+    accesses_[{access.piece.space, access.owner}].touch(access.piece.elements, index, access.writes,
+                                                        move.after);
   std::ranges::sort(move.after);
-  auto repeated = std::ranges::unique(move.after);
-  move.after.erase(repeated.begin(), repeated.end());
-  for (Access access : accesses) {
-    access.move = static_cast<int>(result_.moves.size());
-    accesses_.push_back(access);
-  }
+  move.after.erase(std::unique(move.after.begin(), move.after.end()), move.after.end());
   result_.moves.push_back(std::move(move));
 }
 
-// What is overwritten need not be remembered: whoever comes later waits for the overwriting move.
-void MoveList::order_after_conflicts(Move& move, const Access& access) {
-  std::vector<Access> kept;
-  kept.reserve(accesses_.size() + 2);
-  for (const Access& earlier : accesses_) {
-    Range both = intersect(earlier.piece.elements, access.piece.elements);
-    if (earlier.piece.space != access.piece.space || earlier.owner != access.owner ||
-        both.empty() || !(earlier.writes || access.writes)) {
-      kept.push_back(earlier);
-      continue;
-    }
-    move.after.push_back(earlier.move);
-    if (!access.writes) {
-      kept.push_back(earlier);
-      continue;
-    }
-    for (Range rest : {Range{earlier.piece.elements.begin, both.begin},
-                       Range{both.end, earlier.piece.elements.end}}) {
-      if (rest.empty()) continue;
-      kept.push_back(earlier);
-      kept.back().piece.elements = rest;
-    }
+// Waiting for the readers since the last writer includes that writer, for they waited for it.
+void AccessMap::touch(Range elements, int move, bool writes, std::vector<int>& after) {
+  split(elements.begin);
+  split(elements.end);
+  cover(elements);
+  auto first = cells_.find(elements.begin), last = cells_.lower_bound(elements.end);
+  for (auto cell = first; cell != last; ++cell) {
+    if (writes && !cell->second.readers.empty())
+      after.insert(after.end(), cell->second.readers.begin(), cell->second.readers.end());
+    else if (cell->second.writer >= 0)
+      after.push_back(cell->second.writer);
+    if (!writes) cell->second.readers.push_back(move);
   }
-  accesses_ = std::move(kept);
+  if (!writes) return;
+  cells_.erase(first, last);
+  cells_[elements.begin] = {.end = elements.end, .writer = move};
+}
+
+void AccessMap::split(std::int64_t at) {
+  auto next = cells_.upper_bound(at);
+  if (next == cells_.begin()) return;
+  auto& [begin, cell] = *std::prev(next);
+  if (begin == at || cell.end <= at) return;
+  cells_[at] = cell;
+  cell.end = at;
+}
+
+/// Makes cells of the untouched memory in between.
+void AccessMap::cover(Range elements) {
+  std::int64_t at = elements.begin;
+  while (at < elements.end) {
+    auto next = cells_.lower_bound(at);
+    if (next != cells_.end() && next->first == at) {
+      at = next->second.end;
+      continue;
+    }
+    std::int64_t end = next == cells_.end() ? elements.end : std::min(next->first, elements.end);
+    cells_[at] = {.end = end};
+    at = end;
+  }
 }
 
 }  // namespace troika

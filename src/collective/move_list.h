@@ -3,6 +3,8 @@
 // what it reads or touches what it writes, and no other.
 #pragma once
 
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "collective/recipe.h"
@@ -11,6 +13,25 @@ namespace troika {
 
 inline Piece vector_piece(Range elements) { return {Space::vector, elements}; }
 inline Piece input_piece(Range elements) { return {Space::input, elements}; }
+
+/// Who touched each element of a stretch of memory last.
+class AccessMap {
+ public:
+  /// Appends the moves that `move` must wait for, and remembers it.
+  void touch(Range elements, int move, bool writes, std::vector<int>& after);
+
+ private:
+  struct Cell {
+    std::int64_t end = 0;
+    int writer = -1;
+    std::vector<int> readers;  // since then
+  };
+
+  void split(std::int64_t at);
+  void cover(Range elements);
+
+  std::map<std::int64_t, Cell> cells_;  // by begin; no gap matters, a gap is untouched memory
+};
 
 /// Moves longer than `segment` elements become several, so that the next step may begin with the
 /// first while the last is on its way; empty ones become none. Both halves of a message are cut
@@ -40,23 +61,20 @@ class MoveList {
   MemberMoves take() && { return std::move(result_); }
 
  private:
-  /// A piece of memory that a move touches; `owner` tells borrowed vectors apart.
   struct Access {
     Piece piece;
-    int owner = -1;
+    int owner = -1;  ///< Tells borrowed vectors apart.
     bool writes = false;
-    int move = -1;
   };
 
   void add(Move move, const std::vector<Access>& accesses);
-  void order_after_conflicts(Move& move, const Access& access);
   void add_in_segments(const Move& whole);
 
   std::int64_t segment_;
   MemberMoves result_;
-  std::vector<Access> accesses_;  // the last ones of each element
-  std::vector<int> lenders_;      // of what is borrowed now
-  std::vector<int> awaited_;      // moves
+  std::map<std::pair<Space, int>, AccessMap> accesses_;  // by space and owner
+  std::vector<int> lenders_;                             // of what is borrowed now
+  std::vector<int> awaited_;                             // moves
 };
 
 }  // namespace troika

@@ -4,10 +4,20 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace troika {
 namespace {
+
+/// The combination of one element over some members.
+struct Sum {
+  std::vector<int> members;  ///< Sorted; twice in the list is twice in the sum.
+  bool tree = true;          ///< Combined as CombineOrder::tree says.
+};
 
 /// Numbers for sums, so that combining two is one look-up.
 class Sums {
@@ -35,13 +45,14 @@ class Sums {
   }
 
   int number(const Sum& sum) {
-    auto [entry, added] = numbers_.try_emplace(sum, static_cast<int>(sums_.size()));
+    auto [entry, added] =
+        numbers_.try_emplace({sum.members, sum.tree}, static_cast<int>(sums_.size()));
     if (added) sums_.push_back(sum);
     return entry->second;
   }
 
   std::vector<Sum> sums_;
-  std::map<Sum, int> numbers_;
+  std::map<std::pair<std::vector<int>, bool>, int> numbers_;
   std::unordered_map<std::uint64_t, int> combined_;
 };
 
@@ -201,8 +212,8 @@ std::optional<std::string> wrong(const CollectiveCall& call, const Sums& sums, V
   if (value.element < 0) return "nothing of use";
   const Sum& sum = sums[value.sum];
   if (value.element != expected.element) return fmt::format("element {}", value.element);
-  std::vector<int> all;
-  for (int member = 0; member < call.members; ++member) all.push_back(member);
+  std::vector<int> all(static_cast<std::size_t>(call.members));
+  std::iota(all.begin(), all.end(), 0);
   if (expected.member >= 0) all = {expected.member};
   if (sum.members != all)
     return fmt::format("the contributions of members {}, not of {}", fmt::join(sum.members, ","),

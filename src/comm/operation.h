@@ -34,6 +34,8 @@ class Operation {
   void start(int urgency = 0);
   /// Runs a chunk, if one is ready; whether the operation is done.
   bool test();
+  /// The same without running anything. Any thread may ask.
+  bool is_done() const { return done_.load(std::memory_order_acquire); }
   /// Returns when the operation is done; until then runs what is ready, also of other operations.
   void wait();
 
@@ -54,7 +56,6 @@ class Operation {
   Outcome run_chunk(BoundMove& move);
   void run_elements(BoundMove& move, std::int64_t count);
   void finish(BoundMove& move);
-  bool is_done() const { return done_.load(std::memory_order_acquire); }
 
   Progress& progress_;
   BoundMoves bound_;  // used by who has the turn

@@ -171,6 +171,8 @@ std::vector<Case> grid(int members) {
       CollectiveCall call = equal_parts(algorithm.kind, members, count);
       call.root = members / 2;
       if (count == 1000) call.segment = 64;
+      if (algorithm.name == "hierarchical")
+        for (int member = 0; member < members; ++member) call.nodes.push_back(member / 2);
       if (algorithm.why_not(call)) continue;
       for (DType dtype : {DType::f32, DType::f64, DType::i32, DType::f16, DType::bf16}) {
         for (CombineRule rule :

@@ -17,7 +17,7 @@ class Patience {
   bool try_again() {
     ++times_;
     if (times_ <= spins_) {
-      pause_briefly();
+      if (times_ > kHot) pause_briefly();
     } else if (times_ <= spins_ + kYields) {
       sched_yield();
     } else {
@@ -39,6 +39,7 @@ class Patience {
   void set_crowded(bool is_crowded) { spins_ = is_crowded ? kFewSpins : kManySpins; }
 
  private:
+  static constexpr int kHot = 64;  // asked without a pause: an answer takes about as long as that
   static constexpr int kFewSpins = 16, kManySpins = 4096;
   static constexpr int kYields = 64;
 

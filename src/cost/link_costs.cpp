@@ -1,54 +1,17 @@
 #include "cost/link_costs.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
-#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.h"
-#include "base/mapped_file.h"
 
 namespace troika {
-
-using Json = nlohmann::ordered_json;
-
 namespace {
 
-constexpr const char* kFormat = "troika links 1";
-constexpr std::size_t kLargestFile = 1u << 20;
-
-Json write(const LinkCost& link) {
-  return {
-      {"alpha_ns", link.alpha}, {"beta_ns_per_byte", link.beta}, {"gamma_ns_per_byte", link.gamma}};
-}
-
-double figure(const Json& json, const char* name) {
-  double value = json.at(name);
-  if (!(std::isfinite(value) && value >= 0))
-    throw Error(ErrorKind::file, fmt::format("{} is {}; it must not be negative", name, value));
-  return value;
-}
-
-LinkCost read(const Json& json) {
-  return {.alpha = figure(json, "alpha_ns"),
-          .beta = figure(json, "beta_ns_per_byte"),
-          .gamma = figure(json, "gamma_ns_per_byte")};
-}
-
-LinkCosts read_all(const Json& json) {
-  const Json& links = json.at("links");
-  const Json& memory = json.at("memory");
-  const Json& origin = json.at("provenance");
-  return {.process = read(links.at("process")),
-          .node = read(links.at("node")),
-          .network = read(links.at("network")),
-          .memory = {.copy = figure(memory, "copy_ns_per_byte"),
-                     .reduce = figure(memory, "reduce_ns_per_byte"),
-                     .reduce_both = figure(memory, "reduce_both_ns_per_byte")},
-          .provenance = {.source = origin.at("source"),
-                         .machine = origin.at("machine"),
-                         .date = origin.at("date"),
-                         .method = origin.at("method")}};
+/// Nothing to do takes no time, whatever the smallest measured size took.
+SimTime work_time(const SizeCurve& times, double nanoseconds_per_byte, Bytes bytes) {
+  if (bytes.count == 0 || times.empty()) return time_for(bytes, nanoseconds_per_byte);
+  return {std::llround(times.at(bytes))};
 }
 
 }  // namespace
@@ -63,6 +26,10 @@ const LinkCost& LinkCosts::operator[](LinkKind kind) const {
       break;
   }
   return network;
+}
+
+LinkCost& LinkCosts::operator[](LinkKind kind) {
+  return const_cast<LinkCost&>(std::as_const(*this)[kind]);
 }
 
 LinkCosts assumed_link_costs() {
@@ -80,48 +47,36 @@ SimTime time_for(Bytes bytes, double nanoseconds_per_byte) {
 }
 
 SimTime message_time(const LinkCost& link, Bytes bytes) {
+  if (!link.message_times.empty()) return {std::llround(link.message_times.at(bytes))};
   return {std::llround(link.alpha + static_cast<double>(bytes.count) * link.beta)};
 }
 
-std::string to_json(const LinkCosts& costs) {
-  Json json{{"format", kFormat},
-            {"provenance",
-             {{"source", costs.provenance.source},
-              {"machine", costs.provenance.machine},
-              {"date", costs.provenance.date},
-              {"method", costs.provenance.method}}},
-            {"links",
-             {{"process", write(costs.process)},
-              {"node", write(costs.node)},
-              {"network", write(costs.network)}}},
-            {"memory",
-             {{"copy_ns_per_byte", costs.memory.copy},
-              {"reduce_ns_per_byte", costs.memory.reduce},
-              {"reduce_both_ns_per_byte", costs.memory.reduce_both}}}};
-  return json.dump(1) + "\n";
+SimTime combine_time(const LinkCost& link, Bytes bytes) {
+  return work_time(link.combine_times, link.gamma, bytes);
 }
 
-LinkCosts parse_link_costs(const std::string& text) {
-  try {
-    Json json = Json::parse(text);
-    if (json.at("format") != kFormat)
-      throw Error(ErrorKind::file,
-                  fmt::format("the link costs are of format {}, this version reads {}",
-                              json["format"].dump(), kFormat));
-    return read_all(json);
-  } catch (const Json::exception& error) {
-    throw Error(ErrorKind::file, fmt::format("no link costs can be read here: {}; `troika profile "
-                                             "--links` writes such a file",
-                                             error.what()));
-  }
+SimTime copy_time(const MemoryCost& memory, Bytes bytes) {
+  return work_time(memory.copy_times, memory.copy, bytes);
 }
 
-LinkCosts read_link_costs(const std::filesystem::path& path) {
-  try {
-    return parse_link_costs(read_small_file(path, kLargestFile));
-  } catch (const Error& error) {
-    throw error.within(path.string());
+SimTime reduce_time(const MemoryCost& memory, Bytes bytes) {
+  return work_time(memory.reduce_times, memory.reduce, bytes);
+}
+
+SimTime reduce_both_time(const MemoryCost& memory, Bytes bytes) {
+  return work_time(memory.reduce_both_times, memory.reduce_both, bytes);
+}
+
+std::string_view to_string(LinkKind kind) {
+  switch (kind) {
+    case LinkKind::process:
+      return "process";
+    case LinkKind::node:
+      return "node";
+    case LinkKind::network:
+      return "network";
   }
+  throw Bug("no such kind of link");
 }
 
 }  // namespace troika

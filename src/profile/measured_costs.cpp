@@ -44,11 +44,12 @@ MeasuredCosts::MeasuredCosts(Device& device, const Backend& backend, Options opt
     : backend_(backend),
       timer_(device, backend),
       provenance_(options.made_by.empty() ? device.kind()
-                                          : device.kind() + " by " + options.made_by) {
+                                          : device.kind() + " by " + options.made_by),
+      measures_anew_(options.measures_anew) {
   if (options.given.device == device.kind()) given_ = std::move(options.given.table);
   if (options.folder.empty()) return;
   file_ = options.folder / fmt::format("kernels-{:016x}.json", hash_text(provenance_));
-  kept_ = read_kept(file_, provenance_);
+  if (!measures_anew_) kept_ = read_kept(file_, provenance_);
 }
 
 std::vector<Candidate> MeasuredCosts::answer(const KernelKey& key) {
@@ -68,8 +69,10 @@ void MeasuredCosts::finish() {
     make_folder(file_.parent_path());
     FileLock lock(file_.string() + ".lock");
     KernelTable there = read_kept(file_, provenance_);
-    for (const auto& [key, candidates] : there.rows()) new_rows_.insert(key, candidates);
-    replace_file(file_, to_json(new_rows_, provenance_));
+    KernelTable first = measures_anew_ ? std::move(there) : std::move(new_rows_);
+    const KernelTable& last = measures_anew_ ? new_rows_ : there;
+    for (const auto& [key, candidates] : last.rows()) first.insert(key, candidates);
+    replace_file(file_, to_json(first, provenance_));
   } catch (const Error&) {
     // The next start measures again.
   }

@@ -21,6 +21,8 @@ class MeasuredCosts {
     std::string made_by{};
     /// Left aside when it is of another kind of device.
     CostFile given{};
+    /// What the file has is not asked for, and replaced by what is measured now.
+    bool measures_anew = false;
   };
   MeasuredCosts(Device& device, const Backend& backend, Options options);
 
@@ -39,6 +41,7 @@ class MeasuredCosts {
   std::filesystem::path file_;
   std::string provenance_;
   KernelTable given_, kept_, new_rows_;
+  bool measures_anew_;
   std::int64_t measured_ = 0;
 };
 

@@ -129,6 +129,24 @@ TEST_F(MeasuredCostsTest, RowsThatAreKeptStay) {
   EXPECT_EQ(open().answer(key_)[0].time, first);
 }
 
+TEST_F(MeasuredCostsTest, MeasuringAnewReplacesTheRowsThatAreKeptAndNoOthers) {
+  fs::path file = fill();
+  KernelKey other{Linear{.out = 5}, {{{4, 3}, DType::f32}}, Phase::forward, {}};
+  CostFile kept = *read_costs(file);
+  for (const KernelKey& key : {key_, other}) {
+    std::vector<Candidate> old = backend_.candidates(key);
+    for (Candidate& candidate : old) candidate.time = SimTime{1};
+    kept.table.insert(key, old);
+  }
+  std::ofstream(file) << to_json(kept.table, kept.device);
+  MeasuredCosts anew(*device_, backend_,
+                     {.folder = folder_, .made_by = "this build", .measures_anew = true});
+  EXPECT_NE(anew.answer(key_)[0].time, SimTime{1});
+  anew.finish();
+  EXPECT_NE(open().answer(key_)[0].time, SimTime{1});
+  EXPECT_EQ(open().answer(other)[0].time, SimTime{1});
+}
+
 TEST_F(MeasuredCostsTest, FinishGivesTheMemoryBack) {
   MeasuredCosts costs = open();
   costs.answer(key_);

@@ -16,7 +16,7 @@ std::vector<Candidate> Machinery::answer(const KernelKey& key) {
 }
 
 Machinery make_machinery(const KernelsConfig& kernels, const ParallelConfig& parallel,
-                         CostFile given) {
+                         KnownCosts known) {
   int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   int threads = parallel.threads ? static_cast<int>(*parallel.threads) : cores;
   Machinery made;
@@ -33,7 +33,7 @@ Machinery make_machinery(const KernelsConfig& kernels, const ParallelConfig& par
     made.costs = std::make_unique<MeasuredCosts>(
         *made.device, *made.backend,
         MeasuredCosts::Options{cache_folder(kernels.cache), processor_name() + ", " TROIKA_BUILD,
-                               std::move(given)});
+                               std::move(known.given), known.measures_anew});
   return made;
 }
 

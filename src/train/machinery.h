@@ -22,10 +22,16 @@ struct Machinery {
   std::vector<Candidate> answer(const KernelKey& key);
 };
 
-/// `given` are costs that come before all others: with those of an earlier run, equal runs make
-/// equal choices. Those of another kind of device are left aside. Throws Error(usage) when the
+struct KnownCosts {
+  /// Come before all others: with those of an earlier run, equal runs make equal choices. Those of
+  /// another kind of device are left aside.
+  CostFile given{};
+  bool measures_anew = false;  ///< Kept times are replaced, not used.
+};
+
+/// Throws Error(usage) when the
 /// backend is not there, with the package that would bring it.
 Machinery make_machinery(const KernelsConfig& kernels, const ParallelConfig& parallel,
-                         CostFile given = {});
+                         KnownCosts known = {});
 
 }  // namespace troika

@@ -66,7 +66,8 @@ Trainer::Trainer(RunConfig config, ModelSource source, TrainingSets sets, TrainH
       progress_(listener(hooks_.progress, silent_)),
       course_(config_.train, sets_.train->size()),
       rates_(make_rate_schedule(config_.optimizer, course_.length())),
-      live_(make_machinery(config_.kernels, config_.parallel, hooks_.costs)) {
+      live_(
+          make_machinery(config_.kernels, config_.parallel, {hooks_.costs, hooks_.measures_anew})) {
   build();
 }
 

@@ -31,6 +31,7 @@ struct TrainHooks {
   std::optional<Strategy> strategy{};      ///< Instead of the one that [parallel] plan names.
   bool evaluates = false;                  ///< evaluate() will be called, test set or not.
   CostFile costs{};                        ///< Of an earlier run; they come before all others.
+  bool measures_anew = false;              ///< As in KnownCosts.
 };
 
 struct TrainOutcome {

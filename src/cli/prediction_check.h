@@ -1,0 +1,34 @@
+// Whether predicted times hold: the chosen algorithm against what all of them are measured to take.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cost/choose_algorithm.h"
+#include "profile/links.h"
+
+namespace troika::cli {
+
+struct CheckedSize {
+  Bytes bytes{};
+  AlgorithmChoice choice;
+  std::vector<double> measured{};  ///< Nanoseconds, as choice.alternatives; 0: declined.
+
+  double measured_of(const std::string& algorithm) const;
+  std::size_t quickest() const;
+  /// |predicted - measured| / measured of the chosen algorithm.
+  double error() const;
+  /// What the chosen one takes longer than the quickest, as a share of that.
+  double regret() const;
+};
+
+/// Chooses an all-reduce for each size, then times every algorithm.
+std::vector<CheckedSize> check_predictions(const MemberTeam& team, const std::vector<Bytes>& sizes,
+                                           const TimingPasses& passes, const LinkCosts& costs);
+
+/// A line per size and algorithm, and the worst error and regret.
+std::string format_checked(const std::vector<CheckedSize>& checked);
+/// One line of JSON.
+std::string to_json_text(const MemberTeam& team, const std::vector<CheckedSize>& checked);
+
+}  // namespace troika::cli

@@ -1,0 +1,133 @@
+#include "cli/profile_links.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "base/durable_file.h"
+#include "base/error.h"
+#include "cli/prediction_check.h"
+#include "cli/text_table.h"
+#include "cli/version.h"
+#include "profile/fit_links.h"
+#include "train/known_links.h"
+
+namespace troika::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+const std::vector<std::string> kBytesOfCheck{"8",      "100",  "1KiB", "6KiB",  "16KiB", "64KiB",
+                                             "400KiB", "1MiB", "4MiB", "16MiB", "64MiB"};
+
+fs::path file_of(const LinksRequest& request) {
+  fs::path file = request.out.empty() ? default_links_file() : fs::path(request.out);
+  if (file.empty())
+    throw Error(ErrorKind::usage,
+                "there is no home folder to keep links.json in; name a file with --out");
+  return file;
+}
+
+bool runs_under_mpirun() {
+  return std::ranges::any_of(kMpiLauncherVariables,
+                             [](const char* name) { return std::getenv(name) != nullptr; });
+}
+
+std::string method_of(const MemberTeam& team, const MpiWorld* world) {
+  std::string way = world == nullptr ? "threads of one process" : "ranks of " + world->library();
+  return fmt::format("{} {}", team.members, way);
+}
+
+std::string today() {
+  std::time_t now = std::time(nullptr);
+  return fmt::format("{:%Y-%m-%d}", fmt::gmtime(now));
+}
+
+void measure(LinkCosts& costs, const std::vector<MemberTeam>& teams, const LinksRequest& request,
+             const MpiWorld* world) {
+  std::string teams_text;
+  for (const MemberTeam& team : teams) {
+    TimingPasses passes{.seconds = request.seconds / static_cast<double>(teams.size())};
+    take_measured(costs, measure_algorithms(team, {}, passes));
+    teams_text += (teams_text.empty() ? "" : " and ") + method_of(team, world);
+  }
+  costs[teams.front().link].origin = fmt::format("measured on {} between {}{}", today(), teams_text,
+                                                 request.pins ? ", pinned to cores" : "");
+  costs.provenance = {.source = "measured",
+                      .machine = machine_of_links(),
+                      .date = today(),
+                      .method = fmt::format(
+                          "troika profile --links of Troika {}: f32, medians of batches in turns; "
+                          "links without an origin of their own are assumed",
+                          kVersion)};
+}
+
+std::vector<std::string> cells(LinkKind kind, const LinkCost& link) {
+  auto rate = [](double cost) {
+    return cost > 0 ? fmt::format("{:.2f} GB/s", 1 / cost) : std::string("free");
+  };
+  return {std::string(to_string(kind)), fmt::format("{:.0f} ns", link.alpha), rate(link.beta),
+          rate(link.gamma), link.origin.empty() ? "assumed" : link.origin};
+}
+
+void print(const LinkCosts& costs, const fs::path& file, Console& console) {
+  std::vector<std::vector<std::string>> rows{
+      {"link", "alpha", "1/beta", "1/gamma", "where it comes from"}};
+  for (LinkKind kind : {LinkKind::process, LinkKind::node, LinkKind::network})
+    rows.push_back(cells(kind, costs[kind]));
+  console.write(format_rows(rows));
+  console.print(fmt::format("\nTimes of {} whole algorithms; all of it is in {}",
+                            costs.measured.size(), file.string()));
+}
+
+std::vector<MemberTeam> make_teams(const LinksRequest& request, MpiWorld* world) {
+  if (world != nullptr) return {rank_team(*world)};
+  std::vector<MemberTeam> teams;
+  for (int members : request.devices) teams.push_back(thread_team(members, request.pins));
+  return teams;
+}
+
+void check(const LinksRequest& request, const std::vector<MemberTeam>& teams, bool prints,
+           Console& console) {
+  LinkCosts costs = known_link_costs(file_of(request));
+  std::vector<Bytes> sizes;
+  for (const std::string& text : request.bytes.empty() ? kBytesOfCheck : request.bytes)
+    sizes.push_back({parse_bytes(text).count / 4 * 4});
+  for (const MemberTeam& team : teams) {
+    TimingPasses passes{
+        .least = 5, .most = 15, .seconds = request.seconds / static_cast<double>(teams.size())};
+    std::vector<CheckedSize> checked = check_predictions(team, sizes, passes, costs);
+    if (!prints) continue;
+    if (request.json)
+      console.print(to_json_text(team, checked));
+    else
+      console.write(fmt::format("all_reduce among {} over {} links that are {}\n{}\n", team.members,
+                                to_string(team.link), costs.provenance.source,
+                                format_checked(checked)));
+  }
+}
+
+}  // namespace
+
+void profile_links(const LinksRequest& request, Console& console) {
+  fs::path file = file_of(request);
+  std::unique_ptr<MpiWorld> world = runs_under_mpirun() ? start_mpi() : nullptr;
+  if (world && world->ranks() < 2)
+    throw Error(ErrorKind::usage, "one rank has no link to measure; start with mpirun -n 2");
+  bool is_first = !world || world->rank() == 0;
+  std::vector<MemberTeam> teams = make_teams(request, world.get());
+  if (request.checks) return check(request, teams, is_first, console);
+  LinkCosts costs = known_link_costs(file);
+  measure(costs, teams, request, world.get());
+  if (!is_first) return;
+  if (file.has_parent_path()) make_folder(file.parent_path());
+  replace_file(file, to_json(costs));
+  if (request.json) return console.write(to_json(costs));
+  print(costs, file, console);
+}
+
+}  // namespace troika::cli

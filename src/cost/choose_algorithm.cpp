@@ -1,0 +1,105 @@
+#include "cost/choose_algorithm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "collective/algorithms.h"
+#include "cost/predict_time.h"
+
+namespace troika {
+namespace {
+
+/// Segments hide the combining of a ring behind its messages; more than a few only cost messages.
+std::vector<std::int64_t> segments_to_try(const CollectiveCall& call, std::string_view algorithm) {
+  std::vector<std::int64_t> segments{call.segment};
+  if (algorithm != "ring" || call.kind != Collective::all_reduce || call.segment != 0)
+    return segments;
+  std::int64_t slice = (call.count + call.members - 1) / call.members;
+  for (std::int64_t parts : {2, 4}) {
+    if (slice >= parts) segments.push_back((slice + parts - 1) / parts);
+  }
+  return segments;
+}
+
+Alternative weigh(const CollectiveCall& call, const Algorithm& algorithm, Bytes element,
+                  const LinkCosts& costs) {
+  Alternative best{.algorithm = std::string(algorithm.name)};
+  if (auto reason = algorithm.why_not(call)) {
+    best.declined = *reason;
+    return best;
+  }
+  CollectiveCall trial = call;
+  for (std::int64_t segment : segments_to_try(call, algorithm.name)) {
+    trial.segment = segment;
+    PredictedTime predicted = predict_time(trial, algorithm.name, element, costs);
+    if (best.time && *best.time <= predicted.time) continue;
+    best.time = predicted.time;
+    best.is_measured = predicted.is_measured;
+    best.segment = segment;
+    if (predicted.is_measured) break;  // a formula is no match for it
+  }
+  return best;
+}
+
+std::string reasons(const std::vector<Alternative>& alternatives) {
+  std::string text;
+  for (const Alternative& alternative : alternatives)
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", alternative.algorithm,
+                        alternative.declined);
+  return text;
+}
+
+const Alternative& pick(const std::vector<Alternative>& alternatives, const AlgorithmRange* asked,
+                        const std::string& what) {
+  if (!asked) {
+    if (!alternatives.front().time)
+      throw Error(ErrorKind::usage,
+                  fmt::format("no algorithm can do {} ({})", what, reasons(alternatives)));
+    return alternatives.front();
+  }
+  const Alternative& found =
+      *std::ranges::find(alternatives, asked->algorithm, &Alternative::algorithm);
+  if (!found.time)
+    throw Error(ErrorKind::usage,
+                fmt::format("the algorithm ranges ask for '{}' for {}, but {}; change the ranges",
+                            found.algorithm, what, found.declined));
+  return found;
+}
+
+}  // namespace
+
+AlgorithmChoice choose_algorithm(const CollectiveCall& call, Bytes element, const LinkCosts& costs,
+                                 const AlgorithmRanges& ranges) {
+  AlgorithmChoice choice;
+  for (const Algorithm& algorithm : algorithms(call.kind))
+    choice.alternatives.push_back(weigh(call, algorithm, element, costs));
+  std::ranges::stable_sort(choice.alternatives, [](const Alternative& a, const Alternative& b) {
+    return a.time && (!b.time || *a.time < *b.time);
+  });
+  Bytes bytes = element * call.count;
+  const AlgorithmRange* asked = find_range(ranges, bytes);
+  const Alternative& picked = pick(choice.alternatives, asked,
+                                   fmt::format("{} of {} among {} members", to_string(call.kind),
+                                               to_string(bytes), call.members));
+  choice.algorithm = picked.algorithm;
+  choice.segment = picked.segment;
+  choice.time = *picked.time;
+  choice.asked_for = asked != nullptr;
+  return choice;
+}
+
+std::string explain(const AlgorithmChoice& choice) {
+  std::string text;
+  for (const Alternative& alternative : choice.alternatives) {
+    bool chosen = alternative.algorithm == choice.algorithm;
+    std::string verdict = alternative.time ? to_string(*alternative.time) : alternative.declined;
+    text += fmt::format("{} {:<20} {}{}{}\n", chosen ? "*" : " ", alternative.algorithm, verdict,
+                        alternative.is_measured ? ", as measured here" : "",
+                        chosen && choice.asked_for ? " (asked for)" : "");
+  }
+  return text;
+}
+
+}  // namespace troika

@@ -1,0 +1,40 @@
+// The algorithm of a collective by predicted cost, with what else was weighed.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cost/algorithm_ranges.h"
+#include "cost/link_costs.h"
+
+namespace troika {
+
+struct Alternative {
+  std::string algorithm;
+  std::int64_t segment = 0;     ///< As in CollectiveCall.
+  std::optional<SimTime> time;  ///< Predicted; nothing where it declined.
+  bool is_measured = false;     ///< As in PredictedTime.
+  std::string declined;         ///< Why.
+
+  bool operator==(const Alternative&) const = default;
+};
+
+struct AlgorithmChoice {
+  std::string algorithm;
+  std::int64_t segment = 0;
+  SimTime time{};
+  bool asked_for = false;                 ///< By a range, not by cost.
+  std::vector<Alternative> alternatives;  ///< All of the kind, the chosen one too: quickest first,
+                                          ///< then those that declined.
+};
+
+/// The quickest by prediction, the first in the list of algorithms among equals; or the one that
+/// the ranges ask for at this size. Throws Error(usage) where that one declines, or all do.
+AlgorithmChoice choose_algorithm(const CollectiveCall& call, Bytes element, const LinkCosts& costs,
+                                 const AlgorithmRanges& ranges = {});
+
+/// A table of all alternatives, a line each: algorithm, predicted time or why it declined.
+std::string explain(const AlgorithmChoice& choice);
+
+}  // namespace troika

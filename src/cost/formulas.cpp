@@ -1,0 +1,377 @@
+#include "cost/formulas.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+#include "collective/fold.h"
+#include "collective/group.h"
+#include "collective/hierarchical.h"
+
+namespace troika {
+namespace {
+
+/// The call and the costs, with the few terms that all formulas are made of. `n` is elements.
+struct Terms {
+  const CollectiveCall& call;
+  Bytes element;
+  const LinkCosts& costs;
+
+  int members() const { return call.members; }
+  /// The longest of the members' parts of n.
+  static std::int64_t part(std::int64_t n, std::int64_t parts) { return (n + parts - 1) / parts; }
+  /// The longest range.
+  std::int64_t range() const {
+    std::int64_t longest = 0;
+    for (Range range : call.ranges) longest = std::max(longest, range.extent());
+    return longest;
+  }
+
+  std::int64_t segments(std::int64_t n) const {
+    return call.segment > 0 && n > 0 ? part(n, call.segment) : 1;
+  }
+  /// alpha + n beta, alpha once for each segment.
+  SimTime message(LinkKind link, std::int64_t n) const {
+    if (n == 0) return {};
+    std::int64_t longest = std::min(n, call.segment > 0 ? call.segment : n);
+    return message_time(costs[link], element * longest) * (n / longest) +
+           (n % longest == 0 ? SimTime{} : message_time(costs[link], element * (n % longest)));
+  }
+  SimTime empty_message(LinkKind link) const { return message_time(costs[link], {}); }
+  /// n gamma, of what arrives over a link.
+  SimTime combine(LinkKind link, std::int64_t n) const {
+    return combine_time(costs[link], element * n);
+  }
+};
+
+/// The slowest kind of link between members of the group at this distance: `next` says who is
+/// the other one of a position.
+template <class Next>
+LinkKind slowest(const Terms& terms, const Group& group, Next next) {
+  LinkKind kind = LinkKind::process;
+  if (terms.call.nodes.empty() && terms.call.processes.empty()) return kind;
+  for (int position = 0; position < group.size() && kind != LinkKind::network; ++position) {
+    int other = next(position);
+    if (other < 0 || other >= group.size()) continue;
+    kind = std::max(kind, link_between(terms.call, group.member(position), group.member(other)));
+  }
+  return kind;
+}
+
+LinkKind across(const Terms& terms, const Group& group, int distance) {
+  return slowest(terms, group, [&](int position) { return position ^ distance; });
+}
+
+LinkKind round(const Terms& terms, const Group& group, int distance) {
+  return slowest(terms, group, [&](int position) { return (position + distance) % group.size(); });
+}
+
+/// Distances 1, 2, 4, … below the size.
+std::vector<int> distances(int size) {
+  std::vector<int> result;
+  for (int distance = 1; distance < size; distance *= 2) result.push_back(distance);
+  return result;
+}
+
+SimTime fold_in(const Terms& terms, const Fold& fold, const Group& group, std::int64_t n) {
+  if (fold.active.size() == group.size()) return {};
+  LinkKind link = across(terms, group, 1);
+  return terms.message(link, n) + terms.combine(link, n);
+}
+
+SimTime fold_out(const Terms& terms, const Fold& fold, const Group& group, std::int64_t n) {
+  if (fold.active.size() == group.size()) return {};
+  return terms.message(across(terms, group, 1), n);
+}
+
+SimTime tree_reduce(const Terms& terms) {
+  Group group = from_root(terms.call, 0);
+  SimTime time{};
+  for (int distance : distances(group.size())) {
+    LinkKind link = across(terms, group, distance);
+    time += terms.message(link, terms.call.count) + terms.combine(link, terms.call.count);
+  }
+  return time;
+}
+
+SimTime tree_broadcast(const Terms& terms) {
+  Group group = from_root(terms.call, 0);
+  SimTime time{};
+  for (int distance : distances(group.size()))
+    time += terms.message(across(terms, group, distance), terms.call.count);
+  return time;
+}
+
+SimTime tree_all_reduce(const Terms& terms) { return tree_reduce(terms) + tree_broadcast(terms); }
+
+SimTime recursive_doubling(const Terms& terms) {
+  Group group = everyone(terms.call, 0);
+  Fold folded = fold(group);
+  std::int64_t n = terms.call.count;
+  SimTime time = fold_in(terms, folded, group, n);
+  for (int distance : distances(folded.active.size()))
+    time += terms.message(across(terms, folded.active, distance), n) +
+            reduce_time(terms.costs.memory, terms.element * n);
+  return time + fold_out(terms, folded, group, n);
+}
+
+/// Recursive halving of n, and the way back.
+struct HalvingTimes {
+  SimTime there{}, back{};
+};
+
+HalvingTimes halve(const Terms& terms, const Group& active, std::int64_t n) {
+  HalvingTimes times;
+  for (int distance : distances(active.size())) {
+    LinkKind link = across(terms, active, distance);
+    n = terms.part(n, 2);
+    times.there += terms.message(link, n) + terms.combine(link, n);
+    times.back += terms.message(link, n);
+  }
+  return times;
+}
+
+SimTime rabenseifner(const Terms& terms, const Group& group, std::int64_t n) {
+  Fold folded = fold(group);
+  HalvingTimes times = halve(terms, folded.active, n);
+  return fold_in(terms, folded, group, n) + times.there + times.back +
+         fold_out(terms, folded, group, n);
+}
+
+SimTime rabenseifner_all_reduce(const Terms& terms) {
+  return rabenseifner(terms, everyone(terms.call, 0), terms.call.count);
+}
+
+SimTime rabenseifner_reduce(const Terms& terms) {
+  Group group = from_root(terms.call, 0);
+  Fold folded = fold(group);
+  HalvingTimes times = halve(terms, folded.active, terms.call.count);
+  return fold_in(terms, folded, group, terms.call.count) + times.there + times.back;
+}
+
+SimTime ring_reduce_scatter(const Terms& terms, const Group& group, std::int64_t slice) {
+  LinkKind link = round(terms, group, 1);
+  return (terms.message(link, slice) + terms.combine(link, slice)) * (group.size() - 1);
+}
+
+SimTime ring_all_gather(const Terms& terms, const Group& group, std::int64_t slice) {
+  return terms.message(round(terms, group, 1), slice) * (group.size() - 1);
+}
+
+/// With segments, one is combined while the next is on its way.
+SimTime ring(const Terms& terms, const Group& group, std::int64_t n) {
+  std::int64_t slice = terms.part(n, group.size());
+  if (terms.segments(slice) == 1)
+    return ring_reduce_scatter(terms, group, slice) + ring_all_gather(terms, group, slice);
+  LinkKind link = round(terms, group, 1);
+  SimTime step = std::max(terms.message(link, slice), terms.combine(link, slice));
+  return step * (group.size() - 1) + ring_all_gather(terms, group, slice);
+}
+
+SimTime ring_all_reduce(const Terms& terms) {
+  return ring(terms, everyone(terms.call, 0), terms.call.count);
+}
+
+SimTime ring_reduce_scatter(const Terms& terms) {
+  return ring_reduce_scatter(terms, everyone(terms.call, 0), terms.range());
+}
+
+SimTime ring_all_gather(const Terms& terms) {
+  return ring_all_gather(terms, everyone(terms.call, 0), terms.range());
+}
+
+SimTime hierarchical_all_reduce(const Terms& terms) {
+  std::vector<std::vector<int>> groups = inner_groups(terms.call);
+  auto smallest = std::ranges::min(groups, {}, &std::vector<int>::size).size();
+  const std::vector<int>& largest = std::ranges::max(groups, {}, &std::vector<int>::size);
+  Group inside{.members = largest}, between;
+  for (const std::vector<int>& group : groups) between.members.push_back(group[0]);
+
+  std::int64_t slice = terms.part(terms.call.count, static_cast<std::int64_t>(smallest));
+  LinkKind link = round(terms, inside, 1);
+  SimTime there = terms.message(link, slice) + terms.combine(link, slice);
+  SimTime middle = is_power_of_two(between.size()) ? rabenseifner(terms, between, slice)
+                                                   : ring(terms, between, slice);
+  return (there + terms.message(link, slice)) * (inside.size() - 1) + middle;
+}
+
+SimTime direct_all_reduce(const Terms& terms) {
+  std::int64_t slice = terms.part(terms.call.count, terms.members());
+  if (slice == 0 || terms.members() == 1) return {};
+  return terms.empty_message(LinkKind::process) * (2 * (terms.members() - 1)) +
+         reduce_both_time(terms.costs.memory, terms.element * (slice * terms.members()));
+}
+
+/// The ranges of half of those that are left; in the tree order they are not neighbours.
+SimTime recursive_halving(const Terms& terms) {
+  Group group = everyone(terms.call, 0);
+  bool tree = terms.call.order == CombineOrder::tree;
+  SimTime time{};
+  std::int64_t left = terms.members();
+  for (int step : distances(group.size())) {
+    LinkKind link = across(terms, group, tree ? step : group.size() / 2 / step);
+    left /= 2;
+    time += tree ? terms.message(link, terms.range()) * left
+                 : terms.message(link, terms.range() * left);
+    // Several messages hide the combining of all but the last, which the next step needs.
+    if (!tree || left <= 2)
+      time += terms.combine(link, tree ? terms.range() : terms.range() * left);
+  }
+  return time;
+}
+
+SimTime exchange_with_each(const Terms& terms, std::int64_t n, bool combines) {
+  Group group = everyone(terms.call, 0);
+  SimTime time{};
+  for (int step = 1; step < group.size(); ++step) {
+    LinkKind link = round(terms, group, step);
+    time += terms.message(link, n) + (combines ? terms.combine(link, n) : SimTime{});
+  }
+  return time;
+}
+
+/// In the tree order only the last message and the sums it completes are combined after all the
+/// others have arrived.
+SimTime pairwise_reduce_scatter(const Terms& terms) {
+  if (terms.call.order == CombineOrder::any || terms.members() == 1)
+    return exchange_with_each(terms, terms.range(), true);
+  Group group = everyone(terms.call, 0);
+  auto sums = std::ssize(distances(group.size())) - 1;
+  return exchange_with_each(terms, terms.range(), false) +
+         terms.combine(round(terms, group, group.size() - 1), terms.range()) +
+         reduce_time(terms.costs.memory, terms.element * terms.range()) * sums;
+}
+
+SimTime pairwise_all_to_all(const Terms& terms) {
+  return std::max(exchange_with_each(terms, terms.range(), false),
+                  copy_time(terms.costs.memory, terms.element * terms.range()));
+}
+
+SimTime recursive_doubling_all_gather(const Terms& terms) {
+  Group group = everyone(terms.call, 0);
+  SimTime time{};
+  for (int distance : distances(group.size()))
+    time += terms.message(across(terms, group, distance), terms.range() * distance);
+  return time;
+}
+
+/// What the root sends, or receives, one child after the other.
+SimTime tree_of_slices(const Terms& terms, std::int64_t slice) {
+  Group group = from_root(terms.call, 0);
+  SimTime time{};
+  for (int distance : distances(group.size()))
+    time += terms.message(across(terms, group, distance),
+                          slice * std::min(distance, group.size() - distance));
+  return time;
+}
+
+/// The same for the ranges as they lie: what is no neighbour is a message of its own.
+SimTime tree_gather_or_scatter(const Terms& terms) {
+  Group group = from_root(terms.call, 0);
+  SimTime time{};
+  for (int child : distances(group.size())) {
+    std::vector<Range> subtree;
+    for (int position = child; position < std::min(2 * child, group.size()); ++position)
+      subtree.push_back(terms.call.ranges[static_cast<std::size_t>(group.member(position))]);
+    for (Range range : joined(subtree))
+      time += terms.message(across(terms, group, child), range.extent());
+  }
+  return time;
+}
+
+SimTime scatter_all_gather(const Terms& terms) {
+  std::int64_t slice = terms.part(terms.call.count, terms.members());
+  return tree_of_slices(terms, slice) + ring_all_gather(terms, from_root(terms.call, 0), slice);
+}
+
+SimTime linear(const Terms& terms) {
+  SimTime time{};
+  for (int member = 0; member < terms.members(); ++member) {
+    if (member == terms.call.root) continue;
+    time += terms.message(link_between(terms.call, member, terms.call.root),
+                          terms.call.ranges[static_cast<std::size_t>(member)].extent());
+  }
+  return time;
+}
+
+SimTime dissemination(const Terms& terms) {
+  Group group = everyone(terms.call, 0);
+  SimTime time{};
+  for (int distance : distances(group.size()))
+    time += terms.empty_message(round(terms, group, distance));
+  return time;
+}
+
+SimTime copy(const Terms& terms, std::int64_t n) {
+  return copy_time(terms.costs.memory, terms.element * n);
+}
+
+/// All copies count here; in the walk some are hidden behind messages.
+SimTime bruck_all_gather(const Terms& terms) {
+  Group group = everyone(terms.call, 0);
+  if (group.size() == 1) return {};
+  SimTime time = copy(terms, terms.range() * group.size());
+  for (int distance : distances(group.size()))
+    time += terms.message(round(terms, group, distance),
+                          terms.range() * std::min(distance, group.size() - distance));
+  return time;
+}
+
+SimTime bruck_all_to_all(const Terms& terms) {
+  Group group = everyone(terms.call, 0);
+  SimTime time = copy(terms, terms.range() * group.size());
+  for (int distance : distances(group.size())) {
+    std::int64_t blocks = 0;
+    for (int ahead = 0; ahead < group.size(); ++ahead) blocks += (ahead & distance) != 0;
+    time += copy(terms, terms.range() * blocks) +
+            terms.message(round(terms, group, distance), terms.range() * blocks);
+  }
+  return time;
+}
+
+struct Formula {
+  Collective kind;
+  std::string_view algorithm;
+  SimTime (*time)(const Terms& terms);
+};
+
+using enum Collective;
+
+constexpr std::array kFormulas{
+    Formula{all_reduce, "direct", direct_all_reduce},
+    Formula{all_reduce, "recursive_doubling", recursive_doubling},
+    Formula{all_reduce, "rabenseifner", rabenseifner_all_reduce},
+    Formula{all_reduce, "ring", ring_all_reduce},
+    Formula{all_reduce, "hierarchical", hierarchical_all_reduce},
+    Formula{all_reduce, "tree", tree_all_reduce},
+    Formula{reduce_scatter, "recursive_halving", recursive_halving},
+    Formula{reduce_scatter, "pairwise", pairwise_reduce_scatter},
+    Formula{reduce_scatter, "ring", ring_reduce_scatter},
+    Formula{all_gather, "recursive_doubling", recursive_doubling_all_gather},
+    Formula{all_gather, "ring", ring_all_gather},
+    Formula{all_gather, "bruck", bruck_all_gather},
+    Formula{broadcast, "tree", tree_broadcast},
+    Formula{broadcast, "scatter_all_gather", scatter_all_gather},
+    Formula{reduce, "tree", tree_reduce},
+    Formula{reduce, "rabenseifner", rabenseifner_reduce},
+    Formula{all_to_all, "pairwise", pairwise_all_to_all},
+    Formula{all_to_all, "bruck", bruck_all_to_all},
+    Formula{gather, "tree", tree_gather_or_scatter},
+    Formula{gather, "linear", linear},
+    Formula{scatter, "tree", tree_gather_or_scatter},
+    Formula{scatter, "linear", linear},
+    Formula{barrier, "dissemination", dissemination},
+};
+
+}  // namespace
+
+SimTime formula_time(const CollectiveCall& call, std::string_view algorithm, Bytes element,
+                     const LinkCosts& costs) {
+  auto found = std::ranges::find_if(kFormulas, [&](const Formula& formula) {
+    return formula.kind == call.kind && formula.algorithm == algorithm;
+  });
+  TROIKA_CHECK(found != kFormulas.end(), "no formula for " + std::string(algorithm));
+  return found->time({call, element, costs});
+}
+
+}  // namespace troika

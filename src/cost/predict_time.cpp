@@ -1,0 +1,54 @@
+#include "cost/predict_time.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "cost/formulas.h"
+
+namespace troika {
+namespace {
+
+bool has_equal_parts(const CollectiveCall& call) {
+  std::int64_t part = (call.count + call.members - 1) / call.members;
+  return std::ranges::all_of(call.ranges, [&](Range range) { return range.extent() <= part; });
+}
+
+/// The link that any two members have between them, if it is the same for all.
+std::optional<LinkKind> only_link(const CollectiveCall& call) {
+  LinkKind kind = link_between(call, 0, 1);
+  if (call.nodes.empty() && call.processes.empty()) return kind;
+  for (int a = 0; a < call.members; ++a) {
+    for (int b = a + 1; b < call.members; ++b) {
+      if (link_between(call, a, b) != kind) return std::nullopt;
+    }
+  }
+  return kind;
+}
+
+const SizeCurve* find_measured(const CollectiveCall& call, std::string_view algorithm,
+                               const LinkCosts& costs) {
+  bool is_plain = call.members > 1 && call.segment == 0 && has_equal_parts(call) &&
+                  (call.count > 0 || call.kind == Collective::barrier) &&
+                  (call.order == CombineOrder::any || call.kind != Collective::reduce_scatter);
+  if (!is_plain) return nullptr;
+  std::optional<LinkKind> link;  // found out only where there are rows for so many members
+  for (const MeasuredAlgorithm& row : costs.measured) {
+    if (row.kind != call.kind || row.members != call.members || row.algorithm != algorithm)
+      continue;
+    if (!link && !(link = only_link(call))) return nullptr;
+    if (row.link == *link && !row.times.empty()) return &row.times;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+PredictedTime predict_time(const CollectiveCall& call, std::string_view algorithm, Bytes element,
+                           const LinkCosts& costs) {
+  if (const SizeCurve* times = find_measured(call, algorithm, costs))
+    return {{std::llround(times->at(element * call.count))}, true};
+  return {formula_time(call, algorithm, element, costs), false};
+}
+
+}  // namespace troika

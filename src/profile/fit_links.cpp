@@ -1,0 +1,120 @@
+#include "profile/fit_links.h"
+
+#include <algorithm>
+
+namespace troika {
+namespace {
+
+using enum Collective;
+
+const SizeCurve* find_times(const std::vector<MeasuredAlgorithm>& rows, Collective kind,
+                            std::string_view algorithm) {
+  auto found = std::ranges::find_if(rows, [&](const MeasuredAlgorithm& row) {
+    return row.kind == kind && row.algorithm == algorithm && row.members == 2 && !row.times.empty();
+  });
+  return found == rows.end() ? nullptr : &found->times;
+}
+
+/// What is left of each time when another is taken off, at the size divided by `parts`: so much of
+/// the vector is worked on. Empty where there is nothing to take it from.
+template <class Other>
+SizeCurve without(const SizeCurve* times, std::int64_t parts, Other other) {
+  if (times == nullptr) return {};
+  std::vector<SizePoint> points;
+  for (const SizePoint& point : times->points) {
+    Bytes bytes{point.bytes.count / parts};
+    points.push_back({bytes, std::max(0.0, point.nanoseconds - other(bytes))});
+  }
+  return rising(std::move(points));
+}
+
+/// Half of a vector to each other is a message both ways, as the costs mean it.
+SizeCurve message_times(const std::vector<MeasuredAlgorithm>& rows) {
+  const SizeCurve* exchange = find_times(rows, all_gather, "recursive_doubling");
+  if (exchange == nullptr) return {};
+  std::vector<SizePoint> points;
+  if (const SizeCurve* empty = find_times(rows, barrier, "dissemination"))
+    points.push_back({{}, empty->points.front().nanoseconds});
+  for (const SizePoint& point : exchange->points)
+    points.push_back({{point.bytes.count / 2}, point.nanoseconds});
+  return rising(std::move(points));
+}
+
+void fit_link(LinkCost& link, const std::vector<MeasuredAlgorithm>& rows) {
+  SizeCurve messages = message_times(rows);
+  if (messages.empty()) return;
+  link.message_times = messages;
+  auto message = [&](Bytes bytes) { return messages.at(bytes); };
+  link.combine_times = without(find_times(rows, reduce_scatter, "pairwise"), 2, message);
+  Line line = fit_line(messages);
+  link.alpha = line.alpha;
+  link.beta = line.beta;
+  link.gamma = fit_rate(link.combine_times);
+}
+
+void fit_memory(MemoryCost& memory, const SizeCurve& messages,
+                const std::vector<MeasuredAlgorithm>& rows) {
+  auto take = [](SizeCurve times, SizeCurve& kept, double& rate) {
+    if (times.empty()) return;
+    kept = std::move(times);
+    rate = fit_rate(kept);
+  };
+  auto message = [&](Bytes bytes) { return messages.at(bytes); };
+  take(without(find_times(rows, all_gather, "bruck"), 1,
+               [&](Bytes bytes) { return messages.at({bytes.count / 2}); }),
+       memory.copy_times, memory.copy);
+  take(without(find_times(rows, all_reduce, "recursive_doubling"), 1, message), memory.reduce_times,
+       memory.reduce);
+  take(without(find_times(rows, all_reduce, "direct"), 1,
+               [&](Bytes) { return 2 * messages.at({}); }),
+       memory.reduce_both_times, memory.reduce_both);
+}
+
+}  // namespace
+
+void take_measured(LinkCosts& costs, const std::vector<MeasuredAlgorithm>& rows) {
+  if (rows.empty()) return;
+  std::erase_if(costs.measured, [&](const MeasuredAlgorithm& old) {
+    return std::ranges::any_of(rows, [&](const MeasuredAlgorithm& row) {
+      return row.members == old.members && row.link == old.link;
+    });
+  });
+  costs.measured.insert(costs.measured.end(), rows.begin(), rows.end());
+  LinkKind link = rows.front().link;
+  fit_link(costs[link], rows);
+  if (link == LinkKind::process && !costs.process.message_times.empty())
+    fit_memory(costs.memory, costs.process.message_times, rows);
+}
+
+Line fit_line(const SizeCurve& curve) {
+  // Least squares of (alpha + n beta - t) / t.
+  double ones = 0, sizes = 0, squares = 0, times = 0, products = 0;
+  for (const SizePoint& point : curve.points) {
+    double time = std::max(point.nanoseconds, 1.0), weight = 1 / (time * time);
+    auto size = static_cast<double>(point.bytes.count);
+    ones += weight, sizes += weight * size, squares += weight * size * size;
+    times += weight * time, products += weight * size * time;
+  }
+  double determinant = ones * squares - sizes * sizes;
+  if (determinant <= 0) return {.alpha = ones > 0 ? times / ones : 0};
+  Line line{.alpha = (times * squares - sizes * products) / determinant,
+            .beta = (ones * products - sizes * times) / determinant};
+  if (line.alpha < 0) return {.beta = products / squares};
+  if (line.beta < 0) return {.alpha = times / ones};
+  return line;
+}
+
+double fit_rate(const SizeCurve& curve) {
+  constexpr Bytes kTelling{4 << 10};
+  std::vector<double> rates;
+  for (const SizePoint& point : curve.points) {
+    if (point.bytes >= kTelling)
+      rates.push_back(point.nanoseconds / static_cast<double>(point.bytes.count));
+  }
+  if (rates.empty()) return 0;
+  auto middle = rates.begin() + std::ssize(rates) / 2;
+  std::ranges::nth_element(rates, middle);
+  return *middle;
+}
+
+}  // namespace troika

@@ -1,0 +1,135 @@
+#include "profile/links.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "collective/algorithms.h"
+#include "comm/threads/thread_transport.h"
+#include "profile/collective_timer.h"
+
+namespace troika {
+namespace {
+
+constexpr Bytes kElement{4};
+
+std::vector<DeviceId> devices_of(int members) {
+  std::vector<DeviceId> devices;
+  for (int member = 0; member < members; ++member)
+    devices.push_back(DeviceId(static_cast<std::size_t>(member)));
+  return devices;
+}
+
+void bind_to_core(int member) {
+  cpu_set_t usable, chosen;
+  CPU_ZERO(&usable);
+  CPU_ZERO(&chosen);
+  if (sched_getaffinity(0, sizeof usable, &usable) != 0 || CPU_COUNT(&usable) == 0) return;
+  int left = member % CPU_COUNT(&usable);
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &usable) || left-- > 0) continue;
+    CPU_SET(core, &chosen);
+    pthread_setaffinity_np(pthread_self(), sizeof chosen, &chosen);
+    return;
+  }
+}
+
+void add_groups(std::vector<TimedGroup>& groups, const MemberTeam& team, Collective kind,
+                const std::vector<Bytes>& sizes) {
+  for (Bytes bytes : sizes) {
+    TimedGroup group;
+    CollectiveCall call = team_call(team, kind, bytes);
+    for (const Algorithm& algorithm : algorithms(kind)) {
+      if (!algorithm.why_not(call)) group.calls.push_back({call, std::string(algorithm.name)});
+    }
+    if (!group.calls.empty()) groups.push_back(std::move(group));
+  }
+}
+
+std::vector<Bytes> sizes_from(Bytes least, Bytes most, int factor) {
+  std::vector<Bytes> sizes;
+  for (Bytes bytes = least; bytes <= most; bytes = bytes * factor) sizes.push_back(bytes);
+  return sizes;
+}
+
+std::vector<TimedGroup> all_groups(const MemberTeam& team, const LinkSizes& sizes) {
+  using enum Collective;
+  std::vector<TimedGroup> groups;
+  add_groups(groups, team, all_reduce, sizes_from(sizes.least, sizes.most, 2));
+  for (Collective kind :
+       {reduce_scatter, all_gather, broadcast, reduce, all_to_all, gather, scatter})
+    add_groups(groups, team, kind, sizes_from(sizes.least, {sizes.most.count / 2}, 4));
+  add_groups(groups, team, barrier, {Bytes{}});
+  return groups;
+}
+
+}  // namespace
+
+MemberTeam thread_team(int members, bool pins) {
+  auto time = [=](std::vector<TimedGroup>& groups, const TimingPasses& passes, Bytes longest) {
+    ThreadTransport transport;
+    std::vector<std::vector<TimedGroup>> of_member(static_cast<std::size_t>(members), groups);
+    std::vector<std::jthread> threads;
+    for (int member = 0; member < members; ++member) {
+      threads.emplace_back([&, member] {
+        if (pins) bind_to_core(member);
+        Progress progress(transport, DeviceId(static_cast<std::size_t>(member)));
+        CollectiveTimer timer(progress, devices_of(members), longest);
+        timer.time_all(of_member[static_cast<std::size_t>(member)], passes);
+      });
+    }
+    threads.clear();
+    groups = std::move(of_member.front());
+  };
+  return {.members = members, .link = LinkKind::process, .time = time};
+}
+
+MemberTeam rank_team(MpiWorld& world) {
+  auto time = [&world](std::vector<TimedGroup>& groups, const TimingPasses& passes, Bytes longest) {
+    std::vector<int> rank_of_device;
+    for (int rank = 0; rank < world.ranks(); ++rank) rank_of_device.push_back(rank);
+    std::unique_ptr<Transport> transport = world.make_transport(rank_of_device, {});
+    Progress progress(*transport, DeviceId(static_cast<std::size_t>(world.rank())));
+    CollectiveTimer timer(progress, devices_of(world.ranks()), longest);
+    timer.time_all(groups, passes);
+  };
+  return {.members = world.ranks(),
+          .link = world.on_one_host() ? LinkKind::node : LinkKind::network,
+          .time = time};
+}
+
+CollectiveCall team_call(const MemberTeam& team, Collective kind, Bytes bytes) {
+  CollectiveCall call = equal_parts(kind, team.members, bytes.count / kElement.count);
+  std::vector<int> apart;
+  for (int member = 0; member < team.members; ++member) apart.push_back(member);
+  if (team.link == LinkKind::node) call.processes = apart;
+  if (team.link == LinkKind::network) call.nodes = apart;
+  return call;
+}
+
+std::vector<MeasuredAlgorithm> measure_algorithms(const MemberTeam& team, const LinkSizes& sizes,
+                                                  const TimingPasses& passes) {
+  std::vector<TimedGroup> groups = all_groups(team, sizes);
+  team.time(groups, passes, sizes.most);
+  std::vector<MeasuredAlgorithm> rows;
+  for (const TimedGroup& group : groups) {
+    std::vector<double> times = medians(group);
+    for (std::size_t at = 0; at < times.size(); ++at) {
+      const TimedCall& timed = group.calls[at];
+      auto row = std::ranges::find_if(rows, [&](const MeasuredAlgorithm& known) {
+        return known.kind == timed.call.kind && known.algorithm == timed.algorithm;
+      });
+      if (row == rows.end())
+        row = rows.insert(rows.end(), MeasuredAlgorithm{.kind = timed.call.kind,
+                                                        .algorithm = timed.algorithm,
+                                                        .members = team.members,
+                                                        .link = team.link});
+      row->times.points.push_back({kElement * timed.call.count, times[at]});
+    }
+  }
+  return rows;
+}
+
+}  // namespace troika

@@ -1,0 +1,32 @@
+// Which collectives to time in turns, and what they took.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "collective/recipe.h"
+
+namespace troika {
+
+struct TimedCall {
+  CollectiveCall call;  ///< Of f32.
+  std::string algorithm;
+};
+
+/// What is timed in turns, so that other load meets it alike; usually the algorithms of one kind at
+/// one size.
+struct TimedGroup {
+  std::vector<TimedCall> calls;
+  /// Per call, nanoseconds per operation of each batch: the longest time that a member needed.
+  std::vector<std::vector<double>> samples{};
+};
+
+struct TimingPasses {
+  int least = 3, most = 7;
+  double seconds = 8;  ///< No further pass begins after the least ones that would go beyond.
+};
+
+/// The middle one of each call's samples.
+std::vector<double> medians(const TimedGroup& group);
+
+}  // namespace troika
