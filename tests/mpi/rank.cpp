@@ -32,7 +32,7 @@ void play(const Words& words) {
   Stage stage{*world, *heartbeat, folder};
   try {
     kScenes.at(words.at(2))(stage, Words(words.begin() + 3, words.end()));
-    heartbeat->check();
+    heartbeat->leave();
   } catch (const std::exception& failure) {
     Error cause = heartbeat->fail(failure.what());
     last.leave(cause.what(), cause.exit_code());

@@ -72,6 +72,14 @@ void Heartbeat::end(CallId call) {
   core_.end(call);
 }
 
+void Heartbeat::leave() {
+  std::unique_lock lock(mutex_);
+  core_.leave();
+  eventfd_write(wake_.descriptor(), 1);
+  changed_.wait(lock, [&] { return core_.is_last() || over_; });
+  if (over_) throw Error(ErrorKind::peer, verdict_);
+}
+
 Error Heartbeat::fail(const std::string& sentence) {
   std::unique_lock lock(mutex_);
   core_.fail(sentence, now());

@@ -36,7 +36,7 @@ class Heartbeat {
  public:
   /// Returns when all neighbours were reached. Throws Error(peer) when one was not.
   Heartbeat(ListeningPort port, HeartbeatSettings settings);
-  /// Says goodbye, so that the others do not take this rank for lost.
+  /// Says goodbye, unless `leave` has, so that the others do not take this rank for lost.
   ~Heartbeat();
 
   /// All members make the same calls in the same order; each rank counts a call once, however many
@@ -53,6 +53,10 @@ class Heartbeat {
   void check() const {
     if (over_.load(std::memory_order_acquire)) throw_verdict();
   }
+  /// This rank has nothing more to do: returns when its neighbours have not, either. Before that
+  /// MPI must not be ended: if one of them fails meanwhile, this throws Error(peer), where the end
+  /// of MPI would wait in vain.
+  void leave();
   /// This rank cannot go on: tells the others, and returns the cause, which may be another rank's.
   Error fail(const std::string& sentence);
   /// For signal handlers: this rank is about to end, by the launcher's SIGTERM or MPI's SIGABRT.

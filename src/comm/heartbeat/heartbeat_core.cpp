@@ -243,11 +243,17 @@ void HeartbeatCore::terminate(const std::string& how, Moment now) {
 }
 
 void HeartbeatCore::leave() {
+  if (std::exchange(left_, true)) return;
   for (const auto& [rank, peer] : peers_) {
     if (!peer.linked || failed()) continue;
     beat_to(rank);
     send(rank, ByeFrame{});
   }
+}
+
+bool HeartbeatCore::is_last() const {
+  return std::ranges::none_of(
+      peers_, [](const auto& entry) { return entry.second.linked && !entry.second.gone; });
 }
 
 bool HeartbeatCore::joined() const {

@@ -76,8 +76,10 @@ class HeartbeatCore {
   void fail(std::string sentence, Moment now);
   /// Something outside ends this rank, `how` says what: "was told to stop".
   void terminate(const std::string& how, Moment now);
-  /// This rank has nothing more to do.
+  /// This rank has nothing more to do. Its neighbours are told once.
   void leave();
+  /// Whether all neighbours have left, too.
+  bool is_last() const;
 
   /// Whether all neighbours were reached.
   bool joined() const;
@@ -123,6 +125,7 @@ class HeartbeatCore {
     Moment at{};  ///< When it becomes the verdict.
   };
   std::optional<OwnEnd> own_end_;
+  bool left_ = false;
   std::string verdict_;
   std::vector<Effect> effects_;
 };

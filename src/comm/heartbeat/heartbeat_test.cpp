@@ -94,6 +94,36 @@ TEST_F(HeartbeatSockets, ARankThatGivesUpTellsTheOthersWhy) {
   }
 }
 
+TEST_F(HeartbeatSockets, ARankThatLeavesWaitsForTheOthers) {
+  start(3);
+  std::atomic<int> left = 0;
+  std::vector<std::jthread> leaving;
+  for (int rank : {0, 1}) {
+    leaving.emplace_back([&, rank] {
+      beats_[rank]->leave();
+      ++left;
+    });
+  }
+  std::this_thread::sleep_for(milliseconds(300));
+  EXPECT_EQ(left, 0);
+  beats_[2]->leave();
+  leaving.clear();
+  EXPECT_EQ(left, 2);
+}
+
+TEST_F(HeartbeatSockets, ARankThatLeftLearnsThatOthersWaitForIt) {
+  start(2);
+  for (auto& beat : beats_) beat->describe(beat->watch({"world", {0, 1}}), "sum");
+  beats_[0]->begin({0, 0});
+  try {
+    beats_[1]->leave();
+    ADD_FAILURE() << "it left";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("rank 1 has left after 0 calls"));
+  }
+  EXPECT_THAT(verdict(0, milliseconds(1000)), HasSubstr("rank 1 has left"));
+}
+
 TEST_F(HeartbeatSockets, APeerThatNeverAnswersIsNamedAtTheStart) {
   start(2, {0}, {.join = milliseconds(700)});
   EXPECT_THAT(errors_[0], HasSubstr("rank 1 could not be reached"));
