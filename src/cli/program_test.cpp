@@ -87,6 +87,16 @@ INSTANTIATE_TEST_SUITE_P(AllVerbs, HelpOfVerb,
                          testing::Values("doctor", "demo", "config", "train", "eval", "predict",
                                          "profile", "bench", "inspect"));
 
+TEST(Program, ProfilesEitherARunFileOrLinks) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"profile"}, {"profile", "run.toml", "--links"}}) {
+    Result result = run(words);
+    EXPECT_EQ(result.code, 2);
+    EXPECT_THAT(result.err, HasSubstr("either the kernels of a run file"));
+  }
+  EXPECT_THAT(run({"profile", "--links", "--devices", "1"}).err, HasSubstr("--devices"));
+}
+
 TEST(Program, HelpsWithTheWholeCommand) {
   EXPECT_THAT(run({"config", "check", "--help"}).out,
               HasSubstr("Usage: troika config check [OPTIONS] FILE"));

@@ -67,19 +67,17 @@ double CollectiveTimer::time_batch(Operation& operation, int rounds) {
 void CollectiveTimer::time_group(TimedGroup& group) {
   group.samples.resize(group.calls.size());
   std::vector<std::unique_ptr<Operation>> operations;
-  std::vector<int> rounds;
+  std::vector<double> once;
   for (const TimedCall& timed : group.calls) {
     operations.push_back(prepare(timed));
-    time_batch(*operations.back(), 1);  // touches its scratch
-    double once = time_batch(*operations.back(), 1);
-    rounds.push_back(std::clamp(static_cast<int>(kBatch / (once + 1)), 1, kMostRounds));
-    if (once >= kLong) group.samples[rounds.size() - 1].push_back(once);
+    double cold = time_batch(*operations.back(), 1);  // touches its scratch
+    once.push_back(std::min(cold, time_batch(*operations.back(), 1)));
   }
   for (int sample = 0; sample < kSamples; ++sample) {
     for (std::size_t at = 0; at < operations.size(); ++at) {
-      std::vector<double>& samples = group.samples[at];
-      if (samples.empty() || samples.back() < kLong)
-        samples.push_back(time_batch(*operations[at], rounds[at]));
+      if (sample > 0 && once[at] >= kLong) continue;
+      int rounds = std::clamp(static_cast<int>(kBatch / (once[at] + 1)), 1, kMostRounds);
+      group.samples[at].push_back(time_batch(*operations[at], rounds));
     }
   }
   agree(0);  // all are done with the operations before one drops them

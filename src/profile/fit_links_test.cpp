@@ -112,9 +112,13 @@ TEST(FitLinks, AFasterWholeThanItsPartsIsNoNegativeCost) {
 
 TEST(FitLine, IsNearInProportionNotInNanoseconds) {
   // One long vector out of all caches does not spoil alpha.
-  Line line = fit_line({{{{8}, 100}, {{64}, 100}, {{1024}, 110}, {{1 << 26}, 5e6}}});
-  EXPECT_NEAR(line.alpha, 100, 10);
-  EXPECT_GT(line.beta, 0.01);
+  SizeCurve curve;
+  for (std::int64_t bytes = 8; bytes <= 1 << 20; bytes *= 8)
+    curve.points.push_back({{bytes}, 100 + 0.08 * static_cast<double>(bytes)});
+  curve.points.push_back({{1 << 26}, 0.24 * (1 << 26)});
+  Line line = fit_line(curve);
+  EXPECT_NEAR(line.alpha, 100, 5);
+  EXPECT_NEAR(line.beta, 0.09, 0.02);
   EXPECT_EQ(fit_line({}).alpha, 0);
   EXPECT_EQ(fit_line({{{{8}, 40}}}).alpha, 40);
   EXPECT_GE(fit_line({{{{8}, 40}, {{1024}, 10}}}).beta, 0);

@@ -12,7 +12,7 @@ constexpr TimingPasses kOnePass{.least = 1, .most = 1};
 
 TEST(Links, EveryAlgorithmOfSoManyThreadsIsMeasuredAtAscendingSizes) {
   for (int members : {2, 3}) {
-    auto rows = measure_algorithms(thread_team(members, false), {{8}, {1 << 10}}, kOnePass);
+    auto rows = measure_algorithms(thread_team(members, false), {{8}, {64}}, kOnePass);
     std::size_t expected = 0;
     for (const Algorithm& algorithm : algorithms()) {
       CollectiveCall call = team_call(thread_team(members, false), algorithm.kind, {8});
@@ -24,8 +24,8 @@ TEST(Links, EveryAlgorithmOfSoManyThreadsIsMeasuredAtAscendingSizes) {
       EXPECT_EQ(row.members, members);
       EXPECT_EQ(row.link, LinkKind::process);
       std::size_t points = row.kind == Collective::barrier      ? 1
-                           : row.kind == Collective::all_reduce ? 8
-                                                                : 4;
+                           : row.kind == Collective::all_reduce ? 4
+                                                                : 2;
       ASSERT_EQ(row.times.points.size(), points) << row.algorithm;
       for (std::size_t at = 0; at < points; ++at) {
         EXPECT_GT(row.times.points[at].nanoseconds, 0);
@@ -38,20 +38,11 @@ TEST(Links, EveryAlgorithmOfSoManyThreadsIsMeasuredAtAscendingSizes) {
 
 TEST(Links, WhatWasMeasuredReadsBack) {
   LinkCosts costs = assumed_link_costs();
-  take_measured(costs, measure_algorithms(thread_team(2, false), {{8}, {1 << 14}}, kOnePass));
+  take_measured(costs, measure_algorithms(thread_team(2, false), {{8}, {1 << 8}}, kOnePass));
   EXPECT_GT(costs.process.alpha, 0);
   EXPECT_NE(costs.process.alpha, assumed_link_costs().process.alpha);
   EXPECT_FALSE(costs.process.message_times.empty());
   EXPECT_EQ(parse_link_costs(to_json(costs)), costs);
-}
-
-TEST(Links, LongVectorsTakeLonger) {
-  auto rows = measure_algorithms(thread_team(2, false), {{8}, {4 << 20}}, kOnePass);
-  for (const MeasuredAlgorithm& row : rows) {
-    if (row.kind == Collective::barrier) continue;
-    EXPECT_GT(row.times.points.back().nanoseconds, 2 * row.times.points.front().nanoseconds)
-        << to_string(row.kind) << " " << row.algorithm;
-  }
 }
 
 TEST(Links, ThePassesEndWithTheirTime) {
