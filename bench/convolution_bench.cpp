@@ -1,5 +1,6 @@
-// Every kernel that the CPU backend offers for the 3x3 convolutions of VGG-16 and ResNet-50, in all
-// three phases: billions of operations per second as a direct convolution counts them.
+// Every kernel that the CPU backend offers for the 3x3 convolutions of VGG-16 and ResNet-50 and for
+// some with larger windows (the first two are AlexNet's and Inception's), in all three phases:
+// billions of operations per second as a direct convolution counts them.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -18,15 +19,40 @@ namespace troika {
 namespace {
 
 struct Layer {
-  std::int64_t channels, side;
+  std::int64_t channels, side, window = 3, out = channels, batch = 8;
 };
-constexpr Layer kLayers[] = {{64, 56},   {128, 28}, {256, 14}, {512, 7}, {64, 224},
-                             {128, 112}, {256, 56}, {512, 28}, {512, 14}};
-constexpr std::int64_t kBatch = 8;
+constexpr Layer kLayers[] = {{64, 56},
+                             {128, 28},
+                             {256, 14},
+                             {512, 7},
+                             {64, 224},
+                             {128, 112},
+                             {256, 56},
+                             {512, 28},
+                             {512, 14},
+                             {.channels = 64, .side = 27, .window = 5, .out = 192, .batch = 32},
+                             {.channels = 48, .side = 35, .window = 5, .out = 64},
+                             {.channels = 64, .side = 56, .window = 7},
+                             {.channels = 64, .side = 56, .window = 11},
+                             {.channels = 32, .side = 56, .window = 31}};
 
 KernelKey key_of(const Layer& layer, Phase phase) {
-  Conv2d op{.out = layer.channels, .kernel = {3, 3}, .pad = {1, 1}, .pad_end = {1, 1}};
-  return {op, {{{kBatch, layer.channels, layer.side, layer.side}, DType::f32}}, phase, {}};
+  std::int64_t pad = layer.window / 2;
+  Conv2d op{.out = layer.out,
+            .kernel = {layer.window, layer.window},
+            .pad = {pad, pad},
+            .pad_end = {pad, pad}};
+  return {op, {{{layer.batch, layer.channels, layer.side, layer.side}, DType::f32}}, phase, {}};
+}
+
+double operations_of(const Layer& layer) {
+  return 2.0 * static_cast<double>(layer.batch * layer.channels * layer.out * layer.side *
+                                   layer.side * layer.window * layer.window);
+}
+
+std::string name_of(const Layer& layer) {
+  std::string name = std::to_string(layer.channels) + "x" + std::to_string(layer.side);
+  return layer.window == 3 ? name : name + " window " + std::to_string(layer.window);
 }
 
 /// The key's operands and scratch, and the kernel; the values do not matter, but must be normal.
@@ -72,16 +98,14 @@ void run(benchmark::State& state, const Backend& backend, const KernelKey& key,
 
 void register_all(const Backend& backend) {
   for (const Layer& layer : kLayers) {
-    double operations =
-        2.0 * 9 *
-        static_cast<double>(kBatch * layer.channels * layer.channels * layer.side * layer.side);
+    double operations = operations_of(layer);
     for (Phase phase : {Phase::forward, Phase::backward_data, Phase::backward_weight}) {
       KernelKey key = key_of(layer, phase);
       for (const Candidate& candidate : backend.candidates(key)) {
         if (candidate.layouts[0] != Layout::blocked16 && candidate.layouts[0] != Layout::blocked8)
           continue;
-        std::string name = std::to_string(layer.channels) + "x" + std::to_string(layer.side) + "/" +
-                           std::string(to_string(phase)) + "/" + candidate.algorithm;
+        std::string name =
+            name_of(layer) + "/" + std::string(to_string(phase)) + "/" + candidate.algorithm;
         for (Layout layout : candidate.layouts) name += " " + std::string(to_string(layout));
         benchmark::RegisterBenchmark(
             name.c_str(),

@@ -63,6 +63,10 @@ StoredType stored_type(DType dtype) {
       return bf16;
     case DType::i32:
       return i32;
+    case DType::f16:
+      return f16;
+    case DType::bf16:
+      return bf16;
   }
   throw Bug("an element type without a stored form");
 }

@@ -55,6 +55,19 @@ std::string limit_text(const StepFigures& figures) {
                      percent(figures.limit_ms / figures.step_ms));
 }
 
+/// What it costs that neighbours want different layouts.
+std::string reorder_text(const StepFigures& figures) {
+  int count = 0;
+  double milliseconds = 0;
+  for (const TaskFigures& task : figures.tasks) {
+    if (!task.kind.starts_with("reorder ")) continue;
+    ++count;
+    milliseconds += task.milliseconds;
+  }
+  return fmt::format("{} a step, {:.2f} ms: {}", count, milliseconds,
+                     percent(milliseconds / figures.step_ms));
+}
+
 void print_summary(const StepFigures& figures, Console& console) {
   console.write(format_facts({{"model", fmt::format("{}, batch {}", figures.model, figures.batch)},
                               {"device", figures.device},
@@ -63,6 +76,7 @@ void print_summary(const StepFigures& figures, Console& console) {
                               {"items/s", fmt::format("{:.2f}", figures.items_per_second)},
                               {"GFLOP/s", fmt::format("{:.1f}", figures.gflops)},
                               {"peak memory", to_string(figures.peak)},
+                              {"reorders", reorder_text(figures)},
                               {"limit", limit_text(figures)}}));
 }
 

@@ -1,5 +1,5 @@
-// Each message takes the way that its two devices have in common: inside the process where both live
-// in this rank, between processes otherwise.
+// Each message takes the way that its two devices have in common: inside the process where both
+// live in this rank, between processes otherwise.
 #pragma once
 
 #include <memory>

@@ -8,8 +8,8 @@ namespace troika {
 namespace {
 
 bool has_root(Collective kind) {
-  return kind == Collective::broadcast || kind == Collective::reduce || kind == Collective::gather ||
-         kind == Collective::scatter;
+  return kind == Collective::broadcast || kind == Collective::reduce ||
+         kind == Collective::gather || kind == Collective::scatter;
 }
 
 }  // namespace

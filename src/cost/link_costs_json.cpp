@@ -167,8 +167,9 @@ LinkCosts parse_link_costs(const std::string& text) {
 }
 
 LinkCosts read_link_costs(const std::filesystem::path& path) {
+  std::string text = read_small_file(path, kLargestFile);
   try {
-    return parse_link_costs(read_small_file(path, kLargestFile));
+    return parse_link_costs(text);
   } catch (const Error& error) {
     throw error.within(path.string());
   }

@@ -1,6 +1,5 @@
 // What the CPU backend promises about its kernels besides their values: launches allocate nothing,
-// operands declared as in place may share memory, and fused kernels compute what the chain
-// computes.
+// and operands declared as in place may share memory.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -149,83 +148,6 @@ TEST_F(CpuLaunch, LeavesPaddingZero) {
   };
   for (const OpCase& row : cases) for_each_kernel(row, check);
   EXPECT_GT(checked, 15);
-}
-
-/// The output of one operator behind another, in f64.
-HostTensor run_behind(const Op& op, const HostTensor& x, HostTensor* weight,
-                      const Backend& reference) {
-  OpTrial trial({"fused", op, {x.spec}}, 13);
-  trial.values[0] = x;
-  if (weight != nullptr) *weight = trial.values[1];
-  trial.run(Phase::forward, reference);
-  return trial.values[static_cast<std::size_t>(trial.signature.slots_of(Role::output)[0])];
-}
-
-/// The chain of an operator, a bias and perhaps an activation, step by step in f64 and as one
-/// kernel in f32.
-void check_fused(const OpCase& first, const Bias& bias, std::optional<Activation> activation,
-                 const Backend& backend) {
-  auto reference = make_reference_backend();
-  OpTrial main(in_dtype(first, DType::f64), 9);
-  main.run(Phase::forward, *reference);
-  HostTensor bias_value({{}, DType::f64}),
-      y = run_behind(bias, main.values[2], &bias_value, *reference);
-  KernelKey key = OpTrial(in_dtype(first, DType::f32), 9).key(Phase::forward);
-  key.fused.push_back({bias, {}});
-  if (activation) {
-    y = run_behind(*activation, y, nullptr, *reference);
-    key.fused.push_back({*activation, {}});
-  }
-  std::vector<Candidate> candidates = backend.candidates(key);
-  ASSERT_FALSE(candidates.empty()) << to_text(key);
-  for (const Candidate& candidate : candidates) {
-    std::vector<HostTensor> host{converted(main.values[0], DType::f32),
-                                 converted(main.values[1], DType::f32),
-                                 converted(bias_value, DType::f32), converted(y, DType::f32)};
-    std::vector<InLayout> held;
-    std::vector<DevicePointer> operands;
-    for (std::size_t at = 0; at < host.size(); ++at)
-      operands.push_back(
-          held.emplace_back(host[at].spec, candidate.layouts[at], backend).load(host[at].bytes));
-    std::vector<std::byte> scratch(static_cast<std::size_t>(candidate.scratch.count));
-    backend.compile(key, candidate)->launch(operands, scratch.data());
-    auto stored = static_cast<std::size_t>(
-        stored_bytes(candidate.layouts[3], host[3].spec.shape, DType::f32).count);
-    std::vector<std::byte> written(operands[3], operands[3] + stored);
-    held[3].store(host[3].bytes);
-    held[3].load(host[3].bytes);  // lays the same elements out anew, with zeros in the padding
-    EXPECT_EQ(written, std::vector<std::byte>(operands[3], operands[3] + stored))
-        << to_text(key) << " by " << candidate.algorithm;
-    double tolerance = candidate.algorithm == "winograd" ? 1e-3 : 2e-5;
-    EXPECT_LT(distance(host[3], y), tolerance) << to_text(key) << " by " << candidate.algorithm;
-  }
-}
-
-TEST_F(CpuLaunch, FusedKernelsComputeTheChain) {
-  std::vector<std::pair<OpCase, Bias>> chains{
-      {{"linear", Linear{.out = 33}, {f64({6, 24})}}, {}},
-      {{"linear_rank_3", Linear{.out = 16}, {f64({2, 3, 20})}}, {.dim = 2}},
-      {{"conv2d",
-        Conv2d{.out = 32, .kernel = {3, 3}, .pad = {1, 1}, .pad_end = {1, 1}},
-        {f64({2, 16, 9, 9})}},
-       {.dim = 1}},
-      {{"conv2d_odd",
-        Conv2d{.out = 21, .kernel = {3, 3}, .pad = {1, 1}, .pad_end = {1, 1}},
-        {f64({2, 19, 7, 5})}},
-       {.dim = 1}}};
-  for (const auto& [first, bias] : chains) {
-    check_fused(first, bias, std::nullopt, *backend_);
-    for (std::size_t kind = 0; kind < enum_names(ActivationKind{}).size(); ++kind)
-      check_fused(first, bias, Activation{.kind = static_cast<ActivationKind>(kind)}, *backend_);
-  }
-}
-
-TEST_F(CpuLaunch, DeclinesChainsThatNoKernelHas) {
-  KernelKey key{
-      Linear{.out = 4}, {{{3, 5}, DType::f32}}, Phase::forward, {{Activation{}, {}}, {Bias{}, {}}}};
-  EXPECT_TRUE(backend_->candidates(key).empty());
-  key = {Softmax{}, {{{3, 5}, DType::f32}}, Phase::forward, {{Activation{}, {}}}};
-  EXPECT_TRUE(backend_->candidates(key).empty());
 }
 
 TEST_F(CpuLaunch, ReordersBetweenAllLayoutsAndBack) {

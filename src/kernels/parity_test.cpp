@@ -203,6 +203,11 @@ std::vector<OpCase> convolution_cases() {
       {.out = 16, .kernel = {3, 3}, .pad = {2, 0}, .pad_end = {0, 1}});
   add("conv_1x1", {2, 19, 9, 7}, square(21, 1, 0));
   add("conv_5x5", {2, 19, 13, 11}, square(21, 5, 2));
+  add("conv_5x5_one_sample", {1, 33, 27, 27}, square(48, 5, 2));
+  add("conv_7x7_places", {2, 5, 31, 18}, square(17, 7, 3));
+  add("conv_11x11_uneven", {1, 18, 20, 33},
+      {.out = 16, .kernel = {11, 9}, .pad = {5, 0}, .pad_end = {2, 8}});
+  add("conv_17x17", {1, 16, 19, 21}, square(3, 17, 8));
   add("conv_7x7", {1, 3, 23, 19},
       {.out = 24, .kernel = {7, 7}, .stride = {2, 2}, .pad = {3, 3}, .pad_end = {3, 3}});
   add("conv_11x11", {1, 3, 35, 31}, {.out = 20, .kernel = {11, 11}, .stride = {4, 4}});

@@ -1,115 +1,161 @@
 #include "lower/fuse.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace troika {
 namespace {
 
 constexpr std::size_t kLongest = 4;
 
-bool can_lead(const Op& op) {
-  return !std::holds_alternative<Sum>(op) && !std::holds_alternative<Reorder>(op);
+template <class... Kinds>
+bool is_one_of(const Op& op) {
+  return (std::holds_alternative<Kinds>(op) || ...);
 }
 
-bool can_follow(const Op& op) {
-  return std::holds_alternative<Bias>(op) || std::holds_alternative<Activation>(op) ||
-         std::holds_alternative<Binary>(op);
-}
+bool can_lead(const Op& op) { return !is_one_of<Sum, Reorder>(op); }
 
-/// Tasks that touch each buffer.
-std::vector<std::vector<std::size_t>> find_users(const TaskGraph& graph) {
-  std::vector<std::vector<std::size_t>> users(graph.buffers.size());
-  for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
-    for (const BufferUse& use : graph.tasks[at].uses) users[use.buffer.index()].push_back(at);
-  }
-  // A view is a use that outlasts the value itself.
-  for (std::size_t at = 0; at < graph.buffers.size(); ++at) {
-    BufferId of = graph.buffers[at].view_of;
-    if (of.valid()) users[of.index()].resize(users[of.index()].size() + 2);
-  }
-  return users;
-}
+bool can_follow(const Op& op) { return is_one_of<Bias, Activation, Binary, Dropout>(op); }
 
-/// The only value a forward task writes, or an invalid id.
-BufferId only_output(const Task& task) {
-  BufferId output;
-  for (const BufferUse& use : task.uses) {
-    if (use.access == Access::read) continue;
-    if (output.valid() || use.access == Access::update) return {};
-    output = use.buffer;
-  }
-  return output;
-}
-
-/// The task that alone reads this value as its first operand, directly usable behind the chain; or
-/// no task.
-std::size_t follower(const TaskGraph& graph, const std::vector<std::vector<std::size_t>>& users,
-                     BufferId value) {
-  if (!value.valid() || graph[value].held || graph[value].persistent ||
-      users[value.index()].size() != 2)
-    return 0;
-  std::size_t next = users[value.index()][1];
-  const Task& task = graph.tasks[next];
-  bool first =
-      task.uses[0].buffer == value && task.key.phase == Phase::forward && can_follow(task.key.op);
-  return first && task.key.inputs[0] == graph[only_output(task)].spec ? next : 0;
-}
-
-void extend(KernelKey& key, const Task& next) {
-  key.fused.push_back({next.key.op, {next.key.inputs.begin() + 1, next.key.inputs.end()}});
-}
-
-/// Reads of all, without the values in between, and the last one's output. What the later tasks
-/// read must exist by then, so the fused task stands where the last one stood.
-std::vector<BufferUse> fused_uses(const TaskGraph& graph, const std::vector<std::size_t>& chain) {
-  std::vector<BufferUse> uses;
-  for (std::size_t at = 0; at < chain.size(); ++at) {
-    for (std::size_t use = 0; use < graph.tasks[chain[at]].uses.size(); ++use) {
-      const BufferUse& used = graph.tasks[chain[at]].uses[use];
-      bool between =
-          (at > 0 && use == 0) || (at + 1 < chain.size() && used.access == Access::write);
-      if (!between) uses.push_back(used);
+class ChainFinder {
+ public:
+  explicit ChainFinder(const TaskGraph& graph) : graph_(graph), users_(graph.buffers.size()) {
+    for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
+      for (const BufferUse& use : graph.tasks[at].uses) users_[use.buffer.index()].push_back(at);
+    }
+    // A view is a use that outlasts the value itself.
+    for (std::size_t at = 0; at < graph.buffers.size(); ++at) {
+      BufferId of = graph.buffers[at].view_of;
+      if (of.valid()) users_[of.index()].resize(users_[of.index()].size() + 2);
     }
   }
-  return uses;
+
+  std::vector<FusedChain> find() const {
+    std::vector<FusedChain> chains;
+    for (std::size_t start = 0; start < graph_.tasks.size(); ++start) {
+      const KernelKey& key = graph_.tasks[start].key;
+      if (key.phase == Phase::forward && can_lead(key.op)) find_forward(start, chains);
+      if (auto chain = activation_before(start)) chains.push_back(*chain);
+    }
+    return chains;
+  }
+
+ private:
+  void find_forward(std::size_t start, std::vector<FusedChain>& chains) const {
+    const Task& task = graph_.tasks[start];
+    FusedChain chain{{start}, task.key, task.uses};
+    int output = output_operand(task.key);
+    if (output < 0) return;
+    // The output stands last, also where the operator writes other things behind it.
+    std::ranges::rotate(chain.uses.begin() + output, chain.uses.begin() + output + 1,
+                        chain.uses.end());
+    std::vector<FusedChain> prefixes;
+    while (chain.tasks.size() < kLongest && extend(chain)) prefixes.push_back(chain);
+    chains.insert(chains.end(), prefixes.rbegin(), prefixes.rend());
+  }
+
+  /// Adds the task that alone reads the chain's last value; false when there is none. What it reads
+  /// besides must exist by then, so the fused task will stand where this one stood.
+  bool extend(FusedChain& chain) const {
+    BufferId value = chain.uses.back().buffer;
+    std::optional<std::size_t> reader = only_reader(value);
+    if (!reader) return false;
+    const Task& next = graph_.tasks[*reader];
+    if (next.key.phase != Phase::forward || !can_follow(next.key.op)) return false;
+    // Of two equal operands the order does not matter: both functions commute.
+    std::size_t taken = next.uses[0].buffer == value ? 0 : 1;
+    const TensorSpec& spec = graph_[value].spec;
+    bool keeps_shape = graph_[next.uses.back().buffer].spec == spec;
+    if (!keeps_shape || next.key.inputs[taken] != spec) return false;
+    FusedOp behind{next.key.op, next.key.inputs};
+    behind.others.erase(behind.others.begin() + static_cast<std::ptrdiff_t>(taken));
+    chain.uses.pop_back();
+    for (std::size_t at = 0; at < next.uses.size(); ++at) {
+      if (at != taken) chain.uses.push_back(next.uses[at]);
+    }
+    chain.tasks.push_back(*reader);
+    chain.key.fused.push_back(std::move(behind));
+    return true;
+  }
+
+  /// A backward task whose dy is the gradient of an activation that nobody else reads.
+  std::optional<FusedChain> activation_before(std::size_t at) const {
+    const Task& task = graph_.tasks[at];
+    if (!is_one_of<BatchNorm>(task.key.op) || task.key.phase != Phase::backward) return {};
+    auto dy = static_cast<std::size_t>(output_gradient(task.key));
+    BufferId value = task.uses[dy].buffer;
+    if (only_reader(value) != at) return {};
+    std::size_t before = users_[value.index()][0];
+    const Task& first = graph_.tasks[before];
+    const Activation* activation = std::get_if<Activation>(&first.key.op);
+    if (activation == nullptr || !backward_reads_output(activation->kind)) return {};
+    FusedChain chain{{before, at}, task.key, task.uses};
+    chain.key.fused.push_back({*activation, {}});
+    chain.uses[dy].buffer = first.uses[0].buffer;
+    auto written = std::ranges::find_if(
+        chain.uses, [](const BufferUse& use) { return use.access != Access::read; });
+    chain.uses.insert(written, first.uses[1]);
+    return chain;
+  }
+
+  std::optional<std::size_t> only_reader(BufferId value) const {
+    const std::vector<std::size_t>& users = users_[value.index()];
+    if (graph_[value].held || graph_[value].persistent || users.size() != 2) return {};
+    return users[1];
+  }
+
+  const TaskGraph& graph_;
+  std::vector<std::vector<std::size_t>> users_;  // tasks that touch each buffer
+};
+
+/// Of the fastest candidate; zero where nothing was measured.
+std::optional<SimTime> best_time(const KernelTable& table, const KernelKey& key) {
+  const std::vector<Candidate>* candidates = table.find(key);
+  if (candidates == nullptr || candidates->empty()) return {};
+  auto time = [](const Candidate& candidate) { return candidate.time.value_or(SimTime{0}); };
+  return time(*std::ranges::min_element(*candidates, {}, time));
+}
+
+/// What the fused kernel saves; empty when there is none or it would lose.
+std::optional<SimTime> saving(const TaskGraph& graph, const KernelTable& table,
+                              const FusedChain& chain) {
+  std::optional<SimTime> fused = best_time(table, chain.key);
+  if (!fused) return {};
+  SimTime apart{0};
+  for (std::size_t at : chain.tasks)
+    apart += best_time(table, graph.tasks[at].key).value_or(SimTime{0});
+  return apart >= *fused ? std::optional(apart - *fused) : std::nullopt;
+}
+
+void replace(TaskGraph& graph, const FusedChain& chain) {
+  Task& last = graph.tasks[chain.tasks.back()];
+  bool backward = chain.key.phase != Phase::forward;
+  const Task& named = backward ? last : graph.tasks[chain.tasks.front()];
+  last.id = named.id;
+  last.name = named.name + " +" + std::to_string(chain.tasks.size() - 1);
+  last.key = chain.key;
+  last.uses = chain.uses;
 }
 
 }  // namespace
 
-std::vector<FusedChain> find_chains(const TaskGraph& graph) {
-  auto users = find_users(graph);
-  std::vector<FusedChain> chains;
-  for (std::size_t start = 0; start < graph.tasks.size(); ++start) {
-    const Task& task = graph.tasks[start];
-    if (task.key.phase != Phase::forward || !can_lead(task.key.op)) continue;
-    FusedChain chain{{start}, task.key};
-    std::vector<FusedChain> prefixes;
-    while (chain.tasks.size() < kLongest) {
-      std::size_t next = follower(graph, users, only_output(graph.tasks[chain.tasks.back()]));
-      if (next == 0) break;
-      chain.tasks.push_back(next);
-      extend(chain.key, graph.tasks[next]);
-      prefixes.push_back(chain);
-    }
-    chains.insert(chains.end(), prefixes.rbegin(), prefixes.rend());
-  }
-  return chains;
-}
+std::vector<FusedChain> find_chains(const TaskGraph& graph) { return ChainFinder(graph).find(); }
 
 void fuse(TaskGraph& graph, const KernelTable& table) {
   std::vector<bool> gone(graph.tasks.size()), taken(graph.tasks.size());
-  for (const FusedChain& chain : find_chains(graph)) {
-    const std::vector<Candidate>* candidates = table.find(chain.key);
-    bool free = std::ranges::none_of(chain.tasks, [&](std::size_t at) { return taken[at]; });
-    if (!free || candidates == nullptr || candidates->empty()) continue;
-    Task& last = graph.tasks[chain.tasks.back()];
-    std::vector<BufferUse> uses = fused_uses(graph, chain.tasks);
-    const Task& first = graph.tasks[chain.tasks.front()];
-    last.id = first.id;
-    last.name = first.name + " +" + std::to_string(chain.tasks.size() - 1);
-    last.key = chain.key;
-    last.uses = uses;
-    for (std::size_t at : chain.tasks) taken[at] = true, gone[at] = at != chain.tasks.back();
+  std::vector<FusedChain> chains = find_chains(graph);
+  for (std::size_t at = 0; at < chains.size();) {
+    const FusedChain* best = nullptr;
+    SimTime most{0};
+    std::size_t start = chains[at].tasks.front();
+    for (; at < chains.size() && chains[at].tasks.front() == start; ++at) {
+      bool free = std::ranges::none_of(chains[at].tasks, [&](std::size_t t) { return taken[t]; });
+      std::optional<SimTime> saved = free ? saving(graph, table, chains[at]) : std::nullopt;
+      if (saved && (best == nullptr || *saved > most)) best = &chains[at], most = *saved;
+    }
+    if (best == nullptr) continue;
+    for (std::size_t t : best->tasks) taken[t] = true, gone[t] = t != best->tasks.back();
+    replace(graph, *best);
   }
   std::vector<Task> left;
   for (std::size_t at = 0; at < graph.tasks.size(); ++at) {

@@ -1,5 +1,5 @@
-// Forward tasks that can run as one kernel: an operator with the bias, activation and residual sum
-// behind it.
+// Tasks that can run as one kernel: an operator with the bias, residual sum, activation or dropout
+// behind it, and backward the gradient of an activation with that of the operator before it.
 #pragma once
 
 #include <vector>
@@ -9,18 +9,20 @@
 
 namespace troika {
 
-/// Tasks first..last (indices into the list) as one.
+/// These tasks (indices into the list, in its order) as one.
 struct FusedChain {
   std::vector<std::size_t> tasks;
   KernelKey key;
+  std::vector<BufferUse> uses;
 };
 
 /// Every chain that could be fused, prefixes of longer ones included, the longest of each start
 /// first. A value between two of its tasks is read by the next one only, so it need not exist.
 std::vector<FusedChain> find_chains(const TaskGraph& graph);
 
-/// Fuses the longest chains that the table has a kernel for. Precondition: the table has a row for
-/// each chain.
+/// Fuses the chains that the table has a kernel for which takes no longer than their tasks do one
+/// by one; of one start the chain that saves most. Precondition: the table has a row for each chain
+/// and each task.
 void fuse(TaskGraph& graph, const KernelTable& table);
 
 }  // namespace troika

@@ -5,99 +5,12 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "graph/text.h"
+#include "lower/lowered.h"
 #include "taskgraph/memory_table.h"
 #include "taskgraph/verify.h"
 
 namespace troika {
 namespace {
-
-// Two layers with a residual sum, so that a gradient fans out and is summed.
-constexpr const char* kModel = R"(graph tiny
-input x f32[8,4]
-input target i32[8]
-input weight f32[8]
-parameter a.weight f32[4,4] uniform 0.5
-parameter a.bias f32[4] zeros
-parameter b.weight f32[3,4] uniform 0.5
-operator a linear{out=4} (x) [a.weight] -> a
-operator a.bias bias{} (a) [a.bias] -> h
-operator relu activation{} (h) [] -> r
-operator add binary{} (r h) [] -> s
-operator b linear{out=3} (s) [b.weight] -> logits
-operator loss cross_entropy{} (logits target weight) [] -> loss_sum weight_sum
-output logits logits
-loss loss_sum weight_sum
-)";
-
-/// Answers every key like a backend of plain loops; optionally fuses and works in place.
-struct FakeKernels {
-  bool fuses = false;
-  bool in_place = false;
-  bool slow_first = false;  // each row begins with a kernel that takes longer
-  std::map<std::string, std::vector<Layout>> wants{};  // operator → layouts of its operands
-
-  KernelTable answer(const std::vector<KernelKey>& keys, KernelTable table = {}) const {
-    for (const KernelKey& key : keys) {
-      Candidate candidate{
-          .algorithm = "fake", .flat = key.phase == Phase::update, .time = SimTime{1000}};
-      candidate.layouts.resize(operands_of(key).size(), Layout::plain);
-      auto wanted = wants.find(std::string(name_of(key.op)));
-      if (wanted != wants.end() && wanted->second.size() == candidate.layouts.size())
-        candidate.layouts = wanted->second;
-      if (const auto* reorder = std::get_if<Reorder>(&key.op))
-        candidate.layouts = {reorder->from, reorder->to};
-      bool is_elementwise =
-          std::holds_alternative<Activation>(key.op) || std::holds_alternative<Binary>(key.op);
-      if (in_place && is_elementwise)
-        candidate.in_place = {{static_cast<int>(candidate.layouts.size()) - 1, 0}};
-      Candidate slow = candidate;
-      slow.algorithm = "slow", slow.time = SimTime{2000};
-      if (key.fused.empty() || fuses)
-        table.insert(key, slow_first ? std::vector{slow, candidate} : std::vector{candidate});
-      else
-        table.insert(key, {});
-    }
-    return table;
-  }
-};
-
-struct Lowered {
-  Graph graph = parse_graph(kModel);
-  Strategy strategy = Strategy::single();
-  Machine machine{{{.name = "cpu0"}}};
-  OptimizerSpec optimizer{
-      .rules = {{"a.weight", Sgd{}}, {"a.bias", Sgd{}}, {"b.weight", Sgd{.momentum = 0.9}}}};
-  FakeKernels kernels;
-
-  LowerRequest request() {
-    return {.graph = &graph,
-            .strategy = &strategy,
-            .machine = &machine,
-            .optimizer = &optimizer,
-            .outputs = {"logits"}};
-  }
-  /// A program without a loss that holds these outputs.
-  TaskGraph forward(const std::vector<std::string>& outputs) {
-    LowerRequest asked = request();
-    asked.optimizer = nullptr;
-    asked.outputs = outputs;
-    return std::get<TaskGraph>(lower(asked, kernels.answer(rows_needed(asked))));
-  }
-  TaskGraph run() {
-    KernelTable table = kernels.answer(rows_needed(request()));
-    LowerResult result = lower(request(), table);
-    if (auto* missing = std::get_if<MissingRows>(&result))
-      result = lower(request(), kernels.answer(missing->keys, table));
-    return std::get<TaskGraph>(result);
-  }
-};
-
-std::vector<std::string> names(const TaskGraph& graph) {
-  std::vector<std::string> all;
-  for (const Task& task : graph.tasks) all.push_back(task.name);
-  return all;
-}
 
 TEST(Lower, ExpandsForwardBackwardAndUpdates) {
   Lowered lowered;
@@ -160,15 +73,6 @@ TEST(Lower, ClippingMakesAllUpdatesWaitForTheNorm) {
   auto guard = std::ranges::find(tasks, "guard");
   EXPECT_EQ(std::vector<std::string>(guard + 1, tasks.end()),
             (std::vector<std::string>{"a.weight update", "a.bias update", "b.weight update"}));
-}
-
-TEST(Fuse, MergesWhatTheTableOffersAndNothingThatIsReadTwice) {
-  Lowered lowered;
-  lowered.kernels.fuses = true;
-  std::vector<std::string> tasks = names(lowered.run());
-  // h is read by relu and by the sum, so the chain of `a` ends with the bias.
-  EXPECT_EQ(tasks[0], "a forward +1");
-  EXPECT_EQ(std::ranges::count(tasks, "relu forward"), 1);
 }
 
 TEST(ChooseKernels, InsertsAReorderWhereLayoutsDiffer) {
@@ -249,14 +153,6 @@ const BufferSpec& buffer(const TaskGraph& graph, const std::string& name) {
   return *found;
 }
 
-bool writes(const TaskGraph& graph, const std::string& name) {
-  auto is_written = [&](const BufferUse& use) {
-    return use.access != Access::read && graph[use.buffer].name == name;
-  };
-  return std::ranges::any_of(
-      graph.tasks, [&](const Task& task) { return std::ranges::any_of(task.uses, is_written); });
-}
-
 TEST(Lower, HoldsOnlyTheOutputsAskedFor) {
   Lowered lowered;
   lowered.graph.outputs.push_back({"hidden", find_tensor(lowered.graph, "h")});
@@ -288,30 +184,6 @@ loss loss_sum weight_sum
     EXPECT_NE(task, "b backward_data");
     EXPECT_FALSE(task.starts_with("norm backward")) << task;
   }
-}
-
-TEST(Fuse, KeepsAValueThatTheHostReads) {
-  Lowered lowered;
-  lowered.kernels.fuses = true;
-  lowered.graph.outputs.push_back({"product", find_tensor(lowered.graph, "a")});
-  EXPECT_TRUE(writes(lowered.forward({"logits", "product"}), "a"));
-  EXPECT_FALSE(writes(lowered.forward({"logits"}), "a"));
-}
-
-TEST(Fuse, KeepsAValueThatAViewShows) {
-  Lowered lowered;
-  lowered.kernels.fuses = true;
-  lowered.graph = parse_graph(R"(graph view
-input x f32[8,4]
-parameter a.weight f32[6,4] zeros
-parameter a.bias f32[6] zeros
-operator a linear{out=6} (x) [a.weight] -> a
-operator flat reshape{shape=[48]} (a) [] -> flat
-operator a.bias bias{} (a) [a.bias] -> h
-output flat flat
-output logits h
-)");
-  EXPECT_TRUE(writes(lowered.forward({"logits", "flat"}), "a"));
 }
 
 TEST(ChooseKernels, TakesTheFastestByItsMeasuredTime) {

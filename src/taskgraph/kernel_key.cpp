@@ -1,5 +1,7 @@
 #include "taskgraph/kernel_key.h"
 
+#include <algorithm>
+
 namespace troika {
 namespace {
 
@@ -21,26 +23,79 @@ std::vector<Signature> chain_of(const KernelKey& key) {
   return chain;
 }
 
-}  // namespace
+bool is_backward(Phase phase) {
+  return phase == Phase::backward || phase == Phase::backward_data ||
+         phase == Phase::backward_weight || phase == Phase::backward_statistics ||
+         phase == Phase::backward_apply;
+}
 
-std::vector<Operand> operands_of(const KernelKey& key) {
+/// The phase of a fused operator that runs with the key's phase.
+Phase phase_behind(const KernelKey& key) {
+  return is_backward(key.phase) ? Phase::backward_data : Phase::forward;
+}
+
+bool is_output(const Signature& s, const Use& use) {
+  return s.slots[static_cast<std::size_t>(use.slot)].role == Role::output;
+}
+
+/// Position among the phase's uses of the only one that is such a use of the output; -1: none.
+int find_output(const KernelKey& key, Access access, bool gradient) {
+  Signature s = signature(key.op, key.inputs);
+  const std::vector<Use>& uses = s.at(key.phase).uses;
+  int found = -1;
+  for (std::size_t at = 0; at < uses.size(); ++at) {
+    if (!is_output(s, uses[at]) || uses[at].access != access || uses[at].gradient != gradient)
+      continue;
+    if (found >= 0) return -1;
+    found = static_cast<int>(at);
+  }
+  return found;
+}
+
+/// Values between two operators of the chain are nobody's operands.
+std::vector<Operand> forward_operands(const KernelKey& key, const std::vector<Signature>& chain) {
   std::vector<Operand> operands;
-  std::vector<Signature> chain = chain_of(key);
   for (std::size_t at = 0; at < chain.size(); ++at) {
     bool first = at == 0, last = at + 1 == chain.size();
     for (const Use& use : chain[at].at(first ? key.phase : Phase::forward).uses) {
-      bool between = (!last && use.access == Access::write) || (!first && use.slot == 0);
-      if (!between) operands.push_back(operand_of(chain[at], use));
+      bool passed_on = !last && use.access == Access::write && is_output(chain[at], use);
+      bool taken = !first && use.slot == 0;
+      if (!passed_on && !taken) operands.push_back(operand_of(chain[at], use));
     }
   }
   return operands;
 }
 
+std::vector<Operand> backward_operands(const KernelKey& key, const std::vector<Signature>& chain) {
+  std::vector<Operand> operands;
+  for (const Use& use : chain[0].at(key.phase).uses) operands.push_back(operand_of(chain[0], use));
+  auto written = std::ranges::find_if(
+      operands, [](const Operand& operand) { return operand.access != Access::read; });
+  std::vector<Operand> more;
+  for (std::size_t at = 1; at < chain.size(); ++at) {
+    for (const Use& use : chain[at].at(Phase::backward_data).uses)
+      if (!use.gradient) more.push_back(operand_of(chain[at], use));
+  }
+  operands.insert(written, more.begin(), more.end());
+  return operands;
+}
+
+}  // namespace
+
+std::vector<Operand> operands_of(const KernelKey& key) {
+  std::vector<Signature> chain = chain_of(key);
+  return is_backward(key.phase) ? backward_operands(key, chain) : forward_operands(key, chain);
+}
+
+int output_operand(const KernelKey& key) { return find_output(key, Access::write, false); }
+
+int output_gradient(const KernelKey& key) { return find_output(key, Access::read, true); }
+
 Flops flops_of(const KernelKey& key) {
   Flops total;
   std::vector<Signature> chain = chain_of(key);
   for (std::size_t at = 0; at < chain.size(); ++at)
-    total += chain[at].at(at == 0 ? key.phase : Phase::forward).flops;
+    total += chain[at].at(at == 0 ? key.phase : phase_behind(key)).flops;
   return total;
 }
 

@@ -22,7 +22,9 @@ struct KernelKey {
   Op op;                           ///< Localized to the tile.
   std::vector<TensorSpec> inputs;  ///< Of the tile.
   Phase phase = Phase::forward;
-  std::vector<FusedOp> fused;  ///< Forward only.
+  /// The operators behind it that run in the same kernel. In a backward phase: the activation
+  /// behind it, whose gradient the kernel takes as it reads dy.
+  std::vector<FusedOp> fused;
 
   bool operator==(const KernelKey&) const = default;
 };
@@ -34,9 +36,15 @@ struct Operand {
   Access access = Access::read;
 };
 
-/// In launch order: the uses of the phase; with fused operators, what they read besides comes next,
-/// and the last operator's output takes the place of the first one's, at the end.
+/// In launch order: the uses of the phase. With fused operators, forward: without its output, then
+/// what the others use besides, the last one's output at the end; backward: dy is the gradient of
+/// the last output, and what the others' gradients read stands before what is written.
 std::vector<Operand> operands_of(const KernelKey& key);
+
+/// The operand that holds the operator's only output in this phase; -1: none, or several.
+int output_operand(const KernelKey& key);
+/// The operand that holds the gradient of its only output, read by a backward phase; -1: none.
+int output_gradient(const KernelKey& key);
 
 Flops flops_of(const KernelKey& key);
 Bytes bytes_of(const KernelKey& key);

@@ -3,178 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <thread>
 
 #include "base/error.h"
-#include "config/load_run.h"
-#include "cost/table_json.h"
 #include "sim/simulate.h"
 #include "taskgraph/memory_table.h"
-#include "train/run_record.h"
+#include "train/small_runs_test.h"
 
 namespace troika {
 namespace {
-
-namespace fs = std::filesystem;
-
-/// A run of a few steps with dropout and Adam; keys may be overridden as on the command line.
-RunConfig small_run(std::vector<std::string> overrides = {}) {
-  constexpr const char* kRun = R"(
-[model]
-name = "gpt2"
-layers = 1
-width = 16
-heads = 2
-dropout = 0.2
-[data]
-train = "digits:train?size=64"
-[train]
-global_batch = 8
-steps = 20
-seed = 3
-[optimizer]
-name = "adam"
-learning_rate = 0.01
-[parallel]
-threads = 1
-)";
-  return parse_run(kRun, "small.toml", overrides).config;
-}
-
-/// A folder of its own for each test, removed afterwards.
-struct Folder {
-  fs::path path =
-      fs::temp_directory_path() / ("troika-trainer-" + std::to_string(::getpid()) + "-" +
-                                   testing::UnitTest::GetInstance()->current_test_info()->name());
-  Folder() {
-    fs::remove_all(path);
-    fs::create_directories(path);
-  }
-  ~Folder() { fs::remove_all(path); }
-
-  std::string text(const std::string& content) const {
-    std::ofstream(path / "text.txt") << content;
-    return "text:" + (path / "text.txt").string();
-  }
-};
-
-std::string rhyme() {
-  std::string text;
-  for (int i = 0; i < 40; ++i)
-    text += "the quick brown fox jumps over the lazy dog " + std::to_string(i * i) + ". ";
-  return text;
-}
-
-RunConfig language_run(const Folder& folder, std::vector<std::string> overrides = {}) {
-  overrides.insert(overrides.begin(), {"data.train=" + folder.text(rhyme()), "data.sequence=16"});
-  return small_run(overrides);
-}
-
-std::unique_ptr<Trainer> make_trainer(const RunConfig& config, TrainHooks hooks = {}) {
-  return std::make_unique<Trainer>(
-      config,
-      [model = config.model](const zoo::Samples& samples) { return build_model(model, samples); },
-      open_sets(config), hooks);
-}
-
-/// Every byte of the state: weights and optimizer.
-std::map<std::string, std::vector<std::byte>> state_of(Trainer& trainer) {
-  std::map<std::string, std::vector<std::byte>> state;
-  for (const StateEntry& entry : trainer.live().session().state()) {
-    std::vector<std::byte> bytes(static_cast<std::size_t>(entry.spec.bytes().count));
-    trainer.live().session().store(entry.name, bytes);
-    state[entry.name] = bytes;
-  }
-  return state;
-}
-
-/// Stops after so many steps.
-TrainHooks stop_after(int steps) {
-  return {nullptr, [left = steps]() mutable { return --left == 0; }};
-}
-
-TEST(Trainer, ResumedAtAnyStepEndsInTheSameBits) {
-  Folder folder;
-  RunConfig config = language_run(folder, {"run.folder=" + folder.path.string()});
-  auto whole = make_trainer(config);
-  whole->initialize();
-  whole->run(nullptr);
-  auto expected = state_of(*whole);
-  ASSERT_GT(expected.size(), 20u);
-  for (int stop = 1; stop < 20; ++stop) {
-    RunFolder run = RunFolder::create(config, "at-" + std::to_string(stop));
-    TrainHooks stops = stop_after(stop);
-    stops.costs = whole->live().costs();
-    auto first = make_trainer(config, stops);
-    first->initialize();
-    EXPECT_TRUE(first->run(&run).interrupted);
-    auto second = make_trainer(config, {.costs = first->live().costs()});
-    second->resume(Checkpoint::open(find_checkpoint(run.path())));
-    EXPECT_EQ(second->state().step, stop);
-    EXPECT_EQ(second->run(&run).step, 20);
-    EXPECT_EQ(state_of(*second), expected) << "stopped at step " << stop;
-  }
-}
-
-/// A cache in which the slowest kernels seem the fastest.
-void invert_times(const fs::path& cache) {
-  for (const fs::directory_entry& entry : fs::directory_iterator(cache)) {
-    if (entry.path().extension() != ".json") continue;
-    std::ostringstream text;
-    text << std::ifstream(entry.path()).rdbuf();
-    CostFile costs = parse_costs(text.str());
-    KernelTable inverted;
-    for (auto [key, candidates] : costs.table.rows()) {
-      for (Candidate& candidate : candidates)
-        candidate.time =
-            SimTime{1'000'000'000'000 / std::max<std::int64_t>(candidate.time->count, 1)};
-      inverted.insert(key, candidates);
-    }
-    std::ofstream(entry.path()) << to_json(inverted, costs.device);
-  }
-}
-
-TEST(Trainer, ResumedRunsKeepTheirKernelsWhateverTheCacheSaysNow) {
-  Folder folder;
-  fs::path cache = folder.path / "cache";
-  RunConfig config = parse_run(
-                         "[model]\nname = \"lenet\"\n[data]\ntrain = "
-                         "\"digits:train?size=64\"\n[parallel]\nthreads = 1\n",
-                         "lenet.toml",
-                         std::vector<std::string>{"train.global_batch=8", "train.steps=6",
-                                                  "run.folder=" + folder.path.string(),
-                                                  "kernels.cache=" + cache.string()})
-                         .config;
-  auto whole = make_trainer(config);
-  if (!whole->live().machinery().costs) GTEST_SKIP() << "needs oneDNN, whose kernels are measured";
-  whole->initialize();
-  whole->run(nullptr);
-
-  RunFolder run = RunFolder::create(config, "stopped");
-  auto first = make_trainer(config, stop_after(3));
-  EXPECT_EQ(first->live().machinery().costs->measured(), 0);
-  first->initialize();
-  write_record(run, config, *first);
-  ASSERT_TRUE(first->run(&run).interrupted);
-
-  std::string choices = first->state().choices_hash;
-  for (const char* cache_is : {"inverted", "gone"}) {
-    if (std::string_view(cache_is) == "inverted") {
-      invert_times(cache);
-      EXPECT_NE(make_trainer(config)->state().choices_hash, choices) << "else this shows nothing";
-    } else {
-      fs::remove_all(cache);
-    }
-    auto second = make_trainer(config, {.costs = recorded_costs(run)});
-    EXPECT_EQ(second->state().choices_hash, choices) << cache_is;
-    second->resume(Checkpoint::open(find_checkpoint(run.path())));
-    EXPECT_EQ(second->run(nullptr).step, 6);
-    EXPECT_EQ(state_of(*second), state_of(*whole)) << cache_is;
-  }
-}
 
 TEST(Trainer, LossFalls) {
   Folder folder;
@@ -259,46 +96,6 @@ TEST(Trainer, RefusesAPlanThatWasMadeForAnotherModel) {
               0u)
         << error.what();
   }
-}
-
-TEST(Trainer, ALossThatIsNotFiniteNamesTheFirstBadTaskAndKeepsTheWeights) {
-  Folder folder;
-  auto trainer = make_trainer(language_run(folder, {"optimizer.name=sgd", "train.steps=5"}));
-  trainer->initialize();
-  // A weight that overflows in the first product.
-  std::vector<float> huge(
-      static_cast<std::size_t>(trainer->model().train().parameters[0].spec.shape.elements()),
-      3e38F);
-  trainer->live().session().load(trainer->model().train().parameters[0].name,
-                                 std::as_bytes(std::span(huge)));
-  auto before = state_of(*trainer);
-  try {
-    trainer->run(nullptr);
-    FAIL() << "the loss stayed finite";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.exit_code(), 6);
-    EXPECT_NE(std::string(error.what()).find("written by '"), std::string::npos) << error.what();
-  }
-  EXPECT_EQ(state_of(*trainer), before);
-  EXPECT_EQ(trainer->state().step, 0);
-}
-
-TEST(Trainer, ALossThatWasNotFiniteKeepsTheWeightsUnderAnotherPlanToo) {
-  Folder folder;
-  RunConfig config = language_run(folder, {"optimizer.name=sgd", "train.steps=5"});
-  auto failed = make_trainer(config);
-  failed->initialize();
-  const Parameter& first = failed->model().train().parameters[0];
-  std::vector<float> huge(static_cast<std::size_t>(first.spec.shape.elements()), 3e38F);
-  failed->live().session().load(first.name, std::as_bytes(std::span(huge)));
-  EXPECT_THROW(failed->run(nullptr), Error);
-  // Even where the same step would be finite now.
-  failed->initialize();
-  auto before = state_of(*failed);
-  auto halves = make_trainer(config, {.strategy = Strategy{.splits = {}, .micro_batches = 2}});
-  halves->resume(*failed);
-  EXPECT_THROW(halves->run(nullptr), Error);
-  EXPECT_TRUE(state_of(*halves) == before);
 }
 
 TEST(Trainer, StopsAtALossWithoutATestSet) {

@@ -8,7 +8,6 @@
 #include <set>
 
 #include "base/error.h"
-#include "graph/chains.h"
 #include "graph/inference.h"
 #include "graph/text.h"
 #include "zoo/small_models.h"
@@ -85,7 +84,6 @@ TEST_P(EveryModel, HasALossAndAGraphForInference) {
   for (const NamedGraph& named : small().graphs) {
     ASSERT_TRUE(named.graph.loss.has_value());
     EXPECT_EQ(inference(named.graph).outputs.size(), named.graph.outputs.size());
-    EXPECT_FALSE(fusable_chains(named.graph).empty());
   }
 }
 

@@ -41,7 +41,8 @@ std::vector<std::byte> contribution(const Case& test, int member, std::uint64_t 
   auto size = static_cast<std::size_t>(size_of(test.elements.dtype).count);
   std::vector<std::byte> bytes(static_cast<std::size_t>(test.call.count) * size);
   RandomStream random{.key = static_cast<std::uint64_t>(member), .stream = stream};
-  for (std::size_t at = 0; at < bytes.size(); ++at) bytes[at] = static_cast<std::byte>(random.word(at));
+  for (std::size_t at = 0; at < bytes.size(); ++at)
+    bytes[at] = static_cast<std::byte>(random.word(at));
   // The exponent's top bits cleared: sums stay finite.
   for (std::size_t at = size - 1; at < bytes.size(); at += size) bytes[at] &= std::byte{0xbf};
   return bytes;
@@ -84,6 +85,30 @@ std::vector<Results> run_on_threads(std::size_t devices, const std::vector<Case>
   return results;
 }
 
+/// The library's own collectives on sums that are exact, against what they are.
+void check_library_collectives(Stage& stage) {
+  auto check = [&heartbeat = stage.heartbeat] { heartbeat.check(); };
+  int ranks = stage.world.ranks();
+  for (CombineRule rule : {CombineRule::sum, CombineRule::mean, CombineRule::max}) {
+    LibraryCall call{.call = equal_parts(Collective::all_reduce, ranks, 1000), .rule = rule};
+    std::vector<float> values(1000);
+    auto collective =
+        stage.world.prepare_collective(call, std::as_writable_bytes(std::span(values)), check);
+    for (int round = 0; round < 3; ++round) {
+      std::fill(values.begin(), values.end(), static_cast<float>(stage.world.rank() + round));
+      collective->start();
+      while (!collective->done()) std::this_thread::yield();
+      auto sum = static_cast<float>(ranks * (ranks - 1) / 2 + ranks * round);
+      float expected = rule == CombineRule::sum ? sum : sum * (1.0f / static_cast<float>(ranks));
+      if (rule == CombineRule::max) expected = static_cast<float>(ranks - 1 + round);
+      for (float value : values) {
+        if (value != expected)
+          throw Bug(fmt::format("MPI's own gives {}, not {}", value, expected));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void compare_with_threads(Stage& stage, const Words& words) {
@@ -102,6 +127,7 @@ void compare_with_threads(Stage& stage, const Words& words) {
                             device.value));
     }
   });
+  check_library_collectives(stage);
   if (stage.world.rank() == 0) fmt::print("{} cases\n", cases.size());
   stage.world.exchange("");
 }

@@ -27,27 +27,48 @@ Planned changed(int kind) {
   using enum Collective;
   static_assert(kDifferences == 22);
   switch (kind) {
-    case 0: return {.count = 1001};
-    case 1: return {.count = 999};
-    case 2: return {.count = 1};
-    case 3: return {.count = 0};
-    case 4: return {.count = 300'000};
-    case 5: return {.elements = {.dtype = DType::f64}};
-    case 6: return {.elements = {.dtype = DType::i32}};
-    case 7: return {.elements = {.dtype = DType::f16}};
-    case 8: return {.elements = {.dtype = DType::bf16}};
-    case 9: return {.elements = {.rule = CombineRule::max}};
-    case 10: return {.elements = {.rule = CombineRule::min}};
-    case 11: return {.elements = {.rule = CombineRule::mean}};
-    case 12: return {.kind = reduce_scatter};
-    case 13: return {.kind = all_gather};
-    case 14: return {.kind = broadcast, .algorithm = "tree"};
-    case 15: return {.kind = reduce, .algorithm = "tree", .root = 1};
-    case 16: return {.kind = barrier, .count = 0, .algorithm = "dissemination"};
-    case 17: return {.kind = gather, .algorithm = "linear"};
-    case 18: return {.algorithm = "recursive_doubling"};
-    case 19: return {.segment = 100};
-    default: return {};
+    case 0:
+      return {.count = 1001};
+    case 1:
+      return {.count = 999};
+    case 2:
+      return {.count = 1};
+    case 3:
+      return {.count = 0};
+    case 4:
+      return {.count = 300'000};
+    case 5:
+      return {.elements = {.dtype = DType::f64}};
+    case 6:
+      return {.elements = {.dtype = DType::i32}};
+    case 7:
+      return {.elements = {.dtype = DType::f16}};
+    case 8:
+      return {.elements = {.dtype = DType::bf16}};
+    case 9:
+      return {.elements = {.rule = CombineRule::max}};
+    case 10:
+      return {.elements = {.rule = CombineRule::min}};
+    case 11:
+      return {.elements = {.rule = CombineRule::mean}};
+    case 12:
+      return {.kind = reduce_scatter};
+    case 13:
+      return {.kind = all_gather};
+    case 14:
+      return {.kind = broadcast, .algorithm = "tree"};
+    case 15:
+      return {.kind = reduce, .algorithm = "tree", .root = 1};
+    case 16:
+      return {.kind = barrier, .count = 0, .algorithm = "dissemination"};
+    case 17:
+      return {.kind = gather, .algorithm = "linear"};
+    case 18:
+      return {.algorithm = "recursive_doubling"};
+    case 19:
+      return {.segment = 100};
+    default:
+      return {};
   }
 }
 
@@ -100,15 +121,18 @@ void make_calls(Stage& stage, const Words& words) {
   int difference = std::stoi(words.at(0));
   auto transport = join_devices(stage, spread_devices(stage.world.ranks(), 1));
   std::vector<DeviceId> devices;
-  for (int at = 0; at < stage.world.ranks(); ++at) devices.emplace_back(static_cast<std::size_t>(at));
+  for (int at = 0; at < stage.world.ranks(); ++at)
+    devices.emplace_back(static_cast<std::size_t>(at));
   Progress progress(*transport, devices[static_cast<std::size_t>(stage.world.rank())]);
   Communicator group(progress, devices);
   Caller caller(stage, group);
   bool odd = difference >= 0 && stage.world.rank() == stage.world.ranks() - 1;
 
   auto reduce = caller.prepare({});
-  auto share = caller.prepare({.kind = Collective::broadcast, .count = 20'000, .algorithm = "tree"});
-  auto meet = caller.prepare({.kind = Collective::barrier, .count = 0, .algorithm = "dissemination"});
+  auto share =
+      caller.prepare({.kind = Collective::broadcast, .count = 20'000, .algorithm = "tree"});
+  auto meet =
+      caller.prepare({.kind = Collective::barrier, .count = 0, .algorithm = "dissemination"});
   auto other = odd ? caller.prepare(changed(difference)) : caller.prepare({});
   announce(stage);
   for (int round = 0;; ++round) {

@@ -1,4 +1,5 @@
-// A job of mpirun as a test sees it: started in a folder of its own, watched, and ended for certain.
+// A job of mpirun as a test sees it: started in a folder of its own, watched, and ended for
+// certain.
 #pragma once
 
 #include <fcntl.h>
@@ -39,8 +40,8 @@ class MpiJob {
  public:
   MpiJob(int ranks, const std::vector<std::string>& scene) : ranks_(ranks) {
     std::vector<std::string> words = launcher();
-    for (const std::string& word : {std::string("-n"), std::to_string(ranks), program().string(),
-                                    folder_.path().string()})
+    for (const std::string& word :
+         {std::string("-n"), std::to_string(ranks), program().string(), folder_.path().string()})
       words.push_back(word);
     words.insert(words.end(), scene.begin(), scene.end());
     std::vector<char*> pointers;
@@ -64,6 +65,8 @@ class MpiJob {
     if (child_ > 0) kill(-child_, SIGKILL), waitpid(child_, nullptr, 0);
   }
 
+  /// MPICH's kills the others at once, and without a warning, when one was killed.
+  static bool launcher_kills_survivors() { return std::string(TROIKA_MPI_LIBRARY) == "mpich"; }
   static bool launcher_is_there() { return access(TROIKA_MPIRUN, X_OK) == 0; }
 
   /// The exit code of mpirun; -1 when it did not end in time.
@@ -100,9 +103,22 @@ class MpiJob {
   }
   /// With what root, few cores and no ssh need.
   static std::vector<std::string> launcher() {
-    if (std::string(TROIKA_MPI_LIBRARY) == "mpich") return {TROIKA_MPIRUN};
-    return {TROIKA_MPIRUN, "--allow-run-as-root", "--oversubscribe", "--mca", "plm", "isolated",
-            "--mca", "pml", "ob1", "--mca", "btl", "self,vader", "--mca", "mpi_yield_when_idle", "1"};
+    if (launcher_kills_survivors()) return {TROIKA_MPIRUN};
+    return {TROIKA_MPIRUN,
+            "--allow-run-as-root",
+            "--oversubscribe",
+            "--mca",
+            "plm",
+            "isolated",
+            "--mca",
+            "pml",
+            "ob1",
+            "--mca",
+            "btl",
+            "self,vader",
+            "--mca",
+            "mpi_yield_when_idle",
+            "1"};
   }
   bool ended() {
     int status = 0;

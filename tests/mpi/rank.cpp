@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdio>
 #include <map>
 
 #include "base/error.h"
+#include "comm/heartbeat/end_signals.h"
 #include "comm/heartbeat/last_words.h"
 #include "comm/heartbeat/start_heartbeat.h"
 
@@ -16,15 +16,8 @@ namespace {
 
 using namespace troika;
 
-// A signal handler can reach nothing but a global.
-std::atomic<Heartbeat*> running = nullptr;
-
-void end_by_signal(int) {
-  if (Heartbeat* heartbeat = running) heartbeat->terminate();
-}
-
 const std::map<std::string, void (*)(Stage&, const Words&)> kScenes = {
-    {"messages", exchange_messages},      {"timing", time_messages},
+    {"messages", exchange_messages},       {"timing", time_messages},
     {"collectives", compare_with_threads}, {"calls", make_calls},
     {"agreement", disagree_at_start},
 };
@@ -35,17 +28,16 @@ void play(const Words& words) {
   LastWords last(folder / fmt::format("rank-{}", world->rank()));
   auto heartbeat = start_heartbeat(
       *world, {}, [&](const Error& error) { last.leave(error.what(), error.exit_code()); });
-  running = heartbeat.get();
-  std::signal(SIGTERM, end_by_signal);
+  auto signals = std::make_unique<EndSignals>(*heartbeat);
   Stage stage{*world, *heartbeat, folder};
   try {
     kScenes.at(words.at(2))(stage, Words(words.begin() + 3, words.end()));
-    heartbeat->check();
+    heartbeat->leave();
   } catch (const std::exception& failure) {
     Error cause = heartbeat->fail(failure.what());
     last.leave(cause.what(), cause.exit_code());
   }
-  running = nullptr;
+  signals.reset();
   heartbeat.reset();
   if (world->rank() == 0) fmt::print("ok: {}\n", world->library());
 }

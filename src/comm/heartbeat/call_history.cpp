@@ -34,7 +34,8 @@ void CallHistory::begin(int call) {
   chain ^= chain >> 29;
   ++calls_;
   entries_[calls_ % kRemembered] = {chain, call};
-  if (calls_ % kCallsPerMilestone == 0) milestones_[calls_ / kCallsPerMilestone % kMilestones] = chain;
+  if (calls_ % kCallsPerMilestone == 0)
+    milestones_[calls_ / kCallsPerMilestone % kMilestones] = chain;
   inside_ = true;
 }
 
@@ -62,11 +63,11 @@ std::optional<std::string> CallHistory::difference(int self, int peer,
   const Entry& mine = entries_[report.calls % kRemembered];
   if (mine.chain == report.chain) return std::nullopt;
   bool earlier = texts_[mine.call].substr(0, kLongestCall) == report.call;
-  return fmt::format("ranks {} and {} disagree in call {} of group '{}': rank {} calls {}, rank {} "
-                     "calls {}{}",
-                     std::min(self, peer), std::max(self, peer), report.calls, group_.name, self,
-                     texts_[mine.call], peer, report.call,
-                     earlier ? ", but a call before it was different" : "");
+  return fmt::format(
+      "ranks {} and {} disagree in call {} of group '{}': rank {} calls {}, rank {} "
+      "calls {}{}",
+      std::min(self, peer), std::max(self, peer), report.calls, group_.name, self,
+      texts_[mine.call], peer, report.call, earlier ? ", but a call before it was different" : "");
 }
 
 std::optional<std::string> CallHistory::difference_before(int self, int peer,
@@ -75,10 +76,11 @@ std::optional<std::string> CallHistory::difference_before(int self, int peer,
   std::uint64_t mine = calls_ / kCallsPerMilestone;
   bool comparable = number > 0 && number <= mine && number + kMilestones > mine;
   if (!comparable || milestones_[number % kMilestones] == report.milestone) return std::nullopt;
-  return fmt::format("ranks {} and {} disagree in the calls of group '{}' before number {}; rank {} is "
-                     "in {}, rank {} in call {} ({})",
-                     std::min(self, peer), std::max(self, peer), group_.name,
-                     number * kCallsPerMilestone, self, last(), peer, report.calls, report.call);
+  return fmt::format(
+      "ranks {} and {} disagree in the calls of group '{}' before number {}; rank {} is "
+      "in {}, rank {} in call {} ({})",
+      std::min(self, peer), std::max(self, peer), group_.name, number * kCallsPerMilestone, self,
+      last(), peer, report.calls, report.call);
 }
 
 }  // namespace troika

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 
 namespace troika {
 namespace {
@@ -19,6 +20,11 @@ constexpr Moment kTimeToTell = std::chrono::milliseconds(100);
 constexpr Moment kTimeForGoodbyes = std::chrono::milliseconds(300);
 
 Moment now() { return std::chrono::steady_clock::now().time_since_epoch(); }
+
+const char* reason_of(int signal) {
+  return signal == SIGABRT ? "was aborted, by MPI or a bug (SIGABRT)"
+                           : "was told to stop (SIGTERM)";
+}
 
 }  // namespace
 
@@ -66,6 +72,14 @@ void Heartbeat::end(CallId call) {
   core_.end(call);
 }
 
+void Heartbeat::leave() {
+  std::unique_lock lock(mutex_);
+  core_.leave();
+  eventfd_write(wake_.descriptor(), 1);
+  changed_.wait(lock, [&] { return core_.is_last() || over_; });
+  if (over_) throw Error(ErrorKind::peer, verdict_);
+}
+
 Error Heartbeat::fail(const std::string& sentence) {
   std::unique_lock lock(mutex_);
   core_.fail(sentence, now());
@@ -73,8 +87,8 @@ Error Heartbeat::fail(const std::string& sentence) {
   return Error(ErrorKind::peer, verdict_);
 }
 
-void Heartbeat::terminate() noexcept {
-  terminated_ = true;
+void Heartbeat::terminate(int signal) noexcept {
+  signal_ = signal;
   eventfd_write(wake_.descriptor(), 1);
 }
 
@@ -89,7 +103,7 @@ void Heartbeat::run(const std::stop_token& stop) {
     wait_for_events(next);
     std::unique_lock lock(mutex_);
     serve();
-    if (terminated_.exchange(false)) core_.terminate(now());
+    if (int signal = signal_.exchange(0)) core_.terminate(reason_of(signal), now());
     if (now() >= next) {
       core_.tick(now());
       next = now() + settings_.times.period;
@@ -136,16 +150,15 @@ void Heartbeat::accept_all() {
   for (std::size_t count = 0; count < kMostStrangers; ++count) {
     auto socket = accept_from(listening_);
     if (!socket) return;
-    auto strangers =
-        std::ranges::count_if(connections_, [](const auto& c) { return c->peer < 0; });
+    auto strangers = std::ranges::count_if(connections_, [](const auto& c) { return c->peer < 0; });
     if (strangers >= static_cast<std::ptrdiff_t>(kMostStrangers)) {
       ++dropped_;
       continue;
     }
-    connections_.push_back(std::make_unique<Connection>(
-        Connection{.socket = std::move(*socket),
-                   .link = SealedLink::from_anybody(link_settings()),
-                   .opened = now()}));
+    connections_.push_back(
+        std::make_unique<Connection>(Connection{.socket = std::move(*socket),
+                                                .link = SealedLink::from_anybody(link_settings()),
+                                                .opened = now()}));
   }
 }
 
@@ -217,11 +230,11 @@ void Heartbeat::dial(int rank) {
   Socket socket;
   if (!addresses.empty()) socket = connect_to(addresses[dials_[rank]++ % addresses.size()]);
   if (!socket.open()) return core_.unreachable(rank);
-  connections_.push_back(std::make_unique<Connection>(
-      Connection{.socket = std::move(socket),
-                 .link = SealedLink::to(rank, link_settings()),
-                 .dialled = rank,
-                 .opened = now()}));
+  connections_.push_back(
+      std::make_unique<Connection>(Connection{.socket = std::move(socket),
+                                              .link = SealedLink::to(rank, link_settings()),
+                                              .dialled = rank,
+                                              .opened = now()}));
 }
 
 void Heartbeat::send(int rank, const Frame& frame) {

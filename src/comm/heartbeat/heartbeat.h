@@ -26,7 +26,8 @@ struct HeartbeatSettings {
   SipKey key{};                                     ///< The run's, random, known to its ranks only.
   std::vector<std::vector<std::string>> addresses;  ///< Of every rank.
   HeartbeatTimes times{};
-  /// Called once when the run is over, after the neighbours were told, by a thread of the heartbeat.
+  /// Called once when the run is over, after the neighbours were told, by a thread of the
+  /// heartbeat.
   std::function<void(const Error&)> on_failure{};
 };
 
@@ -35,7 +36,7 @@ class Heartbeat {
  public:
   /// Returns when all neighbours were reached. Throws Error(peer) when one was not.
   Heartbeat(ListeningPort port, HeartbeatSettings settings);
-  /// Says goodbye, so that the others do not take this rank for lost.
+  /// Says goodbye, unless `leave` has, so that the others do not take this rank for lost.
   ~Heartbeat();
 
   /// All members make the same calls in the same order; each rank counts a call once, however many
@@ -52,10 +53,15 @@ class Heartbeat {
   void check() const {
     if (over_.load(std::memory_order_acquire)) throw_verdict();
   }
+  /// This rank has nothing more to do: returns when its neighbours have not, either. Before that
+  /// MPI must not be ended: if one of them fails meanwhile, this throws Error(peer), where the end
+  /// of MPI would wait in vain.
+  void leave();
   /// This rank cannot go on: tells the others, and returns the cause, which may be another rank's.
   Error fail(const std::string& sentence);
-  /// The launcher wants this rank to end; for signal handlers.
-  void terminate() noexcept;
+  /// For signal handlers: this rank is about to end, by the launcher's SIGTERM or MPI's SIGABRT.
+  /// The cause, where another rank is it, becomes known within HeartbeatTimes::grace.
+  void terminate(int signal) noexcept;
   /// Connections that proved nothing, and were dropped.
   std::int64_t dropped() const { return dropped_; }
 
@@ -94,10 +100,11 @@ class Heartbeat {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   HeartbeatCore core_;                                    // guarded by mutex_
-  std::string verdict_;  // written before over_, under mutex_
+  std::string verdict_;                                   // written before over_, under mutex_
   std::vector<std::unique_ptr<Connection>> connections_;  // the thread's own
   std::map<int, std::size_t> dials_;                      // the thread's own
-  std::atomic<bool> over_ = false, terminated_ = false;
+  std::atomic<bool> over_ = false;
+  std::atomic<int> signal_ = 0;  // that ends this rank
   std::atomic<std::int64_t> dropped_ = 0;
   bool announced_ = false;  // the thread's own
   std::jthread thread_;

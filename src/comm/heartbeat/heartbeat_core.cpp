@@ -100,9 +100,10 @@ void HeartbeatCore::closed(int rank, Moment now) {
   peer.linked = false;
   peer.dialling = false;
   if (peer.gone) return;
-  conclude(fmt::format("rank {} is lost: its connection with rank {} closed without a goodbye, so it "
-                       "was killed or crashed; it was last heard {:.1f} s ago in {}",
-                       rank, rank_, seconds(now - peer.heard), last_call_of(peer)));
+  conclude(
+      fmt::format("rank {} is lost: its connection with rank {} closed without a goodbye, so it "
+                  "was killed or crashed; it was last heard {:.1f} s ago in {}",
+                  rank, rank_, seconds(now - peer.heard), last_call_of(peer)));
 }
 
 void HeartbeatCore::received(int rank, const Frame& frame, Moment now) {
@@ -166,10 +167,11 @@ void HeartbeatCore::send(int rank, Frame frame) {
 void HeartbeatCore::look_for_silence(Moment now) {
   for (const auto& [rank, peer] : peers_) {
     if (peer.linked && !peer.gone && now - peer.heard > times_.silence) {
-      return conclude(fmt::format(
-          "rank {} is lost: rank {} has not heard it for {:.1f} s, so it is stopped, or its machine or "
-          "the network is; it was last heard in {}",
-          rank, rank_, seconds(now - peer.heard), last_call_of(peer)));
+      return conclude(
+          fmt::format("rank {} is lost: rank {} has not heard it for {:.1f} s, so it is stopped, "
+                      "or its machine or "
+                      "the network is; it was last heard in {}",
+                      rank, rank_, seconds(now - peer.heard), last_call_of(peer)));
     }
     if (peer.wanted && !peer.linked && !peer.gone && now - peer.since > times_.join) {
       return conclude(fmt::format(
@@ -202,9 +204,10 @@ void HeartbeatCore::look_for_stalls(Moment now) {
       std::uint64_t calls = report == peer.reports.end() ? 0 : report->second.calls;
       if (calls >= history.calls()) continue;
       if (peer.gone) {
-        return conclude(fmt::format("rank {} has left after {} calls of group '{}', but rank {} is "
-                                    "in {}",
-                                    rank, calls, history.group().name, rank_, history.last()));
+        return conclude(
+            fmt::format("rank {} has left after {} calls of group '{}', but rank {} is "
+                        "in {}",
+                        rank, calls, history.group().name, rank_, history.last()));
       }
       if (times_.stall > Moment::zero() && now - round.begun > times_.stall) {
         return conclude(fmt::format(
@@ -213,9 +216,10 @@ void HeartbeatCore::look_for_stalls(Moment now) {
       }
     }
     if (times_.stall > Moment::zero() && now - round.begun > 2 * times_.stall) {
-      return conclude(fmt::format("rank {} has waited {:.0f} s in {}, though its neighbours have come "
-                                  "to it too; --timeout sets how long a call may last",
-                                  rank_, seconds(now - round.begun), history.last()));
+      return conclude(
+          fmt::format("rank {} has waited {:.0f} s in {}, though its neighbours have come "
+                      "to it too; --timeout sets how long a call may last",
+                      rank_, seconds(now - round.begun), history.last()));
     }
   }
 }
@@ -231,19 +235,25 @@ void HeartbeatCore::fail(std::string sentence, Moment now) {
                     now + times_.grace};
 }
 
-void HeartbeatCore::terminate(Moment now) {
+void HeartbeatCore::terminate(const std::string& how, Moment now) {
   if (own_end_) return;
-  own_end_ = OwnEnd{fmt::format("rank {} was told to stop (SIGTERM) in {}, and knows of no lost peer",
-                                rank_, own_call()),
-                    now + times_.grace};
+  own_end_ =
+      OwnEnd{fmt::format("rank {} {} in {}, and knows of no lost peer", rank_, how, own_call()),
+             now + times_.grace};
 }
 
 void HeartbeatCore::leave() {
+  if (std::exchange(left_, true)) return;
   for (const auto& [rank, peer] : peers_) {
     if (!peer.linked || failed()) continue;
     beat_to(rank);
     send(rank, ByeFrame{});
   }
+}
+
+bool HeartbeatCore::is_last() const {
+  return std::ranges::none_of(
+      peers_, [](const auto& entry) { return entry.second.linked && !entry.second.gone; });
 }
 
 bool HeartbeatCore::joined() const {
@@ -266,13 +276,14 @@ std::string HeartbeatCore::own_call() const {
   const Round* latest = nullptr;
   for (const Round& round : rounds_) {
     if (round.history.calls() == 0) continue;
-    bool better = latest == nullptr || (round.history.inside() && !latest->history.inside()) ||
-                  (round.history.inside() == latest->history.inside() &&
-                   round.begun > latest->begun);
+    bool better =
+        latest == nullptr || (round.history.inside() && !latest->history.inside()) ||
+        (round.history.inside() == latest->history.inside() && round.begun > latest->begun);
     if (better) latest = &round;
   }
   if (latest == nullptr) return "no call yet";
-  return latest->history.inside() ? latest->history.last() : "no call, after " + latest->history.last();
+  return latest->history.inside() ? latest->history.last()
+                                  : "no call, after " + latest->history.last();
 }
 
 std::string HeartbeatCore::last_call_of(const Peer& peer) const {

@@ -1,6 +1,6 @@
 // The rules by which ranks watch each other, without clock, socket or thread: events in, effects
-// out. A rank watches its neighbours, which are few; what it learns it passes on, so that every rank
-// knows soon. The first bad news ends the run.
+// out. A rank watches its neighbours, which are few; what it learns it passes on, so that every
+// rank knows soon. The first bad news ends the run.
 #pragma once
 
 #include <chrono>
@@ -74,10 +74,12 @@ class HeartbeatCore {
 
   /// This rank cannot go on.
   void fail(std::string sentence, Moment now);
-  /// The launcher told this rank to stop.
-  void terminate(Moment now);
-  /// This rank has nothing more to do.
+  /// Something outside ends this rank, `how` says what: "was told to stop".
+  void terminate(const std::string& how, Moment now);
+  /// This rank has nothing more to do. Its neighbours are told once.
   void leave();
+  /// Whether all neighbours have left, too.
+  bool is_last() const;
 
   /// Whether all neighbours were reached.
   bool joined() const;
@@ -123,6 +125,7 @@ class HeartbeatCore {
     Moment at{};  ///< When it becomes the verdict.
   };
   std::optional<OwnEnd> own_end_;
+  bool left_ = false;
   std::string verdict_;
   std::vector<Effect> effects_;
 };

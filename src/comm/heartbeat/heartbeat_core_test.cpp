@@ -38,10 +38,13 @@ class Net {
     nodes_[rank].running = false;
     for (std::size_t peer = 0; peer < nodes_.size(); ++peer) {
       if (!nodes_[peer].links.contains(rank)) continue;
-      at(milliseconds(1 + draw(3)), [this, peer, rank] {
-        nodes_[peer].links.erase(rank);
-        nodes_[peer].core.closed(rank, now_);
-      }, static_cast<int>(peer));
+      at(
+          milliseconds(1 + draw(3)),
+          [this, peer, rank] {
+            nodes_[peer].links.erase(rank);
+            nodes_[peer].core.closed(rank, now_);
+          },
+          static_cast<int>(peer));
     }
   }
   /// No more events, but nobody is told.
@@ -66,13 +69,15 @@ class Net {
     for (const Effect& effect : nodes_[rank].core.take_effects()) {
       if (const auto* connect = std::get_if<ConnectEffect>(&effect)) link(rank, connect->rank);
       if (const auto* send = std::get_if<SendEffect>(&effect)) {
-        at(milliseconds(1 + draw(5)),
-           [this, to = send->rank, rank, frame = send->frame] {
-             nodes_[to].core.received(rank, frame, now_);
-           },
-           send->rank);
+        at(
+            milliseconds(1 + draw(5)),
+            [this, to = send->rank, rank, frame = send->frame] {
+              nodes_[to].core.received(rank, frame, now_);
+            },
+            send->rank);
       }
-      if (const auto* fail = std::get_if<FailEffect>(&effect)) nodes_[rank].verdict = fail->sentence;
+      if (const auto* fail = std::get_if<FailEffect>(&effect))
+        nodes_[rank].verdict = fail->sentence;
     }
   }
 
@@ -97,8 +102,10 @@ class Net {
   void link(int from, int to) {
     ++connections_;
     nodes_[from].links[to] = nodes_[to].links[from] = true;
-    at(milliseconds(2), [this, from, to] { nodes_[from].core.linked(to, now_); }, from);
-    at(milliseconds(2), [this, from, to] { nodes_[to].core.linked(from, now_); }, to);
+    at(
+        milliseconds(2), [this, from, to] { nodes_[from].core.linked(to, now_); }, from);
+    at(
+        milliseconds(2), [this, from, to] { nodes_[to].core.linked(from, now_); }, to);
   }
   /// In order between events at the same moment, like bytes on a connection.
   void at(Moment delay, std::function<void()> event, int rank) {
@@ -348,7 +355,8 @@ TEST(HeartbeatCore, NamesWhoLeftWhileOthersWaitForIt) {
     core.begin(core.describe(core.watch({"world", first(3)}, net.now()), "b"), net.now());
   }
   net.run_for(milliseconds(500));
-  for (int rank : {0, 1}) EXPECT_THAT(net.verdict(rank), HasSubstr("rank 2 has left after 1 calls"));
+  for (int rank : {0, 1})
+    EXPECT_THAT(net.verdict(rank), HasSubstr("rank 2 has left after 1 calls"));
 }
 
 TEST(HeartbeatCore, TellsTheOthersWhyARankGivesUp) {
@@ -357,7 +365,8 @@ TEST(HeartbeatCore, TellsTheOthersWhyARankGivesUp) {
   net.core(2).fail("its disk is full", net.now());
   net.run_for(milliseconds(700));
   for (int rank = 0; rank < 4; ++rank) {
-    EXPECT_THAT(net.verdict(rank), AllOf(HasSubstr("rank 2 gave up"), HasSubstr("its disk is full")));
+    EXPECT_THAT(net.verdict(rank),
+                AllOf(HasSubstr("rank 2 gave up"), HasSubstr("its disk is full")));
   }
 }
 
@@ -365,7 +374,7 @@ TEST(HeartbeatCore, PrefersTheTrueCauseToItsConsequences) {
   Net net(4);
   net.run_for(milliseconds(300));
   net.core(0).fail("MPI says something vague", net.now());
-  net.core(1).terminate(net.now());
+  net.core(1).terminate("was told to stop (SIGTERM)", net.now());
   net.kill(3);
   net.run_for(milliseconds(700));
   for (int rank : {0, 1, 2}) EXPECT_THAT(net.verdict(rank), HasSubstr("rank 3 is lost"));
@@ -374,7 +383,7 @@ TEST(HeartbeatCore, PrefersTheTrueCauseToItsConsequences) {
 TEST(HeartbeatCore, SaysThatItWasToldToStopWhenNothingElseIsKnown) {
   Net net(2);
   net.run_for(milliseconds(300));
-  net.core(0).terminate(net.now());
+  net.core(0).terminate("was told to stop (SIGTERM)", net.now());
   net.run_for(milliseconds(500));
   EXPECT_THAT(net.verdict(0), HasSubstr("rank 0 was told to stop (SIGTERM)"));
 }

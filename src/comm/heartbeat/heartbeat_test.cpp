@@ -27,12 +27,12 @@ class HeartbeatSockets : public testing::Test {
     for (int rank : running) {
       starts.emplace_back([&, rank] {
         try {
-          beats_[rank] = std::make_unique<Heartbeat>(
-              std::move(ports[rank]), HeartbeatSettings{.rank = rank,
-                                                        .ranks = ranks,
-                                                        .key = {1, 2},
-                                                        .addresses = addresses_,
-                                                        .times = times});
+          beats_[rank] = std::make_unique<Heartbeat>(std::move(ports[rank]),
+                                                     HeartbeatSettings{.rank = rank,
+                                                                       .ranks = ranks,
+                                                                       .key = {1, 2},
+                                                                       .addresses = addresses_,
+                                                                       .times = times});
         } catch (const Error& error) {
           errors_[rank] = error.what();
         }
@@ -78,8 +78,7 @@ TEST_F(HeartbeatSockets, AMismatchReachesEveryRankWithinASecond) {
   for (int rank = 0; rank < 4; ++rank) {
     ASSERT_TRUE(beats_[rank]) << errors_[rank];
     int group = beats_[rank]->watch({"world", {0, 1, 2, 3}});
-    beats_[rank]->begin(
-        beats_[rank]->describe(group, rank == 2 ? "sum of 8 f64" : "sum of 8 f32"));
+    beats_[rank]->begin(beats_[rank]->describe(group, rank == 2 ? "sum of 8 f64" : "sum of 8 f32"));
   }
   for (int rank = 0; rank < 4; ++rank) {
     EXPECT_THAT(verdict(rank, milliseconds(1000)), HasSubstr("rank 2 calls sum of 8 f64"));
@@ -93,6 +92,36 @@ TEST_F(HeartbeatSockets, ARankThatGivesUpTellsTheOthersWhy) {
   for (int rank : {0, 2}) {
     EXPECT_THAT(verdict(rank, milliseconds(1000)), HasSubstr("rank 1 gave up"));
   }
+}
+
+TEST_F(HeartbeatSockets, ARankThatLeavesWaitsForTheOthers) {
+  start(3);
+  std::atomic<int> left = 0;
+  std::vector<std::jthread> leaving;
+  for (int rank : {0, 1}) {
+    leaving.emplace_back([&, rank] {
+      beats_[rank]->leave();
+      ++left;
+    });
+  }
+  std::this_thread::sleep_for(milliseconds(300));
+  EXPECT_EQ(left, 0);
+  beats_[2]->leave();
+  leaving.clear();
+  EXPECT_EQ(left, 2);
+}
+
+TEST_F(HeartbeatSockets, ARankThatLeftLearnsThatOthersWaitForIt) {
+  start(2);
+  for (auto& beat : beats_) beat->describe(beat->watch({"world", {0, 1}}), "sum");
+  beats_[0]->begin({0, 0});
+  try {
+    beats_[1]->leave();
+    ADD_FAILURE() << "it left";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("rank 1 has left after 0 calls"));
+  }
+  EXPECT_THAT(verdict(0, milliseconds(1000)), HasSubstr("rank 1 has left"));
 }
 
 TEST_F(HeartbeatSockets, APeerThatNeverAnswersIsNamedAtTheStart) {

@@ -4,12 +4,16 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <string_view>
+#include <thread>
 
 #include "base/error.h"
 
 namespace troika {
 namespace {
+
+constexpr std::chrono::milliseconds kTimeForOthers{250};
 
 void write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
@@ -38,6 +42,7 @@ void LastWords::leave(const std::string& sentence, int code) {
   }
   write_all(descriptor_, fmt::format("error: {}\nexit code {}\n", sentence, code));
   write_all(STDERR_FILENO, fmt::format("error: {}\n", sentence));
+  std::this_thread::sleep_for(kTimeForOthers);
   _exit(code);
 }
 

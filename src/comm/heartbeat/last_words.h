@@ -16,8 +16,9 @@ class LastWords {
   LastWords(const LastWords&) = delete;
   ~LastWords();
 
-  /// Writes "error: SENTENCE" and "exit code CODE" to the file and the first to stderr, and ends the
-  /// process. Of several threads that call it one speaks; the others stay inside.
+  /// Writes "error: SENTENCE" and "exit code CODE" to the file and the first to stderr, waits until
+  /// the other ranks should have done so too, because MPICH kills all of them as soon as one ends,
+  /// and ends the process. Of several threads that call it one speaks; the others stay inside.
   [[noreturn]] void leave(const std::string& sentence, int code);
 
  private:

@@ -31,7 +31,9 @@ SipKey derive(const SipKey& key, std::uint64_t direction, std::span<const std::b
 
 WireBytes greeting_body(int from, int to, const Nonce& nonce) {
   WireWriter body;
-  body.number(kMagic).number(static_cast<std::uint32_t>(from)).number(static_cast<std::uint32_t>(to));
+  body.number(kMagic)
+      .number(static_cast<std::uint32_t>(from))
+      .number(static_cast<std::uint32_t>(to));
   return body.number(nonce[0]).number(nonce[1]).bytes();
 }
 
@@ -103,8 +105,7 @@ bool SealedLink::read_greeting() {
 bool SealedLink::read_answer() {
   if (input_.size() < kAnswer) return false;
   WireBytes nonce(input_.begin(), input_.begin() + 16);
-  WireBytes transcript =
-      joined(greeting_body(settings_.rank, peer_, settings_.nonce), nonce);
+  WireBytes transcript = joined(greeting_body(settings_.rank, peer_, settings_.nonce), nonce);
   WireReader in(std::span<const std::byte>(input_).subspan(16, kProof));
   broken_ = in.number<std::uint64_t>() != prove(settings_.key, Purpose::answer, 0, transcript);
   if (broken_) return false;
@@ -129,8 +130,8 @@ bool SealedLink::read_frame() {
   if (broken_ || input_.size() < 2 + length + kProof) return false;
   auto frame = std::span<const std::byte>(input_).subspan(2, length);
   WireReader end(std::span<const std::byte>(input_).subspan(2 + length, kProof));
-  broken_ = end.number<std::uint64_t>() !=
-            prove(incoming_key_, Purpose::frame, incoming_count_, frame);
+  broken_ =
+      end.number<std::uint64_t>() != prove(incoming_key_, Purpose::frame, incoming_count_, frame);
   if (broken_) return false;
   ++incoming_count_;
   heard_ = true;
@@ -156,8 +157,11 @@ void SealedLink::send(std::span<const std::byte> frame) {
 
 void SealedLink::seal(std::span<const std::byte> frame) {
   std::uint64_t proof = prove(outgoing_key_, Purpose::frame, outgoing_count_++, frame);
-  WireBytes sealed =
-      WireWriter().number(static_cast<std::uint16_t>(frame.size())).raw(frame).number(proof).bytes();
+  WireBytes sealed = WireWriter()
+                         .number(static_cast<std::uint16_t>(frame.size()))
+                         .raw(frame)
+                         .number(proof)
+                         .bytes();
   output_.insert(output_.end(), sealed.begin(), sealed.end());
 }
 

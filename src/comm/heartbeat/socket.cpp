@@ -89,9 +89,10 @@ ListeningPort listen_for_peers(bool loopback_only) {
   bool good = port.socket.open() && bind(descriptor, generic, length) == 0 &&
               listen(descriptor, SOMAXCONN) == 0 && getsockname(descriptor, generic, &length) == 0;
   if (!good) {
-    throw Error(ErrorKind::usage, fmt::format("No TCP port could be opened for the heartbeat between "
-                                              "ranks: {}.",
-                                              std::strerror(errno)));
+    throw Error(ErrorKind::usage,
+                fmt::format("No TCP port could be opened for the heartbeat between "
+                            "ranks: {}.",
+                            std::strerror(errno)));
   }
   int number = ntohs(address.sin_port);
   port.addresses = loopback_only ? std::vector{text_of(address.sin_addr, number)}
@@ -119,7 +120,8 @@ std::optional<Socket> accept_from(const Socket& listening) {
 ReadEnd read_from(const Socket& socket, WireBytes& bytes, std::size_t longest) {
   std::byte part[4096];
   while (bytes.size() < longest) {
-    ssize_t count = recv(socket.descriptor(), part, std::min(sizeof part, longest - bytes.size()), 0);
+    ssize_t count =
+        recv(socket.descriptor(), part, std::min(sizeof part, longest - bytes.size()), 0);
     if (count == 0 || (count < 0 && !would_block())) return ReadEnd::closed;
     if (count < 0) break;
     bytes.insert(bytes.end(), part, part + count);

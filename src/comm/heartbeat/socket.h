@@ -34,8 +34,8 @@ struct ListeningPort {
   std::vector<std::string> addresses;
 };
 
-/// On the loopback alone, or on every IPv4 interface that is up. Throws Error(usage) when the system
-/// refuses.
+/// On the loopback alone, or on every IPv4 interface that is up. Throws Error(usage) when the
+/// system refuses.
 ListeningPort listen_for_peers(bool loopback_only);
 
 /// Begins to connect; closed when that is known to fail at once.

@@ -36,7 +36,8 @@ std::string difference(const std::string& first, const std::string& other, int r
   auto [at, ignored] = std::ranges::mismatch(a, b);
   auto line = static_cast<std::size_t>(at - a.begin());
   auto shown = [line](const std::vector<std::string>& lines) {
-    return line < lines.size() ? "'" + lines[line].substr(0, 200) + "'" : std::string("no such line");
+    return line < lines.size() ? "'" + lines[line].substr(0, 200) + "'"
+                               : std::string("no such line");
   };
   return fmt::format("line {}: rank 0 has {}, rank {} has {}", line + 1, shown(a), rank, shown(b));
 }
@@ -65,10 +66,11 @@ void require_agreement(MpiWorld& world, const std::string& subject, const std::s
   if (other == hashes.end()) return;
   auto rank = static_cast<int>(other - hashes.begin());
   auto texts = world.exchange(subject + "\n" + text);
-  throw Error(ErrorKind::usage,
-              fmt::format("The ranks are not going to do the same: their {} differs, in {}. Start all "
-                          "ranks with the same files, options and version of Troika.",
-                          subject, difference(texts[0], texts[rank], rank)));
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("The ranks are not going to do the same: their {} differs, in {}. Start all "
+                  "ranks with the same files, options and version of Troika.",
+                  subject, difference(texts[0], texts[rank], rank)));
 }
 
 }  // namespace troika

@@ -29,11 +29,12 @@ int MpiTags::tag_of(const MessageAddress& address) const {
                  devices_per_rank_ +
              index_in_rank_[address.to.index()];
   if (tag <= largest_) return static_cast<int>(tag);
-  throw Error(ErrorKind::usage,
-              fmt::format("Message {} from device {} to device {} needs tag {}, but this MPI library "
-                          "has tags up to {} only; use fewer devices per rank or larger messages, "
-                          "or another MPI library.",
-                          address.tag, address.from.value, address.to.value, tag, largest_));
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("Message {} from device {} to device {} needs tag {}, but this MPI library "
+                  "has tags up to {} only; use fewer devices per rank or larger messages, "
+                  "or another MPI library.",
+                  address.tag, address.from.value, address.to.value, tag, largest_));
 }
 
 }  // namespace troika

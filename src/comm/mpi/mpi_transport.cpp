@@ -34,7 +34,11 @@ class Pending {
 struct MpiMessage {
   MpiMessage(MpiEngine& engine, const MpiTransportSettings& transport, const MessageAddress& names,
              std::size_t bytes)
-      : settings(transport), address(names), length(bytes), own_length(bytes), header(engine),
+      : settings(transport),
+        address(names),
+        length(bytes),
+        own_length(bytes),
+        header(engine),
         payload(engine) {}
 
   /// Not there yet: perhaps for a reason.
@@ -88,11 +92,12 @@ class MpiIncoming final : public Incoming {
  private:
   void agree() {
     if (message_->length != message_->own_length) {
-      throw Error(ErrorKind::peer,
-                  fmt::format("device {} sends message {} of {} bytes to device {}, which expects {}: "
-                              "the two make different calls",
-                              message_->address.from.value, message_->address.tag, message_->length,
-                              message_->address.to.value, message_->own_length));
+      throw Error(
+          ErrorKind::peer,
+          fmt::format("device {} sends message {} of {} bytes to device {}, which expects {}: "
+                      "the two make different calls",
+                      message_->address.from.value, message_->address.tag, message_->length,
+                      message_->address.to.value, message_->own_length));
     }
     message_->agreed = true;
     message_->payload.start();

@@ -35,7 +35,7 @@ struct MpiTransportSettings {
   MPI_Comm payloads, headers;  ///< Of its own.
   MpiTags tags;
   int rank = 0;
-  int local_devices = 1;  ///< On this machine, in all its ranks.
+  int local_devices = 1;        ///< On this machine, in all its ranks.
   std::function<void()> check;  ///< May be empty.
 };
 

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "comm/mpi/library_collective.h"
 #include "comm/mpi/mpi_engine.h"
 #include "comm/mpi/mpi_status.h"
 #include "comm/mpi/mpi_transport.h"
@@ -24,11 +25,12 @@ void initialize(MpiThreading threading) {
   check_mpi(MPI_Init_thread(nullptr, nullptr, wanted, &given), "MPI_Init_thread");
   if (given >= wanted) return;
   MPI_Finalize();
-  throw Error(ErrorKind::usage,
-              fmt::format("This MPI library does not let several threads call it as '{}' needs; use "
-                          "a library built with support for threads{}.",
-                          to_string(threading),
-                          threading == MpiThreading::multiple ? ", or 'serialized'" : ""));
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("This MPI library does not let several threads call it as '{}' needs; use "
+                  "a library built with support for threads{}.",
+                  to_string(threading),
+                  threading == MpiThreading::multiple ? ", or 'serialized'" : ""));
 }
 
 std::string version_text() {
@@ -115,6 +117,14 @@ class Owner final : public MpiWorld {
                                .local_devices = static_cast<int>(mine) * ranks_here_,
                                .check = std::move(check)},
                               *engine_, lock());
+  }
+
+  std::unique_ptr<LibraryCollective> prepare_collective(const LibraryCall& call,
+                                                        std::span<std::byte> vector,
+                                                        std::function<void()> check) override {
+    auto reason = why_not_by_mpi(call, ranks_);
+    TROIKA_CHECK(!reason, reason.value_or(""));
+    return make_library_collective(call, vector, duplicate(), lock(), std::move(check));
   }
 
  private:

@@ -4,11 +4,16 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "collective/combine_rule.h"
+#include "collective/recipe.h"
 #include "comm/transport.h"
+#include "tensor/dtype.h"
 
 namespace troika {
 
@@ -26,6 +31,24 @@ MpiThreading parse_mpi_threading(std::string_view text);
 /// Of these variables mpirun and its like set at least one.
 inline constexpr std::array<const char*, 3> kMpiLauncherVariables = {"OMPI_COMM_WORLD_SIZE",
                                                                      "PMI_SIZE", "PMIX_RANK"};
+
+/// A collective that MPI runs by itself, prepared once and started once per round.
+class LibraryCollective {
+ public:
+  virtual ~LibraryCollective() = default;
+  virtual void start() = 0;
+  /// Asked until it says yes.
+  virtual bool done() = 0;
+};
+
+struct LibraryCall {
+  CollectiveCall call;  ///< Its members are the ranks, all of them, in order.
+  DType dtype = DType::f32;
+  CombineRule rule = CombineRule::sum;
+};
+
+/// Why MPI cannot do it alone; nothing when it can. The algorithm "mpi" is a candidate then.
+std::optional<std::string> why_not_by_mpi(const LibraryCall& call, int ranks);
 
 /// One rank's view of all ranks. Destroyed last of all that uses MPI, on the thread that made it.
 class MpiWorld {
@@ -50,11 +73,17 @@ class MpiWorld {
   /// is lost.
   virtual std::unique_ptr<Transport> make_transport(std::vector<int> rank_of_device,
                                                     std::function<void()> check) = 0;
+
+  /// All ranks prepare the same ones in the same order; `vector` is borrowed. Throws Bug where
+  /// why_not_by_mpi has an answer.
+  virtual std::unique_ptr<LibraryCollective> prepare_collective(const LibraryCall& call,
+                                                                std::span<std::byte> vector,
+                                                                std::function<void()> check) = 0;
 };
 
 /// Once per process. Throws Error(usage) when Troika was built without MPI, or when the library
 /// does not let threads call it as `threading` wants.
-std::unique_ptr<MpiWorld> start_mpi(MpiThreading threading = MpiThreading::serialized);
+std::unique_ptr<MpiWorld> start_mpi(MpiThreading threading = MpiThreading::multiple);
 
 /// Whether start_mpi can work in this build.
 bool built_with_mpi();

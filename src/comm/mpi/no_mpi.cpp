@@ -5,10 +5,11 @@
 namespace troika {
 
 std::unique_ptr<MpiWorld> start_mpi(MpiThreading) {
-  throw Error(ErrorKind::usage,
-              "This build of Troika cannot join several processes, because no MPI library was found; "
-              "install one (Debian and Ubuntu: libopenmpi-dev and openmpi-bin) and configure again, "
-              "or use several devices of one process.");
+  throw Error(
+      ErrorKind::usage,
+      "This build of Troika cannot join several processes, because no MPI library was found; "
+      "install one (Debian and Ubuntu: libopenmpi-dev and openmpi-bin) and configure again, "
+      "or use several devices of one process.");
 }
 
 bool built_with_mpi() { return false; }

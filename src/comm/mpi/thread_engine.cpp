@@ -109,9 +109,9 @@ class ThreadEngine final : public MpiEngine {
   std::mutex& mpi_;  // taken before mutex_
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::size_t requests_ = 0;               // guarded by mutex_
-  std::vector<MpiRequest*> handed_over_;   // guarded by mutex_
-  std::vector<MpiRequest*> active_;        // guarded by mpi_
+  std::size_t requests_ = 0;              // guarded by mutex_
+  std::vector<MpiRequest*> handed_over_;  // guarded by mutex_
+  std::vector<MpiRequest*> active_;       // guarded by mpi_
   std::jthread thread_;
 };
 

@@ -1,14 +1,14 @@
 #include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/layouts.h"
-#include "kernels/cpu/loops.h"
 #include "kernels/cpu/offers.h"
+#include "kernels/cpu/streaming.h"
 #include "kernels/cpu/vector_math.h"
 
 namespace troika {
 namespace {
 
-constexpr float kTanhFactor = 0.7978845608f;  // sqrt(2/pi)
-constexpr float kTanhCubic = 0.044715f;
+constexpr float kTwice = 1.5957691216f;  // 2 sqrt(2/pi)
+constexpr float kTwiceCubic = 0.044715f * kTwice;
 
 /// Calls f with two functions: the activation, and its derivative at the kept value.
 template <class F>
@@ -28,15 +28,13 @@ void with_functions(const Activation& op, F&& f) {
                         x * vector_exp(-0.5f * x * x) * 0.39894228f;
                });
     case ActivationKind::gelu_tanh:
-      return f(
-          [](float x) {
-            return 0.5f * x * (1 + vector_tanh(kTanhFactor * (x + kTanhCubic * x * x * x)));
-          },
-          [](float x) {
-            float t = vector_tanh(kTanhFactor * (x + kTanhCubic * x * x * x));
-            return 0.5f * (1 + t) +
-                   0.5f * x * (1 - t * t) * kTanhFactor * (1 + 3 * kTanhCubic * x * x);
-          });
+      // (1 + tanh u) / 2 is the sigmoid of 2u.
+      return f([](float x) { return x * vector_sigmoid(x * (kTwice + kTwiceCubic * x * x)); },
+               [](float x) {
+                 // 1 - s as e * s, which does not cancel.
+                 float e = vector_exp(-x * (kTwice + kTwiceCubic * x * x)), s = 1.0f / (1.0f + e);
+                 return s + x * (e * s * s) * (kTwice + 3 * kTwiceCubic * x * x);
+               });
     case ActivationKind::sigmoid:
       return f([](float x) { return vector_sigmoid(x); }, [](float y) { return y * (1 - y); });
     case ActivationKind::tanh:
@@ -50,7 +48,7 @@ Loop forward(const Activation& op, std::int64_t count) {
     loop = [=](const Launch& launch) {
       const float* x = launch.at(0);
       float* y = launch.at(1);
-      for_elements(launch.threads, count, [=](std::int64_t i) { y[i] = function(x[i]); });
+      for_outputs(launch.threads, count, y, x == y, [=](std::int64_t i) { return function(x[i]); });
     };
   });
   return loop;
@@ -62,8 +60,8 @@ Loop backward(const Activation& op, std::int64_t count) {
     loop = [=](const Launch& launch) {
       const float *dy = launch.at(0), *kept = launch.at(1);
       float* dx = launch.at(2);
-      for_elements(launch.threads, count,
-                   [=](std::int64_t i) { dx[i] = dy[i] * derivative(kept[i]); });
+      for_outputs(launch.threads, count, dx, dx == dy || dx == kept,
+                  [=](std::int64_t i) { return dy[i] * derivative(kept[i]); });
     };
   });
   return loop;

@@ -5,153 +5,174 @@
 namespace troika {
 namespace {
 
-/// y = scale * x + shift, per channel.
-void scale_and_shift(const Shards& s, int threads, const float* x, const float* scale,
-                     const float* shift, float* y) {
-  for_channels(threads, s.view,
-               [=](std::int64_t i, std::int64_t c) { y[i] = scale[c] * x[i] + shift[c]; });
-}
+/// What is fused behind: perhaps the sum with a residual, then perhaps relu.
+struct Follower {
+  bool adds = false, relu = false;
+};
 
-/// What normalises a channel, written as one scale and one shift.
-void set_normalisation(const ShardWork& work, std::int64_t c, double mean, double scale,
-                       const float* gamma, const float* beta) {
-  work.per_channel[0][c] = static_cast<float>(gamma[c] * scale);
-  work.per_channel[1][c] = static_cast<float>(beta[c] - gamma[c] * scale * mean);
-}
-
-struct Running {
-  float *mean, *var;
-
-  void clear(std::int64_t channels) const {
-    std::fill_n(mean, channels, 0.0f), std::fill_n(var, channels, 0.0f);
+std::optional<Follower> follower_of(const KernelKey& key) {
+  Follower found;
+  if (key.fused.empty()) return found;
+  if (key.phase != Phase::forward && key.phase != Phase::backward) return std::nullopt;
+  for (const FusedOp& next : key.fused) {
+    const Activation* activation = std::get_if<Activation>(&next.op);
+    const Binary* binary = std::get_if<Binary>(&next.op);
+    if (found.relu) return std::nullopt;
+    if (activation != nullptr && activation->kind == ActivationKind::relu)
+      found.relu = true;
+    else if (binary != nullptr && binary->kind == BinaryKind::add && !found.adds &&
+             next.others[0] == key.inputs[0])
+      found.adds = true;
+    else
+      return std::nullopt;
   }
-  /// A tile brings its share of the shard, so that the tiles' sums make the whole.
-  void add(const Shards& s, std::int64_t c, double shard_mean, double squares) const {
-    double share = s.held() / s.count;
-    mean[c] += static_cast<float>(share * shard_mean);
-    var[c] += static_cast<float>(share * squares / std::max(s.count - 1, 1.0));
+  if (key.phase == Phase::backward && found.adds) return std::nullopt;
+  return found;
+}
+
+/// Operands behind x, gamma, beta and two numbers per channel, which always come first.
+struct Places {
+  std::size_t residual = 0, y, running_mean = 0, running_var = 0;
+
+  Places(const Request& request, const Follower& follower) {
+    std::size_t count = request.operands.size();
+    y = count - 1;
+    if (follower.adds) residual = count - 2;
+    for (std::size_t at = 5; at < count; ++at) {
+      if (request.operands[at].name == "drunning_mean") running_mean = at;
+      if (request.operands[at].name == "drunning_var") running_var = at;
+      if (request.operands[at].name == "y") y = at;
+    }
   }
 };
 
-/// Sums around the first element of each channel, so that a large mean does not eat the variance.
-void gather_moments(const Shards& s, const Launch& launch, const float* x, const ShardWork& work) {
-  float* pivot = work.per_channel[2];
+/// y = scale * x + shift per channel, and what follows.
+template <bool Adds, bool Relu>
+struct Normalised {
+  const float *x, *scale, *shift, *residual;
+
+  float operator()(std::int64_t i, std::int64_t c) const {
+    float value = scale[c] * x[i] + shift[c];
+    if constexpr (Adds) value += residual[i];
+    return Relu && value < 0 ? 0.0f : value;
+  }
+};
+
+/// One shard of the operands whose shape is that of x.
+template <bool Adds, bool Relu>
+struct ShardOperands {
+  Normalised<Adds, Relu> value;
+  ChannelOutput y;
+
+  ShardOperands(const Shards& s, const Places& at, const Launch& launch, const ShardWork& work,
+                std::int64_t shard)
+      : ShardOperands(s, launch.at(0) + shard * s.view.elements(),
+                      Adds ? launch.at(at.residual) + shard * s.view.elements() : nullptr,
+                      launch.at(at.y) + shard * s.view.elements(), work) {}
+
+ private:
+  ShardOperands(const Shards& s, const float* x, const float* residual, float* to,
+                const ShardWork& work)
+      : value{x, work.per_channel[0], work.per_channel[1], residual},
+        y(s.view, to, to == x || to == residual) {}
+};
+
+/// Sums are taken around the first element of each channel, so that a large mean does not eat the
+/// variance.
+void set_pivots(const Shards& s, const float* x, float* pivot) {
   std::int64_t lanes = s.view.lanes, inner = s.view.inner;
   for (std::int64_t c = 0; c < s.channels(); ++c)
     pivot[c] = x[c / lanes * inner * lanes + c % lanes];
-  channel_sums(
-      s.view, launch.threads, work.sums,
-      [=](std::int64_t i, std::int64_t c) { return x[i] - pivot[c]; },
-      [=](std::int64_t i, std::int64_t c) { return (x[i] - pivot[c]) * (x[i] - pivot[c]); });
 }
 
-Loop forward(const Shards& s) {
-  return [s](const Launch& launch) {
+template <bool Adds, bool Relu>
+Loop forward(const Shards& s, const Places& at) {
+  return [s, at](const Launch& launch) {
     const float *gamma = launch.at(1), *beta = launch.at(2);
-    float *mean_out = launch.at(3), *inv_std_out = launch.at(4);
-    Running running{launch.at(6), launch.at(7)};
+    Running running{launch.at(at.running_mean), launch.at(at.running_var)};
     running.clear(s.channels());
     for (std::int64_t shard = 0; shard < s.shards; ++shard) {
-      const float* x = launch.at(0) + shard * s.view.elements();
       ShardWork work(s, launch);
-      gather_moments(s, launch, x, work);
-      for (std::int64_t c = 0; c < s.channels(); ++c) {
-        double shifted = work.first(c) / s.count, mean = work.per_channel[2][c] + shifted;
-        double squares = std::max(work.second(c) - shifted * work.first(c), 0.0),
-               scale = s.inv_std(squares / s.count);
-        mean_out[shard * s.channels() + c] = static_cast<float>(mean);
-        inv_std_out[shard * s.channels() + c] = static_cast<float>(scale);
-        set_normalisation(work, c, mean, scale, gamma, beta);
-        running.add(s, c, mean, squares);
-      }
-      scale_and_shift(s, launch.threads, x, work.per_channel[0], work.per_channel[1],
-                      launch.at(5) + shard * s.view.elements());
+      ShardOperands<Adds, Relu> operands(s, at, launch, work, shard);
+      const float* x = operands.value.x;
+      float *pivot = work.per_channel[2], *mean_out = launch.at(3) + shard * s.channels(),
+            *inv_std_out = launch.at(4) + shard * s.channels();
+      set_pivots(s, x, pivot);
+      auto finish = [&](Range channels, const double* first, const double* second) {
+        for (std::int64_t c = channels.begin; c < s.real(channels).end; ++c) {
+          double sum = first[c - channels.begin], shifted = sum / s.count,
+                 mean = pivot[c] + shifted;
+          double squares = std::max(second[c - channels.begin] - shifted * sum, 0.0),
+                 scale = s.inv_std(squares / s.count);
+          mean_out[c] = static_cast<float>(mean);
+          inv_std_out[c] = static_cast<float>(scale);
+          work.set_normalisation(c, mean, scale, gamma, beta);
+          running.add(s, c, mean, squares);
+        }
+      };
+      ChannelBlocks(s.view, launch.threads, work.sums)
+          .run(
+              [=](std::int64_t i, std::int64_t c) { return x[i] - pivot[c]; },
+              [=](std::int64_t i, std::int64_t c) { return (x[i] - pivot[c]) * (x[i] - pivot[c]); },
+              finish, operands.y, operands.value);
     }
   };
 }
 
-Loop predict(const Shards& s) {
-  return [s](const Launch& launch) {
+template <bool Adds, bool Relu>
+Loop predict(const Shards& s, const Places& at) {
+  return [s, at](const Launch& launch) {
     const float *mean = launch.at(3), *var = launch.at(4);
     ShardWork work(s, launch);
     for (std::int64_t c = 0; c < s.channels(); ++c)
-      set_normalisation(work, c, mean[c], s.inv_std(var[c]), launch.at(1), launch.at(2));
-    scale_and_shift(s, launch.threads, launch.at(0), work.per_channel[0], work.per_channel[1],
-                    launch.at(5));
+      work.set_normalisation(c, mean[c], s.inv_std(var[c]), launch.at(1), launch.at(2));
+    ShardOperands<Adds, Relu> operands(s, at, launch, work, 0);
+    for_channels(launch.threads, s.view, operands.y, operands.value);
   };
 }
 
-Loop statistics_1(const Shards& s) {
-  return [s](const Launch& launch) {
-    for (std::int64_t shard = 0; shard < s.shards; ++shard) {
-      const float* x = launch.at(0) + shard * s.view.elements();
-      ShardWork work(s, launch);
-      channel_sums(
-          s.view, launch.threads, work.sums, [x](std::int64_t i, std::int64_t) { return x[i]; },
-          NoTerm());
-      for (std::int64_t c = 0; c < s.channels(); ++c)
-        launch.at(1)[shard * s.channels() + c] = static_cast<float>(work.first(c));
-    }
-  };
+template <bool Adds, bool Relu>
+Loop forward_loop(const Shards& s, const BatchNorm& op, const Places& at) {
+  return op.training ? forward<Adds, Relu>(s, at) : predict<Adds, Relu>(s, at);
 }
 
-Loop statistics_2(const Shards& s) {
-  return [s](const Launch& launch) {
-    for (std::int64_t shard = 0; shard < s.shards; ++shard) {
-      const float* x = launch.at(0) + shard * s.view.elements();
-      ShardWork work(s, launch);
-      float* mean = work.per_channel[0];
-      for (std::int64_t c = 0; c < s.channels(); ++c)
-        mean[c] = static_cast<float>(launch.at(1)[shard * s.channels() + c] / s.count);
-      channel_sums(
-          s.view, launch.threads, work.sums,
-          [=](std::int64_t i, std::int64_t c) { return (x[i] - mean[c]) * (x[i] - mean[c]); },
-          NoTerm());
-      for (std::int64_t c = 0; c < s.channels(); ++c)
-        launch.at(2)[shard * s.channels() + c] = static_cast<float>(work.first(c));
-    }
-  };
-}
-
-Loop apply(const Shards& s) {
-  return [s](const Launch& launch) {
-    Running running{launch.at(6), launch.at(7)};
-    running.clear(s.channels());
-    for (std::int64_t shard = 0; shard < s.shards; ++shard) {
-      const float *sum = launch.at(3) + shard * s.channels(),
-                  *squares = launch.at(4) + shard * s.channels();
-      ShardWork work(s, launch);
-      for (std::int64_t c = 0; c < s.channels(); ++c) {
-        double mean = sum[c] / s.count;
-        set_normalisation(work, c, mean, s.inv_std(squares[c] / s.count), launch.at(1),
-                          launch.at(2));
-        running.add(s, c, mean, squares[c]);
-      }
-      std::int64_t at = shard * s.view.elements();
-      scale_and_shift(s, launch.threads, launch.at(0) + at, work.per_channel[0],
-                      work.per_channel[1], launch.at(5) + at);
-    }
-  };
-}
-
-Loop loop_of(const Shards& shards, const BatchNorm& op, Phase phase) {
-  switch (phase) {
-    case Phase::forward:
-      return op.training ? forward(shards) : predict(shards);
-    case Phase::statistics_1:
-      return statistics_1(shards);
-    case Phase::statistics_2:
-      return statistics_2(shards);
-    case Phase::apply:
-      return apply(shards);
-    default:
-      return batch_norm_backward(shards, phase);
+Loop loop_of(const Shards& shards, const BatchNorm& op, const Request& request,
+             const Follower& follower) {
+  Phase phase = request.key.phase;
+  if (phase == Phase::forward) {
+    Places at(request, follower);
+    if (follower.adds)
+      return follower.relu ? forward_loop<true, true>(shards, op, at)
+                           : forward_loop<true, false>(shards, op, at);
+    return follower.relu ? forward_loop<false, true>(shards, op, at)
+                         : forward_loop<false, false>(shards, op, at);
   }
+  if (phase == Phase::statistics_1 || phase == Phase::statistics_2 || phase == Phase::apply)
+    return batch_norm_staged(shards, phase);
+  return batch_norm_backward(shards, phase, follower.relu);
+}
+
+/// y or dx may be written over what is read element by element before.
+std::vector<InPlace> in_place(const Request& request) {
+  std::vector<InPlace> pairs;
+  auto is = [&](std::size_t at, Access access, std::initializer_list<std::string_view> names) {
+    const Operand& operand = request.operands[at];
+    return operand.access == access && std::ranges::find(names, operand.name) != names.end();
+  };
+  for (std::size_t write = 0; write < request.operands.size(); ++write) {
+    if (!is(write, Access::write, {"y", "dx"})) continue;
+    for (std::size_t read = 0; read < request.operands.size(); ++read)
+      if (is(read, Access::read, {"x", "dy", "y", "b"}))
+        pairs.push_back({static_cast<int>(write), static_cast<int>(read)});
+  }
+  return pairs;
 }
 
 }  // namespace
 
 Offers offers(const BatchNorm& op, const Request& request) {
+  std::optional<Follower> follower = follower_of(request.key);
+  if (!follower) return {};
   const Shape& shape = request.shape(0);
   std::int64_t count = op.training ? op.shards : 1;
   Offers list;
@@ -165,7 +186,8 @@ Offers offers(const BatchNorm& op, const Request& request) {
     for (const Operand& operand : request.operands)
       candidate.layouts.push_back(operand.spec.shape == shape && shape.rank() == 4 ? layout
                                                                                    : Layout::plain);
-    list.push_back(offer_loop(request, candidate, loop_of(shards, op, request.key.phase)));
+    candidate.in_place = in_place(request);
+    list.push_back(offer_loop(request, candidate, loop_of(shards, op, request, *follower)));
   }
   return list;
 }

@@ -8,13 +8,13 @@ struct ChannelMoments {
   double mean, inv_std;
 };
 
-/// first: the sum of dy; second: of dy * (x - mean).
-void gather(const Shards& s, int threads, const float* x, const float* dy, const ShardWork& work) {
-  const float* mean = work.per_channel[0];
-  channel_sums(
-      s.view, threads, work.sums, [=](std::int64_t i, std::int64_t) { return dy[i]; },
-      [=](std::int64_t i, std::int64_t c) { return dy[i] * (x[i] - mean[c]); });
-}
+/// The gradient that arrives; of a relu behind, it passes where the relu's output is positive.
+template <bool Masked>
+struct Arriving {
+  const float *dy, *y;
+
+  float operator[](std::int64_t i) const { return !Masked || y[i] > 0 ? dy[i] : 0.0f; }
+};
 
 /// dx = factor * (dy - (dy_sum + (x - mean) * inv_std * dy_x_sum) / count), as numbers per channel.
 void set_dx(const Shards& s, const ShardWork& work, std::int64_t c, const ChannelMoments& m,
@@ -32,34 +32,46 @@ ChannelMoments moments_of(const Shards& s, const Launch& launch, bool staged, st
 }
 
 /// Operands: x, dy, gamma, then mean and inv_std (or, staged, sum, squares, dy_sum, dy_x_sum), then
-/// dx, dgamma, dbeta.
+/// y where a relu behind masks, then dx, dgamma, dbeta.
+template <bool Masked>
+void backward_shard(const Shards& s, const Launch& launch, bool staged, std::int64_t shard) {
+  std::size_t out = (staged ? 7 : 5) + (Masked ? 1 : 0);
+  std::int64_t from = shard * s.view.elements(), row = shard * s.channels();
+  const float *x = launch.at(0) + from, *gamma = launch.at(2);
+  Arriving<Masked> dy{launch.at(1) + from, Masked ? launch.at(out - 1) + from : nullptr};
+  float *dx = launch.at(out) + from, *dgamma = launch.at(out + 1), *dbeta = launch.at(out + 2);
+  ShardWork work(s, launch);
+  for (std::int64_t c = 0; c < s.channels(); ++c)
+    work.per_channel[0][c] = static_cast<float>(moments_of(s, launch, staged, 3, row + c).mean);
+  auto finish = [&](Range channels, const double* first, const double* second) {
+    for (std::int64_t c = channels.begin; c < s.real(channels).end; ++c) {
+      ChannelMoments m = moments_of(s, launch, staged, 3, row + c);
+      double dy_sum = first[c - channels.begin], dy_x_sum = second[c - channels.begin] * m.inv_std;
+      dbeta[c] += static_cast<float>(dy_sum);
+      dgamma[c] += static_cast<float>(dy_x_sum);
+      if (staged) dy_sum = launch.at(5)[row + c], dy_x_sum = launch.at(6)[row + c];
+      set_dx(s, work, c, m, gamma[c], dy_sum, dy_x_sum);
+    }
+  };
+  const float *mean = work.per_channel[0], *a = work.per_channel[1], *b = work.per_channel[2],
+              *d = work.per_channel[3];
+  ChannelBlocks(s.view, launch.threads, work.sums)
+      .run([=](std::int64_t i, std::int64_t) { return dy[i]; },
+           [=](std::int64_t i, std::int64_t c) { return dy[i] * (x[i] - mean[c]); }, finish,
+           {s.view, dx, dx == dy.dy || dx == x},
+           [=](std::int64_t i, std::int64_t c) {
+             return a[c] * dy[i] + b[c] * (x[i] - mean[c]) + d[c];
+           });
+}
+
+template <bool Masked>
 Loop backward(const Shards& s, bool staged) {
   return [s, staged](const Launch& launch) {
-    std::size_t out = staged ? 7 : 5;
-    float *dgamma = launch.at(out + 1), *dbeta = launch.at(out + 2);
-    std::fill_n(dgamma, s.channels(), 0.0f), std::fill_n(dbeta, s.channels(), 0.0f);
-    for (std::int64_t shard = 0; shard < s.shards; ++shard) {
-      std::int64_t from = shard * s.view.elements(), row = shard * s.channels();
-      const float *x = launch.at(0) + from, *dy = launch.at(1) + from, *gamma = launch.at(2);
-      float* dx = launch.at(out) + from;
-      ShardWork work(s, launch);
-      for (std::int64_t c = 0; c < s.channels(); ++c)
-        work.per_channel[0][c] = static_cast<float>(moments_of(s, launch, staged, 3, row + c).mean);
-      gather(s, launch.threads, x, dy, work);
-      for (std::int64_t c = 0; c < s.channels(); ++c) {
-        ChannelMoments m = moments_of(s, launch, staged, 3, row + c);
-        double dy_sum = work.first(c), dy_x_sum = work.second(c) * m.inv_std;
-        dbeta[c] += static_cast<float>(dy_sum);
-        dgamma[c] += static_cast<float>(dy_x_sum);
-        if (staged) dy_sum = launch.at(5)[row + c], dy_x_sum = launch.at(6)[row + c];
-        set_dx(s, work, c, m, gamma[c], dy_sum, dy_x_sum);
-      }
-      const float *mean = work.per_channel[0], *a = work.per_channel[1], *b = work.per_channel[2],
-                  *d = work.per_channel[3];
-      for_channels(launch.threads, s.view, [=](std::int64_t i, std::int64_t c) {
-        dx[i] = a[c] * dy[i] + b[c] * (x[i] - mean[c]) + d[c];
-      });
-    }
+    std::size_t dgamma = (staged ? 8 : 6) + (Masked ? 1 : 0);
+    std::fill_n(launch.at(dgamma), s.channels(), 0.0f);
+    std::fill_n(launch.at(dgamma + 1), s.channels(), 0.0f);
+    for (std::int64_t shard = 0; shard < s.shards; ++shard)
+      backward_shard<Masked>(s, launch, staged, shard);
   };
 }
 
@@ -67,10 +79,14 @@ Loop backward_statistics(const Shards& s) {
   return [s](const Launch& launch) {
     for (std::int64_t shard = 0; shard < s.shards; ++shard) {
       std::int64_t from = shard * s.view.elements(), row = shard * s.channels();
+      const float *x = launch.at(0) + from, *dy = launch.at(1) + from;
       ShardWork work(s, launch);
+      float* mean = work.per_channel[0];
       for (std::int64_t c = 0; c < s.channels(); ++c)
-        work.per_channel[0][c] = static_cast<float>(moments_of(s, launch, true, 2, row + c).mean);
-      gather(s, launch.threads, launch.at(0) + from, launch.at(1) + from, work);
+        mean[c] = static_cast<float>(moments_of(s, launch, true, 2, row + c).mean);
+      channel_sums(
+          s.view, launch.threads, work.sums, [=](std::int64_t i, std::int64_t) { return dy[i]; },
+          [=](std::int64_t i, std::int64_t c) { return dy[i] * (x[i] - mean[c]); });
       for (std::int64_t c = 0; c < s.channels(); ++c) {
         launch.at(4)[row + c] = static_cast<float>(work.first(c));
         launch.at(5)[row + c] =
@@ -82,9 +98,10 @@ Loop backward_statistics(const Shards& s) {
 
 }  // namespace
 
-Loop batch_norm_backward(const Shards& shards, Phase phase) {
+Loop batch_norm_backward(const Shards& shards, Phase phase, bool masked) {
   if (phase == Phase::backward_statistics) return backward_statistics(shards);
-  return backward(shards, phase == Phase::backward_apply);
+  bool staged = phase == Phase::backward_apply;
+  return masked ? backward<true>(shards, staged) : backward<false>(shards, staged);
 }
 
 }  // namespace troika

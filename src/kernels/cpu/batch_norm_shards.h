@@ -1,10 +1,10 @@
-// What the forward and backward loops of batch norm share.
+// What the forward, staged and backward loops of batch norm share.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/cpu/channel_loops.h"
+#include "kernels/cpu/channel_blocks.h"
 #include "kernels/cpu/offer.h"
 
 namespace troika {
@@ -19,6 +19,10 @@ struct Shards {
   double held() const { return static_cast<double>(view.positions()); }
   std::int64_t channels() const { return view.channels; }
   double inv_std(double variance) const { return 1 / std::sqrt(variance + epsilon); }
+  /// Without those that only pad.
+  Range real(Range channels) const {
+    return {channels.begin, std::min(channels.end, view.channels)};
+  }
 };
 
 /// The scratch of one shard: sums in f64, then four numbers per channel in f32, zero where the
@@ -36,12 +40,37 @@ struct ShardWork {
   double first(std::int64_t channel) const { return sums[channel]; }
   double second(std::int64_t channel) const { return sums[stride + channel]; }
 
+  /// What normalises a channel, as one scale and one shift.
+  void set_normalisation(std::int64_t c, double mean, double scale, const float* gamma,
+                         const float* beta) const {
+    per_channel[0][c] = static_cast<float>(gamma[c] * scale);
+    per_channel[1][c] = static_cast<float>(beta[c] - gamma[c] * scale * mean);
+  }
+
   double* sums;
   std::int64_t stride;
   float* per_channel[4];
 };
 
-/// The loops of backward, backward_statistics and backward_apply.
-Loop batch_norm_backward(const Shards& shards, Phase phase);
+/// What a step adds to the running statistics.
+struct Running {
+  float *mean, *var;
+
+  void clear(std::int64_t channels) const {
+    std::fill_n(mean, channels, 0.0f), std::fill_n(var, channels, 0.0f);
+  }
+  /// A tile brings its share of the shard, so that the tiles' sums make the whole.
+  void add(const Shards& s, std::int64_t c, double shard_mean, double squares) const {
+    double share = s.held() / s.count;
+    mean[c] += static_cast<float>(share * shard_mean);
+    var[c] += static_cast<float>(share * squares / std::max(s.count - 1, 1.0));
+  }
+};
+
+/// statistics_1, statistics_2 and apply.
+Loop batch_norm_staged(const Shards& shards, Phase phase);
+/// backward, backward_statistics and backward_apply; `masked`: the gradient is that of a relu
+/// behind, whose output is an operand.
+Loop batch_norm_backward(const Shards& shards, Phase phase, bool masked);
 
 }  // namespace troika

@@ -9,8 +9,8 @@ Loop forward(const ChannelView& view) {
   return [view](const Launch& launch) {
     const float *x = launch.at(0), *bias = pad_channels(view, launch.at(1), launch.work());
     float* y = launch.at(2);
-    for_channels(launch.threads, view,
-                 [=](std::int64_t i, std::int64_t channel) { y[i] = x[i] + bias[channel]; });
+    for_channels(launch.threads, view, {view, y, x == y},
+                 [=](std::int64_t i, std::int64_t channel) { return x[i] + bias[channel]; });
   };
 }
 

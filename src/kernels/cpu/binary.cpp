@@ -1,6 +1,6 @@
 #include "kernels/cpu/box.h"
-#include "kernels/cpu/loops.h"
 #include "kernels/cpu/offers.h"
+#include "kernels/cpu/streaming.h"
 
 namespace troika {
 namespace {
@@ -22,7 +22,8 @@ Loop equal_shapes(BinaryKind kind, std::int64_t count) {
     loop = [=](const Launch& launch) {
       const float *a = launch.at(0), *b = launch.at(1);
       float* y = launch.at(2);
-      for_elements(launch.threads, count, [=](std::int64_t i) { y[i] = function(a[i], b[i]); });
+      for_outputs(launch.threads, count, y, y == a || y == b,
+                  [=](std::int64_t i) { return function(a[i], b[i]); });
     };
   });
   return loop;

@@ -2,10 +2,12 @@
 // inner + at) * lanes + lane belongs to channel block * lanes + lane.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
 #include "tensor/layout.h"
+#include "tensor/region.h"
 
 namespace troika {
 
@@ -17,6 +19,47 @@ struct ChannelView {
   std::int64_t positions() const { return outer * inner; }
   std::int64_t elements() const { return outer * blocks * inner * lanes; }
 };
+
+/// Rows of lanes that are neighbours in memory and belong to the same channels.
+struct ChannelRun {
+  std::int64_t element, rows;
+  std::int64_t channel;  ///< Of the first lane.
+};
+
+/// f(run) for all runs of the rows [begin, end) of the tensor, in memory's order.
+template <class F>
+void for_runs(const ChannelView& view, Range rows, const F& f) {
+  for (std::int64_t row = rows.begin; row < rows.end;) {
+    std::int64_t number = row / view.inner, stop = std::min(rows.end, (number + 1) * view.inner);
+    f(ChannelRun{row * view.lanes, stop - row, number % view.blocks * view.lanes});
+    row = stop;
+  }
+}
+
+/// f(run) for the runs of some positions, all blocks of channels of the range at each.
+template <class F>
+void for_runs(const ChannelView& view, Range blocks, Range positions, const F& f) {
+  for (std::int64_t begin = positions.begin; begin < positions.end;) {
+    std::int64_t outer = begin / view.inner,
+                 end = std::min(positions.end, (outer + 1) * view.inner);
+    for (std::int64_t block = blocks.begin; block < blocks.end; ++block) {
+      std::int64_t row = (outer * view.blocks + block) * view.inner + begin - outer * view.inner;
+      f(ChannelRun{row * view.lanes, end - begin, block * view.lanes});
+    }
+    begin = end;
+  }
+}
+
+/// The same, the last positions first.
+template <class F>
+void for_runs_backwards(const ChannelView& view, Range blocks, Range positions, const F& f) {
+  for (std::int64_t end = positions.end; end > positions.begin;) {
+    std::int64_t outer = (end - 1) / view.inner,
+                 begin = std::max(positions.begin, outer * view.inner);
+    for_runs(view, blocks, {begin, end}, f);
+    end = begin;
+  }
+}
 
 /// Along dimension `dim`; empty when the layout is not made for channels there.
 std::optional<ChannelView> channel_view(const Shape& shape, Layout layout, std::size_t dim);

@@ -5,7 +5,7 @@ namespace troika {
 
 std::optional<Convolution> convolution_of(const Conv2d& op, const Request& request) {
   std::optional<Tail> tail = tail_of(request.key, 1);
-  if (!tail) return std::nullopt;
+  if (!tail || tail->residual) return std::nullopt;
   Convolution convolution{.image = request.signature.slots[0].spec,
                           .weight = request.signature.slots[1].spec,
                           .places = request.signature.slots[2].spec,

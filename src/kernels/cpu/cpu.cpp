@@ -20,7 +20,8 @@ concept HasOffers = requires(const Attributes& attributes, const Request& reques
 
 /// Only these put further operators behind themselves.
 template <class Attributes>
-concept Fusable = std::same_as<Attributes, Linear> || std::same_as<Attributes, Conv2d>;
+concept Fusable = std::same_as<Attributes, Linear> || std::same_as<Attributes, Conv2d> ||
+    std::same_as<Attributes, BatchNorm> || std::same_as<Attributes, Dropout>;
 
 /// oneDNN divides its work, and sizes its scratch, for the threads that it sees when a primitive is
 /// made.

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/cpu/loops.h"
 #include "kernels/cpu/offers.h"
+#include "kernels/cpu/streaming.h"
 #include "kernels/cpu/vector_math.h"
 
 namespace troika {
@@ -14,13 +14,32 @@ float largest_of(const float* x, std::int64_t count) {
   return max_range(0, count, [x](std::int64_t i) { return x[i]; });
 }
 
+constexpr std::int64_t kBlock = 1024;
+
 double exp_sum(const float* x, std::int64_t count, float largest) {
-  constexpr std::int64_t kBlock = 1024;
   double sum = 0;
   for (std::int64_t at = 0; at < count; at += kBlock)
     sum += sum_floats(at, std::min(at + kBlock, count),
                       [=](std::int64_t i) { return vector_exp(x[i] - largest); });
   return sum;
+}
+
+/// The logarithm of the sum of exponentials in one pass: where a block has a larger element than
+/// all before, the sum so far is scaled down (Milakov and Gimelshein 2018, arXiv:1805.02867).
+double log_sum_exp(const float* x, std::int64_t count) {
+  constexpr float kLeast = -std::numeric_limits<float>::infinity();
+  float largest = kLeast;
+  double sum = 0;
+  for (std::int64_t at = 0; at < count; at += kBlock) {
+    std::int64_t length = std::min(kBlock, count - at);
+    float here = largest_of(x + at, length);
+    if (here > largest) {
+      sum *= std::exp(static_cast<double>(largest) - here);
+      largest = here;
+    }
+    sum += exp_sum(x + at, length, largest == kLeast ? 0.0f : largest);
+  }
+  return largest + std::log(sum);
 }
 
 struct Rows {
@@ -51,8 +70,7 @@ Loop forward(const Rows& shape) {
     float *log_sum = launch.at(5), *loss = launch.work();
     for_rows(launch.threads, shape.rows, 4 * shape.classes, [&](std::int64_t row) {
       const float* logits = x + row * shape.classes;
-      float largest = largest_of(logits, shape.classes);
-      double log_of_sum = largest + std::log(exp_sum(logits, shape.classes, largest));
+      double log_of_sum = log_sum_exp(logits, shape.classes);
       log_sum[row] = weight[row] != 0 ? static_cast<float>(log_of_sum) : 0.0f;
       // A target outside the classes has no loss; NaN makes the guard stop the run.
       std::int64_t column = shape.column(target[row]);
@@ -104,13 +122,19 @@ Loop backward(const Rows& shape) {
   return [shape](const Launch& launch) {
     const float *x = launch.at(0), *weight = launch.at(2), *log_sum = launch.at(3);
     const std::int32_t* target = launch.at<std::int32_t>(1);
+    bool streamed =
+        shape.rows * shape.classes >= kStreamed && launch.at(4) != x && stores_whole_lines();
     for_rows(launch.threads, shape.rows, 4 * shape.classes, [&](std::int64_t row) {
       const float* logits = x + row * shape.classes;
       float *dx = launch.at(4) + row * shape.classes, w = weight[row], log_of_sum = log_sum[row];
       if (w == 0) return run_range(0, shape.classes, [=](std::int64_t i) { dx[i] = 0; });
       std::int64_t column = shape.column(target[row]);
-      run_range(0, shape.classes,
-                [=](std::int64_t i) { dx[i] = w * vector_exp(logits[i] - log_of_sum); });
+      auto gradient = [=](std::int64_t i) { return w * vector_exp(logits[i] - log_of_sum); };
+      if (streamed)
+        stream_range(0, shape.classes, dx, gradient);
+      else
+        run_range(0, shape.classes, [=](std::int64_t i) { dx[i] = gradient(i); });
+      if (streamed) stream_end();
       if (column >= 0) dx[column] -= w;
     });
   };

@@ -126,13 +126,14 @@ MemoryDesc describe_any(const Shape& shape) {
 dnnl::primitive_attr attributes(const Epilogue& epilogue) {
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  dnnl::post_ops after;
+  if (epilogue.residual) after.append_binary(dnnl::algorithm::binary_add, *epilogue.residual);
   if (epilogue.activation) {
     const Activation& op = *epilogue.activation;
     float alpha = op.kind == ActivationKind::leaky_relu ? static_cast<float>(op.slope) : 0.0f;
-    dnnl::post_ops after;
     after.append_eltwise(1.0f, algorithm_of(op.kind), alpha, 0.0f);
-    attr.set_post_ops(after);
   }
+  attr.set_post_ops(after);
   return attr;
 }
 

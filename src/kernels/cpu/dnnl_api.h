@@ -32,9 +32,12 @@ MemoryDesc describe_strided(const TensorSpec& spec, std::span<const std::int64_t
 /// The shape with a layout of oneDNN's own choice.
 MemoryDesc describe_any(const Shape& shape);
 
+/// The first follows the operation, then the second.
 struct Epilogue {
-  std::optional<Activation> activation;
+  std::optional<MemoryDesc> residual{};  ///< Added; its argument is kResidual.
+  std::optional<Activation> activation{};
 };
+inline constexpr int kResidual = DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1;
 /// Scratch is ours; the epilogue follows the operation.
 dnnl::primitive_attr attributes(const Epilogue& epilogue = {});
 

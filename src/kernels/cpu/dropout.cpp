@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "base/random.h"
 #include "kernels/cpu/box.h"
@@ -79,42 +80,58 @@ struct Threshold {
         scale(static_cast<float>(1 / (1 - rate))) {}
 };
 
-/// Elements that are neighbours in the global tensor, from number `start` on.
+/// Elements that are neighbours in the global tensor, from number `start` on; added to `residual`
+/// where there is one.
 void run_row(const RandomStream& random, Threshold keep, std::int64_t start, std::int64_t length,
-             const float* from, float* to) {
+             const float* from, const float* residual, float* to) {
   std::uint32_t words[kChunk];
   for (std::int64_t at = -(start % 4); at < length; at += kChunk) {
     draw(random, static_cast<std::uint64_t>(start + at), words);
     std::int64_t begin = std::max<std::int64_t>(at, 0), end = std::min(at + kChunk, length);
     const std::uint32_t* word = words - at;
-    run_range(begin, end, [=](std::int64_t i) {
-      to[i] = word[i] >> 8 >= keep.word ? from[i] * keep.scale : 0.0f;
-    });
+    auto kept = [=](std::int64_t i) {
+      return word[i] >> 8 >= keep.word ? from[i] * keep.scale : 0.0f;
+    };
+    if (residual != nullptr)
+      run_range(begin, end, [=](std::int64_t i) { to[i] = residual[i] + kept(i); });
+    else
+      run_range(begin, end, [=](std::int64_t i) { to[i] = kept(i); });
   }
+}
+
+/// Whether what is fused is a residual sum; empty when it is something else.
+std::optional<bool> adds_residual(const KernelKey& key) {
+  if (key.fused.empty()) return false;
+  const Binary* sum = std::get_if<Binary>(&key.fused[0].op);
+  bool is_sum = key.fused.size() == 1 && sum != nullptr && sum->kind == BinaryKind::add;
+  return is_sum ? std::optional(true) : std::nullopt;
 }
 
 }  // namespace
 
 /// Forward and backward alike: the stream tells what is kept.
 Offers offers(const Dropout& op, const Request& request) {
-  Loop loop = [op, rows = GlobalRows(op, request.shape(0))](const Launch& launch) {
+  std::optional<bool> adds = adds_residual(request.key);
+  if (!adds) return {};
+  Loop loop = [op, adds = *adds, rows = GlobalRows(op, request.shape(0))](const Launch& launch) {
     StepKey key = step_key({launch.at<double>(1), kScalarCount});
     RandomStream random{.key = key.seed, .stream = op.stream, .step = key.step};
     Threshold keep(op.rate);
-    const float* from = launch.at(0);
-    float* to = launch.at(2);
+    const float *from = launch.at(0), *residual = adds ? launch.at(2) : nullptr;
+    float* to = launch.at(adds ? 3 : 2);
     std::int64_t pieces = (rows.length + kSumBlock - 1) / kSumBlock;
     for_rows(launch.threads, rows.rows.elements() * pieces, std::min(rows.length, kSumBlock),
              [&](std::int64_t piece) {
                std::int64_t row = piece / pieces, begin = piece % pieces * kSumBlock;
                std::int64_t at = row * rows.length + begin;
                run_row(random, keep, rows.start(row) + begin,
-                       std::min(kSumBlock, rows.length - begin), from + at, to + at);
+                       std::min(kSumBlock, rows.length - begin), from + at,
+                       adds ? residual + at : nullptr, to + at);
              });
   };
   Candidate candidate{.algorithm = "loop",
-                      .layouts = {Layout::plain, Layout::plain, Layout::plain},
-                      .in_place = {{2, 0}}};
+                      .layouts = std::vector(request.operands.size(), Layout::plain),
+                      .in_place = {{*adds ? 3 : 2, 0}}};
   return {offer_loop(request, candidate, loop)};
 }
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "kernels/cpu/loops.h"
 #include "kernels/cpu/offers.h"
+#include "kernels/cpu/streaming.h"
 
 namespace troika {
 namespace {
@@ -22,16 +22,17 @@ Loop forward(const Embedding& op, std::int64_t tokens) {
   };
 }
 
-/// A thread adds all tokens of its own columns, in their order: no two threads meet.
+/// Only rows that occur are touched after the zeros. A thread adds all tokens of its own columns,
+/// in their order: no two threads meet.
 Loop backward_weight(const Embedding& op, std::int64_t tokens) {
   return [=](const Launch& launch) {
     const std::int32_t* token = launch.at<std::int32_t>(0);
     const float* dy = launch.at(1);
     float* dweight = launch.at(2);
-    int threads = (tokens + op.vocabulary) * op.width < kSmallLoop ? 1 : launch.threads;
+    for_outputs(launch.threads, op.vocabulary * op.width, dweight, false,
+                [](std::int64_t) { return 0.0f; });
+    int threads = tokens * op.width < kSmallLoop ? 1 : launch.threads;
     for_shares(threads, op.width, 16, [=](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t row = 0; row < op.vocabulary; ++row)
-        std::fill(dweight + row * op.width + begin, dweight + row * op.width + end, 0.0f);
       for (std::int64_t at = 0; at < tokens; ++at) {
         std::int64_t row = token[at] - op.first;
         if (row < 0 || row >= op.vocabulary) continue;

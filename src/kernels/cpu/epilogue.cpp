@@ -9,8 +9,12 @@ std::optional<Tail> tail_of(const KernelKey& key, std::size_t channel_dim) {
     if (tail.activation) return std::nullopt;
     if (const Bias* bias = std::get_if<Bias>(&next.op)) {
       std::int64_t dim = bias->dim < 0 ? bias->dim + rank : bias->dim;
-      if (tail.bias || dim != static_cast<std::int64_t>(channel_dim)) return std::nullopt;
+      if (tail.bias || tail.residual || dim != static_cast<std::int64_t>(channel_dim))
+        return std::nullopt;
       tail.bias = true;
+    } else if (const Binary* sum = std::get_if<Binary>(&next.op)) {
+      if (tail.residual || sum->kind != BinaryKind::add) return std::nullopt;
+      tail.residual = true;
     } else if (const Activation* activation = std::get_if<Activation>(&next.op)) {
       tail.activation = *activation;
     } else {

@@ -1,5 +1,5 @@
-// What may be fused behind a convolution or a linear layer: a bias per output channel, then an
-// activation.
+// What may be fused behind a convolution or a linear layer: a bias per output channel, then a
+// residual sum, then an activation.
 #pragma once
 
 #include <functional>
@@ -12,6 +12,7 @@ namespace troika {
 
 struct Tail {
   bool bias = false;
+  bool residual = false;
   std::optional<Activation> activation;
 };
 

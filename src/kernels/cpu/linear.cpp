@@ -40,21 +40,23 @@ void add_best(Offers& list, const Request& request, const Candidate& candidate,
 
 void add_forward(Offers& list, const Request& request, const Matrices& m, const Tail& tail) {
   const dnnl::engine& engine = request.context.engine;
-  dnnl::primitive_attr attr = attributes({.activation = tail.activation});
   MemoryDesc x = describe(m.x, Layout::plain), w = m.weight_desc(),
              y = describe(m.y, Layout::plain);
+  Epilogue epilogue{.activation = tail.activation};
+  if (tail.residual) epilogue.residual = y;
+  dnnl::primitive_attr attr = attributes(epilogue);
   MemoryDesc bias =
       tail.bias ? describe({{m.weight.shape[0]}, DType::f32}, Layout::plain) : MemoryDesc();
   MemoryDesc bias_row =
       tail.bias ? describe({{1, m.weight.shape[0]}, DType::f32}, Layout::plain) : MemoryDesc();
-  std::vector<Layout> layouts{Layout::plain, m.stored};
-  if (tail.bias) layouts.push_back(Layout::plain);
-  layouts.push_back(Layout::plain);
+  std::vector<Layout> layouts(request.operands.size(), Layout::plain);
+  layouts[1] = m.stored;
   std::size_t last = layouts.size() - 1;
   auto bounds = [&](const MemoryDesc& weight_desc, const MemoryDesc& bias_desc) {
     std::vector<Bound> bound{
         {DNNL_ARG_SRC, 0, x}, {DNNL_ARG_WEIGHTS, 1, weight_desc}, {DNNL_ARG_DST, last, y}};
     if (tail.bias) bound.push_back({DNNL_ARG_BIAS, 2, bias_desc});
+    if (tail.residual) bound.push_back({kResidual, last - 1, y});
     return bound;
   };
   add_best(list, request, {.algorithm = "matmul", .layouts = layouts},

@@ -18,9 +18,13 @@ Offers offers(const Pool2d& op, const Request& request) {
                     .include_padding = op.include_padding,
                     .x = image_view(x, layout),
                     .y = image_view(y, layout)};
-    Candidate candidate{.algorithm = "loop",
-                        .layouts = std::vector(request.operands.size(), layout)};
     bool is_forward = request.key.phase == Phase::forward;
+    if (!is_forward && !pooling_gathers(pooling)) return {};
+    int threads = request.context.threads;
+    Candidate candidate{.algorithm = "loop",
+                        .layouts = std::vector(request.operands.size(), layout),
+                        .scratch = is_forward ? pooling_forward_work(pooling, threads)
+                                              : pooling_backward_work(pooling, threads)};
     list.push_back(offer_loop(request, candidate,
                               is_forward ? pooling_forward(pooling) : pooling_backward(pooling)));
   }

@@ -1,7 +1,8 @@
 #include <cstring>
 
-#include "kernels/cpu/loops.h"
+#include "kernels/cpu/block_reorder.h"
 #include "kernels/cpu/offers.h"
+#include "kernels/cpu/streaming.h"
 
 namespace troika {
 namespace {
@@ -11,9 +12,15 @@ Loop copy_loop(Bytes bytes) {
     std::byte *from = launch.operands[0], *to = launch.operands[1];
     if (from == to) return;
     constexpr std::int64_t kGrain = 4096;
+    bool streamed = bytes.count >= 4 * kStreamed;
     int threads = bytes.count < 4 * kSmallLoop ? 1 : launch.threads;
     for_shares(threads, bytes.count, kGrain, [=](std::int64_t begin, std::int64_t end) {
-      std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin));
+      if (streamed)
+        stream_copy(reinterpret_cast<float*>(to + begin), reinterpret_cast<float*>(from + begin),
+                    (end - begin) / 4);
+      else
+        std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin));
+      if (streamed) stream_end();
     });
   };
 }
@@ -32,6 +39,9 @@ Offers offers(const Reorder& op, const Request& request) {
   if (spec.dtype == DType::f64) return {};
   MemoryDesc from = describe(spec, op.from), to = describe(spec, op.to);
   Offers list;
+  if (std::optional<Loop> loop = block_reorder(op, spec.shape))
+    list.push_back(
+        offer_loop(request, {.algorithm = "blocks", .layouts = {op.from, op.to}}, *loop));
   for (const Implementation& each : reorder_implementations(request.context.engine, from, to)) {
     Candidate candidate{.algorithm = "reorder", .layouts = {op.from, op.to}};
     list.push_back(offer_primitive(request, candidate, each,

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "kernels/cpu/layouts.h"
-#include "kernels/cpu/loops.h"
+#include "kernels/cpu/streaming.h"
 
 namespace troika {
 namespace {
@@ -28,17 +28,20 @@ Loop copy_loop(const SlabCopy& copy, std::vector<Piece> pieces, std::int64_t out
                std::int64_t stride) {
   return [=](const Launch& launch) {
     auto* whole = launch.at<std::uint32_t>(copy.whole);
+    bool streamed = outer * stride >= kStreamed;
     for_rows(launch.threads, outer, stride, [&](std::int64_t row) {
       std::uint32_t* line = whole + row * stride;
       if (copy.clear) std::fill_n(line, stride, 0u);
       for (const Piece& piece : pieces) {
         auto* part = launch.at<std::uint32_t>(piece.part) + row * piece.length;
-        auto bytes = static_cast<std::size_t>(piece.length) * 4;
-        if (copy.to_whole)
-          std::memcpy(line + piece.offset, part, bytes);
+        std::uint32_t *inside = line + piece.offset, *from = copy.to_whole ? part : inside,
+                      *to = copy.to_whole ? inside : part;
+        if (streamed && piece.length >= 64 * kLineFloats)
+          stream_copy(reinterpret_cast<float*>(to), reinterpret_cast<float*>(from), piece.length);
         else
-          std::memcpy(part, line + piece.offset, bytes);
+          std::memcpy(to, from, static_cast<std::size_t>(piece.length) * 4);
       }
+      if (streamed) stream_end();
     });
   };
 }

@@ -16,13 +16,20 @@ TROIKA_INLINE float bits_to_float(std::int32_t bits) {
   return value;
 }
 
+TROIKA_INLINE std::int32_t float_to_bits(float value) {
+  std::int32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
 /// Keeps NaN; below -87.3 it gives the smallest normal number instead of zero.
 TROIKA_INLINE float vector_exp(float x) {
   constexpr float kLog2E = 1.44269504f, kHigh = 0.693359375f, kLow = -2.12194440e-4f;
-  constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
+  // 1.5 * 2^23 + 127: adding it rounds to an integer, which the last bits hold as an exponent.
+  constexpr float kRound = 12583039.0f;
   float clipped = x > 88.37f ? 88.37f : x;
   clipped = clipped < -87.33f ? -87.33f : clipped;
-  float whole = (clipped * kLog2E + kRound) - kRound;
+  float shifted = clipped * kLog2E + kRound, whole = shifted - kRound;
   float r = (clipped - whole * kHigh) - whole * kLow;
   float p = 1.9875691500e-4f;
   p = p * r + 1.3981999507e-3f;
@@ -31,14 +38,12 @@ TROIKA_INLINE float vector_exp(float x) {
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
   p = p * r * r + r + 1.0f;
-  return p * bits_to_float((static_cast<std::int32_t>(whole) + 127) << 23);
+  return p * bits_to_float(float_to_bits(shifted) << 23);
 }
 
 /// Of normal positive numbers.
 TROIKA_INLINE float vector_log(float x) {
-  std::int32_t bits;
-  std::memcpy(&bits, &x, sizeof bits);
-  std::int32_t exponent = (bits >> 23) - 126;
+  std::int32_t bits = float_to_bits(x), exponent = (bits >> 23) - 126;
   float m = bits_to_float((bits & 0x007fffff) | 0x3f000000);  // in [0.5, 1)
   bool low = m < 0.70710678f;
   float e = static_cast<float>(low ? exponent - 1 : exponent);

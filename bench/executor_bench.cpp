@@ -1,0 +1,57 @@
+// What the executor adds to a task: a program of many tasks whose kernels do nothing.
+#include <benchmark/benchmark.h>
+
+#include "device/cpu/cpu_device.h"
+#include "runtime/session.h"
+
+namespace troika {
+namespace {
+
+class EmptyKernel final : public Kernel {
+ public:
+  void launch(std::span<const DevicePointer> operands, DevicePointer scratch) override {
+    benchmark::DoNotOptimize(operands.data());
+    benchmark::DoNotOptimize(scratch);
+  }
+};
+
+class EmptyBackend final : public Backend {
+ public:
+  std::string name() const override { return "empty"; }
+  std::vector<Candidate> candidates(const KernelKey&) const override { return {}; }
+  std::unique_ptr<Kernel> compile(const KernelKey&, const Candidate&) const override {
+    return std::make_unique<EmptyKernel>();
+  }
+};
+
+TaskGraph many_tasks(int count) {
+  TaskGraph graph{.name = "many", .fragments = {"f"}, .arena = {Bytes{128}}};
+  TensorSpec spec{{4}, DType::f32};
+  for (const char* name : {"a", "b"})
+    graph.buffers.push_back({.name = name, .spec = spec, .device = DeviceId(0u)});
+  for (int at = 0; at < count; ++at)
+    graph.tasks.push_back({.id = {0, at},
+                           .name = "task",
+                           .device = DeviceId(0u),
+                           .key = {Activation{}, {spec}, Phase::forward, {}},
+                           .choice = {"empty", std::vector<Layout>(2), {}, {}},
+                           .uses = {{BufferId(0u), Access::read}, {BufferId(1u), Access::write}}});
+  return graph;
+}
+
+/// One task: what handing a program over to the device and waiting for it takes.
+void run_tasks(benchmark::State& state) {
+  auto device = make_cpu_device({.threads = 1});
+  EmptyBackend backend;
+  Session session(*device, backend);
+  session.add(many_tasks(static_cast<int>(state.range(0))));
+  session.start();
+  for (auto _ : state) session.run("many");
+  state.counters["per_task"] =
+      benchmark::Counter(static_cast<double>(state.iterations() * state.range(0)),
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(run_tasks)->Arg(1)->Arg(1000)->UseRealTime()->Unit(benchmark::kMicrosecond);
+
+}  // namespace
+}  // namespace troika

@@ -1,0 +1,123 @@
+#include "comm/mpi/library_collective.h"
+
+#include "base/error.h"
+#include "comm/arithmetic.h"
+#include "comm/mpi/mpi_status.h"
+
+namespace troika {
+namespace {
+
+MPI_Datatype type_of(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return MPI_FLOAT;
+    case DType::f64:
+      return MPI_DOUBLE;
+    case DType::i32:
+      return MPI_INT32_T;
+    case DType::f16:
+    case DType::bf16:
+      break;
+  }
+  throw Bug("MPI does not know this type");
+}
+
+MPI_Op operation_of(CombineRule rule) {
+  switch (rule) {
+    case CombineRule::sum:
+    case CombineRule::mean:
+      return MPI_SUM;
+    case CombineRule::min:
+      return MPI_MIN;
+    case CombineRule::max:
+      return MPI_MAX;
+  }
+  throw Bug("no such combine rule");
+}
+
+class Collectives final : public LibraryCollective {
+ public:
+  Collectives(const LibraryCall& call, std::span<std::byte> vector, MPI_Comm communicator,
+              std::mutex* lock, std::function<void()> check)
+      : call_(call),
+        vector_(vector),
+        communicator_(communicator),
+        lock_(lock),
+        check_(std::move(check)),
+        arithmetic_(arithmetic_of(call.dtype, call.rule)) {
+    MPI_Comm_rank(communicator_, &rank_);
+  }
+  ~Collectives() override {
+    auto lock = lock_ == nullptr ? std::unique_lock<std::mutex>{} : std::unique_lock(*lock_);
+    MPI_Comm_free(&communicator_);
+  }
+
+  void start() override {
+    auto lock = lock_ == nullptr ? std::unique_lock<std::mutex>{} : std::unique_lock(*lock_);
+    check_mpi(begin(), "a collective of MPI");
+  }
+
+  bool done() override {
+    if (!test()) {
+      if (check_) check_();
+      return false;
+    }
+    bool combined = call_.call.kind == Collective::all_reduce ||
+                    (call_.call.kind == Collective::reduce && rank_ == call_.call.root);
+    if (combined && call_.rule == CombineRule::mean)
+      arithmetic_.divide(vector_.data(), call_.call.count, call_.call.members);
+    return true;
+  }
+
+ private:
+  int begin() {
+    auto count = static_cast<int>(call_.call.count);
+    MPI_Datatype type = type_of(call_.dtype);
+    bool root = rank_ == call_.call.root;
+    switch (call_.call.kind) {
+      case Collective::all_reduce:
+        return MPI_Iallreduce(MPI_IN_PLACE, vector_.data(), count, type, operation_of(call_.rule),
+                              communicator_, &request_);
+      case Collective::reduce:
+        return MPI_Ireduce(root ? MPI_IN_PLACE : vector_.data(), vector_.data(), count, type,
+                           operation_of(call_.rule), call_.call.root, communicator_, &request_);
+      case Collective::broadcast:
+        return MPI_Ibcast(vector_.data(), count, type, call_.call.root, communicator_, &request_);
+      case Collective::barrier:
+        return MPI_Ibarrier(communicator_, &request_);
+      default:
+        throw Bug("why_not_by_mpi was not asked");
+    }
+  }
+
+  bool test() {
+    std::unique_lock<std::mutex> lock;
+    if (lock_ != nullptr) {
+      lock = std::unique_lock(*lock_, std::try_to_lock);
+      if (!lock) return false;
+    }
+    int done = 0;
+    check_mpi(MPI_Test(&request_, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    return done != 0;
+  }
+
+  const LibraryCall call_;
+  std::span<std::byte> vector_;
+  MPI_Comm communicator_;
+  std::mutex* lock_;
+  std::function<void()> check_;
+  Arithmetic arithmetic_;
+  int rank_ = 0;
+  MPI_Request request_ = MPI_REQUEST_NULL;
+};
+
+}  // namespace
+
+std::unique_ptr<LibraryCollective> make_library_collective(const LibraryCall& call,
+                                                           std::span<std::byte> vector,
+                                                           MPI_Comm communicator, std::mutex* lock,
+                                                           std::function<void()> check) {
+  return std::make_unique<Collectives>(call, vector, communicator, lock, std::move(check));
+}
+
+}  // namespace troika

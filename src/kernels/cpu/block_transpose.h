@@ -1,0 +1,70 @@
+// Squares of Side x Side floats transposed in registers.
+#pragma once
+
+#include "kernels/cpu/vector_lanes.h"
+
+namespace troika {
+
+template <int Lanes>
+struct LaneNumbers {
+  typedef std::int32_t Type __attribute__((vector_size(Lanes * sizeof(std::int32_t))));
+};
+
+/// Swaps the off-diagonal squares of `Distance` inside those of twice the size.
+template <int Side, int Distance>
+TROIKA_INLINE void swap_squares(Vector<Side> (&rows)[Side]) {
+  typename LaneNumbers<Side>::Type upper{}, lower{};
+  for (int lane = 0; lane < Side; ++lane) {
+    bool second = (lane & Distance) != 0;
+    upper[lane] = second ? Side + lane - Distance : lane;
+    lower[lane] = second ? Side + lane : lane + Distance;
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < Side; ++i) {
+    if ((i & Distance) != 0) continue;
+    Vector<Side> a = rows[i], b = rows[i + Distance];
+    rows[i] = __builtin_shuffle(a, b, upper);
+    rows[i + Distance] = __builtin_shuffle(a, b, lower);
+  }
+}
+
+/// `from` and `to` are rows so many floats apart; they may be the same square.
+template <int Side>
+TROIKA_INLINE void transpose_square(const float* from, std::int64_t from_row, float* to,
+                                    std::int64_t to_row) {
+  Vector<Side> rows[Side];
+#pragma GCC unroll 16
+  for (int i = 0; i < Side; ++i) load(rows[i], from + i * from_row);
+  swap_squares<Side, 1>(rows);
+  swap_squares<Side, 2>(rows);
+  swap_squares<Side, 4>(rows);
+  if constexpr (Side == 16) swap_squares<Side, 8>(rows);
+#pragma GCC unroll 16
+  for (int i = 0; i < Side; ++i) store(rows[i], to + i * to_row);
+}
+
+/// Any matrix of `rows` x `columns`, from row to row so many floats apart on both sides.
+struct Matrix {
+  const float* from;
+  std::int64_t from_row;
+  float* to;
+  std::int64_t to_row;
+};
+
+TROIKA_INLINE void transpose_matrix(const Matrix& m, std::int64_t rows, std::int64_t columns) {
+  for (std::int64_t row = 0; row < rows; row += 16) {
+    for (std::int64_t column = 0; column < columns; column += 16) {
+      const float* from = m.from + row * m.from_row + column;
+      float* to = m.to + column * m.to_row + row;
+      if (row + 16 <= rows && column + 16 <= columns) {
+        transpose_square<16>(from, m.from_row, to, m.to_row);
+        continue;
+      }
+      for (std::int64_t i = 0; i < 16 && row + i < rows; ++i)
+        for (std::int64_t j = 0; j < 16 && column + j < columns; ++j)
+          to[j * m.to_row + i] = from[i * m.from_row + j];
+    }
+  }
+}
+
+}  // namespace troika

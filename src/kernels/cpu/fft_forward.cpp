@@ -1,0 +1,168 @@
+#include "kernels/cpu/fft_forward.h"
+
+#include <omp.h>
+
+#include <cstring>
+
+#include "kernels/cpu/fft_product.h"
+
+namespace troika {
+
+Range inside(std::int64_t begin, std::int64_t length, std::int64_t extent) {
+  Range range{std::max<std::int64_t>(0, -begin), std::min(length, extent - begin)};
+  return range.empty() ? Range{} : range;
+}
+
+std::int64_t FftForward::turned_floats() const {
+  return weights.to_last ? 0 : plan.window[0] * plan.window[1] * plan.lanes() * plan.lanes();
+}
+
+std::int64_t FftForward::shared_floats() const {
+  return plan.weight_spectra().floats() + plan.from_spectra().floats() + plan.to_spectra().floats();
+}
+
+Bytes FftForward::scratch() const {
+  return Bytes{(shared_floats() + plan.threads * thread_floats()) *
+               static_cast<std::int64_t>(sizeof(float))};
+}
+
+FftForward::Work FftForward::work(const Launch& launch, int thread) const {
+  Work work{.weights = launch.work()};
+  work.from = work.weights + plan.weight_spectra().floats();
+  work.to = work.from + plan.from_spectra().floats();
+  work.tile = launch.work() + shared_floats() + thread * thread_floats();
+  work.turned = work.tile + plan.tile_floats();
+  return work;
+}
+
+void FftForward::operator()(const Launch& launch) const {
+#pragma omp parallel num_threads(launch.threads)
+  {
+    const Work own = work(launch, omp_get_thread_num());
+    for (std::int64_t panel = 0; panel < plan.panels(); ++panel) {
+      const Range blocks = plan.blocks_of(panel);
+#pragma omp for schedule(static) collapse(2) nowait
+      for (std::int64_t to = blocks.begin; to < blocks.end; ++to)
+        for (std::int64_t from = 0; from < plan.from.blocks(); ++from)
+          transform_weights(launch.at(weight_at), to, from, own);
+      for (std::int64_t group = 0; group < plan.groups(); ++group) {
+        const Range tiles = plan.tiles_of(group);
+        if (panel == 0) transform_group(launch.at(from_at), tiles, own);
+#pragma omp barrier
+#pragma omp for schedule(static)
+        for (std::int64_t point = 0; point < plan.points(); ++point)
+          multiply_point(point, tiles.extent(), blocks.extent(), own);
+#pragma omp for schedule(static) collapse(2)
+        for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile)
+          for (std::int64_t block = blocks.begin; block < blocks.end; ++block)
+            finish(launch, tile, tile - tiles.begin, block, own);
+      }
+    }
+  }
+}
+
+void FftForward::transform_group(const float* images, Range tiles, const Work& work) const {
+#pragma omp for schedule(static) collapse(2) nowait
+  for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile)
+    for (std::int64_t block = 0; block < plan.from.blocks(); ++block)
+      transform_from(plan, images, tile, tile - tiles.begin, block, work.from, work.tile);
+}
+
+void transform_from(const FftPlan& plan, const float* images, std::int64_t tile, std::int64_t row,
+                    std::int64_t block, float* spectra, float* work) {
+  const Spectra to = plan.from_spectra();
+  const FftPlace place(plan, tile);
+  const std::int64_t y = place.y - plan.pad[0], x = place.x - plan.pad[1], lanes = plan.lanes();
+  // The view begins outside of the image where the tile does, and reads only what is inside.
+  const std::int64_t first =
+      plan.from.offset(place.sample, block) + (y * plan.from.width + x) * lanes;
+  transform_tile({.side = plan.side,
+                  .lanes = plan.lanes(),
+                  .spectrum = spectra + to.offset(row, block),
+                  .point = to.point(),
+                  .work = work},
+                 {.first = const_cast<float*>(images) + first,
+                  .row = plan.from.width * lanes,
+                  .column = lanes,
+                  .rows = inside(y, plan.side, plan.from.height),
+                  .columns = inside(x, plan.side, plan.from.width)});
+}
+
+void FftForward::transform_weights(const float* stored, std::int64_t to_block,
+                                   std::int64_t from_block, const Work& work) const {
+  const Spectra spectra = plan.weight_spectra();
+  const std::int64_t lanes = plan.lanes(), square = lanes * lanes,
+                     elements = plan.window[0] * plan.window[1];
+  const float* block = stored + to_block * weights.to_stride + from_block * weights.from_stride;
+  if (!weights.to_last) {
+    for (std::int64_t at = 0; at < elements; ++at)
+      for (std::int64_t i = 0; i < lanes; ++i)
+        for (std::int64_t j = 0; j < lanes; ++j)
+          work.turned[at * square + i * lanes + j] = block[at * square + j * lanes + i];
+    block = work.turned;
+  }
+  const std::int64_t step = weights.flipped ? -square : square;
+  if (weights.flipped) block += (elements - 1) * square;
+  for (std::int64_t lane = 0; lane < lanes; ++lane)
+    transform_tile({.side = plan.side,
+                    .lanes = plan.lanes(),
+                    .spectrum = work.weights +
+                                spectra.offset(from_block * lanes + lane, to_block % plan.panel),
+                    .point = spectra.point(),
+                    .work = work.tile},
+                   {.first = const_cast<float*>(block) + lane * lanes,
+                    .row = plan.window[1] * step,
+                    .column = step,
+                    .rows = {0, plan.window[0]},
+                    .columns = {0, plan.window[1]}});
+}
+
+void FftForward::multiply_point(std::int64_t point, std::int64_t tiles, std::int64_t blocks,
+                                const Work& work) const {
+  multiply({.rows = tiles,
+            .depth = plan.from.channels,
+            .blocks = blocks,
+            .a_spectra = plan.from_spectra(),
+            .b_spectra = plan.weight_spectra(),
+            .c_spectra = plan.to_spectra(),
+            .a = work.from,
+            .b = work.weights,
+            .c = work.to},
+           point);
+}
+
+void FftForward::finish(const Launch& launch, std::int64_t tile, std::int64_t row,
+                        std::int64_t block, const Work& work) const {
+  const Spectra spectra = plan.to_spectra();
+  const FftPlace place(plan, tile);
+  const std::int64_t lanes = plan.lanes(),
+                     channels = std::min(lanes, plan.to.channels - block * lanes);
+  float bias[16] = {};
+  if (bias_at)
+    std::memcpy(bias, launch.at(*bias_at) + block * lanes,
+                static_cast<std::size_t>(channels) * sizeof(float));
+  const TileView view{.first = launch.at(to_at) + plan.to.offset(place.sample, block) +
+                               (place.y * plan.to.width + place.x) * lanes,
+                      .row = plan.to.width * lanes,
+                      .column = lanes,
+                      .rows = inside(place.y, plan.height(), plan.to.height),
+                      .columns = inside(place.x, plan.width(), plan.to.width)};
+  restore_tile({.side = plan.side,
+                .lanes = plan.lanes(),
+                .spectrum = work.to + spectra.offset(row, block % plan.panel),
+                .point = spectra.point(),
+                .work = work.tile},
+               view, product_scale(plan.side), bias);
+  if (!activation) return;
+  for (std::int64_t y = 0; y < view.rows.end; ++y) {
+    std::span<float> line(view.first + y * view.row,
+                          static_cast<std::size_t>(view.columns.end * lanes));
+    activation(line);
+    for (std::size_t at = 0; channels < lanes && at < line.size();
+         at += static_cast<std::size_t>(lanes))
+      std::fill_n(line.begin() + static_cast<std::ptrdiff_t>(at) + channels, lanes - channels,
+                  0.0f);
+  }
+}
+
+}  // namespace troika

@@ -1,0 +1,105 @@
+#include "kernels/cpu/fft_weight.h"
+
+#include <omp.h>
+
+namespace troika {
+
+std::int64_t FftWeight::shared_floats() const {
+  return plan.weight_spectra().floats() + plan.from_spectra().floats() + plan.to_spectra().floats();
+}
+
+Bytes FftWeight::scratch() const {
+  return Bytes{(shared_floats() + plan.threads * plan.tile_floats()) *
+               static_cast<std::int64_t>(sizeof(float))};
+}
+
+FftWeight::Work FftWeight::work(const Launch& launch, int thread) const {
+  Work work{.sums = launch.work()};
+  work.image = work.sums + plan.weight_spectra().floats();
+  work.places = work.image + plan.from_spectra().floats();
+  work.tile = launch.work() + shared_floats() + thread * plan.tile_floats();
+  return work;
+}
+
+void FftWeight::operator()(const Launch& launch) const {
+#pragma omp parallel num_threads(launch.threads)
+  {
+    const Work own = work(launch, omp_get_thread_num());
+    for (std::int64_t panel = 0; panel < plan.panels(); ++panel) {
+      const Range blocks = plan.blocks_of(panel);
+      for (std::int64_t group = 0; group < plan.groups(); ++group) {
+        const Range tiles = plan.tiles_of(group);
+        if (panel == 0) transform_group(launch.at(image_at), tiles, own);
+#pragma omp for schedule(static) collapse(2)
+        for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile)
+          for (std::int64_t block = blocks.begin; block < blocks.end; ++block)
+            transform_places(launch.at(places_at), tile, tile - tiles.begin, block, own);
+#pragma omp for schedule(static)
+        for (std::int64_t point = 0; point < plan.points(); ++point)
+          add_products(
+              point, {.adds = group > 0, .depth = tiles.extent(), .blocks = blocks.extent()}, own);
+      }
+#pragma omp for schedule(static) collapse(2)
+      for (std::int64_t to = blocks.begin; to < blocks.end; ++to)
+        for (std::int64_t from = 0; from < plan.from.blocks(); ++from)
+          finish(launch.at(weight_at), to, from, own);
+    }
+  }
+}
+
+void FftWeight::transform_group(const float* image, Range tiles, const Work& work) const {
+#pragma omp for schedule(static) collapse(2) nowait
+  for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile)
+    for (std::int64_t block = 0; block < plan.from.blocks(); ++block)
+      transform_from(plan, image, tile, tile - tiles.begin, block, work.image, work.tile);
+}
+
+void FftWeight::transform_places(const float* places, std::int64_t tile, std::int64_t row,
+                                 std::int64_t block, const Work& work) const {
+  const Spectra to = plan.to_spectra();
+  const FftPlace place(plan, tile);
+  const std::int64_t lanes = plan.lanes(), first = plan.to.offset(place.sample, block) +
+                                                   (place.y * plan.to.width + place.x) * lanes;
+  transform_tile({.side = plan.side,
+                  .lanes = plan.lanes(),
+                  .spectrum = work.places + to.offset(row, block % plan.panel),
+                  .point = to.point(),
+                  .work = work.tile},
+                 {.first = const_cast<float*>(places) + first,
+                  .row = plan.to.width * lanes,
+                  .column = lanes,
+                  .rows = inside(place.y, plan.height(), plan.to.height),
+                  .columns = inside(place.x, plan.width(), plan.to.width)});
+}
+
+void FftWeight::add_products(std::int64_t point, SpectrumProduct product, const Work& work) const {
+  product.turned = true;
+  product.a_spectra = plan.from_spectra(), product.a = work.image;
+  product.b_spectra = plan.to_spectra(), product.b = work.places;
+  product.c_spectra = plan.weight_spectra(), product.c = work.sums;
+  product.rows = product.c_spectra.rows;
+  multiply(product, point);
+}
+
+void FftWeight::finish(float* weight, std::int64_t to_block, std::int64_t from_block,
+                       const Work& work) const {
+  const Spectra spectra = plan.weight_spectra();
+  const std::int64_t lanes = plan.lanes(), square = lanes * lanes,
+                     elements = plan.window[0] * plan.window[1];
+  float* block = weight + (to_block * plan.from.blocks() + from_block) * elements * square;
+  for (std::int64_t lane = 0; lane < lanes; ++lane)
+    restore_tile(
+        {.side = plan.side,
+         .lanes = plan.lanes(),
+         .spectrum = work.sums + spectra.offset(from_block * lanes + lane, to_block % plan.panel),
+         .point = spectra.point(),
+         .work = work.tile},
+        {.first = block + lane * lanes,
+         .row = plan.window[1] * square,
+         .column = square,
+         .rows = {0, plan.window[0]},
+         .columns = {0, plan.window[1]}},
+        product_scale(plan.side), nullptr);
+}
+
+}  // namespace troika

@@ -1,0 +1,97 @@
+// For tests: runs of a few steps.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/load_run.h"
+#include "train/trainer.h"
+
+namespace troika {
+
+namespace fs = std::filesystem;
+
+/// A run of a few steps with dropout and Adam; keys may be overridden as on the command line.
+inline RunConfig small_run(std::vector<std::string> overrides = {}) {
+  constexpr const char* kRun = R"(
+[model]
+name = "gpt2"
+layers = 1
+width = 16
+heads = 2
+dropout = 0.2
+[data]
+train = "digits:train?size=64"
+[train]
+global_batch = 8
+steps = 20
+seed = 3
+[optimizer]
+name = "adam"
+learning_rate = 0.01
+[parallel]
+threads = 1
+)";
+  return parse_run(kRun, "small.toml", overrides).config;
+}
+
+/// A folder of its own for each test, removed afterwards.
+struct Folder {
+  fs::path path =
+      fs::temp_directory_path() / ("troika-trainer-" + std::to_string(::getpid()) + "-" +
+                                   testing::UnitTest::GetInstance()->current_test_info()->name());
+  Folder() {
+    fs::remove_all(path);
+    fs::create_directories(path);
+  }
+  ~Folder() { fs::remove_all(path); }
+
+  std::string text(const std::string& content) const {
+    std::ofstream(path / "text.txt") << content;
+    return "text:" + (path / "text.txt").string();
+  }
+};
+
+inline std::string rhyme() {
+  std::string text;
+  for (int i = 0; i < 40; ++i)
+    text += "the quick brown fox jumps over the lazy dog " + std::to_string(i * i) + ". ";
+  return text;
+}
+
+inline RunConfig language_run(const Folder& folder, std::vector<std::string> overrides = {}) {
+  overrides.insert(overrides.begin(), {"data.train=" + folder.text(rhyme()), "data.sequence=16"});
+  return small_run(overrides);
+}
+
+inline std::unique_ptr<Trainer> make_trainer(const RunConfig& config, TrainHooks hooks = {}) {
+  return std::make_unique<Trainer>(
+      config,
+      [model = config.model](const zoo::Samples& samples) { return build_model(model, samples); },
+      open_sets(config), hooks);
+}
+
+/// Every byte of the state: weights and optimizer.
+inline std::map<std::string, std::vector<std::byte>> state_of(Trainer& trainer) {
+  std::map<std::string, std::vector<std::byte>> state;
+  for (const StateEntry& entry : trainer.live().session().state()) {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(entry.spec.bytes().count));
+    trainer.live().session().store(entry.name, bytes);
+    state[entry.name] = bytes;
+  }
+  return state;
+}
+
+/// Stops after so many steps.
+inline TrainHooks stop_after(int steps) {
+  return {nullptr, [left = steps]() mutable { return --left == 0; }};
+}
+
+}  // namespace troika
