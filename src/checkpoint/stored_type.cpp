@@ -57,10 +57,6 @@ StoredType stored_type(DType dtype) {
       return f32;
     case DType::f64:
       return f64;
-    case DType::f16:
-      return f16;
-    case DType::bf16:
-      return bf16;
     case DType::i32:
       return i32;
     case DType::f16:
