@@ -116,7 +116,7 @@ class TrialMember {
   }
 
   const CommTrial& trial_;
-  Progress progress_;
+  MoveProgress progress_;
   Communicator communicator_;
   const Bytes vector_bytes_;
   const HostBlock vector_, input_;

@@ -14,7 +14,7 @@ int place_of(DeviceId device, const std::vector<DeviceId>& devices) {
 
 }  // namespace
 
-Communicator::Communicator(Progress& progress, std::vector<DeviceId> devices,
+Communicator::Communicator(MoveProgress& progress, std::vector<DeviceId> devices,
                            std::uint32_t first_tag)
     : progress_(progress),
       devices_(std::move(devices)),

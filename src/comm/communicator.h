@@ -15,7 +15,7 @@ namespace troika {
 class Communicator {
  public:
   /// `devices` are distinct; that of the progress is one of them.
-  Communicator(Progress& progress, std::vector<DeviceId> devices, std::uint32_t first_tag = 0);
+  Communicator(MoveProgress& progress, std::vector<DeviceId> devices, std::uint32_t first_tag = 0);
 
   int size() const { return static_cast<int>(devices_.size()); }
   /// This device's place in the list.
@@ -39,7 +39,7 @@ class Communicator {
   void run(const Recipe& recipe, const MemberBuffers& buffers, const Elements& elements);
 
  private:
-  Progress& progress_;
+  MoveProgress& progress_;
   const std::vector<DeviceId> devices_;
   const int member_;
   std::uint32_t next_tag_;

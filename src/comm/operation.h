@@ -8,7 +8,7 @@
 
 #include "comm/arithmetic.h"
 #include "comm/bound_moves.h"
-#include "comm/progress.h"
+#include "comm/move_progress.h"
 
 namespace troika {
 
@@ -20,7 +20,7 @@ class Operation {
  public:
   /// Borrows the progress and the buffers. Large moves are interrupted after each `chunk` for more
   /// urgent ones.
-  Operation(Progress& progress, const Recipe& recipe, const Member& member,
+  Operation(MoveProgress& progress, const Recipe& recipe, const Member& member,
             const MemberBuffers& buffers, const BindOptions& options,
             Bytes chunk = Bytes{256 << 10});
   Operation(const Operation&) = delete;
@@ -44,7 +44,7 @@ class Operation {
   std::chrono::nanoseconds waited() const { return waited_; }
 
  private:
-  friend class Progress;
+  friend class MoveProgress;
   enum class Outcome { blocked, unfinished, done };
 
   // The functions below are for who has the progress's turn.
@@ -57,7 +57,7 @@ class Operation {
   void run_elements(BoundMove& move, std::int64_t count);
   void finish(BoundMove& move);
 
-  Progress& progress_;
+  MoveProgress& progress_;
   BoundMoves bound_;  // used by who has the turn
   // Constant after construction.
   const Arithmetic arithmetic_;

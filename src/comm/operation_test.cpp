@@ -247,7 +247,7 @@ TEST(RandomSums, AreNearTheSerialSumForEveryAlgorithm) {
 // Two tags meet, or a count differs, where members do not do the same; a bug, not a hang.
 TEST(Bind, RefusesBuffersThatDoNotFitTheCall) {
   ThreadTransport transport;
-  Progress progress(transport, DeviceId(std::size_t{0}));
+  MoveProgress progress(transport, DeviceId(std::size_t{0}));
   Communicator communicator(progress, {DeviceId(std::size_t{0}), DeviceId(std::size_t{1})});
   std::vector<float> vector(6);
   Recipe recipe = all_reduce_recipe(2, 7, "ring");

@@ -30,7 +30,8 @@ HostBlock touched(Bytes bytes) {
 
 }  // namespace
 
-CollectiveTimer::CollectiveTimer(Progress& progress, std::vector<DeviceId> devices, Bytes longest)
+CollectiveTimer::CollectiveTimer(MoveProgress& progress, std::vector<DeviceId> devices,
+                                 Bytes longest)
     : communicator_(progress, std::move(devices)),
       vector_(touched(longest)),
       input_(touched(longest)) {

@@ -15,7 +15,7 @@ namespace troika {
 class CollectiveTimer {
  public:
   /// No call is longer than `longest`.
-  CollectiveTimer(Progress& progress, std::vector<DeviceId> devices, Bytes longest);
+  CollectiveTimer(MoveProgress& progress, std::vector<DeviceId> devices, Bytes longest);
 
   /// Goes through all groups again and again and adds to their samples, the same on all members.
   void time_all(std::vector<TimedGroup>& groups, const TimingPasses& passes);

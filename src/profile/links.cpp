@@ -75,7 +75,7 @@ MemberTeam thread_team(int members, bool pins) {
     for (int member = 0; member < members; ++member) {
       threads.emplace_back([&, member] {
         if (pins) bind_to_core(member);
-        Progress progress(transport, DeviceId(static_cast<std::size_t>(member)));
+        MoveProgress progress(transport, DeviceId(static_cast<std::size_t>(member)));
         CollectiveTimer timer(progress, devices_of(members), longest);
         timer.time_all(of_member[static_cast<std::size_t>(member)], passes);
       });
@@ -91,7 +91,7 @@ MemberTeam rank_team(MpiWorld& world) {
     std::vector<int> rank_of_device;
     for (int rank = 0; rank < world.ranks(); ++rank) rank_of_device.push_back(rank);
     std::unique_ptr<Transport> transport = world.make_transport(rank_of_device, {});
-    Progress progress(*transport, DeviceId(static_cast<std::size_t>(world.rank())));
+    MoveProgress progress(*transport, DeviceId(static_cast<std::size_t>(world.rank())));
     CollectiveTimer timer(progress, devices_of(world.ranks()), longest);
     timer.time_all(groups, passes);
   };

@@ -62,7 +62,7 @@ Results run_cases(Transport& transport, DeviceId device, std::size_t devices,
                   const std::vector<Case>& cases) {
   std::vector<DeviceId> all;
   for (std::size_t at = 0; at < devices; ++at) all.emplace_back(at);
-  Progress progress(transport, device);
+  MoveProgress progress(transport, device);
   Communicator group(progress, all);
   Results results;
   for (std::size_t at = 0; at < cases.size(); ++at) {

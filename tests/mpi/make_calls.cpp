@@ -123,7 +123,7 @@ void make_calls(Stage& stage, const Words& words) {
   std::vector<DeviceId> devices;
   for (int at = 0; at < stage.world.ranks(); ++at)
     devices.emplace_back(static_cast<std::size_t>(at));
-  Progress progress(*transport, devices[static_cast<std::size_t>(stage.world.rank())]);
+  MoveProgress progress(*transport, devices[static_cast<std::size_t>(stage.world.rank())]);
   Communicator group(progress, devices);
   Caller caller(stage, group);
   bool odd = difference >= 0 && stage.world.rank() == stage.world.ranks() - 1;

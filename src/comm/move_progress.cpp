@@ -1,4 +1,4 @@
-#include "comm/progress.h"
+#include "comm/move_progress.h"
 
 #include <sched.h>
 #include <unistd.h>
@@ -30,9 +30,9 @@ int usable_cores() {
 }  // namespace
 
 /// Has the turn for as long as it lives.
-class Progress::Turn {
+class MoveProgress::Turn {
  public:
-  explicit Turn(Progress& progress) : progress_(progress) {
+  explicit Turn(MoveProgress& progress) : progress_(progress) {
     if (progress_.has_thread_) progress_.take_turn();
   }
   Turn(const Turn&) = delete;
@@ -42,10 +42,10 @@ class Progress::Turn {
   }
 
  private:
-  Progress& progress_;
+  MoveProgress& progress_;
 };
 
-Progress::Progress(Transport& transport, DeviceId device, ProgressOptions options)
+MoveProgress::MoveProgress(Transport& transport, DeviceId device, MoveProgressOptions options)
     : transport_(transport),
       device_(device),
       bell_(transport.bell(device)),
@@ -55,7 +55,7 @@ Progress::Progress(Transport& transport, DeviceId device, ProgressOptions option
     thread_ = std::jthread([this](const std::stop_token& stop) { run_thread(stop); });
 }
 
-Progress::~Progress() {
+MoveProgress::~MoveProgress() {
   if (!has_thread_) return;
   thread_.request_stop();
   is_wanted_.store(true);
@@ -63,19 +63,19 @@ Progress::~Progress() {
   if (bell_ != nullptr) bell_->ring();
 }
 
-void Progress::make_room() {
+void MoveProgress::make_room() {
   Turn turn(*this);
   underway_.reserve(++operations_);
 }
 
-void Progress::forget(Operation& operation) {
+void MoveProgress::forget(Operation& operation) {
   Turn turn(*this);
   insert_handed_over();
   --operations_;
   if (std::erase(underway_, &operation) > 0) count_finished();
 }
 
-void Progress::start(Operation& operation) {
+void MoveProgress::start(Operation& operation) {
   operation.number_ = ++starts_;
   operation.done_.store(false, std::memory_order_relaxed);
   if (!has_thread_) return insert(operation);
@@ -90,7 +90,7 @@ void Progress::start(Operation& operation) {
   }
 }
 
-bool Progress::test(Operation& operation) {
+bool MoveProgress::test(Operation& operation) {
   if (operation.is_done()) return true;
   if (has_thread_ && !try_take_turn()) return false;
   try {
@@ -104,7 +104,7 @@ bool Progress::test(Operation& operation) {
   return operation.is_done();
 }
 
-void Progress::wait(Operation& operation) {
+void MoveProgress::wait(Operation& operation) {
   if (operation.is_done()) return;
   Turn turn(*this);
   Clock::time_point idle_since{};
@@ -117,11 +117,11 @@ void Progress::wait(Operation& operation) {
   }
 }
 
-bool Progress::try_take_turn() {
+bool MoveProgress::try_take_turn() {
   return !is_taken_.load(std::memory_order_relaxed) && !is_taken_.exchange(true);
 }
 
-void Progress::take_turn() {
+void MoveProgress::take_turn() {
   if (try_take_turn()) return;
   is_wanted_.store(true);
   Patience patience;
@@ -132,12 +132,12 @@ void Progress::take_turn() {
   is_wanted_.store(false);
 }
 
-void Progress::leave_turn() {
+void MoveProgress::leave_turn() {
   is_taken_.store(false);
   if (unfinished_.load(std::memory_order_relaxed) > 0) thread_bell_.ring();
 }
 
-bool Progress::advance() {
+bool MoveProgress::advance() {
   if (has_thread_) insert_handed_over();
   for (std::size_t at = 0; at < underway_.size(); ++at) {
     Operation& operation = *underway_[at];
@@ -152,7 +152,7 @@ bool Progress::advance() {
   return false;
 }
 
-void Progress::insert(Operation& operation) {
+void MoveProgress::insert(Operation& operation) {
   operation.open_first();
   if (operation.is_done()) return count_finished();
   auto goes_first = [&](const Operation* other) {
@@ -162,7 +162,7 @@ void Progress::insert(Operation& operation) {
   underway_.insert(std::ranges::find_if_not(underway_, goes_first), &operation);
 }
 
-void Progress::insert_handed_over() {
+void MoveProgress::insert_handed_over() {
   if (handed_over_.load(std::memory_order_relaxed) == nullptr) return;
   Operation* operation = handed_over_.exchange(nullptr, std::memory_order_acquire);
   while (operation != nullptr) {
@@ -172,11 +172,11 @@ void Progress::insert_handed_over() {
   }
 }
 
-void Progress::count_finished() {
+void MoveProgress::count_finished() {
   if (has_thread_) unfinished_.fetch_sub(1);
 }
 
-bool Progress::rest(Patience& patience) {
+bool MoveProgress::rest(Patience& patience) {
   if (patience.spins_no_more()) patience.set_crowded(transport_.local_devices() > cores_);
   if (patience.try_again()) return false;
   bool moved = false;
@@ -188,11 +188,11 @@ bool Progress::rest(Patience& patience) {
   return moved;
 }
 
-void Progress::rethrow_failure() {
+void MoveProgress::rethrow_failure() {
   if (failure_) std::rethrow_exception(failure_);
 }
 
-void Progress::run_thread(const std::stop_token& stop) {
+void MoveProgress::run_thread(const std::stop_token& stop) {
   auto may_run = [&] {
     return stop.stop_requested() ||
            (unfinished_.load() > 0 && !is_wanted_.load() && !is_taken_.load());
@@ -207,7 +207,7 @@ void Progress::run_thread(const std::stop_token& stop) {
   }
 }
 
-void Progress::run_while_free(const std::stop_token& stop) {
+void MoveProgress::run_while_free(const std::stop_token& stop) {
   Patience patience;
   try {
     while (!stop.stop_requested() && !is_wanted_.load() && unfinished_.load() > 0) {

@@ -19,19 +19,19 @@ namespace troika {
 
 class Operation;
 
-struct ProgressOptions {
+struct MoveProgressOptions {
   /// A thread that runs moves while the device's own thread is busy with something else. It sleeps
   /// when nothing is under way.
   bool has_thread = false;
 };
 
 /// Used by one thread, that of the device. Outlives its operations, outlived by the transport.
-class Progress {
+class MoveProgress {
  public:
-  Progress(Transport& transport, DeviceId device, ProgressOptions options = {});
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-  ~Progress();
+  MoveProgress(Transport& transport, DeviceId device, MoveProgressOptions options = {});
+  MoveProgress(const MoveProgress&) = delete;
+  MoveProgress& operator=(const MoveProgress&) = delete;
+  ~MoveProgress();
 
   Transport& transport() const { return transport_; }
   DeviceId device() const { return device_; }

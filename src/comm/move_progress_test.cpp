@@ -1,4 +1,4 @@
-#include "comm/progress.h"
+#include "comm/move_progress.h"
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -36,7 +36,7 @@ void wait_for(Operation& operation, int urgency) {
 
 class AnyProgress : public testing::TestWithParam<bool> {
  protected:
-  ProgressOptions options{.has_thread = GetParam()};
+  MoveProgressOptions options{.has_thread = GetParam()};
 };
 
 // Each member starts and waits in an order of its own, with urgencies of its own.
@@ -118,7 +118,7 @@ TEST_P(AnyProgress, TestRunsTheOperationToItsEnd) {
 INSTANTIATE_TEST_SUITE_P(Threads, AnyProgress, testing::Bool(),
                          [](const auto& mode) { return mode.param ? "OfItsOwn" : "OfTheDevice"; });
 
-TEST(Progress, WithAThreadOfItsOwnOperationsEndWhileTheDeviceIsBusy) {
+TEST(MoveProgress, WithAThreadOfItsOwnOperationsEndWhileTheDeviceIsBusy) {
   Recipe recipe = all_reduce_recipe(3, 100'000, "ring");
   std::barrier all_done(3);
   auto body = [&](Communicator& communicator) {
@@ -136,7 +136,7 @@ TEST(Progress, WithAThreadOfItsOwnOperationsEndWhileTheDeviceIsBusy) {
   run_members(3, body, {.has_thread = true});
 }
 
-TEST(Progress, WithoutOneTheyWaitForTheDevice) {
+TEST(MoveProgress, WithoutOneTheyWaitForTheDevice) {
   Recipe recipe = all_reduce_recipe(2, 100'000, "ring");
   std::barrier looked(2);
   run_members(2, [&](Communicator& communicator) {
@@ -150,7 +150,7 @@ TEST(Progress, WithoutOneTheyWaitForTheDevice) {
   });
 }
 
-TEST(Progress, TellsHowLongItReallyWaited) {
+TEST(MoveProgress, TellsHowLongItReallyWaited) {
   Recipe recipe = all_reduce_recipe(2, 10, "recursive_doubling");
   run_members(2, [&](Communicator& communicator) {
     std::vector<float> vector(10, 1.0F);
@@ -170,7 +170,7 @@ TEST(Urgency, TheNextChunksAreThoseOfTheMostUrgentOperation) {
   constexpr std::int64_t kChunk = 4096, kShort = 2, kBulky = 100;  // in chunks
   ThreadTransport transport;
   std::vector<DeviceId> devices{DeviceId(std::size_t{0}), DeviceId(std::size_t{1})};
-  std::vector<std::unique_ptr<Progress>> progress;
+  std::vector<std::unique_ptr<MoveProgress>> progress;
   std::vector<std::unique_ptr<Operation>> bulky, urgent;
   std::vector<float> memory(4 * (kShort + kBulky) * kChunk);
   std::byte* next = bytes_of(memory).data();
@@ -181,7 +181,7 @@ TEST(Urgency, TheNextChunksAreThoseOfTheMostUrgentOperation) {
                                 {.chunk = {kChunk}});
   };
   for (DeviceId device : devices) {
-    progress.push_back(std::make_unique<Progress>(transport, device));
+    progress.push_back(std::make_unique<MoveProgress>(transport, device));
     Communicator communicator(*progress.back(), devices);
     bulky.push_back(prepare(communicator, kBulky));
     urgent.push_back(prepare(communicator, kShort));
@@ -311,7 +311,7 @@ double exposed_share() {
   std::vector<DeviceId> devices{DeviceId(std::size_t{0}), DeviceId(std::size_t{1})};
   auto body = [&](DeviceId device) {
     bind_to_core(1);  // inherited by the progress's thread
-    Progress progress(transport, device, {.has_thread = true});
+    MoveProgress progress(transport, device, {.has_thread = true});
     bind_to_core(0);
     Communicator communicator(progress, devices);
     std::vector<float> vector(kCount);
@@ -372,7 +372,7 @@ class LosingTransport final : public Transport {
 
 TEST_P(AnyProgress, ALostPeerIsToldByTheWaitAndByEveryLaterOne) {
   LosingTransport transport;
-  Progress progress(transport, DeviceId(std::size_t{0}), options);
+  MoveProgress progress(transport, DeviceId(std::size_t{0}), options);
   Communicator communicator(progress, {DeviceId(std::size_t{0}), DeviceId(std::size_t{1})});
   std::vector<float> vector(10);
   auto operation = communicator.prepare(all_reduce_recipe(2, 10, "ring"), {bytes_of(vector), {}});
