@@ -27,7 +27,8 @@ Loop weight_squares(std::int64_t elements) {
   };
 }
 
-TROIKA_VECTORIZED void transpose_part(const Matrix& m, std::int64_t rows, std::int64_t columns) {
+TROIKA_VECTORIZED void transpose_part(const Transposition& m, std::int64_t rows,
+                                      std::int64_t columns) {
   transpose_matrix(m, rows, columns);
 }
 

@@ -44,14 +44,15 @@ TROIKA_INLINE void transpose_square(const float* from, std::int64_t from_row, fl
 }
 
 /// Any matrix of `rows` x `columns`, from row to row so many floats apart on both sides.
-struct Matrix {
+struct Transposition {
   const float* from;
   std::int64_t from_row;
   float* to;
   std::int64_t to_row;
 };
 
-TROIKA_INLINE void transpose_matrix(const Matrix& m, std::int64_t rows, std::int64_t columns) {
+TROIKA_INLINE void transpose_matrix(const Transposition& m, std::int64_t rows,
+                                    std::int64_t columns) {
   for (std::int64_t row = 0; row < rows; row += 16) {
     for (std::int64_t column = 0; column < columns; column += 16) {
       const float* from = m.from + row * m.from_row + column;

@@ -10,7 +10,7 @@ enum Slots { kX, kWeight, kY };
 
 template <class T>
 void run(const Conv2d& op, const Arguments& a) {
-  Convolution c{a.shape(kX), a.shape(kWeight), a.shape(kY), op.stride, op.pad, op.dilation};
+  WindowSweep c{a.shape(kX), a.shape(kWeight), a.shape(kY), op.stride, op.pad, op.dilation};
   if (a.phase() == Phase::forward) {
     auto x = a.value<const T>(kX), weight = a.value<const T>(kWeight);
     auto y = a.value<T>(kY);

@@ -11,7 +11,7 @@ enum Slots { kX, kWeight, kY };
 /// y is the image here, and x has one element per place of the window.
 template <class T>
 void run(const ConvTranspose2d& op, const Arguments& a) {
-  Convolution c{.image = a.shape(kY),
+  WindowSweep c{.image = a.shape(kY),
                 .weight = a.shape(kWeight),
                 .places = a.shape(kX),
                 .stride = op.stride,

@@ -9,7 +9,7 @@
 
 namespace troika {
 
-struct Convolution {
+struct WindowSweep {
   const Shape& image;   ///< [n, groups*i, h, w]: what the window slides over.
   const Shape& weight;  ///< [groups*o, i, kh, kw]
   const Shape& places;  ///< [n, groups*o, oh, ow]: one element per place of the window.
@@ -21,7 +21,7 @@ struct Convolution {
 /// Calls visit(at image, at weight, at places) with element numbers, for each product inside the
 /// image.
 template <class Visit>
-void for_each_product(const Convolution& c, Visit&& visit) {
+void for_each_product(const WindowSweep& c, Visit&& visit) {
   std::int64_t in = c.weight[1], out = c.weight[0], groups = c.image[1] / in;
   auto element = [](const Shape& s, std::int64_t a, std::int64_t b, std::int64_t h,
                     std::int64_t w) { return ((a * s[1] + b) * s[2] + h) * s[3] + w; };
