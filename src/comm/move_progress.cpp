@@ -70,7 +70,11 @@ void MoveProgress::make_room() {
 
 void MoveProgress::forget(Operation& operation) {
   Turn turn(*this);
-  insert_handed_over();
+  try {
+    insert_handed_over();
+  } catch (...) {  // of other operations, whose wait will tell
+    failure_ = std::current_exception();
+  }
   --operations_;
   if (std::erase(underway_, &operation) > 0) count_finished();
 }
@@ -83,7 +87,12 @@ void MoveProgress::start(Operation& operation) {
   operation.next_handed_over_ = handed_over_.load(std::memory_order_relaxed);
   while (!handed_over_.compare_exchange_weak(operation.next_handed_over_, &operation)) continue;
   if (try_take_turn()) {
-    insert_handed_over();
+    try {
+      insert_handed_over();
+    } catch (...) {
+      leave_turn();
+      throw;
+    }
     leave_turn();
   } else if (bell_ != nullptr) {
     bell_->ring();
@@ -127,7 +136,9 @@ void MoveProgress::take_turn() {
   Patience patience;
   while (!try_take_turn()) {
     if (bell_ != nullptr) bell_->ring();  // the other thread may be asleep with the turn
-    patience.try_again();
+    if (patience.try_again()) continue;
+    sched_yield();
+    patience.succeed();
   }
   is_wanted_.store(false);
 }
@@ -142,9 +153,9 @@ bool MoveProgress::advance() {
   for (std::size_t at = 0; at < underway_.size(); ++at) {
     Operation& operation = *underway_[at];
     if (!operation.advance()) continue;
-    if (operation.is_done()) {
+    if (operation.unfinished_ == 0) {
       underway_.erase(underway_.begin() + static_cast<std::ptrdiff_t>(at));
-      count_finished();
+      finish(operation);
     }
     return true;
   }
@@ -154,7 +165,7 @@ bool MoveProgress::advance() {
 
 void MoveProgress::insert(Operation& operation) {
   operation.open_first();
-  if (operation.is_done()) return count_finished();
+  if (operation.unfinished_ == 0) return finish(operation);
   auto goes_first = [&](const Operation* other) {
     return other->urgency_ != operation.urgency_ ? other->urgency_ > operation.urgency_
                                                  : other->number_ < operation.number_;
@@ -170,6 +181,11 @@ void MoveProgress::insert_handed_over() {
     insert(*operation);
     operation = next;
   }
+}
+
+void MoveProgress::finish(Operation& operation) {
+  count_finished();
+  operation.done_.store(true, std::memory_order_release);
 }
 
 void MoveProgress::count_finished() {

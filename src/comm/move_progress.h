@@ -56,6 +56,8 @@ class MoveProgress {
   bool advance();
   void insert(Operation& operation);
   void insert_handed_over();
+  /// The operation's last moment here: the device's thread may start it again at once.
+  void finish(Operation& operation);
   void count_finished();
   /// Lets time pass. Whether something moved meanwhile.
   bool rest(Patience& patience);

@@ -136,6 +136,21 @@ TEST(MoveProgress, WithAThreadOfItsOwnOperationsEndWhileTheDeviceIsBusy) {
   run_members(3, body, {.has_thread = true});
 }
 
+TEST(MoveProgress, WithAThreadOfItsOwnTinyOperationsStartAgainAtOnce) {
+  Recipe recipe = all_reduce_recipe(2, 3, "recursive_doubling");
+  auto body = [&](Communicator& communicator) {
+    std::vector<float> vector(3);
+    auto operation = communicator.prepare(recipe, {bytes_of(vector), {}});
+    for (int round = 0; round < 20'000; ++round) {
+      vector.assign(3, static_cast<float>(round + communicator.member()));
+      operation->start();
+      operation->wait();
+      ASSERT_EQ(vector.back(), static_cast<float>(2 * round + 1)) << round;
+    }
+  };
+  run_members(2, body, {.has_thread = true});
+}
+
 TEST(MoveProgress, WithoutOneTheyWaitForTheDevice) {
   Recipe recipe = all_reduce_recipe(2, 100'000, "ring");
   std::barrier looked(2);

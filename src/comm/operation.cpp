@@ -44,7 +44,7 @@ void Operation::wait() { progress_.wait(*this); }
 
 void Operation::open_first() {
   unfinished_ = bound_.moves.size();
-  if (unfinished_ == 0) return done_.store(true, std::memory_order_release);
+  if (unfinished_ == 0) return;
   std::memcpy(blockers_.data(), bound_.blockers.data(), blockers_.size() * sizeof(blockers_[0]));
   open_count_ = 0;
   for (BoundMove& move : bound_.moves)
@@ -109,7 +109,6 @@ bool Operation::advance() {
               open_.begin() + static_cast<std::ptrdiff_t>(kept));
     open_count_ -= at - kept;
   }
-  if (unfinished_ == 0) done_.store(true, std::memory_order_release);
   return moved;
 }
 

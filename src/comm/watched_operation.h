@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "comm/communicator.h"
 #include "comm/heartbeat/heartbeat.h"
@@ -20,22 +21,29 @@ class WatchedOperation {
 
   void start(int urgency = 0) {
     heartbeat_.begin(call_);
+    is_under_way_ = true;
     operation_->start(urgency);
   }
   bool test() {
     if (!operation_->test()) return false;
-    heartbeat_.end(call_);
+    end();
     return true;
   }
   void wait() {
     operation_->wait();
-    heartbeat_.end(call_);
+    end();
   }
 
  private:
+  /// Once per start, though test and wait may both see the end.
+  void end() {
+    if (std::exchange(is_under_way_, false)) heartbeat_.end(call_);
+  }
+
   std::unique_ptr<Operation> operation_;
   Heartbeat& heartbeat_;
   CallId call_;
+  bool is_under_way_ = false;
 };
 
 }  // namespace troika

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "comm/mpi/mpi_world.h"
 
 namespace troika {
@@ -13,6 +15,7 @@ std::optional<std::string> why_not_by_mpi(const LibraryCall& call, int ranks) {
   if (call.call.order != CombineOrder::any) return "MPI promises no order";
   if (call.dtype == DType::f16 || call.dtype == DType::bf16)
     return fmt::format("MPI does not know {}", to_string(call.dtype));
+  if (call.call.count > std::numeric_limits<int>::max()) return "MPI counts elements in an int";
   return std::nullopt;
 }
 

@@ -36,7 +36,7 @@ void CallHistory::begin(int call) {
   entries_[calls_ % kRemembered] = {chain, call};
   if (calls_ % kCallsPerMilestone == 0)
     milestones_[calls_ / kCallsPerMilestone % kMilestones] = chain;
-  inside_ = true;
+  ++under_way_;
 }
 
 std::string CallHistory::last() const {
@@ -51,7 +51,7 @@ GroupReport CallHistory::report() const {
           .calls = calls_,
           .chain = calls_ == 0 ? 0 : entry.chain,
           .milestone = milestones_[calls_ / kCallsPerMilestone % kMilestones],
-          .inside = inside_,
+          .inside = inside(),
           .call = calls_ == 0 ? std::string{} : texts_[entry.call]};
 }
 

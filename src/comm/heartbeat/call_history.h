@@ -33,10 +33,11 @@ class CallHistory {
   int describe(std::string call);
   /// Begins a call. Does not allocate.
   void begin(int call);
-  void end() { inside_ = false; }
+  void end() { --under_way_; }
 
   std::uint64_t calls() const { return calls_; }
-  bool inside() const { return inside_; }
+  /// Whether a call has begun and not ended; several may be under way at once.
+  bool inside() const { return under_way_ > 0; }
   /// "call 17 of group 'world' (all_reduce of 1000 f32)", or that there was none yet.
   std::string last() const;
   GroupReport report() const;
@@ -61,7 +62,7 @@ class CallHistory {
   std::array<Entry, kRemembered> entries_{};
   std::array<std::uint64_t, kMilestones> milestones_{};
   std::uint64_t calls_ = 0;
-  bool inside_ = false;
+  int under_way_ = 0;
 };
 
 }  // namespace troika

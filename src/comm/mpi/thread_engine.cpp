@@ -16,6 +16,7 @@ class ThreadEngine final : public MpiEngine {
       : mpi_(lock), thread_([this](const std::stop_token& stop) { work(stop); }) {}
 
   ~ThreadEngine() override {
+    std::scoped_lock lock(mutex_);  // or the thread misses it between its look and its sleep
     thread_.request_stop();
     changed_.notify_all();
   }
