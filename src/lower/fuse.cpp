@@ -19,15 +19,13 @@ bool can_follow(const Op& op) { return is_one_of<Bias, Activation, Binary, Dropo
 
 class ChainFinder {
  public:
-  explicit ChainFinder(const TaskGraph& graph) : graph_(graph), users_(graph.buffers.size()) {
+  explicit ChainFinder(const TaskGraph& graph)
+      : graph_(graph), users_(graph.buffers.size()), viewed_(graph.buffers.size()) {
     for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
       for (const BufferUse& use : graph.tasks[at].uses) users_[use.buffer.index()].push_back(at);
     }
-    // A view is a use that outlasts the value itself.
-    for (std::size_t at = 0; at < graph.buffers.size(); ++at) {
-      BufferId of = graph.buffers[at].view_of;
-      if (of.valid()) users_[of.index()].resize(users_[of.index()].size() + 2);
-    }
+    for (const BufferSpec& buffer : graph.buffers)
+      if (buffer.view_of.valid()) viewed_[buffer.view_of.index()] = true;
   }
 
   std::vector<FusedChain> find() const {
@@ -62,6 +60,8 @@ class ChainFinder {
     if (!reader) return false;
     const Task& next = graph_.tasks[*reader];
     if (next.key.phase != Phase::forward || !can_follow(next.key.op)) return false;
+    if (next.device != graph_.tasks[chain.tasks[0]].device) return false;
+    if (!can_move(chain, *reader)) return false;
     // Of two equal operands the order does not matter: both functions commute.
     std::size_t taken = next.uses[0].buffer == value ? 0 : 1;
     const TensorSpec& spec = graph_[value].spec;
@@ -89,6 +89,7 @@ class ChainFinder {
     const Task& first = graph_.tasks[before];
     const Activation* activation = std::get_if<Activation>(&first.key.op);
     if (activation == nullptr || !backward_reads_output(activation->kind)) return {};
+    if (first.device != task.device || !can_move({{before}, first.key, first.uses}, at)) return {};
     FusedChain chain{{before, at}, task.key, task.uses};
     chain.key.fused.push_back({*activation, {}});
     chain.uses[dy].buffer = first.uses[0].buffer;
@@ -98,14 +99,37 @@ class ChainFinder {
     return chain;
   }
 
+  /// Whether the chain may run at the place of task `to`: no task in between reads what it writes
+  /// or writes what it reads.
+  bool can_move(const FusedChain& chain, std::size_t to) const {
+    auto is_in_the_way = [&](const BufferUse& use, std::size_t task) {
+      bool between = task > chain.tasks[0] && task < to &&
+                     std::ranges::find(chain.tasks, task) == chain.tasks.end();
+      return between && (use.access != Access::read || writes(graph_.tasks[task], use.buffer));
+    };
+    return std::ranges::none_of(chain.uses, [&](const BufferUse& use) {
+      return std::ranges::any_of(users_[use.buffer.index()],
+                                 [&](std::size_t task) { return is_in_the_way(use, task); });
+    });
+  }
+
+  static bool writes(const Task& task, BufferId buffer) {
+    return std::ranges::any_of(task.uses, [&](const BufferUse& use) {
+      return use.buffer == buffer && use.access != Access::read;
+    });
+  }
+
   std::optional<std::size_t> only_reader(BufferId value) const {
     const std::vector<std::size_t>& users = users_[value.index()];
-    if (graph_[value].held || graph_[value].persistent || users.size() != 2) return {};
+    // A view is a use that outlasts the value itself.
+    bool stays = graph_[value].held || graph_[value].persistent || viewed_[value.index()];
+    if (stays || users.size() != 2) return {};
     return users[1];
   }
 
   const TaskGraph& graph_;
   std::vector<std::vector<std::size_t>> users_;  // tasks that touch each buffer
+  std::vector<bool> viewed_;                     // by another buffer
 };
 
 /// Of the fastest candidate; zero where nothing was measured.

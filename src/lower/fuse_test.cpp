@@ -109,6 +109,17 @@ TEST(Fuse, TheGradientOfAnActivationIsTakenByTheNormBeforeIt) {
   EXPECT_NO_THROW(find_task(graph, "relu backward_data"));
 }
 
+TEST(Fuse, WhatIsReadBeforeTheEndOfAChainKeepsItApart) {
+  // The statistics of the second micro-batch are added up right behind its norm.
+  Residual residual;
+  for (Operator& op : residual.graph.operators)
+    if (auto* norm = std::get_if<BatchNorm>(&op.op)) norm->shards = 2;
+  residual.strategy.micro_batches = 2;
+  std::vector<std::string> tasks = names(residual.run());
+  EXPECT_EQ(std::ranges::count(tasks, "norm forward#0 +2"), 1);
+  EXPECT_EQ(std::ranges::count(tasks, "norm forward#1"), 1);
+}
+
 TEST(Fuse, AFusedKernelThatTakesLongerThanItsTasksIsLeftOut) {
   Lowered lowered;
   lowered.kernels.fuses = true;

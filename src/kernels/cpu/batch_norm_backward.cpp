@@ -58,7 +58,7 @@ void backward_shard(const Shards& s, const Launch& launch, bool staged, std::int
   ChannelBlocks(s.view, launch.threads, work.sums)
       .run([=](std::int64_t i, std::int64_t) { return dy[i]; },
            [=](std::int64_t i, std::int64_t c) { return dy[i] * (x[i] - mean[c]); }, finish,
-           {s.view, dx, dx == dy.dy || dx == x},
+           {s.view, dx, dx == dy.dy || dx == x || dx == dy.y},
            [=](std::int64_t i, std::int64_t c) {
              return a[c] * dy[i] + b[c] * (x[i] - mean[c]) + d[c];
            });

@@ -52,7 +52,8 @@ Loop apply(const Shards& s) {
       std::int64_t at = shard * s.view.elements();
       const float *x = launch.at(0) + at, *scale = work.per_channel[0],
                   *shift = work.per_channel[1];
-      for_channels(launch.threads, s.view, {s.view, launch.at(5) + at, false},
+      for_channels(launch.threads, s.view,
+                   {s.view, launch.at(5) + at, launch.at(5) == launch.at(0)},
                    [=](std::int64_t i, std::int64_t c) { return scale[c] * x[i] + shift[c]; });
     }
   };

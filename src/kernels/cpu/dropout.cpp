@@ -103,7 +103,8 @@ void run_row(const RandomStream& random, Threshold keep, std::int64_t start, std
 std::optional<bool> adds_residual(const KernelKey& key) {
   if (key.fused.empty()) return false;
   const Binary* sum = std::get_if<Binary>(&key.fused[0].op);
-  bool is_sum = key.fused.size() == 1 && sum != nullptr && sum->kind == BinaryKind::add;
+  bool is_sum = key.fused.size() == 1 && sum != nullptr && sum->kind == BinaryKind::add &&
+                key.fused[0].others[0] == key.inputs[0];
   return is_sum ? std::optional(true) : std::nullopt;
 }
 

@@ -13,6 +13,9 @@ using Result = Convolution::Result;
 constexpr int kSides[] = {16, 32, 64};
 /// Of the window; below, transforms cost more than they save, above, tiles give too little.
 constexpr std::int64_t kSmallest = 5, kLargest = 48;
+/// Floats of spectra that a launch may hold: many channels under a large window would take
+/// gigabytes.
+constexpr std::int64_t kMostSpectra = std::int64_t{64} << 20;
 
 FftImages images_of(const TensorSpec& images, std::int64_t lanes) {
   const Shape& shape = images.shape;
@@ -125,7 +128,8 @@ Offers fft_offers(const Convolution& c, const Request& request) {
   for (const FftPlan& plan : plans) least = std::min(least, arithmetic(plan));
   Offers list;
   for (const FftPlan& plan : plans)
-    if (arithmetic(plan) <= 1.5 * least) add(list, c, request, plan);
+    if (arithmetic(plan) <= 1.5 * least && plan.spectra_floats() <= kMostSpectra)
+      add(list, c, request, plan);
   return list;
 }
 

@@ -18,7 +18,7 @@ std::int64_t FftForward::turned_floats() const {
 }
 
 std::int64_t FftForward::shared_floats() const {
-  return plan.weight_spectra().floats() + plan.from_spectra().floats() + plan.to_spectra().floats();
+  return plan.spectra_floats();
 }
 
 Bytes FftForward::scratch() const {

@@ -74,6 +74,10 @@ struct FftPlan {
   Spectra to_spectra() const { return {points(), group, panel, to.lanes}; }
   /// Of one panel, one row per channel of `from`.
   Spectra weight_spectra() const { return {points(), from.blocks() * from.lanes, panel, to.lanes}; }
+  /// All of the above, which a launch holds at once.
+  std::int64_t spectra_floats() const {
+    return from_spectra().floats() + to_spectra().floats() + weight_spectra().floats();
+  }
   std::int64_t points() const { return fft_points(side); }
   /// What a thread needs for one tile between the transforms along its rows and its columns.
   std::int64_t tile_floats() const { return (side + 1) * side * from.lanes; }

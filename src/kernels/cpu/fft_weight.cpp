@@ -5,7 +5,7 @@
 namespace troika {
 
 std::int64_t FftWeight::shared_floats() const {
-  return plan.weight_spectra().floats() + plan.from_spectra().floats() + plan.to_spectra().floats();
+  return plan.spectra_floats();
 }
 
 Bytes FftWeight::scratch() const {

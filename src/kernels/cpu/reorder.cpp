@@ -12,7 +12,7 @@ Loop copy_loop(Bytes bytes) {
     std::byte *from = launch.operands[0], *to = launch.operands[1];
     if (from == to) return;
     constexpr std::int64_t kGrain = 4096;
-    bool streamed = bytes.count >= 4 * kStreamed;
+    bool streamed = bytes.count >= 4 * kStreamed && bytes.count % 4 == 0;
     int threads = bytes.count < 4 * kSmallLoop ? 1 : launch.threads;
     for_shares(threads, bytes.count, kGrain, [=](std::int64_t begin, std::int64_t end) {
       if (streamed)
@@ -35,8 +35,8 @@ Offers offers(const Reorder& op, const Request& request) {
     return {
         offer_loop(request, candidate, copy_loop(stored_bytes(op.from, spec.shape, spec.dtype)))};
   }
-  // oneDNN has no f64, and nothing keeps f64 in another layout than plain.
-  if (spec.dtype == DType::f64) return {};
+  // oneDNN has no f64, and nothing keeps f64 or a 16-bit type in another layout than plain.
+  if (size_of(spec.dtype) != Bytes{4}) return {};
   MemoryDesc from = describe(spec, op.from), to = describe(spec, op.to);
   Offers list;
   if (std::optional<Loop> loop = block_reorder(op, spec.shape))

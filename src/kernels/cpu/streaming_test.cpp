@@ -31,12 +31,14 @@ void check(const OpCase& row, Layout layout) {
   std::unique_ptr<Backend> backend = make_cpu_backend({.threads = 2}),
                            reference = make_reference_backend();
   OpTrial truth(in_dtype(row, DType::f32), 3);
+  int checked = 0;
   for (const PhaseSpec& phase : truth.signature.phases) {
     OpTrial start = truth;
     truth.run(phase.phase, *reference);
     for (const Candidate& candidate : backend->candidates(start.key(phase.phase))) {
       auto matches = [&](Layout each) { return each == layout || candidate.flat; };
       if (std::ranges::none_of(candidate.layouts, matches)) continue;
+      ++checked;
       OpTrial trial = start;
       trial.run(phase.phase, *backend, candidate);
       for (const Use& use : phase.uses)
@@ -44,6 +46,7 @@ void check(const OpCase& row, Layout layout) {
             << row.name << " " << to_string(phase.phase) << " " << to_string(layout);
     }
   }
+  EXPECT_GT(checked, 0) << row.name << " " << to_string(layout);
 }
 
 class Streaming : public testing::Test {
