@@ -98,9 +98,8 @@ void add_case(Plan& plan, CollectiveCall call, Bytes bytes, const std::string& a
   plan.trial.cases.push_back({bytes, algorithm, make_recipe(call, algorithm)});
 }
 
-Plan plan_trial(const Arguments& arguments) {
-  Plan plan{.costs = arguments.costs.empty() ? known_link_costs(default_links_file())
-                                             : read_link_costs(arguments.costs)};
+Plan plan_trial(const Arguments& arguments, LinkCosts costs) {
+  Plan plan{.costs = std::move(costs)};
   plan.trial.repeats = arguments.repeats;
   AlgorithmRanges ranges;
   if (!arguments.algorithm.empty()) {
@@ -198,8 +197,10 @@ void print(const Arguments& arguments, const Plan& plan, const CommTrialResult& 
 }
 
 void run(const Arguments& arguments, Context& context) {
+  LinkCosts costs = arguments.costs.empty() ? known_link_costs(default_links_file())
+                                            : read_link_costs(arguments.costs);
   if (arguments.transport == "threads") {
-    Plan plan = plan_trial(arguments);
+    Plan plan = plan_trial(arguments, std::move(costs));
     return print(arguments, plan, time_on_threads(plan.trial), context.console);
   }
   std::unique_ptr<MpiWorld> world = start_mpi();
@@ -208,7 +209,8 @@ void run(const Arguments& arguments, Context& context) {
         ErrorKind::usage,
         fmt::format("{} ranks are running and --devices is {}; start this with mpirun -n {}",
                     world->ranks(), arguments.devices, arguments.devices));
-  Plan plan = plan_trial(arguments);
+  // The first rank's, so that all choose alike whatever files their hosts have.
+  Plan plan = plan_trial(arguments, parse_link_costs(world->exchange(to_json(costs)).front()));
   std::vector<int> rank_of_device;
   for (int rank = 0; rank < world->ranks(); ++rank) rank_of_device.push_back(rank);
   std::unique_ptr<Transport> transport = world->make_transport(rank_of_device, {});

@@ -91,9 +91,17 @@ std::vector<MemberTeam> make_teams(const LinksRequest& request, MpiWorld* world)
   return teams;
 }
 
-void check(const LinksRequest& request, const std::vector<MemberTeam>& teams, bool prints,
-           Console& console) {
+/// What is known here; of several ranks the first one's, so that all take the same algorithms in
+/// the same order.
+LinkCosts agreed_costs(const LinksRequest& request, MpiWorld* world) {
   LinkCosts costs = known_link_costs(file_of(request));
+  return world == nullptr ? costs : parse_link_costs(world->exchange(to_json(costs)).front());
+}
+
+void check(const LinksRequest& request, const std::vector<MemberTeam>& teams, MpiWorld* world,
+           Console& console) {
+  LinkCosts costs = agreed_costs(request, world);
+  bool prints = world == nullptr || world->rank() == 0;
   std::vector<Bytes> sizes;
   for (const std::string& text : request.bytes.empty() ? kBytesOfCheck : request.bytes)
     sizes.push_back({parse_bytes(text).count / 4 * 4});
@@ -118,12 +126,11 @@ void profile_links(const LinksRequest& request, Console& console) {
   std::unique_ptr<MpiWorld> world = runs_under_mpirun() ? start_mpi() : nullptr;
   if (world && world->ranks() < 2)
     throw Error(ErrorKind::usage, "one rank has no link to measure; start with mpirun -n 2");
-  bool is_first = !world || world->rank() == 0;
   std::vector<MemberTeam> teams = make_teams(request, world.get());
-  if (request.checks) return check(request, teams, is_first, console);
+  if (request.checks) return check(request, teams, world.get(), console);
   LinkCosts costs = known_link_costs(file);
   measure(costs, teams, request, world.get());
-  if (!is_first) return;
+  if (world && world->rank() != 0) return;
   if (file.has_parent_path()) make_folder(file.parent_path());
   replace_file(file, to_json(costs));
   if (request.json) return console.write(to_json(costs));
