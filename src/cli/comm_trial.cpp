@@ -1,14 +1,11 @@
 #include "cli/comm_trial.h"
 
-#include <pthread.h>
-#include <sched.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <memory>
 #include <thread>
 
+#include "base/cores.h"
 #include "collective/algorithms.h"
 #include "comm/communicator.h"
 #include "comm/host_block.h"
@@ -22,25 +19,6 @@ using Microseconds = std::chrono::duration<double, std::micro>;
 
 constexpr Microseconds kBatch = std::chrono::microseconds(500);
 constexpr int kMostRounds = 1000;
-constexpr Bytes kStreamed{8 << 20};
-
-std::vector<int> usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::vector<int> cores;
-  if (sched_getaffinity(getpid(), sizeof set, &set) != 0) return cores;
-  for (int core = 0; core < CPU_SETSIZE; ++core)
-    if (CPU_ISSET(core, &set)) cores.push_back(core);
-  return cores;
-}
-
-void bind_to_core(int device, const std::vector<int>& cores) {
-  if (cores.empty()) return;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(cores[static_cast<std::size_t>(device) % cores.size()], &set);
-  pthread_setaffinity_np(pthread_self(), sizeof set, &set);
-}
 
 /// One device's side of the trial. All devices go through the same steps; what they must agree on
 /// travels in all-reduces of one number, which also keep them together.
@@ -133,7 +111,7 @@ double time_roofline(TrialMember& member, int device, const CommCase& timed,
   Range slice = part_of(timed.recipe.call.count, device, timed.recipe.call.members);
   for (std::byte*& vector : vectors) vector += slice.begin * 4;
   return member.time_rounds(
-      [&] { arithmetic.combine_all(vectors, slice.extent(), 1, timed.bytes >= kStreamed); });
+      [&] { arithmetic.combine_all(vectors, slice.extent(), 1, timed.bytes >= kLongVector); });
 }
 
 }  // namespace

@@ -11,10 +11,6 @@ namespace {
 
 using Kind = BoundMove::Kind;
 
-/// From here up the vectors of two members leave the caches, and results are better written past
-/// them.
-constexpr Bytes kLong{8 << 20};
-
 bool combines_on_the_way(const Recipe& recipe) {
   auto combines = [](const Move& move) {
     return move.kind == MoveKind::reduce || move.kind == MoveKind::receive_reduce;
@@ -59,7 +55,7 @@ class Binder {
         options_(options),
         transport_(transport) {
     bound_.dtype = options.dtype;
-    bound_.is_long = size_of(options.dtype) * recipe.call.count >= kLong;
+    bound_.is_long = size_of(options.dtype) * recipe.call.count >= kLongVector;
     combines_on_the_way_ = combines_on_the_way(recipe);
     widens_ = size_of(options.dtype).count == 2 && is_sum(options.rule) && combines_on_the_way_;
     if (widens_) bound_.dtype = DType::f32;

@@ -16,6 +16,10 @@
 
 namespace troika {
 
+/// From here up the vectors of two members leave the caches, and results are better written past
+/// them.
+inline constexpr Bytes kLongVector{8 << 20};
+
 /// Where a member's elements are: host memory, borrowed for the life of what is bound to it.
 struct MemberBuffers {
   std::span<std::byte> vector;

@@ -1,10 +1,10 @@
 #include "comm/move_progress.h"
 
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 
+#include "base/cores.h"
 #include "base/error.h"
 #include "comm/operation.h"
 
@@ -19,13 +19,6 @@ constexpr std::chrono::nanoseconds kLongSleep = 1s;
 constexpr std::chrono::nanoseconds kShortSleep = 20us;
 /// Asking so often in vain takes a fraction of a microsecond; a clock is looked at from then on.
 constexpr int kUntimed = 32;
-
-/// Those of the main thread: ours may be bound to one.
-int usable_cores() {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  return sched_getaffinity(getpid(), sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
-}
 
 }  // namespace
 
@@ -49,7 +42,7 @@ MoveProgress::MoveProgress(Transport& transport, DeviceId device, MoveProgressOp
     : transport_(transport),
       device_(device),
       bell_(transport.bell(device)),
-      cores_(usable_cores()),
+      cores_(std::max(1, static_cast<int>(usable_cores().size()))),
       has_thread_(options.has_thread) {
   if (has_thread_)
     thread_ = std::jthread([this](const std::stop_token& stop) { run_thread(stop); });

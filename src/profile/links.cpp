@@ -1,11 +1,9 @@
 #include "profile/links.h"
 
-#include <pthread.h>
-#include <sched.h>
-
 #include <algorithm>
 #include <thread>
 
+#include "base/cores.h"
 #include "collective/algorithms.h"
 #include "comm/threads/thread_transport.h"
 #include "profile/collective_timer.h"
@@ -20,20 +18,6 @@ std::vector<DeviceId> devices_of(int members) {
   for (int member = 0; member < members; ++member)
     devices.push_back(DeviceId(static_cast<std::size_t>(member)));
   return devices;
-}
-
-void bind_to_core(int member) {
-  cpu_set_t usable, chosen;
-  CPU_ZERO(&usable);
-  CPU_ZERO(&chosen);
-  if (sched_getaffinity(0, sizeof usable, &usable) != 0 || CPU_COUNT(&usable) == 0) return;
-  int left = member % CPU_COUNT(&usable);
-  for (int core = 0; core < CPU_SETSIZE; ++core) {
-    if (!CPU_ISSET(core, &usable) || left-- > 0) continue;
-    CPU_SET(core, &chosen);
-    pthread_setaffinity_np(pthread_self(), sizeof chosen, &chosen);
-    return;
-  }
 }
 
 void add_groups(std::vector<TimedGroup>& groups, const MemberTeam& team, Collective kind,
@@ -71,10 +55,11 @@ MemberTeam thread_team(int members, bool pins) {
   auto time = [=](std::vector<TimedGroup>& groups, const TimingPasses& passes, Bytes longest) {
     ThreadTransport transport;
     std::vector<std::vector<TimedGroup>> of_member(static_cast<std::size_t>(members), groups);
+    std::vector<int> cores = usable_cores();
     std::vector<std::jthread> threads;
     for (int member = 0; member < members; ++member) {
       threads.emplace_back([&, member] {
-        if (pins) bind_to_core(member);
+        if (pins) bind_to_core(member, cores);
         MoveProgress progress(transport, DeviceId(static_cast<std::size_t>(member)));
         CollectiveTimer timer(progress, devices_of(members), longest);
         timer.time_all(of_member[static_cast<std::size_t>(member)], passes);

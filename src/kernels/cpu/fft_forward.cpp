@@ -17,12 +17,8 @@ std::int64_t FftForward::turned_floats() const {
   return weights.to_last ? 0 : plan.window[0] * plan.window[1] * plan.lanes() * plan.lanes();
 }
 
-std::int64_t FftForward::shared_floats() const {
-  return plan.spectra_floats();
-}
-
 Bytes FftForward::scratch() const {
-  return Bytes{(shared_floats() + plan.threads * thread_floats()) *
+  return Bytes{(plan.spectra_floats() + plan.threads * thread_floats()) *
                static_cast<std::int64_t>(sizeof(float))};
 }
 
@@ -30,7 +26,7 @@ FftForward::Work FftForward::work(const Launch& launch, int thread) const {
   Work work{.weights = launch.work()};
   work.from = work.weights + plan.weight_spectra().floats();
   work.to = work.from + plan.from_spectra().floats();
-  work.tile = launch.work() + shared_floats() + thread * thread_floats();
+  work.tile = launch.work() + plan.spectra_floats() + thread * thread_floats();
   work.turned = work.tile + plan.tile_floats();
   return work;
 }

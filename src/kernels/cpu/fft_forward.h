@@ -34,7 +34,6 @@ struct FftForward {
     float *weights, *from, *to, *tile, *turned;
   };
   std::int64_t turned_floats() const;
-  std::int64_t shared_floats() const;
   std::int64_t thread_floats() const { return plan.tile_floats() + turned_floats(); }
   Work work(const Launch& launch, int thread) const;
 

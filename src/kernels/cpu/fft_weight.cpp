@@ -4,12 +4,8 @@
 
 namespace troika {
 
-std::int64_t FftWeight::shared_floats() const {
-  return plan.spectra_floats();
-}
-
 Bytes FftWeight::scratch() const {
-  return Bytes{(shared_floats() + plan.threads * plan.tile_floats()) *
+  return Bytes{(plan.spectra_floats() + plan.threads * plan.tile_floats()) *
                static_cast<std::int64_t>(sizeof(float))};
 }
 
@@ -17,7 +13,7 @@ FftWeight::Work FftWeight::work(const Launch& launch, int thread) const {
   Work work{.sums = launch.work()};
   work.image = work.sums + plan.weight_spectra().floats();
   work.places = work.image + plan.from_spectra().floats();
-  work.tile = launch.work() + shared_floats() + thread * plan.tile_floats();
+  work.tile = launch.work() + plan.spectra_floats() + thread * plan.tile_floats();
   return work;
 }
 

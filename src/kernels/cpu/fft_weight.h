@@ -18,7 +18,6 @@ struct FftWeight {
   struct Work {
     float *sums, *image, *places, *tile;
   };
-  std::int64_t shared_floats() const;
   Work work(const Launch& launch, int thread) const;
 
   /// The team's; nobody waits for the others in the end.
