@@ -4,10 +4,10 @@
 #include <cmath>
 #include <limits>
 
+#include "base/vectorized.h"
 #include "kernels/cpu/attention_blocks.h"
 #include "kernels/cpu/offers.h"
 #include "kernels/cpu/vector_math.h"
-#include "kernels/cpu/vectorized.h"
 
 namespace troika {
 namespace {

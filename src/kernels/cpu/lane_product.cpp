@@ -2,8 +2,8 @@
 
 #include <cstring>
 
+#include "base/vectorized.h"
 #include "kernels/cpu/vector_math.h"
-#include "kernels/cpu/vectorized.h"
 
 namespace troika {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <span>
 
-#include "kernels/cpu/vectorized.h"
+#include "base/vectorized.h"
 #include "tensor/region.h"
 
 namespace troika {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/vectorized.h"
 #include "kernels/cpu/vector_math.h"
-#include "kernels/cpu/vectorized.h"
 
 namespace troika {
 

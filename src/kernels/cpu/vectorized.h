@@ -1,4 +1,0 @@
-// TROIKA_VECTORIZED for the kernels.
-#pragma once
-
-#include "base/vectorized.h"
