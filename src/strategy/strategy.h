@@ -13,13 +13,32 @@
 
 namespace troika {
 
-/// How one operator is cut: a degree for each split axis, and the device of every tile (row-major
-/// over the axes).
+/// How one operator is cut: a degree for each split axis, and the device of every tile.
 struct Split {
-  std::map<std::string, std::int64_t> degrees;
+  std::map<std::string, std::int64_t> degrees;  ///< By the name of the axis; missing: 1.
+  std::int64_t replicas = 1;                    ///< Devices that each compute the same tile.
+  /// Relative lengths of the parts of an axis (by device speed, say); missing: nearly equal.
+  std::map<std::string, std::vector<double>> weights;
+  /// Tiles row-major over the axes in the order of the operator's signature, the replicas of a tile
+  /// next to each other. A device may have several tiles.
   std::vector<DeviceId> devices;
 
   bool operator==(const Split&) const = default;
+};
+
+/// How the replicas of a parameter agree, and how communication runs beside computation.
+struct Sync {
+  /// Each element is updated on one of its devices only, which alone has its optimizer state:
+  /// reduce-scatter, update of a slice, all-gather. Else every device updates what it has.
+  bool sliced_update = false;
+  Bytes bucket{4 << 20};   ///< Gradients travel together up to this size.
+  bool overlap = true;     ///< Communication starts as soon as it can, beside computation.
+  bool priorities = true;  ///< What the next forward needs first goes first.
+  /// Sums over shards in the order of a tree, so that bits do not depend on the devices.
+  bool fixed_order = false;
+  std::string algorithms;  ///< Size ranges, as in cost/algorithm_ranges.h; empty: by cost.
+
+  bool operator==(const Sync&) const = default;
 };
 
 /// The model that a plan was made for.
@@ -34,6 +53,7 @@ struct Strategy {
   /// By the name of the operator; one that is not named is whole, on device 0.
   std::map<std::string, Split> splits;
   std::int64_t micro_batches = 1;
+  Sync sync{};
   std::optional<PlannedModel> made_for{};  ///< Unset: any model whose operators it fits.
 
   /// Everything on device 0 in one piece.
