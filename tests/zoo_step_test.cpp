@@ -132,11 +132,11 @@ TEST_P(ZooSteps, AllocateNothingOfTheirOwn) {
   Steps steps(GetParam(), config_for(GetParam(), "cpu", "f32"));
   steps.step(0);
   steps.allocations = steps.library_allocations = 0;
-  std::int64_t buffers = steps.live().machinery().device->allocations();
+  std::int64_t buffers = steps.live().machinery().device().allocations();
   for (int number = 1; number < 4; ++number) steps.step(number);
   EXPECT_EQ(steps.allocations, 0);
   RecordProperty("library_allocations_per_step", static_cast<int>(steps.library_allocations / 3));
-  EXPECT_EQ(steps.live().machinery().device->allocations(), buffers);
+  EXPECT_EQ(steps.live().machinery().device().allocations(), buffers);
 }
 
 TEST_P(ZooSteps, PredictedMemoryIsWhatIsAllocated) {

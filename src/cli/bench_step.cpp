@@ -64,7 +64,7 @@ std::vector<std::string> reasons(const LiveModel& live, const KernelKey& key) {
 /// The best of several short runs, before and after the steps.
 DeviceSpec measure_limits(const Machinery& machinery, const DeviceSpec& before) {
   DeviceSpec now =
-      measure_rates(machinery.machine.devices.front(), *machinery.device, *machinery.backend);
+      measure_rates(machinery.machine.devices.front(), machinery.device(), *machinery.backend);
   now.flops_per_second = std::max(now.flops_per_second, before.flops_per_second);
   now.bytes_per_second = std::max(now.bytes_per_second, before.bytes_per_second);
   return now;
@@ -195,9 +195,9 @@ StepFigures measure_step(const BenchRequest& request) {
   Stepper stepper(live, model, made.config);
   for (int count = 0; count < kWarmUps; ++count) stepper.step(false);
   StepFigures figures{.model = request.model,
-                      .device = live.machinery().device->kind(),
+                      .device = live.machinery().device().kind(),
                       .batch = made.samples.batch,
-                      .threads = live.machinery().device->threads()};
+                      .threads = live.machinery().device().threads()};
   for (int count = 0; count < request.repeats; ++count)
     figures.repeats.push_back(stepper.step(true));
 

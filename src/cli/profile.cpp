@@ -40,9 +40,9 @@ void profile_kernels(const Arguments& arguments, Console& console) {
                 "set kernels.backend=cpu");
   if (!arguments.request.out.empty())
     replace_file(arguments.request.out,
-                 to_json(trainer.live().kernels(), machinery.device->kind()));
+                 to_json(trainer.live().kernels(), machinery.device().kind()));
   if (arguments.request.json)
-    return console.print(nlohmann::ordered_json{{"device", machinery.device->kind()},
+    return console.print(nlohmann::ordered_json{{"device", machinery.device().kind()},
                                                 {"kernels", machinery.costs->measured()},
                                                 {"rows", trainer.live().kernels().size()},
                                                 {"seconds", taken.count()},
@@ -50,7 +50,7 @@ void profile_kernels(const Arguments& arguments, Console& console) {
                              .dump());
   std::string kept = machinery.costs->file().string();
   console.write(
-      format_facts({{"device", machinery.device->kind()},
+      format_facts({{"device", machinery.device().kind()},
                     {"measured", fmt::format("{} kernels in {}", machinery.costs->measured(),
                                              duration(taken.count()))},
                     {"kept in", kept.empty() ? "no file: kernels.cache is \"none\"" : kept}}));

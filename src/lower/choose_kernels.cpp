@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "lower/draft.h"
 #include "lower/layout_search.h"
 
 namespace troika {
@@ -24,7 +23,8 @@ class Chooser {
     std::vector<Task> tasks = std::move(graph_.tasks);
     graph_.tasks.clear();
     for (std::size_t at = 0; at < tasks.size(); ++at) {
-      tasks[at].choice = std::move(found_.tasks[at]);
+      if (tasks[at].computes())
+        tasks[at].choice = std::move(found_.tasks[at]);
       apply(tasks[at]);
       graph_.tasks.push_back(std::move(tasks[at]));
     }
@@ -37,7 +37,7 @@ class Chooser {
   void settle_outputs() {
     for (auto& [name, id] : graph_.outputs) {
       if (!graph_[id].view_of.valid()) continue;
-      BufferId plain = in_layout(graph_.tasks.back(), id, Layout::plain);
+      BufferId plain = in_layout(id, Layout::plain);
       graph_[plain].held = true;
       id = plain;
     }
@@ -46,49 +46,49 @@ class Chooser {
   void apply(Task& task) {
     for (std::size_t at = 0; at < task.uses.size(); ++at) {
       BufferUse& use = task.uses[at];
-      Layout wanted = task.choice.layouts[at];
-      if (use.access == Access::read)
-        use.buffer = in_layout(task, use.buffer, wanted);
-      else
+      if (use.access == Access::read && task.computes())
+        use.buffer = in_layout(use.buffer, task.choice.layouts[at]);
+      else if (use.access != Access::read)
         forget_copies(use.buffer);
     }
     if (task.choice.scratch.count > 0) add_scratch(task);
   }
 
   /// The value in the layout wanted: itself, an earlier copy, or a new copy behind a reorder task.
-  BufferId in_layout(const Task& reader, BufferId id, Layout wanted) {
-    settle_view(reader, id);
+  BufferId in_layout(BufferId id, Layout wanted) {
+    settle_view(id);
     if (graph_[id].layout == wanted) return id;
     auto [copy, is_new] = copies_.try_emplace({id, wanted});
-    if (is_new) copy->second = reorder(reader, id, wanted);
+    if (is_new) copy->second = reorder(id, wanted);
     return copy->second;
   }
 
   /// A view under another shape needs what it views to lie plain.
-  void settle_view(const Task& reader, BufferId id) {
+  void settle_view(BufferId id) {
     BufferId of = graph_[id].view_of;
     if (!of.valid()) return;
-    settle_view(reader, of);
+    settle_view(of);
     if (graph_[id].spec.shape != graph_[of].spec.shape) {
-      BufferId plain = in_layout(reader, of, Layout::plain);
+      BufferId plain = in_layout(of, Layout::plain);
       graph_[id].view_of = plain;
     }
   }
 
-  BufferId reorder(const Task& reader, BufferId from, Layout to) {
+  BufferId reorder(BufferId from, Layout to) {
     BufferSpec copy = graph_[from];
     KernelKey key{Reorder{copy.layout, to}, {copy.spec}, Phase::forward, {}};
     copy.name = fmt::format("{} as {}", copy.name, to_string(to));
     copy.layout = to;
     copy.persistent = copy.held = false;
     copy.view_of = {};
+    copy.view_offset = {};
     if (copy.category == Category::parameter) copy.category = Category::workspace;
     Layout from_layout = graph_[from].layout;
     BufferId id(graph_.buffers.size());
     graph_.buffers.push_back(copy);
-    Task task{.id = new_task_id(graph_, "reorder " + graph_[from].name),
+    Task task{.id = new_id(),
               .name = fmt::format("{} to {}", graph_[from].name, to_string(to)),
-              .device = reader.device,
+              .device = graph_[from].device,
               .key = key,
               .uses = {{from, Access::read}, {id, Access::write}}};
     const std::vector<Candidate>* candidates = table_.find(key);
@@ -111,6 +111,14 @@ class Chooser {
     return id;
   }
 
+  TaskId new_id() {
+    if (fragment_ < 0) {
+      fragment_ = static_cast<std::int32_t>(graph_.fragments.size());
+      graph_.fragments.push_back("reorders");
+    }
+    return {fragment_, reorders_++};
+  }
+
   void add_scratch(Task& task) {
     task.scratch = BufferId(graph_.buffers.size());
     TensorSpec spec{{(task.choice.scratch.count + 7) / 8}, DType::f64};
@@ -130,6 +138,7 @@ class Chooser {
   LayoutChoices found_;
   std::map<std::pair<BufferId, Layout>, BufferId> copies_;  // of values in other layouts
   std::vector<KernelKey> missing_;
+  std::int32_t fragment_ = -1, reorders_ = 0;
 };
 
 }  // namespace

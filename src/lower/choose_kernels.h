@@ -13,8 +13,7 @@ namespace troika {
 
 struct ChooseOptions {
   const Machine& machine;
-  const std::map<std::string, Layout>&
-      storage;  ///< Layouts of parameters that another program has fixed.
+  const std::vector<StoredSlice>& storage;  ///< What another program has fixed.
 };
 
 /// The kernels and layouts of search_layouts. Values lie as their writer leaves them, parameters as

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "lower/place_parameters.h"
 #include "ops/step_scalars.h"
 
 namespace troika {
@@ -30,25 +31,20 @@ std::vector<bool> find_wanted(const LowerRequest& request) {
   return operators;
 }
 
-void add_inputs(Draft& draft) {
-  const Graph& graph = draft.graph;
-  std::int64_t parts = draft.request.strategy->micro_batches;
-  std::vector<bool> read(graph.tensors.size());
-  for (std::size_t at = 0; at < graph.operators.size(); ++at) {
-    for (TensorId input : graph.operators[at].inputs)
-      read[input.index()] = read[input.index()] || draft.wanted[at];
+BufferId sum_in_order(Draft& draft, const std::string& fragment, const std::string& name,
+                      const std::vector<BufferId>& parts) {
+  const BufferSpec first = draft.tasks[parts[0]];
+  KernelKey key{Sum{.count = static_cast<std::int64_t>(parts.size())}, {}, Phase::forward, {}};
+  std::vector<BufferUse> uses;
+  for (BufferId part : parts) {
+    key.inputs.push_back(first.spec);
+    uses.push_back({part, Access::read});
   }
-  for (TensorId input : graph.inputs) {
-    if (!read[input.index()]) continue;
-    for (std::int64_t part = 0; part < parts; ++part) {
-      TensorSpec spec = graph[input].spec;
-      spec.shape[0] = part_of(spec.shape[0], part, parts).extent();
-      std::string name = part_name(draft, graph[input].name, part);
-      BufferId buffer = add_buffer(draft, {name, spec});
-      draft.tasks.inputs[name] = buffer;
-      draft.values[static_cast<std::size_t>(part)][input.index()] = buffer;
-    }
-  }
+  BufferId sum = add_buffer(draft, {name, first.spec, first.device, first.category});
+  uses.push_back({sum, Access::write});
+  add_task(draft, fragment,
+           {.name = name + " sum", .device = first.device, .key = key, .uses = uses});
+  return sum;
 }
 
 }  // namespace
@@ -60,37 +56,30 @@ Draft start_draft(const LowerRequest& request) {
   for (const Operator& op : draft.graph.operators)
     draft.signatures.push_back(signature(draft.graph, op));
   draft.wanted = find_wanted(request);
-  draft.values.assign(static_cast<std::size_t>(request.strategy->micro_batches),
-                      std::vector<BufferId>(draft.graph.tensors.size()));
-  for (const Parameter& parameter : draft.graph.parameters)
-    draft.parameters.push_back(add_buffer(draft, {.name = parameter.name,
-                                                  .spec = parameter.spec,
-                                                  .category = Category::parameter,
-                                                  .persistent = true}));
-  draft.parameter_gradients.resize(draft.graph.parameters.size());
-  add_inputs(draft);
+  for (std::int64_t part = 0; part < request.strategy->micro_batches; ++part) {
+    std::vector<Value>& values = draft.values.emplace_back();
+    for (const Tensor& tensor : draft.graph.tensors)
+      values.push_back({.name = part_name(draft, tensor.name, part), .spec = tensor.spec});
+  }
+  place_parameters(draft);
   return draft;
 }
 
-Region micro_batch_tile(const Draft& draft, const Signature& signature, std::int64_t part) {
-  Region tile = signature.whole_tile();
-  std::int64_t parts = draft.request.strategy->micro_batches;
-  int axis = signature.axis("n");
-  if (parts > 1 && axis >= 0) {
-    auto at = static_cast<std::size_t>(axis);
-    tile.ranges[at] = part_of(signature.axes[at].extent, part, parts);
-  }
-  return tile;
+std::vector<Tile> tiles_of(const Draft& draft, const Operator& op, const Signature& signature,
+                           std::int64_t part) {
+  return tiles_of(signature, split_of(*draft.request.strategy, op.name),
+                  {part, draft.micro_batches()});
 }
 
 BufferId add_buffer(Draft& draft, const BufferRequest& request) {
   BufferId id(draft.tasks.buffers.size());
   draft.tasks.buffers.push_back({.name = request.name,
                                  .spec = request.spec,
-                                 .device = DeviceId(0u),
+                                 .device = request.device,
                                  .category = request.category,
                                  .persistent = request.persistent,
-                                 .view_of = request.view_of});
+                                 .view_of = request.view_of,
+                                 .view_offset = request.view_offset});
   return id;
 }
 
@@ -102,75 +91,64 @@ BufferId persistent_buffer(Draft& draft, const BufferRequest& request) {
   return draft.persistent[request.name] = add_buffer(draft, persistent);
 }
 
-BufferId scalars_buffer(Draft& draft) {
-  return persistent_buffer(draft,
-                           {"step.scalars", {{kScalarCount}, DType::f64}, Category::workspace});
+namespace {
+
+BufferId device_buffer(Draft& draft, const std::string& name, const TensorSpec& spec,
+                       DeviceId device) {
+  std::string own = draft.has_peers() ? fmt::format("{}@{}", name, device.value) : name;
+  return persistent_buffer(draft, {own, spec, device, Category::workspace});
 }
 
-BufferId control_buffer(Draft& draft) {
-  return persistent_buffer(draft,
-                           {"step.control", {{kControlCount}, DType::f64}, Category::workspace});
+}  // namespace
+
+BufferId scalars_buffer(Draft& draft, DeviceId device) {
+  return device_buffer(draft, "step.scalars", {{kScalarCount}, DType::f64}, device);
 }
 
-TaskId new_task_id(TaskGraph& tasks, const std::string& fragment) {
-  auto found = std::ranges::find(tasks.fragments, fragment);
-  auto number = static_cast<std::int32_t>(found - tasks.fragments.begin());
-  if (found == tasks.fragments.end()) tasks.fragments.push_back(fragment);
-  std::int32_t index = 0;
-  for (const Task& task : tasks.tasks)
-    if (task.id.fragment == number) index = std::max(index, task.id.index + 1);
-  return {number, index};
+BufferId control_buffer(Draft& draft, DeviceId device) {
+  return device_buffer(draft, "step.control", {{kControlCount}, DType::f64}, device);
 }
 
-Task& add_task(Draft& draft, const std::string& fragment, const std::string& name,
-               const KernelKey& key, const std::vector<BufferUse>& uses) {
-  Task task{.id = new_task_id(draft.tasks, fragment),
-            .name = name,
-            .device = DeviceId(0u),
-            .key = key,
-            .uses = uses};
-  draft.tasks.tasks.push_back(task);
+BufferId zeros_buffer(Draft& draft, const TensorSpec& spec, DeviceId device) {
+  return device_buffer(draft, "zeros " + to_string(spec), spec, device);
+}
+
+TaskId new_task_id(Draft& draft, const std::string& fragment) {
+  auto [found, is_new] =
+      draft.fragments.try_emplace(fragment, draft.tasks.fragments.size(), 0);
+  if (is_new) draft.tasks.fragments.push_back(fragment);
+  return {found->second.first, found->second.second++};
+}
+
+Task& add_task(Draft& draft, const std::string& fragment, Task task) {
+  task.id = new_task_id(draft, fragment);
+  draft.tasks.tasks.push_back(std::move(task));
   return draft.tasks.tasks.back();
 }
 
 BufferId sum_of(Draft& draft, const std::string& fragment, const std::string& name,
                 const std::vector<BufferId>& parts) {
   if (parts.size() == 1) return parts[0];
-  const BufferSpec& first = draft.tasks[parts[0]];
-  KernelKey key{Sum{.count = static_cast<std::int64_t>(parts.size())}, {}, Phase::forward, {}};
-  std::vector<BufferUse> uses;
-  for (BufferId part : parts) {
-    key.inputs.push_back(first.spec);
-    uses.push_back({part, Access::read});
+  if (!draft.request.strategy->sync.fixed_order)
+    return sum_in_order(draft, fragment, name, parts);
+  std::vector<BufferId> level = parts;
+  while (level.size() > 1) {
+    std::vector<BufferId> next;
+    for (std::size_t at = 0; at + 1 < level.size(); at += 2)
+      next.push_back(sum_in_order(draft, fragment, name, {level[at], level[at + 1]}));
+    if (level.size() % 2 == 1) next.push_back(level.back());
+    level = std::move(next);
   }
-  BufferId sum = add_buffer(draft, {name, first.spec, first.category});
-  uses.push_back({sum, Access::write});
-  add_task(draft, fragment, name + " sum", key, uses);
-  return sum;
-}
-
-void add_parameter_gradient(Draft& draft, ParameterId parameter, BufferId part) {
-  BufferId& so_far = draft.parameter_gradients[parameter.index()];
-  const std::string& name = draft.graph[parameter].name;
-  if (!so_far.valid()) {
-    so_far = part;
-    return;
-  }
-  std::string sum_name = draft.tasks[part].name + ".sum";
-  so_far = sum_of(draft, "gradient " + name, sum_name, {so_far, part});
+  return level[0];
 }
 
 std::string part_name(const Draft& draft, const std::string& name, std::int64_t part) {
-  return draft.request.strategy->micro_batches == 1 ? name : fmt::format("{}#{}", name, part);
+  return draft.micro_batches() == 1 ? name : fmt::format("{}#{}", name, part);
 }
 
-KernelKey tile_key(const Signature& signature, const Op& op, Phase phase, const Region& tile) {
-  KernelKey key{localize(op, signature, tile), {}, phase, {}};
-  for (int slot : signature.slots_of(Role::input)) {
-    const Slot& input = signature.slots[static_cast<std::size_t>(slot)];
-    key.inputs.push_back({region_of(input, tile).shape(), input.spec.dtype});
-  }
-  return key;
+std::string slice_name(const Draft& draft, const std::string& name, const Placed& place) {
+  if (!draft.has_peers()) return name;
+  return fmt::format("{}{}@{}", name, to_string(place.region), place.device.value);
 }
 
 }  // namespace troika

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "lower/lower.h"
+#include "lower/value.h"
+#include "strategy/tiles.h"
 
 namespace troika {
 
@@ -13,52 +15,55 @@ struct Draft {
   const LowerRequest& request;
   const Graph& graph;
   TaskGraph tasks;
-  std::vector<Signature> signatures;  ///< Of whole operators, by OperatorId.
-  std::vector<bool> wanted;           ///< Operators that something held depends on.
-  std::vector<std::vector<BufferId>>
-      values;  ///< [micro-batch][tensor]; invalid where nothing is wanted.
-  std::map<std::string, BufferId> kept;  ///< Saved slots, by "operator.slot#micro-batch".
-  std::vector<BufferId> parameters;      ///< By ParameterId.
-  std::vector<BufferId>
-      parameter_gradients;  ///< By ParameterId: the sum so far; invalid before the first part.
-  std::map<std::string, BufferId> persistent;  ///< Scalars, control word, optimizer states, zeros.
-  std::vector<BufferId> loss_sums, weight_sums;  ///< One per micro-batch.
+  std::vector<Signature> signatures;       ///< Of whole operators, by OperatorId.
+  std::vector<bool> wanted;                ///< Operators that something held depends on.
+  std::vector<std::vector<Value>> values;  ///< [micro-batch][tensor]; empty before it is written.
+  std::map<std::string, Value> kept;       ///< Saved slots and statistics, by part_name.
+  std::vector<Value> parameters;           ///< By ParameterId: the stored slices.
+  std::vector<Value> parameter_gradients;  ///< By ParameterId; over all micro-batches so far.
+  std::map<std::string, BufferId> persistent;  ///< By name.
+  std::map<std::string, std::pair<std::int32_t, std::int32_t>> fragments;  ///< Number, tasks.
+  std::map<DeviceId, BufferId> loss_sums, weight_sums;  ///< Of the step, on every device.
+
+  std::int64_t micro_batches() const { return request.strategy->micro_batches; }
+  bool has_peers() const { return request.machine->devices.size() > 1; }
 };
 
 Draft start_draft(const LowerRequest& request);
 
-/// The tile of an operator that one micro-batch is.
-Region micro_batch_tile(const Draft& draft, const Signature& signature, std::int64_t part);
+/// Every operator's tiles of a micro-batch.
+std::vector<Tile> tiles_of(const Draft& draft, const Operator& op, const Signature& signature,
+                           std::int64_t part);
 
 struct BufferRequest {
   std::string name;
   TensorSpec spec;
+  DeviceId device;
   Category category = Category::activation;
   BufferId view_of{};
+  Bytes view_offset{};
   bool persistent = false;
 };
 BufferId add_buffer(Draft& draft, const BufferRequest& request);
 /// The persistent buffer of that name, made on first use.
 BufferId persistent_buffer(Draft& draft, const BufferRequest& request);
-BufferId scalars_buffer(Draft& draft);
-BufferId control_buffer(Draft& draft);
+BufferId scalars_buffer(Draft& draft, DeviceId device);
+BufferId control_buffer(Draft& draft, DeviceId device);
+/// Nobody writes it, so it stays as it was allocated.
+BufferId zeros_buffer(Draft& draft, const TensorSpec& spec, DeviceId device);
 
 /// Appends a task; its id counts within the fragment.
-Task& add_task(Draft& draft, const std::string& fragment, const std::string& name,
-               const KernelKey& key, const std::vector<BufferUse>& uses);
-TaskId new_task_id(TaskGraph& tasks, const std::string& fragment);
+Task& add_task(Draft& draft, const std::string& fragment, Task task);
+TaskId new_task_id(Draft& draft, const std::string& fragment);
 
-/// Adds up buffers of one spec, in the order given; one buffer is returned as it is.
+/// Adds up buffers of one spec and device, in the order given, or pairwise like a tree where the
+/// strategy asks for a fixed order; one buffer is returned as it is.
 BufferId sum_of(Draft& draft, const std::string& fragment, const std::string& name,
                 const std::vector<BufferId>& parts);
 
-/// A gradient of a parameter arrived: it becomes, or is added to, the sum so far.
-void add_parameter_gradient(Draft& draft, ParameterId parameter, BufferId part);
-
 /// "name" or, when the batch is cut, "name#part".
 std::string part_name(const Draft& draft, const std::string& name, std::int64_t part);
-
-/// The key of an operator's phase on a tile.
-KernelKey tile_key(const Signature& signature, const Op& op, Phase phase, const Region& tile);
+/// "name", or where there are several devices "name[0:4]@1" for what one of them has of it.
+std::string slice_name(const Draft& draft, const std::string& name, const Placed& place);
 
 }  // namespace troika

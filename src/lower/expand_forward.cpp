@@ -1,82 +1,109 @@
 #include "lower/expand_forward.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/error.h"
+#include "lower/close_loss.h"
+#include "lower/expand_phase.h"
+#include "lower/obtain.h"
 
 namespace troika {
 namespace {
 
-BufferId saved_buffer(Draft& draft, const std::string& name, const TensorSpec& spec) {
-  auto found = draft.kept.find(name);
-  if (found != draft.kept.end()) return found->second;
-  return draft.kept[name] = add_buffer(draft, {name, spec});
+bool is_forward(Phase phase) {
+  return phase == Phase::forward || phase == Phase::statistics_1 || phase == Phase::statistics_2 ||
+         phase == Phase::apply;
 }
 
-/// Batch statistics are to running statistics what gradients are to weights.
-BufferId state_gradient(Draft& draft, ParameterId parameter, const TensorSpec& spec,
-                        std::int64_t part) {
-  return add_buffer(draft, {part_name(draft, "d " + draft.graph[parameter].name, part), spec,
-                            Category::gradient});
-}
-
-void expand_view(Draft& draft, const Operator& op, const Signature& s, std::int64_t part) {
-  Region tile = micro_batch_tile(draft, s, part);
-  BufferId from = draft.values[static_cast<std::size_t>(part)][op.inputs[0].index()];
-  const Slot& output = s.slots[static_cast<std::size_t>(s.slots_of(Role::output)[0])];
-  TensorSpec spec{region_of(output, tile).shape(), output.spec.dtype};
-  draft.values[static_cast<std::size_t>(part)][op.outputs[0].index()] = add_buffer(
-      draft,
-      {part_name(draft, draft.graph[op.outputs[0]].name, part), spec, Category::activation, from});
+Value& kept_value(Draft& draft, const Operator& op, const Slot& slot, std::int64_t part) {
+  std::string name = part_name(draft, op.name + "." + slot.name, part);
+  Value value{name, slot.spec, Category::activation, slot.combine};
+  return draft.kept.try_emplace(name, std::move(value)).first->second;
 }
 
 void expand_operator(Draft& draft, const Operator& op, const Signature& s, std::int64_t part) {
-  const PhaseSpec& phase = s.at(Phase::forward);
-  if (phase.view) return expand_view(draft, op, s, part);
-  std::vector<BufferUse> uses;
-  for (const Use& use : phase.uses)
-    uses.push_back({buffer_of(draft, op, s, use, part), use.access});
-  KernelKey key = tile_key(s, op.op, Phase::forward, micro_batch_tile(draft, s, part));
-  add_task(draft, op.name, part_name(draft, op.name + " forward", part), key, uses);
-  for (std::size_t at = 0; at < uses.size(); ++at) {
-    if (!phase.uses[at].gradient) continue;
-    ParameterId parameter = parameter_at(op, s, phase.uses[at].slot);
-    if (draft.graph[parameter].trained) add_parameter_gradient(draft, parameter, uses[at].buffer);
+  // What nobody trains is computed and forgotten.
+  Value unused{.name = op.name + " unused", .category = Category::workspace};
+  auto find = [&](const Use& use) -> Value& {
+    if (use.gradient && !draft.graph[parameter_at(op, s, use.slot)].trained) return unused;
+    return value_of(draft, op, s, use, part);
+  };
+  for (const PhaseSpec& phase : phases_of(draft, op, s))
+    if (is_forward(phase.phase)) expand_phase(draft, {op, s, phase, part}, find);
+}
+
+void hold(Draft& draft, const std::string& name, BufferId buffer) {
+  draft.tasks[buffer].held = true;
+  draft.tasks.outputs[name] = buffer;
+}
+
+void hold_sum(Draft& draft, const NamedTensor& output) {
+  std::vector<Value*> values;
+  for (auto& parts : draft.values) values.push_back(&parts[output.tensor.index()]);
+  const std::string& name = draft.graph[output.tensor].name;
+  for (const auto& [device, sum] : sum_everywhere(draft, "output " + output.name, name, values))
+    hold(draft, draft.has_peers() ? fmt::format("{}@{}", output.name, device.value) : output.name,
+         sum);
+}
+
+/// What one micro-batch has of it, as one box.
+Region region_of_part(const Value& value) {
+  std::vector<ValuePiece> pieces = value.finished;
+  for (const std::vector<ValuePiece>& term : value.terms)
+    pieces.insert(pieces.end(), term.begin(), term.end());
+  Region region = pieces.at(0).place.region;
+  for (const ValuePiece& piece : pieces) {
+    for (std::size_t dim = 0; dim < region.rank(); ++dim) {
+      Range& range = region.ranges[dim];
+      range.begin = std::min(range.begin, piece.place.region[dim].begin);
+      range.end = std::max(range.end, piece.place.region[dim].end);
+    }
+  }
+  return region;
+}
+
+void hold_tensor(Draft& draft, const NamedTensor& output) {
+  for (std::int64_t part = 0; part < draft.micro_batches(); ++part) {
+    Value& value = draft.values[static_cast<std::size_t>(part)][output.tensor.index()];
+    Region region = region_of_part(value);
+    BufferId whole =
+        obtain(draft, value, {{region, DeviceId(std::size_t{0})}}, "output " + output.name)[0];
+    hold(draft, part_name(draft, output.name, part), whole);
   }
 }
 
 }  // namespace
 
-BufferId buffer_of(Draft& draft, const Operator& op, const Signature& s, const Use& use,
-                   std::int64_t part) {
+const std::vector<PhaseSpec>& phases_of(const Draft& draft, const Operator& op,
+                                        const Signature& s) {
+  for (std::int64_t part = 0; part < draft.micro_batches(); ++part)
+    for (const Tile& tile : tiles_of(draft, op, s, part))
+      if (s.needs_stages(tile.box)) return s.staged;
+  return s.phases;
+}
+
+Value& value_of(Draft& draft, const Operator& op, const Signature& s, const Use& use,
+                std::int64_t part) {
   const Slot& slot = s.slots[static_cast<std::size_t>(use.slot)];
-  TensorSpec spec{region_of(slot, micro_batch_tile(draft, s, part)).shape(), slot.spec.dtype};
-  auto& values = draft.values[static_cast<std::size_t>(part)];
   switch (slot.role) {
     case Role::input:
-      return values[tensor_at(op, s, use.slot).index()];
+    case Role::output:
+      return draft.values[static_cast<std::size_t>(part)][tensor_at(op, s, use.slot).index()];
     case Role::weight:
     case Role::state: {
-      ParameterId parameter = parameter_at(op, s, use.slot);
-      return use.gradient ? state_gradient(draft, parameter, spec, part)
-                          : draft.parameters[parameter.index()];
-    }
-    case Role::output: {
-      TensorId tensor = tensor_at(op, s, use.slot);
-      if (!values[tensor.index()].valid())
-        values[tensor.index()] =
-            add_buffer(draft, {part_name(draft, draft.graph[tensor].name, part), spec});
-      return values[tensor.index()];
+      std::size_t parameter = parameter_at(op, s, use.slot).index();
+      return use.gradient ? draft.parameter_gradients[parameter] : draft.parameters[parameter];
     }
     case Role::saved:
     case Role::statistic:
-      return saved_buffer(draft, part_name(draft, op.name + "." + slot.name, part), spec);
+      return kept_value(draft, op, slot, part);
     case Role::scalars:
-      return scalars_buffer(draft);
     case Role::control:
-      return control_buffer(draft);
+      break;
   }
-  throw Bug("a slot without a role");
+  throw Bug("a slot that is no value");
 }
 
 void expand_forward(Draft& draft, std::int64_t part) {
@@ -87,23 +114,14 @@ void expand_forward(Draft& draft, std::int64_t part) {
 }
 
 void hold_outputs(Draft& draft) {
-  std::int64_t parts = draft.request.strategy->micro_batches;
   for (const NamedTensor& output : draft.graph.outputs) {
     bool asked = std::ranges::count(draft.request.outputs, output.name) > 0;
     bool is_sum = draft.graph[output.tensor].spec == TensorSpec{{1}, DType::f64};
     if (!asked || (draft.request.optimizer != nullptr && !is_sum)) continue;
-    std::vector<BufferId> buffers;
-    for (std::int64_t part = 0; part < parts; ++part)
-      buffers.push_back(draft.values[static_cast<std::size_t>(part)][output.tensor.index()]);
     if (is_sum)
-      buffers = {sum_of(draft, "output " + output.name, draft.graph[output.tensor].name, buffers)};
-    for (std::size_t part = 0; part < buffers.size(); ++part) {
-      draft.tasks[buffers[part]].held = true;
-      std::string name = buffers.size() == 1
-                             ? output.name
-                             : part_name(draft, output.name, static_cast<std::int64_t>(part));
-      draft.tasks.outputs[name] = buffers[part];
-    }
+      hold_sum(draft, output);
+    else
+      hold_tensor(draft, output);
   }
 }
 

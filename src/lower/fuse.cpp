@@ -13,7 +13,7 @@ bool is_one_of(const Op& op) {
   return (std::holds_alternative<Kinds>(op) || ...);
 }
 
-bool can_lead(const Op& op) { return !is_one_of<Sum, Reorder>(op); }
+bool can_lead(const Op& op) { return !is_one_of<Sum, Reorder, Assemble>(op); }
 
 bool can_follow(const Op& op) { return is_one_of<Bias, Activation, Binary, Dropout>(op); }
 
@@ -32,6 +32,7 @@ class ChainFinder {
     std::vector<FusedChain> chains;
     for (std::size_t start = 0; start < graph_.tasks.size(); ++start) {
       const KernelKey& key = graph_.tasks[start].key;
+      if (!graph_.tasks[start].computes()) continue;
       if (key.phase == Phase::forward && can_lead(key.op)) find_forward(start, chains);
       if (auto chain = activation_before(start)) chains.push_back(*chain);
     }
@@ -59,7 +60,7 @@ class ChainFinder {
     std::optional<std::size_t> reader = only_reader(value);
     if (!reader) return false;
     const Task& next = graph_.tasks[*reader];
-    if (next.key.phase != Phase::forward || !can_follow(next.key.op)) return false;
+    if (!next.computes() || next.key.phase != Phase::forward || !can_follow(next.key.op)) return false;
     if (next.device != graph_.tasks[chain.tasks[0]].device) return false;
     if (!can_move(chain, *reader)) return false;
     // Of two equal operands the order does not matter: both functions commute.
@@ -88,7 +89,7 @@ class ChainFinder {
     std::size_t before = users_[value.index()][0];
     const Task& first = graph_.tasks[before];
     const Activation* activation = std::get_if<Activation>(&first.key.op);
-    if (activation == nullptr || !backward_reads_output(activation->kind)) return {};
+    if (!first.computes() || activation == nullptr || !backward_reads_output(activation->kind)) return {};
     if (first.device != task.device || !can_move({{before}, first.key, first.uses}, at)) return {};
     FusedChain chain{{before, at}, task.key, task.uses};
     chain.key.fused.push_back({*activation, {}});

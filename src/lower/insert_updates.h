@@ -1,13 +1,13 @@
-// One update task per trained parameter, as early as it is safe.
+// Update tasks for every stored slice of every trained parameter, at the end of the list.
 #pragma once
 
 #include "lower/draft.h"
 
 namespace troika {
 
-/// With the guard on the loss, an update stands right behind the last task that needs the old
-/// weight or adds to its gradient; with the guard on the gradient all updates come last, behind the
-/// norm of the whole gradient.
+/// Brings the gradient of each slice to where it is stored, and updates it there; with a sliced
+/// update each replica updates some rows and all gather the rest. With the guard on the gradient
+/// its norm over all devices comes first.
 void insert_updates(Draft& draft);
 
 }  // namespace troika

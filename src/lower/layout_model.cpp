@@ -30,6 +30,7 @@ LayoutModel::LayoutModel(const TaskGraph& graph, const KernelTable& table,
     : graph_(graph), table_(table), machine_(options.machine), values_(graph.buffers.size()) {
   for (std::size_t at = 0; at < graph.buffers.size(); ++at)
     index_.push_back(owner_of(graph, BufferId(at)));
+  tie_members();
   fix(options.storage);
   for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
     note_uses(at);
@@ -38,7 +39,24 @@ LayoutModel::LayoutModel(const TaskGraph& graph, const KernelTable& table,
   choices_.resize(graph.tasks.size());
 }
 
-void LayoutModel::fix(const std::map<std::string, Layout>& storage) {
+/// Messages carry buffers as they lie, so the members' must lie alike; where parts of a buffer
+/// travel it must be plain.
+void LayoutModel::tie_members() {
+  for (const Communication& communication : graph_.communications) {
+    bool whole = communication.call.kind == Collective::all_reduce ||
+                 communication.call.kind == Collective::broadcast;
+    std::size_t first = index_[communication.buffers[0].index()];
+    for (BufferId buffer : communication.buffers) {
+      if (!whole) value_of(buffer).fixed = Layout::plain;
+      std::size_t own = index_[buffer.index()];
+      if (whole && own != first) std::ranges::replace(index_, own, first);
+    }
+  }
+}
+
+void LayoutModel::fix(const std::vector<StoredSlice>& storage) {
+  std::map<std::string, Layout> stored;
+  for (const StoredSlice& slice : storage) stored.emplace(slice.name, slice.layout);
   for (const auto& [name, id] : graph_.inputs) value_of(id).fixed = Layout::plain;
   for (std::size_t at = 0; at < values_.size(); ++at) {
     const BufferSpec& buffer = graph_.buffers[at];
@@ -46,15 +64,16 @@ void LayoutModel::fix(const std::map<std::string, Layout>& storage) {
     bool is_view = buffer.view_of.valid();
     if (buffer.held && is_view) value.wanted_plain = true;  // the host gets a copy
     if (buffer.held && !is_view) value.fixed = Layout::plain;
-    if (auto found = storage.find(buffer.name); buffer.persistent && found != storage.end())
+    if (auto found = stored.find(buffer.name); buffer.persistent && found != stored.end())
       value.fixed = found->second;
-    if (!is_view || index_[at] != at) continue;
+    if (!is_view || graph_[buffer.view_of].spec.shape == buffer.spec.shape) continue;
     value.fixed = Layout::plain;
     value_of(buffer.view_of).wanted_plain = true;
   }
 }
 
 void LayoutModel::note_uses(std::size_t task) {
+  if (!graph_.tasks[task].computes()) return;
   const std::vector<BufferUse>& uses = graph_.tasks[task].uses;
   for (std::size_t use = 0; use < uses.size(); ++use) {
     LayoutValue& value = value_of(uses[use].buffer);
@@ -64,12 +83,13 @@ void LayoutModel::note_uses(std::size_t task) {
 }
 
 void LayoutModel::add_options(const Task& task, const KernelTable& table) {
+  std::vector<LayoutOption>& list = options_.emplace_back();
+  if (!task.computes()) return;
   const std::vector<Candidate>* candidates = table.find(task.key);
   TROIKA_CHECK(candidates != nullptr, "no row for " + to_text(task.key));
   if (candidates->empty())
     throw Error(ErrorKind::usage,
                 fmt::format("no kernel for task '{}': {}", task.name, to_text(task.key)));
-  std::vector<LayoutOption>& list = options_.emplace_back();
   SimTime by_rule = roofline_time(machine_[task.device], flops_of(task.key), bytes_of(task.key));
   for (const Candidate& candidate : *candidates) {
     list.push_back({{candidate.algorithm, candidate.layouts, candidate.scratch,

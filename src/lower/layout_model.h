@@ -17,8 +17,7 @@ namespace troika {
 
 struct LayoutSearchOptions {
   const Machine& machine;
-  /// Layouts of parameters that another program has fixed.
-  const std::map<std::string, Layout>& storage;
+  const std::vector<StoredSlice>& storage;  ///< What another program has fixed.
 };
 
 /// A candidate with a time: measured, or by rule.
@@ -70,7 +69,8 @@ class LayoutModel {
 
  private:
   void add_options(const Task& task, const KernelTable& table);
-  void fix(const std::map<std::string, Layout>& storage);
+  void fix(const std::vector<StoredSlice>& storage);
+  void tie_members();
   void note_uses(std::size_t task);
   std::optional<Layout> at(OperandPlace place) const;
   double reorder(const LayoutValue& value, Layout from, Layout to) const;

@@ -34,7 +34,7 @@ class Search {
     for (std::size_t at = 0; at < graph_.buffers.size(); ++at)
       found.buffers.push_back(model_.layout(model_.value_of(BufferId(at))).value_or(Layout::plain));
     for (std::size_t at = 0; at < graph_.tasks.size(); ++at)
-      found.tasks.push_back(std::move(*model_.choice(at)));
+      found.tasks.push_back(model_.choice(at).value_or(KernelChoice{}));
     return found;
   }
 
@@ -48,6 +48,7 @@ class Search {
 
   bool passes_layout_on(std::size_t at) const {
     const Task& task = graph_.tasks[at];
+    if (!task.computes()) return false;
     return std::ranges::all_of(model_.options(at), [&](const LayoutOption& option) {
       const std::vector<Layout>& layouts = option.choice.layouts;
       for (std::size_t use = 0; use < task.uses.size(); ++use)
@@ -99,6 +100,7 @@ class Search {
   }
 
   bool improve(std::size_t task) {
+    if (!graph_.tasks[task].computes()) return false;
     std::optional<KernelChoice> now = model_.choice(task), best = now;
     double best_cost = now ? model_.cost({task}) : LayoutModel::kNever;
     std::set<Layout> layouts;

@@ -53,7 +53,7 @@ class Chain {
   TaskGraph graph;
   KernelTable table;
   Machine machine{{{.name = "device"}}};
-  std::map<std::string, Layout> storage;
+  std::vector<StoredSlice> storage;
 
  private:
   void add(const Op& op, std::size_t from) {

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 
+#include "lower/choose_algorithms.h"
 #include "lower/choose_kernels.h"
+#include "lower/close_loss.h"
 #include "lower/draft.h"
 #include "lower/expand_backward.h"
 #include "lower/expand_forward.h"
 #include "lower/fuse.h"
 #include "lower/insert_updates.h"
+#include "lower/order_tasks.h"
 #include "lower/place_buffers.h"
 #include "taskgraph/verify.h"
 
@@ -25,6 +28,7 @@ TaskGraph expand(const LowerRequest& request) {
   }
   hold_outputs(draft);
   if (trains) insert_updates(draft);
+  order_updates(draft.tasks);
   verify(draft.tasks, Stage::expanded);
   return std::move(draft.tasks);
 }
@@ -34,7 +38,8 @@ TaskGraph expand(const LowerRequest& request) {
 std::vector<KernelKey> rows_needed(const LowerRequest& request) {
   TaskGraph tasks = expand(request);
   std::vector<KernelKey> keys;
-  for (const Task& task : tasks.tasks) keys.push_back(task.key);
+  for (const Task& task : tasks.tasks)
+    if (task.computes()) keys.push_back(task.key);
   for (const FusedChain& chain : find_chains(tasks)) keys.push_back(chain.key);
   std::map<std::string, KernelKey> distinct;
   for (const KernelKey& key : keys) distinct.emplace(to_text(key), key);
@@ -58,6 +63,10 @@ LowerResult lower(const LowerRequest& request, const KernelTable& table) {
   if (auto unanswered = choose_kernels(tasks, table, {*request.machine, request.storage});
       !unanswered.empty())
     return MissingRows{unanswered};
+  verify(tasks, Stage::chosen);
+  const Sync& sync = request.strategy->sync;
+  if (sync.overlap) order_communication(tasks);
+  choose_algorithms(tasks, {*request.machine, request.links != nullptr ? *request.links : assumed_link_costs(), sync});
   verify(tasks, Stage::chosen);
   place_buffers(tasks, table);
   tasks.dependencies = find_dependencies(tasks);

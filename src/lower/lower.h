@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cost/kernel_table.h"
+#include "cost/link_costs.h"
 #include "graph/graph.h"
 #include "ops/optimizer_spec.h"
 #include "strategy/strategy.h"
@@ -26,8 +27,10 @@ struct LowerRequest {
   /// Names of graph outputs that the host reads; the rest of the graph is left out. A training
   /// program holds those of one number (sums over the batch) only.
   std::vector<std::string> outputs{};
-  /// Layouts of parameters fixed by another program over the same state.
-  std::map<std::string, Layout> storage{};
+  /// What other programs over the same state have fixed.
+  std::vector<StoredSlice> storage{};
+  /// What messages cost; null: the costs of no machine in particular.
+  const LinkCosts* links = nullptr;
 };
 
 /// The keys that the table must answer before lower() can finish: every task, and every chain that

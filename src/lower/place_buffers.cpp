@@ -12,6 +12,7 @@ constexpr std::int64_t kAlignment = 64;
 Bytes aligned(Bytes bytes) { return {(bytes.count + kAlignment - 1) / kAlignment * kAlignment}; }
 
 const Candidate* chosen(const KernelTable& table, const Task& task) {
+  if (!task.computes()) return nullptr;
   for (const Candidate& candidate : *table.find(task.key)) {
     if (candidate.algorithm == task.choice.algorithm &&
         (candidate.flat || candidate.layouts == task.choice.layouts))
@@ -35,7 +36,7 @@ bool can_take(const TaskGraph& graph, const std::vector<Lifetime>& lifetimes, st
   const BufferSpec& target = graph[result];
   if (root.persistent || target.persistent || target.view_of.valid() || is_held(graph, operand))
     return false;
-  if (root.device != target.device || root.bytes() < target.bytes()) return false;
+  if (root.device != target.device || graph[operand].bytes() < target.bytes()) return false;
   // Another operand in the same memory could be read after it was overwritten.
   auto shares = [&](const BufferUse& use) { return graph.root(use.buffer) == graph.root(operand); };
   return lifetimes[graph.root(operand).index()].last == at &&

@@ -17,6 +17,8 @@ struct DeviceSpec {
   Bytes memory{};
   double flops_per_second = 1e11;  ///< Matrix products.
   double bytes_per_second = 1e10;  ///< Reads and writes of long vectors.
+  int node = 0;                    ///< Devices of one node share its memory bus, network and fate.
+  int rank = 0;                    ///< The process that drives it.
 
   bool operator==(const DeviceSpec&) const = default;
 };

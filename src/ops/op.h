@@ -9,6 +9,7 @@
 #include "ops/accuracy.h"
 #include "ops/activation.h"
 #include "ops/adam.h"
+#include "ops/assemble.h"
 #include "ops/attention.h"
 #include "ops/batch_norm.h"
 #include "ops/bias.h"
@@ -58,7 +59,7 @@ using Op = std::variant<  //
     // update rules and the end of a step
     Sgd, Adam, Lars, Lamb, RunningAverage, Guard, SquareSum,
     // made by lowering
-    Sum, Reorder>;
+    Sum, Reorder, Assemble>;
 
 std::string_view name_of(const Op& op);
 /// Shapes, axes and phases for these inputs; throws Error(usage) with a sentence when they do not

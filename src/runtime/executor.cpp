@@ -1,6 +1,6 @@
 #include "runtime/executor.h"
 
-#include <chrono>
+#include <algorithm>
 
 #include "base/error.h"
 
@@ -28,44 +28,93 @@ Kernel& KernelCache::get(const Task& task) {
   return *kernel;
 }
 
-Executor::Executor(const TaskGraph& graph, DeviceId device, KernelCache& kernels,
-                   const std::function<DevicePointer(BufferId)>& address)
-    : graph_(graph), device_(device) {
+Executor::Executor(const TaskGraph& graph, const ExecutorSetting& setting)
+    : graph_(graph), device_(setting.device) {
+  std::map<CommunicationId, Operation*> operations;
   for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
     const Task& task = graph.tasks[at];
-    if (task.device != device) continue;
-    Launch launch{
-        &kernels.get(task), {}, task.scratch.valid() ? address(task.scratch) : nullptr, at};
-    for (const BufferUse& use : task.uses) launch.operands.push_back(address(use.buffer));
-    launches_.push_back(std::move(launch));
+    if (task.device != device_) continue;
+    Entry entry{.kind = task.kind, .task = at};
+    if (task.computes()) {
+      entry.kernel = &setting.kernels.get(task);
+      if (task.scratch.valid()) entry.scratch = setting.address(task.scratch);
+      for (const BufferUse& use : task.uses)
+        entry.operands.push_back(setting.address(use.buffer));
+    } else {
+      Operation*& operation = operations[task.communication];
+      if (operation == nullptr) {
+        operations_.push_back(setting.operation(task.communication, task.member));
+        operation = operations_.back().get();
+      }
+      entry.operation = operation;
+      entry.urgency = graph[task.communication].urgency;
+    }
+    entries_.push_back(std::move(entry));
   }
-  clock_.resize(launches_.size() + 1);
+  under_way_.reserve(operations_.size());
+  clock_.resize(entries_.size() + 1);
+}
+
+void Executor::run_entry(Entry& entry) {
+  switch (entry.kind) {
+    case TaskKind::compute:
+      entry.kernel->launch(entry.operands, entry.scratch);
+      // Between two kernels is the time for what messages need of this device.
+      if (!under_way_.empty()) under_way_.back()->test();
+      return;
+    case TaskKind::start:
+      entry.operation->start(entry.urgency);
+      under_way_.push_back(entry.operation);
+      return;
+    case TaskKind::finish: {
+      std::chrono::nanoseconds before = entry.operation->waited();
+      entry.operation->wait();
+      entry.waited = (entry.operation->waited() - before).count();
+      std::erase(under_way_, entry.operation);
+      return;
+    }
+  }
 }
 
 void Executor::run() {
   clock_[0] = now();
-  for (std::size_t at = 0; at < launches_.size(); ++at) {
-    Launch& launch = launches_[at];
-    launch.kernel->launch(launch.operands, launch.scratch);
+  for (std::size_t at = 0; at < entries_.size(); ++at) {
+    run_entry(entries_[at]);
     clock_[at + 1] = now();
   }
 }
 
-void Executor::run_task(std::size_t at) {
-  for (Launch& launch : launches_) {
-    if (launch.task == at) return launch.kernel->launch(launch.operands, launch.scratch);
+void Executor::run_watched(const std::function<bool(std::size_t)>& after) {
+  bool watched = true;
+  for (Entry& entry : entries_) {
+    run_entry(entry);
+    if (watched && entry.kind == TaskKind::compute) watched = after(entry.task);
   }
-  throw Bug("the task runs on another device");
 }
 
-Timeline Executor::timeline() const {
-  Timeline timeline;
-  for (std::size_t at = 0; at < launches_.size(); ++at)
-    timeline.spans.push_back({graph_.tasks[launches_[at].task].id,
-                              device_,
-                              {clock_[at] - clock_[0]},
-                              {clock_[at + 1] - clock_[0]}});
-  return timeline;
+std::vector<Executor::TaskTimes> Executor::times() const {
+  std::vector<TaskTimes> times;
+  for (std::size_t at = 0; at < entries_.size(); ++at)
+    times.push_back({entries_[at].task, clock_[at], clock_[at + 1]});
+  return times;
+}
+
+StepLedger Executor::ledger() const {
+  StepLedger ledger;
+  for (std::size_t at = 0; at < entries_.size(); ++at) {
+    const Entry& entry = entries_[at];
+    std::chrono::nanoseconds took{clock_[at + 1] - clock_[at]};
+    if (entry.kind == TaskKind::compute) {
+      (graph_.tasks[entry.task].is_update ? ledger.optimizer : ledger.compute) += took;
+    } else if (entry.kind == TaskKind::start) {
+      ledger.other += took;
+    } else {
+      std::chrono::nanoseconds waited{std::min(entry.waited, took.count())};
+      ledger.waiting += waited;
+      ledger.moving += took - waited;
+    }
+  }
+  return ledger;
 }
 
 }  // namespace troika

@@ -1,13 +1,16 @@
-// Runs one device's share of a task graph: kernels compiled and pointers bound ahead, then a plain
-// loop.
+// Runs one device's share of a task graph: kernels compiled, messages prepared and pointers bound
+// ahead, then a plain loop.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "comm/operation.h"
 #include "device/device.h"
 #include "kernels/kernel.h"
 #include "taskgraph/timeline.h"
@@ -26,33 +29,67 @@ class KernelCache {
   std::map<std::string, std::unique_ptr<Kernel>> kernels_;
 };
 
-/// Not thread-safe: one run at a time. Borrows the graph, the kernels and the memory.
+/// Where the time of a step went on one device; the parts add up to the whole.
+struct StepLedger {
+  std::chrono::nanoseconds compute{}, optimizer{};
+  std::chrono::nanoseconds moving{};   ///< Running moves with nothing else to do.
+  std::chrono::nanoseconds waiting{};  ///< For a peer.
+  std::chrono::nanoseconds other{};    ///< Starting messages, reading clocks.
+
+  std::chrono::nanoseconds total() const { return compute + optimizer + moving + waiting + other; }
+};
+
+/// What an executor works with. All borrowed.
+struct ExecutorSetting {
+  DeviceId device;
+  KernelCache& kernels;
+  const std::function<DevicePointer(BufferId)>& address;
+  /// Makes this device's part in a communication.
+  const std::function<std::unique_ptr<Operation>(CommunicationId, int member)>& operation;
+};
+
+/// Not thread-safe: one run at a time. Borrows the graph.
 class Executor final : public Work {
  public:
-  /// `address` gives the memory of each buffer.
-  Executor(const TaskGraph& graph, DeviceId device, KernelCache& kernels,
-           const std::function<DevicePointer(BufferId)>& address);
+  /// On the device's own thread.
+  Executor(const TaskGraph& graph, const ExecutorSetting& setting);
 
   /// The whole step, on the device's own thread. Never allocates.
   void run() override;
-  /// One task, by its place in the graph's list.
-  void run_task(std::size_t at);
+  /// The same, calling `after` behind every compute task, until it says stop; the rest of the step
+  /// runs all the same, because peers wait for it.
+  void run_watched(const std::function<bool(std::size_t task)>& after);
 
-  /// When each task of the last run started and ended.
-  Timeline timeline() const;
+  DeviceId device() const { return device_; }
+  /// When each task of this device started and ended in the last run, by its place in the graph's
+  /// list; on the clock that all devices of the process share.
+  struct TaskTimes {
+    std::size_t task;
+    std::int64_t start, end;  // nanoseconds
+  };
+  std::vector<TaskTimes> times() const;
+  StepLedger ledger() const;
 
  private:
-  struct Launch {
-    Kernel* kernel;
-    std::vector<DevicePointer> operands;
-    DevicePointer scratch;
-    std::size_t task;
+  struct Entry {
+    Kernel* kernel = nullptr;  ///< Of a compute task,
+    std::vector<DevicePointer> operands{};
+    DevicePointer scratch = nullptr;
+    Operation* operation = nullptr;  ///< or of a start or finish.
+    TaskKind kind = TaskKind::compute;
+    int urgency = 0;
+    std::size_t task = 0;
+    std::int64_t waited = 0;  ///< In the last run, of the finish.
   };
+  void run_entry(Entry& entry);
+
   const TaskGraph& graph_;
-  DeviceId device_;
-  std::vector<Launch> launches_;
+  const DeviceId device_;
+  std::vector<std::unique_ptr<Operation>> operations_;
+  std::vector<Entry> entries_;
+  std::vector<Operation*> under_way_;
   std::vector<std::int64_t>
-      clock_;  // nanoseconds: clock_[i] is the start of launch i, clock_[i+1] its end
+      clock_;  // nanoseconds: clock_[i] is the start of entry i, clock_[i+1] its end
 };
 
 }  // namespace troika

@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <mutex>
 
 #include "base/error.h"
+#include "collective/algorithms.h"
+#include "runtime/prepared_messages.h"
 #include "taskgraph/memory_table.h"
 
 namespace troika {
@@ -13,7 +17,7 @@ namespace {
 
 constexpr const char* kScalars = "step.scalars";
 constexpr const char* kControl = "step.control";
-const DeviceId kDevice{std::size_t{0}};
+constexpr const char* kRequests = "step.requests";
 
 template <class T>
 bool all_finite(std::span<const std::byte> bytes) {
@@ -25,75 +29,158 @@ bool all_finite(std::span<const std::byte> bytes) {
 template <class F>
 class Call final : public Work {
  public:
-  explicit Call(F& f) : f_(f) {}
+  explicit Call(F f) : f_(std::move(f)) {}
   void run() override { f_(); }
 
  private:
-  F& f_;
+  F f_;
 };
+
+/// Copies a region between a whole tensor and its own dense memory.
+template <class Copy>
+void for_region(const BufferSpec& part, const Copy& copy) {
+  std::int64_t size = size_of(part.spec.dtype).count, at = 0;
+  for_each_run(part.whole, part.region, [&](std::int64_t offset, std::int64_t length) {
+    copy(static_cast<std::size_t>(offset * size), static_cast<std::size_t>(at * size),
+         static_cast<std::size_t>(length * size));
+    at += length;
+  });
+}
+
+bool is_called(const std::string& buffer, const std::string& name) {
+  return buffer == name || buffer.starts_with(name + "@");
+}
 
 }  // namespace
 
 struct Session::Program {
   TaskGraph graph;
-  std::unique_ptr<Executor> executor;
+  PreparedMessages messages;
+  std::map<DeviceId, std::unique_ptr<Executor>> executors;
 };
 
-Session::Session(Device& device, const Backend& backend)
-    : device_(device),
-      backend_(backend),
-      kernels_(backend),
-      control_(static_cast<std::size_t>(kControlCount)) {}
+struct Session::StateBuffer {
+  BufferSpec spec;
+  Buffer buffer;
+};
 
-Session::~Session() = default;
+struct Session::Place {
+  Place(DeviceId own, Device& on, const Backend& backend) : id(own), device(on), kernels(backend) {}
+
+  const DeviceId id;
+  Device& device;
+  KernelCache kernels;
+  std::unique_ptr<MoveProgress> progress;  // before the executors that use it go
+  Buffer arena;
+  Buffer staging;  // for load and store: the largest state buffer, plain
+  Event done;
+};
+
+Session::Session(SessionDevices devices, const Backend& backend)
+    : devices_(std::move(devices)), backend_(backend) {
+  for (const auto& [id, device] : devices_.devices)
+    places_[id] = std::make_unique<Place>(id, *device, backend);
+}
+
+Session::~Session() { programs_.clear(); }
 
 void Session::add(TaskGraph graph) {
-  for (const BufferSpec& buffer : graph.buffers) {
-    if (!buffer.persistent) continue;
-    StateEntry entry{buffer.name, buffer.spec, buffer.layout, buffer.category};
-    auto [known, is_new] = state_by_name_.try_emplace(buffer.name, state_.size());
-    if (is_new) {
-      state_.push_back({entry, {}});
-      continue;
-    }
-    const StateEntry& there = state_[known->second].entry;
-    TROIKA_CHECK(there.spec == entry.spec && there.layout == entry.layout,
-                 fmt::format("programs disagree about '{}'", entry.name));
+  for (const BufferSpec& buffer : graph.buffers)
+    if (buffer.persistent) check_agreement(buffer);
+  std::uint32_t first_tag = programs_.empty() ? 0 : programs_.back()->messages.next_tag();
+  auto program = std::make_unique<Program>();
+  program->graph = std::move(graph);
+  program->messages = PreparedMessages(program->graph, first_tag);
+  programs_.push_back(std::move(program));
+}
+
+void Session::check_agreement(const BufferSpec& buffer) {
+  if (!buffer.part_of.empty()) {
+    auto stored = std::ranges::find(storage_, buffer.name, &StoredSlice::name);
+    if (stored == storage_.end())
+      storage_.push_back(
+          {buffer.name, buffer.part_of, buffer.region, buffer.device, buffer.layout});
+    if (std::ranges::find(entries_, buffer.part_of, &StateEntry::name) == entries_.end())
+      entries_.push_back({buffer.part_of, {buffer.whole, buffer.spec.dtype}, buffer.category});
   }
-  programs_.push_back(std::make_unique<Program>(Program{std::move(graph), nullptr}));
+  if (!is_here(buffer.device)) return;
+  std::unique_ptr<StateBuffer>& known = state_[buffer.name];
+  if (!known) known = std::make_unique<StateBuffer>(StateBuffer{buffer, {}});
+  TROIKA_CHECK(known->spec.spec == buffer.spec && known->spec.layout == buffer.layout,
+               fmt::format("programs disagree about '{}'", buffer.name));
 }
 
 void Session::start() {
-  Bytes largest{}, arena{};
-  for (StateBuffer& state : state_) {
-    state.buffer = device_.allocate(
-        stored_bytes(state.entry.layout, state.entry.spec.shape, state.entry.spec.dtype));
-    if (state.entry.layout != Layout::plain) largest = std::max(largest, state.entry.spec.bytes());
+  allocate_state();
+  allocate_arenas();
+  for (const auto& [id, place] : places_) {
+    if (devices_.transport != nullptr)
+      place->progress = std::make_unique<MoveProgress>(*devices_.transport, id,
+                                                       MoveProgressOptions{devices_.moves_beside});
   }
-  for (const auto& program : programs_)
-    arena = std::max(arena, program->graph.arena[kDevice.index()]);
-  arena_ = device_.allocate(arena);
-  if (largest.count > 0) staging_ = device_.allocate(largest);
-  auto compile = [this] {
-    for (const auto& program : programs_) start_program(*program);
-  };
-  // On the device's own thread: primitives are created for its team.
-  Call work(compile);
-  submit(work);
-  if (state_by_name_.contains(kControl)) write_control(Control::ok, 1);
+  for (const auto& program : programs_) start_program(*program);
+  write_control(Control::ok, 1);
 }
 
+void Session::allocate_state() {
+  std::map<DeviceId, Bytes> largest;
+  for (const auto& [name, state] : state_) {
+    const BufferSpec& spec = state->spec;
+    state->buffer = places_.at(spec.device)->device.allocate(spec.bytes());
+    if (spec.layout != Layout::plain)
+      largest[spec.device] = std::max(largest[spec.device], spec.spec.bytes());
+  }
+  for (const auto& [id, bytes] : largest)
+    places_.at(id)->staging = places_.at(id)->device.allocate(bytes);
+}
+
+void Session::allocate_arenas() {
+  for (const auto& [id, place] : places_) {
+    Bytes largest;
+    for (const auto& program : programs_)
+      largest = std::max(largest, program->graph.arena.at(id.index()));
+    place->arena = place->device.allocate(largest);
+  }
+}
+
+DevicePointer Session::address(const TaskGraph& graph, BufferId id) {
+  const BufferSpec& root = graph[graph.root(id)];
+  DevicePointer begin = root.persistent
+                            ? state_buffer(root.name).buffer.address()
+                            : places_.at(root.device)->arena.address() + root.offset.count;
+  return begin + graph.offset_in_root(id).count;
+}
+
+/// Each device on its own thread, because primitives are created for its team.
 void Session::start_program(Program& program) {
-  program.executor =
-      std::make_unique<Executor>(program.graph, kDevice, kernels_, addresses(program.graph));
+  for (const auto& [id, place] : places_) {
+    Place* here = place.get();
+    std::function<DevicePointer(BufferId)> find_address = [&](BufferId buffer) {
+      return address(program.graph, buffer);
+    };
+    std::function<std::unique_ptr<Operation>(CommunicationId, int)> operation =
+        [&](CommunicationId communication, int member) {
+          return make_operation(program, *here, communication, member);
+        };
+    Call work([&] {
+      program.executors[here->id] = std::make_unique<Executor>(
+          program.graph, ExecutorSetting{here->id, here->kernels, find_address, operation});
+    });
+    submit(*here, work);
+  }
 }
 
-std::function<DevicePointer(BufferId)> Session::addresses(const TaskGraph& graph) {
-  return [this, &graph](BufferId id) {
-    const BufferSpec& root = graph[graph.root(id)];
-    return root.persistent ? state_buffer(root.name).buffer.address()
-                           : arena_.address() + root.offset.count;
-  };
+std::unique_ptr<Operation> Session::make_operation(const Program& program, Place& place,
+                                                   CommunicationId id, int member) {
+  TROIKA_CHECK(place.progress != nullptr, "several devices without a transport");
+  const Communication& communication = program.graph[id];
+  BufferId buffer = communication.buffers[static_cast<std::size_t>(member)];
+  std::span<std::byte> vector{address(program.graph, buffer),
+                              static_cast<std::size_t>(communication.bytes().count)};
+  return std::make_unique<Operation>(
+      *place.progress, program.messages.recipe(id), Member{member, communication.devices},
+      MemberBuffers{vector, {}},
+      BindOptions{communication.dtype, communication.rule, program.messages.tag(id)});
 }
 
 Session::Program& Session::find(const std::string& name) const {
@@ -104,156 +191,253 @@ Session::Program& Session::find(const std::string& name) const {
 }
 
 Session::StateBuffer& Session::state_buffer(const std::string& name) {
-  auto found = state_by_name_.find(name);
-  TROIKA_CHECK(found != state_by_name_.end(), "no state is called " + name);
-  return state_[found->second];
+  auto found = state_.find(name);
+  TROIKA_CHECK(found != state_.end(), "no state is called " + name);
+  return *found->second;
 }
 
 const TaskGraph& Session::program(const std::string& name) const { return find(name).graph; }
 
-std::vector<StateEntry> Session::state() const {
-  std::vector<StateEntry> entries;
-  for (const StateBuffer& state : state_) {
-    if (state.entry.category != Category::workspace) entries.push_back(state.entry);
+std::vector<StateEntry> Session::state() const { return entries_; }
+
+void Session::submit(Place& place, Work& work) {
+  place.device.submit(work, place.done);
+  place.done.wait();
+}
+
+void Session::submit_all(const std::function<Work&(Place&)>& work) {
+  for (const auto& [id, place] : places_) place->device.submit(work(*place), place->done);
+  std::exception_ptr failure;
+  for (const auto& [id, place] : places_) {
+    try {
+      place->done.wait();
+    } catch (...) {
+      if (!failure) failure = std::current_exception();
+    }
   }
-  return entries;
+  if (failure) std::rethrow_exception(failure);
 }
 
-std::map<std::string, Layout> Session::storage() const {
-  std::map<std::string, Layout> layouts;
-  for (const StateBuffer& state : state_) layouts[state.entry.name] = state.entry.layout;
-  return layouts;
-}
-
-void Session::submit(Work& work) {
-  device_.submit(work, done_);
-  done_.wait();
-}
-
-void Session::reorder(const StateEntry& entry, Reorder layouts, DevicePointer from,
+void Session::reorder(Place& place, const TensorSpec& spec, Reorder layouts, DevicePointer from,
                       DevicePointer to) {
-  Task task{
-      .name = entry.name, .device = kDevice, .key = {layouts, {entry.spec}, Phase::forward, {}}};
+  Task task{.name = "reorder", .device = place.id, .key = {layouts, {spec}, Phase::forward, {}}};
   std::vector<Candidate> candidates = backend_.candidates(task.key);
   TROIKA_CHECK(!candidates.empty(), "no kernel for " + to_text(task.key));
   task.choice = {candidates[0].algorithm, {layouts.from, layouts.to}, candidates[0].scratch, {}};
-  Buffer scratch = device_.allocate(candidates[0].scratch);
-  auto launch = [&] {
+  Buffer scratch = place.device.allocate(candidates[0].scratch);
+  Call work([&] {
     std::vector<DevicePointer> operands{from, to};
-    kernels_.get(task).launch(operands, scratch.address());
-  };
-  Call work(launch);
-  submit(work);
+    place.kernels.get(task).launch(operands, scratch.address());
+  });
+  submit(place, work);
 }
 
-void Session::load(const std::string& name, std::span<const std::byte> plain) {
-  StateBuffer& state = state_buffer(name);
-  TROIKA_CHECK(static_cast<std::int64_t>(plain.size()) == state.entry.spec.bytes().count,
-               "the size of " + name);
-  if (state.entry.layout == Layout::plain) return device_.write(state.buffer.address(), plain);
-  device_.write(staging_.address(), plain);
-  reorder(state.entry, {Layout::plain, state.entry.layout}, staging_.address(),
+void Session::load(const StoredSlice& slice, std::span<const std::byte> plain) {
+  StateBuffer& state = state_buffer(slice.name);
+  Place& place = *places_.at(slice.device);
+  TROIKA_CHECK(static_cast<std::int64_t>(plain.size()) == state.spec.spec.bytes().count,
+               "the size of " + slice.name);
+  if (state.spec.layout == Layout::plain)
+    return place.device.write(state.buffer.address(), plain);
+  place.device.write(place.staging.address(), plain);
+  reorder(place, state.spec.spec, {Layout::plain, state.spec.layout}, place.staging.address(),
           state.buffer.address());
 }
 
+void Session::store(const StoredSlice& slice, std::span<std::byte> plain) {
+  StateBuffer& state = state_buffer(slice.name);
+  Place& place = *places_.at(slice.device);
+  TROIKA_CHECK(static_cast<std::int64_t>(plain.size()) == state.spec.spec.bytes().count,
+               "the size of " + slice.name);
+  if (state.spec.layout == Layout::plain) return place.device.read(plain, state.buffer.address());
+  reorder(place, state.spec.spec, {state.spec.layout, Layout::plain}, state.buffer.address(),
+          place.staging.address());
+  place.device.read(plain, place.staging.address());
+}
+
+void Session::load(const std::string& name, std::span<const std::byte> plain) {
+  for (const StoredSlice& slice : storage_) {
+    if (slice.of != name || !is_here(slice.device)) continue;
+    const BufferSpec& spec = state_buffer(slice.name).spec;
+    TROIKA_CHECK(static_cast<std::int64_t>(plain.size()) ==
+                     spec.whole.elements() * size_of(spec.spec.dtype).count,
+                 "the size of " + name);
+    std::vector<std::byte> part(static_cast<std::size_t>(spec.spec.bytes().count));
+    for_region(spec, [&](std::size_t whole, std::size_t own, std::size_t bytes) {
+      std::memcpy(part.data() + own, plain.data() + whole, bytes);
+    });
+    load(slice, part);
+  }
+}
+
 void Session::store(const std::string& name, std::span<std::byte> plain) {
-  StateBuffer& state = state_buffer(name);
-  TROIKA_CHECK(static_cast<std::int64_t>(plain.size()) == state.entry.spec.bytes().count,
-               "the size of " + name);
-  if (state.entry.layout == Layout::plain) return device_.read(plain, state.buffer.address());
-  reorder(state.entry, {state.entry.layout, Layout::plain}, state.buffer.address(),
-          staging_.address());
-  device_.read(plain, staging_.address());
+  for (const StoredSlice& slice : storage_) {
+    if (slice.of != name || !is_here(slice.device)) continue;
+    const BufferSpec& spec = state_buffer(slice.name).spec;
+    std::vector<std::byte> part(static_cast<std::size_t>(spec.spec.bytes().count));
+    store(slice, part);
+    for_region(spec, [&](std::size_t whole, std::size_t own, std::size_t bytes) {
+      std::memcpy(plain.data() + whole, part.data() + own, bytes);
+    });
+  }
+}
+
+void Session::write_number(const std::string& name, std::size_t at, double value) {
+  for (const auto& [buffer, state] : state_) {
+    if (!is_called(buffer, name)) continue;
+    DevicePointer to = state->buffer.address() + at * sizeof(double);
+    places_.at(state->spec.device)->device.write(to, std::as_bytes(std::span(&value, 1)));
+  }
 }
 
 void Session::write_scalar(Scalar which, double value) {
-  auto found = state_by_name_.find(kScalars);
-  if (found == state_by_name_.end()) return;
-  DevicePointer at =
-      state_[found->second].buffer.address() + static_cast<std::size_t>(which) * sizeof(double);
-  device_.write(at, std::as_bytes(std::span(&value, 1)));
+  write_number(kScalars, static_cast<std::size_t>(which), value);
 }
 
 double Session::read_control(Control which) {
-  double value = 0;
-  DevicePointer at =
-      state_buffer(kControl).buffer.address() + static_cast<std::size_t>(which) * sizeof(double);
-  device_.read(std::as_writable_bytes(std::span(&value, 1)), at);
-  return value;
+  for (const auto& [name, state] : state_) {
+    if (!is_called(name, kControl)) continue;
+    double value = 0;
+    DevicePointer at = state->buffer.address() + static_cast<std::size_t>(which) * sizeof(double);
+    places_.at(state->spec.device)->device.read(std::as_writable_bytes(std::span(&value, 1)), at);
+    return value;
+  }
+  throw Bug("no program has a control word");
 }
 
 void Session::write_control(Control which, double value) {
-  DevicePointer at =
-      state_buffer(kControl).buffer.address() + static_cast<std::size_t>(which) * sizeof(double);
-  device_.write(at, std::as_bytes(std::span(&value, 1)));
+  write_number(kControl, static_cast<std::size_t>(which), value);
+}
+
+void Session::write_requests(double value) {
+  // One device speaks for the process.
+  auto is_own = [&](const auto& entry) { return is_called(entry.first, kRequests); };
+  if (auto first = std::ranges::find_if(state_, is_own); first != state_.end())
+    places_.at(first->second->spec.device)
+        ->device.write(first->second->buffer.address(), std::as_bytes(std::span(&value, 1)));
+}
+
+double Session::read_requests(const std::string& program) {
+  double sum = 0;
+  if (has_output(program, kRequests))
+    read_output(program, kRequests, std::as_writable_bytes(std::span(&sum, 1)));
+  return sum;
 }
 
 void Session::write_input(const std::string& program, const std::string& name,
                           std::span<const std::byte> batch) {
   const TaskGraph& graph = find(program).graph;
-  auto address = [&](BufferId id) { return arena_.address() + graph[graph.root(id)].offset.count; };
-  if (auto whole = graph.inputs.find(name); whole != graph.inputs.end()) {
-    TROIKA_CHECK(graph[whole->second].spec.bytes().count == static_cast<std::int64_t>(batch.size()),
+  for (const auto& [input, id] : graph.inputs) {
+    const BufferSpec& part = graph[id];
+    if ((part.part_of.empty() ? input : part.part_of) != name || !is_here(part.device)) continue;
+    Place& place = *places_.at(part.device);
+    DevicePointer to = address(graph, id);
+    if (part.part_of.empty()) {
+      TROIKA_CHECK_EQ(part.spec.bytes().count, static_cast<std::int64_t>(batch.size()));
+      place.device.write(to, batch);
+      continue;
+    }
+    TROIKA_CHECK(part.whole.elements() * size_of(part.spec.dtype).count ==
+                     static_cast<std::int64_t>(batch.size()),
                  "the size of " + name);
-    return device_.write(address(whole->second), batch);
+    for_region(part, [&](std::size_t whole, std::size_t own, std::size_t bytes) {
+      place.device.write(to + own, batch.subspan(whole, bytes));
+    });
   }
-  for (std::size_t part = 0;; ++part) {
-    auto found = graph.inputs.find(name + "#" + std::to_string(part));
-    if (found == graph.inputs.end()) return;
-    auto bytes = static_cast<std::size_t>(graph[found->second].spec.bytes().count);
-    device_.write(address(found->second), batch.first(bytes));
-    batch = batch.subspan(bytes);
-  }
+}
+
+bool Session::has_output(const std::string& program, const std::string& name) const {
+  return std::ranges::any_of(find(program).graph.outputs, [&](const auto& output) {
+    return is_called(output.first, name);
+  });
 }
 
 void Session::read_output(const std::string& program, const std::string& name,
                           std::span<std::byte> to) {
   const TaskGraph& graph = find(program).graph;
-  auto found = graph.outputs.find(name);
-  TROIKA_CHECK(found != graph.outputs.end(), "no output is called " + name);
-  TROIKA_CHECK(graph[found->second].layout == Layout::plain, name + " is not plain");
-  device_.read(to, arena_.address() + graph[graph.root(found->second)].offset.count);
+  for (const auto& [output, id] : graph.outputs) {
+    if (!is_called(output, name) || !is_here(graph[id].device)) continue;
+    TROIKA_CHECK(graph[id].layout == Layout::plain, name + " is not plain");
+    return places_.at(graph[id].device)->device.read(to, address(graph, id));
+  }
+  throw Bug("no output here is called " + name);
 }
 
-void Session::run(const std::string& program) { submit(*find(program).executor); }
+void Session::run(const std::string& name) {
+  Program& program = find(name);
+  submit_all([&](Place& place) -> Work& { return *program.executors.at(place.id); });
+}
 
 std::optional<NonFinite> Session::run_checked(const std::string& name) {
   Program& program = find(name);
-  auto address = addresses(program.graph);
-  for (std::size_t at = 0; at < program.graph.tasks.size(); ++at) {
-    auto launch = [&] { program.executor->run_task(at); };
-    Call work(launch);
-    submit(work);
-    if (auto buffer = find_non_finite(program.graph, program.graph.tasks[at], address))
-      return NonFinite{program.graph.tasks[at].name, *buffer};
+  std::mutex mutex;
+  std::map<std::size_t, std::string> found;  // by task
+  std::map<DeviceId, std::unique_ptr<Work>> work;
+  for (const auto& [id, place] : places_) {
+    Executor* executor = program.executors.at(id).get();
+    auto check = [&, executor] {
+      executor->run_watched([&](std::size_t task) {
+        auto buffer = find_non_finite(program.graph, program.graph.tasks[task]);
+        if (!buffer) return true;
+        std::scoped_lock lock(mutex);
+        found[task] = *buffer;
+        return false;
+      });
+    };
+    work[id] = std::make_unique<Call<decltype(check)>>(check);
   }
-  return std::nullopt;
+  submit_all([&](Place& place) -> Work& { return *work.at(place.id); });
+  if (found.empty()) return std::nullopt;
+  return NonFinite{program.graph.tasks[found.begin()->first].name, found.begin()->second};
 }
 
-std::optional<std::string> Session::find_non_finite(
-    const TaskGraph& graph, const Task& task,
-    const std::function<DevicePointer(BufferId)>& address) {
+std::optional<std::string> Session::find_non_finite(const TaskGraph& graph, const Task& task) {
   for (const BufferUse& use : task.uses) {
     const BufferSpec& buffer = graph[use.buffer];
     if (use.access == Access::read || buffer.spec.dtype == DType::i32) continue;
     std::vector<std::byte> bytes(static_cast<std::size_t>(buffer.bytes().count));
-    device_.read(bytes, address(use.buffer));
+    places_.at(task.device)->device.read(bytes, address(graph, use.buffer));
     bool finite = dispatch(buffer.spec.dtype, [&]<class T>() { return all_finite<T>(bytes); });
     if (!finite) return buffer.name;
   }
   return std::nullopt;
 }
 
-Timeline Session::timeline(const std::string& program) const {
-  return find(program).executor->timeline();
+Timeline Session::timeline(const std::string& name) const {
+  const Program& program = find(name);
+  std::map<std::size_t, Executor::TaskTimes> all;
+  std::int64_t begin = std::numeric_limits<std::int64_t>::max();
+  for (const auto& [id, executor] : program.executors) {
+    for (const Executor::TaskTimes& times : executor->times()) {
+      all[times.task] = times;
+      begin = std::min(begin, times.start);
+    }
+  }
+  Timeline timeline;
+  for (const auto& [task, times] : all) {
+    const Task& ran = program.graph.tasks[task];
+    timeline.spans.push_back(
+        {ran.id, ran.device, {times.start - begin}, {times.end - begin}});
+  }
+  return timeline;
+}
+
+std::map<DeviceId, StepLedger> Session::ledgers(const std::string& name) const {
+  std::map<DeviceId, StepLedger> all;
+  for (const auto& [id, executor] : find(name).executors) all[id] = executor->ledger();
+  return all;
 }
 
 Bytes Session::state_bytes() const {
   Bytes total;
-  for (const StateBuffer& state : state_) total += state.buffer.bytes();
+  for (const auto& [name, state] : state_) total += state->buffer.bytes();
   return total;
 }
 
-Bytes Session::arena_bytes() const { return arena_.bytes(); }
+Bytes Session::arena_bytes() const {
+  Bytes total;
+  for (const auto& [id, place] : places_) total += place->arena.bytes();
+  return total;
+}
 
 }  // namespace troika

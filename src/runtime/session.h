@@ -1,5 +1,5 @@
-// Programs over one persistent state, on real devices: what a trainer drives. Memory = state + the
-// largest arena, all of it allocated before the first step.
+// Programs over one persistent state, on the devices of this process: what a trainer drives. Memory
+// = state + the largest arena, all of it allocated before the first step.
 #pragma once
 
 #include <functional>
@@ -10,16 +10,16 @@
 #include <string>
 #include <vector>
 
+#include "comm/transport.h"
 #include "ops/step_scalars.h"
 #include "runtime/executor.h"
 
 namespace troika {
 
-/// One buffer of the persistent state.
+/// One tensor of the persistent state, as the model knows it.
 struct StateEntry {
   std::string name;
   TensorSpec spec;
-  Layout layout = Layout::plain;
   Category category = Category::parameter;
 };
 
@@ -29,76 +29,101 @@ struct NonFinite {
   std::string buffer;
 };
 
-/// Owned and used by one thread. Borrows the device and the backend.
+/// Who computes: the devices of the machine that this process drives.
+struct SessionDevices {
+  std::map<DeviceId, Device*> devices;
+  Transport* transport = nullptr;  ///< Between all devices of the machine; null where one is alone.
+  /// A thread per device that moves messages while it computes, where cores are free for it.
+  bool moves_beside = false;
+};
+
+/// Owned and used by one thread. Borrows the devices, the transport and the backend.
 class Session {
  public:
-  Session(Device& device, const Backend& backend);
+  Session(SessionDevices devices, const Backend& backend);
   ~Session();
 
   /// Adds a program; buffers of the state that it shares with earlier ones must agree in spec and
-  /// layout. All programs come before start().
+  /// layout. All programs come before start(), the same ones in the same order on every rank.
   void add(TaskGraph program);
-  /// Allocates state and arena, compiles every kernel. Throws Error(memory).
+  /// Allocates state and arena, compiles every kernel, prepares every message. Throws
+  /// Error(memory).
   void start();
 
   const TaskGraph& program(const std::string& name) const;
-  /// Parameters and optimizer states, in the order they were first seen; scratch state of steps is
-  /// left out.
+  /// Parameters and optimizer states, in the order they were first seen, whole; scratch state of
+  /// steps is left out.
   std::vector<StateEntry> state() const;
-  std::map<std::string, Layout> storage() const;
+  /// The parts of them that programs store, on devices of all processes.
+  const std::vector<StoredSlice>& storage() const { return storage_; }
 
-  /// Plain host bytes to and from a state buffer, through its layout.
+  /// Plain host bytes of a whole tensor to and from what devices here have of it, through their
+  /// layouts; what none of them has is left as it is.
   void load(const std::string& name, std::span<const std::byte> plain);
   void store(const std::string& name, std::span<std::byte> plain);
+  /// The same for one slice that a device here has.
+  void load(const StoredSlice& slice, std::span<const std::byte> plain);
+  void store(const StoredSlice& slice, std::span<std::byte> plain);
+  bool is_here(DeviceId device) const { return places_.contains(device); }
 
   void write_scalar(Scalar which, double value);
   double read_control(Control which);
   void write_control(Control which, double value);
+  /// What this process asks of all (a stop, a save), as a number that is added up over all devices
+  /// in the next step, and that sum; only where there are several devices.
+  void write_requests(double value);
+  double read_requests(const std::string& program);
 
-  /// A whole batch of an input, cut into the program's micro-batches. Inputs that the program does
-  /// not read are ignored. All programs share one arena, and within a program an input's place is
-  /// used again once it has been read: write every input right before each run, and read outputs
+  /// A whole batch of an input; each device gets the parts that it reads. Inputs that the program
+  /// does not read are ignored. All programs share one arena, and within a program an input's place
+  /// is used again once it has been read: write every input right before each run, and read outputs
   /// before the next run of any program.
   void write_input(const std::string& program, const std::string& name,
                    std::span<const std::byte> batch);
   void read_output(const std::string& program, const std::string& name, std::span<std::byte> to);
+  bool has_output(const std::string& program, const std::string& name) const;
 
-  /// One step. Returns when it is done.
+  /// One step. Returns when it is done on all devices here.
   void run(const std::string& program);
   /// The same step again, looking at every value written; for finding out where a loss stopped
   /// being finite. Updates skip as long as the control word says so.
   std::optional<NonFinite> run_checked(const std::string& program);
 
+  /// Of the devices here.
   Timeline timeline(const std::string& program) const;
+  std::map<DeviceId, StepLedger> ledgers(const std::string& program) const;
   Bytes state_bytes() const;
   Bytes arena_bytes() const;
 
  private:
   struct Program;
-  struct StateBuffer {
-    StateEntry entry;
-    Buffer buffer;
-  };
+  struct StateBuffer;
+  struct Place;
 
   Program& find(const std::string& name) const;
   StateBuffer& state_buffer(const std::string& name);
+  void check_agreement(const BufferSpec& buffer);
+  void allocate_state();
+  void allocate_arenas();
   void start_program(Program& program);
-  void submit(Work& work);
-  void reorder(const StateEntry& entry, Reorder layouts, DevicePointer from, DevicePointer to);
-  std::optional<std::string> find_non_finite(const TaskGraph& graph, const Task& task,
-                                             const std::function<DevicePointer(BufferId)>& address);
-  std::function<DevicePointer(BufferId)> addresses(const TaskGraph& graph);
+  std::unique_ptr<Operation> make_operation(const Program& program, Place& place,
+                                            CommunicationId id, int member);
+  void submit(Place& place, Work& work);
+  /// On every device here at once.
+  void submit_all(const std::function<Work&(Place&)>& work);
+  void reorder(Place& place, const TensorSpec& spec, Reorder layouts, DevicePointer from,
+               DevicePointer to);
+  void write_number(const std::string& prefix, std::size_t at, double value);
+  DevicePointer address(const TaskGraph& graph, BufferId id);
+  std::optional<std::string> find_non_finite(const TaskGraph& graph, const Task& task);
 
-  Device& device_;
+  const SessionDevices devices_;
   const Backend& backend_;
-  KernelCache kernels_;
+  std::map<DeviceId, std::unique_ptr<Place>> places_;
   std::vector<std::unique_ptr<Program>> programs_;
-  std::vector<StateBuffer> state_;
-  std::map<std::string, std::size_t> state_by_name_;
-  Buffer arena_;
-  Buffer staging_;  // for load and store: the largest state buffer, plain
-  Event done_;
-  std::vector<double> control_;
+  std::vector<StoredSlice> storage_;
+  std::map<std::string, std::unique_ptr<StateBuffer>> state_;  // of devices here, by buffer name
+  std::vector<StateEntry> entries_;
 };
 
 }  // namespace troika

@@ -37,6 +37,22 @@ void record(History& history, std::set<Dependency>& edges, std::size_t task, Acc
   history.readers.clear();
 }
 
+/// Nobody is done before all have begun.
+void join_members(const TaskGraph& graph, std::set<Dependency>& edges) {
+  std::vector<std::vector<std::size_t>> starts(graph.communications.size());
+  for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
+    const Task& task = graph.tasks[at];
+    if (task.kind == TaskKind::start) starts[task.communication.index()].push_back(at);
+    if (task.kind == TaskKind::finish) add_edges(edges, starts[task.communication.index()], at, 0);
+  }
+}
+
+std::string text_of(const TaskGraph& graph, const Task& task) {
+  if (task.computes()) return to_text(task.key) + " " + task.choice.algorithm;
+  return fmt::format("{} {}", task.kind == TaskKind::start ? "start" : "finish",
+                     graph[task.communication].name);
+}
+
 }  // namespace
 
 std::string_view to_string(Category category) {
@@ -50,6 +66,13 @@ BufferId TaskGraph::root(BufferId id) const {
   return id;
 }
 
+Bytes TaskGraph::offset_in_root(BufferId id) const {
+  Bytes offset;
+  for (; buffers[id.index()].view_of.valid(); id = buffers[id.index()].view_of)
+    offset += buffers[id.index()].view_offset;
+  return offset;
+}
+
 std::vector<Dependency> find_dependencies(const TaskGraph& graph) {
   std::set<Dependency> edges;
   std::vector<History> histories(graph.buffers.size());
@@ -57,6 +80,7 @@ std::vector<Dependency> find_dependencies(const TaskGraph& graph) {
     for (const BufferUse& use : graph.tasks[task].uses)
       record(histories[graph.root(use.buffer).index()], edges, task, use.access);
   }
+  join_members(graph, edges);
   for (std::size_t at = 0; at < graph.buffers.size(); ++at) {
     const History& history = histories[at];
     if (!graph.buffers[at].persistent || history.writers.empty()) continue;
@@ -78,17 +102,25 @@ std::string to_text(const TaskGraph& graph) {
     text += fmt::format("buffer {} {} {} {}", buffer.name, to_string(buffer.spec),
                         to_string(buffer.layout), to_string(buffer.category));
     if (buffer.view_of.valid())
-      text += " in " + graph[buffer.view_of].name;
+      text += fmt::format(" in {}+{}", graph[buffer.view_of].name, buffer.view_offset.count);
     else if (buffer.persistent)
       text += " persistent";
     else
       text += fmt::format(" at {}", buffer.offset.count);
     text += "\n";
   }
+  for (const Communication& c : graph.communications) {
+    text += fmt::format("communication {} {} {} {} x {} {} {} urgency {} between", c.name,
+                        to_string(c.call.kind), to_string(c.rule), c.call.count, to_string(c.dtype),
+                        c.algorithm, c.call.segment, c.urgency);
+    for (DeviceId device : c.devices) text += fmt::format(" {}", device.value);
+    for (const Range& range : c.call.ranges) text += fmt::format(" {}:{}", range.begin, range.end);
+    text += "\n";
+  }
   constexpr std::array<const char*, 3> kMarks{"", "=", "~"};  // read, write, update
   for (const Task& task : graph.tasks) {
-    text += fmt::format("task {}.{} '{}' on {} {} {} (", task.id.fragment, task.id.index, task.name,
-                        task.device.value, to_text(task.key), task.choice.algorithm);
+    text += fmt::format("task {}.{} '{}' on {} {} (", task.id.fragment, task.id.index, task.name,
+                        task.device.value, text_of(graph, task));
     for (const BufferUse& use : task.uses)
       text += fmt::format(" {}{}", kMarks[static_cast<std::size_t>(use.access)],
                           graph[use.buffer].name);
@@ -100,8 +132,11 @@ std::string to_text(const TaskGraph& graph) {
 std::string to_dot(const TaskGraph& graph) {
   std::string text =
       "digraph \"" + graph.name + "\" {\n  node [shape=box, fontname=\"monospace\"];\n";
-  for (std::size_t at = 0; at < graph.tasks.size(); ++at)
-    text += fmt::format("  t{} [label=\"{}\"];\n", at, graph.tasks[at].name);
+  for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
+    const Task& task = graph.tasks[at];
+    text += fmt::format("  t{} [label=\"{}\\ndevice {}\"{}];\n", at, task.name, task.device.value,
+                        task.computes() ? "" : ", style=rounded");
+  }
   for (const Dependency& edge : graph.dependencies)
     text += fmt::format("  t{} -> t{}{};\n", edge.from, edge.to,
                         edge.distance > 0 ? " [style=dashed, constraint=false]" : "");

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "collective/combine_rule.h"
+#include "collective/recipe.h"
 #include "machine/machine.h"
 #include "taskgraph/kernel_choice.h"
 #include "taskgraph/kernel_key.h"
@@ -14,6 +16,7 @@
 namespace troika {
 
 using BufferId = Id<struct BufferTag>;
+using CommunicationId = Id<struct CommunicationTag>;
 
 /// Stable name of a task: its place inside the fragment (one per operator, edge or parameter) that
 /// made it, so nothing shifts when another fragment changes.
@@ -36,8 +39,14 @@ struct BufferSpec {
   Category category = Category::activation;
   bool persistent = false;  ///< Outlives the step; shared by name between the programs of a run.
   bool held = false;        ///< Read by the host after the step, so nothing may take its place.
-  BufferId view_of;         ///< Shares the memory of this buffer from its start.
+  BufferId view_of;         ///< Shares the memory of this buffer,
+  Bytes view_offset{};      ///< from here on.
   Bytes offset{};           ///< In the device's arena; meaningless for persistent buffers.
+  /// What it holds of the model: this region of the tensor, parameter or optimizer state of that
+  /// name and shape. Empty for values that the host never sees.
+  std::string part_of{};
+  Region region{};
+  Shape whole{};
 
   Bytes bytes() const { return stored_bytes(layout, spec.shape, spec.dtype); }
   bool operator==(const BufferSpec&) const = default;
@@ -50,6 +59,29 @@ struct BufferUse {
   bool operator==(const BufferUse&) const = default;
 };
 
+/// What several devices do together, each with one buffer: it starts on each of them where its
+/// start task stands, and is over where its finish task has run.
+struct Communication {
+  std::string name;
+  CollectiveCall call;  ///< Counts and ranges in elements of the stored buffers.
+  DType dtype = DType::f32;
+  CombineRule rule = CombineRule::sum;
+  std::vector<DeviceId> devices;  ///< One per member.
+  std::vector<BufferId> buffers;  ///< One per member; all equally long.
+  std::string algorithm;          ///< Empty before the choice is made.
+  SimTime time{};                 ///< Predicted.
+  int urgency = 0;                ///< Of several under way the greatest goes first.
+
+  Bytes bytes() const { return size_of(dtype) * call.count; }
+  bool operator==(const Communication&) const = default;
+};
+
+enum class TaskKind {
+  compute,
+  start,   ///< Of a communication: the buffer is handed over,
+  finish,  ///< and got back.
+};
+
 struct Task {
   TaskId id;
   std::string name;  ///< "conv1 forward", with "#2" for the third micro-batch.
@@ -59,7 +91,11 @@ struct Task {
   std::vector<BufferUse> uses;  ///< In the order of operands_of(key).
   BufferId scratch;
   bool is_update = false;  ///< Part of the optimizer's share of a step.
+  TaskKind kind = TaskKind::compute;
+  CommunicationId communication{};  ///< Of a start or finish, which have no key and no choice,
+  int member = -1;                  ///< and who of it this device is.
 
+  bool computes() const { return kind == TaskKind::compute; }
   bool operator==(const Task&) const = default;
 };
 
@@ -71,11 +107,21 @@ struct Dependency {
   auto operator<=>(const Dependency&) const = default;
 };
 
+/// A part of a parameter or optimizer state in the memory of a device, as some program stores it.
+struct StoredSlice {
+  std::string name;  ///< Of the buffer.
+  std::string of;    ///< Of the parameter or state.
+  Region region;
+  DeviceId device;
+  Layout layout = Layout::plain;
+};
+
 struct TaskGraph {
   std::string name;
   std::vector<std::string> fragments;  ///< What TaskId::fragment counts.
   std::vector<BufferSpec> buffers;
   std::vector<Task> tasks;
+  std::vector<Communication> communications;
   std::vector<Dependency> dependencies;
   std::map<std::string, BufferId> inputs;   ///< Written by the host before the step.
   std::map<std::string, BufferId> outputs;  ///< Read by the host after it.
@@ -83,13 +129,15 @@ struct TaskGraph {
 
   const BufferSpec& operator[](BufferId id) const { return buffers[id.index()]; }
   BufferSpec& operator[](BufferId id) { return buffers[id.index()]; }
-  /// The buffer whose memory this one shares in the end.
+  const Communication& operator[](CommunicationId id) const { return communications[id.index()]; }
+  /// The buffer whose memory this one shares in the end, and where in it.
   BufferId root(BufferId id) const;
+  Bytes offset_in_root(BufferId id) const;
   bool operator==(const TaskGraph&) const = default;
 };
 
 /// Reads after writes, writes after reads, writes after writes, within a step and to the next one
-/// for persistent buffers.
+/// for persistent buffers; and a communication's end after its start on every member.
 std::vector<Dependency> find_dependencies(const TaskGraph& graph);
 
 /// Hash of everything that must agree between ranks, and between the prediction and the run.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -12,27 +13,43 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+std::string category_of(const Task& task) {
+  if (task.computes()) return std::string(to_string(task.key.phase));
+  return task.kind == TaskKind::start ? "communication start" : "communication";
+}
+
+Json arguments_of(const TaskGraph& graph, const Task& task) {
+  Json arguments{{"id", fmt::format("{}.{}", task.id.fragment, task.id.index)}};
+  if (task.computes()) {
+    arguments["kernel"] = task.choice.algorithm;
+    arguments["flops"] = flops_of(task.key).count;
+    arguments["bytes"] = bytes_of(task.key).count;
+  } else {
+    const Communication& communication = graph[task.communication];
+    arguments["algorithm"] = communication.algorithm;
+    arguments["members"] = communication.devices.size();
+    arguments["bytes"] = communication.bytes().count;
+  }
+  return arguments;
+}
+
 void append_spans(Json& events, const TaskGraph& graph, const Timeline& timeline, int process,
                   const char* title) {
   events.push_back(
       {{"name", "process_name"}, {"ph", "M"}, {"pid", process}, {"args", {{"name", title}}}});
-  TROIKA_CHECK_EQ(timeline.spans.size(), graph.tasks.size());
-  for (std::size_t at = 0; at < timeline.spans.size(); ++at) {
-    const Span& span = timeline.spans[at];
-    const Task& task = graph.tasks[at];
-    TROIKA_CHECK(span.task == task.id, "the timeline is of another task graph");
+  std::map<TaskId, const Task*> tasks;
+  for (const Task& task : graph.tasks) tasks[task.id] = &task;
+  for (const Span& span : timeline.spans) {
+    TROIKA_CHECK(tasks.contains(span.task), "the timeline is of another task graph");
+    const Task& task = *tasks.at(span.task);
     events.push_back({{"name", task.name},
-                      {"cat", std::string(to_string(task.key.phase))},
+                      {"cat", category_of(task)},
                       {"ph", "X"},
                       {"ts", static_cast<double>(span.start.count) / 1e3},
                       {"dur", static_cast<double>((span.end - span.start).count) / 1e3},
                       {"pid", process},
                       {"tid", span.device.value},
-                      {"args",
-                       {{"id", fmt::format("{}.{}", span.task.fragment, span.task.index)},
-                        {"kernel", task.choice.algorithm},
-                        {"flops", flops_of(task.key).count},
-                        {"bytes", bytes_of(task.key).count}}}});
+                      {"args", arguments_of(graph, task)}});
   }
 }
 

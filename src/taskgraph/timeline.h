@@ -19,7 +19,7 @@ struct Span {
 };
 
 struct Timeline {
-  std::vector<Span> spans;  ///< In the order of the task graph's list.
+  std::vector<Span> spans;  ///< In the order of the task graph's list; of the devices seen.
 
   SimTime length() const;
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "base/error.h"
@@ -26,19 +27,34 @@ void check_operands(const TaskGraph& graph, const Task& task) {
   }
 }
 
-/// Writing in place destroys every other buffer in that memory.
-void forget_memory(const TaskGraph& graph, BufferId id, std::vector<bool>& written) {
-  BufferId root = graph.root(id);
-  if (root == id &&
-      !std::ranges::any_of(graph.buffers, [&](const BufferSpec& b) { return b.view_of == id; }))
-    return;
-  for (std::size_t at = 0; at < graph.buffers.size(); ++at) {
-    if (graph.root(BufferId(at)) == root) written[at] = false;
+/// Views by what they are views of in the end, and where each begins there.
+struct Sharing {
+  explicit Sharing(const TaskGraph& of) : graph(of), sharers(of.buffers.size()) {
+    for (std::size_t at = 0; at < graph.buffers.size(); ++at) {
+      BufferId id(at);
+      sharers[graph.root(id).index()].push_back(id);
+      begins.push_back(graph.offset_in_root(id));
+    }
   }
+  bool overlap(BufferId a, BufferId b) const {
+    return begins[a.index()] < begins[b.index()] + graph[b].bytes() &&
+           begins[b.index()] < begins[a.index()] + graph[a].bytes();
+  }
+
+  const TaskGraph& graph;
+  std::vector<std::vector<BufferId>> sharers;  // by root
+  std::vector<Bytes> begins;
+};
+
+/// Writing in place destroys every other buffer in that memory.
+void forget_memory(const Sharing& sharing, BufferId id, std::vector<bool>& written) {
+  for (BufferId other : sharing.sharers[sharing.graph.root(id).index()])
+    if (sharing.overlap(id, other)) written[other.index()] = false;
 }
 
 void check_writes(const TaskGraph& graph) {
   std::vector<bool> written(graph.buffers.size());
+  Sharing sharing(graph);
   for (const auto& [name, buffer] : graph.inputs) written[buffer.index()] = true;
   auto known = [&](BufferId id) {
     for (; id.valid(); id = graph[id].view_of) {
@@ -48,7 +64,7 @@ void check_writes(const TaskGraph& graph) {
   };
   for (const Task& task : graph.tasks) {
     for (const BufferUse& use : task.uses) {
-      if (use.access != Access::write)
+      if (use.access != Access::write && task.computes())
         TROIKA_CHECK(known(use.buffer), fmt::format("task '{}' reads '{}' before it is written",
                                                     task.name, graph[use.buffer].name));
     }
@@ -56,7 +72,9 @@ void check_writes(const TaskGraph& graph) {
       if (use.access == Access::write)
         TROIKA_CHECK(!written[use.buffer.index()],
                      fmt::format("task '{}' writes '{}' again", task.name, graph[use.buffer].name));
-      if (use.access == Access::write) forget_memory(graph, use.buffer, written);
+      // What a member brings into a gathering is there before.
+      if (use.access == Access::write && task.computes())
+        forget_memory(sharing, use.buffer, written);
       if (use.access != Access::read) written[use.buffer.index()] = true;
     }
   }
@@ -79,7 +97,8 @@ void check_memory(const TaskGraph& graph) {
   for (std::size_t at = 0; at < graph.buffers.size(); ++at) {
     const BufferSpec& buffer = graph.buffers[at];
     if (buffer.view_of.valid())
-      TROIKA_CHECK(buffer.bytes() <= graph[graph.root(BufferId(at))].bytes(),
+      TROIKA_CHECK(graph.offset_in_root(BufferId(at)) + buffer.bytes() <=
+                       graph[graph.root(BufferId(at))].bytes(),
                    fmt::format("'{}' is larger than what it is a view of", buffer.name));
     if (buffer.view_of.valid() || buffer.persistent || !lifetimes[at].used) continue;
     TROIKA_CHECK(buffer.offset + buffer.bytes() <= graph.arena[buffer.device.index()],
@@ -113,6 +132,65 @@ void check_dependencies(const TaskGraph& graph) {
   }
 }
 
+/// Where the tasks of one member of a communication stand.
+struct MemberTasks {
+  std::optional<std::size_t> start, finish;
+};
+
+void note_member(const TaskGraph& graph, std::size_t at,
+                 std::vector<std::vector<MemberTasks>>& members) {
+  const Task& task = graph.tasks[at];
+  const Communication& communication = graph[task.communication];
+  auto member = static_cast<std::size_t>(task.member);
+  MemberTasks& tasks = members[task.communication.index()][member];
+  std::optional<std::size_t>& place = task.kind == TaskKind::start ? tasks.start : tasks.finish;
+  TROIKA_CHECK(!place, fmt::format("'{}' is there twice", task.name));
+  place = at;
+  TROIKA_CHECK(task.device == communication.devices[member] && task.uses.size() == 1 &&
+                   task.uses[0].buffer == communication.buffers[member] &&
+                   graph[task.uses[0].buffer].device == task.device,
+               fmt::format("'{}' is not its member's", task.name));
+}
+
+/// No task touches what a communication has, unless both only read it.
+void check_untouched(const TaskGraph& graph, const MemberTasks& tasks) {
+  const BufferUse& held = graph.tasks[*tasks.start].uses[0];
+  BufferId root = graph.root(held.buffer);
+  for (std::size_t at = *tasks.start + 1; at < *tasks.finish; ++at) {
+    for (const BufferUse& use : graph.tasks[at].uses) {
+      bool both_read = use.access == Access::read && held.access == Access::read;
+      TROIKA_CHECK(both_read || graph.root(use.buffer) != root,
+                   fmt::format("'{}' touches '{}' while '{}' has it", graph.tasks[at].name,
+                               graph[use.buffer].name, graph.tasks[*tasks.start].name));
+    }
+  }
+}
+
+void check_communications(const TaskGraph& graph) {
+  std::vector<std::vector<MemberTasks>> members;
+  for (const Communication& communication : graph.communications) {
+    TROIKA_CHECK(communication.devices.size() == communication.buffers.size() &&
+                     communication.call.members == static_cast<int>(communication.devices.size()),
+                 fmt::format("'{}' has not one buffer per member", communication.name));
+    members.emplace_back(communication.devices.size());
+  }
+  for (std::size_t at = 0; at < graph.tasks.size(); ++at)
+    if (!graph.tasks[at].computes()) note_member(graph, at, members);
+  for (std::size_t at = 0; at < members.size(); ++at) {
+    const std::string& name = graph.communications[at].name;
+    std::size_t last_start = 0, first_finish = graph.tasks.size();
+    for (const MemberTasks& tasks : members[at]) {
+      TROIKA_CHECK(tasks.start && tasks.finish, fmt::format("a member of '{}' is missing", name));
+      last_start = std::max(last_start, *tasks.start);
+      first_finish = std::min(first_finish, *tasks.finish);
+    }
+    // So that the devices, each going through its tasks in order, cannot wait for each other.
+    TROIKA_CHECK(last_start < first_finish,
+                 fmt::format("a member waits for '{}' before another one starts it", name));
+    for (const MemberTasks& tasks : members[at]) check_untouched(graph, tasks);
+  }
+}
+
 }  // namespace
 
 std::vector<Lifetime> find_lifetimes(const TaskGraph& graph) {
@@ -140,10 +218,12 @@ void verify(const TaskGraph& graph, Stage stage) {
   for (const Task& task : graph.tasks) {
     TROIKA_CHECK(ids.insert(task.id).second,
                  fmt::format("the id of task '{}' is taken", task.name));
+    if (!task.computes()) continue;
     check_operands(graph, task);
     if (stage >= Stage::chosen) check_layouts(graph, task);
   }
   check_writes(graph);
+  check_communications(graph);
   if (stage < Stage::placed) return;
   check_memory(graph);
   check_dependencies(graph);

@@ -46,6 +46,23 @@ bool contains(const Region& outer, const Region& inner) {
   return inner.empty() || intersect(outer, inner) == inner;
 }
 
+std::vector<Region> subtract(const Region& a, const Region& b) {
+  Region both = intersect(a, b);
+  if (a.empty()) return {};
+  if (both.empty()) return {a};
+  std::vector<Region> boxes;
+  Region left = a;  // what is not yet cut away, shrinking towards `both` one dimension at a time
+  for (std::size_t dim = 0; dim < a.rank(); ++dim) {
+    for (Range range : {Range{left[dim].begin, both[dim].begin}, {both[dim].end, left[dim].end}}) {
+      if (range.empty()) continue;
+      boxes.push_back(left);
+      boxes.back().ranges[dim] = range;
+    }
+    left.ranges[dim] = both[dim];
+  }
+  return boxes;
+}
+
 std::string to_string(const Region& region) {
   std::string text;
   for (Range range : region.ranges)

@@ -37,6 +37,8 @@ struct Region {
 
 Region intersect(const Region& a, const Region& b);
 bool contains(const Region& outer, const Region& inner);
+/// What of `a` is not in `b`, as boxes that do not overlap.
+std::vector<Region> subtract(const Region& a, const Region& b);
 /// "[0:4,2:3]"
 std::string to_string(const Region& region);
 

@@ -28,11 +28,12 @@ void LiveModel::add(const LowerRequest& request) {
 
 void LiveModel::add_training(const zoo::Model& model, const RunConfig& config,
                              const Strategy& strategy) {
+  strategy_ = strategy;
   for (const zoo::NamedGraph& named : model.graphs) {
     OptimizerSpec optimizer = make_optimizer(config, named.graph);
     add({.name = named.name,
          .graph = &named.graph,
-         .strategy = &strategy,
+         .strategy = &strategy_,
          .machine = &machinery_.machine,
          .optimizer = &optimizer,
          .storage = session_.storage()});
@@ -46,17 +47,23 @@ void LiveModel::add_forward(const std::string& name, const Graph& graph,
     forward.outputs.push_back({"loss_sum", forward.loss->loss_sum});
     forward.outputs.push_back({"weight_sum", forward.loss->weight_sum});
   }
-  Strategy whole = Strategy::single();
+  // Where training has put the parameters, with the whole batch at once.
+  Strategy alike = strategy_;
+  alike.micro_batches = 1;
+  std::erase_if(alike.splits, [&](const auto& split) {
+    return std::ranges::find(forward.operators, split.first, &Operator::name) ==
+           forward.operators.end();
+  });
   add({.name = name,
        .graph = &forward,
-       .strategy = &whole,
+       .strategy = &alike,
        .machine = &machinery_.machine,
        .outputs = outputs,
        .storage = session_.storage()});
 }
 
 LiveModel::LiveModel(Machinery machinery)
-    : machinery_(std::move(machinery)), session_(*machinery_.device, *machinery_.backend) {
+    : machinery_(std::move(machinery)), session_(machinery_.local(), *machinery_.backend) {
   if (!machinery_.costs) return;
   // The rates are rows like any other, so that costs.json has all that choices rest on.
   auto answer = [this](const KernelKey& key) {

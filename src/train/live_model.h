@@ -49,6 +49,7 @@ class LiveModel {
   Machinery machinery_;
   KernelTable kernels_;
   Session session_;
+  Strategy strategy_;                            // of training; forward programs follow it
   std::map<std::string, Parameter> parameters_;  // by name, over all graphs
   std::vector<std::string> programs_;
 };

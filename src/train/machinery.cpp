@@ -1,8 +1,9 @@
 #include "train/machinery.h"
 
 #include <algorithm>
-#include <thread>
 
+#include "base/cores.h"
+#include "comm/threads/thread_transport.h"
 #include "config/cache_folder.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/processor_name.h"
@@ -15,23 +16,36 @@ std::vector<Candidate> Machinery::answer(const KernelKey& key) {
   return costs ? costs->answer(key) : backend->candidates(key);
 }
 
+SessionDevices Machinery::local() const {
+  SessionDevices local{.transport = transport.get()};
+  std::size_t next = 0;
+  for (std::size_t at = 0; at < machine.devices.size(); ++at)
+    if (machine.devices[at].rank == rank) local.devices[DeviceId(at)] = devices.at(next++).get();
+  return local;
+}
+
 Machinery make_machinery(const KernelsConfig& kernels, const ParallelConfig& parallel,
                          KnownCosts known) {
-  int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  int threads = parallel.threads ? static_cast<int>(*parallel.threads) : cores;
+  auto count = static_cast<int>(parallel.devices);
+  int threads = parallel.threads ? static_cast<int>(*parallel.threads)
+                                 : std::max(1, usable_cores() / std::max(1, count));
+  bool is_cpu = kernels.backend == KernelsConfig::Backend::cpu;
   Machinery made;
-  if (kernels.backend == KernelsConfig::Backend::cpu) {
+  if (is_cpu)
     made.backend = make_cpu_backend({.threads = threads, .winograd = kernels.winograd});
-    made.device = make_cpu_device({.threads = threads, .library = cpu_library()});
-  } else {
+  else
     made.backend = make_reference_backend();
-    made.device = make_cpu_device({.threads = threads, .library = "reference"});
+  for (int at = 0; at < count; ++at) {
+    made.devices.push_back(
+        make_cpu_device({.threads = threads, .library = is_cpu ? cpu_library() : "reference"}));
+    made.machine.devices.push_back(
+        {.name = "cpu" + std::to_string(at), .kind = made.device().kind()});
   }
-  made.machine.devices = {{.name = "cpu0", .kind = made.device->kind()}};
+  if (count > 1) made.transport = std::make_unique<ThreadTransport>();
   // The reference kernels leave no choice.
-  if (kernels.measure && kernels.backend == KernelsConfig::Backend::cpu)
+  if (kernels.measure && is_cpu)
     made.costs = std::make_unique<MeasuredCosts>(
-        *made.device, *made.backend,
+        made.device(), *made.backend,
         MeasuredCosts::Options{cache_folder(kernels.cache), processor_name() + ", " TROIKA_BUILD,
                                std::move(known.given), known.measures_anew});
   return made;

@@ -8,16 +8,23 @@
 #include "kernels/kernel.h"
 #include "machine/machine.h"
 #include "profile/measured_costs.h"
+#include "runtime/session.h"
 
 namespace troika {
 
 struct Machinery {
-  std::unique_ptr<Device> device;
+  std::vector<std::unique_ptr<Device>> devices;  ///< Of this process.
+  std::unique_ptr<Transport> transport;          ///< Between all; null where one is alone.
   std::unique_ptr<Backend> backend;
   /// Absent where kernels are chosen by rule.
   std::unique_ptr<MeasuredCosts> costs;
-  Machine machine;
+  Machine machine;  ///< With the devices of all processes.
+  int rank = 0;
 
+  /// All devices are of one kind; this one is asked where any would do.
+  Device& device() const { return *devices.front(); }
+  /// For a session, which borrows them.
+  SessionDevices local() const;
   /// What the backend has for a key; with times where they are measured.
   std::vector<Candidate> answer(const KernelKey& key);
 };
@@ -29,8 +36,8 @@ struct KnownCosts {
   bool measures_anew = false;  ///< Kept times are replaced, not used.
 };
 
-/// Throws Error(usage) when the
-/// backend is not there, with the package that would bring it.
+/// As many devices as [parallel] says, all in this process. Throws Error(usage) when the backend is
+/// not there, with the package that would bring it.
 Machinery make_machinery(const KernelsConfig& kernels, const ParallelConfig& parallel,
                          KnownCosts known = {});
 

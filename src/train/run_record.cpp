@@ -22,7 +22,7 @@ TaskGraph timed(const LiveModel& live, const std::string& name) {
   if (machinery.costs) return program;
   Machine machine = machinery.machine;
   for (DeviceSpec& device : machine.devices)
-    device = measure_rates(device, *machinery.device, *machinery.backend);
+    device = measure_rates(device, machinery.device(), *machinery.backend);
   return retime(program, machine);
 }
 
@@ -69,7 +69,7 @@ std::vector<Fact> describe_run(const RunDescription& run) {
           {"global batch", fmt::format("{} -> {} on 1 device", batch, batch)},
           {"steps", with_commas(run.course.total_steps())},
           {"plan", run.config.parallel.plan.name},
-          {"device", run.live.machinery().device->kind()},
+          {"device", run.live.machinery().device().kind()},
           {"memory", memory_text(run.live.session(), program)},
           {"kernels", kernels_text(run.live)},
           {"predicted step", to_string(step)}};
@@ -83,10 +83,10 @@ void write_record(const RunFolder& folder, const RunConfig& config, Trainer& tra
   const LiveModel& live = trainer.live();
   folder.write("run.toml", write_toml(config));
   folder.write("plan.json", to_json(trainer.strategy(), trainer.model().train()));
-  folder.write("costs.json", to_json(live.kernels(), live.machinery().device->kind()));
-  nlohmann::ordered_json env{{"device", live.machinery().device->kind()},
+  folder.write("costs.json", to_json(live.kernels(), live.machinery().device().kind()));
+  nlohmann::ordered_json env{{"device", live.machinery().device().kind()},
                              {"backend", live.machinery().backend->name()},
-                             {"threads", live.machinery().device->threads()},
+                             {"threads", live.machinery().device().threads()},
                              {"compiler", __VERSION__},
                              {"kernel_table", fmt::format("{:016x}", live.kernels().hash())}};
   folder.write("env.json", env.dump(2) + "\n");

@@ -94,7 +94,7 @@ void Trainer::build() {
   state_.seed = static_cast<std::uint64_t>(config_.train.seed);
   state_.model_hash = fmt::format("{:016x}", model_hash(first.train()));
   state_.choices_hash = fmt::format("{:016x}", live_.choices_hash());
-  state_.device = live_.machinery().device->kind();
+  state_.device = live_.machinery().device().kind();
 }
 
 std::string Trainer::program_name(const zoo::NamedGraph& graph, std::int64_t batch) const {

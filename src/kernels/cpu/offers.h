@@ -42,6 +42,7 @@ Offers offers(const Softmax& op, const Request& request);
 Offers offers(const SplitTensor& op, const Request& request);
 Offers offers(const SquareSum& op, const Request& request);
 Offers offers(const Sum& op, const Request& request);
+Offers offers(const Assemble& op, const Request& request);
 Offers offers(const Transpose& op, const Request& request);
 
 /// For phases that only give the same elements another shape, where they must become a buffer of

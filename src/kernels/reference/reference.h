@@ -51,5 +51,6 @@ void run_reference(const Guard& op, const Arguments& a);
 void run_reference(const SquareSum& op, const Arguments& a);
 void run_reference(const Sum& op, const Arguments& a);
 void run_reference(const Reorder& op, const Arguments& a);
+void run_reference(const Assemble& op, const Arguments& a);
 
 }  // namespace troika

@@ -1,0 +1,93 @@
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/cpu/loops.h"
+#include "kernels/cpu/offers.h"
+
+namespace troika {
+namespace {
+
+/// The runs of one step: equally long, at these places, in elements.
+struct Runs {
+  std::size_t input;
+  bool combines;
+  std::int64_t length;
+  std::vector<std::int64_t> from, to;
+};
+
+/// Dimensions that both sides have whole are one run.
+Runs runs_of(const AssembleStep& step, const Shape& x, const Shape& y) {
+  Runs runs{step.input, step.combines, 0, {}, {}};
+  auto collect = [](const Shape& shape, const Region& region, std::vector<std::int64_t>& starts) {
+    std::int64_t length = 0;
+    for_each_run(shape, region, [&](std::int64_t offset, std::int64_t run) {
+      starts.push_back(offset);
+      length = run;
+    });
+    return length;
+  };
+  runs.length = collect(x, step.box.from, runs.from);
+  collect(y, step.box.to, runs.to);
+  std::size_t kept = 0;
+  std::int64_t joined = runs.length;
+  for (std::size_t at = 1; at < runs.from.size(); ++at) {
+    bool follows = runs.from[at] == runs.from[at - 1] + runs.length &&
+                   runs.to[at] == runs.to[at - 1] + runs.length;
+    if (!follows) break;
+    joined += runs.length;
+  }
+  // All runs of a box are joined alike: the first joint tells how many.
+  std::int64_t each = joined / runs.length;
+  for (std::size_t at = 0; at < runs.from.size(); at += static_cast<std::size_t>(each), ++kept)
+    runs.from[kept] = runs.from[at], runs.to[kept] = runs.to[at];
+  runs.from.resize(kept);
+  runs.to.resize(kept);
+  runs.length = joined;
+  return runs;
+}
+
+void combine(float* to, const float* from, std::int64_t length, bool greatest) {
+  if (greatest)
+    run_range(0, length, [=](std::int64_t i) { to[i] = from[i] > to[i] ? from[i] : to[i]; });
+  else
+    run_range(0, length, [=](std::int64_t i) { to[i] += from[i]; });
+}
+
+/// Long runs are shared among the threads as well as many short ones.
+void do_runs(const Launch& launch, const Runs& runs, std::size_t y, bool greatest) {
+  constexpr std::int64_t kGrain = 1 << 14;
+  std::int64_t cuts = (runs.length + kGrain - 1) / kGrain;
+  auto count = static_cast<std::int64_t>(runs.from.size());
+  for_rows(launch.threads, count * cuts, std::min(runs.length, kGrain), [&](std::int64_t row) {
+    auto run = static_cast<std::size_t>(row / cuts);
+    std::int64_t begin = row % cuts * kGrain, length = std::min(kGrain, runs.length - begin);
+    const float* from = launch.at(runs.input) + runs.from[run] + begin;
+    float* to = launch.at(y) + runs.to[run] + begin;
+    if (runs.combines)
+      combine(to, from, length, greatest);
+    else
+      std::memcpy(to, from, static_cast<std::size_t>(length) * sizeof(float));
+  });
+}
+
+}  // namespace
+
+Offers offers(const Assemble& op, const Request& request) {
+  AssemblePlan plan = plan_of(op);
+  std::size_t y = request.operands.size() - 1;
+  std::vector<Runs> all;
+  for (const AssembleStep& step : plan.steps)
+    all.push_back(runs_of(step, request.shape(step.input), request.shape(y)));
+  Candidate candidate{.algorithm = "runs",
+                      .layouts = std::vector(request.operands.size(), Layout::plain)};
+  Loop loop = [=, elements = request.shape(y).elements(), clears = plan.clears,
+               greatest = op.greatest](const Launch& launch) {
+    if (clears)
+      for_elements(launch.threads, elements,
+                   [to = launch.at(y)](std::int64_t i) { to[i] = 0; });
+    for (const Runs& runs : all) do_runs(launch, runs, y, greatest);
+  };
+  return {offer_loop(request, candidate, loop)};
+}
+
+}  // namespace troika

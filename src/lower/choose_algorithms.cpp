@@ -1,0 +1,56 @@
+#include "lower/choose_algorithms.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "cost/choose_algorithm.h"
+
+namespace troika {
+namespace {
+
+/// Sooner needed is more urgent: counted from the end of the step, and what the next step's forward
+/// needs first counts most among what this step does not need any more.
+void set_urgencies(TaskGraph& graph) {
+  std::vector<std::size_t> needed(graph.communications.size(), graph.tasks.size());
+  for (std::size_t at = graph.tasks.size(); at-- > 0;)
+    if (graph.tasks[at].kind == TaskKind::finish)
+      needed[graph.tasks[at].communication.index()] = at;
+  for (std::size_t at = 0; at < needed.size(); ++at)
+    graph.communications[at].urgency = static_cast<int>(graph.tasks.size() - needed[at]);
+}
+
+}  // namespace
+
+void choose_algorithms(TaskGraph& graph, const CommunicationChoices& choices) {
+  // The strategy's ranges are for what is reduced; other collectives go by cost.
+  AlgorithmRanges ranges;
+  if (!choices.sync.algorithms.empty())
+    ranges = parse_algorithm_ranges(choices.sync.algorithms, Collective::all_reduce);
+  using Key = std::tuple<Collective, std::vector<int>, std::vector<int>, std::int64_t, DType, int>;
+  std::map<Key, AlgorithmChoice> known;
+  for (Communication& communication : graph.communications) {
+    CollectiveCall& call = communication.call;
+    const BufferSpec& buffer = graph[communication.buffers[0]];
+    call.count = buffer.bytes().count / size_of(communication.dtype).count;
+    call.nodes.clear();
+    call.processes.clear();
+    for (DeviceId device : communication.devices) {
+      call.nodes.push_back(choices.machine[device].node);
+      call.processes.push_back(choices.machine[device].rank);
+    }
+    Key key{call.kind, call.nodes, call.processes, call.count, communication.dtype,
+            static_cast<int>(call.order)};
+    auto [choice, is_new] = known.try_emplace(key);
+    if (is_new)
+      choice->second =
+          choose_algorithm(call, size_of(communication.dtype), choices.links,
+                           call.kind == Collective::all_reduce ? ranges : AlgorithmRanges{});
+    communication.algorithm = choice->second.algorithm;
+    communication.call.segment = choice->second.segment;
+    communication.time = choice->second.time;
+  }
+  if (choices.sync.priorities) set_urgencies(graph);
+}
+
+}  // namespace troika

@@ -1,0 +1,197 @@
+#include "lower/expand_phase.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "lower/obtain.h"
+
+namespace troika {
+namespace {
+
+class PhaseExpansion {
+ public:
+  PhaseExpansion(Draft& draft, const PhaseOfOperator& expanded, const ValueOfUse& value_of)
+      : draft_(draft),
+        op_(expanded.op),
+        s_(expanded.signature),
+        phase_(expanded.phase),
+        part_(expanded.part),
+        value_of_(value_of),
+        runs_along_(axes_of(s_, phase_)) {
+    find_tiles();
+  }
+
+  void expand() {
+    std::vector<std::vector<BufferId>> buffers;  // by use, by tile
+    for (const Use& use : phase_.uses)
+      buffers.push_back(use.access == Access::write ? std::vector<BufferId>(tiles_.size())
+                                                    : find_read(use));
+    for (std::size_t use = 0; use < buffers.size(); ++use) {
+      if (phase_.uses[use].access != Access::write) continue;
+      buffers[use] = make_written(phase_.uses[use], buffers[0]);
+    }
+    if (!phase_.view) add_tasks(buffers);
+  }
+
+ private:
+  const Slot& slot_of(const Use& use) const {
+    return s_.slots[static_cast<std::size_t>(use.slot)];
+  }
+
+  /// On one device the same work is done once.
+  void find_tiles() {
+    auto same_work = [&](const Tile& a, const Tile& b) {
+      for (std::size_t axis = 0; axis < runs_along_.size(); ++axis)
+        if (runs_along_[axis] && a.part[axis] != b.part[axis]) return false;
+      return a.device == b.device;
+    };
+    for (Tile& tile : tiles_of(draft_, op_, s_, part_)) {
+      bool is_done =
+          std::ranges::any_of(tiles_, [&](const Tile& other) { return same_work(tile, other); });
+      if (!is_done) tiles_.push_back(std::move(tile));
+    }
+  }
+
+  std::vector<Placed> places_of(const Slot& slot) const {
+    std::vector<Placed> places;
+    for (const Tile& tile : tiles_) places.push_back({region_of(slot, tile.box), tile.device});
+    return places;
+  }
+
+  std::vector<BufferId> find_read(const Use& use) {
+    const Slot& slot = slot_of(use);
+    std::vector<BufferId> buffers;
+    if (slot.role == Role::scalars || slot.role == Role::control) {
+      for (const Tile& tile : tiles_)
+        buffers.push_back(slot.role == Role::scalars ? scalars_buffer(draft_, tile.device)
+                                                     : control_buffer(draft_, tile.device));
+      return buffers;
+    }
+    Value& value = value_of_(use);
+    std::vector<Placed> places = places_of(slot);
+    if (slot.role == Role::input && !use.gradient) add_inputs(use, value, places);
+    if (value.empty()) {  // a gradient that nobody contributes to
+      for (const Placed& place : places)
+        buffers.push_back(
+            zeros_buffer(draft_, {place.region.shape(), slot.spec.dtype}, place.device));
+      return buffers;
+    }
+    return obtain(draft_, value, places, op_.name);
+  }
+
+  /// The host writes just what the tiles read.
+  void add_inputs(const Use& use, Value& value, const std::vector<Placed>& places) {
+    TensorId tensor = tensor_at(op_, s_, use.slot);
+    if (draft_.graph[tensor].producer.valid()) return;
+    for (const Placed& place : places) {
+      if (find_finished(value, place).valid()) continue;
+      std::string name = slice_name(draft_, value.name, place);
+      if (draft_.tasks.inputs.contains(name)) name += to_string(place.region);
+      BufferId buffer =
+          add_buffer(draft_, {name, {place.region.shape(), value.spec.dtype}, place.device});
+      draft_.tasks[buffer].part_of = draft_.graph[tensor].name;
+      draft_.tasks[buffer].region = place.region;
+      draft_.tasks[buffer].whole = value.spec.shape;
+      draft_.tasks.inputs[name] = buffer;
+      value.finished.push_back({place, buffer});
+    }
+  }
+
+  std::string tile_name(const std::string& name, std::size_t tile) const {
+    return tiles_.size() == 1 ? name : fmt::format("{}/{}", name, tile);
+  }
+
+  /// Whether tiles that differ along this axis alone write sums of the same elements.
+  bool is_partial_along(const Slot& slot, std::size_t axis) const {
+    if (!runs_along_[axis]) return false;
+    bool is_there = false;
+    for (std::size_t dim = 0; dim < slot.dims.size(); ++dim) {
+      const DimMap& map = slot.dims[dim];
+      if (map.axis != static_cast<int>(axis)) continue;
+      is_there = true;
+      for (const Tile& tile : tiles_) {
+        for (const Tile& other : tiles_) {
+          if (other.part[axis] != tile.part[axis] + 1) continue;
+          Range shared = intersect(project(map, tile.box, slot.spec.shape[dim]),
+                                   project(map, other.box, slot.spec.shape[dim]));
+          if (!shared.empty()) return true;
+        }
+      }
+    }
+    return !is_there;
+  }
+
+  /// Of several contributions to one gradient each is named after who makes it.
+  std::string written_name(const Use& use, const Value& value) const {
+    if (!use.gradient) return value.name;
+    return part_name(draft_, fmt::format("d {}.{}", op_.name, slot_of(use).name), part_);
+  }
+
+  std::vector<BufferId> make_written(const Use& use, const std::vector<BufferId>& viewed) {
+    const Slot& slot = slot_of(use);
+    Value& value = value_of_(use);
+    std::vector<std::size_t> partial_axes;
+    for (std::size_t axis = 0; axis < runs_along_.size(); ++axis)
+      if (is_partial_along(slot, axis)) partial_axes.push_back(axis);
+    std::vector<Placed> places = places_of(slot);
+    std::vector<BufferId> buffers;
+    std::map<std::vector<std::int64_t>, std::vector<ValuePiece>> terms;
+    for (std::size_t tile = 0; tile < tiles_.size(); ++tile) {
+      BufferRequest request{.name = tile_name(written_name(use, value), tile),
+                            .spec = {places[tile].region.shape(), slot.spec.dtype},
+                            .device = places[tile].device,
+                            .category = value.category};
+      if (phase_.view) request.view_of = viewed[tile];
+      buffers.push_back(add_buffer(draft_, request));
+      std::vector<std::int64_t> part;
+      for (std::size_t axis : partial_axes) part.push_back(tiles_[tile].part[axis]);
+      terms[part].push_back({places[tile], buffers.back()});
+    }
+    if (terms.size() == 1 && !use.gradient)
+      std::ranges::copy(terms.begin()->second, std::back_inserter(value.finished));
+    else
+      for (auto& [part, pieces] : terms) value.terms.push_back(std::move(pieces));
+    return buffers;
+  }
+
+  void add_tasks(const std::vector<std::vector<BufferId>>& buffers) {
+    std::string name =
+        part_name(draft_, fmt::format("{} {}", op_.name, to_string(phase_.phase)), part_);
+    for (std::size_t tile = 0; tile < tiles_.size(); ++tile) {
+      Task task{.name = tile_name(name, tile),
+                .device = tiles_[tile].device,
+                .key = key_of(tiles_[tile].box)};
+      for (std::size_t use = 0; use < buffers.size(); ++use)
+        task.uses.push_back({buffers[use][tile], phase_.uses[use].access});
+      add_task(draft_, op_.name, std::move(task));
+    }
+  }
+
+  KernelKey key_of(const Region& box) const {
+    KernelKey key{localize(op_.op, s_, box), {}, phase_.phase, {}};
+    for (int slot : s_.slots_of(Role::input)) {
+      const Slot& input = s_.slots[static_cast<std::size_t>(slot)];
+      key.inputs.push_back({region_of(input, box).shape(), input.spec.dtype});
+    }
+    return key;
+  }
+
+  Draft& draft_;
+  const Operator& op_;
+  const Signature& s_;
+  const PhaseSpec& phase_;
+  const std::int64_t part_;
+  const ValueOfUse& value_of_;
+  const std::vector<bool> runs_along_;
+  std::vector<Tile> tiles_;
+};
+
+}  // namespace
+
+void expand_phase(Draft& draft, const PhaseOfOperator& expanded, const ValueOfUse& value_of) {
+  PhaseExpansion(draft, expanded, value_of).expand();
+}
+
+}  // namespace troika

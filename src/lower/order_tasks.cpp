@@ -1,0 +1,177 @@
+#include "lower/order_tasks.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+namespace troika {
+namespace {
+
+/// So many tasks may run before a device makes sure that what it sent was taken.
+constexpr int kSentAhead = 16;
+
+/// Tasks that touched a memory so far: the last one to write it, and who has read it since.
+struct Touched {
+  std::vector<std::size_t> writers, readers;
+};
+
+/// A place in the new list: with (`task`), before it (`rank` < 0) or behind it.
+struct Place {
+  std::size_t task = 0;
+  std::int64_t rank = 0;
+
+  auto operator<=>(const Place&) const = default;
+};
+
+/// Walks the tasks of a graph in one direction and tells whom each of them conflicts with: both
+/// touch the same memory of the device, and one of them writes it.
+class Conflicts {
+ public:
+  explicit Conflicts(const TaskGraph& graph) : graph_(graph), touched_(graph.buffers.size()) {}
+
+  std::vector<std::size_t> with(std::size_t at) const {
+    std::vector<std::size_t> found;
+    for (const BufferUse& use : graph_.tasks[at].uses) {
+      const Touched& memory = touched_[graph_.root(use.buffer).index()];
+      found.insert(found.end(), memory.writers.begin(), memory.writers.end());
+      if (use.access != Access::read)
+        found.insert(found.end(), memory.readers.begin(), memory.readers.end());
+    }
+    return found;
+  }
+
+  void add(std::size_t at) {
+    for (const BufferUse& use : graph_.tasks[at].uses) {
+      Touched& memory = touched_[graph_.root(use.buffer).index()];
+      (use.access == Access::read ? memory.readers : memory.writers).push_back(at);
+    }
+  }
+
+ private:
+  const TaskGraph& graph_;
+  std::vector<Touched> touched_;  // by root buffer
+};
+
+void reorder(TaskGraph& graph, const std::vector<Place>& places) {
+  std::vector<std::size_t> order(graph.tasks.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t at) { return places[at]; });
+  std::vector<Task> tasks;
+  for (std::size_t at : order) tasks.push_back(std::move(graph.tasks[at]));
+  graph.tasks = std::move(tasks);
+}
+
+std::vector<Place> listed(const TaskGraph& graph) {
+  std::vector<Place> places;
+  for (std::size_t at = 0; at < graph.tasks.size(); ++at) places.push_back({at, 0});
+  return places;
+}
+
+/// Given a task and the earlier ones that it must stay behind: may it be moved right behind them?
+using MayRise = std::function<bool(std::size_t, const std::vector<std::size_t>&)>;
+
+void raise(TaskGraph& graph, const MayRise& may_rise) {
+  std::vector<Place> places = listed(graph);
+  Conflicts before(graph);
+  std::int64_t rank = 0;
+  for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
+    std::vector<std::size_t> behind = before.with(at);
+    if (!behind.empty() && may_rise(at, behind)) {
+      Place last;
+      for (std::size_t task : behind) last = std::max(last, places[task]);
+      places[at] = {last.task, ++rank};
+    }
+    before.add(at);
+  }
+  reorder(graph, places);
+}
+
+/// Given a task and the later ones that must stay behind it: before which shall it be moved?
+using FindLower = std::function<std::size_t(std::size_t, const std::vector<std::size_t>&)>;
+constexpr std::size_t kStays = static_cast<std::size_t>(-1);
+
+void lower_in_list(TaskGraph& graph, const FindLower& find) {
+  std::vector<Place> places = listed(graph);
+  Conflicts after(graph);
+  std::int64_t rank = 0;
+  for (std::size_t at = graph.tasks.size(); at-- > 0;) {
+    std::vector<std::size_t> ahead = after.with(at);
+    std::size_t target = find(at, ahead);
+    if (target != kStays) {
+      Place first{target, 0};
+      for (std::size_t task : ahead) first = std::min(first, places[task]);
+      places[at] = {first.task, --rank};
+    }
+    after.add(at);
+  }
+  reorder(graph, places);
+}
+
+/// Made for a message and for nothing else: copies, sums and reorders whose only readers start it.
+std::vector<bool> find_feeders(const TaskGraph& graph) {
+  std::vector<bool> feeds(graph.tasks.size());
+  std::vector<bool> only_started(graph.buffers.size(), true);  // by root: readers so far
+  for (std::size_t at = graph.tasks.size(); at-- > 0;) {
+    const Task& task = graph.tasks[at];
+    bool is_copy = task.computes() && (std::holds_alternative<Assemble>(task.key.op) ||
+                                       std::holds_alternative<Sum>(task.key.op) ||
+                                       std::holds_alternative<Reorder>(task.key.op));
+    if (is_copy) feeds[at] = only_started[graph.root(task.uses.back().buffer).index()];
+    bool starts = task.kind != TaskKind::compute || feeds[at];
+    for (const BufferUse& use : task.uses) {
+      if (!starts && use.access == Access::read)
+        only_started[graph.root(use.buffer).index()] = false;
+    }
+  }
+  return feeds;
+}
+
+/// The task before which a device makes sure that its message was taken: its own last use of it, or
+/// some tasks later.
+std::size_t end_of_sending(const TaskGraph& graph, std::size_t at) {
+  BufferId root = graph.root(graph.tasks[at].uses[0].buffer);
+  std::size_t last_use = kStays, ahead = graph.tasks.size();
+  int passed = 0;
+  for (std::size_t next = at + 1; next < graph.tasks.size(); ++next) {
+    const Task& task = graph.tasks[next];
+    if (task.device != graph.tasks[at].device || !task.computes()) continue;
+    if (++passed == kSentAhead) ahead = next;
+    for (const BufferUse& use : task.uses)
+      if (graph.root(use.buffer) == root) last_use = next;
+  }
+  return last_use == kStays ? ahead : std::max(last_use, std::min(ahead, last_use));
+}
+
+}  // namespace
+
+void order_updates(TaskGraph& graph) {
+  raise(graph, [&](std::size_t at, const std::vector<std::size_t>& behind) {
+    const Task& task = graph.tasks[at];
+    if (!task.computes() || task.key.phase != Phase::update ||
+        std::holds_alternative<Guard>(task.key.op))
+      return false;
+    return std::ranges::none_of(
+        behind, [&](std::size_t other) { return !graph.tasks[other].computes(); });
+  });
+  if (graph.communications.empty()) return;
+  lower_in_list(graph, [&](std::size_t at, const std::vector<std::size_t>& ahead) {
+    bool is_guard = std::holds_alternative<Guard>(graph.tasks[at].key.op);
+    return is_guard && !ahead.empty() ? *std::ranges::min_element(ahead) : kStays;
+  });
+}
+
+void order_communication(TaskGraph& graph) {
+  std::vector<bool> feeds = find_feeders(graph);
+  raise(graph, [&](std::size_t at, const std::vector<std::size_t>&) {
+    return graph.tasks[at].kind == TaskKind::start || feeds[at];
+  });
+  lower_in_list(graph, [&](std::size_t at, const std::vector<std::size_t>& ahead) {
+    const Task& task = graph.tasks[at];
+    if (task.kind != TaskKind::finish) return kStays;
+    if (!ahead.empty()) return *std::ranges::min_element(ahead);
+    bool sends = task.uses[0].access == Access::read;
+    return sends ? end_of_sending(graph, at) : graph.tasks.size();
+  });
+}
+
+}  // namespace troika

@@ -1,0 +1,19 @@
+// Where in the list tasks stand that may stand in several places: updates, and the two ends of a
+// communication.
+#pragma once
+
+#include "strategy/strategy.h"
+#include "taskgraph/task_graph.h"
+
+namespace troika {
+
+/// An update goes right behind the last task that needs the old weight or adds to its gradient,
+/// while both are in the caches; one that waits for a communication stays at the end, and so does
+/// the guard, right before the first update.
+void order_updates(TaskGraph& graph);
+
+/// Communications start as soon as their buffers are ready and end where the first task needs the
+/// result, so that there is something to do meanwhile.
+void order_communication(TaskGraph& graph);
+
+}  // namespace troika
