@@ -17,6 +17,8 @@ struct DeviceSpec {
   Bytes memory{};
   double flops_per_second = 1e11;  ///< Matrix products.
   double bytes_per_second = 1e10;  ///< Reads and writes of long vectors.
+  std::int32_t node = 0;           ///< The computer it is in,
+  std::int32_t rank = 0;           ///< and the process that drives it.
 
   bool operator==(const DeviceSpec&) const = default;
 };
