@@ -114,7 +114,7 @@ TEST(Feasibility, BatchNormTilesHoldWholeShardsOrLieInsideOne) {
       answer("bn", {.degrees = {{"n", 3}}, .devices = devices({0, 1, 2})}),
       "operator 'bn' cannot be split so: batch_norm with shards of 4 samples cannot be cut to "
       "samples 3 to 6; a tile must hold whole shards or lie inside one; what fits: 1, 2, 4, "
-      "6, 7, 8 ways along 'n'");
+      "5, 6, 7, 8 ways along 'n'");
   EXPECT_EQ(answer("bn", {.degrees = {{"n", 4}}, .devices = devices({0, 1, 2, 3})}), "fits");
   EXPECT_EQ(
       answer("bn",
