@@ -5,6 +5,19 @@
 
 namespace troika {
 
+std::int32_t node_count(const Machine& machine) {
+  std::int32_t last = -1;
+  for (const DeviceSpec& device : machine.devices) last = std::max(last, device.node);
+  return last + 1;
+}
+
+std::vector<DeviceId> devices_of_node(const Machine& machine, std::int32_t node) {
+  std::vector<DeviceId> found;
+  for (std::size_t device = 0; device < machine.devices.size(); ++device)
+    if (machine.devices[device].node == node) found.push_back(DeviceId(device));
+  return found;
+}
+
 SimTime roofline_time(const DeviceSpec& device, Flops flops, Bytes bytes) {
   double seconds = std::max(static_cast<double>(flops.count) / device.flops_per_second,
                             static_cast<double>(bytes.count) / device.bytes_per_second);

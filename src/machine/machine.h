@@ -1,6 +1,8 @@
-// The devices of a cluster, as data: what planning knows of hardware it may not have.
+// The devices and links of a cluster, as data: what planning knows of hardware it may not have.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,25 +12,52 @@
 namespace troika {
 
 using DeviceId = Id<struct DeviceTag>;
+using LinkId = Id<struct LinkTag>;
 
 struct DeviceSpec {
   std::string name;
   std::string kind;  ///< Backend, instruction set, threads, library: what kernel times depend on.
-  Bytes memory{};
+  Bytes memory{};    ///< 0: not known.
   double flops_per_second = 1e11;  ///< Matrix products.
   double bytes_per_second = 1e10;  ///< Reads and writes of long vectors.
-  int node = 0;                    ///< Devices of one node share its memory bus, network and fate.
-  int rank = 0;                    ///< The process that drives it.
+  std::int32_t node = 0;           ///< The computer it is in,
+  std::int32_t rank = 0;           ///< and the process that drives it.
 
   bool operator==(const DeviceSpec&) const = default;
 };
 
+/// What one link can do, in each direction at the same time.
+struct LinkSpeed {
+  double bytes_per_second = 1e10;
+  SimTime latency{};
+
+  bool operator==(const LinkSpeed&) const = default;
+};
+
+/// Joins two places of a machine. Places are numbered: the devices first, by their DeviceId, then
+/// the hubs.
+struct Link {
+  std::int32_t a = 0;
+  std::int32_t b = 0;
+  LinkSpeed speed{};
+
+  bool operator==(const Link&) const = default;
+};
+
 struct Machine {
   std::vector<DeviceSpec> devices;
+  /// Where links meet: the inside of a node, switches. Names are for people.
+  std::vector<std::string> hubs{};
+  std::vector<Link> links{};  ///< None: nothing is known of them.
 
   const DeviceSpec& operator[](DeviceId id) const { return devices[id.index()]; }
+  const Link& operator[](LinkId id) const { return links[id.index()]; }
   bool operator==(const Machine&) const = default;
 };
+
+/// Nodes are numbered from 0.
+std::int32_t node_count(const Machine& machine);
+std::vector<DeviceId> devices_of_node(const Machine& machine, std::int32_t node);
 
 /// The time that a device needs at least for so much arithmetic and memory traffic (the roofline).
 SimTime roofline_time(const DeviceSpec& device, Flops flops, Bytes bytes);

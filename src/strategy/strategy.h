@@ -49,20 +49,30 @@ struct PlannedModel {
   bool operator==(const PlannedModel&) const = default;
 };
 
+/// The machine that a plan was made for, in short.
+struct PlannedMachine {
+  std::int64_t devices = 1;
+  std::int64_t nodes = 1;
+  std::vector<std::string> kinds;  ///< Of its devices, each once, in their order.
+
+  bool operator==(const PlannedMachine&) const = default;
+};
+
 struct Strategy {
   /// By the name of the operator; one that is not named is whole, on device 0.
   std::map<std::string, Split> splits;
   std::int64_t micro_batches = 1;
   Sync sync{};
-  std::optional<PlannedModel> made_for{};  ///< Unset: any model whose operators it fits.
+  std::optional<PlannedModel> made_for{};   ///< Unset: any model whose operators it fits.
+  std::optional<PlannedMachine> made_on{};  ///< For readers; any machine that has its devices fits.
 
   /// Everything on device 0 in one piece.
   static Strategy single() { return {}; }
   bool operator==(const Strategy&) const = default;
 };
 
-/// Why this strategy cannot run this model on this machine: which operator and axis, and what would
-/// fit. Nothing when it can.
+/// Why this strategy cannot run this model on this machine: which operator and axis, why, and what
+/// would fit. Nothing when it can.
 [[nodiscard]] std::optional<std::string> why_infeasible(const Strategy& strategy,
                                                         const Graph& graph, const Machine& machine);
 
@@ -71,11 +81,17 @@ struct Strategy {
 [[nodiscard]] std::optional<std::string> why_for_another_model(const Strategy& strategy,
                                                                const Graph& graph);
 
-/// plan.json: self-describing, with the model it was made for where the strategy says so.
+PlannedMachine planned_machine(const Machine& machine);
+
+/// plan.json: self-describing, with the model and the machine it was made for where the strategy
+/// says so.
 std::string to_json(const Strategy& strategy);
 /// The same, made for this model.
 std::string to_json(const Strategy& strategy, const Graph& graph);
-/// Throws Error(file) with a sentence when the text is no strategy.
+/// The same, made for this model on this machine.
+std::string to_json(const Strategy& strategy, const Graph& graph, const Machine& machine);
+/// Throws Error(file) with a sentence when the text is no strategy: it names each key that a plan
+/// does not have.
 Strategy parse_strategy(std::string_view json);
 
 }  // namespace troika

@@ -14,6 +14,12 @@ parameter fc.weight f32[2,3] zeros
 operator fc linear{out=2} (x) [fc.weight] -> fc
 )";
 
+std::vector<DeviceId> devices(const std::vector<std::size_t>& indices) {
+  std::vector<DeviceId> ids;
+  for (std::size_t index : indices) ids.push_back(DeviceId(index));
+  return ids;
+}
+
 Machine one_device() { return {{{.name = "cpu0"}}}; }
 
 TEST(Strategy, SingleFitsAnyModel) {
@@ -22,12 +28,12 @@ TEST(Strategy, SingleFitsAnyModel) {
 
 TEST(Strategy, SaysWhichOperatorAndAxisIsWrong) {
   Strategy strategy;
-  strategy.splits["fc"] = {{{"h", 2}}, {DeviceId(0u), DeviceId(0u)}};
+  strategy.splits["fc"] = {.degrees = {{"h", 2}}, .devices = devices({0, 0})};
   EXPECT_EQ(why_infeasible(strategy, parse_graph(kModel), one_device()),
             "operator 'fc' has no axis 'h'; it has n, o, i");
-  strategy.splits["fc"] = {{{"o", 3}}, {}};
+  strategy.splits["fc"] = {.degrees = {{"o", 3}}};
   EXPECT_EQ(why_infeasible(strategy, parse_graph(kModel), one_device()),
-            "operator 'fc' cannot be split 3 ways along 'o', which has 2 indices");
+            "operator 'fc' cannot be split 3 ways along 'o', which has 2 indices; 1 to 2 ways fit");
 }
 
 TEST(Strategy, MicroBatchesMustDivideTheBatch) {
@@ -40,12 +46,73 @@ TEST(Strategy, MicroBatchesMustDivideTheBatch) {
 
 TEST(StrategyJson, ReadsBackToTheSameStrategy) {
   Strategy strategy{.micro_batches = 2};
-  strategy.splits["fc"] = {{{"o", 1}}, {DeviceId(0u)}};
+  strategy.splits["fc"] = {.degrees = {{"n", 2}, {"o", 1}},
+                           .replicas = 2,
+                           .weights = {{"n", {0.75, 2}}},
+                           .devices = devices({0, 1, 2, 3})};
+  strategy.sync = {.sliced_update = true,
+                   .bucket = Bytes{1000},
+                   .overlap = false,
+                   .priorities = false,
+                   .fixed_order = true,
+                   .algorithms = "ring:8KiB-max"};
   EXPECT_EQ(parse_strategy(to_json(strategy)), strategy);
   Strategy made = parse_strategy(to_json(strategy, parse_graph(kModel)));
   EXPECT_EQ(made.made_for.value().name, "tiny");
   EXPECT_EQ(parse_strategy(to_json(made)), made);
   EXPECT_NE(made, strategy);
+}
+
+TEST(StrategyJson, SaysOnWhichMachineItWasMade) {
+  Machine machine{{{.kind = "big", .node = 3}, {.kind = "small"}, {.kind = "big", .node = 3}}};
+  Strategy made = parse_strategy(to_json(Strategy::single(), parse_graph(kModel), machine));
+  EXPECT_EQ(made.made_on, (PlannedMachine{.devices = 3, .nodes = 2, .kinds = {"big", "small"}}));
+  EXPECT_EQ(parse_strategy(to_json(made)), made);
+}
+
+TEST(StrategyJson, ReadsPlansOfTheFirstVersion) {
+  Strategy read = parse_strategy(R"({"format": "troika plan 1", "micro_batches": 3,
+    "splits": {"fc": {"degrees": {"o": 2}, "devices": [0, 1]}}})");
+  Strategy expected{.micro_batches = 3};
+  expected.splits["fc"] = {.degrees = {{"o", 2}}, .devices = devices({0, 1})};
+  EXPECT_EQ(read, expected);
+}
+
+std::string refusal(const std::string& text) {
+  try {
+    parse_strategy(text);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::file);
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(StrategyJson, NamesEveryUnknownKey) {
+  EXPECT_EQ(refusal(R"({"format": "troika plan 1", "micro_batch": 1, "splits": {}, "x": 1})"),
+            "the plan has unknown keys in the plan: 'micro_batch' (did you mean 'micro_batches'?), "
+            "'x'; known are format, model, model_hash, machine, micro_batches, sync, splits");
+  EXPECT_EQ(refusal(R"({"format": "troika plan 1", "micro_batches": 1,
+              "splits": {"fc": {"degrees": {}, "devices": [0], "replica": 2}}})"),
+            "the plan has unknown keys in the split of 'fc': 'replica' (did you mean 'replicas'?); "
+            "known are degrees, replicas, weights, devices");
+  EXPECT_EQ(refusal(R"({"format": "troika plan 1", "micro_batches": 1, "splits": {},
+              "sync": {"buckets": 2}})"),
+            "the plan has unknown keys in 'sync': 'buckets' (did you mean 'bucket'?); known are "
+            "sliced_update, bucket, overlap, priorities, fixed_order, algorithms");
+}
+
+TEST(StrategyJson, RefusesNumbersThatAreNone) {
+  auto with = [](const std::string& split) {
+    return refusal(R"({"format": "troika plan 1", "micro_batches": 1, "splits": {"fc": )" + split +
+                   "}}");
+  };
+  EXPECT_EQ(with(R"({"degrees": {"n": 2.5}, "devices": [0]})"),
+            "the plan has 2.5 for the degree of 'n' in operator 'fc'; an integer is needed");
+  EXPECT_EQ(with(R"({"degrees": {}, "devices": [-1]})"),
+            "the plan puts operator 'fc' on device -1; devices count from 0");
+  EXPECT_EQ(with(R"({"degrees": {}, "devices": ["a"]})"),
+            "the plan has \"a\" for a device of operator 'fc'; an integer is needed");
 }
 
 TEST(StrategyJson, IsForTheModelItWasMadeForAlone) {

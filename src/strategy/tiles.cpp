@@ -11,7 +11,7 @@ namespace {
 /// The ranges that an axis is cut into.
 std::vector<Range> parts_of(const Axis& axis, const Split& split, MicroBatch micro_batch) {
   Range whole{0, axis.extent};
-  if (axis.name == "n" && micro_batch.parts > 1)
+  if (axis.name == "n" && axis.kind == AxisKind::sample && micro_batch.parts > 1)
     whole = part_of(axis.extent, micro_batch.part, micro_batch.parts);
   auto degree = split.degrees.find(axis.name);
   auto weights = split.weights.find(axis.name);

@@ -26,7 +26,7 @@ struct MicroBatch {
 };
 
 /// In the order of Split::devices. The batch is first cut into micro-batches along "n", where there
-/// is such an axis, and then by the split.
+/// is such an axis of samples, and then by the split.
 std::vector<Tile> tiles_of(const Signature& signature, const Split& split, MicroBatch micro_batch);
 
 /// The split of the operator, or the whole on device 0.

@@ -111,7 +111,7 @@ void LiveModel::initialize(std::uint64_t seed) {
 }
 
 std::uint64_t LiveModel::choices_hash() const {
-  std::uint64_t hash = hash_text(machinery_.device->kind());
+  std::uint64_t hash = hash_text(machinery_.device().kind());
   for (const std::string& name : programs_) {
     for (const Task& task : session_.program(name).tasks) {
       hash = hash_text(task.name, hash_text(task.choice.algorithm, hash));

@@ -39,7 +39,7 @@ class LiveModel {
   const Machinery& machinery() const { return machinery_; }
   const KernelTable& kernels() const { return kernels_; }
   /// With the kind of device that they hold for.
-  CostFile costs() const { return {machinery_.device->kind(), kernels_}; }
+  CostFile costs() const { return {machinery_.device().kind(), kernels_}; }
   /// Changes when any task of any program would run another kernel.
   std::uint64_t choices_hash() const;
 

@@ -28,7 +28,7 @@ Machinery make_machinery(const KernelsConfig& kernels, const ParallelConfig& par
                          KnownCosts known) {
   auto count = static_cast<int>(parallel.devices);
   int threads = parallel.threads ? static_cast<int>(*parallel.threads)
-                                 : std::max(1, usable_cores() / std::max(1, count));
+                                 : std::max(1, static_cast<int>(usable_cores().size()) / std::max(1, count));
   bool is_cpu = kernels.backend == KernelsConfig::Backend::cpu;
   Machinery made;
   if (is_cpu)

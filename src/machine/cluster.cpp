@@ -1,0 +1,119 @@
+#include "machine/cluster.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace troika {
+namespace {
+
+std::string node_name(const NodeSpec& node, std::int64_t index) {
+  return node.count == 1 ? node.name : fmt::format("{}{}", node.name, index);
+}
+
+/// Half the latency: a message passes two such links.
+LinkSpeed half_way(LinkSpeed speed) { return {speed.bytes_per_second, {speed.latency.count / 2}}; }
+
+/// Builds a machine place by place.
+class Layout {
+ public:
+  explicit Layout(const Cluster& cluster) : cluster_(cluster) {}
+
+  Machine build() {
+    for (const NodeSpec& node : cluster_.nodes) add_devices(node);
+    for (const NodeSpec& node : cluster_.nodes) add_node_hubs(node);
+    if (!cluster_.links.empty())
+      add_named_links();
+    else if (node_hubs_.size() > 1)
+      add_switches();
+    return std::move(machine_);
+  }
+
+ private:
+  void add_devices(const NodeSpec& node) {
+    for (std::int64_t index = 0; index < node.count; ++index) {
+      for (std::int64_t at = 0; at < node.devices; ++at) {
+        std::string name = fmt::format("{}.{}", node_name(node, index), at);
+        places_[name] = static_cast<std::int32_t>(machine_.devices.size());
+        machine_.devices.push_back(
+            {.name = name,
+             .kind = node.kind,
+             .memory = node.memory,
+             .flops_per_second = node.flops_per_second,
+             .bytes_per_second = node.bytes_per_second,
+             .node = nodes_,
+             .rank = static_cast<std::int32_t>(ranks_ + at * node.ranks / node.devices)});
+      }
+      ++nodes_;
+      ranks_ += node.ranks;
+    }
+  }
+
+  std::int32_t add_hub(const std::string& name) {
+    auto place = static_cast<std::int32_t>(machine_.devices.size() + machine_.hubs.size());
+    machine_.hubs.push_back(name);
+    return places_[name] = place;
+  }
+
+  void add_node_hubs(const NodeSpec& node) {
+    for (std::int64_t index = 0; index < node.count; ++index) {
+      std::string name = node_name(node, index);
+      std::int32_t hub = add_hub(name);
+      node_hubs_.push_back(hub);
+      for (std::int64_t at = 0; at < node.devices; ++at)
+        machine_.links.push_back(
+            {places_.at(fmt::format("{}.{}", name, at)), hub, half_way(cluster_.node_link)});
+    }
+  }
+
+  void add_named_links() {
+    for (const NamedLink& link : cluster_.links) {
+      for (const std::string& end : {link.from, link.to})
+        if (!places_.contains(end)) add_hub(end);
+      machine_.links.push_back({places_.at(link.from), places_.at(link.to), link.speed});
+    }
+  }
+
+  void add_switches() {
+    const NetworkSpec& network = cluster_.network;
+    auto nodes = static_cast<std::int64_t>(node_hubs_.size());
+    std::int64_t each = network.nodes_per_switch == 0 ? nodes : network.nodes_per_switch;
+    std::vector<std::int32_t> switches;
+    for (std::int64_t node = 0; node < nodes; ++node) {
+      if (node % each == 0) switches.push_back(add_hub(fmt::format("switch {}", node / each)));
+      machine_.links.push_back(
+          {node_hubs_[static_cast<std::size_t>(node)], switches.back(), half_way(network.link)});
+    }
+    if (switches.size() == 1) return;
+    std::int32_t top = add_hub("top switch");
+    LinkSpeed up = half_way(network.link);
+    up.bytes_per_second *= static_cast<double>(each) / network.oversubscription;
+    for (std::int32_t leaf : switches) machine_.links.push_back({leaf, top, up});
+  }
+
+  const Cluster& cluster_;
+  Machine machine_;
+  std::map<std::string, std::int32_t> places_;
+  std::vector<std::int32_t> node_hubs_;
+  std::int32_t nodes_ = 0;
+  std::int64_t ranks_ = 0;
+};
+
+}  // namespace
+
+Machine make_machine(const Cluster& cluster) { return Layout(cluster).build(); }
+
+std::vector<std::string> place_names(const Cluster& cluster) {
+  std::vector<std::string> names;
+  for (const NodeSpec& node : cluster.nodes) {
+    for (std::int64_t index = 0; index < node.count; ++index) {
+      names.push_back(node_name(node, index));
+      for (std::int64_t at = 0; at < node.devices; ++at)
+        names.push_back(fmt::format("{}.{}", node_name(node, index), at));
+    }
+  }
+  return names;
+}
+
+}  // namespace troika

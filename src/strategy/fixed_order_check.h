@@ -1,0 +1,17 @@
+// What the same bits on any number of devices ask of a strategy (design section 5).
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "strategy/strategy.h"
+
+namespace troika {
+
+/// Sums go in the order of a tree over S parts of the batch, so every operator with samples has to
+/// be {n: S} with S a power of two, S/P neighbouring parts on each of P devices, and nothing else
+/// may be split. A sentence says what is not so.
+[[nodiscard]] std::optional<std::string> why_order_not_fixed(const Strategy& strategy,
+                                                             const Graph& graph);
+
+}  // namespace troika

@@ -1,0 +1,15 @@
+// A strategy drawn at random from the whole space, for tests that hold for all of them.
+#pragma once
+
+#include <cstdint>
+
+#include "strategy/strategy.h"
+
+namespace troika {
+
+/// Feasible, and the same for the same seed on every machine: random degrees along several axes,
+/// uneven and weighted parts, replicas, any devices, sometimes micro-batches, any kind of sync but
+/// fixed order.
+Strategy random_strategy(const Graph& graph, const Machine& machine, std::uint64_t seed);
+
+}  // namespace troika

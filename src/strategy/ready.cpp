@@ -1,0 +1,87 @@
+#include "strategy/ready.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+#include "base/suggest.h"
+#include "strategy/ready_split.h"
+
+namespace troika {
+namespace {
+
+using Make = Strategy (*)(const Graph&, const Machine&);
+
+struct Ready {
+  std::string_view name;
+  Make make;
+};
+
+constexpr std::array kReady{
+    Ready{"single", [](const Graph&, const Machine&) { return Strategy::single(); }},
+    Ready{"data", data_parallel},
+    Ready{"tensor", tensor_parallel},
+    Ready{"spatial", spatial_parallel},
+    Ready{"hybrid", hybrid_parallel},
+    Ready{"expert", expert_parallel},
+    Ready{"placed", placed_in_order}};
+
+/// The axis of dimension `dim` of the first output that is an image [n,c,h,w], or -1.
+int image_axis(const Signature& s, std::size_t dim) {
+  for (int slot : s.slots_of(Role::output)) {
+    const Slot& output = s.slots[static_cast<std::size_t>(slot)];
+    if (output.spec.shape.rank() == 4) return output.dims[dim].axis;
+  }
+  return DimMap::kNoAxis;
+}
+
+}  // namespace
+
+Strategy data_parallel(const Graph& graph, const Machine& machine) {
+  return for_each_operator(graph, machine, [](const Operator&, const Signature& s) {
+    return std::vector{sample_axis(s)};
+  });
+}
+
+Strategy spatial_parallel(const Graph& graph, const Machine& machine) {
+  return for_each_operator(graph, machine, [](const Operator&, const Signature& s) {
+    return std::vector{image_axis(s, 2), image_axis(s, 3), sample_axis(s)};
+  });
+}
+
+Strategy fixed_order(const Graph& graph, const Machine& machine, std::int64_t shards) {
+  Strategy strategy;
+  strategy.sync.fixed_order = true;
+  auto devices = static_cast<std::int64_t>(machine.devices.size());
+  for (const Operator& op : graph.operators) {
+    if (sample_axis(signature(graph, op)) < 0 || shards < 1) continue;
+    Split& split = strategy.splits[op.name];
+    split.degrees["n"] = shards;
+    for (std::int64_t tile = 0; tile < shards; ++tile)
+      split.devices.push_back(DeviceId(static_cast<std::size_t>(tile * devices / shards)));
+  }
+  return strategy;
+}
+
+std::span<const std::string_view> ready_names() {
+  static const std::array<std::string_view, kReady.size()> kNames = [] {
+    std::array<std::string_view, kReady.size()> names;
+    std::ranges::transform(kReady, names.begin(), &Ready::name);
+    return names;
+  }();
+  return kNames;
+}
+
+Strategy ready_strategy(std::string_view name, const Graph& graph, const Machine& machine) {
+  auto found = std::ranges::find(kReady, name, &Ready::name);
+  if (found != kReady.end()) return found->make(graph, machine);
+  std::vector<std::string> names(ready_names().begin(), ready_names().end());
+  auto near = closest(name, names);
+  throw Error(ErrorKind::usage, fmt::format("there is no ready plan '{}'{}; there are {}", name,
+                                            near ? fmt::format(", did you mean '{}'?", *near) : "",
+                                            fmt::join(names, ", ")));
+}
+
+}  // namespace troika

@@ -1,0 +1,67 @@
+// Ready strategies: pure functions of the model and the machine. Each gives every operator a split
+// that is feasible for it: where the wanted degree does not fit, a divisor of it with replicas, and
+// where the operator cannot be cut so at all, replicas on all devices.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "strategy/strategy.h"
+
+namespace troika {
+
+/// {n: D} on every operator. One with fewer samples than devices, or none, is cut by a divisor of D
+/// and replicated on the rest: replicas compute what others would have to be sent.
+Strategy data_parallel(const Graph& graph, const Machine& machine);
+
+/// Megatron (arXiv:1909.08053): linear layers and convolutions by output, {o: D}, then by input,
+/// {i: D}, with what is between them split alike; attention by head; embedding and cross entropy by
+/// vocabulary; the rest along samples or sequence (arXiv:2205.05198).
+Strategy tensor_parallel(const Graph& graph, const Machine& machine);
+
+/// Images by rows, {h: D}, or rows and columns where there are too few; what has no image by
+/// samples.
+Strategy spatial_parallel(const Graph& graph, const Machine& machine);
+
+/// "One weird trick" (Krizhevsky, arXiv:1404.5997): linear layers as in tensor_parallel, all else
+/// by samples.
+Strategy hybrid_parallel(const Graph& graph, const Machine& machine);
+
+/// Data parallel between nodes, tensor parallel inside a node. Nodes of unequal size work in groups
+/// of a size that divides all of them.
+Strategy expert_parallel(const Graph& graph, const Machine& machine);
+
+/// Groups of `tensor` neighbouring devices, `data` times, from device 0 on.
+struct MixtureDegrees {
+  std::int64_t data = 1;
+  std::int64_t tensor = 1;
+};
+Strategy mixed_parallel(const Graph& graph, const MixtureDegrees& degrees);
+
+/// Operator parallelism: consecutive operators on one device, with about equal flops on each.
+Strategy placed_in_order(const Graph& graph, const Machine& machine);
+/// Operators stay on their input's device, but of several that read one tensor the second and later
+/// ones go where the fewest flops are.
+Strategy placed_by_branches(const Graph& graph, const Machine& machine);
+/// By hand: the device of each operator; what is not named stays with its first input, or on device
+/// 0. Throws Error(usage) when a name is not in the model.
+Strategy placed(const Graph& graph, const std::map<std::string, DeviceId>& devices);
+
+/// The batch in `shards` tiles, equal numbers on each device, and sums in the order of the shards:
+/// the same bits on any number of devices. Feasible if shards are a power of two and the devices
+/// divide them.
+Strategy fixed_order(const Graph& graph, const Machine& machine, std::int64_t shards);
+
+/// The same with the parts along the samples in proportion to the speed of their devices. Shards
+/// stay whole; a split that has no room for it stays as it is.
+Strategy weighted_by_speed(const Strategy& strategy, const Graph& graph, const Machine& machine);
+
+/// "single", "data", "tensor", "spatial", "hybrid", "expert", "placed".
+std::span<const std::string_view> ready_names();
+/// By name; throws Error(usage) with a suggestion when there is none.
+Strategy ready_strategy(std::string_view name, const Graph& graph, const Machine& machine);
+
+}  // namespace troika

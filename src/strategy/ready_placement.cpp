@@ -1,0 +1,83 @@
+// Operator parallelism: whole operators on different devices.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "base/suggest.h"
+#include "strategy/ready.h"
+
+namespace troika {
+namespace {
+
+/// Of all phases. An operator that only moves memory still counts for something.
+double work_of(const Graph& graph, const Operator& op) {
+  double flops = 1;
+  for (const PhaseSpec& phase : signature(graph, op).phases)
+    flops += static_cast<double>(phase.flops.count);
+  return flops;
+}
+
+Split whole_on(std::size_t device) { return {.devices = {DeviceId(device)}}; }
+
+/// The device of the operator that makes the first input, if one does.
+std::optional<DeviceId> input_device(const Graph& graph, const Operator& op,
+                                     const Strategy& so_far) {
+  if (op.inputs.empty() || !graph[op.inputs[0]].producer.valid()) return std::nullopt;
+  return so_far.splits.at(graph[graph[op.inputs[0]].producer].name).devices[0];
+}
+
+}  // namespace
+
+Strategy placed_in_order(const Graph& graph, const Machine& machine) {
+  double total = 0, passed = 0;
+  for (const Operator& op : graph.operators) total += work_of(graph, op);
+  auto devices = static_cast<double>(machine.devices.size());
+  Strategy strategy;
+  for (const Operator& op : graph.operators) {
+    double work = work_of(graph, op);
+    auto device = static_cast<std::size_t>((passed + work / 2) / total * devices);
+    strategy.splits[op.name] = whole_on(std::min(device, machine.devices.size() - 1));
+    passed += work;
+  }
+  return strategy;
+}
+
+Strategy placed_by_branches(const Graph& graph, const Machine& machine) {
+  std::vector<double> load(machine.devices.size());
+  std::set<TensorId> taken;  // Tensors that an operator on their own device reads.
+  Strategy strategy;
+  for (const Operator& op : graph.operators) {
+    auto stay = input_device(graph, op, strategy);
+    bool first = stay && taken.insert(op.inputs[0]).second;
+    auto device = first ? stay->index()
+                        : static_cast<std::size_t>(std::ranges::min_element(load) - load.begin());
+    strategy.splits[op.name] = whole_on(device);
+    load[device] += work_of(graph, op);
+  }
+  return strategy;
+}
+
+Strategy placed(const Graph& graph, const std::map<std::string, DeviceId>& devices) {
+  Strategy strategy;
+  std::vector<std::string> names;
+  for (const Operator& op : graph.operators) {
+    names.push_back(op.name);
+    auto listed = devices.find(op.name);
+    DeviceId device = listed != devices.end()
+                          ? listed->second
+                          : input_device(graph, op, strategy).value_or(DeviceId(std::size_t{0}));
+    strategy.splits[op.name] = {.devices = {device}};
+  }
+  for (const auto& [name, device] : devices) {
+    if (strategy.splits.contains(name)) continue;
+    auto near = closest(name, names);
+    throw Error(ErrorKind::usage,
+                fmt::format("the model '{}' has no operator '{}' to place{}", graph.name, name,
+                            near ? fmt::format("; did you mean '{}'?", *near) : ""));
+  }
+  return strategy;
+}
+
+}  // namespace troika

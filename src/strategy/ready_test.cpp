@@ -1,0 +1,235 @@
+#include "strategy/ready.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "graph/text.h"
+#include "strategy/grid_split.h"
+#include "strategy/random_strategy.h"
+
+namespace troika {
+namespace {
+
+using testing::ElementsAre;
+
+/// A convolution over shards of two samples, two linear layers and a loss.
+Graph model() {
+  return parse_graph(R"(graph small
+input x f32[8,4,6,6]
+input target i32[8]
+input weight f32[8]
+parameter conv.weight f32[4,4,3,3] zeros
+parameter bn.gamma f32[4] ones
+parameter bn.beta f32[4] zeros
+parameter bn.running_mean f32[4] zeros state
+parameter bn.running_var f32[4] ones state
+parameter fc1.weight f32[16,4] zeros
+parameter fc1.bias f32[16] zeros
+parameter fc2.weight f32[6,16] zeros
+operator conv conv2d{out=4,kernel=[3,3],pad=[1,1],pad_end=[1,1]} (x) [conv.weight] -> conv
+operator bn batch_norm{shards=4} (conv) [bn.gamma bn.beta bn.running_mean bn.running_var] -> bn
+operator relu activation{} (bn) [] -> relu
+operator pool global_pool{} (relu) [] -> pool
+operator fc1 linear{out=16} (pool) [fc1.weight] -> fc1
+operator fc1.bias bias{} (fc1) [fc1.bias] -> fc1.bias
+operator fc1.relu activation{} (fc1.bias) [] -> fc1.relu
+operator fc2 linear{out=6} (fc1.relu) [fc2.weight] -> fc2
+operator loss cross_entropy{} (fc2 target weight) [] -> loss_sum weight_sum
+loss loss_sum weight_sum
+)");
+}
+
+Machine machine(std::size_t devices) { return {std::vector<DeviceSpec>(devices)}; }
+
+/// "n2 o4 r2" for {n: 2, o: 4} and two replicas.
+std::string axes_of(const Strategy& strategy, const std::string& op) {
+  const Split& split = strategy.splits.at(op);
+  std::string text;
+  for (const auto& [axis, degree] : split.degrees) text += axis + std::to_string(degree) + " ";
+  if (split.replicas > 1) text += "r" + std::to_string(split.replicas) + " ";
+  return text.empty() ? "whole" : text.substr(0, text.size() - 1);
+}
+
+std::vector<std::string> all_axes(const Strategy& strategy) {
+  std::vector<std::string> axes;
+  for (const Operator& op : model().operators) axes.push_back(axes_of(strategy, op.name));
+  return axes;
+}
+
+std::vector<int> devices_of(const Strategy& strategy, const std::string& op) {
+  std::vector<int> devices;
+  for (DeviceId device : strategy.splits.at(op).devices) devices.push_back(device.value);
+  return devices;
+}
+
+TEST(Ready, DataCutsTheSamplesOfEveryOperator) {
+  Strategy data = data_parallel(model(), machine(4));
+  EXPECT_THAT(all_axes(data), ElementsAre("n4", "n4", "n4", "n4", "n4", "n4", "n4", "n4", "n4"));
+  EXPECT_THAT(devices_of(data, "fc1"), ElementsAre(0, 1, 2, 3));
+  EXPECT_TRUE(data.splits.at("fc1").weights.empty());
+}
+
+TEST(Ready, DataKeepsShardsWhole) {
+  Strategy three = data_parallel(model(), machine(3));
+  EXPECT_THAT(three.splits.at("bn").weights.at("n"), ElementsAre(4, 2, 2));
+  EXPECT_EQ(three.splits.at("fc1"), three.splits.at("bn"));
+  Strategy six = data_parallel(model(), machine(6));
+  EXPECT_THAT(six.splits.at("bn").weights.at("n"), ElementsAre(1, 1, 1, 1, 2, 2));
+}
+
+TEST(Ready, DataReplicatesWhatHasTooFewSamples) {
+  Strategy data = data_parallel(model(), machine(12));
+  EXPECT_EQ(axes_of(data, "conv"), "n6 r2");
+  EXPECT_THAT(devices_of(data, "conv"), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11));
+  EXPECT_EQ(axes_of(data_parallel(model(), machine(11)), "conv"), "r11");
+}
+
+TEST(Ready, TensorPairsColumnsWithRows) {
+  EXPECT_THAT(all_axes(tensor_parallel(model(), machine(2))),
+              ElementsAre("o2", "c2", "t2", "c2", "i2", "n2", "n2", "o2", "v2"));
+}
+
+TEST(Ready, HybridSplitsLinearLayersOnly) {
+  EXPECT_THAT(all_axes(hybrid_parallel(model(), machine(2))),
+              ElementsAre("n2", "n2", "n2", "n2", "o2", "c2", "t2", "i2", "n2"));
+}
+
+TEST(Ready, SpatialCutsRowsThenColumns) {
+  EXPECT_THAT(all_axes(spatial_parallel(model(), machine(2))),
+              ElementsAre("h2", "h2", "u2", "n2", "n2", "n2", "n2", "n2", "n2"));
+  // There are six rows, so columns are cut too.
+  EXPECT_EQ(axes_of(spatial_parallel(model(), machine(8)), "conv"), "h4 w2");
+}
+
+TEST(Ready, ExpertIsDataBetweenNodesAndTensorInside) {
+  Machine cluster = machine(4);
+  for (std::size_t at : {1u, 3u}) cluster.devices[at].node = 1;
+  Strategy expert = expert_parallel(model(), cluster);
+  EXPECT_EQ(axes_of(expert, "fc2"), "n2 o2");
+  // Device 0 and 2 are one node: they share the first half of the samples.
+  EXPECT_THAT(devices_of(expert, "fc2"), ElementsAre(0, 2, 1, 3));
+  EXPECT_EQ(axes_of(expert, "fc1.bias"), "n4");
+}
+
+TEST(Ready, ExpertOnUnequalNodesWorksInGroupsThatDivideThem) {
+  Machine cluster = machine(6);
+  for (std::size_t at : {4u, 5u}) cluster.devices[at].node = 1;
+  EXPECT_EQ(axes_of(expert_parallel(model(), cluster), "fc2"), "n3 o2");
+}
+
+TEST(Ready, MixturesHaveNeighboursInATensorGroup) {
+  Strategy mixed = mixed_parallel(model(), {.data = 2, .tensor = 2});
+  EXPECT_EQ(axes_of(mixed, "conv"), "n2 o2");
+  EXPECT_THAT(devices_of(mixed, "conv"), ElementsAre(0, 1, 2, 3));
+  EXPECT_NE(why_infeasible(mixed, model(), machine(3)), std::nullopt);
+}
+
+TEST(Ready, PlacementBalancesFlopsInOrder) {
+  Strategy placed = placed_in_order(model(), machine(2));
+  int before = 0, operators_on_last = 0;
+  for (const Operator& op : model().operators) {
+    int device = devices_of(placed, op.name).at(0);
+    EXPECT_GE(device, before) << op.name;
+    before = device;
+    operators_on_last += device;
+  }
+  // The convolution has nearly all the flops, so everything behind it is on the other device.
+  EXPECT_EQ(devices_of(placed, "conv").at(0), 0);
+  EXPECT_EQ(operators_on_last, 8);
+}
+
+TEST(Ready, BranchesGoToDifferentDevices) {
+  Graph graph = parse_graph(R"(graph branches
+input x f32[8,4]
+parameter a.weight f32[4,4] zeros
+parameter b.weight f32[4,4] zeros
+operator stem activation{} (x) [] -> stem
+operator a linear{out=4} (stem) [a.weight] -> a
+operator b linear{out=4} (stem) [b.weight] -> b
+operator b.relu activation{} (b) [] -> b.relu
+operator join binary{} (a b.relu) [] -> join
+)");
+  Strategy placed = placed_by_branches(graph, machine(2));
+  EXPECT_NE(devices_of(placed, "a"), devices_of(placed, "b"));
+  EXPECT_EQ(devices_of(placed, "b"), devices_of(placed, "b.relu"));
+  EXPECT_EQ(devices_of(placed, "a"), devices_of(placed, "join"));
+}
+
+TEST(Ready, PlacementByHandFollowsTheInputWhereNothingIsSaid) {
+  Strategy by_hand = placed(model(), {{"fc1", DeviceId(2u)}, {"loss", DeviceId(1u)}});
+  EXPECT_THAT(devices_of(by_hand, "conv"), ElementsAre(0));
+  EXPECT_THAT(devices_of(by_hand, "fc2"), ElementsAre(2));
+  EXPECT_THAT(devices_of(by_hand, "loss"), ElementsAre(1));
+  EXPECT_THROW(placed(model(), {{"fc9", DeviceId(0u)}}), Error);
+}
+
+TEST(Ready, FixedOrderHasTheSameTilesOnAnyNumberOfDevices) {
+  for (std::size_t devices : {1u, 2u, 4u, 8u}) {
+    Strategy fixed = fixed_order(model(), machine(devices), 8);
+    EXPECT_EQ(why_infeasible(fixed, model(), machine(devices)), std::nullopt);
+    EXPECT_EQ(fixed.splits.at("fc1").degrees, (std::map<std::string, std::int64_t>{{"n", 8}}));
+    EXPECT_EQ(std::set(fixed.splits.at("fc1").devices.begin(), fixed.splits.at("fc1").devices.end())
+                  .size(),
+              devices);
+  }
+  EXPECT_NE(why_infeasible(fixed_order(model(), machine(3), 8), model(), machine(3)), std::nullopt);
+  EXPECT_NE(why_infeasible(fixed_order(model(), machine(2), 6), model(), machine(2)), std::nullopt);
+}
+
+TEST(Ready, FasterDevicesGetMoreShards) {
+  Machine unequal = machine(2);
+  unequal.devices[1].flops_per_second *= 3;
+  Strategy weighted = weighted_by_speed(data_parallel(model(), unequal), model(), unequal);
+  EXPECT_THAT(weighted.splits.at("bn").weights.at("n"), ElementsAre(1, 3));
+  unequal.devices[1].flops_per_second *= 1000;
+  weighted = weighted_by_speed(data_parallel(model(), unequal), model(), unequal);
+  EXPECT_THAT(weighted.splits.at("bn").weights.at("n"), ElementsAre(1, 3));
+  EXPECT_EQ(why_infeasible(weighted, model(), unequal), std::nullopt);
+}
+
+TEST(Ready, UnknownNamesGetASuggestion) {
+  try {
+    ready_strategy("spacial", model(), machine(1));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "there is no ready plan 'spacial', did you mean 'spatial'?; there are single, data, "
+              "tensor, spatial, hybrid, expert, placed");
+  }
+}
+
+TEST(GridSplit, PartsOfTheSamplesNeverCrossAShard) {
+  for (std::int64_t shard : {1, 2, 3, 5})
+    for (std::int64_t shards = 1; shards <= 6; ++shards)
+      for (std::int64_t parts = 1; parts <= shard * shards; ++parts) {
+        std::int64_t begin = 0;
+        auto lengths = shard_lengths(shard * shards, shard, parts);
+        ASSERT_EQ(std::ssize(lengths), parts);
+        for (std::int64_t length : lengths) {
+          ASSERT_GT(length, 0);
+          bool inside = begin / shard == (begin + length - 1) / shard;
+          EXPECT_TRUE(inside || (begin % shard == 0 && length % shard == 0));
+          begin += length;
+        }
+        EXPECT_EQ(begin, shard * shards);
+      }
+}
+
+TEST(RandomStrategy, UsesEveryKindOfChoice) {
+  bool replicas = false, weights = false, uneven = false, micro_batches = false, several = false;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    Strategy strategy = random_strategy(model(), machine(4), seed);
+    micro_batches |= strategy.micro_batches > 1;
+    for (const auto& [op, split] : strategy.splits) {
+      replicas |= split.replicas > 1;
+      weights |= !split.weights.empty();
+      several |= split.degrees.size() > 1;
+      for (const auto& [axis, degree] : split.degrees) uneven |= axis == "n" && degree == 3;
+    }
+  }
+  EXPECT_TRUE(replicas && weights && uneven && micro_batches && several);
+}
+
+}  // namespace
+}  // namespace troika

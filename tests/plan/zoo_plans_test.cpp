@@ -1,0 +1,90 @@
+// Every ready strategy and random ones fit every model of the zoo on 1 to 8 devices.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "strategy/random_strategy.h"
+#include "strategy/ready.h"
+#include "zoo/small_models.h"
+
+namespace troika {
+namespace {
+
+constexpr std::int64_t kMostDevices = 8;
+constexpr std::uint64_t kRandomStrategies = 40;
+
+Machine cluster(std::int64_t devices, std::int32_t per_node) {
+  Machine machine;
+  for (std::int32_t at = 0; at < devices; ++at)
+    machine.devices.push_back(
+        {.name = "cpu", .flops_per_second = 1e9 * (1 + at % 3), .node = at / per_node});
+  return machine;
+}
+
+/// Graphs of a small model, with this batch and this many shards.
+std::vector<zoo::NamedGraph> graphs_of(const std::string& name, std::int64_t batch,
+                                       std::int64_t shards) {
+  zoo::ModelRequest request = zoo::small_request(name);
+  request.samples.batch = batch;
+  request.samples.shards = shards;
+  return zoo::build(request).graphs;
+}
+
+void expect_fits(const Strategy& strategy, const Graph& graph, const Machine& machine,
+                 std::string_view made) {
+  auto reason = why_infeasible(strategy, graph, machine);
+  EXPECT_EQ(reason, std::nullopt) << made << " on " << machine.devices.size() << " devices:\n"
+                                  << to_json(strategy);
+  EXPECT_EQ(parse_strategy(to_json(strategy)), strategy) << made;
+}
+
+class ZooPlans : public testing::TestWithParam<std::string> {};
+
+TEST_P(ZooPlans, ReadyStrategiesFitAnyNumberOfDevices) {
+  for (auto [batch, shards] : {std::pair{2, 1}, {8, 1}, {8, 4}, {12, 2}}) {
+    for (const auto& [name, graph, feeds] : graphs_of(GetParam(), batch, shards)) {
+      for (std::int64_t devices = 1; devices <= kMostDevices; ++devices) {
+        Machine machine = cluster(devices, 2);
+        for (std::string_view ready : ready_names()) {
+          Strategy strategy = ready_strategy(ready, graph, machine);
+          expect_fits(strategy, graph, machine, ready);
+          expect_fits(weighted_by_speed(strategy, graph, machine), graph, machine, "weighted");
+        }
+        expect_fits(placed_by_branches(graph, machine), graph, machine, "branches");
+      }
+      expect_fits(mixed_parallel(graph, {2, 3}), graph, cluster(6, 2), "data 2, tensor 3");
+      for (std::int64_t devices : {1, 2, 4, 8})
+        if (batch == 8)
+          expect_fits(fixed_order(graph, cluster(devices, 2), 8), graph, cluster(devices, 2),
+                      "fixed order");
+    }
+  }
+}
+
+TEST_P(ZooPlans, RandomStrategiesFitAndFollowFromTheirSeed) {
+  for (const auto& [name, graph, feeds] : graphs_of(GetParam(), 8, 4)) {
+    int split = 0;
+    for (std::uint64_t seed = 0; seed < kRandomStrategies; ++seed) {
+      Machine machine = cluster(static_cast<std::int64_t>(1 + seed % kMostDevices), 4);
+      Strategy strategy = random_strategy(graph, machine, seed);
+      expect_fits(strategy, graph, machine, fmt::format("seed {}", seed));
+      EXPECT_EQ(random_strategy(graph, machine, seed), strategy);
+      EXPECT_NE(random_strategy(graph, machine, seed + 1), strategy);
+      for (const auto& [op, how] : strategy.splits) split += how.devices.size() > 1;
+    }
+    // Most splits that are drawn must be splits indeed.
+    EXPECT_GT(split, static_cast<int>(kRandomStrategies * graph.operators.size() / 2));
+  }
+}
+
+std::vector<std::string> model_names() {
+  std::vector<std::string> names;
+  for (const zoo::Entry& entry : zoo::entries()) names.push_back(entry.name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoo, ZooPlans, testing::ValuesIn(model_names()),
+                         [](const auto& test) { return test.param; });
+
+}  // namespace
+}  // namespace troika
