@@ -5,9 +5,8 @@
 #include <cmath>
 
 #include "base/counted_news.h"
-#include "base/hash.h"
-#include "base/random.h"
 #include "config/load_run.h"
+#include "seeded_inputs.h"
 #include "taskgraph/memory_table.h"
 #include "train/feeds.h"
 #include "train/live_model.h"
@@ -26,36 +25,6 @@ RunConfig config_for(const std::string& name, const std::string& backend,
                    std::vector<std::string>{"train.steps=1", "kernels.backend=" + backend,
                                             "kernels.dtype=" + dtype})
       .config;
-}
-
-/// Seeded inputs: normal numbers, and integers below what each reader allows.
-std::vector<std::byte> values_for(const Graph& graph, TensorId input) {
-  const Tensor& tensor = graph[input];
-  std::int64_t bound = 0;
-  for (const Operator& op : graph.operators) {
-    Signature s = signature(graph, op);
-    for (std::size_t at = 0; at < op.inputs.size(); ++at) {
-      std::int64_t limit = s.slots[static_cast<std::size_t>(s.slots_of(Role::input)[at])].bound;
-      if (op.inputs[at] == input && limit > 0) bound = bound == 0 ? limit : std::min(bound, limit);
-    }
-  }
-  RandomStream random{.key = kSeed, .stream = hash_text(tensor.name)};
-  std::vector<std::byte> bytes(static_cast<std::size_t>(tensor.spec.bytes().count));
-  auto fill = [&]<class T>(T) {
-    std::span<T> values{reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (tensor.spec.dtype == DType::i32)
-        values[i] = static_cast<T>(random.below(i, static_cast<std::uint64_t>(bound)));
-      else
-        values[i] =
-            static_cast<T>(tensor.name == "weight" || tensor.name == "mask" ? 1 : random.normal(i));
-    }
-  };
-  if (tensor.spec.dtype == DType::i32)
-    fill(std::int32_t{});
-  else
-    dispatch(tensor.spec.dtype, [&]<class T>() { fill(T{}); });
-  return bytes;
 }
 
 std::string default_backend() {
@@ -82,7 +51,7 @@ class Steps {
     for (const zoo::NamedGraph& graph : model_.graphs) {
       for (TensorId input : graph.graph.inputs)
         live_.session().write_input(graph.name, graph.graph[input].name,
-                                    values_for(graph.graph, input));
+                                    seeded_values(graph.graph, input, kSeed));
       std::int64_t own = counted_news.own, library = counted_news.of_libraries;
       live_.session().run(graph.name);
       allocations += counted_news.own - own;

@@ -146,9 +146,11 @@ std::string part_name(const Draft& draft, const std::string& name, std::int64_t 
   return draft.micro_batches() == 1 ? name : fmt::format("{}#{}", name, part);
 }
 
-std::string slice_name(const Draft& draft, const std::string& name, const Placed& place) {
-  if (!draft.has_peers()) return name;
-  return fmt::format("{}{}@{}", name, to_string(place.region), place.device.value);
+std::string slice_name(const Draft& draft, const std::string& name, const Shape& whole,
+                       const Placed& place) {
+  bool is_part = place.region != Region::whole(whole);
+  std::string part = is_part || draft.has_peers() ? name + to_string(place.region) : name;
+  return draft.has_peers() ? fmt::format("{}@{}", part, place.device.value) : part;
 }
 
 }  // namespace troika

@@ -19,7 +19,8 @@ struct Draft {
   std::vector<bool> wanted;                ///< Operators that something held depends on.
   std::vector<std::vector<Value>> values;  ///< [micro-batch][tensor]; empty before it is written.
   std::map<std::string, Value> kept;       ///< Saved slots and statistics, by part_name.
-  std::vector<Value> parameters;           ///< By ParameterId: the stored slices.
+  std::vector<Value> parameters;           ///< By ParameterId: the stored slices, and copies.
+  std::vector<std::vector<ValuePiece>> slices;  ///< By ParameterId: the stored ones.
   std::vector<Value> parameter_gradients;  ///< By ParameterId; over all micro-batches so far.
   std::map<std::string, BufferId> persistent;  ///< By name.
   std::map<std::string, std::pair<std::int32_t, std::int32_t>> fragments;  ///< Number, tasks.
@@ -63,7 +64,8 @@ BufferId sum_of(Draft& draft, const std::string& fragment, const std::string& na
 
 /// "name" or, when the batch is cut, "name#part".
 std::string part_name(const Draft& draft, const std::string& name, std::int64_t part);
-/// "name", or where there are several devices "name[0:4]@1" for what one of them has of it.
-std::string slice_name(const Draft& draft, const std::string& name, const Placed& place);
+/// "name", for a part of it "name[0:4]", and where there are several devices "name[0:4]@1".
+std::string slice_name(const Draft& draft, const std::string& name, const Shape& whole,
+                       const Placed& place);
 
 }  // namespace troika

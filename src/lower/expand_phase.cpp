@@ -87,8 +87,10 @@ class PhaseExpansion {
     if (draft_.graph[tensor].producer.valid()) return;
     for (const Placed& place : places) {
       if (find_finished(value, place).valid()) continue;
-      std::string name = slice_name(draft_, value.name, place);
-      if (draft_.tasks.inputs.contains(name)) name += to_string(place.region);
+      Shape part = value.spec.shape;  // of the micro-batch
+      if (part.rank() > 0) part[0] /= draft_.micro_batches();
+      Region own = within_part(place.region, part);
+      std::string name = slice_name(draft_, value.name, part, {own, place.device});
       BufferId buffer =
           add_buffer(draft_, {name, {place.region.shape(), value.spec.dtype}, place.device});
       draft_.tasks[buffer].part_of = draft_.graph[tensor].name;
@@ -97,6 +99,14 @@ class PhaseExpansion {
       draft_.tasks.inputs[name] = buffer;
       value.finished.push_back({place, buffer});
     }
+  }
+
+  /// With samples counted from the start of the micro-batch.
+  Region within_part(Region region, const Shape& part) const {
+    if (part.rank() == 0) return region;
+    region.ranges[0].begin -= part_ * part[0];
+    region.ranges[0].end -= part_ * part[0];
+    return region;
   }
 
   std::string tile_name(const std::string& name, std::size_t tile) const {

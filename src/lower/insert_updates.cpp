@@ -21,9 +21,9 @@ struct UpdatedSlice {
 };
 
 /// The devices that store one region of a parameter.
-std::vector<std::vector<ValuePiece>> replicas_of(const Value& parameter) {
+std::vector<std::vector<ValuePiece>> replicas_of(const std::vector<ValuePiece>& slices) {
   std::vector<std::vector<ValuePiece>> groups;
-  for (const ValuePiece& piece : parameter.finished) {
+  for (const ValuePiece& piece : slices) {
     auto same = std::ranges::find_if(groups, [&](const std::vector<ValuePiece>& group) {
       return group[0].place.region == piece.place.region;
     });
@@ -58,7 +58,7 @@ class Updates {
 
   std::vector<UpdatedSlice> find_slices(std::size_t at) {
     std::vector<UpdatedSlice> slices;
-    for (const std::vector<ValuePiece>& group : replicas_of(draft_.parameters[at])) {
+    for (const std::vector<ValuePiece>& group : replicas_of(draft_.slices[at])) {
       bool sliced = draft_.request.strategy->sync.sliced_update && group.size() > 1;
       for (std::size_t owner = 0; owner < group.size(); ++owner) {
         if (!sliced)
@@ -196,7 +196,7 @@ class Updates {
     if (slot.role != Role::state) return use.gradient ? slice.gradient : slice.weight;
     std::string name = parameter.name + "." + slot.name;
     BufferId state =
-        persistent_buffer(draft_, {slice_name(draft_, name, slice.place), slot.spec,
+        persistent_buffer(draft_, {slice_name(draft_, name, parameter.spec.shape, slice.place), slot.spec,
                                    slice.place.device, Category::optimizer});
     draft_.tasks[state].part_of = name;
     draft_.tasks[state].region = slice.place.region;
@@ -208,7 +208,7 @@ class Updates {
   void gather(std::size_t at) {
     if (!draft_.request.strategy->sync.sliced_update) return;
     const std::string& name = draft_.graph.parameters[at].name;
-    for (const std::vector<ValuePiece>& group : replicas_of(draft_.parameters[at])) {
+    for (const std::vector<ValuePiece>& group : replicas_of(draft_.slices[at])) {
       if (group.size() < 2) continue;
       CommunicationRequest request{"update " + name, name, Collective::all_gather};
       const TensorSpec spec = draft_.tasks[group[0].buffer].spec;

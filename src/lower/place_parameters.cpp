@@ -43,7 +43,7 @@ void add_slices(Draft& draft, std::size_t at, const std::vector<Placed>& places)
   Value& value = draft.parameters.emplace_back(
       Value{parameter.name, parameter.spec, Category::parameter});
   for (const Placed& place : places) {
-    BufferId buffer = add_buffer(draft, {.name = slice_name(draft, parameter.name, place),
+    BufferId buffer = add_buffer(draft, {.name = slice_name(draft, parameter.name, parameter.spec.shape, place),
                                          .spec = {place.region.shape(), parameter.spec.dtype},
                                          .device = place.device,
                                          .category = Category::parameter,
@@ -53,6 +53,7 @@ void add_slices(Draft& draft, std::size_t at, const std::vector<Placed>& places)
     draft.tasks[buffer].whole = parameter.spec.shape;
     value.finished.push_back({place, buffer});
   }
+  draft.slices.push_back(value.finished);
 }
 
 }  // namespace

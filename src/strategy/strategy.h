@@ -71,6 +71,10 @@ struct Strategy {
   bool operator==(const Strategy&) const = default;
 };
 
+/// The strategy without the splits of operators that the graph does not have: a model's other
+/// graphs, or the parts of one that a program leaves out.
+Strategy restricted(const Strategy& strategy, const Graph& graph);
+
 /// Why this strategy cannot run this model on this machine: which operator and axis, why, and what
 /// would fit. Nothing when it can.
 [[nodiscard]] std::optional<std::string> why_infeasible(const Strategy& strategy,

@@ -1,5 +1,6 @@
 #include "strategy/tiles.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -62,6 +63,15 @@ std::vector<Tile> tiles_of(const Signature& signature, const Split& split, Micro
     }
   } while (advance(part, axes));
   return tiles;
+}
+
+Strategy restricted(const Strategy& strategy, const Graph& graph) {
+  Strategy own = strategy;
+  std::erase_if(own.splits, [&](const auto& split) {
+    return std::ranges::find(graph.operators, split.first, &Operator::name) ==
+           graph.operators.end();
+  });
+  return own;
 }
 
 const Split& split_of(const Strategy& strategy, const std::string& op) {

@@ -31,9 +31,10 @@ void LiveModel::add_training(const zoo::Model& model, const RunConfig& config,
   strategy_ = strategy;
   for (const zoo::NamedGraph& named : model.graphs) {
     OptimizerSpec optimizer = make_optimizer(config, named.graph);
+    Strategy own = restricted(strategy, named.graph);
     add({.name = named.name,
          .graph = &named.graph,
-         .strategy = &strategy_,
+         .strategy = &own,
          .machine = &machinery_.machine,
          .optimizer = &optimizer,
          .storage = session_.storage()});
@@ -48,12 +49,8 @@ void LiveModel::add_forward(const std::string& name, const Graph& graph,
     forward.outputs.push_back({"weight_sum", forward.loss->weight_sum});
   }
   // Where training has put the parameters, with the whole batch at once.
-  Strategy alike = strategy_;
+  Strategy alike = restricted(strategy_, forward);
   alike.micro_batches = 1;
-  std::erase_if(alike.splits, [&](const auto& split) {
-    return std::ranges::find(forward.operators, split.first, &Operator::name) ==
-           forward.operators.end();
-  });
   add({.name = name,
        .graph = &forward,
        .strategy = &alike,
