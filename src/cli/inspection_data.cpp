@@ -84,6 +84,8 @@ Inspection inspect_json(const fs::path& path) try {
 } catch (const Json::exception& error) {
   throw Error(ErrorKind::file,
               fmt::format("{} cannot be read as JSON: {}", path.string(), error.what()));
+} catch (const Error& error) {
+  throw error.within(path.string());
 }
 
 Inspection inspect_dataset(const std::string& uri) {

@@ -107,7 +107,7 @@ bool is_cluster_file(const std::string& path) {
 }
 
 std::string_view cluster_template() {
-  return R"(# A cluster for Troika: what planning knows of machines, which may be elsewhere or nowhere.
+  return R"(# A cluster for Troika: what planning knows of machines, wherever they are.
 name = "two racks"
 
 # Kinds of nodes; several [[nodes]] may follow each other. Nodes are called gpu0, gpu1, ... (just
