@@ -140,6 +140,20 @@ TEST(Feasibility, MicroBatchesHoldWholeShards) {
   EXPECT_EQ(answer("conv", split, 0), "0 micro-batches are asked for; at least 1 is needed");
 }
 
+TEST(Feasibility, ColumnsCalledNAreNoSamples) {
+  Graph graph = parse_graph(R"(graph product
+input a f32[3,6]
+input b f32[6,4]
+operator c matmul{} (a b) [] -> c
+)");
+  Strategy strategy{.micro_batches = 2};
+  EXPECT_EQ(why_infeasible(strategy, graph, machine(1)),
+            "operator 'c' has no axis 'n' of samples, so the batch cannot be cut into "
+            "micro-batches");
+  Signature s = signature(graph, graph.operators[0]);
+  EXPECT_EQ(cut_extent(s.axes.at(static_cast<std::size_t>(s.axis("n"))), 2), 4);
+}
+
 TEST(Feasibility, AnOperatorWithoutStagesIsNotCutInsideItsWholeParts) {
   Graph graph = model();
   Signature s = signature(graph, graph.operators[0]);
