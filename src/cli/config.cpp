@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "config/load_cluster.h"
 #include "config/show_run.h"
 
 namespace troika::cli {
@@ -16,9 +17,16 @@ namespace {
 struct Arguments {
   std::string file;
   std::vector<std::string> overrides;
+  bool cluster = false;
 };
 
 void check(const Arguments& arguments, Console& console) {
+  if (is_cluster_file(arguments.file)) {
+    if (!arguments.overrides.empty())
+      throw Error(ErrorKind::usage, "key=value is for run files; edit the cluster file instead");
+    load_cluster(arguments.file);
+    return console.print(fmt::format("{} is a valid cluster file", arguments.file));
+  }
   read_run(arguments.file, arguments.overrides);
   console.print(fmt::format("{} is a valid run file", arguments.file));
 }
@@ -32,17 +40,20 @@ void init(const Arguments& arguments, Console& console) {
     throw Error(ErrorKind::usage,
                 fmt::format("{} exists and is left as it is; give another name", arguments.file));
   std::ofstream file(arguments.file);
-  file << run_template() << std::flush;
+  file << (arguments.cluster ? std::string(cluster_template()) : run_template()) << std::flush;
   if (!file)
     throw Error(ErrorKind::file,
                 fmt::format("{} cannot be written; does its folder exist?", arguments.file));
-  console.print(fmt::format("wrote {}; now: troika train {}", arguments.file, arguments.file));
+  console.print(fmt::format("wrote {}; now: troika {} {}", arguments.file,
+                            arguments.cluster ? "inspect" : "train", arguments.file));
 }
 
 CLI::App* add(CLI::App& parent, const std::string& name, const std::string& description,
               Arguments& arguments) {
   CLI::App* app = parent.add_subcommand(name, description);
-  app->add_option("FILE", arguments.file, "The run file")->required();
+  app->add_option("FILE", arguments.file,
+                  name == "show" ? "The run file" : "The run file, or a cluster file")
+      ->required();
   if (name != "init")
     app->add_option("key=value", arguments.overrides, "Laid over the file, such as train.epochs=3");
   app->footer(fmt::format("Example:\n  troika config {} run.toml", name));
@@ -53,7 +64,8 @@ CLI::App* add(CLI::App& parent, const std::string& name, const std::string& desc
 
 Verb add_config(CLI::App& parent, Context& context) {
   auto arguments = std::make_shared<Arguments>();  // shared by the parser and the verb
-  CLI::App* app = parent.add_subcommand("config", "Check, show or make a run file");
+  CLI::App* app =
+      parent.add_subcommand("config", "Check, show or make a run file or a cluster file");
   app->require_subcommand(1);
   app->footer(
       "Example:\n  troika config init run.toml\n  troika config show run.toml "
@@ -61,7 +73,8 @@ Verb add_config(CLI::App& parent, Context& context) {
   CLI::App* check_app = add(*app, "check", "Report every error of a run file at once", *arguments);
   CLI::App* show_app =
       add(*app, "show", "Print every effective value and where it comes from", *arguments);
-  add(*app, "init", "Write a commented run file that trains", *arguments);
+  add(*app, "init", "Write a commented run file that trains", *arguments)
+      ->add_flag("--cluster", arguments->cluster, "Write a cluster file instead");
   return {app, [=, &context] {
             if (check_app->parsed()) return check(*arguments, context.console);
             if (show_app->parsed()) return show(*arguments, context.console);

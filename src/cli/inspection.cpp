@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "config/load_cluster.h"
 #include "data/file_bytes.h"
 #include "data/gzip.h"
 #include "data/utf8.h"
@@ -61,14 +62,13 @@ bool looks_like_text(std::string_view text) {
 }
 
 [[noreturn]] void fail_unknown(const std::string& target, const std::string& why) {
-  throw Error(
-      ErrorKind::file,
-      fmt::format(
-          "{} is {}; known are run folders, checkpoints, .safetensors, run.toml, plan.json, "
-          "costs.json, links.json, metrics.jsonl, IDX, npy, CIFAR-10 and text files, and data sets "
-          "such as "
-          "digits:train",
-          target, why));
+  throw Error(ErrorKind::file,
+              fmt::format("{} is {}; known are run folders, checkpoints, .safetensors, run.toml, "
+                          "cluster.toml, plan.json, costs.json, links.json, metrics.jsonl, IDX, "
+                          "npy, CIFAR-10 and text files, and data sets "
+                          "such as "
+                          "digits:train",
+                          target, why));
 }
 
 Inspection inspect_folder(const fs::path& folder) {
@@ -92,7 +92,8 @@ Inspection inspect_file(const fs::path& path) {
   if (looks_like_idx(bytes)) return inspect_array(path, "IDX array");
   if (as_text(bytes).starts_with("\x93NUMPY")) return inspect_array(path, "npy array");
   if (looks_like_safetensors(bytes)) return inspect_safetensors(path);
-  if (path.extension() == ".toml") return inspect_run_file(path);
+  if (path.extension() == ".toml")
+    return looks_like_cluster(as_text(bytes)) ? inspect_cluster_file(path) : inspect_run_file(path);
   if (path.extension() == ".jsonl") return inspect_metrics(path);
   if (path.extension() == ".json") return inspect_json(path);
   if (looks_like_cifar(bytes)) return inspect_dataset("cifar10:" + path.string());

@@ -24,9 +24,12 @@ Inspection inspect_run_folder(const std::filesystem::path& folder);
 Inspection inspect_checkpoint(const std::filesystem::path& folder);
 Inspection inspect_safetensors(const std::filesystem::path& file);
 Inspection inspect_run_file(const std::filesystem::path& file);
+Inspection inspect_cluster_file(const std::filesystem::path& file);
 Inspection inspect_metrics(const std::filesystem::path& file);
 /// A whole JSON document: a plan, a cost file, a checkpoint's index, a trace, or just JSON.
 Inspection inspect_json(const std::filesystem::path& file);
+/// The text of a plan file: who splits how, and where.
+Inspection inspect_plan(const std::string& text);
 Inspection inspect_dataset(const std::string& uri);
 /// One array file of a data set: IDX or npy.
 Inspection inspect_array(const std::filesystem::path& file, const std::string& kind);

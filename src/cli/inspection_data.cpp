@@ -1,4 +1,4 @@
-// Plans, cost files and data sets.
+// Cost files and data sets.
 #include <fmt/format.h>
 
 #include <fstream>
@@ -12,31 +12,12 @@
 #include "data/dataset.h"
 #include "data/idx.h"
 #include "data/npy.h"
-#include "strategy/strategy.h"
 
 namespace troika::cli {
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-Inspection inspect_plan(const std::string& text, const Json& json) {
-  Strategy strategy = parse_strategy(text);
-  Inspection found{.kind = "plan",
-                   .facts = {{"model", json.value("model", "unknown")},
-                             {"model_hash", json.value("model_hash", "unknown")},
-                             {"micro-batches", std::to_string(strategy.micro_batches)},
-                             {"split operators", std::to_string(strategy.splits.size())}}};
-  if (strategy.splits.empty()) return found;
-  found.rows.push_back({"operator", "split", "devices"});
-  for (const auto& [name, split] : strategy.splits) {
-    std::string degrees;
-    for (const auto& [axis, degree] : split.degrees)
-      degrees += fmt::format("{}{}: {}", degrees.empty() ? "" : ", ", axis, degree);
-    found.rows.push_back({name, "{" + degrees + "}", std::to_string(split.devices.size())});
-  }
-  return found;
-}
 
 Inspection inspect_costs(const Json& json) {
   std::size_t candidates = 0;
@@ -86,7 +67,7 @@ Inspection inspect_object(const Json& json) {
 
 Inspection inspect_parsed(const std::string& text, const Json& json) {
   std::string format = json.is_object() && json.contains("format") ? json["format"].dump() : "";
-  if (format.starts_with("\"troika plan")) return inspect_plan(text, json);
+  if (format.starts_with("\"troika plan")) return inspect_plan(text);
   if (format.starts_with("\"troika costs")) return inspect_costs(json);
   if (format.starts_with("\"troika links")) return inspect_links(text);
   if (json.is_array())
@@ -103,6 +84,8 @@ Inspection inspect_json(const fs::path& path) try {
 } catch (const Json::exception& error) {
   throw Error(ErrorKind::file,
               fmt::format("{} cannot be read as JSON: {}", path.string(), error.what()));
+} catch (const Error& error) {
+  throw error.within(path.string());
 }
 
 Inspection inspect_dataset(const std::string& uri) {

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "checkpoint/save.h"
 #include "cli/temporary_folder.h"
+#include "config/load_cluster.h"
 #include "cost/link_costs.h"
 
 namespace troika::cli {
@@ -125,6 +126,35 @@ TEST(Inspect, KnowsPlansAndCosts) {
   EXPECT_EQ(value(links, "source"), "assumed");
   EXPECT_EQ(links.rows.at(1), (std::vector<std::string>{"process", "123 ns", "2.00 GB/s", "free",
                                                         "0", "two threads"}));
+}
+
+TEST(Inspect, ShowsAWholePlan) {
+  TemporaryFolder folder;
+  Inspection plan = inspect(folder.write("p.json", R"({"format": "troika plan 1",
+    "machine": {"devices": 8, "nodes": 2, "kinds": ["fast", "slow"]}, "micro_batches": 1,
+    "sync": {"sliced_update": true, "bucket": 1024, "algorithms": "ring:0-max"},
+    "splits": {"conv": {"degrees": {"h": 2, "n": 2}, "replicas": 2, "weights": {"n": [1, 3]},
+                        "devices": [0, 1, 2, 3, 6, 7, 0, 5]},
+               "pool": {"degrees": {}, "devices": [4]}}})"));
+  EXPECT_EQ(value(plan, "model"), "any");
+  EXPECT_EQ(value(plan, "machine"), "8 devices on 2 nodes, of kind fast; slow");
+  EXPECT_EQ(value(plan, "devices used"), "8");
+  EXPECT_EQ(value(plan, "sync"),
+            "sliced update, buckets of 1.0 KiB, overlapping, urgent first, ring:0-max");
+  EXPECT_THAT(plan.rows.at(1),
+              testing::ElementsAre("conv", "{h: 2, n: 2 (1, 3)}", "2", "0-3, 6-7, 0, 5"));
+  EXPECT_THAT(plan.rows.at(2), testing::ElementsAre("pool", "whole", "1", "4"));
+}
+
+TEST(Inspect, KnowsAClusterFile) {
+  TemporaryFolder folder;
+  Inspection cluster = inspect(folder.write("any.toml", std::string(cluster_template())));
+  EXPECT_EQ(cluster.kind, "cluster file");
+  EXPECT_EQ(value(cluster, "devices"), "32");
+  EXPECT_EQ(value(cluster, "inside the first node"), "300 GB/s, 2.0 us over 2 links");
+  EXPECT_EQ(value(cluster, "first to last node"), "12.5 GB/s, 22.0 us over 6 links");
+  EXPECT_THAT(cluster.rows.at(1), testing::ElementsAre("gpu", "8", "4", "1", "cuda sm90",
+                                                       "80.0 GiB", "40 Tflops", "3 TB/s"));
 }
 
 TEST(Inspect, RefusesWhatItDoesNotKnow) {

@@ -81,8 +81,9 @@ const Field* find(const Table& table, std::string_view key) {
 
 std::variant<Table, SyntaxError> parse_toml(std::string_view text, Source source) {
   if (text.size() > kLargestText)
-    return SyntaxError{{source, 1, 1},
-                       fmt::format("longer than {} KiB; this is no run file", kLargestText / 1024)};
+    return SyntaxError{
+        {source, 1, 1},
+        fmt::format("longer than {} KiB; this is no file for Troika", kLargestText / 1024)};
   if (auto deep = find_deep_nesting(text))
     return SyntaxError{
         {source, deep->line, deep->column},

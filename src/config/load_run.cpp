@@ -3,38 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <filesystem>
-#include <fstream>
-#include <system_error>
 
 #include "base/error.h"
 #include "config/check_run.h"
 #include "config/override.h"
 #include "config/run_keys.h"
+#include "config/text_file.h"
 
 namespace troika {
 namespace {
 
 using namespace config;
-
-[[noreturn]] void fail_to_read(const std::string& path, const std::string& why) {
-  throw Error(ErrorKind::usage, fmt::format("{}: error: cannot be read: {}", path, why));
-}
-
-/// At most one byte more than a run file may have, so that an endless file ends too.
-std::string read_text(const std::string& path) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) fail_to_read(path, "it is a folder");
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) fail_to_read(path, std::generic_category().message(errno));
-  std::string text(kLargestText + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) fail_to_read(path, std::generic_category().message(errno));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return text;
-}
 
 std::vector<std::string> known_paths() {
   std::vector<std::string> paths;

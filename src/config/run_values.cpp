@@ -54,8 +54,8 @@ std::string print_normalize(const Normalize& normalize) {
 }
 
 const std::vector<std::string>& ready_plans() {
-  static const std::vector<std::string> kNames{"single",  "data",   "tensor",
-                                               "spatial", "hybrid", "auto"};
+  static const std::vector<std::string> kNames{"single", "data",   "tensor", "spatial",
+                                               "hybrid", "expert", "placed", "auto"};
   return kNames;
 }
 

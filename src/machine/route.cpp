@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <queue>
 #include <tuple>
+#include <utility>
 
 namespace troika {
 namespace {
@@ -23,30 +25,38 @@ std::size_t place_count(const Machine& machine) {
   return machine.devices.size() + machine.hubs.size();
 }
 
+/// By place: the links that begin there.
+std::vector<std::vector<Hop>> hops_of(const Machine& machine) {
+  std::vector<std::vector<Hop>> hops(place_count(machine));
+  for (std::size_t at = 0; at < machine.links.size(); ++at) {
+    hops[static_cast<std::size_t>(machine.links[at].a)].push_back({LinkId(at), true});
+    hops[static_cast<std::size_t>(machine.links[at].b)].push_back({LinkId(at), false});
+  }
+  return hops;
+}
+
 /// Dijkstra's algorithm (doi:10.1007/BF01386390) from one device to all places.
 std::vector<Arrival> arrivals_from(const Machine& machine, DeviceId from) {
-  std::vector<Arrival> arrivals(place_count(machine));
+  std::vector<std::vector<Hop>> hops = hops_of(machine);
+  std::vector<Arrival> arrivals(hops.size());
+  using Open = std::tuple<std::int64_t, std::int64_t, std::size_t>;  // Latency, hops, place.
+  std::priority_queue<Open, std::vector<Open>, std::greater<>> open;
   arrivals[from.index()].latency = 0;
-  while (true) {
-    std::size_t here = arrivals.size();
-    for (std::size_t place = 0; place < arrivals.size(); ++place) {
-      bool open = !arrivals[place].settled && arrivals[place].rank() < Arrival{}.rank();
-      if (open && (here == arrivals.size() || arrivals[place].rank() < arrivals[here].rank()))
-        here = place;
-    }
-    if (here == arrivals.size()) return arrivals;
-    arrivals[here].settled = true;
-    for (std::size_t at = 0; at < machine.links.size(); ++at) {
-      const Link& link = machine.links[at];
-      bool forward = static_cast<std::size_t>(link.a) == here;
-      if (!forward && static_cast<std::size_t>(link.b) != here) continue;
-      Arrival next{arrivals[here].latency + link.speed.latency.count,
-                   arrivals[here].hops + 1,
-                   {LinkId(at), forward}};
-      Arrival& known = arrivals[static_cast<std::size_t>(forward ? link.b : link.a)];
-      if (next.rank() < known.rank()) known = next;
+  open.push({0, 0, from.index()});
+  while (!open.empty()) {
+    std::size_t here = std::get<2>(open.top());
+    open.pop();
+    if (std::exchange(arrivals[here].settled, true)) continue;
+    for (Hop hop : hops[here]) {
+      const Link& link = machine[hop.link];
+      auto there = static_cast<std::size_t>(hop.forward ? link.b : link.a);
+      Arrival next{arrivals[here].latency + link.speed.latency.count, arrivals[here].hops + 1, hop};
+      if (arrivals[there].settled || next.rank() >= arrivals[there].rank()) continue;
+      arrivals[there] = next;
+      open.push({next.latency, next.hops, there});
     }
   }
+  return arrivals;
 }
 
 std::size_t place_before(const Machine& machine, Hop hop) {

@@ -90,6 +90,19 @@ TEST(Ready, TensorPairsColumnsWithRows) {
               ElementsAre("o2", "c2", "t2", "c2", "i2", "n2", "n2", "o2", "v2"));
 }
 
+TEST(Ready, TensorLeavesASumWithAnUncutTensorToTheSamples) {
+  Graph graph = parse_graph(R"(graph residual
+input x f32[8,4]
+parameter fc.weight f32[4,4] zeros
+operator stem activation{} (x) [] -> stem
+operator fc linear{out=4} (stem) [fc.weight] -> fc
+operator add binary{} (fc stem) [] -> add
+)");
+  Strategy tensor = tensor_parallel(graph, machine(2));
+  EXPECT_EQ(axes_of(tensor, "fc"), "o2");
+  EXPECT_EQ(axes_of(tensor, "add"), "n2");
+}
+
 TEST(Ready, HybridSplitsLinearLayersOnly) {
   EXPECT_THAT(all_axes(hybrid_parallel(model(), machine(2))),
               ElementsAre("n2", "n2", "n2", "n2", "o2", "c2", "t2", "i2", "n2"));

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "strategy/random_strategy.h"
 #include "strategy/ready.h"
+#include "strategy/tiles.h"
 #include "zoo/small_models.h"
 
 namespace troika {
@@ -38,6 +39,34 @@ void expect_fits(const Strategy& strategy, const Graph& graph, const Machine& ma
   EXPECT_EQ(parse_strategy(to_json(strategy)), strategy) << made;
 }
 
+/// Each tile is an operator of its own whose tensors are just the regions of the tile: what
+/// lowering relies on, found without the checks that strategies are made with.
+void expect_tiles_stand_alone(const Strategy& strategy, const Graph& graph) {
+  for (const Operator& op : graph.operators) {
+    Signature whole = signature(graph, op);
+    MicroBatch first{0, strategy.micro_batches};
+    for (const Tile& tile : tiles_of(whole, strategy.splits.at(op.name), first)) {
+      std::vector<TensorSpec> inputs;
+      for (int slot : whole.slots_of(Role::input)) {
+        const Slot& input = whole.slots[static_cast<std::size_t>(slot)];
+        inputs.push_back({region_of(input, tile.box).shape(), input.spec.dtype});
+      }
+      Signature local = signature(localize(op.op, whole, tile.box), inputs);
+      for (std::size_t slot = 0; slot < whole.slots.size(); ++slot)
+        ASSERT_EQ(local.slots[slot].spec.shape, region_of(whole.slots[slot], tile.box).shape())
+            << op.name << " " << whole.slots[slot].name << " " << to_string(tile.box);
+    }
+  }
+}
+
+/// Operators that every device computes in full.
+int replicated(const Strategy& strategy) {
+  int count = 0;
+  for (const auto& [op, split] : strategy.splits)
+    count += split.replicas == static_cast<std::int64_t>(split.devices.size());
+  return count;
+}
+
 class ZooPlans : public testing::TestWithParam<std::string> {};
 
 TEST_P(ZooPlans, ReadyStrategiesFitAnyNumberOfDevices) {
@@ -61,6 +90,18 @@ TEST_P(ZooPlans, ReadyStrategiesFitAnyNumberOfDevices) {
   }
 }
 
+TEST_P(ZooPlans, ReadyStrategiesCutWhatTheyCan) {
+  for (const auto& [name, graph, feeds] : graphs_of(GetParam(), 8, 4)) {
+    for (std::int64_t devices : {2, 4, 8}) {
+      for (std::string_view ready : {"data", "tensor", "spatial", "hybrid", "expert"}) {
+        Strategy strategy = ready_strategy(ready, graph, cluster(devices, 2));
+        EXPECT_EQ(replicated(strategy), 0) << ready << " on " << devices;
+        expect_tiles_stand_alone(strategy, graph);
+      }
+    }
+  }
+}
+
 TEST_P(ZooPlans, RandomStrategiesFitAndFollowFromTheirSeed) {
   for (const auto& [name, graph, feeds] : graphs_of(GetParam(), 8, 4)) {
     int split = 0;
@@ -68,6 +109,7 @@ TEST_P(ZooPlans, RandomStrategiesFitAndFollowFromTheirSeed) {
       Machine machine = cluster(static_cast<std::int64_t>(1 + seed % kMostDevices), 4);
       Strategy strategy = random_strategy(graph, machine, seed);
       expect_fits(strategy, graph, machine, fmt::format("seed {}", seed));
+      expect_tiles_stand_alone(strategy, graph);
       EXPECT_EQ(random_strategy(graph, machine, seed), strategy);
       EXPECT_NE(random_strategy(graph, machine, seed + 1), strategy);
       for (const auto& [op, how] : strategy.splits) split += how.devices.size() > 1;

@@ -1,0 +1,118 @@
+// Plans and the machines they are for.
+#include <fmt/format.h>
+
+#include <set>
+
+#include "cli/inspection.h"
+#include "config/load_cluster.h"
+#include "machine/route.h"
+#include "machine/speed_text.h"
+#include "strategy/strategy.h"
+
+namespace troika::cli {
+namespace {
+
+/// "{h: 2, n: 3}", with weights as "n: 2 (1, 3)".
+std::string split_text(const Split& split) {
+  std::vector<std::string> axes;
+  for (const auto& [axis, degree] : split.degrees) {
+    auto weights = split.weights.find(axis);
+    axes.push_back(fmt::format("{}: {}", axis, degree));
+    if (weights != split.weights.end())
+      axes.back() += fmt::format(" ({})", fmt::join(weights->second, ", "));
+  }
+  return axes.empty() ? "whole" : fmt::format("{{{}}}", fmt::join(axes, ", "));
+}
+
+/// "0-3, 5": runs of devices in the order of the tiles; a long list is cut.
+std::string devices_text(const std::vector<DeviceId>& devices) {
+  constexpr std::size_t kMostRuns = 8;
+  std::vector<std::string> runs;
+  for (std::size_t at = 0; at < devices.size();) {
+    std::size_t end = at + 1;
+    while (end < devices.size() && devices[end].value == devices[end - 1].value + 1) ++end;
+    runs.push_back(end == at + 1 ? std::to_string(devices[at].value)
+                                 : fmt::format("{}-{}", devices[at].value, devices[end - 1].value));
+    at = end;
+  }
+  bool is_long = runs.size() > kMostRuns;
+  if (is_long) runs.resize(kMostRuns);
+  return fmt::format("{}{}", fmt::join(runs, ", "), is_long ? ", ..." : "");
+}
+
+std::string sync_text(const Sync& sync) {
+  std::vector<std::string> parts{sync.sliced_update ? "sliced update" : "update on every device",
+                                 "buckets of " + to_string(sync.bucket)};
+  parts.push_back(sync.overlap ? "overlapping" : "not overlapping");
+  if (sync.overlap && sync.priorities) parts.push_back("urgent first");
+  if (sync.fixed_order) parts.push_back("fixed order");
+  parts.push_back(sync.algorithms.empty() ? "algorithms by cost" : sync.algorithms);
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string machine_text(const PlannedMachine& machine) {
+  return fmt::format("{} devices on {} nodes, of kind {}", machine.devices, machine.nodes,
+                     fmt::join(machine.kinds, "; "));
+}
+
+std::size_t devices_used(const Strategy& strategy) {
+  std::set<DeviceId> used;
+  for (const auto& [name, split] : strategy.splits)
+    used.insert(split.devices.begin(), split.devices.end());
+  return used.empty() ? 1 : used.size();
+}
+
+std::string memory_text(Bytes memory) {
+  return memory.count == 0 ? std::string("not known") : to_string(memory);
+}
+
+}  // namespace
+
+Inspection inspect_plan(const std::string& text) {
+  Strategy strategy = parse_strategy(text);
+  Inspection found{.kind = "plan"};
+  found.facts = {{"model", strategy.made_for ? strategy.made_for->name : "any"},
+                 {"model_hash", strategy.made_for ? strategy.made_for->hash : "none"},
+                 {"machine", strategy.made_on ? machine_text(*strategy.made_on) : "any"},
+                 {"devices used", std::to_string(devices_used(strategy))},
+                 {"micro-batches", std::to_string(strategy.micro_batches)},
+                 {"sync", sync_text(strategy.sync)},
+                 {"placed operators",
+                  fmt::format("{}; others are whole on device 0", strategy.splits.size())}};
+  if (strategy.splits.empty()) return found;
+  found.rows.push_back({"operator", "split", "replicas", "devices"});
+  for (const auto& [name, split] : strategy.splits)
+    found.rows.push_back(
+        {name, split_text(split), std::to_string(split.replicas), devices_text(split.devices)});
+  return found;
+}
+
+Inspection inspect_cluster_file(const std::filesystem::path& file) {
+  Cluster cluster = load_cluster(file.string());
+  Machine machine = make_machine(cluster);
+  Inspection found{.kind = "cluster file"};
+  found.facts = {{"name", cluster.name},
+                 {"nodes", std::to_string(node_count(machine))},
+                 {"devices", std::to_string(machine.devices.size())}};
+  auto add_route = [&](const char* name, DeviceId to) {
+    auto route = route_between(machine, DeviceId(std::size_t{0}), to);
+    if (route && !route->hops.empty())
+      found.facts.push_back(
+          {name, fmt::format("{}, {} over {} links", rate_text(route->speed.bytes_per_second),
+                             to_string(route->speed.latency), route->hops.size())});
+  };
+  if (devices_of_node(machine, 0).size() > 1)
+    add_route("inside the first node", devices_of_node(machine, 0).back());
+  if (node_count(machine) > 1)
+    add_route("first to last node", DeviceId(machine.devices.size() - 1));
+  found.rows.push_back(
+      {"node", "count", "devices", "ranks", "kind", "memory", "speed", "memory rate"});
+  for (const NodeSpec& node : cluster.nodes)
+    found.rows.push_back({node.name, std::to_string(node.count), std::to_string(node.devices),
+                          std::to_string(node.ranks), node.kind.empty() ? "any" : node.kind,
+                          memory_text(node.memory), flops_text(node.flops_per_second),
+                          rate_text(node.bytes_per_second)});
+  return found;
+}
+
+}  // namespace troika::cli

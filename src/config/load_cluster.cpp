@@ -1,0 +1,144 @@
+#include "config/load_cluster.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "base/suggest.h"
+#include "config/cluster_keys.h"
+#include "config/text_file.h"
+#include "machine/route.h"
+
+namespace troika {
+namespace {
+
+using namespace config;
+
+constexpr std::int64_t kMostPlaces = 1'000'000;
+
+void check_nodes(const Cluster& cluster, Reader& reader) {
+  std::set<std::string> names;
+  std::int64_t places = 0;
+  for (const NodeSpec& node : cluster.nodes) {
+    if (!names.insert(node.name).second)
+      reader.refuse_together({"nodes"},
+                             fmt::format("two kinds of nodes are called '{}'; give each its own "
+                                         "name",
+                                         printable(node.name)));
+    if (node.devices % node.ranks != 0)
+      reader.refuse_together(
+          {"nodes"}, fmt::format("{} processes of node '{}' cannot share its {} devices evenly",
+                                 node.ranks, printable(node.name), node.devices));
+    places += node.count * (node.devices + 1);
+  }
+  if (cluster.nodes.empty()) reader.refuse_together({"nodes"}, "[[nodes]] lists no nodes");
+  if (places > kMostPlaces)
+    reader.refuse_together(
+        {"nodes"}, fmt::format("{} devices and nodes are more than {}", places, kMostPlaces));
+}
+
+/// A name with one link that is neither a node nor a device is most likely a slip.
+void check_link_names(const Cluster& cluster, Reader& reader) {
+  std::vector<std::string> known = place_names(cluster);
+  std::map<std::string, int> ends;
+  for (const NamedLink& link : cluster.links) {
+    ++ends[link.from], ++ends[link.to];
+    if (link.from == link.to)
+      reader.refuse_together({"links"},
+                             fmt::format("a link joins '{}' with itself", printable(link.from)));
+  }
+  for (const auto& [name, count] : ends) {
+    if (count > 1 || std::ranges::find(known, name) != known.end()) continue;
+    auto near = closest(name, known);
+    reader.refuse_together(
+        {"links"},
+        fmt::format("'{}' in [[links]] has one link only, and is no node and no device{}",
+                    printable(name), near ? fmt::format("; did you mean '{}'?", *near) : ""));
+  }
+}
+
+void check_cluster(const Cluster& cluster, Reader& reader) {
+  check_nodes(cluster, reader);
+  if (!reader.complaints().empty()) return;
+  if (!cluster.links.empty() && reader.is_stated("network"))
+    reader.refuse_together({"network", "links"},
+                           "both [network] and [[links]] are stated; keep one of them");
+  check_link_names(cluster, reader);
+  if (!reader.complaints().empty()) return;
+  if (auto reason = why_unconnected(make_machine(cluster)))
+    reader.refuse_together({"links", "nodes"}, *reason);
+}
+
+}  // namespace
+
+Cluster parse_cluster(std::string_view text, const std::string& path) {
+  auto fail = [&](const std::vector<Complaint>& complaints) {
+    throw Error(ErrorKind::usage, report(complaints, path));
+  };
+  auto parsed = parse_toml(text, Source::file);
+  if (auto error = std::get_if<SyntaxError>(&parsed)) fail({{error->where, error->message}});
+  Reader reader(cluster_paths());
+  Cluster cluster;
+  read_table(std::get<Table>(parsed), "", cluster_keys(), cluster, reader);
+  if (reader.complaints().empty()) check_cluster(cluster, reader);
+  if (!reader.complaints().empty()) fail(reader.complaints());
+  return cluster;
+}
+
+Cluster load_cluster(const std::string& path) { return parse_cluster(read_text(path), path); }
+
+bool looks_like_cluster(std::string_view text) {
+  auto parsed = parse_toml(text, Source::file);
+  auto table = std::get_if<Table>(&parsed);
+  auto has = [&](std::string_view key) { return find(*table, key) != nullptr; };
+  bool is_run = table && (has("model") || has("data") || has("train"));
+  return table && !is_run && (has("nodes") || has("node_link") || has("network") || has("links"));
+}
+
+bool is_cluster_file(const std::string& path) {
+  try {
+    return looks_like_cluster(read_text(path));
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+std::string_view cluster_template() {
+  return R"(# A cluster for Troika: what planning knows of machines, wherever they are.
+name = "two racks"
+
+# Kinds of nodes; several [[nodes]] may follow each other. Nodes are called gpu0, gpu1, ... (just
+# gpu if there is one), their devices gpu0.0, gpu0.1, ...
+[[nodes]]
+name = "gpu"
+count = 8                     # equal nodes
+devices = 4                   # of each node
+ranks = 1                     # processes of each node, which share its devices evenly
+kind = "cuda sm90"            # what kernel times depend on; as in costs.json
+memory = "80GiB"              # of each device
+flops = "40Tflops"            # matrix products of each device
+memory_bandwidth = "3000GB/s" # of each device
+
+[node_link]                   # between devices of a node
+bandwidth = "300GB/s"         # in each direction; also "100Gbps"
+latency = "2us"               # of a message without content
+
+[network]                     # between nodes
+bandwidth = "100Gbps"
+latency = "10us"
+nodes_per_switch = 4          # 0: one switch for all
+oversubscription = 2.0        # what nodes can send to their switch, over what it can pass on
+
+# Instead of [network]: links one by one, between nodes, devices, and switches of any name.
+# [[links]]
+# from = "gpu0"
+# to = "spine"
+# bandwidth = "400Gbps"
+# latency = "1us"
+)";
+}
+
+}  // namespace troika

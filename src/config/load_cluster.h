@@ -1,0 +1,24 @@
+// cluster.toml → Cluster, or every error of it at once.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "machine/cluster.h"
+
+namespace troika {
+
+/// Throws one Error(usage) whose message has a line for every error: "cluster.toml:7:1: error: …".
+Cluster load_cluster(const std::string& path);
+/// The same for a text; `path` is its name in messages.
+Cluster parse_cluster(std::string_view text, const std::string& path);
+
+/// Whether a TOML text is meant as a cluster rather than a run: by its sections.
+bool looks_like_cluster(std::string_view text);
+/// The same for a file; false if it cannot be read.
+bool is_cluster_file(const std::string& path);
+
+/// A complete cluster.toml, each key explained.
+std::string_view cluster_template();
+
+}  // namespace troika
