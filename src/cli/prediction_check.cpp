@@ -69,7 +69,8 @@ std::vector<CheckedSize> check_predictions(const MemberTeam& team, const std::ve
   Bytes longest{};
   for (Bytes bytes : sizes) {
     CollectiveCall call = team_call(team, Collective::all_reduce, bytes);
-    checked.push_back({bytes, choose_algorithm(call, kElement, costs)});
+    checked.push_back(
+        {bytes, choose_algorithm(call, kElement, costs, {}, {.offers_mpi = team.has_mpi})});
     groups.push_back(group_of(team, checked.back()));
     longest = std::max(longest, bytes);
   }

@@ -46,6 +46,12 @@ TEST_F(MpiRanks, MessagesBetweenAllDevicesArriveHoweverThreadsShareMpi) {
   }
 }
 
+TEST_F(MpiRanks, AReceiveThatWasGivenUpTakesNoMessageOfAnother) {
+  for (const char* threading : {"multiple", "serialized", "progress_thread"}) {
+    expect_well(2, {threading, "abandoned"});
+  }
+}
+
 TEST_F(MpiRanks, EveryCollectiveGivesTheBitsThatItGivesOnThreads) {
   for (int ranks : {2, 3, 4}) expect_well(ranks, {"multiple", "collectives", "1"});
 }
@@ -138,7 +144,8 @@ TEST_F(MpiRanks, ThatMakeDifferentCallsAllSaySo) {
       for (int rank = 0; rank < ranks; ++rank) {
         EXPECT_TRUE(wait_until(seconds(30), [&] { return jobs[at]->has_left(rank); })) << kind;
         EXPECT_THAT(jobs[at]->last_words(rank),
-                    AllOf(HasSubstr(leaves ? "has left" : "disagree"), HasSubstr("group 'world'")))
+                    AllOf(HasSubstr("disagree"), HasSubstr("group 'world'"),
+                          HasSubstr(leaves ? "calls the end of the run" : "calls ")))
             << "difference " << kind << ", rank " << rank << "\n"
             << jobs[at]->output();
       }

@@ -30,6 +30,8 @@ void run_devices(Stage& stage, int per_rank, const std::function<void(DeviceId)>
 /// Every device of every rank sends to every other, sizes and rounds over a grid, and checks what
 /// arrives. words: devices per rank.
 void exchange_messages(Stage& stage, const Words& words);
+/// Rank 0 prepares receives, starts them and drops them; then the same messages come in earnest.
+void abandon_receives(Stage& stage, const Words& words);
 /// Every algorithm of every collective gives the bits that it gives on threads. words: devices per
 /// rank.
 void compare_with_threads(Stage& stage, const Words& words);
