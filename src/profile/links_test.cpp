@@ -61,5 +61,11 @@ TEST(Links, TheTimeOfACallIsItsMiddleSample) {
   EXPECT_EQ(medians(group), (std::vector<double>{5, 3}));
 }
 
+TEST(Links, TheNoiseOfAMiddleShrinksWithTheNumberOfSamples) {
+  TimedGroup group{.calls = {{}, {}, {}}, .samples = {{4, 2, 9}, {3}, {}}};
+  for (int sample = 0; sample < 100; ++sample) group.samples[2].push_back(sample);
+  EXPECT_EQ(noise_of_medians(group), (std::vector<double>{3.5, 0, 9.5}));
+}
+
 }  // namespace
 }  // namespace troika

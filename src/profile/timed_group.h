@@ -34,5 +34,8 @@ struct TimingPasses {
 
 /// The middle one of each call's samples.
 std::vector<double> medians(const TimedGroup& group);
+/// How far each of these may be off: half the interval of samples in which the true middle lies in
+/// 95 of 100 cases.
+std::vector<double> noise_of_medians(const TimedGroup& group);
 
 }  // namespace troika
