@@ -17,7 +17,8 @@ using namespace troika;
 const std::map<std::string, void (*)(Stage&, const Words&)> kScenes = {
     {"messages", exchange_messages},       {"timing", time_messages},
     {"collectives", compare_with_threads}, {"calls", make_calls},
-    {"agreement", disagree_at_start},      {"abandoned", abandon_receives},
+    {"agreement", disagree_at_start},      {"late", sleep_late},
+    {"abandoned", abandon_receives},
 };
 
 void play(const Words& words) {

@@ -38,6 +38,8 @@ void compare_with_threads(Stage& stage, const Words& words);
 /// Makes calls until the end of time; after some of them one rank makes another call than the
 /// others. words: kind of difference, -1 for none.
 void make_calls(Stage& stage, const Words& words);
+/// All ranks end but one, which sleeps. words: that rank.
+void sleep_late(Stage& stage, const Words& words);
 /// Compares texts of which one differs.
 void disagree_at_start(Stage& stage, const Words& words);
 /// Prints the time of a message from rank 0 to rank 1. words: bytes, rounds.
