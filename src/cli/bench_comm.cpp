@@ -226,7 +226,15 @@ void run_over_mpi(const Arguments& arguments, const LinkCosts& costs, Console& c
   });
 }
 
+/// What is wrong with the command line is said before a rank waits for another.
+void check(const Arguments& arguments) {
+  parse_op(arguments.op);
+  ranges_of(arguments);
+  for (const std::string& bytes : arguments.bytes) parse_bytes(bytes);
+}
+
 void run(const Arguments& arguments, Context& context) {
+  check(arguments);
   LinkCosts costs = arguments.costs.empty() ? known_link_costs(default_links_file())
                                             : read_link_costs(arguments.costs);
   if (arguments.transport == "mpi") return run_over_mpi(arguments, costs, context.console);
