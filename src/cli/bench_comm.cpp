@@ -7,15 +7,14 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <ranges>
 
 #include "base/error.h"
 #include "cli/bench_step.h"
-#include "cli/comm_trial.h"
 #include "cli/text_table.h"
-#include "collective/algorithms.h"
-#include "comm/mpi/mpi_world.h"
+#include "comm/heartbeat/watched_rank.h"
 #include "cost/choose_algorithm.h"
-#include "cost/predict_time.h"
+#include "profile/links.h"
 #include "train/known_links.h"
 
 namespace troika::cli {
@@ -71,51 +70,54 @@ double bus_factor(Collective kind, int devices) {
   return 1;
 }
 
-CollectiveCall call_of(const Arguments& arguments, Bytes bytes) {
-  CollectiveCall call =
-      equal_parts(parse_op(arguments.op), arguments.devices, bytes.count / kElement.count);
-  if (arguments.transport == "mpi")  // one device per process, on one node
-    for (int device = 0; device < arguments.devices; ++device) call.processes.push_back(device);
-  return call;
-}
-
-/// A size with everything that is timed for it: the chosen algorithm first.
+/// A size with everything that is timed for it: the chosen algorithm first, then the alternatives,
+/// and last, where there is one, the roofline.
 struct Size {
   Bytes bytes{};
   AlgorithmChoice choice;
-  std::size_t first = 0, cases = 0;  // in the trial
+  bool has_roofline = false;
 };
 
 struct Plan {
   LinkCosts costs;
   std::vector<Size> sizes;
-  CommTrial trial;
+  std::vector<TimedGroup> groups{};  ///< As the sizes.
 };
 
-void add_case(Plan& plan, CollectiveCall call, Bytes bytes, const std::string& algorithm,
-              std::int64_t segment) {
-  call.segment = segment;
-  plan.trial.cases.push_back({bytes, algorithm, make_recipe(call, algorithm)});
+AlgorithmRanges ranges_of(const Arguments& arguments) {
+  if (arguments.algorithm.empty()) return {};
+  bool has_sizes = arguments.algorithm.find(':') != std::string::npos;
+  return parse_algorithm_ranges(has_sizes ? arguments.algorithm : arguments.algorithm + ":0-max",
+                                parse_op(arguments.op));
 }
 
-Plan plan_trial(const Arguments& arguments, LinkCosts costs) {
+TimedGroup group_of(const Arguments& arguments, const CollectiveCall& call, const Size& size) {
+  TimedGroup group;
+  auto add = [&](const std::string& algorithm, std::int64_t segment) {
+    CollectiveCall timed = call;
+    timed.segment = segment;
+    group.calls.push_back({timed, algorithm});
+  };
+  add(size.choice.algorithm, size.choice.segment);
+  for (const Alternative& other : size.choice.alternatives)
+    if (arguments.explains && other.time && other.algorithm != size.choice.algorithm)
+      add(other.algorithm, other.segment);
+  if (size.has_roofline) add(std::string(kRoofline), 0);
+  return group;
+}
+
+Plan plan_trial(const Arguments& arguments, const MemberTeam& team, LinkCosts costs) {
   Plan plan{.costs = std::move(costs)};
-  plan.trial.repeats = arguments.repeats;
-  AlgorithmRanges ranges;
-  if (!arguments.algorithm.empty()) {
-    bool has_sizes = arguments.algorithm.find(':') != std::string::npos;
-    ranges = parse_algorithm_ranges(
-        has_sizes ? arguments.algorithm : arguments.algorithm + ":0-max", parse_op(arguments.op));
-  }
+  AlgorithmRanges ranges = ranges_of(arguments);
+  Collective kind = parse_op(arguments.op);
   for (const std::string& text : arguments.bytes) {
     Bytes bytes{parse_bytes(text).count / kElement.count * kElement.count};
-    CollectiveCall call = call_of(arguments, bytes);
-    Size size{bytes, choose_algorithm(call, kElement, plan.costs, ranges), plan.trial.cases.size()};
-    add_case(plan, call, bytes, size.choice.algorithm, size.choice.segment);
-    for (const Alternative& other : size.choice.alternatives)
-      if (arguments.explains && other.time && other.algorithm != size.choice.algorithm)
-        add_case(plan, call, bytes, other.algorithm, other.segment);
-    size.cases = plan.trial.cases.size() - size.first;
+    CollectiveCall call = team_call(team, kind, bytes);
+    Size size{.bytes = bytes,
+              .choice = choose_algorithm(call, kElement, plan.costs, ranges,
+                                         {.offers_mpi = team.has_mpi}),
+              .has_roofline = team.link == LinkKind::process && kind == Collective::all_reduce};
+    plan.groups.push_back(group_of(arguments, call, size));
     plan.sizes.push_back(std::move(size));
   }
   return plan;
@@ -127,21 +129,29 @@ struct Row {
   std::optional<double> roofline;
 };
 
-Row row_of(const Plan& plan, const CommTrialResult& result, std::size_t at) {
-  const CommCase& timed = plan.trial.cases[at];
-  const CollectiveCall& call = timed.recipe.call;
-  auto [least, most] = std::ranges::minmax(result.cases[at].repeats);
-  Row row{.algorithm = timed.algorithm,
-          .microseconds = median(result.cases[at].repeats),
-          .least = least,
-          .most = most,
-          .predicted = static_cast<double>(
-                           predict_time(call, timed.algorithm, kElement, plan.costs).time.count) /
-                       1e3};
-  row.bus_gbps = static_cast<double>(timed.bytes.count) * bus_factor(call.kind, call.members) /
-                 1e3 / row.microseconds;
-  if (!result.rooflines.empty()) row.roofline = median(result.rooflines[at].repeats);
-  return row;
+double predicted_for(const AlgorithmChoice& choice, const std::string& algorithm) {
+  auto found = std::ranges::find(choice.alternatives, algorithm, &Alternative::algorithm);
+  return static_cast<double>(found->time->count) / 1e3;
+}
+
+/// One per algorithm that was timed, the chosen one first.
+std::vector<Row> rows_of(const Size& size, const TimedGroup& group) {
+  std::vector<Row> rows;
+  std::vector<double> middles = medians(group);
+  for (std::size_t at = 0; at < group.calls.size() - size.has_roofline; ++at) {
+    const TimedCall& timed = group.calls[at];
+    auto [least, most] = std::ranges::minmax(group.samples[at]);
+    Row row{.algorithm = timed.algorithm,
+            .microseconds = middles[at] / 1e3,
+            .least = least / 1e3,
+            .most = most / 1e3,
+            .predicted = predicted_for(size.choice, timed.algorithm)};
+    row.bus_gbps = static_cast<double>(size.bytes.count) *
+                   bus_factor(timed.call.kind, timed.call.members) / 1e3 / row.microseconds;
+    if (size.has_roofline) row.roofline = middles.back() / 1e3;
+    rows.push_back(std::move(row));
+  }
+  return rows;
 }
 
 Json to_json_value(const Arguments& arguments, const Size& size, const Row& row) {
@@ -170,25 +180,21 @@ std::vector<std::string> cells(const Size& size, const Row& row) {
           row.roofline ? percent(*row.roofline / row.microseconds) : ""};
 }
 
-void print(const Arguments& arguments, const Plan& plan, const CommTrialResult& result,
-           Console& console) {
-  std::vector<std::vector<std::string>> rows{{"size", "algorithm", "µs", "from to", "bus GB/s",
-                                              "predicted µs", "roofline µs", "of roofline"}};
-  for (const Size& size : plan.sizes) {
-    for (std::size_t at = size.first; at < size.first + size.cases; ++at) {
-      Row row = row_of(plan, result, at);
-      if (arguments.json && at == size.first) {
-        Json json = to_json_value(arguments, size, row);
-        for (std::size_t other = at + 1; other < size.first + size.cases; ++other)
-          json["alternatives"].push_back(
-              to_json_value(arguments, size, row_of(plan, result, other)));
-        console.print(json.dump());
-      }
-      rows.push_back(cells(size, row));
-    }
+void print(const Arguments& arguments, const Plan& plan, Console& console) {
+  std::vector<std::vector<std::string>> table{{"size", "algorithm", "µs", "from to", "bus GB/s",
+                                               "predicted µs", "roofline µs", "of roofline"}};
+  for (std::size_t at = 0; at < plan.sizes.size(); ++at) {
+    const Size& size = plan.sizes[at];
+    std::vector<Row> rows = rows_of(size, plan.groups[at]);
+    for (const Row& row : rows) table.push_back(cells(size, row));
+    if (!arguments.json) continue;
+    Json json = to_json_value(arguments, size, rows.front());
+    for (const Row& row : rows | std::views::drop(1))
+      json["alternatives"].push_back(to_json_value(arguments, size, row));
+    console.print(json.dump());
   }
   if (arguments.json) return;
-  console.write(format_rows(rows));
+  console.write(format_rows(table));
   if (!arguments.explains) return;
   console.print(
       fmt::format("\nPredicted with link costs that are {}.", plan.costs.provenance.source));
@@ -196,26 +202,44 @@ void print(const Arguments& arguments, const Plan& plan, const CommTrialResult& 
     console.write(fmt::format("\n{}:\n{}", to_string(size.bytes), explain(size.choice)));
 }
 
-void run(const Arguments& arguments, Context& context) {
-  LinkCosts costs = arguments.costs.empty() ? known_link_costs(default_links_file())
-                                            : read_link_costs(arguments.costs);
-  if (arguments.transport == "threads") {
-    Plan plan = plan_trial(arguments, std::move(costs));
-    return print(arguments, plan, time_on_threads(plan.trial), context.console);
-  }
+Plan measure(const Arguments& arguments, const MemberTeam& team, LinkCosts costs) {
+  Plan plan = plan_trial(arguments, team, std::move(costs));
+  Bytes longest = std::ranges::max_element(plan.sizes, {}, &Size::bytes)->bytes;
+  team.time(plan.groups, {.least = arguments.repeats, .most = arguments.repeats, .samples = 1},
+            longest);
+  return plan;
+}
+
+void run_over_mpi(const Arguments& arguments, const LinkCosts& costs, Console& console) {
   std::unique_ptr<MpiWorld> world = start_mpi();
   if (world->ranks() != arguments.devices)
     throw Error(
         ErrorKind::usage,
         fmt::format("{} ranks are running and --devices is {}; start this with mpirun -n {}",
                     world->ranks(), arguments.devices, arguments.devices));
-  // The first rank's, so that all choose alike whatever files their hosts have.
-  Plan plan = plan_trial(arguments, parse_link_costs(world->exchange(to_json(costs)).front()));
-  std::vector<int> rank_of_device;
-  for (int rank = 0; rank < world->ranks(); ++rank) rank_of_device.push_back(rank);
-  std::unique_ptr<Transport> transport = world->make_transport(rank_of_device, {});
-  CommTrialResult result = time_over(*transport, world->rank(), plan.trial);
-  if (world->rank() == 0) print(arguments, plan, result, context.console);
+  run_watched_rank(*world, {}, [&](Heartbeat& heartbeat) {
+    // The first rank's, so that all choose alike whatever files their hosts have.
+    LinkCosts agreed = parse_link_costs(world->exchange(to_json(costs)).front());
+    MemberTeam team = rank_team(*world, [&heartbeat] { heartbeat.check(); });
+    Plan plan = measure(arguments, team, std::move(agreed));
+    if (world->rank() == 0) print(arguments, plan, console);
+  });
+}
+
+/// What is wrong with the command line is said before a rank waits for another.
+void check(const Arguments& arguments) {
+  parse_op(arguments.op);
+  ranges_of(arguments);
+  for (const std::string& bytes : arguments.bytes) parse_bytes(bytes);
+}
+
+void run(const Arguments& arguments, Context& context) {
+  check(arguments);
+  LinkCosts costs = arguments.costs.empty() ? known_link_costs(default_links_file())
+                                            : read_link_costs(arguments.costs);
+  if (arguments.transport == "mpi") return run_over_mpi(arguments, costs, context.console);
+  Plan plan = measure(arguments, thread_team(arguments.devices, true), std::move(costs));
+  print(arguments, plan, context.console);
 }
 
 }  // namespace

@@ -40,10 +40,10 @@ double worst(const std::vector<CheckedSize>& checked, Figure figure) {
 
 }  // namespace
 
-double CheckedSize::measured_of(const std::string& algorithm) const {
+std::size_t CheckedSize::place_of(const std::string& algorithm) const {
   auto found = std::ranges::find(choice.alternatives, algorithm, &Alternative::algorithm);
   TROIKA_CHECK(found != choice.alternatives.end(), "an algorithm that was not weighed");
-  return measured[static_cast<std::size_t>(found - choice.alternatives.begin())];
+  return static_cast<std::size_t>(found - choice.alternatives.begin());
 }
 
 std::size_t CheckedSize::quickest() const {
@@ -62,6 +62,13 @@ double CheckedSize::regret() const {
   return measured_of(choice.algorithm) / measured[quickest()] - 1;
 }
 
+double CheckedSize::regret_noise() const {
+  std::size_t chosen = place_of(choice.algorithm), best = quickest();
+  return chosen == best ? 0 : (noise[chosen] + noise[best]) / measured[best];
+}
+
+double CheckedSize::regret_beyond_noise() const { return std::max(0.0, regret() - regret_noise()); }
+
 std::vector<CheckedSize> check_predictions(const MemberTeam& team, const std::vector<Bytes>& sizes,
                                            const TimingPasses& passes, const LinkCosts& costs) {
   std::vector<CheckedSize> checked;
@@ -69,21 +76,24 @@ std::vector<CheckedSize> check_predictions(const MemberTeam& team, const std::ve
   Bytes longest{};
   for (Bytes bytes : sizes) {
     CollectiveCall call = team_call(team, Collective::all_reduce, bytes);
-    checked.push_back({bytes, choose_algorithm(call, kElement, costs)});
+    checked.push_back(
+        {bytes, choose_algorithm(call, kElement, costs, {}, {.offers_mpi = team.has_mpi})});
     groups.push_back(group_of(team, checked.back()));
     longest = std::max(longest, bytes);
   }
   team.time(groups, passes, longest);
   for (std::size_t at = 0; at < checked.size(); ++at) {
     checked[at].measured = medians(groups[at]);
+    checked[at].noise = noise_of_medians(groups[at]);
     checked[at].measured.resize(checked[at].choice.alternatives.size());
+    checked[at].noise.resize(checked[at].choice.alternatives.size());
   }
   return checked;
 }
 
 std::string format_checked(const std::vector<CheckedSize>& checked) {
   std::vector<std::vector<std::string>> rows{
-      {"size", "algorithm", "predicted us", "measured us", "error", "regret"}};
+      {"size", "algorithm", "predicted us", "measured us", "noise", "error", "regret"}};
   for (const CheckedSize& size : checked) {
     for (std::size_t at = 0; at < size.measured.size(); ++at) {
       const Alternative& alternative = size.choice.alternatives[at];
@@ -94,13 +104,16 @@ std::string format_checked(const std::vector<CheckedSize>& checked) {
                       (chosen ? "* " : "") + alternative.algorithm +
                           (at == size.quickest() ? ", quickest" : ""),
                       microseconds(predicted), microseconds(size.measured[at]),
+                      percent(size.noise[at] / size.measured[at]),
                       percent(predicted / size.measured[at] - 1),
                       chosen ? percent(size.regret()) : ""});
     }
   }
-  return format_rows(rows) + fmt::format("  chosen (*): error {} at most, regret {} at most\n",
-                                         percent(worst(checked, &CheckedSize::error)),
-                                         percent(worst(checked, &CheckedSize::regret)));
+  return format_rows(rows) +
+         fmt::format("  chosen (*): error {} at most, regret {} at most, {} beyond the noise\n",
+                     percent(worst(checked, &CheckedSize::error)),
+                     percent(worst(checked, &CheckedSize::regret)),
+                     percent(worst(checked, &CheckedSize::regret_beyond_noise)));
 }
 
 std::string to_json_text(const MemberTeam& team, const std::vector<CheckedSize>& checked) {
@@ -108,18 +121,21 @@ std::string to_json_text(const MemberTeam& team, const std::vector<CheckedSize>&
             {"devices", team.members},
             {"link", to_string(team.link)},
             {"worst_error", worst(checked, &CheckedSize::error)},
-            {"worst_regret", worst(checked, &CheckedSize::regret)}};
+            {"worst_regret", worst(checked, &CheckedSize::regret)},
+            {"worst_regret_beyond_noise", worst(checked, &CheckedSize::regret_beyond_noise)}};
   for (const CheckedSize& size : checked) {
     Json row{{"bytes", size.bytes.count},
              {"algorithm", size.choice.algorithm},
              {"error", size.error()},
-             {"regret", size.regret()}};
+             {"regret", size.regret()},
+             {"regret_noise", size.regret_noise()}};
     for (std::size_t at = 0; at < size.measured.size(); ++at) {
       const Alternative& alternative = size.choice.alternatives[at];
       if (!alternative.time) continue;
       row["algorithms"].push_back(
           {{"algorithm", alternative.algorithm},
            {"microseconds", size.measured[at] / 1e3},
+           {"noise_microseconds", size.noise[at] / 1e3},
            {"predicted_microseconds", static_cast<double>(alternative.time->count) / 1e3},
            {"is_measured", alternative.is_measured}});
     }

@@ -13,13 +13,20 @@ struct CheckedSize {
   Bytes bytes{};
   AlgorithmChoice choice;
   std::vector<double> measured{};  ///< Nanoseconds, as choice.alternatives; 0: declined.
+  std::vector<double> noise{};     ///< Of these, as noise_of_medians.
 
-  double measured_of(const std::string& algorithm) const;
+  double measured_of(const std::string& algorithm) const { return measured[place_of(algorithm)]; }
   std::size_t quickest() const;
   /// |predicted - measured| / measured of the chosen algorithm.
   double error() const;
   /// What the chosen one takes longer than the quickest, as a share of that.
   double regret() const;
+  /// Of the regret, so much may be chance: the noise of both, as the same share.
+  double regret_noise() const;
+  double regret_beyond_noise() const;
+
+ private:
+  std::size_t place_of(const std::string& algorithm) const;
 };
 
 /// Chooses an all-reduce for each size, then times every algorithm.

@@ -12,15 +12,16 @@ using testing::HasSubstr;
 
 /// Two members whose all-reduces take so many nanoseconds, by algorithm.
 MemberTeam team_that_takes(const std::map<std::string, double>& times) {
-  auto time = [times](std::vector<TimedGroup>& groups, const TimingPasses&, Bytes longest) {
+  auto take_times = [times](std::vector<TimedGroup>& groups, const TimingPasses&, Bytes longest) {
     for (TimedGroup& group : groups) {
       for (const TimedCall& timed : group.calls) {
         EXPECT_LE(timed.call.count * 4, longest.count);
-        group.samples.push_back({1, times.at(timed.algorithm), 1e9});
+        double time = times.at(timed.algorithm);
+        group.samples.push_back({0.95 * time, time, 1.05 * time});
       }
     }
   };
-  return {.members = 2, .link = LinkKind::process, .time = time};
+  return {.members = 2, .link = LinkKind::process, .time = take_times};
 }
 
 LinkCosts costs_that_say(const std::map<std::string, double>& times) {
@@ -47,10 +48,13 @@ TEST(PredictionCheck, SetsTheChosenOneAgainstTheClockAndAgainstTheQuickest) {
     EXPECT_EQ(size.choice.algorithm, "direct");
     EXPECT_NEAR(size.error(), 0.10, 1e-9);
     EXPECT_NEAR(size.regret(), 0.25, 1e-9);
+    EXPECT_NEAR(size.regret_noise(), (5 + 4) / 80.0, 1e-9);
+    EXPECT_NEAR(size.regret_beyond_noise(), (20 - 9) / 80.0, 1e-9);
     EXPECT_EQ(size.choice.alternatives[size.quickest()].algorithm, "tree");
   }
   std::string text = format_checked(checked);
-  EXPECT_THAT(text, HasSubstr("chosen (*): error 10.00 % at most, regret 25.00 % at most"));
+  EXPECT_THAT(text, HasSubstr("chosen (*): error 10.00 % at most, regret 25.00 % at most, 13.75 % "
+                              "beyond the noise"));
   EXPECT_THAT(text, HasSubstr("tree, quickest"));
 }
 

@@ -12,6 +12,7 @@
 #include "cli/prediction_check.h"
 #include "cli/text_table.h"
 #include "cli/version.h"
+#include "comm/heartbeat/watched_rank.h"
 #include "profile/fit_links.h"
 #include "train/known_links.h"
 
@@ -84,8 +85,7 @@ void print(const LinkCosts& costs, const fs::path& file, Console& console) {
                             costs.measured.size(), file.string()));
 }
 
-std::vector<MemberTeam> make_teams(const LinksRequest& request, MpiWorld* world) {
-  if (world != nullptr) return {rank_team(*world)};
+std::vector<MemberTeam> thread_teams(const LinksRequest& request) {
   std::vector<MemberTeam> teams;
   for (int members : request.devices) teams.push_back(thread_team(members, request.pins));
   return teams;
@@ -119,22 +119,32 @@ void check(const LinksRequest& request, const std::vector<MemberTeam>& teams, Mp
   }
 }
 
-}  // namespace
-
-void profile_links(const LinksRequest& request, Console& console) {
+void measure_or_check(const LinksRequest& request, const std::vector<MemberTeam>& teams,
+                      MpiWorld* world, Console& console) {
+  if (request.checks) return check(request, teams, world, console);
   fs::path file = file_of(request);
-  std::unique_ptr<MpiWorld> world = runs_under_mpirun() ? start_mpi() : nullptr;
-  if (world && world->ranks() < 2)
-    throw Error(ErrorKind::usage, "one rank has no link to measure; start with mpirun -n 2");
-  std::vector<MemberTeam> teams = make_teams(request, world.get());
-  if (request.checks) return check(request, teams, world.get(), console);
   LinkCosts costs = known_link_costs(file);
-  measure(costs, teams, request, world.get());
-  if (world && world->rank() != 0) return;
+  measure(costs, teams, request, world);
+  if (world != nullptr && world->rank() != 0) return;
   if (file.has_parent_path()) make_folder(file.parent_path());
   replace_file(file, to_json(costs));
   if (request.json) return console.write(to_json(costs));
   print(costs, file, console);
+}
+
+}  // namespace
+
+void profile_links(const LinksRequest& request, Console& console) {
+  file_of(request);  // refuses before anything is measured
+  if (!runs_under_mpirun())
+    return measure_or_check(request, thread_teams(request), nullptr, console);
+  std::unique_ptr<MpiWorld> world = start_mpi();
+  if (world->ranks() < 2)
+    throw Error(ErrorKind::usage, "one rank has no link to measure; start with mpirun -n 2");
+  run_watched_rank(*world, {}, [&](Heartbeat& heartbeat) {
+    MemberTeam team = rank_team(*world, [&heartbeat] { heartbeat.check(); });
+    measure_or_check(request, {team}, world.get(), console);
+  });
 }
 
 }  // namespace troika::cli

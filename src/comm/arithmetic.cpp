@@ -1,10 +1,11 @@
 #include "comm/arithmetic.h"
 
 #include <algorithm>
+#include <cstring>
 #include <type_traits>
 
+#include "base/streaming.h"
 #include "base/vectorized.h"
-#include "comm/streaming.h"
 #include "tensor/float16.h"
 
 namespace troika {
@@ -144,7 +145,7 @@ void combine_all(std::span<std::byte* const> vectors, std::int64_t count, int di
       }
     }
   }
-  if (streams) end_streaming();
+  if (streams) stream_end();
 }
 
 template <class T>

@@ -25,11 +25,18 @@ class alignas(64) Bell {
   template <class Ready>
   void sleep(std::chrono::nanoseconds longest, Ready&& ready) {
     std::uint32_t before = prepare_to_sleep();
+    const Sleeper awake_again(sleepers_);  // also where ready() throws
     if (!ready()) wait_for_ring(before, longest);
-    sleepers_.fetch_sub(1, std::memory_order_relaxed);
   }
 
  private:
+  struct Sleeper {
+    explicit Sleeper(std::atomic<std::uint32_t>& sleepers) : count(sleepers) {}
+    Sleeper(const Sleeper&) = delete;
+    ~Sleeper() { count.fetch_sub(1, std::memory_order_relaxed); }
+    std::atomic<std::uint32_t>& count;
+  };
+
   std::uint32_t prepare_to_sleep() noexcept;
   void wait_for_ring(std::uint32_t before, std::chrono::nanoseconds longest) noexcept;
   void wake() noexcept;

@@ -17,8 +17,9 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::nanoseconds kLongSleep = 1s;
 /// Where nobody rings.
 constexpr std::chrono::nanoseconds kShortSleep = 20us;
-/// Asking so often in vain takes a fraction of a microsecond; a clock is looked at from then on.
-constexpr int kUntimed = 32;
+/// Asking so often in vain takes about half a microsecond; a clock is looked at from then on. An
+/// answer from a core of another cache comes before, and is not held up by the clock.
+constexpr int kUntimed = 64;
 
 }  // namespace
 

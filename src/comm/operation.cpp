@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "comm/streaming.h"
+#include "base/streaming.h"
 
 namespace troika {
 namespace {
@@ -166,7 +166,7 @@ void Operation::run_elements(BoundMove& move, std::int64_t count) {
         return;
       }
       stream_copy(to, from, static_cast<std::size_t>(count * element_size_));
-      return end_streaming();
+      return stream_end();
     case Kind::reduce:
     case Kind::receive_reduce:
       return arithmetic_.combine(to, from, count);

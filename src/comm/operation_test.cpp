@@ -191,6 +191,7 @@ class EveryCollective : public testing::TestWithParam<int> {};
 
 TEST_P(EveryCollective, EqualsItsDefinitionForEveryAlgorithmTypeAndCount) {
   std::vector<Case> cases = grid(GetParam());
+  RecordProperty("cases", static_cast<int>(cases.size()));
   std::vector<Recipe> recipes;
   for (const Case& test : cases) recipes.push_back(make_recipe(test.call, test.algorithm));
   run_members(GetParam(), [&](Communicator& communicator) {

@@ -43,6 +43,20 @@ Alternative weigh(const CollectiveCall& call, const Algorithm& algorithm, Bytes 
   return best;
 }
 
+/// MPI does not say how it works, so there is no formula to fall back on.
+Alternative weigh_mpi(const CollectiveCall& call, Bytes element, const LinkCosts& costs) {
+  Alternative mpi{.algorithm = "mpi"};
+  if (call.order != CombineOrder::any) {
+    mpi.declined = "MPI promises no order";
+  } else if (auto time = measured_time(call, "mpi", element, costs)) {
+    mpi.time = time;
+    mpi.is_measured = true;
+  } else {
+    mpi.declined = "its time was not measured for this call";
+  }
+  return mpi;
+}
+
 std::string reasons(const std::vector<Alternative>& alternatives) {
   std::string text;
   for (const Alternative& alternative : alternatives)
@@ -59,8 +73,13 @@ const Alternative& pick(const std::vector<Alternative>& alternatives, const Algo
                   fmt::format("no algorithm can do {} ({})", what, reasons(alternatives)));
     return alternatives.front();
   }
-  const Alternative& found =
-      *std::ranges::find(alternatives, asked->algorithm, &Alternative::algorithm);
+  auto place = std::ranges::find(alternatives, asked->algorithm, &Alternative::algorithm);
+  if (place == alternatives.end())
+    throw Error(ErrorKind::usage,
+                fmt::format("the algorithm ranges ask for '{}' for {}, which has no such algorithm "
+                            "here; change the ranges",
+                            asked->algorithm, what));
+  const Alternative& found = *place;
   if (!found.time)
     throw Error(ErrorKind::usage,
                 fmt::format("the algorithm ranges ask for '{}' for {}, but {}; change the ranges",
@@ -71,10 +90,11 @@ const Alternative& pick(const std::vector<Alternative>& alternatives, const Algo
 }  // namespace
 
 AlgorithmChoice choose_algorithm(const CollectiveCall& call, Bytes element, const LinkCosts& costs,
-                                 const AlgorithmRanges& ranges) {
+                                 const AlgorithmRanges& ranges, const ChoiceOptions& options) {
   AlgorithmChoice choice;
   for (const Algorithm& algorithm : algorithms(call.kind))
     choice.alternatives.push_back(weigh(call, algorithm, element, costs));
+  if (options.offers_mpi) choice.alternatives.push_back(weigh_mpi(call, element, costs));
   std::ranges::stable_sort(choice.alternatives, [](const Alternative& a, const Alternative& b) {
     return a.time && (!b.time || *a.time < *b.time);
   });

@@ -29,10 +29,17 @@ struct AlgorithmChoice {
                                           ///< then those that declined.
 };
 
+struct ChoiceOptions {
+  /// The members are all the ranks of MPI, whose own collective is one more candidate, "mpi": no
+  /// recipe, and known by measured times only.
+  bool offers_mpi = false;
+};
+
 /// The quickest by prediction, the first in the list of algorithms among equals; or the one that
 /// the ranges ask for at this size. Throws Error(usage) where that one declines, or all do.
 AlgorithmChoice choose_algorithm(const CollectiveCall& call, Bytes element, const LinkCosts& costs,
-                                 const AlgorithmRanges& ranges = {});
+                                 const AlgorithmRanges& ranges = {},
+                                 const ChoiceOptions& options = {});
 
 /// A table of all alternatives, a line each: algorithm, predicted time or why it declined.
 std::string explain(const AlgorithmChoice& choice);

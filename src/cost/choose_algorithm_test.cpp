@@ -94,6 +94,45 @@ TEST(ChooseAlgorithm, FollowsTheRangesAndLeavesTheRestToTheCosts) {
                                              "members, but members 0 and 1 share no memory")));
 }
 
+LinkCosts costs_with_mpi(double nanoseconds) {
+  LinkCosts costs = network_costs();
+  costs.measured.push_back({.kind = Collective::all_reduce,
+                            .algorithm = "mpi",
+                            .members = 4,
+                            .link = LinkKind::network,
+                            .times = {{{{8}, nanoseconds}, {{1024}, nanoseconds}}}});
+  return costs;
+}
+
+TEST(ChooseAlgorithm, WeighsMpisOwnCollectiveByItsMeasuredTimeWhereItIsOffered) {
+  CollectiveCall call = on_nodes(Collective::all_reduce, 4, 16);
+  auto chosen = [&](double nanoseconds, ChoiceOptions options) {
+    return choose_algorithm(call, {4}, costs_with_mpi(nanoseconds), {}, options).algorithm;
+  };
+  EXPECT_EQ(chosen(5, {.offers_mpi = true}), "mpi");
+  EXPECT_EQ(chosen(5, {}), "recursive_doubling");
+  EXPECT_EQ(chosen(1e9, {.offers_mpi = true}), "recursive_doubling");
+}
+
+TEST(ChooseAlgorithm, HasNoFormulaForMpisOwnCollective) {
+  ChoiceOptions offered{.offers_mpi = true};
+  AlgorithmRanges asked = parse_algorithm_ranges("mpi:0-max", Collective::all_reduce);
+  CollectiveCall five = on_nodes(Collective::all_reduce, 5, 16);
+  EXPECT_THAT([&] { choose_algorithm(five, {4}, costs_with_mpi(5), asked, offered); },
+              ThrowsMessage<Error>(HasSubstr("but its time was not measured for this call")));
+  CollectiveCall ordered = on_nodes(Collective::all_reduce, 4, 16);
+  ordered.order = CombineOrder::tree;
+  AlgorithmChoice choice = choose_algorithm(ordered, {4}, costs_with_mpi(5), {}, offered);
+  EXPECT_THAT(explain(choice), HasSubstr("mpi                  MPI promises no order\n"));
+}
+
+TEST(ChooseAlgorithm, RefusesARangeOfAnAlgorithmThatIsNotOffered) {
+  AlgorithmRanges asked = parse_algorithm_ranges("mpi:0-max", Collective::all_reduce);
+  CollectiveCall call = on_nodes(Collective::all_reduce, 4, 16);
+  EXPECT_THAT([&] { choose_algorithm(call, {4}, costs_with_mpi(5), asked); },
+              ThrowsMessage<Error>(HasSubstr("which has no such algorithm here")));
+}
+
 TEST(AlgorithmRanges, ReadSizesWithUnitsInAnyOrder) {
   AlgorithmRanges ranges = parse_algorithm_ranges(
       "ring: 1MiB-max; recursive_doubling:0-8KiB ;rabenseifner:8KiB-1MiB;", Collective::all_reduce);

@@ -35,7 +35,12 @@ TEST(LinkCosts, ReadBackWhatWasMeasured) {
                      .algorithm = "tree",
                      .members = 2,
                      .link = LinkKind::node,
-                     .times = {{{{8}, 1}, {{16}, 2}}}}};
+                     .times = {{{{8}, 1}, {{16}, 2}}}},
+                    {.kind = Collective::broadcast,
+                     .algorithm = "mpi",
+                     .members = 2,
+                     .link = LinkKind::node,
+                     .times = {{{{8}, 3}}}}};
   EXPECT_EQ(parse_link_costs(to_json(costs)), costs);
 }
 

@@ -44,10 +44,16 @@ const SizeCurve* find_measured(const CollectiveCall& call, std::string_view algo
 
 }  // namespace
 
+std::optional<SimTime> measured_time(const CollectiveCall& call, std::string_view algorithm,
+                                     Bytes element, const LinkCosts& costs) {
+  const SizeCurve* times = find_measured(call, algorithm, costs);
+  if (times == nullptr) return std::nullopt;
+  return SimTime{std::llround(times->at(element * call.count))};
+}
+
 PredictedTime predict_time(const CollectiveCall& call, std::string_view algorithm, Bytes element,
                            const LinkCosts& costs) {
-  if (const SizeCurve* times = find_measured(call, algorithm, costs))
-    return {{std::llround(times->at(element * call.count))}, true};
+  if (auto time = measured_time(call, algorithm, element, costs)) return {*time, true};
   return {formula_time(call, algorithm, element, costs), false};
 }
 

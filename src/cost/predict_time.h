@@ -1,6 +1,7 @@
 // The predicted time of a collective: as measured on this machine where it was, else by formula.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "cost/link_costs.h"
@@ -16,5 +17,9 @@ struct PredictedTime {
 /// whichever order costs nothing extra; the formula is for everything else.
 PredictedTime predict_time(const CollectiveCall& call, std::string_view algorithm, Bytes element,
                            const LinkCosts& costs);
+
+/// Only where it was measured.
+std::optional<SimTime> measured_time(const CollectiveCall& call, std::string_view algorithm,
+                                     Bytes element, const LinkCosts& costs);
 
 }  // namespace troika

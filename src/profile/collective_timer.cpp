@@ -17,14 +17,13 @@ constexpr Bytes kElement{4};
 /// Long enough to see past the clock, and past who happens to run first.
 constexpr double kBatch = 500e3;
 constexpr int kMostRounds = 1000;
-/// Of each call in each pass; one suffices for what takes long.
-constexpr int kSamples = 3;
+/// One sample per pass suffices of what takes so long.
 constexpr double kLong = 5e6;
 
 /// Written once, so that pages are there and are not all the same one.
 HostBlock touched(Bytes bytes) {
   HostBlock block(bytes);
-  std::memset(block.address(), 0, static_cast<std::size_t>(bytes.count));
+  if (bytes.count > 0) std::memset(block.address(), 0, static_cast<std::size_t>(bytes.count));
   return block;
 }
 
@@ -41,6 +40,10 @@ CollectiveTimer::CollectiveTimer(MoveProgress& progress, std::vector<DeviceId> d
                                  {.dtype = DType::f64, .rule = CombineRule::max});
 }
 
+void CollectiveTimer::add_maker(std::string algorithm, Maker make) {
+  makers_[std::move(algorithm)] = std::move(make);
+}
+
 double CollectiveTimer::agree(double mine) {
   agreed_ = mine;
   agree_->start();
@@ -48,46 +51,54 @@ double CollectiveTimer::agree(double mine) {
   return agreed_;
 }
 
-std::unique_ptr<Operation> CollectiveTimer::prepare(const TimedCall& timed) {
+CollectiveTimer::Body CollectiveTimer::prepare(const TimedCall& timed) {
   auto bytes = static_cast<std::size_t>((kElement * timed.call.count).count);
   MemberBuffers buffers{.vector = {vector_.address(), bytes}};
+  if (auto found = makers_.find(timed.algorithm); found != makers_.end())
+    return found->second(timed.call, buffers.vector);
   if (timed.call.kind == Collective::all_to_all) buffers.input = {input_.address(), bytes};
-  return communicator_.prepare(make_recipe(timed.call, timed.algorithm), buffers);
+  // Shared, because a function is copied.
+  std::shared_ptr<Operation> operation =
+      communicator_.prepare(make_recipe(timed.call, timed.algorithm), buffers);
+  return [operation](int rounds) {
+    for (int round = 0; round < rounds; ++round) {
+      operation->start();
+      operation->wait();
+    }
+  };
 }
 
-double CollectiveTimer::time_batch(Operation& operation, int rounds) {
+double CollectiveTimer::time_batch(const Body& body, int rounds) {
   agree(0);
   auto start = Clock::now();
-  for (int round = 0; round < rounds; ++round) {
-    operation.start();
-    operation.wait();
-  }
+  body(rounds);
   return agree(Nanoseconds(Clock::now() - start).count() / rounds);
 }
 
-void CollectiveTimer::time_group(TimedGroup& group) {
+void CollectiveTimer::time_group(TimedGroup& group, int samples) {
   group.samples.resize(group.calls.size());
-  std::vector<std::unique_ptr<Operation>> operations;
+  std::vector<Body> bodies;
   std::vector<double> once;
   for (const TimedCall& timed : group.calls) {
-    operations.push_back(prepare(timed));
-    double cold = time_batch(*operations.back(), 1);  // touches its scratch
-    once.push_back(std::min(cold, time_batch(*operations.back(), 1)));
+    bodies.push_back(prepare(timed));
+    double cold = time_batch(bodies.back(), 1);  // touches its scratch
+    once.push_back(std::min(cold, time_batch(bodies.back(), 1)));
   }
-  for (int sample = 0; sample < kSamples; ++sample) {
-    for (std::size_t at = 0; at < operations.size(); ++at) {
+  for (int sample = 0; sample < samples; ++sample) {
+    for (std::size_t at = 0; at < bodies.size(); ++at) {
       if (sample > 0 && once[at] >= kLong) continue;
       int rounds = std::clamp(static_cast<int>(kBatch / (once[at] + 1)), 1, kMostRounds);
-      group.samples[at].push_back(time_batch(*operations[at], rounds));
+      group.samples[at].push_back(time_batch(bodies[at], rounds));
     }
   }
   agree(0);  // all are done with the operations before one drops them
 }
 
 void CollectiveTimer::time_all(std::vector<TimedGroup>& groups, const TimingPasses& passes) {
+  agree(0);  // all have made their timers
   auto start = Clock::now();
   for (int pass = 1; pass <= passes.most; ++pass) {
-    for (TimedGroup& group : groups) time_group(group);
+    for (TimedGroup& group : groups) time_group(group, passes.samples);
     double taken = agree(Nanoseconds(Clock::now() - start).count() / 1e9);
     if (pass >= passes.least && taken * (pass + 1) / pass > passes.seconds) break;
   }

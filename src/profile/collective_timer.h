@@ -1,7 +1,11 @@
 // How long collectives take, found by running them: one member's side of it.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "comm/communicator.h"
@@ -14,21 +18,31 @@ namespace troika {
 /// progress; used by the member's thread.
 class CollectiveTimer {
  public:
+  /// Runs a call so many times.
+  using Body = std::function<void(int rounds)>;
+  using Maker = std::function<Body(const CollectiveCall& call, std::span<std::byte> vector)>;
+
   /// No call is longer than `longest`.
   CollectiveTimer(MoveProgress& progress, std::vector<DeviceId> devices, Bytes longest);
+
+  /// What `algorithm` names is no recipe: `make` says how it is run.
+  void add_maker(std::string algorithm, Maker make);
+  /// What all calls work on.
+  std::byte* vector() const { return vector_.address(); }
 
   /// Goes through all groups again and again and adds to their samples, the same on all members.
   void time_all(std::vector<TimedGroup>& groups, const TimingPasses& passes);
 
  private:
-  void time_group(TimedGroup& group);
-  double time_batch(Operation& operation, int rounds);
+  void time_group(TimedGroup& group, int samples);
+  double time_batch(const Body& body, int rounds);
   /// The greatest of what the members say. Nobody goes on before all have said it.
   double agree(double mine);
-  std::unique_ptr<Operation> prepare(const TimedCall& timed);
+  Body prepare(const TimedCall& timed);
 
   Communicator communicator_;
   HostBlock vector_, input_;
+  std::map<std::string, Maker> makers_;
   double agreed_ = 0;
   std::unique_ptr<Operation> agree_;
 };

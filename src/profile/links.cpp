@@ -1,12 +1,11 @@
 #include "profile/links.h"
 
 #include <algorithm>
-#include <thread>
+#include <memory>
 
-#include "base/cores.h"
 #include "collective/algorithms.h"
-#include "comm/threads/thread_transport.h"
 #include "profile/collective_timer.h"
+#include "profile/member_threads.h"
 
 namespace troika {
 namespace {
@@ -28,6 +27,7 @@ void add_groups(std::vector<TimedGroup>& groups, const MemberTeam& team, Collect
     for (const Algorithm& algorithm : algorithms(kind)) {
       if (!algorithm.why_not(call)) group.calls.push_back({call, std::string(algorithm.name)});
     }
+    if (team.has_mpi && !why_not_by_mpi({call}, team.members)) group.calls.push_back({call, "mpi"});
     if (!group.calls.empty()) groups.push_back(std::move(group));
   }
 }
@@ -49,39 +49,67 @@ std::vector<TimedGroup> all_groups(const MemberTeam& team, const LinkSizes& size
   return groups;
 }
 
+/// As a direct all-reduce once all members are there.
+CollectiveTimer::Maker make_roofline(int member, const std::vector<std::byte*>& vectors) {
+  return [member, &vectors](const CollectiveCall& call, std::span<std::byte>) {
+    Range slice = part_of(call.count, member, call.members);
+    std::vector<std::byte*> slices = vectors;
+    for (std::byte*& vector : slices) vector += slice.begin * kElement.count;
+    bool streams = kElement * call.count >= kLongVector;
+    Arithmetic arithmetic = arithmetic_of(DType::f32, CombineRule::sum);
+    return [=](int rounds) {
+      for (int round = 0; round < rounds; ++round)
+        arithmetic.combine_all(slices, slice.extent(), 1, streams);
+    };
+  };
+}
+
+CollectiveTimer::Maker make_by_mpi(MpiWorld& world, const std::function<void()>& check) {
+  return [&world, check](const CollectiveCall& call, std::span<std::byte> vector) {
+    // Shared, because a function is copied.
+    std::shared_ptr<LibraryCollective> collective = world.prepare_collective({call}, vector, check);
+    return [collective](int rounds) {
+      for (int round = 0; round < rounds; ++round) {
+        collective->start();
+        while (!collective->done()) continue;
+      }
+    };
+  };
+}
+
 }  // namespace
 
 MemberTeam thread_team(int members, bool pins) {
   auto time = [=](std::vector<TimedGroup>& groups, const TimingPasses& passes, Bytes longest) {
-    ThreadTransport transport;
     std::vector<std::vector<TimedGroup>> of_member(static_cast<std::size_t>(members), groups);
-    std::vector<int> cores = usable_cores();
-    std::vector<std::jthread> threads;
-    for (int member = 0; member < members; ++member) {
-      threads.emplace_back([&, member] {
-        if (pins) bind_to_core(member, cores);
-        MoveProgress progress(transport, DeviceId(static_cast<std::size_t>(member)));
-        CollectiveTimer timer(progress, devices_of(members), longest);
-        timer.time_all(of_member[static_cast<std::size_t>(member)], passes);
-      });
-    }
-    threads.clear();
+    std::vector<std::byte*> vectors(static_cast<std::size_t>(members));
+    run_member_threads({.members = members, .pins = pins}, [&](ThreadTransport& transport, int me) {
+      auto index = static_cast<std::size_t>(me);
+      MoveProgress progress(transport, DeviceId(index));
+      CollectiveTimer timer(progress, devices_of(members), longest);
+      vectors[index] = timer.vector();
+      timer.add_maker(std::string(kRoofline), make_roofline(me, vectors));
+      timer.time_all(of_member[index], passes);
+    });
     groups = std::move(of_member.front());
   };
   return {.members = members, .link = LinkKind::process, .time = time};
 }
 
-MemberTeam rank_team(MpiWorld& world) {
-  auto time = [&world](std::vector<TimedGroup>& groups, const TimingPasses& passes, Bytes longest) {
+MemberTeam rank_team(MpiWorld& world, std::function<void()> check) {
+  auto time = [&world, check](std::vector<TimedGroup>& groups, const TimingPasses& passes,
+                              Bytes longest) {
     std::vector<int> rank_of_device;
     for (int rank = 0; rank < world.ranks(); ++rank) rank_of_device.push_back(rank);
-    std::unique_ptr<Transport> transport = world.make_transport(rank_of_device, {});
+    std::unique_ptr<Transport> transport = world.make_transport(rank_of_device, check);
     MoveProgress progress(*transport, DeviceId(static_cast<std::size_t>(world.rank())));
     CollectiveTimer timer(progress, devices_of(world.ranks()), longest);
+    timer.add_maker("mpi", make_by_mpi(world, check));
     timer.time_all(groups, passes);
   };
   return {.members = world.ranks(),
           .link = world.on_one_host() ? LinkKind::node : LinkKind::network,
+          .has_mpi = true,
           .time = time};
 }
 

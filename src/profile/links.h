@@ -15,22 +15,26 @@ namespace troika {
 struct MemberTeam {
   int members = 2;
   LinkKind link = LinkKind::process;
+  bool has_mpi = false;  ///< The library's own collectives can be timed too, as "mpi".
   /// Times the groups with all members; no call is longer than `longest`.
   std::function<void(std::vector<TimedGroup>& groups, const TimingPasses& passes, Bytes longest)>
       time;
 };
 
-/// Threads of this process, each on a core of its own as far as there are cores where `pins`.
+/// Threads of this process, each on a core of its own as far as there are cores where `pins`. What
+/// one of them throws is thrown by `time`.
 MemberTeam thread_team(int members, bool pins);
-/// One member per rank; all ranks make it and call it together. Borrows the world.
-MemberTeam rank_team(MpiWorld& world);
+/// One member per rank; all ranks make it and call it together. Borrows the world. `check` is as in
+/// MpiWorld::make_transport.
+MemberTeam rank_team(MpiWorld& world, std::function<void()> check);
 
 struct LinkSizes {
   Bytes least{8}, most{64 << 20};
 };
 
-/// Every algorithm of every collective that can be done there. All-reduces, which count most, at
-/// every power of two, the others at every second one and up to half the length.
+/// Every algorithm of every collective that can be done there, MPI's own among them. All-reduces,
+/// which count most, at every power of two, the others at every second one and up to half the
+/// length.
 std::vector<MeasuredAlgorithm> measure_algorithms(const MemberTeam& team, const LinkSizes& sizes,
                                                   const TimingPasses& passes);
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "collective/algorithms.h"
 #include "profile/fit_links.h"
 
@@ -56,9 +57,38 @@ TEST(Links, ThePassesEndWithTheirTime) {
   EXPECT_EQ(passes_in({.least = 1, .most = 4, .seconds = 60}), 4u);
 }
 
+TEST(Links, TheRooflineOfThreadsIsTimedInTurnsWithAlgorithms) {
+  CollectiveCall call = equal_parts(Collective::all_reduce, 2, 1 << 18);
+  std::vector<TimedGroup> groups{{.calls = {{call, std::string(kRoofline)}, {call, "direct"}}}};
+  thread_team(2, true).time(groups, {.least = 3, .most = 3, .samples = 1}, {1 << 20});
+  for (const std::vector<double>& samples : groups[0].samples) {
+    ASSERT_EQ(samples.size(), 3u);
+    for (double nanoseconds : samples) EXPECT_GT(nanoseconds, 1000) << "1 MiB takes longer";
+  }
+}
+
+TEST(Links, WhatAMemberThrowsIsThrownByTheTiming) {
+  CollectiveCall call = equal_parts(Collective::all_reduce, 3, 16);
+  std::vector<TimedGroup> groups{{.calls = {{call, "rign"}}}};
+  EXPECT_THROW(thread_team(3, false).time(groups, kOnePass, {64}), Error);
+}
+
+TEST(Links, AVectorOfNoElementsCanBeTimed) {
+  CollectiveCall call = equal_parts(Collective::all_reduce, 2, 0);
+  std::vector<TimedGroup> groups{{.calls = {{call, "ring"}}}};
+  thread_team(2, false).time(groups, kOnePass, {});
+  EXPECT_EQ(groups[0].samples[0].size(), 3u);
+}
+
 TEST(Links, TheTimeOfACallIsItsMiddleSample) {
   TimedGroup group{.calls = {{}, {}}, .samples = {{5, 1, 90}, {3}}};
   EXPECT_EQ(medians(group), (std::vector<double>{5, 3}));
+}
+
+TEST(Links, TheNoiseOfAMiddleShrinksWithTheNumberOfSamples) {
+  TimedGroup group{.calls = {{}, {}, {}}, .samples = {{4, 2, 9}, {3}, {}}};
+  for (int sample = 0; sample < 100; ++sample) group.samples[2].push_back(sample);
+  EXPECT_EQ(noise_of_medians(group), (std::vector<double>{3.5, 0, 9.5}));
 }
 
 }  // namespace

@@ -2,15 +2,20 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "collective/recipe.h"
 
 namespace troika {
 
+/// Beside algorithms: the bytes of an all-reduce combined and written by a plain loop on each
+/// member, without any message. Only for members that share memory.
+inline constexpr std::string_view kRoofline = "roofline";
+
 struct TimedCall {
-  CollectiveCall call;  ///< Of f32.
-  std::string algorithm;
+  CollectiveCall call;    ///< Of f32.
+  std::string algorithm;  ///< Or "mpi", where the members are ranks, or kRoofline.
 };
 
 /// What is timed in turns, so that other load meets it alike; usually the algorithms of one kind at
@@ -23,10 +28,14 @@ struct TimedGroup {
 
 struct TimingPasses {
   int least = 3, most = 7;
+  int samples = 3;     ///< Of each call in each pass.
   double seconds = 8;  ///< No further pass begins after the least ones that would go beyond.
 };
 
 /// The middle one of each call's samples.
 std::vector<double> medians(const TimedGroup& group);
+/// How far each of these may be off: half the interval of samples in which the true middle lies in
+/// 95 of 100 cases.
+std::vector<double> noise_of_medians(const TimedGroup& group);
 
 }  // namespace troika

@@ -146,6 +146,12 @@ void make_calls(Stage& stage, const Words& words) {
   }
 }
 
+void sleep_late(Stage& stage, const Words& words) {
+  if (stage.world.rank() != std::stoi(words.at(0))) return;
+  announce(stage);
+  while (true) pause();
+}
+
 void disagree_at_start(Stage& stage, const Words&) {
   require_agreement(stage.world, "plan", "one\ntwo\nthree");
   bool odd = stage.world.rank() == stage.world.ranks() - 1;

@@ -38,23 +38,20 @@ inline bool wait_until(std::chrono::milliseconds limit, const std::function<bool
 
 class MpiJob {
  public:
+  /// Plays a scene of mpi_rank.
   MpiJob(int ranks, const std::vector<std::string>& scene) : ranks_(ranks) {
-    std::vector<std::string> words = launcher();
-    for (const std::string& word :
-         {std::string("-n"), std::to_string(ranks), program().string(), folder_.path().string()})
-      words.push_back(word);
+    std::vector<std::string> words{program().string(), folder_.path().string()};
     words.insert(words.end(), scene.begin(), scene.end());
-    std::vector<char*> pointers;
-    for (std::string& word : words) pointers.push_back(word.data());
-    pointers.push_back(nullptr);
-    std::string output = (folder_.path() / "output").string();
-    child_ = fork();
-    if (child_ != 0) return;
-    setpgid(0, 0);
-    int file = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    dup2(file, STDOUT_FILENO), dup2(file, STDERR_FILENO);
-    execv(pointers[0], pointers.data());
-    _exit(99);
+    start(words);
+  }
+  /// Runs the product itself, in the folder of the job.
+  struct Troika {
+    std::vector<std::string> words;
+  };
+  MpiJob(int ranks, const Troika& troika) : ranks_(ranks) {
+    std::vector<std::string> words{troika_program().string()};
+    words.insert(words.end(), troika.words.begin(), troika.words.end());
+    start(words);
   }
   MpiJob(const MpiJob&) = delete;
   ~MpiJob() {
@@ -79,11 +76,24 @@ class MpiJob {
   }
   /// Whether the rank has said how it ended.
   bool has_left(int rank) const { return last_words(rank).ends_with("exit code 5\n"); }
+  bool is_at_work(int rank) const { return std::filesystem::exists(pid_file(rank)); }
   bool all_at_work() const {
     for (int rank = 0; rank < ranks_; ++rank) {
-      if (!std::filesystem::exists(pid_file(rank))) return false;
+      if (!is_at_work(rank)) return false;
     }
     return true;
+  }
+  /// The ranks of the product that run now.
+  std::vector<pid_t> troika_ranks() const {
+    std::vector<pid_t> found;
+    std::error_code gone;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc", gone)) {
+      pid_t pid = std::atoi(entry.path().filename().c_str());
+      if (pid <= 0 || std::filesystem::read_symlink(entry.path() / "exe", gone) != troika_program())
+        continue;
+      if (descends_from_launcher(pid)) found.push_back(pid);
+    }
+    return found;
   }
   /// To a rank that has told its process, if that is still the one.
   void send(int rank, int signal) const {
@@ -95,6 +105,35 @@ class MpiJob {
   }
 
  private:
+  void start(const std::vector<std::string>& program_words) {
+    std::vector<std::string> words = launcher();
+    words.insert(words.end(), {"-n", std::to_string(ranks_)});
+    words.insert(words.end(), program_words.begin(), program_words.end());
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+    std::string output = (folder_.path() / "output").string();
+    child_ = fork();
+    if (child_ != 0) return;
+    setpgid(0, 0);
+    int file = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    dup2(file, STDOUT_FILENO), dup2(file, STDERR_FILENO);
+    if (chdir(folder_.path().c_str()) != 0) _exit(98);
+    execv(pointers[0], pointers.data());
+    _exit(99);
+  }
+  bool descends_from_launcher(pid_t pid) const {
+    while (pid > 1 && pid != child_) {
+      std::string text = read_text("/proc/" + std::to_string(pid) + "/stat");
+      std::size_t name_end = text.rfind(") ");  // PID (NAME) STATE PARENT
+      if (name_end == text.npos) return false;
+      pid = std::atoi(text.c_str() + name_end + 4);
+    }
+    return pid == child_;
+  }
+  static std::filesystem::path troika_program() {
+    return program().parent_path().parent_path() / "troika";
+  }
   std::filesystem::path pid_file(int rank) const {
     return folder_.path() / ("pid-" + std::to_string(rank));
   }

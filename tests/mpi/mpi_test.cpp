@@ -46,6 +46,12 @@ TEST_F(MpiRanks, MessagesBetweenAllDevicesArriveHoweverThreadsShareMpi) {
   }
 }
 
+TEST_F(MpiRanks, AReceiveThatWasGivenUpTakesNoMessageOfAnother) {
+  for (const char* threading : {"multiple", "serialized", "progress_thread"}) {
+    expect_well(2, {threading, "abandoned"});
+  }
+}
+
 TEST_F(MpiRanks, EveryCollectiveGivesTheBitsThatItGivesOnThreads) {
   for (int ranks : {2, 3, 4}) expect_well(ranks, {"multiple", "collectives", "1"});
 }
@@ -123,6 +129,47 @@ TEST_F(MpiRanks, ThatAreStoppedAreNamedByTheOthersWithinThreeSeconds) {
   }
 }
 
+TEST_F(MpiRanks, ThatHaveEndedNoticeTheLossOfOneThatIsNoNeighbour) {
+  constexpr int kRanks = 6, kVictim = 3;
+  MpiJob job(kRanks, {"multiple", "late", std::to_string(kVictim)});
+  ASSERT_TRUE(wait_until(seconds(30), [&] { return job.is_at_work(kVictim); })) << job.output();
+  std::this_thread::sleep_for(milliseconds(500));
+  job.send(kVictim, SIGKILL);
+  if (MpiJob::launcher_kills_survivors()) {
+    EXPECT_NE(job.wait(seconds(5)), -1);
+    return;
+  }
+  for (int rank = 0; rank < kRanks; ++rank) {
+    if (rank == kVictim) continue;
+    EXPECT_TRUE(wait_until(seconds(5), [&] { return job.has_left(rank); })) << rank;
+    EXPECT_THAT(job.last_words(rank),
+                AllOf(HasSubstr("rank 3 is lost"), HasSubstr("the end of the run")));
+  }
+  EXPECT_NE(job.wait(seconds(20)), -1);
+}
+
+/// Kills one of two ranks of the product in the middle of its work.
+void expect_end_of(const std::vector<std::string>& words) {
+  MpiJob job(2, MpiJob::Troika{words});
+  ASSERT_TRUE(wait_until(seconds(30), [&] { return job.troika_ranks().size() == 2; }));
+  std::this_thread::sleep_for(milliseconds(1500));
+  std::vector<pid_t> ranks = job.troika_ranks();
+  ASSERT_EQ(ranks.size(), 2U) << job.output();
+  kill(ranks.back(), SIGKILL);
+  int code = job.wait(seconds(15));
+  EXPECT_NE(code, -1) << "it hangs\n" << job.output();
+  EXPECT_NE(code, 0);
+  if (!MpiJob::launcher_kills_survivors()) {
+    EXPECT_THAT(job.output(), HasSubstr("is lost"));
+  }
+  for (pid_t rank : job.troika_ranks()) kill(rank, SIGKILL);
+}
+
+TEST_F(MpiRanks, ThatTimeCollectivesEndWhenOneIsKilled) {
+  expect_end_of({"bench", "comm", "--transport", "mpi", "--bytes", "1MiB", "--repeats", "1000000"});
+  expect_end_of({"profile", "--links", "--out", "links.json", "--seconds", "600"});
+}
+
 /// Some at a time: mpirun takes more than a second to end a job that failed.
 TEST_F(MpiRanks, ThatMakeDifferentCallsAllSaySo) {
   constexpr int kAtATime = 4;
@@ -138,7 +185,8 @@ TEST_F(MpiRanks, ThatMakeDifferentCallsAllSaySo) {
       for (int rank = 0; rank < ranks; ++rank) {
         EXPECT_TRUE(wait_until(seconds(30), [&] { return jobs[at]->has_left(rank); })) << kind;
         EXPECT_THAT(jobs[at]->last_words(rank),
-                    AllOf(HasSubstr(leaves ? "has left" : "disagree"), HasSubstr("group 'world'")))
+                    AllOf(HasSubstr("disagree"), HasSubstr("group 'world'"),
+                          HasSubstr(leaves ? "calls the end of the run" : "calls ")))
             << "difference " << kind << ", rank " << rank << "\n"
             << jobs[at]->output();
       }

@@ -8,9 +8,7 @@
 #include <map>
 
 #include "base/error.h"
-#include "comm/heartbeat/end_signals.h"
-#include "comm/heartbeat/last_words.h"
-#include "comm/heartbeat/start_heartbeat.h"
+#include "comm/heartbeat/watched_rank.h"
 
 namespace {
 
@@ -19,26 +17,18 @@ using namespace troika;
 const std::map<std::string, void (*)(Stage&, const Words&)> kScenes = {
     {"messages", exchange_messages},       {"timing", time_messages},
     {"collectives", compare_with_threads}, {"calls", make_calls},
-    {"agreement", disagree_at_start},
+    {"agreement", disagree_at_start},      {"late", sleep_late},
+    {"abandoned", abandon_receives},
 };
 
 void play(const Words& words) {
   std::filesystem::path folder = words.at(0);
   auto world = start_mpi(parse_mpi_threading(words.at(1)));
-  LastWords last(folder / fmt::format("rank-{}", world->rank()));
-  auto heartbeat = start_heartbeat(
-      *world, {}, [&](const Error& error) { last.leave(error.what(), error.exit_code()); });
-  auto signals = std::make_unique<EndSignals>(*heartbeat);
-  Stage stage{*world, *heartbeat, folder};
-  try {
+  RankWatch watch{.log = folder / fmt::format("rank-{}", world->rank())};
+  run_watched_rank(*world, watch, [&](Heartbeat& heartbeat) {
+    Stage stage{*world, heartbeat, folder};
     kScenes.at(words.at(2))(stage, Words(words.begin() + 3, words.end()));
-    heartbeat->leave();
-  } catch (const std::exception& failure) {
-    Error cause = heartbeat->fail(failure.what());
-    last.leave(cause.what(), cause.exit_code());
-  }
-  signals.reset();
-  heartbeat.reset();
+  });
   if (world->rank() == 0) fmt::print("ok: {}\n", world->library());
 }
 

@@ -11,6 +11,10 @@
 
 namespace troika {
 
+/// The group of all ranks that the end of a run is called in. Who calls steps in it, too, learns at
+/// once of a rank that has ended early.
+inline constexpr const char* kWorldGroup = "world";
+
 /// A round of calls among the same members; all make the same calls in the same order.
 struct CallGroup {
   std::string name;

@@ -5,12 +5,23 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "comm/heartbeat/start_heartbeat.h"
 
 namespace troika {
 namespace {
 
 using std::chrono::milliseconds;
 using testing::HasSubstr;
+
+TEST(HeartbeatTimes, ATimeoutIsTheSilenceOfAPeerAndNothingElseEndsARunBefore) {
+  HeartbeatTimes slow = heartbeat_times(std::chrono::seconds(90));
+  EXPECT_EQ(slow.silence, std::chrono::seconds(90));
+  EXPECT_GE(slow.join, slow.silence);
+  EXPECT_GT(slow.stall, slow.silence);
+  HeartbeatTimes quick = heartbeat_times(milliseconds(1));
+  EXPECT_GE(quick.silence, 4 * quick.period) << "a late frame is no lost rank";
+  EXPECT_EQ(quick.join, HeartbeatTimes{}.join);
+}
 
 class HeartbeatSockets : public testing::Test {
  protected:

@@ -26,6 +26,7 @@ void write_all(int descriptor, std::string_view text) {
 }  // namespace
 
 LastWords::LastWords(const std::filesystem::path& path) {
+  if (path.empty()) return;
   std::error_code ignored;
   std::filesystem::create_directories(path.parent_path(), ignored);
   descriptor_ = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
@@ -34,13 +35,16 @@ LastWords::LastWords(const std::filesystem::path& path) {
   }
 }
 
-LastWords::~LastWords() { close(descriptor_); }
+LastWords::~LastWords() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
 
 void LastWords::leave(const std::string& sentence, int code) {
   if (spoken_.test_and_set()) {
     while (true) pause();
   }
-  write_all(descriptor_, fmt::format("error: {}\nexit code {}\n", sentence, code));
+  if (descriptor_ >= 0)
+    write_all(descriptor_, fmt::format("error: {}\nexit code {}\n", sentence, code));
   write_all(STDERR_FILENO, fmt::format("error: {}\n", sentence));
   std::this_thread::sleep_for(kTimeForOthers);
   _exit(code);

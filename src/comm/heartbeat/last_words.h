@@ -11,7 +11,8 @@ namespace troika {
 /// Opened at the start, so that nothing can go wrong at the end. For main(), not for libraries.
 class LastWords {
  public:
-  /// Appends to `path`, logs/rank-N of the run. Throws Error(file) when it cannot be opened.
+  /// Appends to `path`, logs/rank-N of the run; empty for none. Throws Error(file) when it cannot
+  /// be opened.
   explicit LastWords(const std::filesystem::path& path);
   LastWords(const LastWords&) = delete;
   ~LastWords();
@@ -22,7 +23,7 @@ class LastWords {
   [[noreturn]] void leave(const std::string& sentence, int code);
 
  private:
-  int descriptor_;
+  int descriptor_ = -1;
   std::atomic_flag spoken_;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <sstream>
 
 #include "base/hash.h"
@@ -58,6 +59,26 @@ std::unique_ptr<Heartbeat> start_heartbeat(MpiWorld& world, HeartbeatTimes times
   auto heartbeat = std::make_unique<Heartbeat>(std::move(port), std::move(settings));
   world.while_waiting([watch = heartbeat.get()] { watch->check(); });
   return heartbeat;
+}
+
+void leave_together(MpiWorld& world, Heartbeat& heartbeat) {
+  std::vector<int> ranks(static_cast<std::size_t>(world.ranks()));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  int group = heartbeat.watch({kWorldGroup, ranks});
+  CallId call = heartbeat.describe(group, "the end of the run");
+  heartbeat.begin(call);
+  world.exchange("");
+  heartbeat.end(call);
+  heartbeat.leave();
+  world.while_waiting({});
+}
+
+HeartbeatTimes heartbeat_times(std::chrono::nanoseconds timeout) {
+  HeartbeatTimes times;
+  times.silence = std::max<Moment>(timeout, 4 * times.period);
+  times.join = std::max(times.join, times.silence);
+  times.stall = std::max(times.stall, 2 * times.silence);
+  return times;
 }
 
 void require_agreement(MpiWorld& world, const std::string& subject, const std::string& text) {

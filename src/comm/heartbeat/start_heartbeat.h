@@ -1,6 +1,7 @@
 // The heartbeat of an MPI run: ports are opened, and addresses and the key go round over MPI.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 
@@ -13,6 +14,14 @@ namespace troika {
 /// ends before the world.
 std::unique_ptr<Heartbeat> start_heartbeat(MpiWorld& world, HeartbeatTimes times,
                                            std::function<void(const Error&)> on_failure);
+
+/// This rank has nothing more to do: returns when no rank has, neighbours or not, and `world` no
+/// longer asks the heartbeat, so that both can be ended. Throws Error(peer) where a rank is lost
+/// meanwhile, or still makes calls that wait for this one. All ranks call it together.
+void leave_together(MpiWorld& world, Heartbeat& heartbeat);
+
+/// The times where a peer may be silent for so long, as --timeout says.
+HeartbeatTimes heartbeat_times(std::chrono::nanoseconds timeout);
 
 /// Compares what the ranks are going to do: throws Error(usage) naming two ranks and the first line
 /// in which their texts differ. All ranks call it together, with the same `subject`.

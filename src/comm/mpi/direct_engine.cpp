@@ -15,12 +15,13 @@ class DirectEngine final : public MpiEngine {
 
   void remove(MpiRequest& request) noexcept override {
     auto lock = hold();
-    MPI_Request_free(&request.handle);
+    free_request(request);
   }
 
   void start(MpiRequest& request) override {
     auto lock = hold();
     check_mpi(MPI_Start(&request.handle), "MPI_Start");
+    request.is_active = true;
   }
 
   bool test(MpiRequest& request) override {
@@ -28,6 +29,7 @@ class DirectEngine final : public MpiEngine {
     if (!lock) return false;
     int done = 0;
     check_mpi(MPI_Test(&request.handle, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    if (done != 0) request.is_active = false;
     return done != 0;
   }
 

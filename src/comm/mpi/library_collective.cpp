@@ -49,6 +49,7 @@ class Collectives final : public LibraryCollective {
   }
   ~Collectives() override {
     auto lock = lock_ == nullptr ? std::unique_lock<std::mutex>{} : std::unique_lock(*lock_);
+    if (request_ != MPI_REQUEST_NULL) return;  // under way for ever: a peer is lost
     MPI_Comm_free(&communicator_);
   }
 

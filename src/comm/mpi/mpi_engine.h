@@ -17,6 +17,8 @@ namespace troika {
 /// A persistent request; start and test take turns.
 struct MpiRequest {
   MPI_Request handle = MPI_REQUEST_NULL;
+  bool receives = false;
+  bool is_active = false;  ///< In MPI's hands: used by who may call MPI for it.
   // Only the progress thread's:
   std::atomic<bool> done = true;
   std::exception_ptr error{};  ///< Written before `done`.
@@ -33,6 +35,11 @@ class MpiEngine {
   virtual void start(MpiRequest& request) = 0;
   virtual bool test(MpiRequest& request) = 0;
 };
+
+/// Frees a request, also one that is under way: a receive is called back, so that it neither takes
+/// a message that is meant for another nor writes into memory that has gone. What MPI does not give
+/// back within a moment, because a peer died in the middle of it, stays with MPI.
+void free_request(MpiRequest& request) noexcept;
 
 /// `lock` guards all calls of MPI but for MpiThreading::multiple, which needs none.
 std::unique_ptr<MpiEngine> make_direct_engine(std::mutex* lock);

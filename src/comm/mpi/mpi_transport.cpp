@@ -19,6 +19,7 @@ class Pending {
   }
 
   MPI_Request* handle() { return &request_.handle; }
+  void set_receives() { request_.receives = true; }
   void add() { engine_.add(request_); }
   void start() { engine_.start(request_); }
   bool done() { return engine_.test(request_); }
@@ -132,6 +133,8 @@ class MpiTransport final : public Transport {
                                             std::span<std::byte> landing) override {
     TROIKA_CHECK_EQ(settings_.tags.rank_of(address.to), settings_.rank);
     auto message = std::make_unique<MpiMessage>(engine_, settings_, address, landing.size());
+    message->header.set_receives();
+    message->payload.set_receives();
     prepare(*message, settings_.tags.rank_of(address.from), MPI_Recv_init, landing.data());
     return std::make_unique<MpiIncoming>(std::move(message), landing.data());
   }

@@ -77,7 +77,8 @@ class Owner final : public MpiWorld {
 
   ~Owner() override {
     engine_.reset();
-    MPI_Finalize();
+    // With a call that was given up because a peer is lost, the end would wait for that peer.
+    if (given_up_.empty()) MPI_Finalize();
   }
 
   int rank() const override { return rank_; }
@@ -88,20 +89,21 @@ class Owner final : public MpiWorld {
   void while_waiting(std::function<void()> check) override { check_ = std::move(check); }
 
   std::vector<std::string> exchange(const std::string& text) override {
-    int mine = static_cast<int>(text.size());
-    std::vector<int> lengths(ranks_), starts(ranks_);
-    wait([&](MPI_Request* request) {
-      return MPI_Iallgather(&mine, 1, MPI_INT, lengths.data(), 1, MPI_INT, MPI_COMM_WORLD, request);
+    auto round = std::make_shared<Exchange>(text, ranks_);  // shared with MPI if it is given up
+    wait(round, [&](MPI_Request* request) {
+      return MPI_Iallgather(&round->length, 1, MPI_INT, round->lengths.data(), 1, MPI_INT,
+                            MPI_COMM_WORLD, request);
     });
-    std::exclusive_scan(lengths.begin(), lengths.end(), starts.begin(), 0);
-    std::string joined(starts.back() + lengths.back(), '\0');
-    wait([&](MPI_Request* request) {
-      return MPI_Iallgatherv(text.data(), mine, MPI_CHAR, joined.data(), lengths.data(),
-                             starts.data(), MPI_CHAR, MPI_COMM_WORLD, request);
+    std::exclusive_scan(round->lengths.begin(), round->lengths.end(), round->starts.begin(), 0);
+    round->joined.resize(round->starts.back() + round->lengths.back());
+    wait(round, [&](MPI_Request* request) {
+      return MPI_Iallgatherv(round->text.data(), round->length, MPI_CHAR, round->joined.data(),
+                             round->lengths.data(), round->starts.data(), MPI_CHAR, MPI_COMM_WORLD,
+                             request);
     });
     std::vector<std::string> texts;
     for (int rank = 0; rank < ranks_; ++rank) {
-      texts.push_back(joined.substr(starts[rank], lengths[rank]));
+      texts.push_back(round->joined.substr(round->starts[rank], round->lengths[rank]));
     }
     return texts;
   }
@@ -130,25 +132,42 @@ class Owner final : public MpiWorld {
  private:
   std::mutex* lock() { return threading_ == MpiThreading::multiple ? nullptr : &mutex_; }
 
+  /// What MPI reads and writes while texts are exchanged.
+  struct Exchange {
+    Exchange(const std::string& mine, int ranks)
+        : text(mine), length(static_cast<int>(mine.size())), lengths(ranks), starts(ranks) {}
+    const std::string text;
+    const int length;
+    std::vector<int> lengths, starts;
+    std::string joined{};
+  };
+
   MPI_Comm duplicate() {
-    MPI_Comm copy = MPI_COMM_NULL;
-    wait([&](MPI_Request* request) { return MPI_Comm_idup(MPI_COMM_WORLD, &copy, request); });
-    MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN);
-    return copy;
+    auto copy = std::make_shared<MPI_Comm>(MPI_COMM_NULL);
+    wait(copy,
+         [&](MPI_Request* request) { return MPI_Comm_idup(MPI_COMM_WORLD, copy.get(), request); });
+    MPI_Comm_set_errhandler(*copy, MPI_ERRORS_RETURN);
+    return *copy;
   }
 
-  /// Starts a non-blocking call and waits for it without keeping other threads out of MPI.
+  /// Starts a non-blocking call and waits for it without keeping other threads out of MPI. Where
+  /// the wait is given up, `buffers` stay for the call that goes on: it cannot be called back.
   template <class F>
-  void wait(F&& start) {
+  void wait(const std::shared_ptr<void>& buffers, F&& start) {
     MPI_Request request = MPI_REQUEST_NULL;
     {
       std::scoped_lock lock(mutex_);
       check_mpi(start(&request), "a collective call of MPI");
     }
-    for (int done = 0; done == 0; std::this_thread::yield()) {
-      if (check_) check_();
-      std::scoped_lock lock(mutex_);
-      check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    try {
+      for (int done = 0; done == 0; std::this_thread::yield()) {
+        if (check_) check_();
+        std::scoped_lock lock(mutex_);
+        check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+      }
+    } catch (...) {
+      given_up_.push_back(buffers);
+      throw;
     }
   }
 
@@ -156,6 +175,7 @@ class Owner final : public MpiWorld {
   int rank_ = 0, ranks_ = 1;
   int ranks_here_ = 1;
   std::function<void()> check_;
+  std::vector<std::shared_ptr<void>> given_up_;  // buffers of calls that nobody waits for any more
   std::mutex mutex_;  // held around every call of MPI, but for MpiThreading::multiple
   std::unique_ptr<MpiEngine> engine_;
 };

@@ -34,7 +34,7 @@ class ThreadEngine final : public MpiEngine {
     std::erase(handed_over_, &request);
     std::erase(active_, &request);
     --requests_;
-    MPI_Request_free(&request.handle);
+    free_request(request);
   }
 
   void start(MpiRequest& request) override {
@@ -74,6 +74,7 @@ class ThreadEngine final : public MpiEngine {
     if (active_.capacity() < requests_) active_.reserve(requests_);
     for (MpiRequest* request : handed_over_) {
       if (attempt(*request, [&] { check_mpi(MPI_Start(&request->handle), "MPI_Start"); })) {
+        request->is_active = true;
         active_.push_back(request);
       }
     }
@@ -103,7 +104,10 @@ class ThreadEngine final : public MpiEngine {
     bool well = attempt(request, [&] {
       check_mpi(MPI_Test(&request.handle, &done, MPI_STATUS_IGNORE), "MPI_Test");
     });
-    if (well && done != 0) request.done.store(true, std::memory_order_release);
+    if (well && done != 0) {
+      request.is_active = false;
+      request.done.store(true, std::memory_order_release);
+    }
     return !well || done != 0;
   }
 

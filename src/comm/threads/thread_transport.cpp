@@ -168,6 +168,19 @@ Bell& ThreadTransport::bell_of(DeviceId device) {
   return *bell;
 }
 
+void ThreadTransport::fail(std::string reason) {
+  std::scoped_lock lock(mutex_);
+  if (has_failed_.load(std::memory_order_relaxed)) return;
+  failure_ = std::move(reason);
+  has_failed_.store(true, std::memory_order_release);
+  for (const auto& [device, bell] : bells_) bell->ring();
+}
+
+void ThreadTransport::throw_failure() {
+  std::scoped_lock lock(mutex_);
+  throw Error(ErrorKind::peer, failure_);
+}
+
 std::shared_ptr<Mailbox> ThreadTransport::take_half(const Key& key, std::size_t bytes, bool sends) {
   std::scoped_lock lock(mutex_);
   const auto& [from, to, tag] = key.address;

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "comm/transport.h"
 
@@ -30,7 +31,13 @@ class ThreadTransport final : public Transport {
   bool shares_memory(DeviceId, DeviceId) const override { return true; }
   Bell* bell(DeviceId device) override;
   int local_devices() const override { return local_devices_.load(std::memory_order_relaxed); }
-  void progress() override {}
+  void progress() override {
+    if (has_failed_.load(std::memory_order_acquire)) throw_failure();
+  }
+
+  /// A device cannot go on: whoever waits for a message from now on throws Error(peer) with this
+  /// reason, where it would wait in vain. The first reason stands. Any thread may call it.
+  void fail(std::string reason);
 
  private:
   friend class MailboxHalf;
@@ -43,11 +50,14 @@ class ThreadTransport final : public Transport {
   std::shared_ptr<Mailbox> take_half(const Key& key, std::size_t bytes, bool sends);
   void leave_half(const Key& key, Mailbox& mailbox);
   Bell& bell_of(DeviceId device);
+  [[noreturn]] void throw_failure();
 
   std::atomic<int> local_devices_{0};  // with a bell
+  std::atomic<bool> has_failed_{false};
   std::mutex mutex_;
   std::map<Key, std::shared_ptr<Mailbox>> mailboxes_;  // guarded by mutex_
   std::map<DeviceId, std::unique_ptr<Bell>> bells_;    // guarded by mutex_
+  std::string failure_;                                // written before has_failed_, under mutex_
 };
 
 }  // namespace troika

@@ -8,6 +8,7 @@
 #include <immintrin.h>
 #endif
 
+#include "base/streaming.h"
 #include "kernels/cpu/loops.h"
 
 namespace troika {
@@ -19,9 +20,11 @@ inline constexpr std::int64_t kLineFloats = 16;
 /// Whether one store of this processor fills a line.
 bool stores_whole_lines();
 
-/// Copies; stream_end() must follow on the same thread before another one reads.
-void stream_copy(float* to, const float* from, std::int64_t count);
-void stream_end();
+/// As that of bytes.
+inline void stream_copy(float* to, const float* from, std::int64_t count) {
+  stream_copy(reinterpret_cast<std::byte*>(to), reinterpret_cast<const std::byte*>(from),
+              static_cast<std::size_t>(count) * sizeof(float));
+}
 
 inline bool at_line(const float* address) {
   return reinterpret_cast<std::uintptr_t>(address) % (4 * kLineFloats) == 0;

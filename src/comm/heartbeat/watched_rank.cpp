@@ -1,0 +1,26 @@
+#include "comm/heartbeat/watched_rank.h"
+
+#include <optional>
+
+#include "comm/heartbeat/end_signals.h"
+#include "comm/heartbeat/last_words.h"
+
+namespace troika {
+
+void run_watched_rank(MpiWorld& world, const RankWatch& watch,
+                      const std::function<void(Heartbeat&)>& body) {
+  LastWords last(watch.log);
+  auto heartbeat = start_heartbeat(
+      world, watch.times, [&](const Error& error) { last.leave(error.what(), error.exit_code()); });
+  std::optional<EndSignals> signals(*heartbeat);
+  try {
+    body(*heartbeat);
+    leave_together(world, *heartbeat);
+  } catch (const std::exception& failure) {
+    Error cause = heartbeat->fail(failure.what());
+    last.leave(cause.what(), cause.exit_code());
+  }
+  signals.reset();
+}
+
+}  // namespace troika

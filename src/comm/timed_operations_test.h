@@ -1,0 +1,41 @@
+// What tests of times need: how long an operation takes, and whether times mean anything now.
+#pragma once
+
+#include <chrono>
+#include <fstream>
+#include <thread>
+
+#include "comm/operation.h"
+
+namespace troika {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+using Microseconds = std::chrono::duration<double, std::micro>;
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr bool kTimesCount = false;  // instrumented code keeps no time limits
+#else
+constexpr bool kTimesCount = true;
+#endif
+
+inline void wait_for(Operation& operation, int urgency) {
+  operation.start(urgency);
+  operation.wait();
+}
+
+/// Whether other programs want the cores too. Asked while this one has one thread.
+inline bool cores_are_busy() {
+  int running = 0;
+  for (int sample = 0; sample < 10; ++sample) {
+    std::ifstream loads("/proc/loadavg");
+    double load = 0;
+    int now = 1;
+    loads >> load >> load >> load >> now;
+    running += now;
+    std::this_thread::sleep_for(5ms);
+  }
+  return running > 10 * static_cast<int>(std::thread::hardware_concurrency());
+}
+
+}  // namespace troika

@@ -1,0 +1,97 @@
+// The most urgent ready move goes first.
+#include <gtest/gtest.h>
+
+#include "comm/host_block.h"
+#include "comm/members_test.h"
+#include "comm/timed_operations_test.h"
+
+namespace troika {
+namespace {
+
+// Two devices on one thread: a test runs one chunk at most, so chunks can be counted.
+TEST(Urgency, TheNextChunksAreThoseOfTheMostUrgentOperation) {
+  constexpr std::int64_t kChunk = 4096, kShort = 2, kBulky = 100;  // in chunks
+  ThreadTransport transport;
+  std::vector<DeviceId> devices{DeviceId(std::size_t{0}), DeviceId(std::size_t{1})};
+  std::vector<std::unique_ptr<MoveProgress>> progress;
+  std::vector<std::unique_ptr<Operation>> bulky, urgent;
+  std::vector<float> memory(4 * (kShort + kBulky) * kChunk);
+  std::byte* next = bytes_of(memory).data();
+  auto prepare = [&](Communicator& communicator, std::int64_t chunks) {
+    std::span<std::byte> vector{next, static_cast<std::size_t>(chunks * kChunk)};
+    next += chunks * kChunk;
+    return communicator.prepare(all_reduce_recipe(2, chunks * kChunk / 4, "direct"), {vector, {}},
+                                {.chunk = {kChunk}});
+  };
+  for (DeviceId device : devices) {
+    progress.push_back(std::make_unique<MoveProgress>(transport, device));
+    Communicator communicator(*progress.back(), devices);
+    bulky.push_back(prepare(communicator, kBulky));
+    urgent.push_back(prepare(communicator, kShort));
+  }
+  auto chunks_until_done = [&](auto& operations) {
+    int rounds = 0;
+    while (!operations[0]->is_done() || !operations[1]->is_done()) {
+      for (auto& operation : operations) operation->test();
+      ++rounds;
+    }
+    return rounds;
+  };
+  for (auto& operation : bulky) operation->start(0);
+  for (int round = 0; round < 10; ++round) bulky[round % 2]->test();
+  for (auto& operation : urgent) operation->start(1);
+  EXPECT_LE(chunks_until_done(urgent), 4);
+  EXPECT_GE(chunks_until_done(bulky), kBulky / 2 - 10);
+}
+
+struct Overtaking {
+  Microseconds behind, limit;
+};
+
+/// The best time of a 64 KiB all-reduce behind one of 256 MiB, and twice its time alone plus two
+/// chunks.
+Overtaking overtake() {
+  constexpr std::int64_t kShort = 64 << 10, kBulky = 256 << 20, kChunk = 256 << 10;
+  Recipe bulky_recipe = all_reduce_recipe(2, kBulky / 4, "direct");
+  Recipe short_recipe = all_reduce_recipe(2, kShort / 4, "direct");
+  Overtaking result{};
+  run_members(2, [&](Communicator& communicator) {
+    HostBlock bulk({kBulky}), few({kShort});
+    auto bulky =
+        communicator.prepare(bulky_recipe, {{bulk.address(), kBulky}, {}}, {.chunk = {kChunk}});
+    auto urgent = communicator.prepare(short_recipe, {{few.address(), kShort}, {}});
+    auto best_of = [&](Operation& operation, int tries) {
+      Microseconds best = 1h;
+      for (int count = 0; count < tries; ++count) {
+        auto start = Clock::now();
+        wait_for(operation, 1);
+        best = std::min<Microseconds>(best, Clock::now() - start);
+      }
+      return best;
+    };
+    wait_for(*bulky, 0);  // first touch
+    Microseconds chunk_time = best_of(*bulky, 3) / (kBulky / 2 / kChunk);
+    Microseconds alone = best_of(*urgent, 20), behind = 1h;
+    bulky->start(0);
+    for (int tries = 0; tries < 20; ++tries) {
+      Microseconds once = best_of(*urgent, 1);
+      if (!bulky->is_done()) behind = std::min(behind, once);
+    }
+    bulky->wait();
+    if (communicator.member() == 0) result = {behind, 2 * alone + 2 * chunk_time};
+  });
+  return result;
+}
+
+TEST(Urgency, AShortOperationOvertakesABulkyOneAtTheNextChunk) {
+  if (!kTimesCount) GTEST_SKIP() << "times of instrumented code";
+  Overtaking best = overtake();
+  for (int tries = 0; tries < 4 && best.behind > best.limit; ++tries) {
+    if (cores_are_busy()) GTEST_SKIP() << "other programs have the cores";
+    best = overtake();
+  }
+  EXPECT_LE(best.behind.count(), best.limit.count());
+}
+
+}  // namespace
+}  // namespace troika

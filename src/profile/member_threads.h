@@ -1,0 +1,20 @@
+// The members of a group as threads of this process.
+#pragma once
+
+#include <functional>
+
+#include "comm/threads/thread_transport.h"
+
+namespace troika {
+
+struct MemberThreads {
+  int members = 2;
+  bool pins = false;  ///< Each to a core of its own, as far as there are cores.
+};
+
+/// Calls body(transport, member) on a thread for each member and returns when all have ended. What
+/// one of them throws ends the others' waits, and is thrown again here.
+void run_member_threads(const MemberThreads& threads,
+                        const std::function<void(ThreadTransport& transport, int member)>& body);
+
+}  // namespace troika
