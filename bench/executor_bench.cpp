@@ -43,7 +43,7 @@ TaskGraph many_tasks(int count) {
 void run_tasks(benchmark::State& state) {
   auto device = make_cpu_device({.threads = 1});
   EmptyBackend backend;
-  Session session(*device, backend);
+  Session session({.devices = {{DeviceId(0u), device.get()}}}, backend);
   session.add(many_tasks(static_cast<int>(state.range(0))));
   session.start();
   for (auto _ : state) session.run("many");

@@ -28,28 +28,44 @@ struct Arguments {
   bool json = false;
 };
 
+/// Neither the file nor the command line names a plan for several devices.
+bool names_no_plan(const std::string& path, const Arguments& arguments) {
+  std::vector<std::string> overrides = arguments.overrides;
+  overrides.push_back("parallel.devices=1");
+  return load_run(path, overrides).parallel.plan == PlanConfig{};
+}
+
 std::vector<std::string> all_overrides(const Arguments& arguments) {
   std::vector<std::string> overrides = arguments.overrides;
   if (!arguments.name.empty()) overrides.push_back("run.name=" + arguments.name);
-  if (arguments.devices > 1)
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("this version trains on one device; -n {} will come later", arguments.devices));
+  if (arguments.devices > 0)
+    overrides.push_back("parallel.devices=" + std::to_string(arguments.devices));
   return overrides;
+}
+
+/// Where -n asks for several devices and nothing says how to use them, each takes its share of the
+/// batch.
+RunConfig load_config(const std::string& path, const Arguments& arguments) {
+  std::vector<std::string> overrides = all_overrides(arguments);
+  if (arguments.devices > 1) {
+    std::vector<std::string> with_plan = overrides;
+    with_plan.insert(with_plan.begin(), "parallel.plan=data");
+    if (names_no_plan(path, arguments)) overrides = with_plan;
+  }
+  return load_run(path, overrides);
 }
 
 RunRequest resumed_run(const Arguments& arguments) {
   fs::path target(arguments.target);
-  std::vector<std::string> overrides = all_overrides(arguments);
   if (target.filename() == "run.toml" &&
       fs::is_directory(fs::absolute(target).parent_path() / "checkpoints"))
     target = fs::absolute(target).parent_path();
   if (is_run_folder(target))
-    return {.config = load_run((target / "run.toml").string(), overrides), .resume = target};
+    return {.config = load_config((target / "run.toml").string(), arguments), .resume = target};
   if (fs::is_directory(target))
     throw Error(ErrorKind::file,
                 fmt::format("{} is no run folder: it has no run.toml", target.string()));
-  RunConfig config = load_run(target.string(), overrides);
+  RunConfig config = load_config(target.string(), arguments);
   fs::path folder = newest_run_folder(config, target);
   return {.config = std::move(config), .resume = std::move(folder)};
 }
@@ -61,7 +77,7 @@ RunRequest new_run(const Arguments& arguments) {
         fmt::format("{0} is a run folder; go on with: troika train --resume {0}, or train anew "
                     "with: troika train {0}/run.toml",
                     arguments.target));
-  RunRequest request{.config = load_run(arguments.target, all_overrides(arguments)),
+  RunRequest request{.config = load_config(arguments.target, arguments),
                      .fallback_name = name_of_run(arguments.target)};
   if (!arguments.from.empty()) request.from = arguments.from;
   return request;

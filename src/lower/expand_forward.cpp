@@ -23,6 +23,16 @@ Value& kept_value(Draft& draft, const Operator& op, const Slot& slot, std::int64
   return draft.kept.try_emplace(name, std::move(value)).first->second;
 }
 
+/// Batch statistics are to running statistics what gradients are to weights: over micro-batches
+/// they are added up as they come.
+void merge_state_gradients(Draft& draft, const Operator& op, const Signature& s) {
+  if (draft.micro_batches() == 1) return;
+  for (int slot : s.slots_of(Role::state)) {
+    Value& sums = draft.parameter_gradients[parameter_at(op, s, slot).index()];
+    merge_terms(draft, sums, "gradient " + sums.name.substr(2));
+  }
+}
+
 void expand_operator(Draft& draft, const Operator& op, const Signature& s, std::int64_t part) {
   // What nobody trains is computed and forgotten.
   Value unused{.name = op.name + " unused", .category = Category::workspace};
@@ -32,6 +42,7 @@ void expand_operator(Draft& draft, const Operator& op, const Signature& s, std::
   };
   for (const PhaseSpec& phase : phases_of(draft, op, s))
     if (is_forward(phase.phase)) expand_phase(draft, {op, s, phase, part}, find);
+  merge_state_gradients(draft, op, s);
 }
 
 void hold(Draft& draft, const std::string& name, BufferId buffer) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lower/bucket_gradients.h"
 #include "lower/choose_algorithms.h"
 #include "lower/choose_kernels.h"
 #include "lower/close_loss.h"
@@ -65,8 +66,13 @@ LowerResult lower(const LowerRequest& request, const KernelTable& table) {
     return MissingRows{unanswered};
   verify(tasks, Stage::chosen);
   const Sync& sync = request.strategy->sync;
-  if (sync.overlap) order_communication(tasks);
-  choose_algorithms(tasks, {*request.machine, request.links != nullptr ? *request.links : assumed_link_costs(), sync});
+  if (sync.overlap) {
+    start_early(tasks);
+    bucket_gradients(tasks, sync.bucket);
+    finish_late(tasks);
+  }
+  LinkCosts links = request.links != nullptr ? *request.links : assumed_link_costs();
+  choose_algorithms(tasks, {*request.machine, links, sync});
   verify(tasks, Stage::chosen);
   place_buffers(tasks, table);
   tasks.dependencies = find_dependencies(tasks);

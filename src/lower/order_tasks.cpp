@@ -160,11 +160,14 @@ void order_updates(TaskGraph& graph) {
   });
 }
 
-void order_communication(TaskGraph& graph) {
+void start_early(TaskGraph& graph) {
   std::vector<bool> feeds = find_feeders(graph);
   raise(graph, [&](std::size_t at, const std::vector<std::size_t>&) {
     return graph.tasks[at].kind == TaskKind::start || feeds[at];
   });
+}
+
+void finish_late(TaskGraph& graph) {
   lower_in_list(graph, [&](std::size_t at, const std::vector<std::size_t>& ahead) {
     const Task& task = graph.tasks[at];
     if (task.kind != TaskKind::finish) return kStays;

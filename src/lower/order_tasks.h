@@ -12,8 +12,9 @@ namespace troika {
 /// the guard, right before the first update.
 void order_updates(TaskGraph& graph);
 
-/// Communications start as soon as their buffers are ready and end where the first task needs the
-/// result, so that there is something to do meanwhile.
-void order_communication(TaskGraph& graph);
+/// Communications start as soon as their buffers are ready,
+void start_early(TaskGraph& graph);
+/// and end where the first task needs the result, so that there is something to do meanwhile.
+void finish_late(TaskGraph& graph);
 
 }  // namespace troika

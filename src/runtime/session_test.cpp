@@ -24,6 +24,11 @@ TaskGraph one_update() {
                                              ? Category::workspace
                                              : Category::parameter,
                              .persistent = persistent});
+    if (std::string(name) == "w") {
+      graph.buffers.back().part_of = "w";
+      graph.buffers.back().region = Region::whole(spec.shape);
+      graph.buffers.back().whole = spec.shape;
+    }
     return BufferId(graph.buffers.size() - 1);
   };
   TensorSpec spec{{3}, DType::f32};
@@ -46,7 +51,7 @@ TaskGraph one_update() {
 struct OneUpdate : testing::Test {
   std::unique_ptr<Device> device = make_cpu_device({.threads = 1});
   std::unique_ptr<Backend> backend = make_reference_backend();
-  Session session{*device, *backend};
+  Session session{{.devices = {{DeviceId(0u), device.get()}}}, *backend};
 
   void SetUp() override {
     session.add(one_update());

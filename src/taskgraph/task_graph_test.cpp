@@ -150,7 +150,7 @@ TEST(TaskGraphText, NamesEveryBufferAndTask) {
             "buffer a f32[8] plain activations at 0\n"
             "buffer b f32[8] plain activations at 64\n"
             "task 0.0 'b' on 0 sum{} forward f32[8] f32[8] fake ( a a =b )\n");
-  EXPECT_NE(to_dot(sums.graph).find("label=\"b\""), std::string::npos);
+  EXPECT_NE(to_dot(sums.graph).find("label=\"b\\ndevice 0\""), std::string::npos);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "config/show_run.h"
@@ -26,10 +28,14 @@ TaskGraph timed(const LiveModel& live, const std::string& name) {
   return retime(program, machine);
 }
 
-/// The total of all programs, and the categories of the first one at its peak.
-std::string memory_text(const Session& session, const TaskGraph& program) {
+/// The total of all programs here, and the categories of the first one on the first device at its
+/// peak.
+std::string memory_text(const LiveModel& live, const TaskGraph& program) {
+  const Session& session = live.session();
   MemoryTable memory = memory_of(program, DeviceId(0u));
   std::string text = to_string(session.state_bytes() + session.arena_bytes());
+  if (std::size_t devices = live.machinery().devices.size(); devices > 1)
+    text += fmt::format(" on {} devices", devices);
   std::string parts;
   for (const auto& [category, bytes] : memory.categories)
     parts +=
@@ -44,6 +50,37 @@ std::string kernels_text(const LiveModel& live) {
   if (costs->measured() == 0) return fmt::format("{} rows, measured before", rows);
   std::string kept = costs->file().empty() ? "not kept" : "kept in " + costs->file().string();
   return fmt::format("{} rows, {} kernels measured now, {}", rows, costs->measured(), kept);
+}
+
+/// What each device reads of the batch, by the inputs of its share.
+std::string batch_text(const RunDescription& run, const TaskGraph& program, std::int64_t batch) {
+  std::map<DeviceId, std::int64_t> most;
+  for (const auto& [name, id] : program.inputs) {
+    const BufferSpec& part = program[id];
+    if (part.region.rank() == 0 || part.whole[0] != batch) continue;
+    std::int64_t& samples = most[part.device];
+    samples = std::max(samples, part.region[0].extent());
+  }
+  std::size_t devices = run.live.machinery().machine.devices.size();
+  std::int64_t fewest = batch, largest = 0;
+  for (const auto& [device, samples] : most) {
+    fewest = std::min(fewest, samples);
+    largest = std::max(largest, samples);
+  }
+  std::string share = fewest >= largest ? std::to_string(largest)
+                                        : fmt::format("{} to {}", fewest, largest);
+  if (most.size() < devices)
+    return fmt::format("{} -> {} on {} of {} devices", batch, share, most.size(), devices);
+  return fmt::format("{} -> {} on {}", batch, share,
+                     devices == 1 ? "1 device" : fmt::format("each of {} devices", devices));
+}
+
+std::string plan_text(const ParallelConfig& parallel) {
+  const PlanConfig& plan = parallel.plan;
+  std::string text = plan.name.empty()
+                         ? fmt::format("data {} x tensor {}", plan.data, plan.tensor)
+                         : plan.name;
+  return parallel.order == ParallelConfig::Order::fixed ? text + ", fixed order" : text;
 }
 
 std::string data_text(const RunDescription& run) {
@@ -66,11 +103,11 @@ std::vector<Fact> describe_run(const RunDescription& run) {
   return {{"model", run.model.name},
           {"parameters", with_commas(parameters)},
           {"data", data_text(run)},
-          {"global batch", fmt::format("{} -> {} on 1 device", batch, batch)},
+          {"global batch", batch_text(run, program, batch)},
           {"steps", with_commas(run.course.total_steps())},
-          {"plan", run.config.parallel.plan.name},
+          {"plan", plan_text(run.config.parallel)},
           {"device", run.live.machinery().device().kind()},
-          {"memory", memory_text(run.live.session(), program)},
+          {"memory", memory_text(run.live, program)},
           {"kernels", kernels_text(run.live)},
           {"predicted step", to_string(step)}};
 }

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <fstream>
 #include <utility>
 
 #include "base/error.h"
 #include "checkpoint/retention.h"
 #include "config/period.h"
+#include "train/choose_strategy.h"
 #include "train/due.h"
 #include "train/feeds.h"
 #include "train/optimizer_rules.h"
@@ -40,24 +40,6 @@ Progress& listener(Progress* given, Progress& silent) { return given != nullptr 
 
 }  // namespace
 
-Strategy load_strategy(const PlanConfig& plan) {
-  if (plan.name == "single") return Strategy::single();
-  if (!plan.name.ends_with(".json"))
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("parallel.plan: '{}' needs several devices; this version runs \"single\" and "
-                    "plan files",
-                    plan.name.empty() ? "a table of degrees" : plan.name));
-  std::ifstream file(plan.name);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) throw Error(ErrorKind::file, fmt::format("the plan {} cannot be read", plan.name));
-  try {
-    return parse_strategy(text);
-  } catch (const Error& error) {
-    throw error.within(plan.name);
-  }
-}
-
 Trainer::Trainer(RunConfig config, ModelSource source, TrainingSets sets, TrainHooks hooks)
     : config_(std::move(config)),
       source_(std::move(source)),
@@ -72,9 +54,12 @@ Trainer::Trainer(RunConfig config, ModelSource source, TrainingSets sets, TrainH
 }
 
 void Trainer::build() {
-  strategy_ = hooks_.strategy ? *hooks_.strategy : load_strategy(config_.parallel.plan);
   for (std::int64_t batch : course_.batches()) {
     zoo::Model& model = models_[batch] = source_(samples_of(*sets_.train, config_, batch));
+    if (models_.size() == 1)
+      strategy_ = hooks_.strategy
+                      ? *hooks_.strategy
+                      : choose_strategy(config_, model, live_.machinery().machine);
     for (zoo::NamedGraph& graph : model.graphs) graph.name = program_name(graph, batch);
     freeze_parameters(model, config_.train.freeze);
     if (auto reason = why_for_another_model(strategy_, model.train()))

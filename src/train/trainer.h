@@ -19,9 +19,6 @@
 
 namespace troika {
 
-/// The strategy that [parallel] plan names: "single" or a plan file. Throws Error.
-Strategy load_strategy(const PlanConfig& plan);
-
 /// Makes the model for samples of this kind and batch.
 using ModelSource = std::function<zoo::Model(const zoo::Samples&)>;
 

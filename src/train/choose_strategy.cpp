@@ -1,0 +1,62 @@
+#include "train/choose_strategy.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+
+#include "base/error.h"
+#include "strategy/ready.h"
+
+namespace troika {
+namespace {
+
+Strategy read_plan(const std::string& path) {
+  std::ifstream file(path);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) throw Error(ErrorKind::file, fmt::format("the plan {} cannot be read", path));
+  try {
+    return parse_strategy(text);
+  } catch (const Error& error) {
+    throw error.within(path);
+  }
+}
+
+Strategy in_fixed_order(const RunConfig& config, const Graph& graph, const Machine& machine) {
+  const std::string& plan = config.parallel.plan.name;
+  if (plan != "data" && plan != "single")
+    throw Error(ErrorKind::usage,
+                fmt::format("parallel.order = \"fixed\" adds up whole shards in the order of a "
+                            "tree, which plan \"{}\" cannot; choose plan \"data\"",
+                            plan));
+  return fixed_order(graph, machine, config.train.shards);
+}
+
+Strategy for_graph(const RunConfig& config, const Graph& graph, const Machine& machine) {
+  const PlanConfig& plan = config.parallel.plan;
+  if (config.parallel.order == ParallelConfig::Order::fixed)
+    return in_fixed_order(config, graph, machine);
+  if (plan.name == "auto")
+    throw Error(ErrorKind::usage,
+                "parallel.plan = \"auto\" needs the planner, which this version lacks; choose "
+                "\"data\", \"tensor\", \"spatial\", \"hybrid\", \"expert\" or a plan file");
+  if (!plan.name.empty()) return ready_strategy(plan.name, graph, machine);
+  if (plan.pipeline > 1)
+    throw Error(ErrorKind::usage,
+                "parallel.plan: pipelines come with a later version; take pipeline = 1");
+  return mixed_parallel(graph, {plan.data, plan.tensor});
+}
+
+}  // namespace
+
+Strategy choose_strategy(const RunConfig& config, const zoo::Model& model, const Machine& machine) {
+  const std::string& name = config.parallel.plan.name;
+  if (name.ends_with(".json")) return read_plan(name);
+  Strategy all = for_graph(config, model.graphs.front().graph, machine);
+  for (const zoo::NamedGraph& named : model.graphs) {
+    Strategy own = for_graph(config, named.graph, machine);
+    all.splits.merge(own.splits);
+  }
+  return all;
+}
+
+}  // namespace troika

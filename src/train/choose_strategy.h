@@ -1,0 +1,15 @@
+// The strategy that [parallel] asks for.
+#pragma once
+
+#include "config/run_config.h"
+#include "machine/machine.h"
+#include "strategy/strategy.h"
+#include "zoo/zoo.h"
+
+namespace troika {
+
+/// A ready strategy by name, one of degrees, or a plan file; for all graphs of the model. Throws
+/// Error(usage) where there is none of that name, and Error(file) where the file is no plan.
+Strategy choose_strategy(const RunConfig& config, const zoo::Model& model, const Machine& machine);
+
+}  // namespace troika
