@@ -55,6 +55,14 @@ void require_known(const Json& json, const std::string& where,
                                              where, unknown, fmt::join(words, ", ")));
 }
 
+/// Throws an Error unless `json` is an object, or a list.
+void require_kind(const Json& json, Json::value_t kind, const std::string& what) {
+  if (json.type() == kind) return;
+  throw Error(ErrorKind::file,
+              fmt::format("the plan has {} for {}; {} is needed", json.dump(), what,
+                          kind == Json::value_t::object ? "an object" : "a list"));
+}
+
 /// Whole numbers only: 2.5 is not read as 2.
 std::int64_t read_integer(const Json& json, const std::string& what) {
   if (!json.is_number_integer())
@@ -80,12 +88,14 @@ Split read_split(const Json& json, const std::string& op) {
   require_known(json, fmt::format("the split of '{}'", op),
                 {"degrees", "replicas", "weights", "devices"});
   Split split{.replicas = read_integer(json, "replicas", 1)};
-  for (const auto& [axis, degree] : json.at("degrees").items())
+  require_kind(json.at("degrees"), Json::value_t::object, fmt::format("the degrees of '{}'", op));
+  require_kind(json.at("devices"), Json::value_t::array, fmt::format("the devices of '{}'", op));
+  for (const auto& [axis, degree] : json["degrees"].items())
     split.degrees[axis] =
         read_integer(degree, fmt::format("the degree of '{}' in operator '{}'", axis, op));
   if (json.contains("weights"))
     split.weights = json["weights"].get<std::map<std::string, std::vector<double>>>();
-  for (const Json& device : json.at("devices")) split.devices.push_back(read_device(device, op));
+  for (const Json& device : json["devices"]) split.devices.push_back(read_device(device, op));
   return split;
 }
 
@@ -117,7 +127,8 @@ Strategy read_strategy(const Json& json) {
                 {"format", "model", "model_hash", "machine", "micro_batches", "sync", "splits"});
   Strategy strategy{.micro_batches = read_integer(json.at("micro_batches"), "'micro_batches'")};
   if (json.contains("sync")) strategy.sync = read_sync(json["sync"]);
-  for (const auto& [name, split] : json.at("splits").items())
+  require_kind(json.at("splits"), Json::value_t::object, "'splits'");
+  for (const auto& [name, split] : json["splits"].items())
     strategy.splits[name] = read_split(split, name);
   if (json.contains("model_hash"))
     strategy.made_for = PlannedModel{json.value("model", "?"), json["model_hash"]};

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/random.h"
 #include "graph/text.h"
 
 namespace troika {
@@ -113,6 +114,40 @@ TEST(StrategyJson, RefusesNumbersThatAreNone) {
             "the plan puts operator 'fc' on device -1; devices count from 0");
   EXPECT_EQ(with(R"({"degrees": {}, "devices": ["a"]})"),
             "the plan has \"a\" for a device of operator 'fc'; an integer is needed");
+}
+
+TEST(StrategyJson, RefusesListsForObjectsAndTheOtherWayRound) {
+  EXPECT_EQ(refusal(R"({"format": "troika plan 1", "micro_batches": 1, "splits": [1]})"),
+            "the plan has [1] for 'splits'; an object is needed");
+  EXPECT_EQ(refusal(R"({"format": "troika plan 1", "micro_batches": 1,
+              "splits": {"fc": {"degrees": [2], "devices": [0]}}})"),
+            "the plan has [2] for the degrees of 'fc'; an object is needed");
+  EXPECT_EQ(refusal(R"({"format": "troika plan 1", "micro_batches": 1,
+              "splits": {"fc": {"degrees": {}, "devices": {"a": 0}}}})"),
+            "the plan has {\"a\":0} for the devices of 'fc'; a list is needed");
+}
+
+TEST(StrategyJson, DamagedTextIsAnErrorOrAnotherStrategy) {
+  Strategy strategy{.micro_batches = 2};
+  strategy.splits["fc"] = {
+      .degrees = {{"n", 2}}, .weights = {{"n", {0.75, 2}}}, .devices = devices({0, 1})};
+  std::string text = to_json(strategy, parse_graph(kModel), one_device());
+  RandomStream random{.key = 1};
+  int refused = 0;
+  for (std::uint64_t trial = 0; trial < 5000; ++trial) {
+    std::string damaged = text;
+    for (std::uint64_t byte = 0; byte <= trial % 3; ++byte)
+      damaged[random.below(6 * trial + 2 * byte, text.size())] =
+          "{}[]\",:09-e.x"[random.below(6 * trial + 2 * byte + 1, 13)];
+    try {
+      Strategy read = parse_strategy(damaged);
+      (void)why_infeasible(read, parse_graph(kModel), one_device());
+    } catch (const Error&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 2000);
+  EXPECT_LT(refused, 5000);
 }
 
 TEST(StrategyJson, IsForTheModelItWasMadeForAlone) {
