@@ -14,6 +14,7 @@ constexpr std::int64_t kAlignment = 64;
 struct Bucket {
   std::vector<CommunicationId> joined;
   Bytes bytes{};
+  std::size_t last_start = 0, first_finish = static_cast<std::size_t>(-1);  ///< Places in the list.
 };
 
 class Bucketing {
@@ -21,6 +22,14 @@ class Bucketing {
   Bucketing(TaskGraph& graph, Bytes size) : graph_(graph), size_(size) {
     for (const BufferSpec& buffer : graph.buffers)
       if (buffer.view_of.valid()) viewed_.insert(buffer.view_of);
+    alone_.resize(graph.communications.size());
+    for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
+      const Task& task = graph.tasks[at];
+      if (task.computes()) continue;
+      Bucket& own = alone_[task.communication.index()];
+      if (task.kind == TaskKind::start) own.last_start = at;
+      if (task.kind == TaskKind::finish) own.first_finish = std::min(own.first_finish, at);
+    }
   }
 
   void run() {
@@ -42,9 +51,12 @@ class Bucketing {
            });
   }
 
-  bool fits(const Bucket& bucket, const Communication& next, Bytes bytes) const {
-    const Communication& first = graph_[bucket.joined[0]];
-    return first.devices == next.devices && first.dtype == next.dtype &&
+  bool fits(const Bucket& bucket, CommunicationId id, Bytes bytes) const {
+    const Communication &first = graph_[bucket.joined[0]], &next = graph_[id];
+    const Bucket& own = alone_[id.index()];
+    bool in_time = std::max(bucket.last_start, own.last_start) <
+                   std::min(bucket.first_finish, own.first_finish);
+    return in_time && first.devices == next.devices && first.dtype == next.dtype &&
            first.call.order == next.call.order && bucket.bytes + bytes <= size_;
   }
 
@@ -58,10 +70,12 @@ class Bucketing {
     if (!can_join(communication)) return;
     Bytes bytes = room_for(communication);
     auto open = std::ranges::find_if(
-        buckets_, [&](const Bucket& bucket) { return fits(bucket, communication, bytes); });
+        buckets_, [&](const Bucket& bucket) { return fits(bucket, id, bytes); });
     if (open == buckets_.end()) open = buckets_.insert(buckets_.end(), Bucket{});
     open->joined.push_back(id);
     open->bytes += bytes;
+    open->last_start = std::max(open->last_start, alone_[id.index()].last_start);
+    open->first_finish = std::min(open->first_finish, alone_[id.index()].first_finish);
   }
 
   /// The members' gradients become views of one buffer each; the bucket starts where the last of
@@ -132,6 +146,7 @@ class Bucketing {
   TaskGraph& graph_;
   const Bytes size_;
   std::set<BufferId> viewed_;
+  std::vector<Bucket> alone_;  // each communication by itself
   std::vector<Bucket> buckets_;
   std::set<CommunicationId> gone_;
 };

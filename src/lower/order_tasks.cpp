@@ -107,21 +107,18 @@ void lower_in_list(TaskGraph& graph, const FindLower& find) {
   reorder(graph, places);
 }
 
-/// Made for a message and for nothing else: copies, sums and reorders whose only readers start it.
+/// Copies, sums and reorders whose result is handed over to a message next.
 std::vector<bool> find_feeders(const TaskGraph& graph) {
   std::vector<bool> feeds(graph.tasks.size());
-  std::vector<bool> only_started(graph.buffers.size(), true);  // by root: readers so far
+  std::vector<bool> starts_next(graph.buffers.size());  // by root: what the next task does with it
   for (std::size_t at = graph.tasks.size(); at-- > 0;) {
     const Task& task = graph.tasks[at];
     bool is_copy = task.computes() && (std::holds_alternative<Assemble>(task.key.op) ||
                                        std::holds_alternative<Sum>(task.key.op) ||
                                        std::holds_alternative<Reorder>(task.key.op));
-    if (is_copy) feeds[at] = only_started[graph.root(task.uses.back().buffer).index()];
-    bool starts = task.kind != TaskKind::compute || feeds[at];
-    for (const BufferUse& use : task.uses) {
-      if (!starts && use.access == Access::read)
-        only_started[graph.root(use.buffer).index()] = false;
-    }
+    feeds[at] = is_copy && starts_next[graph.root(task.uses.back().buffer).index()];
+    for (const BufferUse& use : task.uses)
+      starts_next[graph.root(use.buffer).index()] = task.kind == TaskKind::start || feeds[at];
   }
   return feeds;
 }
