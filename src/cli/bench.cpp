@@ -19,7 +19,6 @@ using Json = nlohmann::ordered_json;
 
 struct Arguments {
   BenchRequest request;
-  int devices = 1;
   bool memory = false;
   std::size_t tasks = 0;
   bool json = false;
@@ -69,8 +68,9 @@ std::string reorder_text(const StepFigures& figures) {
 }
 
 void print_summary(const StepFigures& figures, Console& console) {
+  std::string devices = figures.devices == 1 ? "" : fmt::format("{} x ", figures.devices);
   console.write(format_facts({{"model", fmt::format("{}, batch {}", figures.model, figures.batch)},
-                              {"device", figures.device},
+                              {"device", devices + figures.device},
                               {"step", spread(figures)},
                               {"samples/s", fmt::format("{:.2f}", figures.samples_per_second)},
                               {"items/s", fmt::format("{:.2f}", figures.items_per_second)},
@@ -78,6 +78,20 @@ void print_summary(const StepFigures& figures, Console& console) {
                               {"peak memory", to_string(figures.peak)},
                               {"reorders", reorder_text(figures)},
                               {"limit", limit_text(figures)}}));
+}
+
+/// Where the time of the step went on each device.
+void print_ledgers(const StepFigures& figures, Console& console) {
+  std::vector<std::vector<std::string>> rows{
+      {"device", "compute", "optimizer", "moving", "waiting for peers", "other"}};
+  for (const auto& [device, ledger] : figures.ledgers) {
+    auto share = [&, total = static_cast<double>(ledger.total().count())](auto part) {
+      return percent(static_cast<double>(part.count()) / total);
+    };
+    rows.push_back({std::to_string(device.value), share(ledger.compute), share(ledger.optimizer),
+                    share(ledger.moving), share(ledger.waiting), share(ledger.other)});
+  }
+  console.write("\n" + format_rows(rows));
 }
 
 /// What limits a kernel: arithmetic where there is much of it per byte, memory elsewhere.
@@ -124,13 +138,10 @@ void print_memory(const MemoryTable& memory, Console& console) {
 }
 
 void run(const Arguments& arguments, Context& context) {
-  if (arguments.devices != 1)
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("this version runs on one device; -n {} will come later", arguments.devices));
   StepFigures figures = measure_step(arguments.request);
   if (arguments.json) return context.console.print(to_json_value(figures).dump());
   print_summary(figures, context.console);
+  if (figures.devices > 1) print_ledgers(figures, context.console);
   print_tasks(group_tasks(figures.tasks), figures.tasks.size(), figures.step_ms, context.console);
   std::ranges::stable_sort(figures.tasks, std::greater{}, &TaskFigures::milliseconds);
   if (arguments.tasks > 0)
@@ -152,13 +163,15 @@ Verb add_bench(CLI::App& parent, Context& context) {
   step->add_option("--model", request.model, "A model of the zoo")->required();
   step->add_option("--batch", request.batch, "Global batch; default: the model's benchmark batch")
       ->check(CLI::PositiveNumber);
-  step->add_option("--threads", request.threads, "Per device; default: all cores")
+  step->add_option("--threads", request.threads, "Per device; default: the cores divided among them")
       ->check(CLI::PositiveNumber);
   step->add_option("--repeats", request.repeats, "Timed steps")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   step->add_option("--backend", request.backend, "cpu or reference; default: what the build has");
-  step->add_option("-n", arguments->devices, "Devices; this version runs on one")
+  step->add_option("-n", request.devices, "Devices")->check(CLI::PositiveNumber);
+  step->add_option("--plan", request.plan, "A ready plan or a plan file; default on several: data");
+  step->add_option("--shards", request.shards, "Parts of the batch that batch norm sees")
       ->check(CLI::PositiveNumber);
   step->add_option("--tasks", arguments->tasks, "Also show this many of the longest tasks");
   step->add_option("--why", request.why,

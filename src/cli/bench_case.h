@@ -11,7 +11,10 @@ namespace troika::cli {
 struct BenchRequest {
   std::string model = "lenet";
   std::int64_t batch = 0;  ///< 0: the model's benchmark batch.
-  int threads = 0;         ///< 0: all cores.
+  int threads = 0;         ///< Per device; 0: the cores divided among them.
+  int devices = 1;
+  std::string plan{};       ///< As in [parallel] plan; empty: "data" on several devices.
+  std::int64_t shards = 1;  ///< As in [train] shards.
   int repeats = 7;
   std::size_t why = 0;    ///< For so many of the longest tasks, what their kernel was chosen from.
   std::string backend{};  ///< Empty: what the build has.

@@ -11,6 +11,7 @@
 #include "cli/random_inputs.h"
 #include "profile/rates.h"
 #include "train/feeds.h"
+#include "train/choose_strategy.h"
 #include "train/live_model.h"
 
 namespace troika::cli {
@@ -113,6 +114,10 @@ class Stepper {
       const TaskGraph& program = live_.session().program(model_.graphs[graph].name);
       for (std::size_t at = 0; at < program.tasks.size(); ++at) {
         const Task& task = program.tasks[at];
+        if (!task.computes()) {
+          list.push_back(message_figures(program, task, median(times_[graph][at])));
+          continue;
+        }
         list.push_back(
             {.name = task.name,
              .kind = fmt::format("{} {}", name_of(task.key.op), to_string(task.key.phase)),
@@ -129,6 +134,18 @@ class Stepper {
   }
 
  private:
+  static TaskFigures message_figures(const TaskGraph& program, const Task& task,
+                                     double milliseconds) {
+    const Communication& communication = program[task.communication];
+    bool starts = task.kind == TaskKind::start;
+    return {.name = task.name,
+            .kind = fmt::format("{}{}", to_string(communication.call.kind), starts ? " start" : ""),
+            .algorithm = communication.algorithm,
+            .tasks = 1,
+            .milliseconds = milliseconds,
+            .bytes = starts ? Bytes{} : communication.bytes()};
+  }
+
   void record(std::size_t graph, const Timeline& timeline) {
     for (std::size_t at = 0; at < timeline.spans.size(); ++at)
       times_[graph][at].push_back(
@@ -188,7 +205,8 @@ StepFigures measure_step(const BenchRequest& request) {
   // While there is little else in memory.
   DeviceSpec none{.flops_per_second = 0, .bytes_per_second = 0};
   DeviceSpec limits = measure_limits(live.machinery(), none);
-  live.add_training(model, made.config, Strategy::single());
+  live.add_training(model, made.config,
+                    choose_strategy(made.config, model, live.machinery().machine));
   live.start();
   live.initialize(kSeed);
 
@@ -197,10 +215,12 @@ StepFigures measure_step(const BenchRequest& request) {
   StepFigures figures{.model = request.model,
                       .device = live.machinery().device().kind(),
                       .batch = made.samples.batch,
-                      .threads = live.machinery().device().threads()};
+                      .threads = live.machinery().device().threads(),
+                      .devices = request.devices};
   for (int count = 0; count < request.repeats; ++count)
     figures.repeats.push_back(stepper.step(true));
 
+  figures.ledgers = live.session().ledgers(model.graphs.front().name);
   figures.step_ms = median(figures.repeats);
   figures.samples_per_second = static_cast<double>(figures.batch) * 1e3 / figures.step_ms;
   figures.items_per_second =

@@ -1,11 +1,13 @@
 // Times training steps of a model on random data, task by task.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "base/units.h"
 #include "cli/bench_case.h"
+#include "runtime/executor.h"
 #include "taskgraph/memory_table.h"
 
 namespace troika::cli {
@@ -36,6 +38,7 @@ struct StepFigures {
   double items_per_second = 0;
   double gflops = 0;
   Bytes peak{};                    ///< Most memory that the process ever held.
+  std::map<DeviceId, StepLedger> ledgers;  ///< Of the last step.
   DeviceSpec limits;               ///< Rates measured in the same run.
   double limit_ms = 0;             ///< Of all tasks together.
   MemoryTable memory;              ///< As predicted.

@@ -15,14 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void check_devices(const ParallelConfig& parallel) {
-  if (parallel.devices != 1)
-    throw Error(ErrorKind::usage,
-                fmt::format("this version trains on one device, not on {}; leave out "
-                            "parallel.devices and parallel.plan",
-                            parallel.devices));
-}
-
 /// Weights, and where the run goes on.
 void prepare(Trainer& trainer, const RunRequest& request, Progress& progress) {
   if (request.resume) {
@@ -75,7 +67,6 @@ class Drive {
       : request_(request), progress_(context.console) {}
 
   std::optional<RunResult> run() {
-    check_devices(request_.config.parallel);
     if (request_.resume) open_log(RunFolder::open(*request_.resume));
     try {
       return train();

@@ -118,7 +118,7 @@ Verb add_train(CLI::App& parent, Context& context) {
       ->required();
   app->add_option("key=value", arguments->overrides,
                   "Laid over the file, such as optimizer.learning_rate=0.1");
-  app->add_option("-n", arguments->devices, "Devices; this version trains on one")
+  app->add_option("-n", arguments->devices, "Devices, in all; with plan \"data\" where none is named")
       ->check(CLI::PositiveNumber);
   app->add_flag("--resume", arguments->resume,
                 "Go on with the newest run of this file, or with this run folder");

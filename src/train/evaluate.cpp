@@ -22,7 +22,7 @@ void add_evaluation(LiveModel& live, const Graph& graph) {
 Evaluation evaluate(LiveModel& live, const data::Dataset& dataset, std::int64_t batch,
                     DType dtype) {
   Session& session = live.session();
-  bool classifies = session.program(kEvaluateProgram).outputs.contains("correct");
+  bool classifies = session.has_output(kEvaluateProgram, "correct");
   data::Loader loader(dataset,
                       {.batch = batch, .purpose = data::Purpose::evaluate, .floating = dtype});
   double loss = 0, weight = 0, correct = 0;

@@ -54,12 +54,16 @@ std::string kernels_text(const LiveModel& live) {
 
 /// What each device reads of the batch, by the inputs of its share.
 std::string batch_text(const RunDescription& run, const TaskGraph& program, std::int64_t batch) {
-  std::map<DeviceId, std::int64_t> most;
+  std::map<DeviceId, std::map<std::string, std::int64_t>> read;  // by device and input
   for (const auto& [name, id] : program.inputs) {
     const BufferSpec& part = program[id];
-    if (part.region.rank() == 0 || part.whole[0] != batch) continue;
-    std::int64_t& samples = most[part.device];
-    samples = std::max(samples, part.region[0].extent());
+    if (part.region.rank() > 0 && part.whole[0] == batch)
+      read[part.device][part.part_of] += part.region[0].extent();
+  }
+  std::map<DeviceId, std::int64_t> most;
+  for (const auto& [device, inputs] : read) {
+    for (const auto& [name, samples] : inputs)
+      most[device] = std::max(most[device], std::min(samples, batch));
   }
   std::size_t devices = run.live.machinery().machine.devices.size();
   std::int64_t fewest = batch, largest = 0;
