@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/units.h"
 #include "config/choices.h"
 #include "config/condition.h"
 #include "config/period.h"
@@ -145,6 +146,9 @@ struct ParallelConfig {
   std::optional<std::int64_t> threads;  ///< Per device; unset: auto.
   Order order = Order::fast;
   PlanConfig plan;
+  std::int64_t micro_batches = 1;  ///< Of a ready plan; a plan file says its own.
+  bool sliced_update = false;      ///< As Sync::sliced_update; the same holds.
+  std::optional<Bytes> memory;     ///< Of each device; unset: its share of the machine's.
 
   bool operator==(const ParallelConfig&) const = default;
 };

@@ -148,6 +148,10 @@ const KeyTable<ParallelConfig>& parallel_keys() {
       threads(&S::threads, {"threads", "threads of each device"}),
       choice(&S::order, {"order", "fixed: the same bits on any number of devices"}),
       plan(&S::plan, {"plan", "how the work is split"}),
+      integer(&S::micro_batches, {"micro_batches", "parts of the batch, one after the other"},
+              {.min = 1, .max = kMost}),
+      flag(&S::sliced_update, {"sliced_update", "each replica updates a part, and all gather it"}),
+      memory(&S::memory, {"memory", "of each device"}),
   }};
   return kKeys;
 }

@@ -141,6 +141,28 @@ Key<ParallelConfig> threads(std::optional<std::int64_t> ParallelConfig::*member,
   return key;
 }
 
+Key<ParallelConfig> memory(std::optional<Bytes> ParallelConfig::*member, const Label& label) {
+  Key<ParallelConfig> key{.label = label, .allowed = "\"auto\" or a size such as \"8GiB\""};
+  key.read = [=](const Value& value, const std::string&, ParallelConfig& target, Reader&) {
+    (target.*member).reset();
+    std::optional<std::string> text = text_in(value);
+    if (!text || *text == "auto") return text.has_value();
+    try {
+      target.*member = parse_bytes(*text);
+    } catch (const Error&) {
+      return false;
+    }
+    return (target.*member)->count > 0;
+  };
+  key.reset = [=](ParallelConfig& target) { (target.*member).reset(); };
+  key.list = [=](const ParallelConfig& from, Entry entry, std::vector<Entry>& entries) {
+    auto size = from.*member;
+    entry.value = toml_text(std::string_view(size ? std::to_string(size->count) + "B" : "auto"));
+    entries.push_back(std::move(entry));
+  };
+  return key;
+}
+
 Key<ParallelConfig> plan(PlanConfig ParallelConfig::*member, const Label& label) {
   Key<ParallelConfig> key{.label = label,
                           .allowed = describe_choices(ready_plans()) +

@@ -13,6 +13,8 @@ Key<RunSection> name_of_run(std::string RunSection::*member, const Label& label)
 Key<DataConfig> normalize(Normalize DataConfig::*member, const Label& label);
 Key<TrainConfig> condition(std::optional<Condition> TrainConfig::*member, const Label& label);
 /// "auto" or a number.
+/// "auto" or a size with its unit.
+Key<ParallelConfig> memory(std::optional<Bytes> ParallelConfig::*member, const Label& label);
 Key<ParallelConfig> threads(std::optional<std::int64_t> ParallelConfig::*member,
                             const Label& label);
 /// A ready plan, a .json file, or { data = …, tensor = …, pipeline = … }.

@@ -87,6 +87,9 @@ Session::~Session() { programs_.clear(); }
 void Session::add(TaskGraph graph) {
   for (const BufferSpec& buffer : graph.buffers)
     if (buffer.persistent) check_agreement(buffer);
+  for (const StoredSlice& slice : stored_slices(graph))
+    if (std::ranges::find(storage_, slice.name, &StoredSlice::name) == storage_.end())
+      storage_.push_back(slice);
   std::uint32_t first_tag = programs_.empty() ? 0 : programs_.back()->messages.next_tag();
   auto program = std::make_unique<Program>();
   program->graph = std::move(graph);
@@ -95,14 +98,9 @@ void Session::add(TaskGraph graph) {
 }
 
 void Session::check_agreement(const BufferSpec& buffer) {
-  if (!buffer.part_of.empty()) {
-    auto stored = std::ranges::find(storage_, buffer.name, &StoredSlice::name);
-    if (stored == storage_.end())
-      storage_.push_back(
-          {buffer.name, buffer.part_of, buffer.region, buffer.device, buffer.layout});
-    if (std::ranges::find(entries_, buffer.part_of, &StateEntry::name) == entries_.end())
-      entries_.push_back({buffer.part_of, {buffer.whole, buffer.spec.dtype}, buffer.category});
-  }
+  if (!buffer.part_of.empty() &&
+      std::ranges::find(entries_, buffer.part_of, &StateEntry::name) == entries_.end())
+    entries_.push_back({buffer.part_of, {buffer.whole, buffer.spec.dtype}, buffer.category});
   if (!is_here(buffer.device)) return;
   std::unique_ptr<StateBuffer>& known = state_[buffer.name];
   if (!known) known = std::make_unique<StateBuffer>(StateBuffer{buffer, {}});

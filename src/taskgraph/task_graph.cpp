@@ -73,6 +73,14 @@ Bytes TaskGraph::offset_in_root(BufferId id) const {
   return offset;
 }
 
+std::vector<StoredSlice> stored_slices(const TaskGraph& graph) {
+  std::vector<StoredSlice> slices;
+  for (const BufferSpec& buffer : graph.buffers)
+    if (buffer.persistent && !buffer.part_of.empty())
+      slices.push_back({buffer.name, buffer.part_of, buffer.region, buffer.device, buffer.layout});
+  return slices;
+}
+
 std::vector<Dependency> find_dependencies(const TaskGraph& graph) {
   std::set<Dependency> edges;
   std::vector<History> histories(graph.buffers.size());

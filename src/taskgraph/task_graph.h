@@ -136,6 +136,9 @@ struct TaskGraph {
   bool operator==(const TaskGraph&) const = default;
 };
 
+/// What a program stores of the model.
+std::vector<StoredSlice> stored_slices(const TaskGraph& graph);
+
 /// Reads after writes, writes after reads, writes after writes, within a step and to the next one
 /// for persistent buffers; and a communication's end after its start on every member.
 std::vector<Dependency> find_dependencies(const TaskGraph& graph);

@@ -56,6 +56,8 @@ Strategy choose_strategy(const RunConfig& config, const zoo::Model& model, const
     Strategy own = for_graph(config, named.graph, machine);
     all.splits.merge(own.splits);
   }
+  all.micro_batches = config.parallel.micro_batches;
+  all.sync.sliced_update = config.parallel.sliced_update;
   return all;
 }
 

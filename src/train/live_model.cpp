@@ -41,6 +41,34 @@ void LiveModel::add_training(const zoo::Model& model, const RunConfig& config,
   }
 }
 
+std::vector<TaskGraph> LiveModel::plan_training(const zoo::Model& model, const RunConfig& config,
+                                                const Strategy& strategy,
+                                                const Machine& machine) const {
+  std::vector<TaskGraph> programs;
+  KernelTable table = kernels_;
+  auto answer = [this](const KernelKey& key) { return machinery_.backend->candidates(key); };
+  std::vector<StoredSlice> storage;
+  for (const zoo::NamedGraph& named : model.graphs) {
+    OptimizerSpec optimizer = make_optimizer(config, named.graph);
+    Strategy own = restricted(strategy, named.graph);
+    programs.push_back(compile_program({.name = named.name,
+                                        .graph = &named.graph,
+                                        .strategy = &own,
+                                        .machine = &machine,
+                                        .optimizer = &optimizer,
+                                        .storage = storage},
+                                       answer, table));
+    for (const StoredSlice& slice : stored_slices(programs.back())) storage.push_back(slice);
+  }
+  return programs;
+}
+
+std::vector<const TaskGraph*> LiveModel::programs() const {
+  std::vector<const TaskGraph*> all;
+  for (const std::string& name : programs_) all.push_back(&session_.program(name));
+  return all;
+}
+
 void LiveModel::add_forward(const std::string& name, const Graph& graph,
                             const std::vector<std::string>& outputs) {
   Graph forward = inference(graph);
@@ -48,9 +76,8 @@ void LiveModel::add_forward(const std::string& name, const Graph& graph,
     forward.outputs.push_back({"loss_sum", forward.loss->loss_sum});
     forward.outputs.push_back({"weight_sum", forward.loss->weight_sum});
   }
-  // Where training has put the parameters, with the whole batch at once.
+  // Where training has put the parameters, and with its micro-batches, which memory may need.
   Strategy alike = restricted(strategy_, forward);
-  alike.micro_batches = 1;
   add({.name = name,
        .graph = &forward,
        .strategy = &alike,

@@ -28,6 +28,13 @@ class LiveModel {
   /// "weight_sum" may be asked for beside the graph's own outputs.
   void add_forward(const std::string& name, const Graph& graph,
                    const std::vector<std::string>& outputs);
+  /// The training programs of a model under another strategy and machine, with kernels by rule
+  /// where none is known: for finding out what they would need. Throws Error(usage) where the
+  /// strategy is infeasible.
+  std::vector<TaskGraph> plan_training(const zoo::Model& model, const RunConfig& config,
+                                       const Strategy& strategy, const Machine& machine) const;
+  /// All so far.
+  std::vector<const TaskGraph*> programs() const;
   /// After the last program.
   void start();
 

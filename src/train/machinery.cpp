@@ -9,6 +9,7 @@
 #include "device/cpu/processor_name.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/reference/reference.h"
+#include "machine/this_machine.h"
 
 namespace troika {
 
@@ -29,6 +30,7 @@ Machinery make_machinery(const KernelsConfig& kernels, const ParallelConfig& par
   auto count = static_cast<int>(parallel.devices);
   int threads = parallel.threads ? static_cast<int>(*parallel.threads)
                                  : std::max(1, static_cast<int>(usable_cores().size()) / std::max(1, count));
+  Bytes share = this_machine(count, threads).devices.at(0).memory;
   bool is_cpu = kernels.backend == KernelsConfig::Backend::cpu;
   Machinery made;
   if (is_cpu)
@@ -38,8 +40,9 @@ Machinery make_machinery(const KernelsConfig& kernels, const ParallelConfig& par
   for (int at = 0; at < count; ++at) {
     made.devices.push_back(
         make_cpu_device({.threads = threads, .library = is_cpu ? cpu_library() : "reference"}));
-    made.machine.devices.push_back(
-        {.name = "cpu" + std::to_string(at), .kind = made.device().kind()});
+    made.machine.devices.push_back({.name = "cpu" + std::to_string(at),
+                                    .kind = made.device().kind(),
+                                    .memory = parallel.memory.value_or(share)});
   }
   if (count > 1) made.transport = std::make_unique<ThreadTransport>();
   // The reference kernels leave no choice.

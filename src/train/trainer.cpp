@@ -13,6 +13,7 @@
 #include "train/choose_strategy.h"
 #include "train/due.h"
 #include "train/feeds.h"
+#include "train/memory_fit.h"
 #include "train/optimizer_rules.h"
 #include "train/run_record.h"
 
@@ -75,11 +76,33 @@ void Trainer::build() {
             "leave data.test out",
             first.name));
   if (sets_.test || hooks_.evaluates) add_evaluation(live_, first.train());
+  check_memory(first);
   live_.start();
   state_.seed = static_cast<std::uint64_t>(config_.train.seed);
   state_.model_hash = fmt::format("{:016x}", model_hash(first.train()));
   state_.choices_hash = fmt::format("{:016x}", live_.choices_hash());
   state_.device = live_.machinery().device().kind();
+}
+
+void Trainer::check_memory(const zoo::Model& model) const {
+  const Machine& machine = live_.machinery().machine;
+  ProgramsUnder programs_under =
+      [&](const Strategy& changed,
+          std::int64_t devices) -> std::optional<std::vector<TaskGraph>> {
+    try {
+      if (devices == static_cast<std::int64_t>(machine.devices.size()))
+        return live_.plan_training(model, config_, changed, machine);
+      RunConfig wider = config_;
+      wider.parallel.devices = devices;
+      if (wider.parallel.plan.name == "single") wider.parallel.plan.name = "data";
+      Machine more = machine;
+      more.devices.resize(static_cast<std::size_t>(devices), machine.devices.front());
+      return live_.plan_training(model, config_, choose_strategy(wider, model, more), more);
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  };
+  require_fit({live_.programs(), machine, strategy_, programs_under});
 }
 
 std::string Trainer::program_name(const zoo::NamedGraph& graph, std::int64_t batch) const {

@@ -1,0 +1,44 @@
+// Whether a run fits into the memory of its devices, and what would help if it does not.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "strategy/strategy.h"
+#include "taskgraph/task_graph.h"
+
+namespace troika {
+
+/// A device that would have to hold more than it has.
+struct Shortage {
+  DeviceId device;
+  Bytes needed{};
+  Bytes there{};
+};
+
+/// What a device holds for a set of programs: their common state and the largest of their arenas.
+Bytes memory_needed(const std::vector<const TaskGraph*>& programs, DeviceId device);
+
+/// The device that is short of most; nothing where all fit, or where their memory is not known.
+std::optional<Shortage> find_shortage(const std::vector<const TaskGraph*>& programs,
+                                      const Machine& machine);
+
+/// Makes the programs under another strategy or number of devices; nothing where that cannot be.
+using ProgramsUnder =
+    std::function<std::optional<std::vector<TaskGraph>>(const Strategy&, std::int64_t devices)>;
+
+struct FitRequest {
+  std::vector<const TaskGraph*> programs;
+  const Machine& machine;
+  const Strategy& strategy;
+  const ProgramsUnder& programs_under;
+};
+
+/// Throws Error(memory) where a device is short: what it would hold, by category, and the cheapest
+/// change that would fit. A sliced update costs a gathering per step, micro-batches cost smaller
+/// kernels, more devices cost devices; they are tried in this order.
+void require_fit(const FitRequest& request);
+
+}  // namespace troika
