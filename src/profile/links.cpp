@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/cores.h"
 #include "collective/algorithms.h"
+#include "comm/patience.h"
 #include "profile/collective_timer.h"
 #include "profile/member_threads.h"
 
@@ -68,10 +70,15 @@ CollectiveTimer::Maker make_by_mpi(MpiWorld& world, const std::function<void()>&
   return [&world, check](const CollectiveCall& call, std::span<std::byte> vector) {
     // Shared, because a function is copied.
     std::shared_ptr<LibraryCollective> collective = world.prepare_collective({call}, vector, check);
-    return [collective](int rounds) {
+    Patience patience;
+    patience.set_crowded(world.ranks() > std::ssize(usable_cores()));
+    return [collective, patience](int rounds) mutable {
       for (int round = 0; round < rounds; ++round) {
         collective->start();
-        while (!collective->done()) continue;
+        while (!collective->done()) {
+          if (!patience.try_again()) patience.succeed();  // nobody would wake a sleeper
+        }
+        patience.succeed();
       }
     };
   };
