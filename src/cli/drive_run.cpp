@@ -120,6 +120,7 @@ class Drive {
     RunResult result{trainer_->run(&*folder_), folder_->path()};
     forget_stop();
     report_end(result, first_step, progress_);
+    if (seat_.ranks != nullptr) seat_.ranks->exchange("done");
     return result;
   }
 
