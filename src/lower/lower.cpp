@@ -20,7 +20,8 @@ namespace {
 
 /// Everything that does not depend on kernels.
 TaskGraph expand(const LowerRequest& request) {
-  Draft draft = start_draft(request);
+  FragmentCache own;
+  Draft draft = start_draft(request, request.fragments != nullptr ? *request.fragments : own);
   bool trains = request.optimizer != nullptr;
   for (std::int64_t part = 0; part < request.strategy->micro_batches; ++part) {
     expand_forward(draft, part);

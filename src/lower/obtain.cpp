@@ -26,7 +26,8 @@ class Assembler {
       : draft_(draft), value_(value), terms_(terms), fragment_(fragment) {}
 
   void bring(const std::vector<Placed>& needs) {
-    std::vector<Assembly> assemblies = assemble(spread_of(terms_), needs);
+    const std::vector<Assembly>& assemblies =
+        draft_.fragments.assemblies(spread_of(terms_), needs);
     for (std::size_t at = 0; at < needs.size(); ++at) note_transfers(needs[at], assemblies[at]);
     for (const Sent& sent : sent_) send(sent);
     for (std::size_t at = 0; at < needs.size(); ++at)
