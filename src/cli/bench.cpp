@@ -24,6 +24,17 @@ struct Arguments {
   bool json = false;
 };
 
+/// The share of the last step that the device that waits most spends on messages alone.
+double exposed_communication(const StepFigures& figures) {
+  double most = 0;
+  for (const auto& [device, ledger] : figures.ledgers) {
+    auto exposed = static_cast<double>((ledger.moving + ledger.waiting).count());
+    most = std::max(most, exposed / static_cast<double>(std::max<std::int64_t>(
+                                        1, ledger.total().count())));
+  }
+  return most;
+}
+
 Json to_json_value(const StepFigures& figures) {
   return {{"model", figures.model},
           {"batch", figures.batch},
@@ -37,7 +48,8 @@ Json to_json_value(const StepFigures& figures) {
           {"repeats", figures.repeats},
           {"limit_ms", figures.limit_ms},
           {"matmul_gflops", figures.limits.flops_per_second / 1e9},
-          {"copy_gbps", figures.limits.bytes_per_second / 1e9}};
+          {"copy_gbps", figures.limits.bytes_per_second / 1e9},
+          {"exposed_communication", exposed_communication(figures)}};
 }
 
 std::string spread(const StepFigures& figures) {
@@ -171,6 +183,8 @@ Verb add_bench(CLI::App& parent, Context& context) {
   step->add_option("--backend", request.backend, "cpu or reference; default: what the build has");
   step->add_option("-n", request.devices, "Devices")->check(CLI::PositiveNumber);
   step->add_option("--plan", request.plan, "A ready plan or a plan file; default on several: data");
+  step->add_flag("--no-overlap", request.without_overlap, "Messages do not run beside kernels");
+  step->add_flag("--no-priorities", request.without_priorities, "Messages go in turn");
   step->add_option("--shards", request.shards, "Parts of the batch that batch norm sees")
       ->check(CLI::PositiveNumber);
   step->add_option("--tasks", arguments->tasks, "Also show this many of the longest tasks");

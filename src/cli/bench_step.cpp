@@ -205,8 +205,10 @@ StepFigures measure_step(const BenchRequest& request) {
   // While there is little else in memory.
   DeviceSpec none{.flops_per_second = 0, .bytes_per_second = 0};
   DeviceSpec limits = measure_limits(live.machinery(), none);
-  live.add_training(model, made.config,
-                    choose_strategy(made.config, model, live.machinery().machine));
+  Strategy strategy = choose_strategy(made.config, model, live.machinery().machine);
+  strategy.sync.overlap = !request.without_overlap;
+  strategy.sync.priorities = !request.without_priorities;
+  live.add_training(model, made.config, strategy);
   live.start();
   live.initialize(kSeed);
 
