@@ -37,6 +37,14 @@ class OutsideSteps {
   double entered_ = seconds_now();
 };
 
+/// What the device that waits most for messages spends on them alone in a step.
+double exposed_seconds(const std::map<DeviceId, StepLedger>& ledgers) {
+  std::chrono::duration<double> most{0};
+  for (const auto& [device, ledger] : ledgers)
+    most = std::max<std::chrono::duration<double>>(most, ledger.moving + ledger.waiting);
+  return most.count();
+}
+
 Progress& listener(Progress* given, Progress& silent) { return given != nullptr ? *given : silent; }
 
 }  // namespace
@@ -195,6 +203,7 @@ void Trainer::step(const data::Batch& batch) {
     write_inputs(graph, graph.name, batch);
     session.run(graph.name);
     if (session.read_control(Control::ok) == 0) explain_non_finite(graph, graph.name, batch);
+    tally_.message_seconds += exposed_seconds(session.ledgers(graph.name));
     double loss = session.read_control(Control::loss);
     if (&graph == &graphs.front())
       tally_.loss += loss;
@@ -240,7 +249,8 @@ StepReport Trainer::report_so_far() const {
       .learning_rate = rate_at(state_.step - 1),
       .samples_per_second = static_cast<double>(tally_.samples) / elapsed,
       .step_ms = elapsed * 1e3 / steps,
-      .data_wait = std::min(1.0, (waited_seconds() - tally_.waited_seconds) / elapsed)};
+      .data_wait = std::min(1.0, (waited_seconds() - tally_.waited_seconds) / elapsed),
+      .communication_wait = std::min(1.0, tally_.message_seconds / elapsed)};
   for (const auto& [name, sum] : tally_.more) report.more.emplace_back(name, sum / steps);
   return report;
 }
