@@ -95,6 +95,19 @@ class MpiJob {
     }
     return found;
   }
+  /// The process of a rank of the product; 0 when it does not run.
+  pid_t troika_rank(int rank) const {
+    for (pid_t pid : troika_ranks()) {
+      std::string environment = read_text("/proc/" + std::to_string(pid) + "/environ");
+      for (const char* name : {"OMPI_COMM_WORLD_RANK=", "PMI_RANK="}) {
+        std::size_t at = environment.find(name + std::to_string(rank) + '\0');
+        if (at != environment.npos) return pid;
+      }
+    }
+    return 0;
+  }
+  /// The launcher, which forwards some signals to all ranks.
+  pid_t launcher_process() const { return child_; }
   /// To a rank that has told its process, if that is still the one.
   void send(int rank, int signal) const {
     std::string text = read_text(pid_file(rank));
