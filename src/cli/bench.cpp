@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "cli/bench_comm.h"
 #include "cli/bench_step.h"
+#include "cli/rank_seat.h"
 #include "cli/text_table.h"
 
 namespace troika::cli {
@@ -149,8 +150,7 @@ void print_memory(const MemoryTable& memory, Console& console) {
   console.write("\n" + format_facts(facts));
 }
 
-void run(const Arguments& arguments, Context& context) {
-  StepFigures figures = measure_step(arguments.request);
+void print_figures(const Arguments& arguments, StepFigures figures, Context& context) {
   if (arguments.json) return context.console.print(to_json_value(figures).dump());
   print_summary(figures, context.console);
   if (figures.devices > 1) print_ledgers(figures, context.console);
@@ -160,6 +160,16 @@ void run(const Arguments& arguments, Context& context) {
     print_tasks(figures.tasks, arguments.tasks, figures.step_ms, context.console);
   print_reasons(figures.tasks, arguments.request.why, context.console);
   if (arguments.memory) print_memory(figures.memory, context.console);
+}
+
+/// Under mpirun with one device per rank unless more are asked for.
+void run(const Arguments& arguments, Context& context) {
+  run_in_seat(context, {}, [&](const RankSeat& seat) {
+    BenchRequest request = arguments.request;
+    request.devices = std::max(request.devices, seat.count());
+    print_figures(arguments, or_give_up(seat, [&] { return measure_step(request, seat.ranks); }),
+                  context);
+  });
 }
 
 }  // namespace

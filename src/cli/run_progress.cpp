@@ -26,7 +26,7 @@ std::string step_line(const StepReport& report) {
                       rate_text(report.samples_per_second), duration(left),
                       report.data_wait * 100);
   if (report.communication_wait > 0)
-    line += fmt::format("  communication wait {:.0f} %", report.communication_wait * 100);
+    line += fmt::format("  comm wait {:.0f} %", report.communication_wait * 100);
   return line;
 }
 
