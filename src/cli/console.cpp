@@ -44,6 +44,7 @@ void Console::fail(std::string_view sentence) {
 }
 
 bool Console::can_be_live() const {
+  if (is_plain_) return false;
   return out_is_reserved_ ? environment_.err_is_terminal : environment_.out_is_terminal;
 }
 
@@ -61,7 +62,8 @@ void Console::clear_live() {
 }
 
 std::string Console::colored(std::string_view text, const char* code) const {
-  if (!environment_.err_is_terminal || !environment_.wants_color) return std::string(text);
+  if (is_plain_ || !environment_.err_is_terminal || !environment_.wants_color)
+    return std::string(text);
   return code + std::string(text) + kPlain;
 }
 

@@ -97,11 +97,14 @@ class Drive {
   std::optional<RunResult> run() {
     try {
       return train();
-    } catch (const Error& error) {
+    } catch (const SharedError& error) {
       log_failure(error.what(), error.exit_code());
       throw;
+    } catch (const Error& error) {
+      if (seat_.ranks == nullptr) log_failure(error.what(), error.exit_code());
+      throw;  // with ranks it is among their last words
     } catch (const std::exception& error) {
-      log_failure(error.what(), kBugExitCode);
+      if (seat_.ranks == nullptr) log_failure(error.what(), kBugExitCode);
       throw;
     }
   }
@@ -117,6 +120,7 @@ class Drive {
     RunResult result{trainer_->run(&*folder_), folder_->path()};
     forget_stop();
     report_end(result, first_step, progress_);
+    if (seat_.ranks != nullptr) seat_.ranks->exchange("done");
     return result;
   }
 

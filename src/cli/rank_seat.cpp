@@ -18,6 +18,7 @@ void run_in_seat(Context& context, HeartbeatTimes times,
                  const std::function<void(const RankSeat&)>& body) {
   if (!runs_under_mpirun()) return body({});
   std::unique_ptr<MpiWorld> world = start_mpi();
+  context.console.be_plain();
   if (world->rank() != 0) context.console.be_silent();
   std::exception_ptr shared;
   run_watched_rank(*world, {.times = times}, [&](Heartbeat& heartbeat, LastWords& last) {

@@ -1,7 +1,6 @@
 // Checkpoints know nothing of plans: saved under one, a run goes on under any other.
 #include <gtest/gtest.h>
 
-#include "strategy/ready.h"
 #include "train/spread_runs_test.h"
 
 namespace troika {

@@ -7,7 +7,6 @@
 #include <atomic>
 
 #include "checkpoint/marker.h"
-#include "strategy/ready.h"
 #include "train/spread_runs_test.h"
 #include "train/thread_ranks_test.h"
 

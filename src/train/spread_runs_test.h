@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "strategy/ready.h"
 #include "train/small_runs_test.h"
 
 namespace troika {

@@ -344,7 +344,12 @@ void Trainer::save(const RunFolder& folder) {
   OutsideSteps outside(tally_.start_seconds);
   save_state(folder.checkpoints(), live_, state_);
   saved_step_ = state_.step;
-  if (!is_first()) return;
+  if (is_first()) tidy(folder);
+  // Nobody waits in the next step for a rank that removes files.
+  if (has_peers()) ranks()->exchange("saved");
+}
+
+void Trainer::tidy(const RunFolder& folder) {
   if (std::string warning = retain_checkpoints(folder.checkpoints(),
                                                static_cast<std::size_t>(config_.checkpoint.keep));
       !warning.empty())

@@ -91,6 +91,7 @@ class Trainer {
   std::optional<double> value_of_best_metric() const;
   void save_if_best(const RunFolder& folder);
   void save(const RunFolder& folder);
+  void tidy(const RunFolder& folder);
   void write_trace(const RunFolder& folder);
   bool should_stop(const RunFolder* folder) const;
   Ranks* ranks() const { return hooks_.ranks; }

@@ -66,6 +66,10 @@ class MpiJob {
   static bool launcher_kills_survivors() { return std::string(TROIKA_MPI_LIBRARY) == "mpich"; }
   static bool launcher_is_there() { return access(TROIKA_MPIRUN, X_OK) == 0; }
 
+  static std::filesystem::path troika_program() {
+    return program().parent_path().parent_path() / "troika";
+  }
+
   /// The exit code of mpirun; -1 when it did not end in time.
   int wait(std::chrono::seconds limit) {
     return wait_until(limit, [&] { return ended(); }) ? code_ : -1;
@@ -143,9 +147,6 @@ class MpiJob {
       pid = std::atoi(text.c_str() + name_end + 4);
     }
     return pid == child_;
-  }
-  static std::filesystem::path troika_program() {
-    return program().parent_path().parent_path() / "troika";
   }
   std::filesystem::path pid_file(int rank) const {
     return folder_.path() / ("pid-" + std::to_string(rank));

@@ -169,8 +169,8 @@ void TrainingRanks::lose_a_rank(int signal) {
   ASSERT_EQ(rest.wait(seconds(120)), 0) << rest.output();
   EXPECT_EQ(last(run(name)).step(), reached + 3);
   RunFolder truth = train_alone("lenet", {steps, "train.global_batch=9"});
-  // So many steps blow rounding up.
-  EXPECT_LE(distance_of(last(run(name)), last(truth)), 1e-7) << "after " << reached << " steps";
+  EXPECT_LE(distance_of(last(run(name)), last(truth)), kTolerance)
+      << "after " << reached << " steps";
 }
 
 void TrainingRanks::train_until_struck(const std::string& name, int signal) {
@@ -200,16 +200,55 @@ TEST_F(TrainingRanks, NameOneThatIsKilledAndFewerGoOnUnderAnotherPlan) { lose_a_
 TEST_F(TrainingRanks, NameOneThatIsStoppedAndFewerGoOnUnderAnotherPlan) { lose_a_rank(SIGSTOP); }
 
 TEST_F(TrainingRanks, StopTogetherAndSaveWhenOneOfThemIsAsked) {
-  std::string name = "stopped";
-  MpiJob job(2, MpiJob::Troika{words("lenet", name, {"train.steps=1000000"})});
-  ASSERT_TRUE(wait_until(seconds(60), [&] {
-    return log_of(name, 0).find("device") != std::string::npos && fs::exists(run(name).config());
-  })) << job.output();
-  std::this_thread::sleep_for(milliseconds(500));
-  kill(job.troika_rank(1), SIGUSR1);
-  EXPECT_EQ(job.wait(seconds(60)), 0) << job.output();
-  for (int rank : {0, 1}) EXPECT_THAT(log_of(name, rank), HasSubstr("stopped after step"));
-  EXPECT_GT(last(run(name)).step(), 0);
+  for (bool by_file : {false, true}) {
+    std::string name = by_file ? "by-file" : "by-signal";
+    MpiJob job(2, MpiJob::Troika{words("lenet", name, {"train.steps=1000000", "log.every=1 steps"})});
+    fs::path folder = folder_.path / name;
+    ASSERT_TRUE(wait_until(seconds(60), [&] {
+      return log_of(name, 0).find("step 2/") != std::string::npos;
+    })) << job.output();
+    if (by_file)
+      std::ofstream(folder / "stop") << "";
+    else
+      kill(job.troika_rank(1), SIGUSR1);
+    EXPECT_EQ(job.wait(seconds(60)), 0) << job.output();
+    for (int rank : {0, 1}) EXPECT_THAT(log_of(name, rank), HasSubstr("stopped after step"));
+    EXPECT_GT(last(run(name)).step(), 1);
+    EXPECT_FALSE(fs::exists(folder / "stop"));
+  }
+}
+
+TEST_F(TrainingRanks, GoOnFromCheckpointsOfOtherNumbersOfRanks) {
+  RunFolder truth = train_alone("lenet");
+  auto train = [&](int ranks, const std::vector<std::string>& more) {
+    MpiJob job(ranks, MpiJob::Troika{more});
+    EXPECT_EQ(job.wait(seconds(120)), 0) << job.output();
+  };
+  train(2, words("lenet", "first", {"train.steps=2"}));
+  fs::copy(folder_.path / "first", folder_.path / "second", fs::copy_options::recursive);
+  train(4, {"train", "--resume", run("first").path().string(), "-n", "4", "train.steps=4",
+            "parallel.plan=spatial"});
+  EXPECT_LE(distance_of(last(run("first")), last(truth)), kTolerance);
+  train(1, {"train", "--resume", run("second").path().string(), "-n", "1", "train.steps=4"});
+  EXPECT_LE(distance_of(last(run("second")), last(truth)), kTolerance);
+}
+
+TEST_F(TrainingRanks, EndWithTheCodeOfALossThatIsNotFinite) {
+  MpiJob job(2, MpiJob::Troika{words("lenet", "wild", {"optimizer.learning_rate=1e200"})});
+  EXPECT_EQ(job.wait(seconds(60)), 6) << job.output();
+  for (int rank : {0, 1})
+    EXPECT_THAT(log_of("wild", rank), AllOf(HasSubstr("not finite"), HasSubstr("exit code 6")));
+}
+
+TEST_F(TrainingRanks, ThatWereStartedDifferentlyNameBothSides) {
+  std::vector<std::string> both = words("lenet", "differ", {});
+  std::vector<std::string> other = words("lenet", "differ", {"optimizer.learning_rate=0.02"});
+  both.insert(both.end(), {":", "-n", "1", MpiJob::troika_program().string()});
+  both.insert(both.end(), other.begin(), other.end());
+  MpiJob job(1, MpiJob::Troika{both});
+  EXPECT_EQ(job.wait(seconds(60)), 2) << job.output();
+  EXPECT_THAT(job.output(), AllOf(HasSubstr("rank 0 has 'learning_rate = 0.01'"),
+                                  HasSubstr("rank 1 has 'learning_rate = 0.02'")));
 }
 
 }  // namespace
