@@ -45,8 +45,9 @@ Machinery make_machinery(const KernelsConfig& kernels, const ParallelConfig& par
                                     .memory = parallel.memory.value_or(share)});
   }
   if (count > 1) made.transport = std::make_unique<ThreadTransport>();
-  // The reference kernels leave no choice.
-  if (kernels.measure && is_cpu)
+  // The reference kernels leave no choice; and times that differ from run to run must not choose
+  // where the bits shall be the same.
+  if (kernels.measure && is_cpu && parallel.order != ParallelConfig::Order::fixed)
     made.costs = std::make_unique<MeasuredCosts>(
         made.device(), *made.backend,
         MeasuredCosts::Options{cache_folder(kernels.cache), processor_name() + ", " TROIKA_BUILD,
