@@ -116,10 +116,12 @@ class PhaseExpansion {
       buffers.push_back(add_buffer(draft_, request));
       terms[term_of_tile[tile]].push_back({places[tile], buffers.back()});
     }
-    if (terms.size() == 1 && !use.gradient)
+    if (terms.size() == 1 && !use.gradient) {
       std::ranges::copy(terms.begin()->second, std::back_inserter(value.finished));
-    else
-      for (auto& [part, pieces] : terms) value.terms.push_back(std::move(pieces));
+      return buffers;
+    }
+    value.runs.push_back(terms.size());
+    for (auto& [part, pieces] : terms) value.terms.push_back(std::move(pieces));
     return buffers;
   }
 
