@@ -17,6 +17,7 @@
 #include "cli/predict.h"
 #include "cli/profile.h"
 #include "cli/train.h"
+#include "cli/verify.h"
 #include "cli/version.h"
 
 namespace troika::cli {
@@ -26,7 +27,8 @@ namespace {
 std::vector<Verb> add_verbs(CLI::App& app, Context& context) {
   return {add_doctor(app, context),  add_demo(app, context),  add_config(app, context),
           add_train(app, context),   add_eval(app, context),  add_predict(app, context),
-          add_profile(app, context), add_bench(app, context), add_inspect(app, context)};
+          add_profile(app, context), add_bench(app, context), add_inspect(app, context),
+          add_verify(app, context)};
 }
 
 /// The verb, or the verb's verb, that the arguments got to.

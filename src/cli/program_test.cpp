@@ -85,7 +85,7 @@ TEST_P(HelpOfVerb, HasAWorkedExample) {
 
 INSTANTIATE_TEST_SUITE_P(AllVerbs, HelpOfVerb,
                          testing::Values("doctor", "demo", "config", "train", "eval", "predict",
-                                         "profile", "bench", "inspect"));
+                                         "profile", "bench", "inspect", "verify"));
 
 TEST(Program, ProfilesEitherARunFileOrLinks) {
   for (const std::vector<std::string>& words :
@@ -136,13 +136,6 @@ TEST(Program, KnowsItsDemosByName) {
   EXPECT_THAT(result.err, HasSubstr("did you mean 'digits'?"));
 }
 
-TEST(Program, SaysThatItTrainsOnOneDevice) {
-  TemporaryFolder folder;
-  std::string file = folder.write("run.toml", "");
-  EXPECT_THAT(run({"train", file, "-n", "4"}).err, HasSubstr("one device"));
-  EXPECT_EQ(run({"train", file, "-n", "4"}).code, 2);
-}
-
 TEST(Program, RefusesATimeoutThatIsNoTime) {
   EXPECT_EQ(run({"train", "run.toml", "--timeout", "soon"}).code, 2);
 }
@@ -159,6 +152,58 @@ TEST(Program, ExitsWithTheCodeOfABadFile) {
   EXPECT_EQ(run({"eval", "no-such-run"}).code, 3);
   EXPECT_EQ(run({"predict", "no-such-run"}).code, 3);
   EXPECT_EQ(run({"inspect", "no-such-file"}).code, 3);
+}
+
+struct SmallRunFile {
+  TemporaryFolder folder;
+  std::string file = folder.write(
+      "run.toml",
+      "[model]\nname = \"mlp\"\nhidden = \"8\"\n[data]\ntrain = \"digits:train?size=32\"\n"
+      "[train]\nglobal_batch = 8\nepochs = 1\n");
+};
+
+TEST(Program, SharesTheBatchWhereSeveralDevicesHaveNoPlan) {
+  SmallRunFile run_file;
+  Result result = run({"train", run_file.file, "-n", "2", "--dry-run"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, testing::ContainsRegex("plan +data"));
+  EXPECT_THAT(result.out, HasSubstr("8 -> 4 on each of 2 devices"));
+  Result single = run({"train", run_file.file, "-n", "2", "--dry-run", "parallel.plan=single"});
+  EXPECT_EQ(single.code, 2);
+  EXPECT_THAT(single.err, HasSubstr("uses one device, but devices = 2"));
+}
+
+TEST(Program, VerifyEndsWellWherePlansAgree) {
+  SmallRunFile run_file;
+  Result result = run({"verify", run_file.file, "--plans", "data:2,tensor:2", "--steps", "2"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, testing::ContainsRegex("data:2 +2 +same"));
+  EXPECT_THAT(result.out, HasSubstr("reference, f64"));
+  EXPECT_THAT(
+      run({"verify", run_file.file, "--plans", "data:2", "--steps", "2", "--json"}).out,
+      testing::AllOf(HasSubstr("\"agrees\":true"), HasSubstr("\"steps\":2")));
+}
+
+TEST(Program, VerifyNamesTheTensorThatDiffersAndExitsWithSix) {
+  SmallRunFile run_file;
+  Result result =
+      run({"verify", run_file.file, "--plans", "data:4", "--steps", "2", "--tolerance", "0"});
+  EXPECT_EQ(result.code, 6);
+  EXPECT_THAT(result.out, testing::ContainsRegex("data:4 +4 +differs +fc"));
+  EXPECT_THAT(result.err, HasSubstr("1 of 1 plans do not compute what one device computes"));
+}
+
+TEST(Program, VerifyNamesThePlanThatCannotRun) {
+  SmallRunFile run_file;
+  std::string plan = run_file.folder.write(
+      "plan.json",
+      R"({"format": "troika plan 1", "micro_batches": 1,
+          "splits": {"fc1": {"degrees": {"h": 2}, "devices": [0, 1]}}})");
+  Result result = run({"verify", run_file.file, "--plans", "data:2," + plan});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("plan.json' cannot run: "));
+  EXPECT_THAT(result.err, HasSubstr("'fc1'"));
+  EXPECT_EQ(result.out, "");
 }
 
 TEST(Program, SuggestsTheModelOfABenchmark) {

@@ -14,6 +14,7 @@ namespace troika {
 struct ChooseOptions {
   const Machine& machine;
   const std::vector<StoredSlice>& storage;  ///< What another program has fixed.
+  const std::map<std::string, KernelChoice>& given;  ///< By task: what is decided already.
 };
 
 /// The kernels and layouts of search_layouts. Values lie as their writer leaves them, parameters as

@@ -49,8 +49,8 @@ BufferId sum_in_order(Draft& draft, const std::string& fragment, const std::stri
 
 }  // namespace
 
-Draft start_draft(const LowerRequest& request) {
-  Draft draft{.request = request, .graph = *request.graph};
+Draft start_draft(const LowerRequest& request, FragmentCache& fragments) {
+  Draft draft{.request = request, .graph = *request.graph, .fragments = fragments};
   draft.tasks.name = request.name;
   draft.tasks.arena.resize(request.machine->devices.size());
   for (const Operator& op : draft.graph.operators)
@@ -115,7 +115,7 @@ BufferId zeros_buffer(Draft& draft, const TensorSpec& spec, DeviceId device) {
 
 TaskId new_task_id(Draft& draft, const std::string& fragment) {
   auto [found, is_new] =
-      draft.fragments.try_emplace(fragment, draft.tasks.fragments.size(), 0);
+      draft.task_ids.try_emplace(fragment, draft.tasks.fragments.size(), 0);
   if (is_new) draft.tasks.fragments.push_back(fragment);
   return {found->second.first, found->second.second++};
 }

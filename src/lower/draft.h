@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "lower/fragments.h"
 #include "lower/lower.h"
 #include "lower/value.h"
 #include "strategy/tiles.h"
@@ -14,6 +15,7 @@ namespace troika {
 struct Draft {
   const LowerRequest& request;
   const Graph& graph;
+  FragmentCache& fragments;
   TaskGraph tasks;
   std::vector<Signature> signatures;       ///< Of whole operators, by OperatorId.
   std::vector<bool> wanted;                ///< Operators that something held depends on.
@@ -23,14 +25,15 @@ struct Draft {
   std::vector<std::vector<ValuePiece>> slices;  ///< By ParameterId: the stored ones.
   std::vector<Value> parameter_gradients;  ///< By ParameterId; over all micro-batches so far.
   std::map<std::string, BufferId> persistent;  ///< By name.
-  std::map<std::string, std::pair<std::int32_t, std::int32_t>> fragments;  ///< Number, tasks.
+  std::map<std::string, std::pair<std::int32_t, std::int32_t>> task_ids;  ///< Fragment, tasks.
   std::map<DeviceId, BufferId> loss_sums, weight_sums;  ///< Of the step, on every device.
 
   std::int64_t micro_batches() const { return request.strategy->micro_batches; }
   bool has_peers() const { return request.machine->devices.size() > 1; }
 };
 
-Draft start_draft(const LowerRequest& request);
+/// Borrows both.
+Draft start_draft(const LowerRequest& request, FragmentCache& fragments);
 
 /// Every operator's tiles of a micro-batch.
 std::vector<Tile> tiles_of(const Draft& draft, const Operator& op, const Signature& signature,

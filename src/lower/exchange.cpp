@@ -40,7 +40,7 @@ class Exchanger {
 
   std::vector<Placed> run() {
     std::vector<std::vector<ValuePiece>> terms = value_.sources(options_.finished);
-    for (const Exchange& found : find_exchanges(spread_of(terms), needs_)) {
+    for (const Exchange& found : draft_.fragments.exchanges(spread_of(terms), needs_)) {
       std::vector<ValuePiece> pieces;
       for (const Taken& taken : found.pieces) pieces.push_back(terms[taken.term][taken.piece]);
       switch (found.kind) {

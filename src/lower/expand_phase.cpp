@@ -19,19 +19,19 @@ class PhaseExpansion {
         phase_(expanded.phase),
         part_(expanded.part),
         value_of_(value_of),
-        runs_along_(axes_of(s_, phase_)) {
-    find_tiles();
-  }
+        fragment_(draft.fragments.phase({op_.op, s_, phase_,
+                                         split_of(*draft.request.strategy, op_.name),
+                                         {part_, draft.micro_batches()}})),
+        tiles_(fragment_.tiles) {}
 
   void expand() {
     std::vector<std::vector<BufferId>> buffers;  // by use, by tile
-    for (const Use& use : phase_.uses)
-      buffers.push_back(use.access == Access::write ? std::vector<BufferId>(tiles_.size())
-                                                    : find_read(use));
-    for (std::size_t use = 0; use < buffers.size(); ++use) {
-      if (phase_.uses[use].access != Access::write) continue;
-      buffers[use] = make_written(phase_.uses[use], buffers[0]);
-    }
+    for (std::size_t use = 0; use < phase_.uses.size(); ++use)
+      buffers.push_back(phase_.uses[use].access == Access::write
+                            ? std::vector<BufferId>(tiles_.size())
+                            : find_read(use));
+    for (std::size_t use = 0; use < buffers.size(); ++use)
+      if (phase_.uses[use].access == Access::write) buffers[use] = make_written(use, buffers[0]);
     if (!phase_.view) add_tasks(buffers);
   }
 
@@ -40,27 +40,8 @@ class PhaseExpansion {
     return s_.slots[static_cast<std::size_t>(use.slot)];
   }
 
-  /// On one device the same work is done once.
-  void find_tiles() {
-    auto same_work = [&](const Tile& a, const Tile& b) {
-      for (std::size_t axis = 0; axis < runs_along_.size(); ++axis)
-        if (runs_along_[axis] && a.part[axis] != b.part[axis]) return false;
-      return a.device == b.device;
-    };
-    for (Tile& tile : tiles_of(draft_, op_, s_, part_)) {
-      bool is_done =
-          std::ranges::any_of(tiles_, [&](const Tile& other) { return same_work(tile, other); });
-      if (!is_done) tiles_.push_back(std::move(tile));
-    }
-  }
-
-  std::vector<Placed> places_of(const Slot& slot) const {
-    std::vector<Placed> places;
-    for (const Tile& tile : tiles_) places.push_back({region_of(slot, tile.box), tile.device});
-    return places;
-  }
-
-  std::vector<BufferId> find_read(const Use& use) {
+  std::vector<BufferId> find_read(std::size_t at) {
+    const Use& use = phase_.uses[at];
     const Slot& slot = slot_of(use);
     std::vector<BufferId> buffers;
     if (slot.role == Role::scalars || slot.role == Role::control) {
@@ -70,7 +51,7 @@ class PhaseExpansion {
       return buffers;
     }
     Value& value = value_of_(use);
-    std::vector<Placed> places = places_of(slot);
+    const std::vector<Placed>& places = fragment_.uses[at].places;
     if (slot.role == Role::input && !use.gradient) add_inputs(use, value, places);
     if (value.empty()) {  // a gradient that nobody contributes to
       for (const Placed& place : places)
@@ -113,39 +94,17 @@ class PhaseExpansion {
     return tiles_.size() == 1 ? name : fmt::format("{}/{}", name, tile);
   }
 
-  /// Whether tiles that differ along this axis alone write sums of the same elements.
-  bool is_partial_along(const Slot& slot, std::size_t axis) const {
-    if (!runs_along_[axis]) return false;
-    bool is_there = false;
-    for (std::size_t dim = 0; dim < slot.dims.size(); ++dim) {
-      const DimMap& map = slot.dims[dim];
-      if (map.axis != static_cast<int>(axis)) continue;
-      is_there = true;
-      for (const Tile& tile : tiles_) {
-        for (const Tile& other : tiles_) {
-          if (other.part[axis] != tile.part[axis] + 1) continue;
-          Range shared = intersect(project(map, tile.box, slot.spec.shape[dim]),
-                                   project(map, other.box, slot.spec.shape[dim]));
-          if (!shared.empty()) return true;
-        }
-      }
-    }
-    return !is_there;
-  }
-
   /// Of several contributions to one gradient each is named after who makes it.
   std::string written_name(const Use& use, const Value& value) const {
     if (!use.gradient) return value.name;
     return part_name(draft_, fmt::format("d {}.{}", op_.name, slot_of(use).name), part_);
   }
 
-  std::vector<BufferId> make_written(const Use& use, const std::vector<BufferId>& viewed) {
+  std::vector<BufferId> make_written(std::size_t at, const std::vector<BufferId>& viewed) {
+    const Use& use = phase_.uses[at];
     const Slot& slot = slot_of(use);
     Value& value = value_of_(use);
-    std::vector<std::size_t> partial_axes;
-    for (std::size_t axis = 0; axis < runs_along_.size(); ++axis)
-      if (is_partial_along(slot, axis)) partial_axes.push_back(axis);
-    std::vector<Placed> places = places_of(slot);
+    const auto& [places, term_of_tile] = fragment_.uses[at];
     std::vector<BufferId> buffers;
     std::map<std::vector<std::int64_t>, std::vector<ValuePiece>> terms;
     for (std::size_t tile = 0; tile < tiles_.size(); ++tile) {
@@ -155,14 +114,14 @@ class PhaseExpansion {
                             .category = value.category};
       if (phase_.view) request.view_of = viewed[tile];
       buffers.push_back(add_buffer(draft_, request));
-      std::vector<std::int64_t> part;
-      for (std::size_t axis : partial_axes) part.push_back(tiles_[tile].part[axis]);
-      terms[part].push_back({places[tile], buffers.back()});
+      terms[term_of_tile[tile]].push_back({places[tile], buffers.back()});
     }
-    if (terms.size() == 1 && !use.gradient)
+    if (terms.size() == 1 && !use.gradient) {
       std::ranges::copy(terms.begin()->second, std::back_inserter(value.finished));
-    else
-      for (auto& [part, pieces] : terms) value.terms.push_back(std::move(pieces));
+      return buffers;
+    }
+    value.runs.push_back(terms.size());
+    for (auto& [part, pieces] : terms) value.terms.push_back(std::move(pieces));
     return buffers;
   }
 
@@ -172,20 +131,11 @@ class PhaseExpansion {
     for (std::size_t tile = 0; tile < tiles_.size(); ++tile) {
       Task task{.name = tile_name(name, tile),
                 .device = tiles_[tile].device,
-                .key = key_of(tiles_[tile].box)};
+                .key = fragment_.keys[tile]};
       for (std::size_t use = 0; use < buffers.size(); ++use)
         task.uses.push_back({buffers[use][tile], phase_.uses[use].access});
       add_task(draft_, op_.name, std::move(task));
     }
-  }
-
-  KernelKey key_of(const Region& box) const {
-    KernelKey key{localize(op_.op, s_, box), {}, phase_.phase, {}};
-    for (int slot : s_.slots_of(Role::input)) {
-      const Slot& input = s_.slots[static_cast<std::size_t>(slot)];
-      key.inputs.push_back({region_of(input, box).shape(), input.spec.dtype});
-    }
-    return key;
   }
 
   Draft& draft_;
@@ -194,8 +144,8 @@ class PhaseExpansion {
   const PhaseSpec& phase_;
   const std::int64_t part_;
   const ValueOfUse& value_of_;
-  const std::vector<bool> runs_along_;
-  std::vector<Tile> tiles_;
+  const PhaseFragment& fragment_;
+  const std::vector<Tile>& tiles_;
 };
 
 }  // namespace

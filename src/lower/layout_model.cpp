@@ -34,7 +34,7 @@ LayoutModel::LayoutModel(const TaskGraph& graph, const KernelTable& table,
   fix(options.storage);
   for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
     note_uses(at);
-    add_options(graph.tasks[at], table);
+    add_options(graph.tasks[at], options);
   }
   choices_.resize(graph.tasks.size());
 }
@@ -82,10 +82,14 @@ void LayoutModel::note_uses(std::size_t task) {
   }
 }
 
-void LayoutModel::add_options(const Task& task, const KernelTable& table) {
+void LayoutModel::add_options(const Task& task, const LayoutSearchOptions& options) {
   std::vector<LayoutOption>& list = options_.emplace_back();
   if (!task.computes()) return;
-  const std::vector<Candidate>* candidates = table.find(task.key);
+  if (auto known = options.given.find(task.name); known != options.given.end()) {
+    list.push_back({known->second, false});
+    return;
+  }
+  const std::vector<Candidate>* candidates = table_.find(task.key);
   TROIKA_CHECK(candidates != nullptr, "no row for " + to_text(task.key));
   if (candidates->empty())
     throw Error(ErrorKind::usage,

@@ -18,6 +18,8 @@ namespace troika {
 struct LayoutSearchOptions {
   const Machine& machine;
   const std::vector<StoredSlice>& storage;  ///< What another program has fixed.
+  /// Kernels that are decided already, by the name of their task.
+  const std::map<std::string, KernelChoice>& given;
 };
 
 /// A candidate with a time: measured, or by rule.
@@ -68,7 +70,7 @@ class LayoutModel {
   double cost(const std::vector<std::size_t>& tasks) const;
 
  private:
-  void add_options(const Task& task, const KernelTable& table);
+  void add_options(const Task& task, const LayoutSearchOptions& options);
   void fix(const std::vector<StoredSlice>& storage);
   void tie_members();
   void note_uses(std::size_t task);

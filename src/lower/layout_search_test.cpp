@@ -47,7 +47,7 @@ class Chain {
       table.insert(KernelKey{Reorder{from, to}, {spec}, Phase::forward, {}},
                    {kernel(from, to, nanoseconds)});
   }
-  LayoutChoices search() { return search_layouts(graph, table, {machine, storage}); }
+  LayoutChoices search() { return search_layouts(graph, table, {machine, storage, {}}); }
 
   TensorSpec spec{{2, 16, 4, 4}, DType::f32};
   TaskGraph graph;

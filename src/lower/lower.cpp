@@ -9,6 +9,7 @@
 #include "lower/draft.h"
 #include "lower/expand_backward.h"
 #include "lower/expand_forward.h"
+#include "lower/fixed_choices.h"
 #include "lower/fuse.h"
 #include "lower/insert_updates.h"
 #include "lower/order_tasks.h"
@@ -20,7 +21,8 @@ namespace {
 
 /// Everything that does not depend on kernels.
 TaskGraph expand(const LowerRequest& request) {
-  Draft draft = start_draft(request);
+  FragmentCache own;
+  Draft draft = start_draft(request, request.fragments != nullptr ? *request.fragments : own);
   bool trains = request.optimizer != nullptr;
   for (std::int64_t part = 0; part < request.strategy->micro_batches; ++part) {
     expand_forward(draft, part);
@@ -58,14 +60,21 @@ LowerResult lower(const LowerRequest& request, const KernelTable& table) {
   }
   if (!missing.keys.empty()) return missing;
 
+  const Sync& sync = request.strategy->sync;
+  GivenChoices given;
+  if (sync.fixed_order && request.machine->devices.size() > 1) {
+    auto alone = choices_on_one_device(request, table);
+    if (auto* lacking = std::get_if<MissingRows>(&alone)) return *lacking;
+    given = std::get<GivenChoices>(std::move(alone));
+  }
+
   TaskGraph tasks = expand(request);
   fuse(tasks, table);
   verify(tasks, Stage::expanded);
-  if (auto unanswered = choose_kernels(tasks, table, {*request.machine, request.storage});
+  if (auto unanswered = choose_kernels(tasks, table, {*request.machine, request.storage, given});
       !unanswered.empty())
     return MissingRows{unanswered};
   verify(tasks, Stage::chosen);
-  const Sync& sync = request.strategy->sync;
   if (sync.overlap) {
     start_early(tasks);
     bucket_gradients(tasks, sync.bucket);

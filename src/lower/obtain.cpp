@@ -26,7 +26,8 @@ class Assembler {
       : draft_(draft), value_(value), terms_(terms), fragment_(fragment) {}
 
   void bring(const std::vector<Placed>& needs) {
-    std::vector<Assembly> assemblies = assemble(spread_of(terms_), needs);
+    const std::vector<Assembly>& assemblies =
+        draft_.fragments.assemblies(spread_of(terms_), needs);
     for (std::size_t at = 0; at < needs.size(); ++at) note_transfers(needs[at], assemblies[at]);
     for (const Sent& sent : sent_) send(sent);
     for (std::size_t at = 0; at < needs.size(); ++at)
@@ -190,9 +191,48 @@ void bring(Draft& draft, Value& value, const std::vector<Placed>& needs, bool fi
   Assembler(draft, value, value.sources(finished), fragment).bring(left);
 }
 
+/// Terms that have the same pieces, as one.
+std::vector<ValuePiece> merge(Draft& draft, const Value& value,
+                              const std::vector<std::vector<ValuePiece>>& group,
+                              const std::string& fragment) {
+  std::vector<ValuePiece> merged = group[0];
+  if (group.size() == 1) return merged;
+  for (ValuePiece& piece : merged) {
+    std::vector<BufferId> parts;
+    for (const std::vector<ValuePiece>& term : group)
+      parts.push_back(std::ranges::find(term, piece.place, &ValuePiece::place)->buffer);
+    piece.buffer = value.combine == Combine::sum
+                       ? sum_of(draft, fragment, value.name, parts)
+                       : greatest_of(draft, fragment, value.name, parts);
+  }
+  return merged;
+}
+
+/// For a fixed order: what several operators contribute to one shard is added up first, because
+/// which shards lie on one device depends on their number. Contributions of equally many terms have
+/// them in the order of the shards.
+void merge_runs(Draft& draft, Value& value, const std::string& fragment) {
+  std::size_t count = value.runs.size(), length = count > 0 ? value.runs[0] : 0;
+  bool alike = std::ranges::count(value.runs, length) == std::ssize(value.runs) &&
+               count * length == value.terms.size();
+  if (count < 2 || !alike) return;
+  for (std::size_t at = length; at < value.terms.size(); ++at)
+    if (!have_same_places(value.terms[at], value.terms[at % length])) return;
+  std::vector<std::vector<ValuePiece>> by_shard;
+  for (std::size_t shard = 0; shard < length; ++shard) {
+    std::vector<std::vector<ValuePiece>> group;
+    for (std::size_t run = 0; run < count; ++run)
+      group.push_back(value.terms[run * length + shard]);
+    by_shard.push_back(merge(draft, value, group, fragment));
+  }
+  value.terms = std::move(by_shard);
+}
+
 }  // namespace
 
 void merge_terms(Draft& draft, Value& value, const std::string& fragment) {
+  if (draft.request.strategy->sync.fixed_order) merge_runs(draft, value, fragment);
+  value.runs.clear();
   std::erase_if(value.terms, [](const std::vector<ValuePiece>& term) { return term.empty(); });
   std::vector<std::vector<std::vector<ValuePiece>>> groups;
   for (std::vector<ValuePiece>& term : value.terms) {
@@ -204,18 +244,7 @@ void merge_terms(Draft& draft, Value& value, const std::string& fragment) {
       same->push_back(std::move(term));
   }
   value.terms.clear();
-  for (const auto& group : groups) {
-    std::vector<ValuePiece>& merged = value.terms.emplace_back(group[0]);
-    if (group.size() == 1) continue;
-    for (ValuePiece& piece : merged) {
-      std::vector<BufferId> parts;
-      for (const std::vector<ValuePiece>& term : group)
-        parts.push_back(std::ranges::find(term, piece.place, &ValuePiece::place)->buffer);
-      piece.buffer = value.combine == Combine::sum
-                         ? sum_of(draft, fragment, value.name, parts)
-                         : greatest_of(draft, fragment, value.name, parts);
-    }
-  }
+  for (const auto& group : groups) value.terms.push_back(merge(draft, value, group, fragment));
 }
 
 std::vector<BufferId> obtain(Draft& draft, Value& value, const std::vector<Placed>& needs,

@@ -26,6 +26,8 @@ struct Value {
   Combine combine = Combine::sum;
   std::vector<ValuePiece> finished{};
   std::vector<std::vector<ValuePiece>> terms{};
+  /// How many terms each contribution brought, in their order, until they are merged.
+  std::vector<std::size_t> runs{};
 
   bool empty() const { return finished.empty() && terms.empty(); }
   /// What is put together to meet needs: the finished pieces as the only term, or the terms.

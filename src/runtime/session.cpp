@@ -179,7 +179,8 @@ void Session::start_program(Program& program) {
         };
     Call work([&] {
       program.executors[here->id] = std::make_unique<Executor>(
-          program.graph, ExecutorSetting{here->id, here->kernels, find_address, operation});
+          program.graph, ExecutorSetting{here->id, here->kernels, find_address,
+                                         operation, devices_.transport});
     });
     submit(*here, work);
   }
@@ -222,15 +223,20 @@ void Session::submit(Place& place, Work& work) {
 
 void Session::submit_all(const std::function<Work&(Place&)>& work) {
   for (const auto& [id, place] : places_) place->device.submit(work(*place), place->done);
-  std::exception_ptr failure;
+  // A device that waits in vain for another one is not the cause.
+  std::exception_ptr cause, consequence;
   for (const auto& [id, place] : places_) {
     try {
       place->done.wait();
-    } catch (...) {
+    } catch (const Error& error) {
+      std::exception_ptr& failure = error.kind() == ErrorKind::peer ? consequence : cause;
       if (!failure) failure = std::current_exception();
+    } catch (...) {
+      if (!cause) cause = std::current_exception();
     }
   }
-  if (failure) std::rethrow_exception(failure);
+  if (cause) std::rethrow_exception(cause);
+  if (consequence) std::rethrow_exception(consequence);
 }
 
 void Session::reorder(Place& place, const TensorSpec& spec, Reorder layouts, DevicePointer from,

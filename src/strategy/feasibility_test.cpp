@@ -206,6 +206,15 @@ TEST(FixedOrder, WantsEqualRunsOfAPowerOfTwoOfParts) {
   EXPECT_EQ(ordered(six, six), "the batch is in 6 shards, but " + rule + "; 4 or 8 would do");
 }
 
+TEST(FixedOrder, TakesTheBatchAsAWhole) {
+  Split four{.degrees = {{"n", 4}}, .devices = devices({0, 0, 1, 1})};
+  Strategy strategy{.splits = {{"conv", four}, {"bn", four}}, .micro_batches = 2};
+  strategy.sync.fixed_order = true;
+  std::optional<std::string> reason = why_infeasible(strategy, model(), machine(4));
+  ASSERT_TRUE(reason);
+  EXPECT_NE(reason->find("micro-batches"), std::string::npos) << *reason;
+}
+
 TEST(Feasibility, ABucketHoldsSomething) {
   Strategy strategy;
   strategy.sync.bucket = Bytes{0};

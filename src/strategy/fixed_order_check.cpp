@@ -54,6 +54,10 @@ Reason why_other_devices(const std::string& name, const Split& split) {
 }  // namespace
 
 Reason why_order_not_fixed(const Strategy& strategy, const Graph& graph) {
+  if (strategy.micro_batches > 1)
+    return fmt::format(
+        "the batch is in {} micro-batches, but a fixed order adds up whole batches; take one",
+        strategy.micro_batches);
   std::int64_t shards = 0;
   for (const Operator& op : graph.operators) {
     const Split& split = split_of(strategy, op.name);

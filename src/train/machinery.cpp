@@ -145,8 +145,10 @@ Machinery make_machinery(const KernelsConfig& kernels, const ParallelConfig& par
                                     .rank = rank});
   }
   made.transport = join_devices(made.machine, ranks);
-  // The reference kernels leave no choice.
-  made.is_measured = kernels.measure && is_cpu;
+  // The reference kernels leave no choice; and times that differ from run to run must not choose
+  // where the bits shall be the same.
+  made.is_measured =
+      kernels.measure && is_cpu && parallel.order != ParallelConfig::Order::fixed;
   if (made.is_measured && made.rank() == 0)
     made.costs = std::make_unique<MeasuredCosts>(
         made.device(), *made.backend,

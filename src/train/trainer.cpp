@@ -39,6 +39,14 @@ class OutsideSteps {
   double entered_ = seconds_now();
 };
 
+/// What the device that waits most for messages spends on them alone in a step.
+double exposed_seconds(const std::map<DeviceId, StepLedger>& ledgers) {
+  std::chrono::duration<double> most{0};
+  for (const auto& [device, ledger] : ledgers)
+    most = std::max<std::chrono::duration<double>>(most, ledger.moving + ledger.waiting);
+  return most.count();
+}
+
 /// Before anything is lowered, which takes the ranks' steps together.
 LiveModel agreed_model(const RunConfig& config, const TrainingSets& sets, const TrainHooks& hooks) {
   if (hooks.ranks != nullptr)
@@ -226,6 +234,7 @@ void Trainer::step(const data::Batch& batch) {
     write_inputs(graph, graph.name, batch);
     live_.run(graph.name);
     if (session.read_control(Control::ok) == 0) explain_non_finite(graph, graph.name, batch);
+    tally_.message_seconds += exposed_seconds(session.ledgers(graph.name));
     double loss = session.read_control(Control::loss);
     if (&graph == &graphs.front())
       tally_.loss += loss;
@@ -281,7 +290,8 @@ StepReport Trainer::report_so_far() const {
       .learning_rate = rate_at(state_.step - 1),
       .samples_per_second = static_cast<double>(tally_.samples) / elapsed,
       .step_ms = elapsed * 1e3 / steps,
-      .data_wait = std::min(1.0, (waited_seconds() - tally_.waited_seconds) / elapsed)};
+      .data_wait = std::min(1.0, (waited_seconds() - tally_.waited_seconds) / elapsed),
+      .communication_wait = std::min(1.0, tally_.message_seconds / elapsed)};
   for (const auto& [name, sum] : tally_.more) report.more.emplace_back(name, sum / steps);
   return report;
 }

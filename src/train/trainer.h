@@ -126,6 +126,7 @@ class Trainer {
     std::int64_t samples = 0;
     double start_seconds = 0;  // moved on by what is no part of a step: saves, evaluations
     double waited_seconds = 0;
+    double message_seconds = 0;
   } tally_;
   double waited_seconds() const;
   double waited_before_ = 0;  // by loaders that are gone

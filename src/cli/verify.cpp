@@ -1,0 +1,146 @@
+#include "cli/verify.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "cli/text_table.h"
+#include "config/load_run.h"
+#include "train/verify_plans.h"
+
+namespace troika::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Arguments {
+  std::string file;
+  std::vector<std::string> overrides;
+  VerifyOptions options;
+  std::string backend = "reference";
+  bool json = false;
+};
+
+/// The tensor that matters: the first beyond the tolerance, or the one furthest away.
+const TensorDistance& telling(const PlanVerdict& verdict) {
+  return verdict.tensors.first ? *verdict.tensors.first : verdict.tensors.largest;
+}
+
+bool has_same_bits(const PlanVerdict& verdict) {
+  return verdict.tensors.largest.distance == 0 && verdict.loss_distance == 0;
+}
+
+std::string answer_of(const PlanVerdict& verdict) {
+  if (!verdict.agrees()) return "differs";
+  return has_same_bits(verdict) ? "same bits" : "same";
+}
+
+/// What a plan that differs gets wrong, in words.
+std::string describe(const PlanVerdict& verdict) {
+  if (verdict.tensors.first)
+    return fmt::format("{} differs first in '{}' by {:.2g} of its movement (allowed {:.2g})",
+                       verdict.plan, verdict.tensors.first->tensor, verdict.tensors.first->distance,
+                       verdict.tolerance);
+  return fmt::format("{} differs in the loss by {:.2g} (allowed {:.2g})", verdict.plan,
+                     verdict.loss_distance, verdict.tolerance);
+}
+
+void print_text(const PlanVerdicts& verdicts, const Arguments& arguments, Console& console) {
+  std::vector<Fact> facts{
+      {"steps", with_commas(verdicts.steps)},
+      {"kernels", arguments.options.cpu_kernels ? "cpu, f32" : "reference, f64"},
+      {"loss", fmt::format("{:.6f} on one device", verdicts.loss)}};
+  if (verdicts.noise > 0)
+    facts.push_back({"noise", fmt::format("{:.2g} between numbers of threads", verdicts.noise)});
+  std::vector<std::vector<std::string>> rows{
+      {"plan", "devices", "answer", "tensor", "distance", "allowed", "loss"}};
+  for (const PlanVerdict& verdict : verdicts.plans)
+    rows.push_back({verdict.plan, with_commas(verdict.devices), answer_of(verdict),
+                    has_same_bits(verdict) ? "-" : telling(verdict).tensor,
+                    fmt::format("{:.2g}", telling(verdict).distance),
+                    fmt::format("{:.2g}", verdict.tolerance), fmt::format("{:.6f}", verdict.loss)});
+  console.write(format_facts(facts) + "\n" + format_rows(rows));
+}
+
+Json to_json(const TensorDistance& tensor) {
+  return {{"tensor", tensor.tensor}, {"distance", tensor.distance}};
+}
+
+void print_json(const PlanVerdicts& verdicts, const Arguments& arguments, Console& console) {
+  Json json{{"steps", verdicts.steps},
+            {"backend", arguments.backend},
+            {"loss", verdicts.loss},
+            {"noise", verdicts.noise},
+            {"plans", Json::array()}};
+  for (const PlanVerdict& verdict : verdicts.plans) {
+    Json row{{"plan", verdict.plan},           {"devices", verdict.devices},
+             {"agrees", verdict.agrees()},     {"same_bits", has_same_bits(verdict)},
+             {"tolerance", verdict.tolerance}, {"largest", to_json(verdict.tensors.largest)},
+             {"loss", verdict.loss},           {"loss_distance", verdict.loss_distance}};
+    if (verdict.tensors.first) row["first"] = to_json(*verdict.tensors.first);
+    json["plans"].push_back(row);
+  }
+  console.print(json.dump());
+}
+
+void require_agreement(const PlanVerdicts& verdicts) {
+  std::vector<std::string> complaints;
+  for (const PlanVerdict& verdict : verdicts.plans)
+    if (!verdict.agrees()) complaints.push_back(describe(verdict));
+  if (complaints.empty()) return;
+  throw Error(ErrorKind::numeric,
+              fmt::format("{} of {} plans do not compute what one device computes: {}",
+                          complaints.size(), verdicts.plans.size(), fmt::join(complaints, "; ")));
+}
+
+void run(Arguments& arguments, Context& context) {
+  if (arguments.json) context.console.reserve_out();
+  RunConfig config = load_run(arguments.file, arguments.overrides);
+  arguments.options.cpu_kernels = arguments.backend == "cpu";
+  PlanVerdicts verdicts = verify_plans(config, arguments.options, [&](const std::string& what) {
+    if (context.console.can_be_live()) context.console.show_live("trains: " + what);
+  });
+  arguments.json ? print_json(verdicts, arguments, context.console)
+                 : print_text(verdicts, arguments, context.console);
+  require_agreement(verdicts);
+}
+
+}  // namespace
+
+Verb add_verify(CLI::App& parent, Context& context) {
+  auto arguments = std::make_shared<Arguments>();  // shared by the parser and the verb
+  VerifyOptions& options = arguments->options;
+  CLI::App* app = parent.add_subcommand(
+      "verify", "Train a few steps under several plans; they must agree with one device");
+  app->add_option("RUN.toml", arguments->file, "The run file")->required();
+  app->add_option("key=value", arguments->overrides, "Laid over the file, as for troika train");
+  app->add_option("--plans", options.plans,
+                  "Ready plans with their devices, such as data:4, and plan files")
+      ->delimiter(',')
+      ->required();
+  app->add_option("--steps", options.steps, "Steps under each plan")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app->add_option("--backend", arguments->backend,
+                  "reference (f64) or cpu (f32, direct convolutions, one choice of kernels)")
+      ->check(CLI::IsMember({"reference", "cpu"}))
+      ->capture_default_str();
+  app->add_option("--tolerance", options.tolerance,
+                  "Of a tensor's movement; else 1e-9 (reference), 1e-4 or 8 times what threads "
+                  "make (cpu), 0 in fixed order")
+      ->check(CLI::NonNegativeNumber);
+  app->add_option("--from", options.from, "Start from these weights instead of the seed's");
+  app->add_flag("--json", arguments->json, "Print JSON");
+  app->footer(
+      "Exits with 6 where a plan gives another answer.\n"
+      "Example: three plans, and then the same bits on any number of devices\n"
+      "  troika verify run.toml --plans data:4,tensor:2,plan.json\n"
+      "  troika verify run.toml --plans data:2,data:8 --backend cpu parallel.order=fixed "
+      "train.shards=8");
+  return {app, [arguments, &context] { run(*arguments, context); }};
+}
+
+}  // namespace troika::cli

@@ -1,0 +1,54 @@
+// The state of a model as plain numbers, and how far two runs from one state came apart (law 2).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/session.h"
+#include "zoo/model.h"
+
+namespace troika {
+
+/// Tensors of one kind move alike; what is nothing beside a running variance may be much beside a
+/// step of the weights.
+enum class StateKind { weight, statistics, optimizer };
+
+struct StateTensor {
+  std::string name;
+  StateKind kind = StateKind::weight;
+  std::vector<double> values;
+
+  bool operator==(const StateTensor&) const = default;
+};
+
+/// Everything that the session's devices have of the model's state: parameters in the order of the
+/// graph, then the optimizer's.
+std::vector<StateTensor> read_tensors(Session& session, const zoo::Model& model);
+
+struct TensorDistance {
+  std::string tensor;
+  /// ‖a − b‖ / (‖Δb‖ + the largest ‖Δ‖ of the same kind). Tensors whose true gradient is zero (a
+  /// bias before batch norm, an attention key bias) move by rounding alone, which the second term
+  /// allows.
+  double distance = 0;
+
+  bool operator==(const TensorDistance&) const = default;
+};
+
+/// Three states: where two runs started, where one ended, and where the other one should have.
+struct Ends {
+  const std::vector<StateTensor>& start;
+  const std::vector<StateTensor>& found;
+  const std::vector<StateTensor>& truth;
+};
+
+struct Comparison {
+  std::optional<TensorDistance> first;  ///< In order, beyond the tolerance.
+  TensorDistance largest;
+};
+
+/// A number that is not finite is beyond any tolerance.
+Comparison compare_movements(const Ends& ends, double tolerance);
+
+}  // namespace troika

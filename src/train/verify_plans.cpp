@@ -1,0 +1,207 @@
+#include "train/verify_plans.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "base/cores.h"
+#include "base/error.h"
+#include "train/choose_strategy.h"
+#include "train/optimizer_rules.h"
+#include "train/trainer.h"
+
+namespace troika {
+namespace {
+
+constexpr double kExactTolerance = 1e-9, kFloatTolerance = 1e-4;
+/// Sums in another order may stray further than two runs happen to.
+constexpr double kNoiseFactor = 8;
+
+/// A plan as asked for, with the run that it stands for.
+struct Asked {
+  std::string text;
+  RunConfig config;
+  Strategy strategy{};
+};
+
+/// What the steps left behind.
+struct Trained {
+  std::vector<StateTensor> start, end;
+  std::vector<double> losses;
+};
+
+/// The first steps and nothing else, with kernels that are the same everywhere.
+RunConfig trimmed(RunConfig config, const VerifyOptions& options) {
+  config.data.test.clear();
+  config.checkpoint.best.reset();
+  config.train.until.reset();
+  if (!config.train.steps && !config.train.epochs) config.train.steps = options.steps;
+  config.log.every = {1, PeriodUnit::steps};
+  config.kernels.backend =
+      options.cpu_kernels ? KernelsConfig::Backend::cpu : KernelsConfig::Backend::reference;
+  config.kernels.dtype = options.cpu_kernels ? DType::f32 : DType::f64;
+  // A tile of another size must not get another algorithm.
+  config.kernels.winograd = false;
+  config.kernels.measure = false;
+  if (!options.cpu_kernels || config.parallel.order == ParallelConfig::Order::fixed)
+    config.parallel.threads = config.parallel.threads.value_or(1);
+  return config;
+}
+
+RunConfig on_devices(RunConfig config, std::int64_t devices, const std::string& plan) {
+  config.parallel.devices = devices;
+  config.parallel.plan = {};
+  config.parallel.plan.name = plan;
+  return config;
+}
+
+std::optional<std::int64_t> parse_count(std::string_view text) {
+  std::int64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  bool whole = error == std::errc{} && end == text.data() + text.size() && value > 0;
+  return whole ? std::optional(value) : std::nullopt;
+}
+
+/// The devices that a plan names.
+std::int64_t devices_of(const Strategy& strategy) {
+  std::int64_t count = strategy.made_on ? strategy.made_on->devices : 1;
+  for (const auto& [name, split] : strategy.splits)
+    for (DeviceId device : split.devices)
+      count = std::max(count, static_cast<std::int64_t>(device.value) + 1);
+  return count;
+}
+
+Machine machine_of(std::int64_t devices) {
+  Machine machine;
+  machine.devices.resize(static_cast<std::size_t>(devices));
+  return machine;
+}
+
+zoo::Model model_of(const RunConfig& config, const data::Dataset& samples) {
+  return build_model(config.model, samples_of(samples, config, config.train.global_batch));
+}
+
+Asked read_asked(const std::string& text, const RunConfig& base, const zoo::Model& model) {
+  std::size_t colon = text.rfind(':');
+  std::string plan = text.substr(0, colon);
+  std::optional<std::int64_t> devices;
+  if (colon != std::string::npos) {
+    devices = parse_count(std::string_view(text).substr(colon + 1));
+    if (!devices)
+      throw Error(ErrorKind::usage,
+                  fmt::format("'{}' does not end in a number of devices, as in data:4", text));
+  }
+  bool is_file = plan.ends_with(".json");
+  if (!devices && !is_file && plan != "single")
+    throw Error(ErrorKind::usage,
+                fmt::format("plan '{0}' needs its number of devices, such as {0}:2", plan));
+  Asked asked{text, on_devices(base, devices.value_or(1), plan)};
+  asked.strategy = choose_strategy(asked.config, model, machine_of(devices.value_or(1)));
+  if (is_file && !devices) asked.config.parallel.devices = devices_of(asked.strategy);
+  return asked;
+}
+
+/// Why the plan cannot run; empty when it can.
+std::string find_obstacle(const Asked& asked, const zoo::Model& model) {
+  for (const zoo::NamedGraph& named : model.graphs) {
+    if (auto reason = why_for_another_model(asked.strategy, named.graph)) return *reason;
+    if (auto reason = why_infeasible(restricted(asked.strategy, named.graph), named.graph,
+                                     machine_of(asked.config.parallel.devices)))
+      return *reason;
+  }
+  return {};
+}
+
+std::vector<Asked> read_plans(const RunConfig& base, const VerifyOptions& options) {
+  std::unique_ptr<data::Dataset> samples = std::move(open_sets(base).train);
+  zoo::Model model = model_of(base, *samples);
+  std::vector<Asked> plans;
+  std::string obstacles;
+  for (const std::string& text : options.plans) {
+    plans.push_back(read_asked(text, base, model));
+    if (std::string why = find_obstacle(plans.back(), model); !why.empty())
+      obstacles +=
+          fmt::format("{}plan '{}' cannot run: {}", obstacles.empty() ? "" : "\n", text, why);
+  }
+  if (!obstacles.empty()) throw Error(ErrorKind::usage, obstacles);
+  return plans;
+}
+
+/// Keeps the loss of every step.
+class LossLog : public Progress {
+ public:
+  void step(const StepReport& report) override { losses.push_back(report.loss); }
+  std::vector<double> losses;
+};
+
+Trained train(const RunConfig& config, const VerifyOptions& options,
+              const std::optional<Strategy>& strategy = {}) {
+  LossLog log;
+  TrainHooks hooks{&log, [left = options.steps]() mutable { return --left <= 0; }, strategy};
+  ModelSource source = [&](const zoo::Samples& samples) {
+    return build_model(config.model, samples);
+  };
+  Trainer trainer(config, source, open_sets(config), hooks);
+  if (options.from.empty())
+    trainer.initialize();
+  else
+    trainer.start_from(options.from);
+  Trained trained{.start = read_tensors(trainer.live().session(), trainer.model())};
+  trainer.run(nullptr);
+  trained.end = read_tensors(trainer.live().session(), trainer.model());
+  trained.losses = log.losses;
+  return trained;
+}
+
+double loss_distance(const std::vector<double>& found, const std::vector<double>& truth) {
+  double largest = 0;
+  for (std::size_t step = 0; step < truth.size(); ++step)
+    largest = std::max(largest, std::abs(found.at(step) - truth[step]) / std::abs(truth[step]));
+  return largest;
+}
+
+RunConfig with_other_threads(RunConfig config) {
+  auto usual = static_cast<std::int64_t>(usable_cores().size());
+  config.parallel.threads = config.parallel.threads.value_or(usual) == 1 ? 2 : 1;
+  return config;
+}
+
+double tolerance_for(const Asked& asked, const VerifyOptions& options, double noise) {
+  if (options.tolerance) return *options.tolerance;
+  bool fixed = asked.config.parallel.order == ParallelConfig::Order::fixed;
+  if (fixed && asked.strategy.sync.fixed_order) return 0;
+  return options.cpu_kernels ? std::max(kFloatTolerance, kNoiseFactor * noise) : kExactTolerance;
+}
+
+}  // namespace
+
+PlanVerdicts verify_plans(const RunConfig& config, const VerifyOptions& options,
+                          const VerifyNote& note) {
+  auto tell = [&](const std::string& text) { note ? note(text) : void(); };
+  RunConfig base = trimmed(config, options);
+  RunConfig one_device = on_devices(base, 1, "single");
+  std::vector<Asked> plans = read_plans(base, options);
+  tell("one device");
+  Trained truth = train(one_device, options);
+  PlanVerdicts verdicts{.steps = static_cast<std::int64_t>(truth.losses.size()),
+                        .loss = truth.losses.back()};
+  bool is_noisy = base.parallel.order != ParallelConfig::Order::fixed;
+  if (options.cpu_kernels && !options.tolerance && is_noisy) {
+    tell("one device, other threads");
+    Trained other = train(with_other_threads(one_device), options);
+    verdicts.noise = compare_movements({truth.start, other.end, truth.end}, 0).largest.distance;
+  }
+  for (const Asked& asked : plans) {
+    tell(asked.text);
+    Trained found = train(asked.config, options, asked.strategy);
+    double tolerance = tolerance_for(asked, options, verdicts.noise);
+    verdicts.plans.push_back({asked.text, asked.config.parallel.devices, tolerance,
+                              compare_movements({truth.start, found.end, truth.end}, tolerance),
+                              found.losses.back(), loss_distance(found.losses, truth.losses)});
+  }
+  return verdicts;
+}
+
+}  // namespace troika

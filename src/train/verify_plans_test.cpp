@@ -1,0 +1,125 @@
+#include "train/verify_plans.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "strategy/ready.h"
+#include "train/small_runs_test.h"
+
+namespace troika {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+PlanVerdicts verify_small(const Folder& folder, const std::vector<std::string>& plans,
+                          std::vector<std::string> overrides = {}) {
+  return verify_plans(language_run(folder, overrides), {.plans = plans, .steps = 3});
+}
+
+std::string complaint(const Folder& folder, const std::vector<std::string>& plans,
+                      int expected_code) {
+  try {
+    verify_small(folder, plans);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit_code(), expected_code);
+    return error.what();
+  }
+  return "none";
+}
+
+std::string write_plan(const Folder& folder, const std::string& name, const Strategy& strategy) {
+  fs::path file = folder.path / name;
+  std::ofstream(file) << to_json(strategy);
+  return file.string();
+}
+
+TEST(VerifyPlans, ReadyPlansAgreeWithOneDevice) {
+  Folder folder;
+  PlanVerdicts verdicts = verify_small(folder, {"data:2", "tensor:2", "placed:3"});
+  EXPECT_EQ(verdicts.steps, 3);
+  ASSERT_EQ(verdicts.plans.size(), 3u);
+  EXPECT_EQ(verdicts.plans[2].devices, 3);
+  for (const PlanVerdict& verdict : verdicts.plans) {
+    EXPECT_TRUE(verdict.agrees()) << verdict.plan << " " << verdict.tensors.largest.tensor;
+    EXPECT_EQ(verdict.tolerance, 1e-9);
+    EXPECT_LT(verdict.tensors.largest.distance, 1e-9);
+    EXPECT_NEAR(verdict.loss, verdicts.loss, 1e-9);
+  }
+}
+
+TEST(VerifyPlans, SumsInAnotherOrderDifferWhereNothingIsAllowed) {
+  Folder folder;
+  PlanVerdicts verdicts =
+      verify_plans(language_run(folder), {.plans = {"data:4"}, .steps = 3, .tolerance = 0});
+  const PlanVerdict& verdict = verdicts.plans[0];
+  ASSERT_TRUE(verdict.tensors.first);
+  EXPECT_FALSE(verdict.agrees());
+  EXPECT_GT(verdict.tensors.largest.distance, 0);
+  EXPECT_LT(verdict.tensors.largest.distance, 1e-9);
+}
+
+TEST(VerifyPlans, AFixedOrderAllowsNoDifferenceAndHasNone) {
+  Folder folder;
+  for (bool cpu : {false, true}) {
+    PlanVerdicts verdicts =
+        verify_plans(language_run(folder, {"parallel.order=fixed", "train.shards=4"}),
+                     {.plans = {"data:2", "data:4"}, .steps = 3, .cpu_kernels = cpu});
+    for (const PlanVerdict& verdict : verdicts.plans) {
+      EXPECT_EQ(verdict.tolerance, 0);
+      EXPECT_TRUE(verdict.agrees()) << verdict.plan << " " << verdict.tensors.largest.tensor;
+    }
+  }
+}
+
+TEST(VerifyPlans, APlanFileSaysHowManyDevicesItNeeds) {
+  Folder folder;
+  auto trainer = make_trainer(language_run(folder));
+  Machine machine;
+  machine.devices.resize(3);
+  Strategy strategy = data_parallel(trainer->model().train(), machine);
+  PlanVerdicts verdicts = verify_small(folder, {write_plan(folder, "three.json", strategy)});
+  EXPECT_EQ(verdicts.plans[0].devices, 3);
+  EXPECT_TRUE(verdicts.plans[0].agrees());
+}
+
+TEST(VerifyPlans, EveryPlanThatCannotRunIsNamedBeforeTheFirstRuns) {
+  Folder folder;
+  auto trainer = make_trainer(language_run(folder));
+  const Operator& first = trainer->model().train().operators.front();
+  Strategy along_nothing, too_far;
+  along_nothing.splits[first.name] = {.degrees = {{"nonsense", 2}},
+                                      .devices = {DeviceId(0u), DeviceId(1u)}};
+  too_far.splits[first.name] = {.devices = {DeviceId(5u)}};
+  std::string a = write_plan(folder, "a.json", along_nothing);
+  std::string b = write_plan(folder, "b.json", too_far);
+  std::string said = complaint(folder, {a, "data:2", b + ":2"}, 2);
+  EXPECT_THAT(said, AllOf(HasSubstr("a.json' cannot run: "), HasSubstr("nonsense"),
+                          HasSubstr(first.name), HasSubstr("b.json:2' cannot run: ")));
+}
+
+TEST(VerifyPlans, APlanThatIsNoneEndsInASentence) {
+  Folder folder;
+  EXPECT_THAT(complaint(folder, {"data"}, 2), HasSubstr("such as data:2"));
+  EXPECT_THAT(complaint(folder, {"data:many"}, 2), HasSubstr("does not end in a number"));
+  EXPECT_THAT(complaint(folder, {"dtaa:2"}, 2), HasSubstr("did you mean 'data'?"));
+  EXPECT_THAT(complaint(folder, {"missing.json"}, 3), HasSubstr("missing.json"));
+}
+
+TEST(VerifyPlans, StartsFromTheGivenWeights) {
+  Folder folder;
+  RunConfig config = language_run(folder, {"kernels.backend=reference", "kernels.dtype=f64"});
+  auto trainer = make_trainer(config, stop_after(2));
+  trainer->initialize();
+  trainer->run(nullptr);
+  save_state(folder.path / "checkpoints", trainer->live(), trainer->state());
+  VerifyOptions options{.plans = {"data:2"}, .steps = 1};
+  double fresh = verify_plans(config, options).loss;
+  options.from = (folder.path / "checkpoints").string();
+  PlanVerdicts verdicts = verify_plans(config, options);
+  EXPECT_NE(verdicts.loss, fresh);
+  EXPECT_TRUE(verdicts.plans[0].agrees());
+}
+
+}  // namespace
+}  // namespace troika

@@ -1,0 +1,124 @@
+// For tests: a few steps of a small version of a model under a strategy.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "config/load_run.h"
+#include "seeded_inputs.h"
+#include "strategy/strategy.h"
+#include "train/live_model.h"
+#include "train/movement.h"
+#include "zoo/small_models.h"
+
+namespace troika {
+
+struct SmallCase {
+  std::string model;
+  std::int64_t shards = 1;
+  std::string optimizer = "sgd";
+  bool cpu_kernels = false;  ///< In f32, by rule and with direct convolutions; else the truth, f64.
+  std::int64_t threads = 1;
+
+  auto operator<=>(const SmallCase&) const = default;
+
+  /// With f64 small, so that rounding is not blown up: at 0.001 one device that only adds up its
+  /// gradients in another order strays by 1e-8 in inception_v3 within five steps. With f32 large
+  /// enough for the movement not to vanish beside the weight.
+  double rate() const { return cpu_kernels ? 1e-2 : 1e-5; }
+};
+
+inline RunConfig config_for(const SmallCase& asked, std::int64_t devices) {
+  std::vector<std::string> overrides{
+      "train.steps=1",
+      asked.cpu_kernels ? "kernels.backend=cpu" : "kernels.backend=reference",
+      asked.cpu_kernels ? "kernels.dtype=f32" : "kernels.dtype=f64",
+      "kernels.winograd=false",
+      "kernels.measure=false",
+      "parallel.threads=" + std::to_string(asked.threads),
+      "train.shards=" + std::to_string(asked.shards),
+      "optimizer.name=" + asked.optimizer,
+      "parallel.plan=data",
+      "parallel.devices=" + std::to_string(devices)};
+  if (asked.optimizer == "sgd") overrides.push_back("optimizer.momentum=0.9");
+  return parse_run("[model]\nname = \"" + asked.model + "\"\n[data]\ntrain = \"digits:train\"\n",
+                   "small.toml", overrides)
+      .config;
+}
+
+inline zoo::Model build_small(const SmallCase& asked) {
+  zoo::ModelRequest request = zoo::small_request(asked.model);
+  request.samples.dtype = asked.cpu_kernels ? DType::f32 : DType::f64;
+  request.samples.batch = asked.shards == 1 ? 8 : 16;
+  request.samples.shards = asked.shards;
+  return zoo::build(request);
+}
+
+/// The state before, after the first and after the last step; the losses of all.
+struct SmallTraining {
+  std::vector<StateTensor> start, first, last;
+  std::vector<double> losses;
+};
+
+constexpr std::uint64_t kSmallSeed = 5;
+constexpr int kSmallSteps = 5;
+
+inline void run_small_step(Session& session, const zoo::Model& model, int number,
+                           std::vector<double>& losses) {
+  session.write_scalar(Scalar::update_step, number + 1);
+  for (const zoo::NamedGraph& graph : model.graphs) {
+    for (TensorId input : graph.graph.inputs)
+      session.write_input(graph.name, graph.graph[input].name,
+                          seeded_values(graph.graph, input, kSmallSeed));
+    session.run(graph.name);
+    losses.push_back(session.read_control(Control::loss));
+  }
+}
+
+/// On a session that has started and has its initial weights.
+inline SmallTraining run_small(Session& session, const zoo::Model& model, const SmallCase& asked) {
+  session.write_scalar(Scalar::learning_rate, asked.rate());
+  session.write_scalar(Scalar::key_low, 77);
+  SmallTraining training{.start = read_tensors(session, model)};
+  for (int number = 0; number < kSmallSteps; ++number) {
+    run_small_step(session, model, number, training.losses);
+    if (number == 0) training.first = read_tensors(session, model);
+  }
+  training.last = read_tensors(session, model);
+  return training;
+}
+
+inline SmallTraining train_small(const SmallCase& asked, std::int64_t devices,
+                                 const Strategy& strategy) {
+  RunConfig config = config_for(asked, devices);
+  LiveModel live(make_machinery(config.kernels, config.parallel));
+  zoo::Model model = build_small(asked);
+  live.add_training(model, config, strategy);
+  live.start();
+  live.initialize(kSmallSeed);
+  return run_small(live.session(), model, asked);
+}
+
+inline Machine machine_of(std::int64_t devices) {
+  Machine machine;
+  machine.devices.resize(static_cast<std::size_t>(devices));
+  return machine;
+}
+
+/// The strategy that `make` gives for each graph of the model, as one.
+template <class Make>
+Strategy for_all_graphs(const SmallCase& asked, const Make& make) {
+  std::optional<Strategy> all;
+  for (const zoo::NamedGraph& named : build_small(asked).graphs) {
+    Strategy own = make(named.graph);
+    if (!all) all = own;
+    all->splits.merge(own.splits);
+    all->micro_batches = std::min(all->micro_batches, own.micro_batches);
+  }
+  return *all;
+}
+
+}  // namespace troika
