@@ -338,7 +338,7 @@ TEST_F(CommandLine, BenchesAStepWithThePublishedKeys) {
   EXPECT_EQ(keys, (std::vector<std::string>{"model", "batch", "threads", "devices", "step_ms",
                                             "samples_per_second", "items_per_second", "gflops",
                                             "peak_bytes", "repeats", "limit_ms", "matmul_gflops",
-                                            "copy_gbps"}));
+                                            "copy_gbps", "exposed_communication"}));
   EXPECT_EQ(json["repeats"].size(), 3u);
   EXPECT_EQ(json["batch"], 4);
 }

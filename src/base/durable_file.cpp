@@ -81,9 +81,11 @@ Error file_error(std::string_view action, const fs::path& path, int code) {
                                        std::generic_category().message(code), remedy(code))};
 }
 
-OutputFile::OutputFile(fs::path path) : path_(std::move(path)) {
-  handle_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (handle_ < 0) throw file_error("create", path_, errno);
+OutputFile::OutputFile(fs::path path, Content content) : path_(std::move(path)) {
+  const bool is_new = content == Content::none;
+  const int flags = O_WRONLY | O_CLOEXEC | (is_new ? O_CREAT | O_TRUNC : 0);
+  handle_ = ::open(path_.c_str(), flags, 0666);
+  if (handle_ < 0) throw file_error(is_new ? "create" : "open", path_, errno);
 }
 
 OutputFile::~OutputFile() {
@@ -97,6 +99,21 @@ void OutputFile::write(std::span<const std::byte> bytes) {
     if (written < 0) throw file_error("write", path_, errno);
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
+}
+
+void OutputFile::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written =
+        ::pwrite(handle_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw file_error("write", path_, errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+    offset += static_cast<std::uint64_t>(written);
+  }
+}
+
+void OutputFile::resize(std::uint64_t bytes) {
+  if (::ftruncate(handle_, static_cast<off_t>(bytes)) != 0) throw file_error("write", path_, errno);
 }
 
 void OutputFile::write(std::string_view text) { write(std::as_bytes(std::span(text))); }

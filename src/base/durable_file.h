@@ -2,6 +2,7 @@
 // name in one step. Not thread-safe; one writer per folder at a time.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -19,13 +20,18 @@ Error file_error(std::string_view action, const std::filesystem::path& path, int
 /// destructor only closes.
 class OutputFile {
  public:
-  explicit OutputFile(std::filesystem::path path);
+  enum class Content { none, kept };
+  /// A file whose content is kept must be there.
+  explicit OutputFile(std::filesystem::path path, Content content = Content::none);
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
   ~OutputFile();
 
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
+  /// Anywhere in it; several processes may do so at once in different places.
+  void write_at(std::uint64_t offset, std::span<const std::byte> bytes);
+  void resize(std::uint64_t bytes);
   void finish();
 
  private:

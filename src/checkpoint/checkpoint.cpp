@@ -87,15 +87,29 @@ const IndexedTensor* Checkpoint::find(const std::string& name) const {
   return found == by_name_.end() ? nullptr : &index_.tensors[found->second];
 }
 
-void Checkpoint::read(const std::string& name, std::span<std::byte> bytes) const {
+const IndexedTensor& Checkpoint::get(const std::string& name) const {
   const IndexedTensor* tensor = find(name);
   if (tensor == nullptr)
     refuse(folder_,
            fmt::format("it has no tensor '{}'; it belongs to another model or optimizer", name));
-  const std::span<const std::byte> stored = stored_bytes(*tensor);
+  return *tensor;
+}
+
+void Checkpoint::read(const std::string& name, std::span<std::byte> bytes) const {
+  const IndexedTensor& tensor = get(name);
+  const std::span<const std::byte> stored = stored_bytes(tensor);
   TROIKA_CHECK_EQ(bytes.size(), stored.size());
   std::ranges::copy(stored, bytes.begin());
-  with_advice(folder_, [&] { check_tensor(*tensor, bytes); });
+  with_advice(folder_, [&] { check_tensor(tensor, bytes); });
+}
+
+std::span<const std::byte> Checkpoint::bytes(const std::string& name) const {
+  return stored_bytes(get(name));
+}
+
+void Checkpoint::check(const std::string& name) const {
+  const IndexedTensor& tensor = get(name);
+  with_advice(folder_, [&] { check_tensor(tensor, stored_bytes(tensor)); });
 }
 
 void Checkpoint::verify_all() const {

@@ -28,6 +28,11 @@ class Checkpoint {
 
   /// Copies a tensor out and checks what was copied. `bytes` must have the tensor's size.
   void read(const std::string& name, std::span<std::byte> bytes) const;
+  /// The bytes of a tensor in the mapped file, borrowed and not checked: who needs a part reads no
+  /// more than that. The tensor must be there.
+  std::span<const std::byte> bytes(const std::string& name) const;
+  /// Checks one tensor without copying.
+  void check(const std::string& name) const;
   /// Checks every byte of the checkpoint without copying.
   void verify_all() const;
 
@@ -37,6 +42,7 @@ class Checkpoint {
   explicit Checkpoint(std::filesystem::path folder);
   void open_files();
   void match_tensors();
+  const IndexedTensor& get(const std::string& name) const;
   void check_tensor(const IndexedTensor& tensor, std::span<const std::byte> bytes) const;
   void check_all_tensors() const;
   std::span<const std::byte> stored_bytes(const IndexedTensor& tensor) const;

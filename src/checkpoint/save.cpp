@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <set>
+#include <sstream>
 
 #include "base/durable_file.h"
+#include "base/hash.h"
+#include "base/mapped_file.h"
 #include "checkpoint/index.h"
 #include "checkpoint/marker.h"
 
@@ -44,23 +47,92 @@ Index blank_index(const Snapshot& snapshot) {
   return index;
 }
 
-void write_file(const fs::path& folder, IndexedFile& file, Index& index,
-                const TensorSource& source) {
+/// A file of the checkpoint: which tensors of the index it has, and where they will lie.
+struct FilePlan {
+  fs::path path;
+  SafetensorsLayout layout;
+  std::vector<std::size_t> place;  ///< Of each tensor of the index, in layout.header.tensors.
+};
+
+constexpr std::size_t kElsewhere = static_cast<std::size_t>(-1);
+
+FilePlan plan_file(const fs::path& folder, const std::string& name, const Index& index) {
   std::vector<TensorEntry> entries;
   std::vector<std::size_t> origin;
   for (std::size_t at = 0; at < index.tensors.size(); ++at) {
     const IndexedTensor& tensor = index.tensors[at];
-    if (tensor.file != file.name) continue;
+    if (tensor.file != name) continue;
     entries.push_back({tensor.name, tensor.spec});
     origin.push_back(at);
   }
   const Metadata metadata{{"producer", "troika"}, {"step", std::to_string(index.step)}};
-  const WrittenChecksums checksums = write_safetensors(
-      folder / file.name, lay_out(entries, metadata),
-      [&](std::size_t entry, std::span<std::byte> bytes) { source(origin[entry], bytes); });
-  file.header_checksum = checksums.header;
-  for (std::size_t entry = 0; entry < entries.size(); ++entry)
-    index.tensors[origin[entry]].checksum = checksums.tensors[entry];
+  FilePlan plan{folder / name, lay_out(entries, metadata),
+                std::vector<std::size_t>(index.tensors.size(), kElsewhere)};
+  for (std::size_t at = 0; at < plan.layout.order.size(); ++at)
+    plan.place[origin[plan.layout.order[at]]] = at;
+  return plan;
+}
+
+void create_file(const FilePlan& plan) {
+  OutputFile file(plan.path);
+  file.write(plan.layout.header.bytes);
+  file.resize(plan.layout.header.file_bytes());
+  file.finish();
+}
+
+std::vector<SnapshotPart> parts_of(const Snapshot& snapshot) {
+  if (snapshot.parts) return *snapshot.parts;
+  std::vector<SnapshotPart> parts;
+  for (std::size_t at = 0; at < snapshot.tensors.size(); ++at)
+    parts.push_back({at, Region::whole(snapshot.tensors[at].spec.shape)});
+  return parts;
+}
+
+/// This process's parts of one file.
+void write_parts(const FilePlan& plan, const Snapshot& snapshot,
+                 const std::vector<SnapshotPart>& parts) {
+  OutputFile file(plan.path, OutputFile::Content::kept);
+  std::vector<std::byte> buffer;
+  for (std::size_t at = 0; at < parts.size(); ++at) {
+    const auto& [tensor, region] = parts[at];
+    if (plan.place[tensor] == kElsewhere) continue;
+    const TensorSpec& spec = snapshot.tensors[tensor].spec;
+    const StoredTensor& stored = plan.layout.header.tensors[plan.place[tensor]];
+    const std::int64_t size = size_of(spec.dtype).count;
+    buffer.resize(static_cast<std::size_t>(region.elements() * size));
+    snapshot.read(at, buffer);
+    std::size_t done = 0;
+    for_each_run(spec.shape, region, [&](std::int64_t offset, std::int64_t length) {
+      const auto bytes = static_cast<std::size_t>(length * size);
+      file.write_at(stored.begin + static_cast<std::uint64_t>(offset * size),
+                    std::span(buffer).subspan(done, bytes));
+      done += bytes;
+    });
+  }
+  file.finish();
+}
+
+/// The processes share the reading; afterwards all know all checksums.
+void add_checksums(const std::vector<FilePlan>& plans, const Writers& writers, Index& index) {
+  std::string own;
+  for (std::size_t file = 0; file < plans.size(); ++file) {
+    const FilePlan& plan = plans[file];
+    index.files[file].header_checksum =
+        checksum(std::as_bytes(std::span(plan.layout.header.bytes)));
+    const MappedFile mapped(plan.path);
+    for (std::size_t at = 0; at < plan.place.size(); ++at) {
+      if (plan.place[at] == kElsewhere || static_cast<int>(at) % writers.count != writers.rank)
+        continue;
+      const StoredTensor& stored = plan.layout.header.tensors[plan.place[at]];
+      own += fmt::format(
+          "{} {}\n", at, checksum(mapped.bytes().subspan(stored.begin, stored.end - stored.begin)));
+    }
+  }
+  for (const std::string& text : writers.exchange(own)) {
+    std::istringstream lines(text);
+    std::size_t at = 0;
+    for (std::uint64_t sum = 0; lines >> at >> sum;) index.tensors.at(at).checksum = sum;
+  }
 }
 
 void write_index(const fs::path& folder, const Index& index) {
@@ -69,20 +141,46 @@ void write_index(const fs::path& folder, const Index& index) {
   file.finish();
 }
 
-}  // namespace
-
-void save_checkpoint(const fs::path& checkpoints, const Snapshot& snapshot) {
-  TROIKA_CHECK(snapshot.step >= 0);
-  check_names(snapshot);
+/// The place of the new folder, with nothing left behind by others.
+fs::path begin_folder(const fs::path& checkpoints, std::int64_t step) {
   make_folder(checkpoints);
   remove_partials(checkpoints);
-  Partial partial(step_folder(checkpoints, snapshot.step));
-  make_folder(partial.path());
+  return step_folder(checkpoints, step);
+}
+
+}  // namespace
+
+void save_checkpoint(const fs::path& checkpoints, const Snapshot& snapshot,
+                     const Writers& given) {
+  TROIKA_CHECK(snapshot.step >= 0);
+  check_names(snapshot);
+  Writers writers = given;
+  if (!writers.exchange)
+    writers.exchange = [](const std::string& text) { return std::vector<std::string>{text}; };
+  const bool is_first = writers.rank == 0;
+  std::optional<Partial> partial;
+  if (is_first) {
+    partial.emplace(begin_folder(checkpoints, snapshot.step));
+    make_folder(partial->path());
+  }
+  const fs::path folder = writers.exchange(partial ? partial->path().string() : "").front();
+
   Index index = blank_index(snapshot);
-  for (IndexedFile& file : index.files) write_file(partial.path(), file, index, snapshot.read);
-  write_index(partial.path(), index);
-  partial.publish();
-  write_marker(checkpoints, kLatest, snapshot.step);
+  std::vector<FilePlan> plans;
+  for (const IndexedFile& file : index.files) plans.push_back(plan_file(folder, file.name, index));
+  if (is_first)
+    for (const FilePlan& plan : plans) create_file(plan);
+  writers.exchange("created");
+  const std::vector<SnapshotPart> parts = parts_of(snapshot);
+  for (const FilePlan& plan : plans) write_parts(plan, snapshot, parts);
+  writers.exchange("written");
+  add_checksums(plans, writers, index);
+  if (is_first) {
+    write_index(folder, index);
+    partial->publish();
+    write_marker(checkpoints, kLatest, snapshot.step);
+  }
+  writers.exchange("published");
 }
 
 }  // namespace troika

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <barrier>
 #include <chrono>
 #include <random>
 #include <thread>
@@ -48,6 +49,76 @@ TEST(SaveCheckpoint, ReplacesTheSameStepAndLeavesNothingElse) {
   save_checkpoint(folder.path(), again);
   EXPECT_EQ(Checkpoint::open(folder.path() / "step-5").meta_json(), R"({"second":true})");
   EXPECT_EQ(count_entries(folder.path()), 2u);  // step-5 and latest
+}
+
+/// Threads that write one checkpoint, each what `owner` gives it.
+void save_together(const fs::path& checkpoints, int count,
+                   const std::function<int(const SnapshotPart&)>& owner,
+                   const std::vector<SnapshotPart>& parts) {
+  std::barrier meeting(count);
+  std::vector<std::string> texts(static_cast<std::size_t>(count));
+  std::vector<std::jthread> writers;
+  for (int rank = 0; rank < count; ++rank) {
+    writers.emplace_back([&, rank] {
+      Snapshot snapshot = sample_snapshot(7);
+      TensorSource whole = snapshot.read;
+      std::vector<SnapshotPart> own;
+      std::ranges::copy_if(parts, std::back_inserter(own),
+                           [&](const SnapshotPart& part) { return owner(part) == rank; });
+      snapshot.parts = own;
+      snapshot.read = [&](std::size_t index, std::span<std::byte> bytes) {
+        const TensorSpec& spec = snapshot.tensors[own[index].tensor].spec;
+        std::vector<std::byte> all(static_cast<std::size_t>(spec.bytes().count));
+        whole(own[index].tensor, all);
+        auto size = size_of(spec.dtype).count;
+        std::size_t done = 0;
+        for_each_run(spec.shape, own[index].region, [&](std::int64_t offset, std::int64_t length) {
+          auto count_here = static_cast<std::size_t>(length * size);
+          std::ranges::copy(std::span(all).subspan(static_cast<std::size_t>(offset * size),
+                                                   count_here),
+                            bytes.begin() + static_cast<std::ptrdiff_t>(done));
+          done += count_here;
+        });
+      };
+      save_checkpoint(checkpoints, snapshot, {rank, count, [&](const std::string& text) {
+                        texts[static_cast<std::size_t>(rank)] = text;
+                        meeting.arrive_and_wait();
+                        std::vector<std::string> all = texts;
+                        meeting.arrive_and_wait();
+                        return all;
+                      }});
+    });
+  }
+}
+
+TEST(SaveCheckpoint, SeveralWritersMakeTheFilesThatOneMakes) {
+  TemporaryFolder folder;
+  save_checkpoint(folder.path() / "one", sample_snapshot(7));
+  std::vector<SnapshotPart> parts;
+  for (std::size_t tensor = 0; tensor < 6; ++tensor) {
+    const Shape shape = sample_snapshot(7).tensors[tensor].spec.shape;
+    Region whole = Region::whole(shape);
+    if (shape.rank() == 0 || whole.empty()) {
+      parts.push_back({tensor, whole});
+      continue;
+    }
+    for (std::int64_t at = 0; at < shape[shape.rank() - 1]; ++at) {  // by columns
+      parts.push_back({tensor, whole});
+      parts.back().region.ranges.back() = {at, at + 1};
+    }
+  }
+  for (int count : {1, 2, 3}) {
+    const fs::path several = folder.path() / std::to_string(count);
+    save_together(several, count,
+                  [&](const SnapshotPart& part) {
+                    return static_cast<int>(&part - parts.data()) % count;
+                  },
+                  parts);
+    for (const char* file : {"model.safetensors", "optimizer.safetensors", "index.json"})
+      EXPECT_EQ(read_text(several / "step-7" / file), read_text(folder.path() / "one/step-7" / file))
+          << file << " by " << count;
+    EXPECT_EQ(newest_step(several), 7);
+  }
 }
 
 TEST(SaveCheckpoint, RemovesWhatAKilledSaveLeftBehind) {

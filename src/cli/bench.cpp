@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "cli/bench_comm.h"
 #include "cli/bench_step.h"
+#include "cli/rank_seat.h"
 #include "cli/text_table.h"
 
 namespace troika::cli {
@@ -24,6 +25,17 @@ struct Arguments {
   bool json = false;
 };
 
+/// The share of the last step that the device that waits most spends on messages alone.
+double exposed_communication(const StepFigures& figures) {
+  double most = 0;
+  for (const auto& [device, ledger] : figures.ledgers) {
+    auto exposed = static_cast<double>((ledger.moving + ledger.waiting).count());
+    most = std::max(most, exposed / static_cast<double>(std::max<std::int64_t>(
+                                        1, ledger.total().count())));
+  }
+  return most;
+}
+
 Json to_json_value(const StepFigures& figures) {
   return {{"model", figures.model},
           {"batch", figures.batch},
@@ -37,7 +49,8 @@ Json to_json_value(const StepFigures& figures) {
           {"repeats", figures.repeats},
           {"limit_ms", figures.limit_ms},
           {"matmul_gflops", figures.limits.flops_per_second / 1e9},
-          {"copy_gbps", figures.limits.bytes_per_second / 1e9}};
+          {"copy_gbps", figures.limits.bytes_per_second / 1e9},
+          {"exposed_communication", exposed_communication(figures)}};
 }
 
 std::string spread(const StepFigures& figures) {
@@ -137,8 +150,7 @@ void print_memory(const MemoryTable& memory, Console& console) {
   console.write("\n" + format_facts(facts));
 }
 
-void run(const Arguments& arguments, Context& context) {
-  StepFigures figures = measure_step(arguments.request);
+void print_figures(const Arguments& arguments, StepFigures figures, Context& context) {
   if (arguments.json) return context.console.print(to_json_value(figures).dump());
   print_summary(figures, context.console);
   if (figures.devices > 1) print_ledgers(figures, context.console);
@@ -148,6 +160,16 @@ void run(const Arguments& arguments, Context& context) {
     print_tasks(figures.tasks, arguments.tasks, figures.step_ms, context.console);
   print_reasons(figures.tasks, arguments.request.why, context.console);
   if (arguments.memory) print_memory(figures.memory, context.console);
+}
+
+/// Under mpirun with one device per rank unless more are asked for.
+void run(const Arguments& arguments, Context& context) {
+  run_in_seat(context, {}, [&](const RankSeat& seat) {
+    BenchRequest request = arguments.request;
+    request.devices = std::max(request.devices, seat.count());
+    print_figures(arguments, or_give_up(seat, [&] { return measure_step(request, seat.ranks); }),
+                  context);
+  });
 }
 
 }  // namespace
@@ -171,6 +193,8 @@ Verb add_bench(CLI::App& parent, Context& context) {
   step->add_option("--backend", request.backend, "cpu or reference; default: what the build has");
   step->add_option("-n", request.devices, "Devices")->check(CLI::PositiveNumber);
   step->add_option("--plan", request.plan, "A ready plan or a plan file; default on several: data");
+  step->add_flag("--no-overlap", request.without_overlap, "Messages do not run beside kernels");
+  step->add_flag("--no-priorities", request.without_priorities, "Messages go in turn");
   step->add_option("--shards", request.shards, "Parts of the batch that batch norm sees")
       ->check(CLI::PositiveNumber);
   step->add_option("--tasks", arguments->tasks, "Also show this many of the longest tasks");

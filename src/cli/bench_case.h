@@ -15,6 +15,8 @@ struct BenchRequest {
   int devices = 1;
   std::string plan{};       ///< As in [parallel] plan; empty: "data" on several devices.
   std::int64_t shards = 1;  ///< As in [train] shards.
+  bool without_overlap = false;     ///< As Sync::overlap, to see what it brings,
+  bool without_priorities = false;  ///< and Sync::priorities.
   int repeats = 7;
   std::size_t why = 0;    ///< For so many of the longest tasks, what their kernel was chosen from.
   std::string backend{};  ///< Empty: what the build has.

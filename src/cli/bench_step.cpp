@@ -99,7 +99,7 @@ class Stepper {
       const zoo::NamedGraph& named = model_.graphs[at];
       write_inputs(live_, named);
       auto start = Clock::now();
-      session.run(named.name);
+      live_.run(named.name);
       milliseconds += std::chrono::duration<double, std::milli>(Clock::now() - start).count();
       if (session.read_control(Control::ok) == 0)
         throw Error(ErrorKind::numeric, "the loss of the benchmark is not finite");
@@ -147,9 +147,13 @@ class Stepper {
   }
 
   void record(std::size_t graph, const Timeline& timeline) {
-    for (std::size_t at = 0; at < timeline.spans.size(); ++at)
-      times_[graph][at].push_back(
-          static_cast<double>((timeline.spans[at].end - timeline.spans[at].start).count) / 1e6);
+    // Of the devices here, in the order of the list.
+    const std::vector<Task>& tasks = live_.session().program(model_.graphs[graph].name).tasks;
+    std::size_t at = 0;
+    for (const Span& span : timeline.spans) {
+      while (tasks[at].id != span.task) ++at;
+      times_[graph][at].push_back(static_cast<double>((span.end - span.start).count) / 1e6);
+    }
   }
 
   LiveModel& live_;
@@ -198,15 +202,17 @@ std::vector<TaskFigures> group_tasks(const std::vector<TaskFigures>& tasks) {
   return sorted;
 }
 
-StepFigures measure_step(const BenchRequest& request) {
+StepFigures measure_step(const BenchRequest& request, Ranks* ranks) {
   BenchCase made = make_bench_case(request);
   zoo::Model model = build_model(made.config.model, made.samples);
-  LiveModel live(make_machinery(made.config.kernels, made.config.parallel));
+  LiveModel live(make_machinery(made.config.kernels, made.config.parallel, {}, ranks));
   // While there is little else in memory.
   DeviceSpec none{.flops_per_second = 0, .bytes_per_second = 0};
   DeviceSpec limits = measure_limits(live.machinery(), none);
-  live.add_training(model, made.config,
-                    choose_strategy(made.config, model, live.machinery().machine));
+  Strategy strategy = choose_strategy(made.config, model, live.machinery().machine);
+  strategy.sync.overlap = !request.without_overlap;
+  strategy.sync.priorities = !request.without_priorities;
+  live.add_training(model, made.config, strategy);
   live.start();
   live.initialize(kSeed);
 

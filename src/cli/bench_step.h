@@ -9,6 +9,7 @@
 #include "cli/bench_case.h"
 #include "runtime/executor.h"
 #include "taskgraph/memory_table.h"
+#include "train/ranks.h"
 
 namespace troika::cli {
 
@@ -45,7 +46,8 @@ struct StepFigures {
   std::vector<TaskFigures> tasks;  ///< In the order of the step.
 };
 
-StepFigures measure_step(const BenchRequest& request);
+/// With ranks each of them times its own devices, all steps together.
+StepFigures measure_step(const BenchRequest& request, Ranks* ranks = nullptr);
 
 double median(std::vector<double> values);
 

@@ -13,36 +13,43 @@ constexpr const char* kClearLine = "\r\x1b[K";
 }  // namespace
 
 void Console::print(std::string_view line) {
+  if (is_silent_) return;
   clear_live();
   out_ << line << '\n' << std::flush;
 }
 
 void Console::write(std::string_view text) {
+  if (is_silent_) return;
   clear_live();
   out_ << text << std::flush;
 }
 
 void Console::say(std::string_view line) {
+  if (is_silent_) return;
   clear_live();
   people() << line << '\n' << std::flush;
 }
 
 void Console::warn(std::string_view sentence) {
+  if (is_silent_) return;
   clear_live();
   err_ << colored("warning: ", kYellow) << sentence << '\n' << std::flush;
 }
 
 void Console::fail(std::string_view sentence) {
+  if (is_silent_) return;
   clear_live();
   bool has_place = sentence.find(": error: ") != std::string_view::npos;
   err_ << (has_place ? "" : colored("error: ", kRed)) << sentence << '\n' << std::flush;
 }
 
 bool Console::can_be_live() const {
+  if (is_plain_) return false;
   return out_is_reserved_ ? environment_.err_is_terminal : environment_.out_is_terminal;
 }
 
 void Console::show_live(std::string_view line) {
+  if (is_silent_) return;
   // A line that wraps could not be taken back.
   auto room = static_cast<std::size_t>(std::max(environment_.width - 1, 1));
   people() << kClearLine << line.substr(0, room) << std::flush;
@@ -55,7 +62,8 @@ void Console::clear_live() {
 }
 
 std::string Console::colored(std::string_view text, const char* code) const {
-  if (!environment_.err_is_terminal || !environment_.wants_color) return std::string(text);
+  if (is_plain_ || !environment_.err_is_terminal || !environment_.wants_color)
+    return std::string(text);
   return code + std::string(text) + kPlain;
 }
 

@@ -29,6 +29,11 @@ class Console {
   /// From now on stdout is for JSON alone.
   void reserve_out() { out_is_reserved_ = true; }
 
+  /// From now on plain lines only, though it seems to be a terminal: mpirun lets it seem so.
+  void be_plain() { is_plain_ = true; }
+  /// From now on nothing is written: another rank speaks for all.
+  void be_silent() { is_silent_ = true; }
+
   /// Whether one live line can be shown, and that line: it stays the last one until the next is
   /// shown.
   bool can_be_live() const;
@@ -45,6 +50,8 @@ class Console {
   const Environment environment_;
   bool out_is_reserved_ = false;
   bool is_live_ = false;
+  bool is_plain_ = false;
+  bool is_silent_ = false;
 };
 
 }  // namespace troika::cli

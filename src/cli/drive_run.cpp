@@ -15,13 +15,26 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// The newest checkpoint of a run, as the first rank finds it; empty when there is none.
+fs::path newest_checkpoint(const RunFolder& folder, const RankSeat& seat, Progress& progress) {
+  std::string found;
+  if (seat.is_first()) {
+    if (auto newest = find_newest_checkpoint(folder.checkpoints())) {
+      if (!newest->warning.empty()) progress.warn(newest->warning);
+      found = newest->folder.string();
+    }
+  }
+  return seat.ranks != nullptr ? seat.ranks->agree(found) : found;
+}
+
 /// Weights, and where the run goes on.
-void prepare(Trainer& trainer, const RunRequest& request, Progress& progress) {
+void prepare(Trainer& trainer, const RunRequest& request, const RankSeat& seat,
+             Progress& progress) {
   if (request.resume) {
-    if (auto found = find_newest_checkpoint(RunFolder::open(*request.resume).checkpoints())) {
-      if (!found->warning.empty()) progress.warn(found->warning);
-      trainer.resume(Checkpoint::open(found->folder));
-      return progress.note(fmt::format("goes on from {}", found->folder.string()));
+    fs::path found = newest_checkpoint(RunFolder::open(*request.resume), seat, progress);
+    if (!found.empty()) {
+      trainer.resume(Checkpoint::open(found));
+      return progress.note(fmt::format("goes on from {}", found.string()));
     }
     progress.note(fmt::format("{} has no checkpoint yet; starts from the beginning",
                               request.resume->string()));
@@ -32,6 +45,21 @@ void prepare(Trainer& trainer, const RunRequest& request, Progress& progress) {
   if (!fresh.empty())
     progress.warn(fmt::format("{} parameters are not there in that shape and start afresh: {}",
                               fresh.size(), fmt::join(fresh, ", ")));
+}
+
+/// The first rank makes it, the others find it.
+RunFolder create_folder(const RunRequest& request, const RankSeat& seat) {
+  std::string path;
+  if (seat.is_first())
+    path = RunFolder::create(request.config, request.fallback_name).path().string();
+  if (seat.ranks == nullptr) return RunFolder::open(path);
+  path = seat.ranks->agree(path);
+  if (!fs::is_directory(path))
+    throw Error(ErrorKind::file,
+                fmt::format("the run folder {} that the first rank has made is not there on {}; "
+                            "give run.folder a place on a disk that all ranks share",
+                            path, seat.ranks->host()));
+  return RunFolder::open(path);
 }
 
 std::string describe_end(const TrainOutcome& outcome) {
@@ -63,67 +91,92 @@ void report_end(const RunResult& result, std::int64_t first_step, Progress& prog
 /// One run with its folder and log open.
 class Drive {
  public:
-  Drive(const RunRequest& request, Context& context)
-      : request_(request), progress_(context.console) {}
+  Drive(RunRequest request, Context& context, const RankSeat& seat)
+      : request_(std::move(request)), seat_(seat), progress_(context.console) {}
 
   std::optional<RunResult> run() {
-    if (request_.resume) open_log(RunFolder::open(*request_.resume));
     try {
       return train();
-    } catch (const Error& error) {
+    } catch (const SharedError& error) {
       log_failure(error.what(), error.exit_code());
       throw;
+    } catch (const Error& error) {
+      if (seat_.ranks == nullptr) log_failure(error.what(), error.exit_code());
+      throw;  // with ranks it is among their last words
     } catch (const std::exception& error) {
-      log_failure(error.what(), kBugExitCode);
+      if (seat_.ranks == nullptr) log_failure(error.what(), kBugExitCode);
       throw;
     }
   }
 
  private:
   std::optional<RunResult> train() {
-    const RunConfig& config = request_.config;
-    auto source = [&](const zoo::Samples& samples) { return build_model(config.model, samples); };
-    StopSignals signals;
-    TrainHooks hooks{.progress = &progress_, .stop_requested = [&] { return signals.requested(); }};
-    if (request_.resume) hooks.costs = recorded_costs(RunFolder::open(*request_.resume));
-    Trainer trainer(config, source, open_sets(config), hooks);
-    if (request_.dry_run) {
-      progress_.begin(trainer.facts());
-      return std::nullopt;
-    }
-    RunFolder folder = request_.resume ? RunFolder::open(*request_.resume)
-                                       : RunFolder::create(config, request_.fallback_name);
-    if (!log_) open_log(folder);
-    progress_.begin(trainer.facts());
-    prepare(trainer, request_, progress_);
-    std::error_code none;
-    fs::remove(folder.stop(), none);  // a wish of an earlier run
-    write_record(folder, config, trainer);
-    std::int64_t first_step = trainer.state().step;
-    RunResult result{trainer.run(&folder), folder.path()};
-    fs::remove(folder.stop(), none);
+    StopSignals signals(seat_.ranks != nullptr ? StopSignals::Launcher::mpirun
+                                               : StopSignals::Launcher::none);
+    or_give_up(seat_, [&] { set_up(signals); });
+    if (seat_.ranks != nullptr) seat_.ranks->exchange("ready");
+    if (request_.dry_run) return std::nullopt;
+    std::int64_t first_step = trainer_->state().step;
+    RunResult result{trainer_->run(&*folder_), folder_->path()};
+    forget_stop();
     report_end(result, first_step, progress_);
+    if (seat_.ranks != nullptr) seat_.ranks->exchange("done");
     return result;
   }
 
+  void set_up(const StopSignals& signals) {
+    const RunConfig& config = request_.config;
+    if (request_.resume && seat_.ranks != nullptr)
+      request_.resume = seat_.ranks->agree(request_.resume->string());
+    if (request_.resume) open_log(RunFolder::open(*request_.resume));
+    auto source = [&](const zoo::Samples& samples) { return build_model(config.model, samples); };
+    TrainHooks hooks{.progress = &progress_,
+                     .stop_requested = [&] { return signals.requested(); },
+                     .ranks = seat_.ranks};
+    if (request_.resume) hooks.costs = recorded_costs(RunFolder::open(*request_.resume));
+    trainer_.emplace(config, source, open_sets(config), hooks);
+    if (request_.dry_run) {
+      if (seat_.is_first()) progress_.begin(trainer_->facts());
+      return;
+    }
+    folder_ = request_.resume ? RunFolder::open(*request_.resume) : create_folder(request_, seat_);
+    if (!log_) open_log(*folder_);
+    if (seat_.is_first()) progress_.begin(trainer_->facts());
+    prepare(*trainer_, request_, seat_, progress_);
+    forget_stop();
+    if (seat_.is_first()) write_record(*folder_, config, *trainer_);
+  }
+
+  /// A wish of an earlier run, or one that was fulfilled.
+  void forget_stop() {
+    std::error_code none;
+    if (seat_.is_first()) fs::remove(folder_->stop(), none);
+  }
+
   void open_log(const RunFolder& folder) {
-    log_.emplace(folder.path() / "logs" / "rank-0");
+    fs::path path = folder.path() / "logs" / fmt::format("rank-{}", seat_.rank());
+    log_.emplace(path);
     progress_.log_to(&*log_);
+    if (seat_.keep_last_words) seat_.keep_last_words(path);
   }
 
   void log_failure(const std::string& sentence, int code) {
     if (log_) log_->write(LogLevel::error, fmt::format("{} (exit code {})", sentence, code));
   }
 
-  const RunRequest& request_;
+  RunRequest request_;
+  const RankSeat& seat_;
   RunProgress progress_;
   std::optional<RankLog> log_;
+  std::optional<Trainer> trainer_;
+  std::optional<RunFolder> folder_;
 };
 
 }  // namespace
 
-std::optional<RunResult> drive_run(const RunRequest& request, Context& context) {
-  return Drive(request, context).run();
+std::optional<RunResult> drive_run(const RunRequest& request, Context& context,
+                                   const RankSeat& seat) {
+  return Drive(request, context, seat).run();
 }
 
 }  // namespace troika::cli

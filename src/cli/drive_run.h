@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/rank_seat.h"
 #include "cli/verb.h"
 #include "config/run_config.h"
 #include "train/trainer.h"
@@ -26,7 +27,8 @@ struct RunResult {
 };
 
 /// Nothing after a dry run. A stop by signal or stop file is saved, explained and no failure. What
-/// a failure has to say stands in logs/rank-0 of the run folder too.
-std::optional<RunResult> drive_run(const RunRequest& request, Context& context);
+/// a failure has to say stands in logs/rank-N of the run folder too. All ranks call it together.
+std::optional<RunResult> drive_run(const RunRequest& request, Context& context,
+                                   const RankSeat& seat = {});
 
 }  // namespace troika::cli

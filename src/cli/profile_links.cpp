@@ -10,6 +10,7 @@
 #include "base/durable_file.h"
 #include "base/error.h"
 #include "cli/prediction_check.h"
+#include "cli/rank_seat.h"
 #include "cli/text_table.h"
 #include "cli/version.h"
 #include "comm/heartbeat/watched_rank.h"
@@ -31,11 +32,6 @@ fs::path file_of(const LinksRequest& request) {
     throw Error(ErrorKind::usage,
                 "there is no home folder to keep links.json in; name a file with --out");
   return file;
-}
-
-bool runs_under_mpirun() {
-  return std::ranges::any_of(kMpiLauncherVariables,
-                             [](const char* name) { return std::getenv(name) != nullptr; });
 }
 
 std::string method_of(const MemberTeam& team, const MpiWorld* world) {

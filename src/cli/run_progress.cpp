@@ -22,9 +22,12 @@ std::string step_line(const StepReport& report) {
   std::string line = fmt::format("step {}/{}  epoch {:.2f}  loss {:.4f}", report.step,
                                  report.total_steps, report.epoch, report.loss);
   for (const auto& [name, loss] : report.more) line += fmt::format("  {} loss {:.4f}", name, loss);
-  return line + fmt::format("  {} samples/s  ETA {}  data wait {:.0f} %",
-                            rate_text(report.samples_per_second), duration(left),
-                            report.data_wait * 100);
+  line += fmt::format("  {} samples/s  ETA {}  data wait {:.0f} %",
+                      rate_text(report.samples_per_second), duration(left),
+                      report.data_wait * 100);
+  if (report.communication_wait > 0)
+    line += fmt::format("  comm wait {:.0f} %", report.communication_wait * 100);
+  return line;
 }
 
 std::string evaluation_line(const EvaluationReport& report) {

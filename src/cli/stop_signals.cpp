@@ -7,7 +7,7 @@
 namespace troika::cli {
 namespace {
 
-constexpr int kSignals[] = {SIGINT, SIGTERM, SIGUSR1};
+constexpr int kSignals[] = {SIGINT, SIGUSR1, SIGTERM};
 constexpr int kInterruptedExitCode = 130;
 
 // A signal handler can reach nothing but a global; the one owner of it is StopSignals.
@@ -20,17 +20,17 @@ void receive(int signal) {
 
 }  // namespace
 
-StopSignals::StopSignals() {
+StopSignals::StopSignals(Launcher launcher) : count_(launcher == Launcher::none ? 3 : 2) {
   received = 0;
   struct sigaction action {};
   action.sa_handler = receive;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
-  for (int at = 0; at < 3; ++at) sigaction(kSignals[at], &action, &before_[at]);
+  for (int at = 0; at < count_; ++at) sigaction(kSignals[at], &action, &before_[at]);
 }
 
 StopSignals::~StopSignals() {
-  for (int at = 0; at < 3; ++at) sigaction(kSignals[at], &before_[at], nullptr);
+  for (int at = 0; at < count_; ++at) sigaction(kSignals[at], &before_[at], nullptr);
 }
 
 bool StopSignals::requested() const { return received != 0; }

@@ -9,7 +9,9 @@ namespace troika::cli {
 /// SIGINT ends it at once with code 130. One at a time.
 class StopSignals {
  public:
-  StopSignals();
+  enum class Launcher { none, mpirun };
+  /// SIGTERM stays as it is under mpirun, who sends it to the survivors of a lost rank.
+  explicit StopSignals(Launcher launcher = Launcher::none);
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
@@ -19,6 +21,7 @@ class StopSignals {
   const char* name() const;
 
  private:
+  int count_ = 3;
   struct sigaction before_[3]{};
 };
 

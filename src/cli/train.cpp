@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "cli/drive_run.h"
+#include "cli/rank_seat.h"
 #include "cli/run_target.h"
+#include "comm/heartbeat/start_heartbeat.h"
 #include "config/load_run.h"
 
 namespace troika::cli {
@@ -20,6 +23,7 @@ struct Arguments {
   std::string target;
   std::vector<std::string> overrides;
   int devices = 0;
+  int ranks = 1;  // of the job, not an argument
   bool resume = false;
   std::string from;
   bool dry_run = false;
@@ -28,11 +32,13 @@ struct Arguments {
   bool json = false;
 };
 
-/// Neither the file nor the command line names a plan for several devices.
-bool names_no_plan(const std::string& path, const Arguments& arguments) {
-  std::vector<std::string> overrides = arguments.overrides;
-  overrides.push_back("parallel.devices=1");
-  return load_run(path, overrides).parallel.plan == PlanConfig{};
+/// Nothing where the file has errors, which may be gone with other overrides.
+std::optional<RunConfig> try_load(const std::string& path, std::vector<std::string> overrides) {
+  try {
+    return load_run(path, overrides);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
 }
 
 std::vector<std::string> all_overrides(const Arguments& arguments) {
@@ -43,15 +49,31 @@ std::vector<std::string> all_overrides(const Arguments& arguments) {
   return overrides;
 }
 
+std::vector<std::string> with_data_plan(std::vector<std::string> overrides) {
+  overrides.insert(overrides.begin(), "parallel.plan=data");
+  return overrides;
+}
+
+/// Neither the file nor the command line names a plan for several devices. Where it cannot be read
+/// with one device, that is either for its plan, or for errors that have nothing to do with it.
+bool names_no_plan(const std::string& path, const Arguments& arguments) {
+  std::vector<std::string> overrides = arguments.overrides;
+  overrides.push_back("parallel.devices=1");
+  if (std::optional<RunConfig> config = try_load(path, std::move(overrides)))
+    return config->parallel.plan == PlanConfig{};
+  return !try_load(path, with_data_plan(all_overrides(arguments)));
+}
+
 /// Where -n asks for several devices and nothing says how to use them, each takes its share of the
-/// batch.
-RunConfig load_config(const std::string& path, const Arguments& arguments) {
-  std::vector<std::string> overrides = all_overrides(arguments);
-  if (arguments.devices > 1) {
-    std::vector<std::string> with_plan = overrides;
-    with_plan.insert(with_plan.begin(), "parallel.plan=data");
-    if (names_no_plan(path, arguments)) overrides = with_plan;
+/// batch. Ranks have one device each, unless the file or -n says more.
+RunConfig load_config(const std::string& path, Arguments arguments) {
+  if (arguments.ranks > 1 && arguments.devices == 0) {
+    std::optional<RunConfig> stated = try_load(path, all_overrides(arguments));
+    if (!stated || stated->parallel.devices == 1) arguments.devices = arguments.ranks;
   }
+  std::vector<std::string> overrides = all_overrides(arguments);
+  if (arguments.devices > 1 && names_no_plan(path, arguments))
+    overrides = with_data_plan(std::move(overrides));
   return load_run(path, overrides);
 }
 
@@ -97,16 +119,30 @@ void print_json(const RunResult& result, Console& console) {
   console.print(json.dump());
 }
 
-void run(const Arguments& arguments, Context& context) {
-  if (!arguments.timeout.empty()) parse_seconds(arguments.timeout);
+RunRequest make_request(const Arguments& arguments) {
   if (arguments.resume && !arguments.from.empty())
     throw Error(ErrorKind::usage,
                 "--resume goes on with a run and --from starts a new one; give one of them");
-  if (arguments.json) context.console.reserve_out();
   RunRequest request = arguments.resume ? resumed_run(arguments) : new_run(arguments);
   request.dry_run = arguments.dry_run;
-  std::optional<RunResult> result = drive_run(request, context);
-  if (result && arguments.json) print_json(*result, context.console);
+  return request;
+}
+
+HeartbeatTimes times_of(const std::string& timeout) {
+  if (timeout.empty()) return {};
+  return heartbeat_times(std::chrono::duration_cast<std::chrono::nanoseconds>(
+      std::chrono::duration<double>(parse_seconds(timeout))));
+}
+
+void run(Arguments arguments, Context& context) {
+  HeartbeatTimes times = times_of(arguments.timeout);
+  if (arguments.json) context.console.reserve_out();
+  run_in_seat(context, times, [&](const RankSeat& seat) {
+    arguments.ranks = seat.count();
+    RunRequest request = or_give_up(seat, [&] { return make_request(arguments); });
+    std::optional<RunResult> result = drive_run(request, context, seat);
+    if (result && arguments.json) print_json(*result, context.console);
+  });
 }
 
 }  // namespace
@@ -132,7 +168,7 @@ Verb add_train(CLI::App& parent, Context& context) {
   app->footer(
       "Example: train with another rate, stop with Ctrl-C, go on\n"
       "  troika train run.toml optimizer.learning_rate=0.02 --name slow\n  troika train --resume "
-      "runs/slow");
+      "runs/slow\n  mpirun -n 2 troika train run.toml parallel.plan=data    # several processes");
   return {app, [arguments, &context] { run(*arguments, context); }};
 }
 

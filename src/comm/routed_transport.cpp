@@ -33,6 +33,7 @@ class RoutedTransport final : public Transport {
   int local_devices() const override {
     return std::max(ways_.inside->local_devices(), ways_.between->local_devices());
   }
+  void fail(std::string reason) override { ways_.inside->fail(std::move(reason)); }
   void progress() override {
     ways_.inside->progress();
     ways_.between->progress();

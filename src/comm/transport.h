@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "base/error.h"
 #include "comm/bell.h"
@@ -68,6 +69,9 @@ class Transport {
   virtual Bell* bell(DeviceId) { return nullptr; }
   /// Devices that may be waiting on the cores of this process, as far as they are known now.
   virtual int local_devices() const { return 1; }
+  /// A device of this process cannot go on: whoever in it waits in vain from now on throws
+  /// Error(peer) with this reason. The first reason stands. Any thread may call it.
+  virtual void fail(std::string /*reason*/) {}
   /// Gives the library underneath a chance to move bytes; cheap when there is nothing to do.
   virtual void progress() = 0;
 };

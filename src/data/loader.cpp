@@ -17,6 +17,10 @@ LoaderOptions checked(const LoaderOptions& options) {
                 fmt::format("Position {} lies before the first sample.", options.position));
   TROIKA_CHECK(options.floating != DType::i32);
   TROIKA_CHECK(options.ahead >= 1);
+  if (options.rows)
+    TROIKA_CHECK(options.rows->begin >= 0 && options.rows->extent() >= 0 &&
+                     options.rows->end <= options.batch,
+                 "rows of a batch");
   return options;
 }
 
@@ -37,6 +41,7 @@ void widen(std::span<const std::byte> from, std::span<std::byte> to) {
 Loader::Loader(const Dataset& dataset, const LoaderOptions& options)
     : dataset_(dataset),
       options_(checked(options)),
+      rows_(options.rows.value_or(Range{0, options.batch})),
       sampler_(
           dataset.size(),
           {options.purpose == Purpose::train ? Order::shuffled : Order::sequential, options.seed}) {
@@ -44,7 +49,7 @@ Loader::Loader(const Dataset& dataset, const LoaderOptions& options)
   batches_ = options_.purpose == Purpose::train ? std::numeric_limits<std::int64_t>::max()
                                                 : (left + options_.batch - 1) / options_.batch;
   for (std::size_t i = 0; i <= options_.ahead; ++i)
-    ring_.push_back(Batch::for_dataset(dataset, options_.batch, options_.floating));
+    ring_.push_back(Batch::for_dataset(dataset, rows_.extent(), options_.floating));
   for (const Field& field : dataset.fields()) {
     bool widened = field.spec.dtype == DType::f32 && options_.floating == DType::f64;
     narrow_.emplace_back(widened ? static_cast<std::size_t>(field.spec.bytes().count) : 0);
@@ -90,10 +95,13 @@ void Loader::fill(Batch& batch, std::int64_t position) {
   batch.samples = options_.batch;
   if (options_.purpose == Purpose::evaluate)
     batch.samples = std::min(options_.batch, dataset_.size() - position);
-  for (std::int64_t row = 0; row < batch.samples; ++row)
-    fill_row(batch, row, sampler_.at(position + row));
-  for (std::int64_t row = batch.samples; row < options_.batch; ++row)
-    for (HostField& field : batch.fields) std::ranges::fill(field.row(row), std::byte{0});
+  batch.first_row = rows_.begin;
+  std::int64_t real = std::clamp(batch.samples, rows_.begin, rows_.end);
+  for (std::int64_t row = rows_.begin; row < real; ++row)
+    fill_row(batch, row - rows_.begin, sampler_.at(position + row));
+  for (std::int64_t row = real; row < rows_.end; ++row)
+    for (HostField& field : batch.fields)
+      std::ranges::fill(field.row(row - rows_.begin), std::byte{0});
 }
 
 void Loader::fill_row(Batch& batch, std::int64_t row, Sample sample) {

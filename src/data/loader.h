@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "data/batch.h"
 #include "data/dataset.h"
 #include "data/sampler.h"
+#include "tensor/region.h"
 
 namespace troika::data {
 
@@ -27,6 +29,9 @@ struct LoaderOptions {
   std::int64_t position =
       0;                  ///< Where to begin in the sampler's row: 0, or a cursor() from earlier.
   std::size_t ahead = 3;  ///< Batches made before they are asked for.
+  /// The rows of each batch that are read and handed out; unset: all. Which sample is in a row does
+  /// not depend on it.
+  std::optional<Range> rows{};
 };
 
 /// One caller at a time. Batches live in a ring of `ahead` + 1 that is allocated once.
@@ -56,6 +61,7 @@ class Loader {
   // Constant after construction.
   const Dataset& dataset_;
   const LoaderOptions options_;
+  const Range rows_;
   const Sampler sampler_;
   std::int64_t batches_ = 0;  // How many there will be.
 

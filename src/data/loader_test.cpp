@@ -44,6 +44,36 @@ std::vector<std::int32_t> targets(const Batch& batch) {
   return {span.begin(), span.end()};
 }
 
+TEST(Loader, ReadsOnlyTheRowsItIsAskedForAndPutsTheSameSamplesIntoThem) {
+  Numbered all_set(40), half_set(40), none_set(40);
+  Loader all(all_set, {.batch = 8, .seed = 3, .ahead = 1});
+  Loader half(half_set, {.batch = 8, .seed = 3, .ahead = 1, .rows = Range{2, 6}});
+  Loader none(none_set, {.batch = 8, .seed = 3, .ahead = 1, .rows = Range{0, 0}});
+  for (int step = 0; step < 7; ++step) {
+    std::vector<std::int32_t> whole = targets(*all.next());
+    const Batch& part = *half.next();
+    EXPECT_EQ(part.first_row, 2);
+    EXPECT_EQ(part.samples, 8);
+    EXPECT_EQ(targets(part), std::vector(whole.begin() + 2, whole.begin() + 6));
+    EXPECT_EQ(targets(*none.next()).size(), 0u);
+  }
+  EXPECT_GE(half_set.reads, 7 * 4);
+  EXPECT_LE(half_set.reads, 9 * 4) << "with what is made ahead";
+  EXPECT_EQ(none_set.reads, 0);
+}
+
+TEST(Loader, PadsTheRowsOfAnEvaluationThatHaveNoSample) {
+  Numbered set(6);
+  Loader loader(set, {.batch = 4, .purpose = Purpose::evaluate, .rows = Range{1, 4}});
+  EXPECT_EQ(targets(*loader.next()), (std::vector<std::int32_t>{1, 2, 3}));
+  const Batch& last = *loader.next();
+  EXPECT_EQ(last.samples, 2);
+  EXPECT_EQ(targets(last), (std::vector<std::int32_t>{5, 0, 0}));
+  auto weights = last["weight"].as<float>();
+  EXPECT_EQ(std::vector(weights.begin(), weights.end()), (std::vector<float>{1, 0, 0}));
+  EXPECT_EQ(loader.next(), nullptr);
+}
+
 TEST(Loader, GivesContiguousBatchesInTheSamplersOrder) {
   Numbered set(10);
   Loader loader(set, {.batch = 4, .seed = 3});

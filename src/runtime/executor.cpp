@@ -1,5 +1,7 @@
 #include "runtime/executor.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -29,7 +31,7 @@ Kernel& KernelCache::get(const Task& task) {
 }
 
 Executor::Executor(const TaskGraph& graph, const ExecutorSetting& setting)
-    : graph_(graph), device_(setting.device) {
+    : graph_(graph), device_(setting.device), transport_(setting.transport) {
   std::map<CommunicationId, Operation*> operations;
   for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
     const Task& task = graph.tasks[at];
@@ -76,20 +78,35 @@ void Executor::run_entry(Entry& entry) {
   }
 }
 
-void Executor::run() {
-  clock_[0] = now();
-  for (std::size_t at = 0; at < entries_.size(); ++at) {
-    run_entry(entries_[at]);
-    clock_[at + 1] = now();
+template <class Step>
+void Executor::run_for_peers(const Step& step) {
+  try {
+    step();
+  } catch (const std::exception& error) {
+    if (transport_ != nullptr)
+      transport_->fail(fmt::format("device {} cannot go on: {}", device_.value, error.what()));
+    throw;
   }
 }
 
+void Executor::run() {
+  run_for_peers([&] {
+    clock_[0] = now();
+    for (std::size_t at = 0; at < entries_.size(); ++at) {
+      run_entry(entries_[at]);
+      clock_[at + 1] = now();
+    }
+  });
+}
+
 void Executor::run_watched(const std::function<bool(std::size_t)>& after) {
-  bool watched = true;
-  for (Entry& entry : entries_) {
-    run_entry(entry);
-    if (watched && entry.kind == TaskKind::compute) watched = after(entry.task);
-  }
+  run_for_peers([&] {
+    bool watched = true;
+    for (Entry& entry : entries_) {
+      run_entry(entry);
+      if (watched && entry.kind == TaskKind::compute) watched = after(entry.task);
+    }
+  });
 }
 
 std::vector<Executor::TaskTimes> Executor::times() const {

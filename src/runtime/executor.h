@@ -46,6 +46,7 @@ struct ExecutorSetting {
   const std::function<DevicePointer(BufferId)>& address;
   /// Makes this device's part in a communication.
   const std::function<std::unique_ptr<Operation>(CommunicationId, int member)>& operation;
+  Transport* transport = nullptr;  ///< Told when this device cannot go on; null: nobody waits.
 };
 
 /// Not thread-safe: one run at a time. Borrows the graph.
@@ -82,9 +83,13 @@ class Executor final : public Work {
     std::int64_t waited = 0;  ///< In the last run, of the finish.
   };
   void run_entry(Entry& entry);
+  /// Runs `step`; what it throws is told to those who wait for this device.
+  template <class Step>
+  void run_for_peers(const Step& step);
 
   const TaskGraph& graph_;
   const DeviceId device_;
+  Transport* const transport_;
   std::vector<std::unique_ptr<Operation>> operations_;
   std::vector<Entry> entries_;
   std::vector<Operation*> under_way_;

@@ -47,6 +47,23 @@ void for_region(const BufferSpec& part, const Copy& copy) {
   });
 }
 
+/// Bytes of the whole tensor before those of a batch that begins with `first_row`; the part lies in
+/// what is there.
+std::size_t rows_before(const BufferSpec& part, std::span<const std::byte> batch,
+                        std::int64_t first_row) {
+  std::int64_t size = size_of(part.spec.dtype).count * part.whole.elements(), row = size;
+  std::int64_t rows = part.whole.rank() > 0 ? part.whole[0] : 1;
+  if (rows > 0) row /= rows;
+  std::int64_t end = part.whole.rank() > 0 ? part.region[0].end : 1;
+  std::int64_t begin = part.whole.rank() > 0 ? part.region[0].begin : 0;
+  auto given = static_cast<std::int64_t>(batch.size());
+  TROIKA_CHECK(first_row * row + given <= size && (first_row > 0 || given == size || rows > 1),
+               "the size of " + part.part_of);
+  TROIKA_CHECK(begin >= first_row && end * row <= first_row * row + given,
+               "rows that a device reads are missing in " + part.part_of);
+  return static_cast<std::size_t>(first_row * row);
+}
+
 bool is_called(const std::string& buffer, const std::string& name) {
   return buffer == name || buffer.starts_with(name + "@");
 }
@@ -162,7 +179,8 @@ void Session::start_program(Program& program) {
         };
     Call work([&] {
       program.executors[here->id] = std::make_unique<Executor>(
-          program.graph, ExecutorSetting{here->id, here->kernels, find_address, operation});
+          program.graph, ExecutorSetting{here->id, here->kernels, find_address,
+                                         operation, devices_.transport});
     });
     submit(*here, work);
   }
@@ -205,15 +223,20 @@ void Session::submit(Place& place, Work& work) {
 
 void Session::submit_all(const std::function<Work&(Place&)>& work) {
   for (const auto& [id, place] : places_) place->device.submit(work(*place), place->done);
-  std::exception_ptr failure;
+  // A device that waits in vain for another one is not the cause.
+  std::exception_ptr cause, consequence;
   for (const auto& [id, place] : places_) {
     try {
       place->done.wait();
-    } catch (...) {
+    } catch (const Error& error) {
+      std::exception_ptr& failure = error.kind() == ErrorKind::peer ? consequence : cause;
       if (!failure) failure = std::current_exception();
+    } catch (...) {
+      if (!cause) cause = std::current_exception();
     }
   }
-  if (failure) std::rethrow_exception(failure);
+  if (cause) std::rethrow_exception(cause);
+  if (consequence) std::rethrow_exception(consequence);
 }
 
 void Session::reorder(Place& place, const TensorSpec& spec, Reorder layouts, DevicePointer from,
@@ -323,7 +346,7 @@ double Session::read_requests(const std::string& program) {
 }
 
 void Session::write_input(const std::string& program, const std::string& name,
-                          std::span<const std::byte> batch) {
+                          std::span<const std::byte> batch, std::int64_t first_row) {
   const TaskGraph& graph = find(program).graph;
   for (const auto& [input, id] : graph.inputs) {
     const BufferSpec& part = graph[id];
@@ -335,11 +358,9 @@ void Session::write_input(const std::string& program, const std::string& name,
       place.device.write(to, batch);
       continue;
     }
-    TROIKA_CHECK(part.whole.elements() * size_of(part.spec.dtype).count ==
-                     static_cast<std::int64_t>(batch.size()),
-                 "the size of " + name);
+    std::size_t before = rows_before(part, batch, first_row);
     for_region(part, [&](std::size_t whole, std::size_t own, std::size_t bytes) {
-      place.device.write(to + own, batch.subspan(whole, bytes));
+      place.device.write(to + own, batch.subspan(whole - before, bytes));
     });
   }
 }

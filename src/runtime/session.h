@@ -74,12 +74,12 @@ class Session {
   void write_requests(double value);
   double read_requests(const std::string& program);
 
-  /// A whole batch of an input; each device gets the parts that it reads. Inputs that the program
-  /// does not read are ignored. All programs share one arena, and within a program an input's place
+  /// A batch of an input, whole or from `first_row` on as far as devices here need it; each device
+  /// gets the parts that it reads. Inputs that the program does not read are ignored. All programs share one arena, and within a program an input's place
   /// is used again once it has been read: write every input right before each run, and read outputs
   /// before the next run of any program.
   void write_input(const std::string& program, const std::string& name,
-                   std::span<const std::byte> batch);
+                   std::span<const std::byte> batch, std::int64_t first_row = 0);
   void read_output(const std::string& program, const std::string& name, std::span<std::byte> to);
   bool has_output(const std::string& program, const std::string& name) const;
 

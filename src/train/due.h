@@ -27,6 +27,8 @@ class Due {
   void start_at(const Moment& moment);
   /// True once each time a multiple of the period has been passed.
   bool now(const Moment& moment);
+  /// Due by a clock, which no two processes have in common.
+  bool is_by_time() const { return period_.unit == PeriodUnit::seconds; }
 
  private:
   std::int64_t count(const Moment& moment) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "data/loader.h"
+#include "train/sample_rows.h"
 
 namespace troika {
 namespace {
@@ -23,14 +24,16 @@ Evaluation evaluate(LiveModel& live, const data::Dataset& dataset, std::int64_t 
                     DType dtype) {
   Session& session = live.session();
   bool classifies = session.has_output(kEvaluateProgram, "correct");
-  data::Loader loader(dataset,
-                      {.batch = batch, .purpose = data::Purpose::evaluate, .floating = dtype});
+  data::Loader loader(dataset, {.batch = batch,
+                                .purpose = data::Purpose::evaluate,
+                                .floating = dtype,
+                                .rows = sample_rows(session, kEvaluateProgram, batch)});
   double loss = 0, weight = 0, correct = 0;
   std::int64_t samples = 0;
   while (const data::Batch* next = loader.next()) {
     for (const data::HostField& field : next->fields)
-      session.write_input(kEvaluateProgram, field.name(), field.bytes());
-    session.run(kEvaluateProgram);
+      session.write_input(kEvaluateProgram, field.name(), field.bytes(), next->first_row);
+    live.run(kEvaluateProgram);
     loss += read_sum(session, "loss_sum");
     weight += read_sum(session, "weight_sum");
     if (classifies) correct += read_sum(session, "correct");

@@ -88,7 +88,7 @@ void LiveModel::add_forward(const std::string& name, const Graph& graph,
 
 LiveModel::LiveModel(Machinery machinery)
     : machinery_(std::move(machinery)), session_(machinery_.local(), *machinery_.backend) {
-  if (!machinery_.costs) return;
+  if (!machinery_.is_measured) return;
   // The rates are rows like any other, so that costs.json has all that choices rest on.
   auto answer = [this](const KernelKey& key) {
     std::vector<Candidate> candidates = machinery_.answer(key);
@@ -102,6 +102,11 @@ LiveModel::LiveModel(Machinery machinery)
 void LiveModel::start() {
   if (machinery_.costs) machinery_.costs->finish();
   session_.start();
+}
+
+void LiveModel::run(const std::string& program) {
+  if (machinery_.ranks == nullptr) return session_.run(program);
+  machinery_.ranks->watched("a step of '" + program + "'", [&] { session_.run(program); });
 }
 
 std::vector<std::byte> initial_values(const Parameter& parameter, std::uint64_t seed) {

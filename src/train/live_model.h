@@ -41,6 +41,9 @@ class LiveModel {
   /// Initial weights, by (seed, name, element).
   void initialize(std::uint64_t seed);
 
+  /// One step of a program, in which the ranks wait for each other.
+  void run(const std::string& program);
+
   Session& session() { return session_; }
   const Session& session() const { return session_; }
   const Machinery& machinery() const { return machinery_; }

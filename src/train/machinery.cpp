@@ -1,8 +1,14 @@
 #include "train/machinery.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <map>
+#include <sstream>
 
 #include "base/cores.h"
+#include "base/error.h"
 #include "comm/threads/thread_transport.h"
 #include "config/cache_folder.h"
 #include "device/cpu/cpu_device.h"
@@ -12,42 +18,138 @@
 #include "machine/this_machine.h"
 
 namespace troika {
+namespace {
+
+/// What follows for all from what each rank says of its computer. Where computers differ, the
+/// least counts, so that all devices are alike.
+struct Hosts {
+  std::vector<int> node_of_rank;
+  int threads = 1;  ///< Per device, where nothing else is said.
+  Bytes memory{};   ///< Of a device.
+};
+
+struct Host {
+  int node = 0;
+  int ranks = 0;
+  int cores = 0;   ///< That a rank may use,
+  int online = 0;  ///< and that the computer has.
+  Bytes memory{};
+};
+
+Hosts meet_hosts(Ranks* ranks, int devices_per_rank) {
+  auto cores = static_cast<int>(usable_cores().size());
+  if (ranks == nullptr) {
+    int threads = std::max(1, cores / devices_per_rank);
+    return {{0}, threads, this_machine(devices_per_rank, threads).devices.at(0).memory};
+  }
+  Bytes memory = this_machine(1, cores).devices.at(0).memory;
+  Hosts hosts{.threads = cores};
+  std::map<std::string, Host> known;
+  for (const std::string& text :
+       ranks->exchange(fmt::format("{} {} {} {}", cores, sysconf(_SC_NPROCESSORS_ONLN),
+                                   memory.count, ranks->host()))) {
+    Host said;
+    std::string name;
+    std::istringstream(text) >> said.cores >> said.online >> said.memory.count >> name;
+    Host& host = known.try_emplace(name, Host{static_cast<int>(known.size())}).first->second;
+    hosts.node_of_rank.push_back(host.node);
+    // A rank that is bound to its cores has those alone.
+    hosts.threads = std::min(hosts.threads, said.cores / devices_per_rank);
+    host.cores = std::max(host.cores, said.cores);
+    host.online = said.online;
+    host.memory = host.ranks++ == 0 ? said.memory : std::min(host.memory, said.memory);
+  }
+  bool is_first = true;
+  for (const auto& [name, host] : known) {
+    int devices = host.ranks * devices_per_rank;
+    if (host.cores * host.ranks > host.online) hosts.threads = std::min(hosts.threads, host.cores / devices);
+    Bytes share{host.memory.count / devices};
+    hosts.memory = is_first ? share : std::min(hosts.memory, share);
+    is_first = false;
+  }
+  hosts.threads = std::max(1, hosts.threads);
+  return hosts;
+}
+
+int devices_per_rank(const ParallelConfig& parallel, const Ranks* ranks) {
+  int count = ranks != nullptr ? ranks->count() : 1;
+  if (parallel.devices % count == 0) return static_cast<int>(parallel.devices) / count;
+  throw Error(ErrorKind::usage,
+              fmt::format("{} devices cannot be spread evenly over {} ranks; take a multiple of {} "
+                          "for parallel.devices (or -n)",
+                          parallel.devices, count, count));
+}
+
+std::unique_ptr<Transport> join_devices(const Machine& machine, Ranks* ranks) {
+  if (machine.devices.size() < 2) return nullptr;
+  if (ranks == nullptr) return std::make_unique<ThreadTransport>();
+  std::vector<int> rank_of_device;
+  for (const DeviceSpec& device : machine.devices) rank_of_device.push_back(device.rank);
+  return ranks->join(rank_of_device);
+}
+
+/// The first rank's, who measures; the key goes along, so that ranks that ask for different ones
+/// notice.
+std::vector<Candidate> agreed_answer(Ranks& ranks, const KernelKey& key, MeasuredCosts* costs) {
+  std::string name = to_text(key);
+  KernelTable row;
+  if (costs != nullptr) row.insert(key, costs->answer(key));
+  std::string told = ranks.agree(to_json(row, name));
+  CostFile answer = parse_costs(told);
+  if (answer.device != name)
+    throw Error(ErrorKind::usage,
+                fmt::format("the ranks are not going to do the same: the first one asks for the "
+                            "kernel '{}' and this one for '{}'",
+                            answer.device, name));
+  const std::vector<Candidate>* candidates = answer.table.find(key);
+  TROIKA_CHECK(candidates != nullptr, "the first rank has no times for " + name);
+  return *candidates;
+}
+
+}  // namespace
 
 std::vector<Candidate> Machinery::answer(const KernelKey& key) {
-  return costs ? costs->answer(key) : backend->candidates(key);
+  if (!is_measured) return backend->candidates(key);
+  if (ranks == nullptr) return costs->answer(key);
+  return agreed_answer(*ranks, key, costs.get());
 }
 
 SessionDevices Machinery::local() const {
   SessionDevices local{.transport = transport.get()};
   std::size_t next = 0;
   for (std::size_t at = 0; at < machine.devices.size(); ++at)
-    if (machine.devices[at].rank == rank) local.devices[DeviceId(at)] = devices.at(next++).get();
+    if (machine.devices[at].rank == rank()) local.devices[DeviceId(at)] = devices.at(next++).get();
   return local;
 }
 
 Machinery make_machinery(const KernelsConfig& kernels, const ParallelConfig& parallel,
-                         KnownCosts known) {
-  auto count = static_cast<int>(parallel.devices);
-  int threads = parallel.threads ? static_cast<int>(*parallel.threads)
-                                 : std::max(1, static_cast<int>(usable_cores().size()) / std::max(1, count));
-  Bytes share = this_machine(count, threads).devices.at(0).memory;
+                         KnownCosts known, Ranks* ranks) {
+  int own = devices_per_rank(parallel, ranks);
+  Hosts hosts = meet_hosts(ranks, own);
+  int threads = parallel.threads ? static_cast<int>(*parallel.threads) : hosts.threads;
   bool is_cpu = kernels.backend == KernelsConfig::Backend::cpu;
-  Machinery made;
+  Machinery made{.ranks = ranks};
   if (is_cpu)
     made.backend = make_cpu_backend({.threads = threads, .winograd = kernels.winograd});
   else
     made.backend = make_reference_backend();
-  for (int at = 0; at < count; ++at) {
+  for (int at = 0; at < own; ++at)
     made.devices.push_back(
         make_cpu_device({.threads = threads, .library = is_cpu ? cpu_library() : "reference"}));
-    made.machine.devices.push_back({.name = "cpu" + std::to_string(at),
+  for (int at = 0; at < static_cast<int>(parallel.devices); ++at) {
+    int rank = at / own;
+    made.machine.devices.push_back({.name = fmt::format("cpu{}", at),
                                     .kind = made.device().kind(),
-                                    .memory = parallel.memory.value_or(share)});
+                                    .memory = parallel.memory.value_or(hosts.memory),
+                                    .node = hosts.node_of_rank[static_cast<std::size_t>(rank)],
+                                    .rank = rank});
   }
-  if (count > 1) made.transport = std::make_unique<ThreadTransport>();
+  made.transport = join_devices(made.machine, ranks);
   // The reference kernels leave no choice; and times that differ from run to run must not choose
   // where the bits shall be the same.
-  if (kernels.measure && is_cpu && parallel.order != ParallelConfig::Order::fixed)
+  made.is_measured =
+      kernels.measure && is_cpu && parallel.order != ParallelConfig::Order::fixed;
+  if (made.is_measured && made.rank() == 0)
     made.costs = std::make_unique<MeasuredCosts>(
         made.device(), *made.backend,
         MeasuredCosts::Options{cache_folder(kernels.cache), processor_name() + ", " TROIKA_BUILD,

@@ -9,6 +9,7 @@
 #include "machine/machine.h"
 #include "profile/measured_costs.h"
 #include "runtime/session.h"
+#include "train/ranks.h"
 
 namespace troika {
 
@@ -16,16 +17,21 @@ struct Machinery {
   std::vector<std::unique_ptr<Device>> devices;  ///< Of this process.
   std::unique_ptr<Transport> transport;          ///< Between all; null where one is alone.
   std::unique_ptr<Backend> backend;
-  /// Absent where kernels are chosen by rule.
+  /// Kernels are chosen by their times, else by rule.
+  bool is_measured = false;
+  /// Where times come from: the first rank has it, and tells the others.
   std::unique_ptr<MeasuredCosts> costs;
-  Machine machine;  ///< With the devices of all processes.
-  int rank = 0;
+  Machine machine;         ///< With the devices of all processes.
+  Ranks* ranks = nullptr;  ///< Borrowed; null where this process is alone.
+
+  int rank() const { return ranks != nullptr ? ranks->rank() : 0; }
 
   /// All devices are of one kind; this one is asked where any would do.
   Device& device() const { return *devices.front(); }
   /// For a session, which borrows them.
   SessionDevices local() const;
-  /// What the backend has for a key; with times where they are measured.
+  /// What the backend has for a key; with times where they are measured. All ranks ask for the
+  /// same keys in the same order.
   std::vector<Candidate> answer(const KernelKey& key);
 };
 
@@ -36,9 +42,10 @@ struct KnownCosts {
   bool measures_anew = false;  ///< Kept times are replaced, not used.
 };
 
-/// As many devices as [parallel] says, all in this process. Throws Error(usage) when the backend is
-/// not there, with the package that would bring it.
+/// As many devices as [parallel] says, all in this process or spread evenly over the ranks. Throws
+/// Error(usage) when the backend is not there, with the package that would bring it, or when the
+/// ranks do not divide the devices.
 Machinery make_machinery(const KernelsConfig& kernels, const ParallelConfig& parallel,
-                         KnownCosts known = {});
+                         KnownCosts known = {}, Ranks* ranks = nullptr);
 
 }  // namespace troika

@@ -41,7 +41,8 @@ void MetricsLog::write(const StepReport& report) {
             {"learning_rate", report.learning_rate},
             {"samples_per_second", report.samples_per_second},
             {"step_ms", report.step_ms},
-            {"data_wait", report.data_wait}};
+            {"data_wait", report.data_wait},
+            {"communication_wait", report.communication_wait}};
   for (const auto& [name, value] : report.more) json[name + "_loss"] = value;
   write_line(json.dump());
 }

@@ -25,7 +25,8 @@ struct StepReport {
   double learning_rate = 0;
   double samples_per_second = 0;
   double step_ms = 0;
-  double data_wait = 0;  ///< Share of the time spent waiting for data.
+  double data_wait = 0;  ///< Share of the time spent waiting for data,
+  double communication_wait = 0;  ///< and for messages, on the device that waits most.
   std::vector<std::pair<std::string, double>> more{};  ///< Losses of further graphs, by name.
 };
 

@@ -13,9 +13,11 @@
 #include "train/choose_strategy.h"
 #include "train/due.h"
 #include "train/feeds.h"
+#include "train/fingerprint.h"
 #include "train/memory_fit.h"
 #include "train/optimizer_rules.h"
 #include "train/run_record.h"
+#include "train/sample_rows.h"
 
 namespace troika {
 namespace {
@@ -37,6 +39,37 @@ class OutsideSteps {
   double entered_ = seconds_now();
 };
 
+/// What the device that waits most for messages spends on them alone in a step.
+double exposed_seconds(const std::map<DeviceId, StepLedger>& ledgers) {
+  std::chrono::duration<double> most{0};
+  for (const auto& [device, ledger] : ledgers)
+    most = std::max<std::chrono::duration<double>>(most, ledger.moving + ledger.waiting);
+  return most.count();
+}
+
+/// Before anything is lowered, which takes the ranks' steps together.
+LiveModel agreed_model(const RunConfig& config, const TrainingSets& sets, const TrainHooks& hooks) {
+  if (hooks.ranks != nullptr)
+    hooks.ranks->require_agreement("run", fingerprint_of_run(config, sets));
+  return LiveModel(make_machinery(config.kernels, config.parallel,
+                                  {hooks.costs, hooks.measures_anew}, hooks.ranks));
+}
+
+/// Of the values that were not finite on any rank, the one that the program writes first.
+std::optional<NonFinite> first_of_all(Ranks& ranks, const TaskGraph& program,
+                                      const std::optional<NonFinite>& own) {
+  std::size_t at = program.tasks.size();
+  if (own)
+    at = static_cast<std::size_t>(std::ranges::find(program.tasks, own->task, &Task::name) -
+                                  program.tasks.begin());
+  std::vector<std::string> all =
+      ranks.exchange(fmt::format("{:012d}\n{}", at, own ? own->buffer : ""));
+  std::string first = *std::ranges::min_element(all);
+  at = std::stoul(first);
+  if (at == program.tasks.size()) return std::nullopt;
+  return NonFinite{program.tasks[at].name, first.substr(first.find('\n') + 1)};
+}
+
 Progress& listener(Progress* given, Progress& silent) { return given != nullptr ? *given : silent; }
 
 }  // namespace
@@ -49,8 +82,7 @@ Trainer::Trainer(RunConfig config, ModelSource source, TrainingSets sets, TrainH
       progress_(listener(hooks_.progress, silent_)),
       course_(config_.train, sets_.train->size()),
       rates_(make_rate_schedule(config_.optimizer, course_.length())),
-      live_(
-          make_machinery(config_.kernels, config_.parallel, {hooks_.costs, hooks_.measures_anew})) {
+      live_(agreed_model(config_, sets_, hooks_)) {
   build();
 }
 
@@ -76,6 +108,8 @@ void Trainer::build() {
             "leave data.test out",
             first.name));
   if (sets_.test || hooks_.evaluates) add_evaluation(live_, first.train());
+  if (ranks() != nullptr)
+    ranks()->require_agreement("plan", fingerprint_of_programs(live_, first.train(), strategy_));
   check_memory(first);
   live_.start();
   state_.seed = static_cast<std::uint64_t>(config_.train.seed);
@@ -161,11 +195,15 @@ void Trainer::open_loader(std::int64_t batch) {
   // A loader whose last batch was never used is ahead of the run.
   if (loader_ && loader_batch_ == batch && loader_->cursor() == state_.position) return;
   if (loader_) waited_before_ += std::chrono::duration<double>(loader_->waited()).count();
+  Range rows{};
+  for (const zoo::NamedGraph& graph : models_.at(batch).graphs)
+    rows = hull(rows, sample_rows(live_.session(), graph.name, batch));
   loader_ = std::make_unique<data::Loader>(*sets_.train,
                                            data::LoaderOptions{.batch = batch,
                                                                .floating = config_.kernels.dtype,
                                                                .seed = state_.seed,
-                                                               .position = state_.position});
+                                                               .position = state_.position,
+                                                               .rows = rows});
   loader_batch_ = batch;
 }
 
@@ -175,7 +213,8 @@ void Trainer::write_inputs(const zoo::NamedGraph& graph, const std::string& prog
     return std::ranges::count(graph.feeds, name, &zoo::Feed::input) > 0;
   };
   for (const data::HostField& field : batch.fields)
-    if (!is_fed(field.name())) live_.session().write_input(program, field.name(), field.bytes());
+    if (!is_fed(field.name()))
+      live_.session().write_input(program, field.name(), field.bytes(), batch.first_row);
   for (const zoo::Feed& feed : graph.feeds) {
     const TensorSpec& spec = graph.graph[find_tensor(graph.graph, feed.input)].spec;
     feed_.resize(static_cast<std::size_t>(spec.bytes().count));
@@ -193,8 +232,9 @@ void Trainer::step(const data::Batch& batch) {
   const std::vector<zoo::NamedGraph>& graphs = models_.at(loader_batch_).graphs;
   for (const zoo::NamedGraph& graph : graphs) {
     write_inputs(graph, graph.name, batch);
-    session.run(graph.name);
+    live_.run(graph.name);
     if (session.read_control(Control::ok) == 0) explain_non_finite(graph, graph.name, batch);
+    tally_.message_seconds += exposed_seconds(session.ledgers(graph.name));
     double loss = session.read_control(Control::loss);
     if (&graph == &graphs.front())
       tally_.loss += loss;
@@ -207,18 +247,28 @@ void Trainer::step(const data::Batch& batch) {
   tally_.samples += loader_batch_;
 }
 
+Requests Trainer::step_with(const Requests& requests) {
+  if (has_peers()) live_.session().write_requests(to_number(requests));
+  step(*loader_->next());
+  if (!has_peers()) return {};
+  return parse_requests(
+      live_.session().read_requests(models_.at(loader_batch_).graphs.back().name));
+}
+
 void Trainer::explain_non_finite(const zoo::NamedGraph& graph, const std::string& program,
                                  const data::Batch& batch) {
   // The sticky flag kept all weights as they were, so the same inputs give the same values again.
   write_inputs(graph, program, batch);
   std::optional<NonFinite> found = live_.session().run_checked(program);
+  if (has_peers()) found = first_of_all(*ranks(), live_.session().program(program), found);
   std::string where =
       found ? fmt::format("the first value that is not finite is '{}', written by '{}'",
                           found->buffer, found->task)
             : "the replay of the step was finite";
   const char* what =
       std::isfinite(live_.session().read_control(Control::loss)) ? "gradient" : "loss";
-  throw Error(ErrorKind::numeric,
+  // On all ranks alike.
+  throw SharedError(ErrorKind::numeric,
               fmt::format("the {} of step {} is not finite; {}. A lower learning rate than {:g}, a "
                           "longer warm-up or train.clip_norm may help",
                           what, state_.step + 1, where, rate_at(state_.step)));
@@ -240,7 +290,8 @@ StepReport Trainer::report_so_far() const {
       .learning_rate = rate_at(state_.step - 1),
       .samples_per_second = static_cast<double>(tally_.samples) / elapsed,
       .step_ms = elapsed * 1e3 / steps,
-      .data_wait = std::min(1.0, (waited_seconds() - tally_.waited_seconds) / elapsed)};
+      .data_wait = std::min(1.0, (waited_seconds() - tally_.waited_seconds) / elapsed),
+      .communication_wait = std::min(1.0, tally_.message_seconds / elapsed)};
   for (const auto& [name, sum] : tally_.more) report.more.emplace_back(name, sum / steps);
   return report;
 }
@@ -285,7 +336,7 @@ void Trainer::save_if_best(const RunFolder& folder) {
   state_.best_value = *value;
   state_.has_best = true;
   save(folder);
-  mark_best_checkpoint(folder.checkpoints(), state_.step);
+  if (is_first()) mark_best_checkpoint(folder.checkpoints(), state_.step);
 }
 
 void Trainer::save(const RunFolder& folder) {
@@ -293,6 +344,12 @@ void Trainer::save(const RunFolder& folder) {
   OutsideSteps outside(tally_.start_seconds);
   save_state(folder.checkpoints(), live_, state_);
   saved_step_ = state_.step;
+  if (is_first()) tidy(folder);
+  // Nobody waits in the next step for a rank that removes files.
+  if (has_peers()) ranks()->exchange("saved");
+}
+
+void Trainer::tidy(const RunFolder& folder) {
   if (std::string warning = retain_checkpoints(folder.checkpoints(),
                                                static_cast<std::size_t>(config_.checkpoint.keep));
       !warning.empty())
@@ -317,7 +374,7 @@ void Trainer::write_trace(const RunFolder& folder) {
 TrainOutcome Trainer::run(const RunFolder* folder) {
   double start = seconds_now();
   std::optional<MetricsLog> log;
-  if (folder != nullptr) log.emplace(folder->metrics(), state_.step);
+  if (folder != nullptr && is_first()) log.emplace(folder->metrics(), state_.step);
   MetricsLog* metrics = log ? &*log : nullptr;
   RunClock clock{course_.length(), sets_.train->size()};
   Due log_due(config_.log.every, clock), save_due(config_.checkpoint.every, clock),
@@ -332,28 +389,37 @@ TrainOutcome Trainer::run(const RunFolder* folder) {
   const std::optional<MetricName> best = config_.checkpoint.best;
 
   while (state_.step < course_.total_steps() && !outcome_.interrupted && !outcome_.reached_target) {
-    std::int64_t batch = course_.batch_at(state_.position);
-    open_loader(batch);
-    step(*loader_->next());
+    open_loader(course_.batch_at(state_.position));
+    // What comes from outside must reach all ranks before any of them heeds it.
+    Requests own{.stop = has_peers() && should_stop(folder)};
+    auto ask = [&](Due& due) {
+      return has_peers() && is_first() && due.is_by_time() &&
+             due.now({state_.step, state_.position});
+    };
+    own.log = ask(log_due), own.save = ask(save_due), own.evaluate = ask(evaluate_due);
+    Requests agreed = step_with(own);
     bool last = state_.step == course_.total_steps();
     Moment moment{state_.step, state_.position};
-    outcome_.interrupted = should_stop(folder);
-    if (log_due.now(moment) || last || outcome_.interrupted)
+    auto is_due = [&](Due& due, bool asked) {
+      return has_peers() && due.is_by_time() ? asked : due.now(moment);
+    };
+    outcome_.interrupted = has_peers() ? agreed.stop : should_stop(folder);
+    if (is_due(log_due, agreed.log) || last || outcome_.interrupted)
       report_step(metrics);
     else
       progress_.moved(report_so_far());
-    if (sets_.test && (evaluate_due.now(moment) || last)) {
+    if (sets_.test && (is_due(evaluate_due, agreed.evaluate) || last)) {
       run_evaluation(metrics);
       if (folder != nullptr && best && needs_test(*best)) save_if_best(*folder);
     }
     outcome_.reached_target = is_target_reached(config_.train.until, outcome_);
     if (folder != nullptr &&
-        (save_due.now(moment) || last || outcome_.interrupted || outcome_.reached_target)) {
+        (is_due(save_due, agreed.save) || last || outcome_.interrupted || outcome_.reached_target)) {
       if (best == MetricName::loss) save_if_best(*folder);
       save(*folder);
     }
   }
-  if (folder != nullptr && state_.step > 0 && loader_) write_trace(*folder);
+  if (folder != nullptr && is_first() && state_.step > 0 && loader_) write_trace(*folder);
   outcome_.step = state_.step;
   outcome_.seconds = seconds_now() - start;
   return outcome_;

@@ -13,6 +13,7 @@
 #include "train/live_model.h"
 #include "train/metrics_log.h"
 #include "train/progress.h"
+#include "train/requests.h"
 #include "train/run_folder.h"
 #include "train/snapshot.h"
 #include "train/training_sets.h"
@@ -29,6 +30,7 @@ struct TrainHooks {
   bool evaluates = false;                  ///< evaluate() will be called, test set or not.
   CostFile costs{};                        ///< Of an earlier run; they come before all others.
   bool measures_anew = false;              ///< As in KnownCosts.
+  Ranks* ranks = nullptr;                  ///< Borrowed; null where this process is alone.
 };
 
 struct TrainOutcome {
@@ -41,7 +43,8 @@ struct TrainOutcome {
   double seconds = 0;  ///< Spent in this call.
 };
 
-/// One run. Not thread-safe; the caller's thread drives, the device's thread computes.
+/// One run. Not thread-safe; the caller's thread drives, the device's thread computes. With ranks
+/// all of them make the same calls; the first one writes metrics.
 class Trainer {
  public:
   Trainer(RunConfig config, ModelSource source, TrainingSets sets, TrainHooks hooks);
@@ -76,6 +79,8 @@ class Trainer {
   std::string program_name(const zoo::NamedGraph& graph, std::int64_t batch) const;
   void open_loader(std::int64_t batch);
   void step(const data::Batch& batch);
+  /// A step that tells all ranks what this one asks for, and what all together did.
+  Requests step_with(const Requests& requests);
   void write_inputs(const zoo::NamedGraph& graph, const std::string& program,
                     const data::Batch& batch);
   [[noreturn]] void explain_non_finite(const zoo::NamedGraph& graph, const std::string& program,
@@ -86,8 +91,12 @@ class Trainer {
   std::optional<double> value_of_best_metric() const;
   void save_if_best(const RunFolder& folder);
   void save(const RunFolder& folder);
+  void tidy(const RunFolder& folder);
   void write_trace(const RunFolder& folder);
   bool should_stop(const RunFolder* folder) const;
+  Ranks* ranks() const { return hooks_.ranks; }
+  bool is_first() const { return hooks_.ranks == nullptr || hooks_.ranks->is_first(); }
+  bool has_peers() const { return hooks_.ranks != nullptr && hooks_.ranks->count() > 1; }
   double epoch() const;
   double rate_at(std::int64_t step) const;
 
@@ -117,6 +126,7 @@ class Trainer {
     std::int64_t samples = 0;
     double start_seconds = 0;  // moved on by what is no part of a step: saves, evaluations
     double waited_seconds = 0;
+    double message_seconds = 0;
   } tally_;
   double waited_seconds() const;
   double waited_before_ = 0;  // by loaders that are gone

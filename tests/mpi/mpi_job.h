@@ -66,6 +66,10 @@ class MpiJob {
   static bool launcher_kills_survivors() { return std::string(TROIKA_MPI_LIBRARY) == "mpich"; }
   static bool launcher_is_there() { return access(TROIKA_MPIRUN, X_OK) == 0; }
 
+  static std::filesystem::path troika_program() {
+    return program().parent_path().parent_path() / "troika";
+  }
+
   /// The exit code of mpirun; -1 when it did not end in time.
   int wait(std::chrono::seconds limit) {
     return wait_until(limit, [&] { return ended(); }) ? code_ : -1;
@@ -95,6 +99,19 @@ class MpiJob {
     }
     return found;
   }
+  /// The process of a rank of the product; 0 when it does not run.
+  pid_t troika_rank(int rank) const {
+    for (pid_t pid : troika_ranks()) {
+      std::string environment = read_text("/proc/" + std::to_string(pid) + "/environ");
+      for (const char* name : {"OMPI_COMM_WORLD_RANK=", "PMI_RANK="}) {
+        std::size_t at = environment.find(name + std::to_string(rank) + '\0');
+        if (at != environment.npos) return pid;
+      }
+    }
+    return 0;
+  }
+  /// The launcher, which forwards some signals to all ranks.
+  pid_t launcher_process() const { return child_; }
   /// To a rank that has told its process, if that is still the one.
   void send(int rank, int signal) const {
     std::string text = read_text(pid_file(rank));
@@ -130,9 +147,6 @@ class MpiJob {
       pid = std::atoi(text.c_str() + name_end + 4);
     }
     return pid == child_;
-  }
-  static std::filesystem::path troika_program() {
-    return program().parent_path().parent_path() / "troika";
   }
   std::filesystem::path pid_file(int rank) const {
     return folder_.path() / ("pid-" + std::to_string(rank));

@@ -25,11 +25,13 @@ void write_all(int descriptor, std::string_view text) {
 
 }  // namespace
 
-LastWords::LastWords(const std::filesystem::path& path) {
-  if (path.empty()) return;
+LastWords::LastWords(const std::filesystem::path& path) { open(path); }
+
+void LastWords::open(const std::filesystem::path& path) {
+  if (path.empty() || descriptor_ >= 0) return;
   std::error_code ignored;
   std::filesystem::create_directories(path.parent_path(), ignored);
-  descriptor_ = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (descriptor_ < 0) {
     throw Error(ErrorKind::file, fmt::format("{} cannot be written", path.string()));
   }

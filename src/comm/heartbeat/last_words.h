@@ -14,6 +14,9 @@ class LastWords {
   /// Appends to `path`, logs/rank-N of the run; empty for none. Throws Error(file) when it cannot
   /// be opened.
   explicit LastWords(const std::filesystem::path& path);
+  /// The same later, where there was none: the folder of a run is not known before its files were
+  /// read.
+  void open(const std::filesystem::path& path);
   LastWords(const LastWords&) = delete;
   ~LastWords();
 
@@ -23,7 +26,7 @@ class LastWords {
   [[noreturn]] void leave(const std::string& sentence, int code);
 
  private:
-  int descriptor_ = -1;
+  std::atomic<int> descriptor_ = -1;
   std::atomic_flag spoken_;
 };
 

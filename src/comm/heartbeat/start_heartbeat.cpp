@@ -82,11 +82,17 @@ HeartbeatTimes heartbeat_times(std::chrono::nanoseconds timeout) {
 }
 
 void require_agreement(MpiWorld& world, const std::string& subject, const std::string& text) {
-  auto hashes = world.exchange(fmt::format("{} {}", subject, hash_text(text)));
+  require_agreement([&world](const std::string& own) { return world.exchange(own); }, subject,
+                    text);
+}
+
+void require_agreement(const TextExchange& exchange, const std::string& subject,
+                       const std::string& text) {
+  auto hashes = exchange(fmt::format("{} {}", subject, hash_text(text)));
   auto other = std::ranges::find_if(hashes, [&](const auto& hash) { return hash != hashes[0]; });
   if (other == hashes.end()) return;
   auto rank = static_cast<int>(other - hashes.begin());
-  auto texts = world.exchange(subject + "\n" + text);
+  auto texts = exchange(subject + "\n" + text);
   throw Error(
       ErrorKind::usage,
       fmt::format("The ranks are not going to do the same: their {} differs, in {}. Start all "

@@ -27,4 +27,10 @@ HeartbeatTimes heartbeat_times(std::chrono::nanoseconds timeout);
 /// in which their texts differ. All ranks call it together, with the same `subject`.
 void require_agreement(MpiWorld& world, const std::string& subject, const std::string& text);
 
+/// Every rank gives a text and gets all of them, by rank.
+using TextExchange = std::function<std::vector<std::string>(const std::string&)>;
+/// The same by any way that texts take.
+void require_agreement(const TextExchange& exchange, const std::string& subject,
+                       const std::string& text);
+
 }  // namespace troika

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "comm/heartbeat/last_words.h"
 #include "comm/heartbeat/start_heartbeat.h"
 
 namespace troika {
@@ -19,5 +20,8 @@ struct RankWatch {
 /// with `body`; the world can then be ended.
 void run_watched_rank(MpiWorld& world, const RankWatch& watch,
                       const std::function<void(Heartbeat&)>& body);
+/// The same where the log becomes known only later: `body` opens it.
+void run_watched_rank(MpiWorld& world, const RankWatch& watch,
+                      const std::function<void(Heartbeat&, LastWords&)>& body);
 
 }  // namespace troika

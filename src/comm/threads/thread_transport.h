@@ -35,9 +35,7 @@ class ThreadTransport final : public Transport {
     if (has_failed_.load(std::memory_order_acquire)) throw_failure();
   }
 
-  /// A device cannot go on: whoever waits for a message from now on throws Error(peer) with this
-  /// reason, where it would wait in vain. The first reason stands. Any thread may call it.
-  void fail(std::string reason);
+  void fail(std::string reason) override;
 
  private:
   friend class MailboxHalf;

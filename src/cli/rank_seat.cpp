@@ -1,0 +1,36 @@
+#include "cli/rank_seat.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+
+#include "comm/heartbeat/watched_rank.h"
+#include "train/mpi_ranks.h"
+
+namespace troika::cli {
+
+bool runs_under_mpirun() {
+  return std::ranges::any_of(kMpiLauncherVariables,
+                             [](const char* name) { return std::getenv(name) != nullptr; });
+}
+
+void run_in_seat(Context& context, HeartbeatTimes times,
+                 const std::function<void(const RankSeat&)>& body) {
+  if (!runs_under_mpirun()) return body({});
+  std::unique_ptr<MpiWorld> world = start_mpi();
+  context.console.be_plain();
+  if (world->rank() != 0) context.console.be_silent();
+  std::exception_ptr shared;
+  run_watched_rank(*world, {.times = times}, [&](Heartbeat& heartbeat, LastWords& last) {
+    std::unique_ptr<Ranks> ranks = make_mpi_ranks(*world, heartbeat);
+    try {
+      body({ranks.get(), [&last](const std::filesystem::path& path) { last.open(path); }});
+    } catch (const SharedError&) {
+      shared = std::current_exception();
+    }
+  });
+  world.reset();
+  if (shared) std::rethrow_exception(shared);
+}
+
+}  // namespace troika::cli

@@ -1,0 +1,44 @@
+// A verb's place among the ranks of an MPI job, where a launcher has started one.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+
+#include "cli/verb.h"
+#include "comm/heartbeat/heartbeat_core.h"
+#include "train/ranks.h"
+
+namespace troika::cli {
+
+struct RankSeat {
+  Ranks* ranks = nullptr;  ///< Borrowed; null where no launcher was at work.
+  /// From now on the last words of this rank go to this file, too.
+  std::function<void(const std::filesystem::path&)> keep_last_words{};
+
+  int rank() const { return ranks != nullptr ? ranks->rank() : 0; }
+  int count() const { return ranks != nullptr ? ranks->count() : 1; }
+  bool is_first() const { return rank() == 0; }
+};
+
+bool runs_under_mpirun();
+
+/// Calls `body` once. Under mpirun MPI is started around it and the ranks watch each other: a lost
+/// one ends this process with code 5 and a sentence. Ranks but the first are silent. What all ranks
+/// have met alike (SharedError) is thrown on, after MPI has ended.
+void run_in_seat(Context& context, HeartbeatTimes times,
+                 const std::function<void(const RankSeat&)>& body);
+
+/// What may fail before the first step: where it does on one rank, all give up in order.
+template <class F>
+auto or_give_up(const RankSeat& seat, F&& set_up) {
+  try {
+    return set_up();
+  } catch (const SharedError&) {
+    throw;
+  } catch (const Error& error) {
+    if (seat.ranks != nullptr) seat.ranks->give_up(error);
+    throw;
+  }
+}
+
+}  // namespace troika::cli

@@ -1,0 +1,53 @@
+// Checkpoints know nothing of plans: saved under one, a run goes on under any other.
+#include <gtest/gtest.h>
+
+#include "train/spread_runs_test.h"
+
+namespace troika {
+namespace {
+
+constexpr double kTolerance = 1e-9;
+
+std::string name_of(const Spread& first, const Spread& second) {
+  return first.name + "-" + second.name;
+}
+
+/// Three steps under one plan, three under another; the folder with both.
+RunFolder change_plans(const Folder& folder, const Spread& first, const Spread& second) {
+  RunConfig early = spread_run(first, folder.path, {"log.every=1 steps"});
+  RunFolder run = RunFolder::create(early, name_of(first, second));
+  TrainHooks hooks = hooks_for(first, early);
+  hooks.stop_requested = stop_after(3).stop_requested;
+  auto before = make_trainer(early, hooks);
+  before->initialize();
+  EXPECT_TRUE(before->run(&run).interrupted);
+  RunConfig late = spread_run(second, folder.path, {"log.every=1 steps"});
+  auto after = make_trainer(late, hooks_for(second, late));
+  after->resume(Checkpoint::open(find_checkpoint(run.path())));
+  EXPECT_EQ(after->run(&run).step, 6);
+  return run;
+}
+
+TEST(AnyPlan, TheLossCurveGoesOnUnderEveryOther) {
+  Folder folder;
+  std::vector<Spread> all = spreads();
+  RunFolder truth = change_plans(folder, all[0], all[0]);
+  std::vector<double> expected = losses_of(truth);
+  ASSERT_EQ(expected.size(), 6u);
+  Checkpoint last = Checkpoint::open(find_checkpoint(truth.path()));
+  for (const Spread& first : all) {
+    for (const Spread& second : all) {
+      if (first.name == second.name && first.name == "single") continue;
+      SCOPED_TRACE(name_of(first, second));
+      RunFolder run = change_plans(folder, first, second);
+      std::vector<double> losses = losses_of(run);
+      ASSERT_EQ(losses.size(), expected.size());
+      for (std::size_t step = 0; step < losses.size(); ++step)
+        EXPECT_NEAR(losses[step], expected[step], kTolerance * expected[step]) << step;
+      EXPECT_LE(distance_of(Checkpoint::open(find_checkpoint(run.path())), last), kTolerance);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace troika
