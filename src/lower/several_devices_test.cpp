@@ -1,24 +1,360 @@
+// What lowering adds where a strategy names several devices: messages, their places in the list,
+// slices of the state.
 #include <gtest/gtest.h>
+
+#include <functional>
+#include <numeric>
 
 #include "lower/lowered.h"
 #include "strategy/ready.h"
+#include "taskgraph/memory_table.h"
 #include "taskgraph/verify.h"
 
 namespace troika {
 namespace {
 
-/// The small model on two devices, each with half of the batch.
-struct TwoDevices : Lowered {
-  TwoDevices() {
-    machine.devices.resize(2);
-    strategy = data_parallel(graph, machine);
+using MakeStrategy = std::function<Strategy(const Graph&, const Machine&)>;
+
+// Rows of an image cut in two need one more row of the other half.
+constexpr const char* kImages = R"(graph images
+input x f32[2,3,8,8]
+input target i32[2]
+input weight f32[2]
+parameter conv.weight f32[4,3,3,3] uniform 0.5
+parameter fc.weight f32[3,4] uniform 0.5
+operator pre activation{} (x) [] -> pre
+operator conv conv2d{out=4,kernel=[3,3],pad=[1,1],pad_end=[1,1]} (pre) [conv.weight] -> conv
+operator pool global_pool{} (conv) [] -> pool
+operator fc linear{out=3} (pool) [fc.weight] -> logits
+operator loss cross_entropy{} (logits target weight) [] -> loss_sum weight_sum
+output logits logits
+loss loss_sum weight_sum
+)";
+
+struct OnDevices : Lowered {
+  OnDevices(std::size_t devices, const MakeStrategy& make) {
+    machine.devices.resize(devices);
+    strategy = make(graph, machine);
   }
 };
 
-TEST(SeveralDevices, EachUpdatesItsReplicaWithTheSumOfAllGradients) {
-  TwoDevices lowered;
+struct Images : Lowered {
+  Images(std::size_t devices, const MakeStrategy& make) {
+    graph = parse_graph(kImages);
+    machine.devices.resize(devices);
+    strategy = make(graph, machine);
+    optimizer = {.rules = {{"conv.weight", Sgd{}}, {"fc.weight", Sgd{}}}};
+  }
+};
+
+std::vector<Communication> communications_of(const TaskGraph& graph, Collective kind,
+                                             Category category) {
+  std::vector<Communication> found;
+  for (const Communication& communication : graph.communications)
+    if (communication.call.kind == kind && graph[communication.buffers[0]].category == category)
+      found.push_back(communication);
+  return found;
+}
+
+std::int64_t elements_of(const std::vector<Communication>& communications) {
+  return std::accumulate(communications.begin(), communications.end(), std::int64_t{0},
+                         [](std::int64_t sum, const Communication& communication) {
+                           return sum + communication.call.count;
+                         });
+}
+
+/// Where the task of this kind of the communication's member stands.
+std::size_t place_of(const TaskGraph& graph, const Communication& communication, TaskKind kind,
+                     int member) {
+  auto id = CommunicationId(static_cast<std::size_t>(
+      std::ranges::find(graph.communications, communication) - graph.communications.begin()));
+  auto found = std::ranges::find_if(graph.tasks, [&](const Task& task) {
+    return task.kind == kind && task.communication == id && task.member == member;
+  });
+  return static_cast<std::size_t>(found - graph.tasks.begin());
+}
+
+/// Tasks of a device that compute with this memory.
+std::vector<std::size_t> users_of(const TaskGraph& graph, BufferId buffer) {
+  std::vector<std::size_t> users;
+  for (std::size_t at = 0; at < graph.tasks.size(); ++at)
+    for (const BufferUse& use : graph.tasks[at].uses)
+      if (graph.tasks[at].computes() && graph.root(use.buffer) == graph.root(buffer))
+        users.push_back(at);
+  return users;
+}
+
+TEST(DataParallel, AddsUpEveryGradientInAMessageOfItsOwnWhereBucketsAreSmall) {
+  OnDevices lowered(2, data_parallel);
+  lowered.strategy.sync.bucket = {1};
   TaskGraph tasks = lowered.run();
-  for (const Task& task : tasks.tasks) printf("%d %s\n", task.device.value, task.name.c_str());
+  auto sums = communications_of(tasks, Collective::all_reduce, Category::gradient);
+  EXPECT_EQ(sums.size(), 3u);
+  EXPECT_EQ(elements_of(sums), 16 + 4 + 12);  // a.weight, a.bias, b.weight
+}
+
+TEST(DataParallel, GradientsTravelInOneBucketUpToItsSize) {
+  OnDevices lowered(2, data_parallel);
+  TaskGraph tasks = lowered.run();
+  auto sums = communications_of(tasks, Collective::all_reduce, Category::gradient);
+  ASSERT_EQ(sums.size(), 1u);
+  EXPECT_EQ(sums[0].name, "bucket of 3 gradients");
+  EXPECT_EQ(sums[0].call.count, 3 * 16);  // each at the start of a cache line
+  lowered.strategy.sync.bucket = {2 * 64};
+  TaskGraph two = lowered.run();
+  EXPECT_EQ(communications_of(two, Collective::all_reduce, Category::gradient).size(), 2u);
+}
+
+TEST(DataParallel, GradientsAreWrittenWhereTheyLieInTheirBucket) {
+  TaskGraph tasks = OnDevices(2, data_parallel).run();
+  auto sums = communications_of(tasks, Collective::all_reduce, Category::gradient);
+  for (BufferId bucket : sums.at(0).buffers) {
+    std::vector<std::pair<std::int64_t, std::int64_t>> parts;
+    for (const BufferSpec& buffer : tasks.buffers)
+      if (buffer.view_of == bucket)
+        parts.emplace_back(buffer.view_offset.count, buffer.bytes().count);
+    std::ranges::sort(parts);
+    ASSERT_EQ(parts.size(), 3u);
+    for (std::size_t i = 1; i < parts.size(); ++i)
+      EXPECT_GE(parts[i].first, parts[i - 1].first + parts[i - 1].second);
+    EXPECT_LE(parts[2].first + parts[2].second, tasks[bucket].bytes().count);
+  }
+}
+
+TEST(DataParallel, UpdatesWaitForTheSumAndTheSumForTheLastGradient) {
+  TaskGraph tasks = OnDevices(2, data_parallel).run();
+  auto sums = communications_of(tasks, Collective::all_reduce, Category::gradient);
+  for (int member : {0, 1}) {
+    std::size_t start = place_of(tasks, sums.at(0), TaskKind::start, member);
+    std::size_t finish = place_of(tasks, sums.at(0), TaskKind::finish, member);
+    int before = 0, behind = 0;
+    for (std::size_t user : users_of(tasks, sums[0].buffers[static_cast<std::size_t>(member)])) {
+      bool updates = tasks.tasks[user].is_update;
+      EXPECT_TRUE(updates ? user > finish : user < start) << tasks.tasks[user].name;
+      ++(updates ? behind : before);
+    }
+    EXPECT_GE(before, 3);
+    EXPECT_EQ(behind, 3);
+  }
+}
+
+TEST(DataParallel, EveryDeviceHasWholeParametersAndItsShareOfTheSamples) {
+  TaskGraph tasks = OnDevices(4, data_parallel).run();
+  std::map<std::string, int> replicas;
+  std::int64_t samples = 0;
+  for (const BufferSpec& buffer : tasks.buffers) {
+    if (buffer.category == Category::parameter && buffer.persistent) {
+      EXPECT_EQ(buffer.spec.shape, buffer.whole);
+      ++replicas[buffer.part_of];
+    }
+    if (buffer.part_of == "x") samples += buffer.spec.shape[0];
+  }
+  EXPECT_EQ(replicas,
+            (std::map<std::string, int>{{"a.weight", 4}, {"a.bias", 4}, {"b.weight", 4}}));
+  EXPECT_EQ(samples, 8);
+}
+
+TEST(SlicedUpdate, CutsTheOptimizersMemoryByTheReplicasAndGathersTheWeights) {
+  OnDevices lowered(2, data_parallel);
+  lowered.optimizer.rules = {{"a.weight", Adam{}}, {"a.bias", Adam{}}};
+  TaskGraph whole = lowered.run();
+  lowered.strategy.sync.sliced_update = true;
+  TaskGraph sliced = lowered.run();
+  for (DeviceId device : {DeviceId(0u), DeviceId(1u)}) {
+    Bytes all = memory_of(whole, device).categories.at(Category::optimizer);
+    Bytes part = memory_of(sliced, device).categories.at(Category::optimizer);
+    EXPECT_EQ(all.count, 2 * (16 + 4) * 4);
+    EXPECT_EQ(part.count * 2, all.count);
+  }
+  auto gathered = communications_of(sliced, Collective::all_gather, Category::parameter);
+  EXPECT_EQ(elements_of(gathered), 16 + 4);
+  auto scattered = communications_of(sliced, Collective::reduce_scatter, Category::gradient);
+  EXPECT_EQ(elements_of(scattered), 16 + 4);
+}
+
+TEST(TensorParallel, SendsActivationsAndStoresHalvesOfTheWeights) {
+  TaskGraph tasks = OnDevices(2, tensor_parallel).run();
+  auto scattered = communications_of(tasks, Collective::reduce_scatter, Category::activation);
+  ASSERT_EQ(scattered.size(), 1u);  // the partial logits, each device's samples to itself
+  EXPECT_EQ(scattered[0].call.count, 8 * 3);
+  EXPECT_EQ(communications_of(tasks, Collective::all_reduce, Category::gradient).size(), 0u);
+  for (const BufferSpec& buffer : tasks.buffers) {
+    if (buffer.category == Category::parameter && buffer.persistent) {
+      EXPECT_EQ(buffer.spec.shape.elements() * 2, buffer.whole.elements()) << buffer.name;
+    }
+  }
+}
+
+TEST(TensorParallel, AddsUpActivationsWhereTheNextOperatorNeedsThemWhole) {
+  OnDevices lowered(2, tensor_parallel);
+  lowered.strategy.splits["loss"] = {.replicas = 2, .devices = {DeviceId(0u), DeviceId(1u)}};
+  TaskGraph tasks = lowered.run();
+  auto sums = communications_of(tasks, Collective::all_reduce, Category::activation);
+  ASSERT_EQ(sums.size(), 1u);
+  EXPECT_EQ(sums[0].call.count, 8 * 3);
+}
+
+/// Elements of each message about this value, in the order of the graph.
+std::vector<std::int64_t> messages_about(const TaskGraph& tasks, const std::string& value) {
+  std::vector<std::int64_t> elements;
+  for (const Communication& communication : tasks.communications)
+    if (communication.name.starts_with(value)) elements.push_back(communication.call.count);
+  return elements;
+}
+
+TEST(Spatial, SendsJustTheRowsOfTheHalo) {
+  std::int64_t row = 2 * 3 * 8;  // of both images
+  EXPECT_EQ(messages_about(Images(2, spatial_parallel).run(), "pre/"),
+            (std::vector<std::int64_t>(2, row)));
+  EXPECT_EQ(messages_about(Images(4, spatial_parallel).run(), "pre/"),
+            (std::vector<std::int64_t>(6, row)));  // up and down between four neighbours
+}
+
+TEST(Placement, SendsWhatTheNextDeviceReadsAndNothingElse) {
+  TaskGraph tasks = OnDevices(2, [](const Graph& graph, const Machine&) {
+                      return placed(graph, {{"a", DeviceId(0u)}, {"b", DeviceId(1u)}});
+                    }).run();
+  EXPECT_EQ(messages_about(tasks, "s "), (std::vector<std::int64_t>{8 * 4}));
+  EXPECT_EQ(messages_about(tasks, "d b"), (std::vector<std::int64_t>{8 * 4}));
+  EXPECT_EQ(communications_of(tasks, Collective::all_reduce, Category::gradient).size(), 0u);
+}
+
+TEST(PredictedMemory, OfADeviceCountsItsOwnBuffersAlone) {
+  OnDevices lowered(2, data_parallel);
+  TaskGraph tasks = lowered.run();
+  TaskGraph single = Lowered().run();
+  MemoryTable first = memory_of(tasks, DeviceId(0u)), second = memory_of(tasks, DeviceId(1u));
+  EXPECT_EQ(first.categories.at(Category::parameter), second.categories.at(Category::parameter));
+  EXPECT_EQ(first.categories.at(Category::parameter),
+            memory_of(single, DeviceId(0u)).categories.at(Category::parameter));
+  EXPECT_EQ(first.arena, tasks.arena[0]);
+  EXPECT_EQ(second.arena, tasks.arena[1]);
+}
+
+/// The tasks of one device, in order.
+std::vector<std::size_t> tasks_on(const TaskGraph& tasks, DeviceId device) {
+  std::vector<std::size_t> places;
+  for (std::size_t at = 0; at < tasks.tasks.size(); ++at)
+    if (tasks.tasks[at].device == device) places.push_back(at);
+  return places;
+}
+
+bool touches(const TaskGraph& tasks, std::size_t at, BufferId buffer) {
+  return std::ranges::any_of(tasks.tasks[at].uses, [&](const BufferUse& use) {
+    return tasks.root(use.buffer) == tasks.root(buffer);
+  });
+}
+
+/// The next task of the same device that computes, from `at` on in the direction `step`.
+std::optional<std::size_t> next_computing(const TaskGraph& tasks, std::size_t at, int step) {
+  std::vector<std::size_t> own = tasks_on(tasks, tasks.tasks[at].device);
+  auto place = std::ranges::find(own, at) - own.begin();
+  for (place += step; place >= 0 && place < std::ssize(own); place += step) {
+    auto next = own[static_cast<std::size_t>(place)];
+    if (tasks.tasks[next].computes()) return next;
+  }
+  return {};
+}
+
+struct OneMessagePerGradient : OnDevices {
+  OneMessagePerGradient() : OnDevices(2, data_parallel) { strategy.sync.bucket = {1}; }
+};
+
+TEST(OrderOfMessages, StartsRightBehindTheWriterAndEndsRightBeforeTheFirstReader) {
+  TaskGraph tasks = OneMessagePerGradient().run();
+  int seen = 0;
+  for (const Communication& sum :
+       communications_of(tasks, Collective::all_reduce, Category::gradient)) {
+    for (int member : {0, 1}) {
+      BufferId buffer = sum.buffers[static_cast<std::size_t>(member)];
+      auto writer = next_computing(tasks, place_of(tasks, sum, TaskKind::start, member), -1);
+      auto reader = next_computing(tasks, place_of(tasks, sum, TaskKind::finish, member), +1);
+      ASSERT_TRUE(writer && reader) << sum.name;
+      EXPECT_TRUE(touches(tasks, *writer, buffer)) << sum.name << ": " << tasks.tasks[*writer].name;
+      EXPECT_TRUE(touches(tasks, *reader, buffer)) << sum.name << ": " << tasks.tasks[*reader].name;
+      ++seen;
+    }
+  }
+  EXPECT_EQ(seen, 6);
+}
+
+TEST(OrderOfMessages, SomethingComputesMeanwhileUnlessOverlapIsOff) {
+  for (bool overlap : {true, false}) {
+    OneMessagePerGradient lowered;
+    lowered.strategy.sync.overlap = overlap;
+    TaskGraph tasks = lowered.run();
+    int beside = 0;
+    for (const Communication& sum :
+         communications_of(tasks, Collective::all_reduce, Category::gradient)) {
+      std::size_t start = place_of(tasks, sum, TaskKind::start, 0);
+      std::size_t finish = place_of(tasks, sum, TaskKind::finish, 0);
+      for (std::size_t at : tasks_on(tasks, DeviceId(0u)))
+        beside += at > start && at < finish && tasks.tasks[at].computes();
+    }
+    EXPECT_EQ(beside > 0, overlap);
+  }
+}
+
+TEST(Urgency, WhatIsNeededSoonerIsMoreUrgent) {
+  TaskGraph tasks = OneMessagePerGradient().run();
+  for (const Communication& a : tasks.communications)
+    for (const Communication& b : tasks.communications)
+      EXPECT_EQ(place_of(tasks, a, TaskKind::finish, 0) < place_of(tasks, b, TaskKind::finish, 0),
+                a.urgency > b.urgency)
+          << a.name << ", " << b.name;
+}
+
+struct VerifyMessages : testing::Test {
+  TaskGraph tasks = OneMessagePerGradient().run();
+  const Communication sum =
+      communications_of(tasks, Collective::all_reduce, Category::gradient).at(0);
+
+  std::size_t place(TaskKind kind, int member) const { return place_of(tasks, sum, kind, member); }
+  std::string complaint() const {
+    try {
+      verify(tasks, Stage::chosen);
+    } catch (const Bug& bug) {
+      return bug.what();
+    }
+    return "none";
+  }
+  void expect_complaint(const std::string& part) const {
+    EXPECT_NE(complaint().find(part), std::string::npos) << complaint();
+  }
+};
+
+TEST_F(VerifyMessages, AcceptsWhatWasLowered) { EXPECT_EQ(complaint(), "none"); }
+
+TEST_F(VerifyMessages, RefusesAMemberThatEndsBeforeAnotherStarts) {
+  std::swap(tasks.tasks[place(TaskKind::start, 1)], tasks.tasks[place(TaskKind::finish, 0)]);
+  expect_complaint("waits for '" + sum.name + "' before another one starts it");
+}
+
+TEST_F(VerifyMessages, RefusesATaskThatTouchesWhatIsUnderWay) {
+  std::size_t finish = place(TaskKind::finish, 0);
+  std::swap(tasks.tasks[finish], tasks.tasks[*next_computing(tasks, finish, +1)]);
+  expect_complaint("while '" + sum.name + " start' has it");
+}
+
+TEST_F(VerifyMessages, RefusesAMessageThatLacksAMember) {
+  for (TaskKind kind : {TaskKind::start, TaskKind::finish}) {
+    TaskGraph whole = tasks;
+    tasks.tasks.erase(tasks.tasks.begin() + static_cast<std::ptrdiff_t>(place(kind, 1)));
+    expect_complaint("a member of '" + sum.name + "' is missing");
+    tasks = whole;
+  }
+}
+
+TEST_F(VerifyMessages, RefusesAMemberThatIsThereTwice) {
+  Task again = tasks.tasks[place(TaskKind::finish, 1)];
+  again.id.index += 1000;
+  tasks.tasks.push_back(again);
+  expect_complaint("is there twice");
+}
+
+TEST_F(VerifyMessages, RefusesABufferOfAnotherDevice) {
+  tasks.tasks[place(TaskKind::finish, 0)].uses[0].buffer = sum.buffers[1];
+  expect_complaint("is not its member's");
 }
 
 }  // namespace
