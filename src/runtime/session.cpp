@@ -4,47 +4,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <mutex>
 
 #include "base/error.h"
-#include "collective/algorithms.h"
-#include "runtime/prepared_messages.h"
-#include "taskgraph/memory_table.h"
+#include "runtime/session_parts.h"
 
 namespace troika {
 namespace {
-
-constexpr const char* kScalars = "step.scalars";
-constexpr const char* kControl = "step.control";
-constexpr const char* kRequests = "step.requests";
 
 template <class T>
 bool all_finite(std::span<const std::byte> bytes) {
   std::span<const T> values{reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
   return std::ranges::all_of(values, [](T value) { return std::isfinite(value); });
-}
-
-/// Runs a callable as device work.
-template <class F>
-class Call final : public Work {
- public:
-  explicit Call(F f) : f_(std::move(f)) {}
-  void run() override { f_(); }
-
- private:
-  F f_;
-};
-
-/// Copies a region between a whole tensor and its own dense memory.
-template <class Copy>
-void for_region(const BufferSpec& part, const Copy& copy) {
-  std::int64_t size = size_of(part.spec.dtype).count, at = 0;
-  for_each_run(part.whole, part.region, [&](std::int64_t offset, std::int64_t length) {
-    copy(static_cast<std::size_t>(offset * size), static_cast<std::size_t>(at * size),
-         static_cast<std::size_t>(length * size));
-    at += length;
-  });
 }
 
 /// Bytes of the whole tensor before those of a batch that begins with `first_row`; the part lies in
@@ -64,34 +35,7 @@ std::size_t rows_before(const BufferSpec& part, std::span<const std::byte> batch
   return static_cast<std::size_t>(first_row * row);
 }
 
-bool is_called(const std::string& buffer, const std::string& name) {
-  return buffer == name || buffer.starts_with(name + "@");
-}
-
 }  // namespace
-
-struct Session::Program {
-  TaskGraph graph;
-  PreparedMessages messages;
-  std::map<DeviceId, std::unique_ptr<Executor>> executors;
-};
-
-struct Session::StateBuffer {
-  BufferSpec spec;
-  Buffer buffer;
-};
-
-struct Session::Place {
-  Place(DeviceId own, Device& on, const Backend& backend) : id(own), device(on), kernels(backend) {}
-
-  const DeviceId id;
-  Device& device;
-  KernelCache kernels;
-  std::unique_ptr<MoveProgress> progress;  // before the executors that use it go
-  Buffer arena;
-  Buffer staging;  // for load and store: the largest state buffer, plain
-  Event done;
-};
 
 Session::Session(SessionDevices devices, const Backend& backend)
     : devices_(std::move(devices)), backend_(backend) {
@@ -114,17 +58,6 @@ void Session::add(TaskGraph graph) {
   programs_.push_back(std::move(program));
 }
 
-void Session::check_agreement(const BufferSpec& buffer) {
-  if (!buffer.part_of.empty() &&
-      std::ranges::find(entries_, buffer.part_of, &StateEntry::name) == entries_.end())
-    entries_.push_back({buffer.part_of, {buffer.whole, buffer.spec.dtype}, buffer.category});
-  if (!is_here(buffer.device)) return;
-  std::unique_ptr<StateBuffer>& known = state_[buffer.name];
-  if (!known) known = std::make_unique<StateBuffer>(StateBuffer{buffer, {}});
-  TROIKA_CHECK(known->spec.spec == buffer.spec && known->spec.layout == buffer.layout,
-               fmt::format("programs disagree about '{}'", buffer.name));
-}
-
 void Session::start() {
   allocate_state();
   allocate_arenas();
@@ -135,18 +68,6 @@ void Session::start() {
   }
   for (const auto& program : programs_) start_program(*program);
   write_control(Control::ok, 1);
-}
-
-void Session::allocate_state() {
-  std::map<DeviceId, Bytes> largest;
-  for (const auto& [name, state] : state_) {
-    const BufferSpec& spec = state->spec;
-    state->buffer = places_.at(spec.device)->device.allocate(spec.bytes());
-    if (spec.layout != Layout::plain)
-      largest[spec.device] = std::max(largest[spec.device], spec.spec.bytes());
-  }
-  for (const auto& [id, bytes] : largest)
-    places_.at(id)->staging = places_.at(id)->device.allocate(bytes);
 }
 
 void Session::allocate_arenas() {
@@ -206,12 +127,6 @@ Session::Program& Session::find(const std::string& name) const {
   throw Bug("no program is called " + name);
 }
 
-Session::StateBuffer& Session::state_buffer(const std::string& name) {
-  auto found = state_.find(name);
-  TROIKA_CHECK(found != state_.end(), "no state is called " + name);
-  return *found->second;
-}
-
 const TaskGraph& Session::program(const std::string& name) const { return find(name).graph; }
 
 std::vector<StateEntry> Session::state() const { return entries_; }
@@ -237,112 +152,6 @@ void Session::submit_all(const std::function<Work&(Place&)>& work) {
   }
   if (cause) std::rethrow_exception(cause);
   if (consequence) std::rethrow_exception(consequence);
-}
-
-void Session::reorder(Place& place, const TensorSpec& spec, Reorder layouts, DevicePointer from,
-                      DevicePointer to) {
-  Task task{.name = "reorder", .device = place.id, .key = {layouts, {spec}, Phase::forward, {}}};
-  std::vector<Candidate> candidates = backend_.candidates(task.key);
-  TROIKA_CHECK(!candidates.empty(), "no kernel for " + to_text(task.key));
-  task.choice = {candidates[0].algorithm, {layouts.from, layouts.to}, candidates[0].scratch, {}};
-  Buffer scratch = place.device.allocate(candidates[0].scratch);
-  Call work([&] {
-    std::vector<DevicePointer> operands{from, to};
-    place.kernels.get(task).launch(operands, scratch.address());
-  });
-  submit(place, work);
-}
-
-void Session::load(const StoredSlice& slice, std::span<const std::byte> plain) {
-  StateBuffer& state = state_buffer(slice.name);
-  Place& place = *places_.at(slice.device);
-  TROIKA_CHECK(static_cast<std::int64_t>(plain.size()) == state.spec.spec.bytes().count,
-               "the size of " + slice.name);
-  if (state.spec.layout == Layout::plain)
-    return place.device.write(state.buffer.address(), plain);
-  place.device.write(place.staging.address(), plain);
-  reorder(place, state.spec.spec, {Layout::plain, state.spec.layout}, place.staging.address(),
-          state.buffer.address());
-}
-
-void Session::store(const StoredSlice& slice, std::span<std::byte> plain) {
-  StateBuffer& state = state_buffer(slice.name);
-  Place& place = *places_.at(slice.device);
-  TROIKA_CHECK(static_cast<std::int64_t>(plain.size()) == state.spec.spec.bytes().count,
-               "the size of " + slice.name);
-  if (state.spec.layout == Layout::plain) return place.device.read(plain, state.buffer.address());
-  reorder(place, state.spec.spec, {state.spec.layout, Layout::plain}, state.buffer.address(),
-          place.staging.address());
-  place.device.read(plain, place.staging.address());
-}
-
-void Session::load(const std::string& name, std::span<const std::byte> plain) {
-  for (const StoredSlice& slice : storage_) {
-    if (slice.of != name || !is_here(slice.device)) continue;
-    const BufferSpec& spec = state_buffer(slice.name).spec;
-    TROIKA_CHECK(static_cast<std::int64_t>(plain.size()) ==
-                     spec.whole.elements() * size_of(spec.spec.dtype).count,
-                 "the size of " + name);
-    std::vector<std::byte> part(static_cast<std::size_t>(spec.spec.bytes().count));
-    for_region(spec, [&](std::size_t whole, std::size_t own, std::size_t bytes) {
-      std::memcpy(part.data() + own, plain.data() + whole, bytes);
-    });
-    load(slice, part);
-  }
-}
-
-void Session::store(const std::string& name, std::span<std::byte> plain) {
-  for (const StoredSlice& slice : storage_) {
-    if (slice.of != name || !is_here(slice.device)) continue;
-    const BufferSpec& spec = state_buffer(slice.name).spec;
-    std::vector<std::byte> part(static_cast<std::size_t>(spec.spec.bytes().count));
-    store(slice, part);
-    for_region(spec, [&](std::size_t whole, std::size_t own, std::size_t bytes) {
-      std::memcpy(plain.data() + whole, part.data() + own, bytes);
-    });
-  }
-}
-
-void Session::write_number(const std::string& name, std::size_t at, double value) {
-  for (const auto& [buffer, state] : state_) {
-    if (!is_called(buffer, name)) continue;
-    DevicePointer to = state->buffer.address() + at * sizeof(double);
-    places_.at(state->spec.device)->device.write(to, std::as_bytes(std::span(&value, 1)));
-  }
-}
-
-void Session::write_scalar(Scalar which, double value) {
-  write_number(kScalars, static_cast<std::size_t>(which), value);
-}
-
-double Session::read_control(Control which) {
-  for (const auto& [name, state] : state_) {
-    if (!is_called(name, kControl)) continue;
-    double value = 0;
-    DevicePointer at = state->buffer.address() + static_cast<std::size_t>(which) * sizeof(double);
-    places_.at(state->spec.device)->device.read(std::as_writable_bytes(std::span(&value, 1)), at);
-    return value;
-  }
-  throw Bug("no program has a control word");
-}
-
-void Session::write_control(Control which, double value) {
-  write_number(kControl, static_cast<std::size_t>(which), value);
-}
-
-void Session::write_requests(double value) {
-  // One device speaks for the process.
-  auto is_own = [&](const auto& entry) { return is_called(entry.first, kRequests); };
-  if (auto first = std::ranges::find_if(state_, is_own); first != state_.end())
-    places_.at(first->second->spec.device)
-        ->device.write(first->second->buffer.address(), std::as_bytes(std::span(&value, 1)));
-}
-
-double Session::read_requests(const std::string& program) {
-  double sum = 0;
-  if (has_output(program, kRequests))
-    read_output(program, kRequests, std::as_writable_bytes(std::span(&sum, 1)));
-  return sum;
 }
 
 void Session::write_input(const std::string& program, const std::string& name,
@@ -445,6 +254,13 @@ std::map<DeviceId, StepLedger> Session::ledgers(const std::string& name) const {
   std::map<DeviceId, StepLedger> all;
   for (const auto& [id, executor] : find(name).executors) all[id] = executor->ledger();
   return all;
+}
+
+double Session::exposed_seconds(const std::string& name) const {
+  std::chrono::duration<double> most{0};
+  for (const auto& [id, ledger] : ledgers(name))
+    most = std::max<std::chrono::duration<double>>(most, ledger.moving + ledger.waiting);
+  return most.count();
 }
 
 Bytes Session::state_bytes() const {

@@ -92,6 +92,8 @@ class Session {
   /// Of the devices here.
   Timeline timeline(const std::string& program) const;
   std::map<DeviceId, StepLedger> ledgers(const std::string& program) const;
+  /// What the device here that waits most for messages has spent on them alone in the last step.
+  double exposed_seconds(const std::string& program) const;
   Bytes state_bytes() const;
   Bytes arena_bytes() const;
 

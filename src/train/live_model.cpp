@@ -1,7 +1,10 @@
 #include "train/live_model.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "base/error.h"
 #include "base/hash.h"
 #include "base/random.h"
 #include "graph/inference.h"
@@ -18,6 +21,24 @@ zoo::Model build_model(const ModelConfig& config, const zoo::Samples& samples) {
   return zoo::build(request);
 }
 
+namespace {
+
+/// A split may be of any of the model's graphs, but it must be of one.
+void require_operators(const zoo::Model& model, const Strategy& strategy) {
+  for (const auto& [name, split] : strategy.splits) {
+    auto has = [&](const zoo::NamedGraph& named) {
+      return std::ranges::find(named.graph.operators, name, &Operator::name) !=
+             named.graph.operators.end();
+    };
+    if (!std::ranges::any_of(model.graphs, has))
+      throw Error(ErrorKind::usage,
+                  fmt::format("the strategy cannot run: the model '{}' has no operator '{}'",
+                              model.name, name));
+  }
+}
+
+}  // namespace
+
 void LiveModel::add(const LowerRequest& request) {
   for (const Parameter& parameter : request.graph->parameters)
     parameters_.emplace(parameter.name, parameter);
@@ -29,6 +50,7 @@ void LiveModel::add(const LowerRequest& request) {
 void LiveModel::add_training(const zoo::Model& model, const RunConfig& config,
                              const Strategy& strategy) {
   strategy_ = strategy;
+  require_operators(model, strategy);
   for (const zoo::NamedGraph& named : model.graphs) {
     OptimizerSpec optimizer = make_optimizer(config, named.graph);
     Strategy own = restricted(strategy, named.graph);

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "taskgraph/memory_table.h"
+#include "train/choose_strategy.h"
 
 namespace troika {
 namespace {
@@ -34,7 +35,7 @@ struct Change {
 std::vector<Change> possible_changes(const FitRequest& request) {
   constexpr std::int64_t kMostParts = 64;
   std::vector<Change> changes;
-  auto devices = static_cast<std::int64_t>(request.machine.devices.size());
+  auto devices = static_cast<std::int64_t>(request.live.machinery().machine.devices.size());
   bool can_slice = devices > 1 && !request.strategy.sync.sliced_update;
   if (can_slice) {
     Strategy sliced = request.strategy;
@@ -55,9 +56,28 @@ std::vector<Change> possible_changes(const FitRequest& request) {
   return changes;
 }
 
+/// Nothing where the change is infeasible.
+std::optional<std::vector<TaskGraph>> programs_under(const FitRequest& request,
+                                                     const Change& change) {
+  const Machine& machine = request.live.machinery().machine;
+  try {
+    if (change.devices == static_cast<std::int64_t>(machine.devices.size()))
+      return request.live.plan_training(request.model, request.config, change.strategy, machine);
+    RunConfig wider = request.config;
+    wider.parallel.devices = change.devices;
+    if (wider.parallel.plan.name == "single") wider.parallel.plan.name = "data";
+    Machine more = machine;
+    more.devices.resize(static_cast<std::size_t>(change.devices), machine.devices.front());
+    Strategy strategy = choose_strategy(wider, request.model, more);
+    return request.live.plan_training(request.model, request.config, strategy, more);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 std::string find_advice(const FitRequest& request, Bytes limit) {
   for (const Change& change : possible_changes(request)) {
-    auto programs = request.programs_under(change.strategy, change.devices);
+    std::optional<std::vector<TaskGraph>> programs = programs_under(request, change);
     if (!programs) continue;
     Bytes needed = most_needed(*programs);
     if (needed <= limit)
@@ -70,7 +90,7 @@ std::string find_advice(const FitRequest& request, Bytes limit) {
 
 std::string table_of(const FitRequest& request, DeviceId device) {
   std::string text;
-  MemoryTable memory = memory_of(*request.programs.at(0), device);
+  MemoryTable memory = memory_of(*request.live.programs().at(0), device);
   for (const auto& [category, bytes] : memory.categories)
     text += fmt::format("\n  {:<12} {:>10}", to_string(category), to_string(bytes));
   return text + fmt::format("\n  {:<12} at '{}'", "fullest", memory.peak_task);
@@ -103,7 +123,7 @@ std::optional<Shortage> find_shortage(const std::vector<const TaskGraph*>& progr
 }
 
 void require_fit(const FitRequest& request) {
-  std::optional<Shortage> shortage = find_shortage(request.programs, request.machine);
+  std::optional<Shortage> shortage = find_shortage(request.live.programs(), request.live.machinery().machine);
   if (!shortage) return;
   throw Error(ErrorKind::memory,
               fmt::format("device {} would hold {}, but it has {}:{}\n{}",

@@ -1,13 +1,11 @@
 // Whether a run fits into the memory of its devices, and what would help if it does not.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "strategy/strategy.h"
-#include "taskgraph/task_graph.h"
+#include "train/live_model.h"
 
 namespace troika {
 
@@ -25,15 +23,11 @@ Bytes memory_needed(const std::vector<const TaskGraph*>& programs, DeviceId devi
 std::optional<Shortage> find_shortage(const std::vector<const TaskGraph*>& programs,
                                       const Machine& machine);
 
-/// Makes the programs under another strategy or number of devices; nothing where that cannot be.
-using ProgramsUnder =
-    std::function<std::optional<std::vector<TaskGraph>>(const Strategy&, std::int64_t devices)>;
-
 struct FitRequest {
-  std::vector<const TaskGraph*> programs;
-  const Machine& machine;
+  const LiveModel& live;  ///< With all its programs.
+  const RunConfig& config;
+  const zoo::Model& model;
   const Strategy& strategy;
-  const ProgramsUnder& programs_under;
 };
 
 /// Throws Error(memory) where a device is short: what it would hold, by category, and the cheapest

@@ -39,14 +39,6 @@ class OutsideSteps {
   double entered_ = seconds_now();
 };
 
-/// What the device that waits most for messages spends on them alone in a step.
-double exposed_seconds(const std::map<DeviceId, StepLedger>& ledgers) {
-  std::chrono::duration<double> most{0};
-  for (const auto& [device, ledger] : ledgers)
-    most = std::max<std::chrono::duration<double>>(most, ledger.moving + ledger.waiting);
-  return most.count();
-}
-
 /// Before anything is lowered, which takes the ranks' steps together.
 LiveModel agreed_model(const RunConfig& config, const TrainingSets& sets, const TrainHooks& hooks) {
   if (hooks.ranks != nullptr)
@@ -110,33 +102,12 @@ void Trainer::build() {
   if (sets_.test || hooks_.evaluates) add_evaluation(live_, first.train());
   if (ranks() != nullptr)
     ranks()->require_agreement("plan", fingerprint_of_programs(live_, first.train(), strategy_));
-  check_memory(first);
+  require_fit({live_, config_, first, strategy_});
   live_.start();
   state_.seed = static_cast<std::uint64_t>(config_.train.seed);
   state_.model_hash = fmt::format("{:016x}", model_hash(first.train()));
   state_.choices_hash = fmt::format("{:016x}", live_.choices_hash());
   state_.device = live_.machinery().device().kind();
-}
-
-void Trainer::check_memory(const zoo::Model& model) const {
-  const Machine& machine = live_.machinery().machine;
-  ProgramsUnder programs_under =
-      [&](const Strategy& changed,
-          std::int64_t devices) -> std::optional<std::vector<TaskGraph>> {
-    try {
-      if (devices == static_cast<std::int64_t>(machine.devices.size()))
-        return live_.plan_training(model, config_, changed, machine);
-      RunConfig wider = config_;
-      wider.parallel.devices = devices;
-      if (wider.parallel.plan.name == "single") wider.parallel.plan.name = "data";
-      Machine more = machine;
-      more.devices.resize(static_cast<std::size_t>(devices), machine.devices.front());
-      return live_.plan_training(model, config_, choose_strategy(wider, model, more), more);
-    } catch (const Error&) {
-      return std::nullopt;
-    }
-  };
-  require_fit({live_.programs(), machine, strategy_, programs_under});
 }
 
 std::string Trainer::program_name(const zoo::NamedGraph& graph, std::int64_t batch) const {
@@ -234,7 +205,7 @@ void Trainer::step(const data::Batch& batch) {
     write_inputs(graph, graph.name, batch);
     live_.run(graph.name);
     if (session.read_control(Control::ok) == 0) explain_non_finite(graph, graph.name, batch);
-    tally_.message_seconds += exposed_seconds(session.ledgers(graph.name));
+    tally_.message_seconds += session.exposed_seconds(graph.name);
     double loss = session.read_control(Control::loss);
     if (&graph == &graphs.front())
       tally_.loss += loss;

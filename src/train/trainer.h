@@ -74,8 +74,6 @@ class Trainer {
 
  private:
   void build();
-  /// Throws Error(memory) with a table and advice.
-  void check_memory(const zoo::Model& model) const;
   std::string program_name(const zoo::NamedGraph& graph, std::int64_t batch) const;
   void open_loader(std::int64_t batch);
   void step(const data::Batch& batch);

@@ -1,0 +1,63 @@
+// What a session is made of; for its own sources.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "runtime/prepared_messages.h"
+#include "runtime/session.h"
+
+namespace troika {
+
+struct Session::Program {
+  TaskGraph graph;
+  PreparedMessages messages;
+  std::map<DeviceId, std::unique_ptr<Executor>> executors;
+};
+
+struct Session::StateBuffer {
+  BufferSpec spec;
+  Buffer buffer;
+};
+
+struct Session::Place {
+  Place(DeviceId own, Device& on, const Backend& backend) : id(own), device(on), kernels(backend) {}
+
+  const DeviceId id;
+  Device& device;
+  KernelCache kernels;
+  std::unique_ptr<MoveProgress> progress;  // before the executors that use it go
+  Buffer arena;
+  Buffer staging;  // for load and store: the largest state buffer, plain
+  Event done;
+};
+
+/// Runs a callable as device work.
+template <class F>
+class Call final : public Work {
+ public:
+  explicit Call(F f) : f_(std::move(f)) {}
+  void run() override { f_(); }
+
+ private:
+  F f_;
+};
+
+/// Calls copy(offset in the whole tensor, offset in the part's own dense memory, length), in bytes,
+/// for each run of a region.
+template <class Copy>
+void for_region(const BufferSpec& part, const Copy& copy) {
+  std::int64_t size = size_of(part.spec.dtype).count, at = 0;
+  for_each_run(part.whole, part.region, [&](std::int64_t offset, std::int64_t length) {
+    copy(static_cast<std::size_t>(offset * size), static_cast<std::size_t>(at * size),
+         static_cast<std::size_t>(length * size));
+    at += length;
+  });
+}
+
+/// Whether a buffer is that of a device under this name: "name" or "name@device".
+inline bool is_called(const std::string& buffer, const std::string& name) {
+  return buffer == name || buffer.starts_with(name + "@");
+}
+
+}  // namespace troika

@@ -1,0 +1,154 @@
+// The persistent state of a session: its memory, and what the host reads and writes of it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "runtime/session_parts.h"
+
+namespace troika {
+namespace {
+
+constexpr const char* kScalars = "step.scalars";
+constexpr const char* kControl = "step.control";
+constexpr const char* kRequests = "step.requests";
+
+}  // namespace
+
+void Session::check_agreement(const BufferSpec& buffer) {
+  if (!buffer.part_of.empty() &&
+      std::ranges::find(entries_, buffer.part_of, &StateEntry::name) == entries_.end())
+    entries_.push_back({buffer.part_of, {buffer.whole, buffer.spec.dtype}, buffer.category});
+  if (!is_here(buffer.device)) return;
+  std::unique_ptr<StateBuffer>& known = state_[buffer.name];
+  if (!known) known = std::make_unique<StateBuffer>(StateBuffer{buffer, {}});
+  TROIKA_CHECK(known->spec.spec == buffer.spec && known->spec.layout == buffer.layout,
+               fmt::format("programs disagree about '{}'", buffer.name));
+}
+
+void Session::allocate_state() {
+  std::map<DeviceId, Bytes> largest;
+  for (const auto& [name, state] : state_) {
+    const BufferSpec& spec = state->spec;
+    state->buffer = places_.at(spec.device)->device.allocate(spec.bytes());
+    if (spec.layout != Layout::plain)
+      largest[spec.device] = std::max(largest[spec.device], spec.spec.bytes());
+  }
+  for (const auto& [id, bytes] : largest)
+    places_.at(id)->staging = places_.at(id)->device.allocate(bytes);
+}
+
+Session::StateBuffer& Session::state_buffer(const std::string& name) {
+  auto found = state_.find(name);
+  TROIKA_CHECK(found != state_.end(), "no state is called " + name);
+  return *found->second;
+}
+
+void Session::reorder(Place& place, const TensorSpec& spec, Reorder layouts, DevicePointer from,
+                      DevicePointer to) {
+  Task task{.name = "reorder", .device = place.id, .key = {layouts, {spec}, Phase::forward, {}}};
+  std::vector<Candidate> candidates = backend_.candidates(task.key);
+  TROIKA_CHECK(!candidates.empty(), "no kernel for " + to_text(task.key));
+  task.choice = {candidates[0].algorithm, {layouts.from, layouts.to}, candidates[0].scratch, {}};
+  Buffer scratch = place.device.allocate(candidates[0].scratch);
+  Call work([&] {
+    std::vector<DevicePointer> operands{from, to};
+    place.kernels.get(task).launch(operands, scratch.address());
+  });
+  submit(place, work);
+}
+
+void Session::load(const StoredSlice& slice, std::span<const std::byte> plain) {
+  StateBuffer& state = state_buffer(slice.name);
+  Place& place = *places_.at(slice.device);
+  TROIKA_CHECK(static_cast<std::int64_t>(plain.size()) == state.spec.spec.bytes().count,
+               "the size of " + slice.name);
+  if (state.spec.layout == Layout::plain)
+    return place.device.write(state.buffer.address(), plain);
+  place.device.write(place.staging.address(), plain);
+  reorder(place, state.spec.spec, {Layout::plain, state.spec.layout}, place.staging.address(),
+          state.buffer.address());
+}
+
+void Session::store(const StoredSlice& slice, std::span<std::byte> plain) {
+  StateBuffer& state = state_buffer(slice.name);
+  Place& place = *places_.at(slice.device);
+  TROIKA_CHECK(static_cast<std::int64_t>(plain.size()) == state.spec.spec.bytes().count,
+               "the size of " + slice.name);
+  if (state.spec.layout == Layout::plain) return place.device.read(plain, state.buffer.address());
+  reorder(place, state.spec.spec, {state.spec.layout, Layout::plain}, state.buffer.address(),
+          place.staging.address());
+  place.device.read(plain, place.staging.address());
+}
+
+void Session::load(const std::string& name, std::span<const std::byte> plain) {
+  for (const StoredSlice& slice : storage_) {
+    if (slice.of != name || !is_here(slice.device)) continue;
+    const BufferSpec& spec = state_buffer(slice.name).spec;
+    TROIKA_CHECK(static_cast<std::int64_t>(plain.size()) ==
+                     spec.whole.elements() * size_of(spec.spec.dtype).count,
+                 "the size of " + name);
+    std::vector<std::byte> part(static_cast<std::size_t>(spec.spec.bytes().count));
+    for_region(spec, [&](std::size_t whole, std::size_t own, std::size_t bytes) {
+      std::memcpy(part.data() + own, plain.data() + whole, bytes);
+    });
+    load(slice, part);
+  }
+}
+
+void Session::store(const std::string& name, std::span<std::byte> plain) {
+  for (const StoredSlice& slice : storage_) {
+    if (slice.of != name || !is_here(slice.device)) continue;
+    const BufferSpec& spec = state_buffer(slice.name).spec;
+    std::vector<std::byte> part(static_cast<std::size_t>(spec.spec.bytes().count));
+    store(slice, part);
+    for_region(spec, [&](std::size_t whole, std::size_t own, std::size_t bytes) {
+      std::memcpy(plain.data() + whole, part.data() + own, bytes);
+    });
+  }
+}
+
+void Session::write_number(const std::string& name, std::size_t at, double value) {
+  for (const auto& [buffer, state] : state_) {
+    if (!is_called(buffer, name)) continue;
+    DevicePointer to = state->buffer.address() + at * sizeof(double);
+    places_.at(state->spec.device)->device.write(to, std::as_bytes(std::span(&value, 1)));
+  }
+}
+
+void Session::write_scalar(Scalar which, double value) {
+  write_number(kScalars, static_cast<std::size_t>(which), value);
+}
+
+double Session::read_control(Control which) {
+  for (const auto& [name, state] : state_) {
+    if (!is_called(name, kControl)) continue;
+    double value = 0;
+    DevicePointer at = state->buffer.address() + static_cast<std::size_t>(which) * sizeof(double);
+    places_.at(state->spec.device)->device.read(std::as_writable_bytes(std::span(&value, 1)), at);
+    return value;
+  }
+  throw Bug("no program has a control word");
+}
+
+void Session::write_control(Control which, double value) {
+  write_number(kControl, static_cast<std::size_t>(which), value);
+}
+
+void Session::write_requests(double value) {
+  // One device speaks for the process.
+  auto is_own = [&](const auto& entry) { return is_called(entry.first, kRequests); };
+  if (auto first = std::ranges::find_if(state_, is_own); first != state_.end())
+    places_.at(first->second->spec.device)
+        ->device.write(first->second->buffer.address(), std::as_bytes(std::span(&value, 1)));
+}
+
+double Session::read_requests(const std::string& program) {
+  double sum = 0;
+  if (has_output(program, kRequests))
+    read_output(program, kRequests, std::as_writable_bytes(std::span(&sum, 1)));
+  return sum;
+}
+
+}  // namespace troika
