@@ -114,6 +114,7 @@ TEST(Ranks, MeetALossThatIsNotFiniteTogether) {
   RunFolder run = RunFolder::create(config, "wild");
   auto failures = run_ranks(2, [&](Ranks& own) { train(spread, config, run, &own); });
   for (const std::exception_ptr& failure : failures) {
+    ASSERT_TRUE(failure);
     EXPECT_THAT(sentence_of(failure), AllOf(HasSubstr("not finite"), HasSubstr("written by")));
     EXPECT_THROW(std::rethrow_exception(failure), SharedError);
   }
@@ -133,6 +134,7 @@ TEST(Ranks, ThatWereStartedDifferentlySayInWhat) {
       make_trainer(config, {.ranks = &own});
     });
     for (const std::exception_ptr& failure : failures) {
+      ASSERT_TRUE(failure) << change;
       EXPECT_THAT(sentence_of(failure), AllOf(HasSubstr("rank 0 has"), HasSubstr("rank 1 has")));
       EXPECT_THROW(std::rethrow_exception(failure), SharedError);
     }

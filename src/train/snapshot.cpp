@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <functional>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "checkpoint/retention.h"
 #include "checkpoint/save.h"
+#include "train/owned_parts.h"
 
 namespace troika {
 namespace {
@@ -47,72 +46,6 @@ Writers writers_of(Ranks* ranks) {
           [ranks](const std::string& text) { return ranks->exchange(text); }};
 }
 
-/// A part of the state that this process writes, from a slice that a device here has.
-struct OwnedPart {
-  std::size_t entry = 0;
-  Region region;
-  StoredSlice slice;
-};
-
-/// The boxes of `region` that are in none of `taken`.
-std::vector<Region> remove_all(const Region& region, const std::vector<Region>& taken) {
-  std::vector<Region> left{region};
-  for (const Region& other : taken) {
-    std::vector<Region> next;
-    for (const Region& box : left) {
-      if (contains(other, box)) continue;
-      for (Region& rest : subtract(box, other)) next.push_back(std::move(rest));
-    }
-    left = std::move(next);
-  }
-  return left;
-}
-
-/// Each element of the state has one owner among the slices that have it. Which replica that is
-/// goes round from tensor to tensor, so that ranks write about equally much.
-std::vector<OwnedPart> owned_parts(const Session& session) {
-  std::map<std::string, std::vector<StoredSlice>> slices;
-  for (const StoredSlice& slice : session.storage()) slices[slice.of].push_back(slice);
-  std::vector<OwnedPart> owned;
-  std::vector<StateEntry> entries = session.state();
-  for (std::size_t at = 0; at < entries.size(); ++at) {
-    std::vector<StoredSlice>& own = slices.at(entries[at].name);
-    std::ranges::rotate(own, own.begin() + static_cast<std::ptrdiff_t>(at % own.size()));
-    std::vector<Region> taken;
-    std::int64_t covered = 0;
-    for (const StoredSlice& slice : own) {
-      for (const Region& box : remove_all(slice.region, taken)) {
-        covered += box.elements();
-        if (session.is_here(slice.device)) owned.push_back({at, box, slice});
-      }
-      taken.push_back(slice.region);
-    }
-    TROIKA_CHECK_EQ(covered, entries[at].spec.shape.elements());
-  }
-  return owned;
-}
-
-void read_part(Session& session, const OwnedPart& part, std::vector<std::byte>& slice,
-               std::span<std::byte> bytes) {
-  if (part.region == part.slice.region) return session.store(part.slice, bytes);
-  Shape shape = part.slice.region.shape();
-  auto size = static_cast<std::int64_t>(bytes.size()) / part.region.elements();
-  slice.resize(static_cast<std::size_t>(shape.elements() * size));
-  session.store(part.slice, slice);
-  Region inside = part.region;
-  for (std::size_t dim = 0; dim < inside.rank(); ++dim) {
-    inside.ranges[dim].begin -= part.slice.region[dim].begin;
-    inside.ranges[dim].end -= part.slice.region[dim].begin;
-  }
-  std::size_t done = 0;
-  for_each_run(shape, inside, [&](std::int64_t offset, std::int64_t length) {
-    auto count = static_cast<std::size_t>(length * size);
-    std::ranges::copy(std::span(slice).subspan(static_cast<std::size_t>(offset * size), count),
-                      bytes.begin() + static_cast<std::ptrdiff_t>(done));
-    done += count;
-  });
-}
-
 }  // namespace
 
 void save_state(const fs::path& checkpoints, LiveModel& live, const RunState& state) {
@@ -123,12 +56,18 @@ void save_state(const fs::path& checkpoints, LiveModel& live, const RunState& st
     if (entry.category == Category::optimizer) tensor.file = "optimizer.safetensors";
     snapshot.tensors.push_back(tensor);
   }
-  std::vector<OwnedPart> owned = owned_parts(session);
+  std::vector<OwnedPart> owned = divide_state(session.state(), session.storage());
+  std::erase_if(owned, [&](const OwnedPart& part) { return !session.is_here(part.slice.device); });
   snapshot.parts.emplace();
   for (const OwnedPart& part : owned) snapshot.parts->push_back({part.entry, part.region});
   std::vector<std::byte> slice;
   snapshot.read = [&](std::size_t index, std::span<std::byte> bytes) {
-    read_part(session, owned[index], slice, bytes);
+    const OwnedPart& part = owned[index];
+    if (part.region == part.slice.region) return session.store(part.slice, bytes);
+    std::int64_t size = size_of(snapshot.tensors[part.entry].spec.dtype).count;
+    slice.resize(static_cast<std::size_t>(part.slice.region.elements() * size));
+    session.store(part.slice, slice);
+    copy_part(part, slice, bytes);
   };
   save_checkpoint(checkpoints, snapshot, writers_of(live.machinery().ranks));
 }

@@ -1,0 +1,65 @@
+#include "train/owned_parts.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.h"
+
+namespace troika {
+namespace {
+
+/// The boxes of `region` that are in none of `taken`.
+std::vector<Region> remove_all(const Region& region, const std::vector<Region>& taken) {
+  std::vector<Region> left{region};
+  for (const Region& other : taken) {
+    std::vector<Region> next;
+    for (const Region& box : left) {
+      if (contains(other, box)) continue;
+      for (Region& rest : subtract(box, other)) next.push_back(std::move(rest));
+    }
+    left = std::move(next);
+  }
+  return left;
+}
+
+}  // namespace
+
+std::vector<OwnedPart> divide_state(const std::vector<StateEntry>& entries,
+                                    const std::vector<StoredSlice>& storage) {
+  std::map<std::string, std::vector<StoredSlice>> slices;
+  for (const StoredSlice& slice : storage) slices[slice.of].push_back(slice);
+  std::vector<OwnedPart> parts;
+  for (std::size_t at = 0; at < entries.size(); ++at) {
+    std::vector<StoredSlice>& own = slices.at(entries[at].name);
+    std::ranges::rotate(own, own.begin() + static_cast<std::ptrdiff_t>(at % own.size()));
+    std::vector<Region> taken;
+    std::int64_t covered = 0;
+    for (const StoredSlice& slice : own) {
+      for (Region& box : remove_all(slice.region, taken)) {
+        covered += box.elements();
+        parts.push_back({at, std::move(box), slice});
+      }
+      taken.push_back(slice.region);
+    }
+    TROIKA_CHECK_EQ(covered, entries[at].spec.shape.elements());
+  }
+  return parts;
+}
+
+void copy_part(const OwnedPart& part, std::span<const std::byte> slice,
+               std::span<std::byte> bytes) {
+  Region inside = part.region;
+  for (std::size_t dim = 0; dim < inside.rank(); ++dim) {
+    inside.ranges[dim].begin -= part.slice.region[dim].begin;
+    inside.ranges[dim].end -= part.slice.region[dim].begin;
+  }
+  std::size_t size = bytes.size() / static_cast<std::size_t>(part.region.elements()), done = 0;
+  for_each_run(part.slice.region.shape(), inside, [&](std::int64_t offset, std::int64_t length) {
+    std::size_t count = static_cast<std::size_t>(length) * size;
+    std::ranges::copy(slice.subspan(static_cast<std::size_t>(offset) * size, count),
+                      bytes.begin() + static_cast<std::ptrdiff_t>(done));
+    done += count;
+  });
+}
+
+}  // namespace troika
