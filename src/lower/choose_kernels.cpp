@@ -14,7 +14,8 @@ class Chooser {
  public:
   Chooser(TaskGraph& graph, const KernelTable& table, const ChooseOptions& options)
       : graph_(graph), table_(table), options_(options) {
-    found_ = search_layouts(graph, table, {options.machine, options.storage, options.given});
+    found_ = search_layouts(graph, table, {options.machine, options.storage, options.given,
+                                            options.sliced_update});
     for (std::size_t at = 0; at < graph.buffers.size(); ++at)
       graph.buffers[at].layout = found_.buffers[at];
   }

@@ -15,6 +15,7 @@ struct ChooseOptions {
   const Machine& machine;
   const std::vector<StoredSlice>& storage;  ///< What another program has fixed.
   const std::map<std::string, KernelChoice>& given;  ///< By task: what is decided already.
+  bool sliced_update = false;  ///< Parts of replicated parameters are updated and gathered.
 };
 
 /// The kernels and layouts of search_layouts. Values lie as their writer leaves them, parameters as

@@ -31,6 +31,7 @@ LayoutModel::LayoutModel(const TaskGraph& graph, const KernelTable& table,
   for (std::size_t at = 0; at < graph.buffers.size(); ++at)
     index_.push_back(owner_of(graph, BufferId(at)));
   tie_members();
+  if (options.sliced_update) fix_replicas();
   fix(options.storage);
   for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
     note_uses(at);
@@ -54,6 +55,20 @@ void LayoutModel::tie_members() {
   }
 }
 
+/// Rows of them are updated and travel by themselves, so they must lie one behind the other; in
+/// every program, whether it updates them or not.
+void LayoutModel::fix_replicas() {
+  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> replicas;
+  for (std::size_t at = 0; at < graph_.buffers.size(); ++at) {
+    const BufferSpec& buffer = graph_.buffers[at];
+    if (buffer.persistent && buffer.category == Category::parameter)
+      replicas[{buffer.part_of, to_string(buffer.region)}].push_back(at);
+  }
+  for (const auto& [slice, buffers] : replicas)
+    for (std::size_t at : buffers)
+      if (buffers.size() > 1) value_of(BufferId(at)).fixed = Layout::plain;
+}
+
 void LayoutModel::fix(const std::vector<StoredSlice>& storage) {
   std::map<std::string, Layout> stored;
   for (const StoredSlice& slice : storage) stored.emplace(slice.name, slice.layout);
@@ -64,8 +79,12 @@ void LayoutModel::fix(const std::vector<StoredSlice>& storage) {
     bool is_view = buffer.view_of.valid();
     if (buffer.held && is_view) value.wanted_plain = true;  // the host gets a copy
     if (buffer.held && !is_view) value.fixed = Layout::plain;
-    if (auto found = stored.find(buffer.name); buffer.persistent && found != stored.end())
+    if (auto found = stored.find(buffer.name); buffer.persistent && found != stored.end()) {
+      TROIKA_CHECK(!value.fixed || *value.fixed == found->second,
+                   fmt::format("'{}' is stored {} by another program, but needed {}", buffer.name,
+                               to_string(found->second), to_string(*value.fixed)));
       value.fixed = found->second;
+    }
     if (!is_view || graph_[buffer.view_of].spec.shape == buffer.spec.shape) continue;
     value.fixed = Layout::plain;
     value_of(buffer.view_of).wanted_plain = true;

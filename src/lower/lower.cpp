@@ -71,7 +71,8 @@ LowerResult lower(const LowerRequest& request, const KernelTable& table) {
   TaskGraph tasks = expand(request);
   fuse(tasks, table);
   verify(tasks, Stage::expanded);
-  if (auto unanswered = choose_kernels(tasks, table, {*request.machine, request.storage, given});
+  if (auto unanswered = choose_kernels(
+          tasks, table, {*request.machine, request.storage, given, sync.sliced_update});
       !unanswered.empty())
     return MissingRows{unanswered};
   verify(tasks, Stage::chosen);
