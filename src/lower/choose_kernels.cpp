@@ -14,8 +14,8 @@ class Chooser {
  public:
   Chooser(TaskGraph& graph, const KernelTable& table, const ChooseOptions& options)
       : graph_(graph), table_(table), options_(options) {
-    found_ = search_layouts(graph, table, {options.machine, options.storage, options.given,
-                                            options.sliced_update});
+    found_ = search_layouts(
+        graph, table, {options.machine, options.storage, options.given, options.sliced_update});
     for (std::size_t at = 0; at < graph.buffers.size(); ++at)
       graph.buffers[at].layout = found_.buffers[at];
   }
@@ -24,8 +24,7 @@ class Chooser {
     std::vector<Task> tasks = std::move(graph_.tasks);
     graph_.tasks.clear();
     for (std::size_t at = 0; at < tasks.size(); ++at) {
-      if (tasks[at].computes())
-        tasks[at].choice = std::move(found_.tasks[at]);
+      if (tasks[at].computes()) tasks[at].choice = std::move(found_.tasks[at]);
       apply(tasks[at]);
       graph_.tasks.push_back(std::move(tasks[at]));
     }
@@ -49,7 +48,9 @@ class Chooser {
       BufferUse& use = task.uses[at];
       if (use.access == Access::read && task.computes())
         use.buffer = in_layout(use.buffer, task.choice.layouts[at]);
-      else if (use.access != Access::read)
+      else if (use.access == Access::read)
+        settle_view(use.buffer);  // a message takes the bytes as they lie
+      else
         forget_copies(use.buffer);
     }
     if (task.choice.scratch.count > 0) add_scratch(task);
