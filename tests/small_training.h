@@ -51,6 +51,9 @@ inline RunConfig config_for(const SmallCase& asked, std::int64_t devices) {
 
 inline zoo::Model build_small(const SmallCase& asked) {
   zoo::ModelRequest request = zoo::small_request(asked.model);
+  // The deepest ones are trained under many plans, so their images are the smallest that fit.
+  if (asked.model == "resnet18") request.samples = zoo::images({3, 16, 16});
+  if (asked.model == "resnet101") request.samples = zoo::images({1, 16, 16});
   request.samples.dtype = asked.cpu_kernels ? DType::f32 : DType::f64;
   request.samples.batch = asked.shards == 1 ? 8 : 16;
   request.samples.shards = asked.shards;
