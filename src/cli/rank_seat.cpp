@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <exception>
 
+#include "cli/failure.h"
 #include "comm/heartbeat/watched_rank.h"
 #include "train/mpi_ranks.h"
 
@@ -25,8 +26,11 @@ void run_in_seat(Context& context, HeartbeatTimes times,
     std::unique_ptr<Ranks> ranks = make_mpi_ranks(*world, heartbeat);
     try {
       body({ranks.get(), [&last](const std::filesystem::path& path) { last.open(path); }});
-    } catch (const SharedError&) {
+    } catch (const SharedError& error) {
       shared = std::current_exception();
+      // Before the others may leave: mpirun ends the whole job as soon as one has left with a code.
+      report_failure(error, context.console);
+      context.console.be_silent();
     }
   });
   world.reset();
