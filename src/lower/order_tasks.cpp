@@ -136,7 +136,7 @@ std::size_t end_of_sending(const TaskGraph& graph, std::size_t at) {
     for (const BufferUse& use : task.uses)
       if (graph.root(use.buffer) == root) last_use = next;
   }
-  return last_use == kStays ? ahead : std::max(last_use, std::min(ahead, last_use));
+  return last_use == kStays ? ahead : last_use;
 }
 
 }  // namespace

@@ -61,7 +61,6 @@ class Executor final : public Work {
   /// runs all the same, because peers wait for it.
   void run_watched(const std::function<bool(std::size_t task)>& after);
 
-  DeviceId device() const { return device_; }
   /// When each task of this device started and ended in the last run, by its place in the graph's
   /// list; on the clock that all devices of the process share.
   struct TaskTimes {
