@@ -71,11 +71,11 @@ double bus_factor(Collective kind, int devices) {
 }
 
 /// A size with everything that is timed for it: the chosen algorithm first, then the alternatives,
-/// and last, where there is one, the roofline.
+/// and last, where there are any, the rooflines.
 struct Size {
   Bytes bytes{};
   AlgorithmChoice choice;
-  bool has_roofline = false;
+  std::size_t rooflines = 0;
 };
 
 struct Plan {
@@ -102,7 +102,10 @@ TimedGroup group_of(const Arguments& arguments, const CollectiveCall& call, cons
   for (const Alternative& other : size.choice.alternatives)
     if (arguments.explains && other.time && other.algorithm != size.choice.algorithm)
       add(other.algorithm, other.segment);
-  if (size.has_roofline) add(std::string(kRoofline), 0);
+  if (size.rooflines > 0) {
+    add(std::string(kRoofline), 0);
+    add(std::string(kStreamedRoofline), 0);
+  }
   return group;
 }
 
@@ -110,13 +113,14 @@ Plan plan_trial(const Arguments& arguments, const MemberTeam& team, LinkCosts co
   Plan plan{.costs = std::move(costs)};
   AlgorithmRanges ranges = ranges_of(arguments);
   Collective kind = parse_op(arguments.op);
+  bool shares_memory = team.link == LinkKind::process;
   for (const std::string& text : arguments.bytes) {
     Bytes bytes{parse_bytes(text).count / kElement.count * kElement.count};
     CollectiveCall call = team_call(team, kind, bytes);
     Size size{.bytes = bytes,
               .choice = choose_algorithm(call, kElement, plan.costs, ranges,
                                          {.offers_mpi = team.has_mpi}),
-              .has_roofline = team.link == LinkKind::process && kind == Collective::all_reduce};
+              .rooflines = shares_memory && kind == Collective::all_reduce ? 2U : 0U};
     plan.groups.push_back(group_of(arguments, call, size));
     plan.sizes.push_back(std::move(size));
   }
@@ -138,7 +142,8 @@ double predicted_for(const AlgorithmChoice& choice, const std::string& algorithm
 std::vector<Row> rows_of(const Size& size, const TimedGroup& group) {
   std::vector<Row> rows;
   std::vector<double> middles = medians(group);
-  for (std::size_t at = 0; at < group.calls.size() - size.has_roofline; ++at) {
+  std::size_t algorithms = group.calls.size() - size.rooflines;
+  for (std::size_t at = 0; at < algorithms; ++at) {
     const TimedCall& timed = group.calls[at];
     auto [least, most] = std::ranges::minmax(group.samples[at]);
     Row row{.algorithm = timed.algorithm,
@@ -148,7 +153,8 @@ std::vector<Row> rows_of(const Size& size, const TimedGroup& group) {
             .predicted = predicted_for(size.choice, timed.algorithm)};
     row.bus_gbps = static_cast<double>(size.bytes.count) *
                    bus_factor(timed.call.kind, timed.call.members) / 1e3 / row.microseconds;
-    if (size.has_roofline) row.roofline = middles.back() / 1e3;
+    if (size.rooflines > 0)
+      row.roofline = std::ranges::min(std::span(middles).subspan(algorithms)) / 1e3;
     rows.push_back(std::move(row));
   }
   return rows;

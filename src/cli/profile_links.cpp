@@ -48,7 +48,7 @@ void measure(LinkCosts& costs, const std::vector<MemberTeam>& teams, const Links
              const MpiWorld* world) {
   std::string teams_text;
   for (const MemberTeam& team : teams) {
-    TimingPasses passes{.seconds = request.seconds / static_cast<double>(teams.size())};
+    TimingPasses passes{.most = 50, .seconds = request.seconds / static_cast<double>(teams.size())};
     take_measured(costs, measure_algorithms(team, {}, passes));
     teams_text += (teams_text.empty() ? "" : " and ") + method_of(team, world);
   }
@@ -103,7 +103,7 @@ void check(const LinksRequest& request, const std::vector<MemberTeam>& teams, Mp
     sizes.push_back({parse_bytes(text).count / 4 * 4});
   for (const MemberTeam& team : teams) {
     TimingPasses passes{
-        .least = 5, .most = 15, .seconds = request.seconds / static_cast<double>(teams.size())};
+        .least = 5, .most = 50, .seconds = request.seconds / static_cast<double>(teams.size())};
     std::vector<CheckedSize> checked = check_predictions(team, sizes, passes, costs);
     if (!prints) continue;
     if (request.json)

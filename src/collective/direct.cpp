@@ -4,8 +4,11 @@
 #include "collective/move_list.h"
 
 namespace troika {
+namespace {
 
-MemberMoves direct_all_reduce(const CollectiveCall& call, int member) {
+using ReduceBoth = void (MoveList::*)(Range elements);
+
+MemberMoves direct(const CollectiveCall& call, int member, ReduceBoth reduce_both) {
   MoveList moves(call.segment);
   if (call.members == 1) return std::move(moves).take();
   Group group = everyone(call, member);
@@ -16,10 +19,20 @@ MemberMoves direct_all_reduce(const CollectiveCall& call, int member) {
     moves.lend(peer, part_of(call.count, peer, call.members));
   }
   for (int step = 1; step < call.members; ++step) moves.borrow(group.member(member - step), mine);
-  moves.reduce_both(mine);
+  (moves.*reduce_both)(mine);
   for (int step = 1; step < call.members; ++step)
     moves.give_back(group.member(member - step), mine);
   return std::move(moves).take();
+}
+
+}  // namespace
+
+MemberMoves direct_all_reduce(const CollectiveCall& call, int member) {
+  return direct(call, member, &MoveList::reduce_both);
+}
+
+MemberMoves direct_streamed_all_reduce(const CollectiveCall& call, int member) {
+  return direct(call, member, &MoveList::reduce_both_past_caches);
 }
 
 }  // namespace troika

@@ -9,4 +9,8 @@ namespace troika {
 /// Combines in the order of the members, which is a tree only for two.
 MemberMoves direct_all_reduce(const CollectiveCall& call, int member);
 
+/// The same, with the results written past the caches: quicker for long vectors on some processors,
+/// several times slower on others.
+MemberMoves direct_streamed_all_reduce(const CollectiveCall& call, int member);
+
 }  // namespace troika

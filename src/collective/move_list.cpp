@@ -57,6 +57,11 @@ void MoveList::reduce_both(Range elements) {
   add_in_segments({.kind = MoveKind::reduce_both, .to = vector_piece(elements)});
 }
 
+void MoveList::reduce_both_past_caches(Range elements) {
+  add_in_segments(
+      {.kind = MoveKind::reduce_both, .to = vector_piece(elements), .past_caches = true});
+}
+
 void MoveList::give_back(int peer, Range elements) {
   if (elements.empty()) return;
   Piece piece{Space::borrowed, elements};

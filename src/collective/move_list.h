@@ -52,6 +52,7 @@ class MoveList {
   void lend(int peer, Range elements);
   void borrow(int peer, Range elements);
   void reduce_both(Range elements);
+  void reduce_both_past_caches(Range elements);
   void give_back(int peer, Range elements);
 
   /// Empty messages. A signal comes after everything awaited before.

@@ -113,6 +113,7 @@ struct Move {
   int peer = -1;  ///< Member, where there is one.
   Piece from{};
   Piece to{};
+  bool past_caches = false;  ///< Of a reduce_both: the results are not to stay in caches.
   /// Earlier moves of the same member, by index, that must be done before this one begins. Moves
   /// that are not ordered so may run in any order.
   std::vector<int> after{};

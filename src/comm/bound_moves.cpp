@@ -55,7 +55,6 @@ class Binder {
         options_(options),
         transport_(transport) {
     bound_.dtype = options.dtype;
-    bound_.is_long = size_of(options.dtype) * recipe.call.count >= kLongVector;
     combines_on_the_way_ = combines_on_the_way(recipe);
     widens_ = size_of(options.dtype).count == 2 && is_sum(options.rule) && combines_on_the_way_;
     if (widens_) bound_.dtype = DType::f32;
@@ -174,6 +173,7 @@ class Binder {
         break;
       case MoveKind::reduce_both:
         bound.kind = Kind::reduce_both;
+        bound.past_caches = move.past_caches;
         bound.count = move.to.elements.extent();
         bind_uses(move, bound);
         break;

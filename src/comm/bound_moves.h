@@ -16,10 +16,6 @@
 
 namespace troika {
 
-/// From here up the vectors of two members leave the caches, and results are better written past
-/// them.
-inline constexpr Bytes kLongVector{8 << 20};
-
 /// Where a member's elements are: host memory, borrowed for the life of what is bound to it.
 struct MemberBuffers {
   std::span<std::byte> vector;
@@ -55,9 +51,10 @@ struct BoundMove {
   };
 
   Kind kind = Kind::copy;
-  std::int64_t count = 0;   ///< Elements.
-  std::int64_t done = 0;    ///< Of them, in this round.
-  std::byte* to = nullptr;  ///< At the element number `done`, as `from`.
+  bool past_caches = false;  ///< Of a reduce_both.
+  std::int64_t count = 0;    ///< Elements.
+  std::int64_t done = 0;     ///< Of them, in this round.
+  std::byte* to = nullptr;   ///< At the element number `done`, as `from`.
   const std::byte* from = nullptr;
   Outgoing* outgoing = nullptr;
   Incoming* incoming = nullptr;
@@ -92,7 +89,6 @@ struct BoundMoves {
   DType dtype = DType::f32;  ///< What the moves work in: f32 where a 16-bit vector is widened.
   int divisor = 1;           ///< Of divide and narrow.
   int both_divisor = 1;      ///< Of reduce_both, where it is the only move that combines.
-  bool is_long = false;      ///< Too long for caches.
 
   // Owned here, pointed to from above.
   std::vector<std::unique_ptr<Outgoing>> outgoing;

@@ -160,19 +160,14 @@ void Operation::run_elements(BoundMove& move, std::int64_t count) {
   switch (move.kind) {
     case Kind::copy:
     case Kind::receive:
-      if (to == from) return;
-      if (!bound_.is_long) {
-        std::memcpy(to, from, static_cast<std::size_t>(count * element_size_));
-        return;
-      }
-      stream_copy(to, from, static_cast<std::size_t>(count * element_size_));
-      return stream_end();
+      if (to != from) std::memcpy(to, from, static_cast<std::size_t>(count * element_size_));
+      return;
     case Kind::reduce:
     case Kind::receive_reduce:
       return arithmetic_.combine(to, from, count);
     case Kind::reduce_both: {
       std::span<std::byte*> vectors{vectors_.data() + move.first_use, move.uses};
-      arithmetic_.combine_all(vectors, count, bound_.both_divisor, bound_.is_long);
+      arithmetic_.combine_all(vectors, count, bound_.both_divisor, move.past_caches);
       for (std::byte*& vector : vectors) vector += count * element_size_;
       return;
     }

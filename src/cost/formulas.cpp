@@ -339,6 +339,7 @@ using enum Collective;
 
 constexpr std::array kFormulas{
     Formula{all_reduce, "direct", direct_all_reduce},
+    Formula{all_reduce, "direct_streamed", direct_all_reduce},
     Formula{all_reduce, "recursive_doubling", recursive_doubling},
     Formula{all_reduce, "rabenseifner", rabenseifner_all_reduce},
     Formula{all_reduce, "ring", ring_all_reduce},

@@ -52,12 +52,12 @@ std::vector<TimedGroup> all_groups(const MemberTeam& team, const LinkSizes& size
 }
 
 /// As a direct all-reduce once all members are there.
-CollectiveTimer::Maker make_roofline(int member, const std::vector<std::byte*>& vectors) {
-  return [member, &vectors](const CollectiveCall& call, std::span<std::byte>) {
+CollectiveTimer::Maker make_roofline(int member, const std::vector<std::byte*>& vectors,
+                                     bool streams) {
+  return [=, &vectors](const CollectiveCall& call, std::span<std::byte>) {
     Range slice = part_of(call.count, member, call.members);
     std::vector<std::byte*> slices = vectors;
     for (std::byte*& vector : slices) vector += slice.begin * kElement.count;
-    bool streams = kElement * call.count >= kLongVector;
     Arithmetic arithmetic = arithmetic_of(DType::f32, CombineRule::sum);
     return [=](int rounds) {
       for (int round = 0; round < rounds; ++round)
@@ -95,7 +95,8 @@ MemberTeam thread_team(int members, bool pins) {
       MoveProgress progress(transport, DeviceId(index));
       CollectiveTimer timer(progress, devices_of(members), longest);
       vectors[index] = timer.vector();
-      timer.add_maker(std::string(kRoofline), make_roofline(me, vectors));
+      timer.add_maker(std::string(kRoofline), make_roofline(me, vectors, false));
+      timer.add_maker(std::string(kStreamedRoofline), make_roofline(me, vectors, true));
       timer.time_all(of_member[index], passes);
     });
     groups = std::move(of_member.front());

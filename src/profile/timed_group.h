@@ -10,12 +10,12 @@
 namespace troika {
 
 /// Beside algorithms: the bytes of an all-reduce combined and written by a plain loop on each
-/// member, without any message. Only for members that share memory.
-inline constexpr std::string_view kRoofline = "roofline";
+/// member, without any message; into the caches and past them. Only for members that share memory.
+inline constexpr std::string_view kRoofline = "roofline", kStreamedRoofline = "roofline_streamed";
 
 struct TimedCall {
   CollectiveCall call;    ///< Of f32.
-  std::string algorithm;  ///< Or "mpi", where the members are ranks, or kRoofline.
+  std::string algorithm;  ///< Or "mpi", where the members are ranks, or a roofline.
 };
 
 /// What is timed in turns, so that other load meets it alike; usually the algorithms of one kind at
