@@ -44,6 +44,7 @@ std::string sync_text(const Sync& sync) {
   std::vector<std::string> parts{sync.sliced_update ? "sliced update" : "update on every device",
                                  "buckets of " + to_string(sync.bucket)};
   parts.push_back(sync.overlap ? "overlapping" : "not overlapping");
+  if (sync.overlap && sync.carry_updates) parts.push_back("updates beside the next forward");
   if (sync.overlap && sync.priorities) parts.push_back("urgent first");
   if (sync.fixed_order) parts.push_back("fixed order");
   parts.push_back(sync.algorithms.empty() ? "algorithms by cost" : sync.algorithms);

@@ -102,11 +102,11 @@ BufferId device_buffer(Draft& draft, const std::string& name, const TensorSpec& 
 }  // namespace
 
 BufferId scalars_buffer(Draft& draft, DeviceId device) {
-  return device_buffer(draft, "step.scalars", {{kScalarCount}, DType::f64}, device);
+  return device_buffer(draft, kScalarsName, {{kScalarCount}, DType::f64}, device);
 }
 
 BufferId control_buffer(Draft& draft, DeviceId device) {
-  return device_buffer(draft, "step.control", {{kControlCount}, DType::f64}, device);
+  return device_buffer(draft, kControlName, {{kControlCount}, DType::f64}, device);
 }
 
 BufferId zeros_buffer(Draft& draft, const TensorSpec& spec, DeviceId device) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lower/bucket_gradients.h"
+#include "lower/carry_updates.h"
 #include "lower/choose_algorithms.h"
 #include "lower/choose_kernels.h"
 #include "lower/close_loss.h"
@@ -80,6 +81,7 @@ LowerResult lower(const LowerRequest& request, const KernelTable& table) {
     start_early(tasks);
     bucket_gradients(tasks, sync.bucket);
     finish_late(tasks);
+    if (sync.carry_updates) carry_updates(tasks);
   }
   LinkCosts links = request.links != nullptr ? *request.links : assumed_link_costs();
   choose_algorithms(tasks, {*request.machine, links, sync});

@@ -1,4 +1,4 @@
-// The two small buffers that carry what changes from step to step. The graph itself never changes
+// The small buffers that hold what changes from step to step. The graph itself never changes
 // (law 3).
 #pragma once
 
@@ -6,6 +6,12 @@
 #include <cstdint>
 
 namespace troika {
+
+/// Names of these buffers; on several devices "@" and the device follow.
+inline constexpr const char* kScalarsName = "step.scalars";
+inline constexpr const char* kControlName = "step.control";
+/// Scalars of the step before, for updates that are carried into the next one.
+inline constexpr const char* kCarriedScalarsName = "step.carried_scalars";
 
 /// Index into the f64 buffer `scalars`, written by the host before a step.
 enum class Scalar : std::size_t { learning_rate, update_step, key_low, key_high, count };

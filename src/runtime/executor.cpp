@@ -33,15 +33,14 @@ Kernel& KernelCache::get(const Task& task) {
 Executor::Executor(const TaskGraph& graph, const ExecutorSetting& setting)
     : graph_(graph), device_(setting.device), transport_(setting.transport) {
   std::map<CommunicationId, Operation*> operations;
-  for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
+  for (std::size_t at : loop_order(graph)) {
     const Task& task = graph.tasks[at];
     if (task.device != device_) continue;
-    Entry entry{.kind = task.kind, .task = at};
+    Entry entry{.kind = task.kind, .task = at, .carried = task.carried};
     if (task.computes()) {
       entry.kernel = &setting.kernels.get(task);
       if (task.scratch.valid()) entry.scratch = setting.address(task.scratch);
-      for (const BufferUse& use : task.uses)
-        entry.operands.push_back(setting.address(use.buffer));
+      for (const BufferUse& use : task.uses) entry.operands.push_back(setting.address(use.buffer));
     } else {
       Operation*& operation = operations[task.communication];
       if (operation == nullptr) {
@@ -93,7 +92,7 @@ void Executor::run() {
   run_for_peers([&] {
     clock_[0] = now();
     for (std::size_t at = 0; at < entries_.size(); ++at) {
-      run_entry(entries_[at]);
+      if (is_in_part(entries_[at])) run_entry(entries_[at]);
       clock_[at + 1] = now();
     }
   });
@@ -102,9 +101,13 @@ void Executor::run() {
 void Executor::run_watched(const std::function<bool(std::size_t)>& after) {
   run_for_peers([&] {
     bool watched = true;
-    for (Entry& entry : entries_) {
-      run_entry(entry);
-      if (watched && entry.kind == TaskKind::compute) watched = after(entry.task);
+    for (LoopPart part : {LoopPart::step, LoopPart::carried}) {
+      part_ = part;
+      for (Entry& entry : entries_) {
+        if (!is_in_part(entry)) continue;
+        run_entry(entry);
+        if (watched && entry.kind == TaskKind::compute) watched = after(entry.task);
+      }
     }
   });
 }

@@ -49,16 +49,22 @@ struct ExecutorSetting {
   Transport* transport = nullptr;  ///< Told when this device cannot go on; null: nobody waits.
 };
 
+/// What of a loop is run: a step, with what the step before has left; only one of the two.
+enum class LoopPart { step_and_carried, step, carried };
+
 /// Not thread-safe: one run at a time. Borrows the graph.
 class Executor final : public Work {
  public:
   /// On the device's own thread.
   Executor(const TaskGraph& graph, const ExecutorSetting& setting);
 
-  /// The whole step, on the device's own thread. Never allocates.
+  /// What the next runs run.
+  void set_part(LoopPart part) { part_ = part; }
+  /// On the device's own thread. Never allocates.
   void run() override;
-  /// The same, calling `after` behind every compute task, until it says stop; the rest of the step
-  /// runs all the same, because peers wait for it.
+  /// The whole step with its own carried tasks, calling `after` behind every compute task, until it
+  /// says stop; the rest of the step runs all the same, because peers wait for it. Nothing may be
+  /// left of the step before.
   void run_watched(const std::function<bool(std::size_t task)>& after);
 
   /// When each task of this device started and ended in the last run, by its place in the graph's
@@ -79,8 +85,12 @@ class Executor final : public Work {
     TaskKind kind = TaskKind::compute;
     int urgency = 0;
     std::size_t task = 0;
+    bool carried = false;
     std::int64_t waited = 0;  ///< In the last run, of the finish.
   };
+  bool is_in_part(const Entry& entry) const {
+    return part_ == LoopPart::step_and_carried || entry.carried == (part_ == LoopPart::carried);
+  }
   void run_entry(Entry& entry);
   /// Runs `step`; what it throws is told to those who wait for this device.
   template <class Step>
@@ -90,7 +100,8 @@ class Executor final : public Work {
   const DeviceId device_;
   Transport* const transport_;
   std::vector<std::unique_ptr<Operation>> operations_;
-  std::vector<Entry> entries_;
+  std::vector<Entry> entries_;  // as a loop runs them
+  LoopPart part_ = LoopPart::step_and_carried;
   std::vector<Operation*> under_way_;
   std::vector<std::int64_t>
       clock_;  // nanoseconds: clock_[i] is the start of entry i, clock_[i+1] its end

@@ -43,7 +43,14 @@ Session::Session(SessionDevices devices, const Backend& backend)
     places_[id] = std::make_unique<Place>(id, *device, backend);
 }
 
-Session::~Session() { programs_.clear(); }
+Session::~Session() {
+  try {
+    finish_step();  // peers wait for it
+  } catch (const std::exception&) {
+    // They are gone.
+  }
+  programs_.clear();
+}
 
 void Session::add(TaskGraph graph) {
   for (const BufferSpec& buffer : graph.buffers)
@@ -53,6 +60,7 @@ void Session::add(TaskGraph graph) {
       storage_.push_back(slice);
   std::uint32_t first_tag = programs_.empty() ? 0 : programs_.back()->messages.next_tag();
   auto program = std::make_unique<Program>();
+  program->carries = std::ranges::any_of(graph.tasks, &Task::carried);
   program->graph = std::move(graph);
   program->messages = PreparedMessages(program->graph, first_tag);
   programs_.push_back(std::move(program));
@@ -191,13 +199,31 @@ void Session::read_output(const std::string& program, const std::string& name,
   throw Bug("no output here is called " + name);
 }
 
-void Session::run(const std::string& name) {
-  Program& program = find(name);
+void Session::run_part(Program& program, LoopPart part) {
+  for (const auto& [id, executor] : program.executors) executor->set_part(part);
+  unfinished_ = nullptr;
   submit_all([&](Place& place) -> Work& { return *program.executors.at(place.id); });
 }
 
-std::optional<NonFinite> Session::run_checked(const std::string& name) {
+void Session::finish_step() {
+  if (unfinished_ != nullptr) run_part(*unfinished_, LoopPart::carried);
+}
+
+void Session::run(const std::string& name) {
   Program& program = find(name);
+  if (unfinished_ != &program) finish_step();
+  run_part(program, unfinished_ == &program ? LoopPart::step_and_carried : LoopPart::step);
+  if (!program.carries) return;
+  for (std::size_t at = 0; at < scalars_.size(); ++at)
+    write_number(kCarriedScalarsName, at, scalars_[at]);
+  unfinished_ = &program;
+}
+
+std::optional<NonFinite> Session::run_checked(const std::string& name) {
+  finish_step();
+  Program& program = find(name);
+  for (std::size_t at = 0; at < scalars_.size(); ++at)
+    write_number(kCarriedScalarsName, at, scalars_[at]);
   std::mutex mutex;
   std::map<std::size_t, std::string> found;  // by task
   std::map<DeviceId, std::unique_ptr<Work>> work;

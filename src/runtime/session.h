@@ -2,6 +2,7 @@
 // = state + the largest arena, all of it allocated before the first step.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -75,15 +76,16 @@ class Session {
   double read_requests(const std::string& program);
 
   /// A batch of an input, whole or from `first_row` on as far as devices here need it; each device
-  /// gets the parts that it reads. Inputs that the program does not read are ignored. All programs share one arena, and within a program an input's place
-  /// is used again once it has been read: write every input right before each run, and read outputs
-  /// before the next run of any program.
+  /// gets the parts that it reads. Inputs that the program does not read are ignored. All programs
+  /// share one arena, and within a program an input's place is used again once it has been read:
+  /// write every input right before each run, and read outputs before the next run of any program.
   void write_input(const std::string& program, const std::string& name,
                    std::span<const std::byte> batch, std::int64_t first_row = 0);
   void read_output(const std::string& program, const std::string& name, std::span<std::byte> to);
   bool has_output(const std::string& program, const std::string& name) const;
 
-  /// One step. Returns when it is done on all devices here.
+  /// One step. Returns when it is done on all devices here, but for what is carried into the next
+  /// one: that is made up for before anybody looks at the state or another program runs.
   void run(const std::string& program);
   /// The same step again, looking at every value written; for finding out where a loss stopped
   /// being finite. Updates skip as long as the control word says so.
@@ -98,6 +100,7 @@ class Session {
   Bytes arena_bytes() const;
 
  private:
+  using Scalars = std::array<double, static_cast<std::size_t>(kScalarCount)>;
   struct Program;
   struct StateBuffer;
   struct Place;
@@ -110,6 +113,9 @@ class Session {
   void start_program(Program& program);
   std::unique_ptr<Operation> make_operation(const Program& program, Place& place,
                                             CommunicationId id, int member);
+  void run_part(Program& program, LoopPart part);
+  /// Runs what the last step has carried over.
+  void finish_step();
   void submit(Place& place, Work& work);
   /// On every device here at once.
   void submit_all(const std::function<Work&(Place&)>& work);
@@ -126,6 +132,8 @@ class Session {
   std::vector<StoredSlice> storage_;
   std::map<std::string, std::unique_ptr<StateBuffer>> state_;  // of devices here, by buffer name
   std::vector<StateEntry> entries_;
+  Scalars scalars_{};
+  Program* unfinished_ = nullptr;  // whose last step has tasks to be carried over
 };
 
 }  // namespace troika

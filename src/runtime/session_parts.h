@@ -11,6 +11,7 @@ namespace troika {
 
 struct Session::Program {
   TaskGraph graph;
+  bool carries = false;  ///< Has tasks that are carried over.
   PreparedMessages messages;
   std::map<DeviceId, std::unique_ptr<Executor>> executors;
 };

@@ -10,8 +10,6 @@
 namespace troika {
 namespace {
 
-constexpr const char* kScalars = "step.scalars";
-constexpr const char* kControl = "step.control";
 constexpr const char* kRequests = "step.requests";
 
 }  // namespace
@@ -60,6 +58,7 @@ void Session::reorder(Place& place, const TensorSpec& spec, Reorder layouts, Dev
 }
 
 void Session::load(const StoredSlice& slice, std::span<const std::byte> plain) {
+  finish_step();
   StateBuffer& state = state_buffer(slice.name);
   Place& place = *places_.at(slice.device);
   TROIKA_CHECK(static_cast<std::int64_t>(plain.size()) == state.spec.spec.bytes().count,
@@ -72,6 +71,7 @@ void Session::load(const StoredSlice& slice, std::span<const std::byte> plain) {
 }
 
 void Session::store(const StoredSlice& slice, std::span<std::byte> plain) {
+  finish_step();
   StateBuffer& state = state_buffer(slice.name);
   Place& place = *places_.at(slice.device);
   TROIKA_CHECK(static_cast<std::int64_t>(plain.size()) == state.spec.spec.bytes().count,
@@ -118,12 +118,14 @@ void Session::write_number(const std::string& name, std::size_t at, double value
 }
 
 void Session::write_scalar(Scalar which, double value) {
-  write_number(kScalars, static_cast<std::size_t>(which), value);
+  auto at = static_cast<std::size_t>(which);
+  scalars_[at] = value;
+  write_number(kScalarsName, at, value);
 }
 
 double Session::read_control(Control which) {
   for (const auto& [name, state] : state_) {
-    if (!is_called(name, kControl)) continue;
+    if (!is_called(name, kControlName)) continue;
     double value = 0;
     DevicePointer at = state->buffer.address() + static_cast<std::size_t>(which) * sizeof(double);
     places_.at(state->spec.device)->device.read(std::as_writable_bytes(std::span(&value, 1)), at);
@@ -133,7 +135,8 @@ double Session::read_control(Control which) {
 }
 
 void Session::write_control(Control which, double value) {
-  write_number(kControl, static_cast<std::size_t>(which), value);
+  finish_step();
+  write_number(kControlName, static_cast<std::size_t>(which), value);
 }
 
 void Session::write_requests(double value) {

@@ -14,38 +14,70 @@ bool is_start_for(const TaskGraph& graph, const Dependency& edge, std::size_t ta
          from.communication == to.communication;
 }
 
+/// When the tasks of one step start and end.
+struct StepTimes {
+  explicit StepTimes(std::size_t tasks) : start(tasks), end(tasks) {}
+
+  std::vector<SimTime> start, end;
+};
+
+class Simulation {
+ public:
+  Simulation(const TaskGraph& graph, int steps)
+      : graph_(graph), into_(graph.tasks.size()), device_free_(graph.arena.size()) {
+    for (const Dependency& edge : graph.dependencies) into_[edge.to].push_back(edge);
+    steps_.assign(static_cast<std::size_t>(steps), StepTimes(graph.tasks.size()));
+  }
+
+  /// What is carried over runs together with the next step, after the last one by itself.
+  const StepTimes& run() {
+    std::vector<std::size_t> order = loop_order(graph_);
+    for (std::size_t pass = 0; pass <= steps_.size(); ++pass) {
+      for (std::size_t task : order) {
+        std::size_t step = pass - (graph_.tasks[task].carried ? 1 : 0);
+        if (step < steps_.size()) run(task, step);
+      }
+    }
+    return steps_.back();
+  }
+
+ private:
+  void run(std::size_t at, std::size_t step) {
+    const Task& task = graph_.tasks[at];
+    SimTime& free = device_free_[task.device.index()];
+    SimTime ready = free;
+    SimTime peers = ready;
+    for (const Dependency& edge : into_[at]) {
+      auto distance = static_cast<std::size_t>(edge.distance);
+      if (distance > step) continue;
+      SimTime& after = is_start_for(graph_, edge, at) ? peers : ready;
+      after = std::max(after, steps_[step - distance].end[edge.from]);
+    }
+    steps_[step].start[at] = ready;
+    free = ready + task.choice.time;
+    // Links are free when a communication starts: no queueing yet.
+    if (task.kind == TaskKind::finish)
+      free = std::max(free, peers + graph_[task.communication].time);
+    steps_[step].end[at] = free;
+  }
+
+  const TaskGraph& graph_;
+  std::vector<std::vector<Dependency>> into_;  // by task
+  std::vector<SimTime> device_free_;
+  std::vector<StepTimes> steps_;
+};
+
 }  // namespace
 
 Timeline simulate(const TaskGraph& graph, int steps) {
   TROIKA_CHECK(steps >= 1);
-  std::vector<std::vector<Dependency>> into(graph.tasks.size());
-  for (const Dependency& edge : graph.dependencies) into[edge.to].push_back(edge);
-
-  std::vector<SimTime> device_free(graph.arena.size()), previous_end(graph.tasks.size());
-  std::vector<SimTime> start(graph.tasks.size()), end(graph.tasks.size());
-  SimTime step_begin;
-  for (int step = 0; step < steps; ++step) {
-    for (std::size_t task = 0; task < graph.tasks.size(); ++task) {
-      SimTime& free = device_free[graph.tasks[task].device.index()];
-      SimTime ready = free;
-      SimTime peers = ready;
-      for (const Dependency& edge : into[task]) {
-        SimTime& after = is_start_for(graph, edge, task) ? peers : ready;
-        after = std::max(after, edge.distance == 0 ? end[edge.from] : previous_end[edge.from]);
-      }
-      start[task] = ready;
-      end[task] = free = ready + graph.tasks[task].choice.time;
-      // Links are free when a communication starts: no queueing yet.
-      if (graph.tasks[task].kind == TaskKind::finish)
-        end[task] = free = std::max(free, peers + graph[graph.tasks[task].communication].time);
-    }
-    if (step + 1 < steps) previous_end = end;
-    if (!start.empty()) step_begin = *std::ranges::min_element(start);
-  }
+  Simulation simulation(graph, steps);
+  const StepTimes& last = simulation.run();
+  SimTime begin = last.start.empty() ? SimTime{} : *std::ranges::min_element(last.start);
   Timeline timeline;
   for (std::size_t task = 0; task < graph.tasks.size(); ++task)
     timeline.spans.push_back({graph.tasks[task].id, graph.tasks[task].device,
-                              start[task] - step_begin, end[task] - step_begin});
+                              last.start[task] - begin, last.end[task] - begin});
   return timeline;
 }
 

@@ -45,5 +45,35 @@ TEST(Simulate, TheNextStepWaitsOnlyForWhatItDependsOn) {
   EXPECT_EQ(simulate(graph, 3).spans[1].start - simulate(graph, 3).spans[0].start, SimTime{10});
 }
 
+TEST(Simulate, WhatIsCarriedOverRunsBesideTheNextStep) {
+  // first, second (reads w), back (writes g), a message of g, and w updated by it.
+  TaskGraph graph = tasks_on({0, 0, 0, 0, 0, 0});
+  const TensorSpec number{{1}, DType::f32};
+  for (const char* name : {"w", "g"})
+    graph.buffers.push_back(
+        {.name = name, .spec = number, .device = DeviceId(0u), .persistent = true});
+  BufferId w(0u), g(1u);
+  graph.tasks[1].uses = {{w, Access::read}};
+  graph.tasks[2].uses = {{g, Access::write}};
+  graph.tasks[5].uses = {{g, Access::read}, {w, Access::update}};
+  for (std::size_t at : {3, 4}) {
+    graph.tasks[at].kind = at == 3 ? TaskKind::start : TaskKind::finish;
+    graph.tasks[at].choice.time = {};
+    graph.tasks[at].communication = CommunicationId(0u);
+    graph.tasks[at].uses = {{g, Access::update}};
+  }
+  graph.communications.push_back({.time = {15}});
+  auto ends = [&] {
+    graph.dependencies = find_dependencies(graph);
+    std::vector<std::int64_t> all;
+    for (const Span& span : simulate(graph, 2).spans) all.push_back(span.end.count);
+    return all;
+  };
+  EXPECT_EQ(ends(), (std::vector<std::int64_t>{10, 20, 30, 30, 45, 55}));
+  graph.tasks[4].carried = graph.tasks[5].carried = true;
+  // The message of the step before ends 15 after its start, beside `first`.
+  EXPECT_EQ(ends(), (std::vector<std::int64_t>{10, 35, 45, 45, 60, 70}));
+}
+
 }  // namespace
 }  // namespace troika

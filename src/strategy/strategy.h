@@ -33,6 +33,9 @@ struct Sync {
   bool sliced_update = false;
   Bytes bucket{4 << 20};   ///< Gradients travel together up to this size.
   bool overlap = true;     ///< Communication starts as soon as it can, beside computation.
+  /// With it, updates that wait for messages run beside the next step's forward, each right before
+  /// its weight is read; their gradients then live through that forward.
+  bool carry_updates = true;
   bool priorities = true;  ///< What the next forward needs first goes first.
   /// Sums over shards in the order of a tree, so that bits do not depend on the devices.
   bool fixed_order = false;

@@ -32,6 +32,7 @@ Json sync_json(const Sync& sync) {
   return {{"sliced_update", sync.sliced_update},
           {"bucket", sync.bucket.count},
           {"overlap", sync.overlap},
+          {"carry_updates", sync.carry_updates},
           {"priorities", sync.priorities},
           {"fixed_order", sync.fixed_order},
           {"algorithms", sync.algorithms}};
@@ -101,11 +102,13 @@ Split read_split(const Json& json, const std::string& op) {
 
 Sync read_sync(const Json& json) {
   require_known(json, "'sync'",
-                {"sliced_update", "bucket", "overlap", "priorities", "fixed_order", "algorithms"});
+                {"sliced_update", "bucket", "overlap", "carry_updates", "priorities", "fixed_order",
+                 "algorithms"});
   Sync usual;
   return {.sliced_update = json.value("sliced_update", usual.sliced_update),
           .bucket = {read_integer(json, "bucket", usual.bucket.count)},
           .overlap = json.value("overlap", usual.overlap),
+          .carry_updates = json.value("carry_updates", usual.carry_updates),
           .priorities = json.value("priorities", usual.priorities),
           .fixed_order = json.value("fixed_order", usual.fixed_order),
           .algorithms = json.value("algorithms", usual.algorithms)};

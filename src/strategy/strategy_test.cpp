@@ -54,6 +54,7 @@ TEST(StrategyJson, ReadsBackToTheSameStrategy) {
   strategy.sync = {.sliced_update = true,
                    .bucket = Bytes{1000},
                    .overlap = false,
+                   .carry_updates = false,
                    .priorities = false,
                    .fixed_order = true,
                    .algorithms = "ring:8KiB-max"};
@@ -100,7 +101,8 @@ TEST(StrategyJson, NamesEveryUnknownKey) {
   EXPECT_EQ(refusal(R"({"format": "troika plan 1", "micro_batches": 1, "splits": {},
               "sync": {"buckets": 2}})"),
             "the plan has unknown keys in 'sync': 'buckets' (did you mean 'bucket'?); known are "
-            "sliced_update, bucket, overlap, priorities, fixed_order, algorithms");
+            "sliced_update, bucket, overlap, carry_updates, priorities, fixed_order, "
+            "algorithms");
 }
 
 TEST(StrategyJson, RefusesNumbersThatAreNone) {

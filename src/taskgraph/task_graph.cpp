@@ -89,9 +89,11 @@ std::vector<Dependency> find_dependencies(const TaskGraph& graph) {
       record(histories[graph.root(use.buffer).index()], edges, task, use.access);
   }
   join_members(graph, edges);
+  std::vector<bool> carried = find_carried_memory(graph);
   for (std::size_t at = 0; at < graph.buffers.size(); ++at) {
     const History& history = histories[at];
-    if (!graph.buffers[at].persistent || history.writers.empty()) continue;
+    bool outlives_step = graph.buffers[at].persistent || carried[at];
+    if (!outlives_step || history.writers.empty()) continue;
     // The next step's first accesses wait for this step's last write; its first write for this
     // step's last reads.
     for (std::size_t reader : history.first_readers)
@@ -132,7 +134,7 @@ std::string to_text(const TaskGraph& graph) {
     for (const BufferUse& use : task.uses)
       text += fmt::format(" {}{}", kMarks[static_cast<std::size_t>(use.access)],
                           graph[use.buffer].name);
-    text += " )\n";
+    text += task.carried ? " ) carried\n" : " )\n";
   }
   return text;
 }

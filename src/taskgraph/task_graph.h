@@ -94,6 +94,9 @@ struct Task {
   TaskKind kind = TaskKind::compute;
   CommunicationId communication{};  ///< Of a start or finish, which have no key and no choice,
   int member = -1;                  ///< and who of it this device is.
+  /// Belongs to its step but runs in the next one, before the first task there that conflicts with
+  /// it; no later task of its own step conflicts with it, unless carried too.
+  bool carried = false;
 
   bool computes() const { return kind == TaskKind::compute; }
   bool operator==(const Task&) const = default;
@@ -142,6 +145,13 @@ std::vector<StoredSlice> stored_slices(const TaskGraph& graph);
 /// Reads after writes, writes after reads, writes after writes, within a step and to the next one
 /// for persistent buffers; and a communication's end after its start on every member.
 std::vector<Dependency> find_dependencies(const TaskGraph& graph);
+
+/// Tasks whose step's memory must outlive the step: what carried tasks touch, by root buffer.
+std::vector<bool> find_carried_memory(const TaskGraph& graph);
+/// The order, one for all devices, in which a loop runs the tasks of a step together with those
+/// carried over from the step before: these stand before what must wait for them, each as late as
+/// it can, in their listed order. Of two tasks that conflict the one of the earlier step is first.
+std::vector<std::size_t> loop_order(const TaskGraph& graph);
 
 /// Hash of everything that must agree between ranks, and between the prediction and the run.
 std::uint64_t hash(const TaskGraph& graph);

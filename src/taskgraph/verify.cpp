@@ -166,6 +166,25 @@ void check_untouched(const TaskGraph& graph, const MemberTasks& tasks) {
   }
 }
 
+/// A carried task runs after all others of its step.
+void check_carried(const TaskGraph& graph) {
+  std::vector<bool> read(graph.buffers.size()), written(graph.buffers.size());  // by root
+  for (const Task& task : graph.tasks) {
+    for (const BufferUse& use : task.uses) {
+      std::size_t root = graph.root(use.buffer).index();
+      bool writes = use.access != Access::read;
+      if (task.carried) {
+        (writes ? written : read)[root] = true;
+      } else {
+        TROIKA_CHECK(!written[root] && !(writes && read[root]),
+                     fmt::format("'{}' needs '{}' as an earlier task leaves it that is carried "
+                                 "into the next step",
+                                 task.name, graph[use.buffer].name));
+      }
+    }
+  }
+}
+
 void check_communications(const TaskGraph& graph) {
   std::vector<std::vector<MemberTasks>> members;
   for (const Communication& communication : graph.communications) {
@@ -206,6 +225,12 @@ std::vector<Lifetime> find_lifetimes(const TaskGraph& graph) {
     if (graph.tasks[at].scratch.valid()) touch(graph.tasks[at].scratch, at);
   }
   for (const auto& [name, buffer] : graph.inputs) touch(buffer, 0);
+  std::vector<bool> carried = find_carried_memory(graph);
+  for (std::size_t at = 0; at < carried.size(); ++at) {
+    if (!carried[at]) continue;
+    touch(BufferId(at), 0);
+    touch(BufferId(at), graph.tasks.size() - 1);
+  }
   for (std::size_t at = 0; at < graph.buffers.size(); ++at) {
     if (graph.buffers[at].held)
       touch(BufferId(at), graph.tasks.empty() ? 0 : graph.tasks.size() - 1);
@@ -224,6 +249,7 @@ void verify(const TaskGraph& graph, Stage stage) {
   }
   check_writes(graph);
   check_communications(graph);
+  check_carried(graph);
   if (stage < Stage::placed) return;
   check_memory(graph);
   check_dependencies(graph);

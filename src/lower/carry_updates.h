@@ -1,0 +1,13 @@
+// Lets updates that wait for messages run in the next step.
+#pragma once
+
+#include "taskgraph/task_graph.h"
+
+namespace troika {
+
+/// Marks as carried the updates at the end of the list and the messages and copies between them,
+/// and gives them scalars of their own, because the next step has others. The guard stays: the host
+/// reads what it says when the step is over.
+void carry_updates(TaskGraph& graph);
+
+}  // namespace troika
