@@ -5,17 +5,6 @@
 #include "base/error.h"
 
 namespace troika {
-namespace {
-
-/// Whether the edge leads from a start of the communication that the task finishes.
-bool is_start_for(const TaskGraph& graph, const Dependency& edge, std::size_t task) {
-  const Task &from = graph.tasks[edge.from], &to = graph.tasks[task];
-  return from.kind == TaskKind::start && to.kind == TaskKind::finish &&
-         from.communication == to.communication;
-}
-
-}  // namespace
-
 Timeline simulate(const TaskGraph& graph, int steps) {
   TROIKA_CHECK(steps >= 1);
   std::vector<std::vector<Dependency>> into(graph.tasks.size());
@@ -23,21 +12,24 @@ Timeline simulate(const TaskGraph& graph, int steps) {
 
   std::vector<SimTime> device_free(graph.arena.size()), previous_end(graph.tasks.size());
   std::vector<SimTime> start(graph.tasks.size()), end(graph.tasks.size());
+  std::vector<SimTime> all_started(graph.communications.size());
   SimTime step_begin;
   for (int step = 0; step < steps; ++step) {
     for (std::size_t task = 0; task < graph.tasks.size(); ++task) {
       SimTime& free = device_free[graph.tasks[task].device.index()];
       SimTime ready = free;
-      SimTime peers = ready;
-      for (const Dependency& edge : into[task]) {
-        SimTime& after = is_start_for(graph, edge, task) ? peers : ready;
-        after = std::max(after, edge.distance == 0 ? end[edge.from] : previous_end[edge.from]);
-      }
+      for (const Dependency& edge : into[task])
+        ready = std::max(ready, edge.distance == 0 ? end[edge.from] : previous_end[edge.from]);
       start[task] = ready;
       end[task] = free = ready + graph.tasks[task].choice.time;
+      if (graph.tasks[task].computes()) continue;
+      CommunicationId id = graph.tasks[task].communication;
+      SimTime& started = all_started[id.index()];
       // Links are free when a communication starts: no queueing yet.
-      if (graph.tasks[task].kind == TaskKind::finish)
-        end[task] = free = std::max(free, peers + graph[graph.tasks[task].communication].time);
+      if (graph.tasks[task].kind == TaskKind::start)
+        started = std::max(started, end[task]);
+      else
+        end[task] = free = std::max(free, started + graph[id].time);
     }
     if (step + 1 < steps) previous_end = end;
     if (!start.empty()) step_begin = *std::ranges::min_element(start);
