@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <set>
 
+#include "lower/place_buffers.h"
+
 namespace troika {
 namespace {
-
-constexpr std::int64_t kAlignment = 64;
 
 /// Communications that become one.
 struct Bucket {
@@ -23,12 +23,14 @@ class Bucketing {
     for (const BufferSpec& buffer : graph.buffers)
       if (buffer.view_of.valid()) viewed_.insert(buffer.view_of);
     alone_.resize(graph.communications.size());
+    tasks_.resize(graph.communications.size());
     for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
       const Task& task = graph.tasks[at];
       if (task.computes()) continue;
       Bucket& own = alone_[task.communication.index()];
       if (task.kind == TaskKind::start) own.last_start = at;
       if (task.kind == TaskKind::finish) own.first_finish = std::min(own.first_finish, at);
+      tasks_[task.communication.index()].push_back(at);
     }
   }
 
@@ -42,8 +44,8 @@ class Bucketing {
 
  private:
   bool can_join(const Communication& communication) const {
-    bool sums = communication.call.kind == Collective::all_reduce &&
-                communication.rule == CombineRule::sum;
+    bool sums =
+        communication.call.kind == Collective::all_reduce && communication.rule == CombineRule::sum;
     return sums && std::ranges::all_of(communication.buffers, [&](BufferId id) {
              const BufferSpec& buffer = graph_[id];
              return buffer.category == Category::gradient && !buffer.persistent && !buffer.held &&
@@ -61,16 +63,15 @@ class Bucketing {
   }
 
   Bytes room_for(const Communication& communication) const {
-    std::int64_t bytes = graph_[communication.buffers[0]].bytes().count;
-    return {(bytes + kAlignment - 1) / kAlignment * kAlignment};
+    return aligned(graph_[communication.buffers[0]].bytes());
   }
 
   void add(CommunicationId id) {
     const Communication& communication = graph_[id];
     if (!can_join(communication)) return;
     Bytes bytes = room_for(communication);
-    auto open = std::ranges::find_if(
-        buckets_, [&](const Bucket& bucket) { return fits(bucket, id, bytes); });
+    auto open = std::ranges::find_if(buckets_,
+                                     [&](const Bucket& bucket) { return fits(bucket, id, bytes); });
     if (open == buckets_.end()) open = buckets_.insert(buckets_.end(), Bucket{});
     open->joined.push_back(id);
     open->bytes += bytes;
@@ -109,13 +110,15 @@ class Bucketing {
   void replace_tasks(const Bucket& bucket, CommunicationId id) {
     std::size_t members = graph_[id].devices.size();
     std::vector<std::size_t> last_start(members), first_finish(members, graph_.tasks.size());
-    for (std::size_t at = 0; at < graph_.tasks.size(); ++at) {
-      const Task& task = graph_.tasks[at];
-      if (std::ranges::count(bucket.joined, task.communication) == 0) continue;
-      auto member = static_cast<std::size_t>(task.member);
-      if (task.kind == TaskKind::start) last_start[member] = at;
-      if (task.kind == TaskKind::finish)
-        first_finish[member] = std::min(first_finish[member], at);
+    for (CommunicationId joined : bucket.joined) {
+      for (std::size_t at : tasks_[joined.index()]) {
+        const Task& task = graph_.tasks[at];
+        auto member = static_cast<std::size_t>(task.member);
+        if (task.kind == TaskKind::start)
+          last_start[member] = std::max(last_start[member], at);
+        else
+          first_finish[member] = std::min(first_finish[member], at);
+      }
     }
     for (std::size_t member = 0; member < members; ++member) {
       for (std::size_t at : {last_start[member], first_finish[member]}) {
@@ -146,7 +149,8 @@ class Bucketing {
   TaskGraph& graph_;
   const Bytes size_;
   std::set<BufferId> viewed_;
-  std::vector<Bucket> alone_;  // each communication by itself
+  std::vector<Bucket> alone_;                    // each communication by itself
+  std::vector<std::vector<std::size_t>> tasks_;  // of each communication, places in the list
   std::vector<Bucket> buckets_;
   std::set<CommunicationId> gone_;
 };

@@ -39,8 +39,8 @@ void choose_algorithms(TaskGraph& graph, const CommunicationChoices& choices) {
       call.nodes.push_back(choices.machine[device].node);
       call.processes.push_back(choices.machine[device].rank);
     }
-    Key key{call.kind, call.nodes, call.processes, call.count, communication.dtype,
-            static_cast<int>(call.order)};
+    Key key{call.kind,  call.nodes,          call.processes,
+            call.count, communication.dtype, static_cast<int>(call.order)};
     auto [choice, is_new] = known.try_emplace(key);
     if (is_new)
       choice->second =

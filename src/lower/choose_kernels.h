@@ -13,7 +13,7 @@ namespace troika {
 
 struct ChooseOptions {
   const Machine& machine;
-  const std::vector<StoredSlice>& storage;  ///< What another program has fixed.
+  const std::vector<StoredSlice>& storage;           ///< What another program has fixed.
   const std::map<std::string, KernelChoice>& given;  ///< By task: what is decided already.
   bool sliced_update = false;  ///< Parts of replicated parameters are updated and gathered.
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "lower/assemble_task.h"
 #include "lower/communicate.h"
 
 namespace troika {
@@ -14,24 +15,22 @@ constexpr Bytes kNumberBytes{8};
 BufferId pack(Draft& draft, const std::string& fragment, DeviceId device,
               const std::vector<Sums>& sums) {
   auto count = static_cast<std::int64_t>(sums.size());
-  Assemble op{.shape = {count}};
-  Task task{.name = fmt::format("{} totals@{}", fragment, device.value), .device = device};
+  std::vector<AssembledPart> parts;
   auto add = [&](std::int64_t at, BufferId number) {
-    add_box(op, {{{{0, 1}}}, {{{at, at + 1}}}});
-    task.key.inputs.push_back(kNumber);
-    task.uses.push_back({number, Access::read});
+    parts.push_back({number, {{{0, 1}}}, {{{at, at + 1}}}});
   };
   for (std::int64_t at = 0; at < count; ++at) {
     const Sums& sum = sums[static_cast<std::size_t>(at)];
     if (auto own = sum.find(device); own != sum.end()) add(at, own->second);
   }
-  if (task.uses.empty()) add(0, zeros_buffer(draft, kNumber, device));
-  task.key.op = op;
-  BufferId packed = add_buffer(
-      draft, {task.name, {{count}, DType::f64}, device, Category::workspace});
-  task.uses.push_back({packed, Access::write});
-  add_task(draft, fragment, std::move(task));
-  return packed;
+  if (parts.empty()) add(0, zeros_buffer(draft, kNumber, device));
+  return add_assemble(draft,
+                      {.fragment = fragment,
+                       .name = fmt::format("{} totals@{}", fragment, device.value),
+                       .spec = {{count}, DType::f64},
+                       .device = device,
+                       .category = Category::workspace},
+                      parts);
 }
 
 Sums requests(Draft& draft) {
@@ -39,8 +38,7 @@ Sums requests(Draft& draft) {
   for (std::size_t at = 0; at < draft.request.machine->devices.size(); ++at) {
     DeviceId device(at);
     std::string name = fmt::format("step.requests@{}", at);
-    all[device] =
-        persistent_buffer(draft, {name, kNumber, device, Category::workspace});
+    all[device] = persistent_buffer(draft, {name, kNumber, device, Category::workspace});
   }
   return all;
 }
@@ -66,7 +64,8 @@ std::map<DeviceId, std::vector<BufferId>> add_up_everywhere(Draft& draft,
                                                             const std::vector<Sums>& sums) {
   std::map<DeviceId, std::vector<BufferId>> everywhere;
   if (!draft.has_peers()) {
-    for (const Sums& sum : sums) everywhere[DeviceId(std::size_t{0})].push_back(sum.begin()->second);
+    for (const Sums& sum : sums)
+      everywhere[DeviceId(std::size_t{0})].push_back(sum.begin()->second);
     return everywhere;
   }
   CommunicationRequest request{.fragment = fragment, .name = fragment};
@@ -77,10 +76,9 @@ std::map<DeviceId, std::vector<BufferId>> add_up_everywhere(Draft& draft,
   for (BufferId packed : request.buffers) {
     const BufferSpec totals = draft.tasks[packed];
     for (std::size_t at = 0; at < sums.size(); ++at)
-      everywhere[totals.device].push_back(
-          add_buffer(draft, {fmt::format("{}[{}]", totals.name, at), kNumber, totals.device,
-                             Category::workspace, packed,
-                             kNumberBytes * static_cast<std::int64_t>(at)}));
+      everywhere[totals.device].push_back(add_buffer(
+          draft, {fmt::format("{}[{}]", totals.name, at), kNumber, totals.device,
+                  Category::workspace, packed, kNumberBytes * static_cast<std::int64_t>(at)}));
   }
   return everywhere;
 }
@@ -117,8 +115,8 @@ void close_loss(Draft& draft) {
 void add_guards(Draft& draft, const Sums& square_sums) {
   Guard op{.gradient = !square_sums.empty(), .clip_norm = draft.request.optimizer->clip_norm};
   for (const auto& [device, loss_sum] : draft.loss_sums) {
-    Task task{.name = "guard", .device = device, .key = {op, {}, Phase::update, {}},
-              .is_update = true};
+    Task task{
+        .name = "guard", .device = device, .key = {op, {}, Phase::update, {}}, .is_update = true};
     task.uses = {{loss_sum, Access::read}, {draft.weight_sums.at(device), Access::read}};
     if (op.gradient) task.uses.push_back({square_sums.at(device), Access::read});
     task.key.inputs.assign(task.uses.size(), kNumber);

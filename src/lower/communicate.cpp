@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "lower/assemble_task.h"
 
 namespace troika {
 namespace {
@@ -19,9 +20,17 @@ Accesses accesses_of(Collective kind, bool is_root) {
                      : Accesses{Access::write, Access::update};
     case Collective::all_gather:
       return {Access::write, Access::update};
-    default:
+    case Collective::all_reduce:
+    case Collective::reduce_scatter:
       return {Access::update, Access::update};
+    case Collective::reduce:
+    case Collective::all_to_all:
+    case Collective::gather:
+    case Collective::scatter:
+    case Collective::barrier:
+      break;
   }
+  throw Bug(fmt::format("lowering makes no {}", to_string(kind)));
 }
 
 }  // namespace
@@ -67,17 +76,14 @@ BufferId add_copy(Draft& draft, const CopyRequest& request) {
   std::string name = request.box.shape() == from.spec.shape
                          ? from.name + " copy"
                          : fmt::format("{}{}", from.name, to_string(request.box));
-  BufferId into = request.into.valid()
-                      ? request.into
-                      : add_buffer(draft, {name, spec, from.device, from.category});
-  Assemble op{.shape = {spec.shape.begin(), spec.shape.end()}};
-  add_box(op, {request.box, Region::whole(spec.shape)});
-  add_task(draft, request.fragment,
-           {.name = name,
-            .device = from.device,
-            .key = {op, {from.spec}, Phase::forward, {}},
-            .uses = {{request.from, Access::read}, {into, Access::write}}});
-  return into;
+  return add_assemble(draft,
+                      {.fragment = request.fragment,
+                       .name = name,
+                       .spec = spec,
+                       .device = from.device,
+                       .category = from.category,
+                       .into = request.into},
+                      {{request.from, request.box, Region::whole(spec.shape)}});
 }
 
 }  // namespace troika

@@ -19,8 +19,7 @@ struct CommunicationRequest {
   CombineOrder order = CombineOrder::any;
 };
 
-/// Appends the starts of all members and then their ends; where each of them stands in the end is
-/// for order_communication to say.
+/// Appends the starts of all members and then their ends; order_tasks.h moves them apart.
 void add_communication(Draft& draft, const CommunicationRequest& request);
 
 /// A copy of the box of `from` that is moved to `to` in a buffer of its own, on the same device.

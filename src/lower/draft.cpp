@@ -80,6 +80,8 @@ BufferId add_buffer(Draft& draft, const BufferRequest& request) {
                                  .persistent = request.persistent,
                                  .view_of = request.view_of,
                                  .view_offset = request.view_offset});
+  draft.users.emplace_back();
+  if (request.view_of.valid()) draft.users[request.view_of.index()].is_viewed = true;
   return id;
 }
 
@@ -114,14 +116,19 @@ BufferId zeros_buffer(Draft& draft, const TensorSpec& spec, DeviceId device) {
 }
 
 TaskId new_task_id(Draft& draft, const std::string& fragment) {
-  auto [found, is_new] =
-      draft.task_ids.try_emplace(fragment, draft.tasks.fragments.size(), 0);
+  auto [found, is_new] = draft.task_ids.try_emplace(fragment, draft.tasks.fragments.size(), 0);
   if (is_new) draft.tasks.fragments.push_back(fragment);
   return {found->second.first, found->second.second++};
 }
 
 Task& add_task(Draft& draft, const std::string& fragment, Task task) {
   task.id = new_task_id(draft, fragment);
+  for (const BufferUse& use : task.uses) {
+    BufferUsers& users = draft.users[use.buffer.index()];
+    if (use.access == Access::read) users.is_read = true;
+    if (use.access == Access::write && task.computes())
+      users.writers.push_back(draft.tasks.tasks.size());
+  }
   draft.tasks.tasks.push_back(std::move(task));
   return draft.tasks.tasks.back();
 }
@@ -129,8 +136,7 @@ Task& add_task(Draft& draft, const std::string& fragment, Task task) {
 BufferId sum_of(Draft& draft, const std::string& fragment, const std::string& name,
                 const std::vector<BufferId>& parts) {
   if (parts.size() == 1) return parts[0];
-  if (!draft.request.strategy->sync.fixed_order)
-    return sum_in_order(draft, fragment, name, parts);
+  if (!draft.request.strategy->sync.fixed_order) return sum_in_order(draft, fragment, name, parts);
   std::vector<BufferId> level = parts;
   while (level.size() > 1) {
     std::vector<BufferId> next;

@@ -12,19 +12,27 @@
 
 namespace troika {
 
+/// Who has a buffer so far.
+struct BufferUsers {
+  std::vector<std::size_t> writers;  ///< Tasks that compute it.
+  bool is_read = false;
+  bool is_viewed = false;
+};
+
 struct Draft {
   const LowerRequest& request;
   const Graph& graph;
   FragmentCache& fragments;
   TaskGraph tasks;
+  std::vector<BufferUsers> users{};        ///< By BufferId.
   std::vector<Signature> signatures;       ///< Of whole operators, by OperatorId.
   std::vector<bool> wanted;                ///< Operators that something held depends on.
   std::vector<std::vector<Value>> values;  ///< [micro-batch][tensor]; empty before it is written.
   std::map<std::string, Value> kept;       ///< Saved slots and statistics, by part_name.
   std::vector<Value> parameters;           ///< By ParameterId: the stored slices, and copies.
   std::vector<std::vector<ValuePiece>> slices;  ///< By ParameterId: the stored ones.
-  std::vector<Value> parameter_gradients;  ///< By ParameterId; over all micro-batches so far.
-  std::map<std::string, BufferId> persistent;  ///< By name.
+  std::vector<Value> parameter_gradients;       ///< By ParameterId; over all micro-batches so far.
+  std::map<std::string, BufferId> persistent;   ///< By name.
   std::map<std::string, std::pair<std::int32_t, std::int32_t>> task_ids;  ///< Fragment, tasks.
   std::map<DeviceId, BufferId> loss_sums, weight_sums;  ///< Of the step, on every device.
 

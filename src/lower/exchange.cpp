@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "lower/assemble_task.h"
 #include "lower/communicate.h"
 
 namespace troika {
@@ -73,16 +74,18 @@ class Exchanger {
   /// In place, so where somebody else has the buffer, or the members' buffers come from different
   /// kernels and might lie differently, on a copy.
   void reduce(std::vector<ValuePiece> pieces) {
-    if (std::ranges::any_of(pieces, [&](const ValuePiece& piece) { return is_shared(piece.buffer); }) ||
+    if (std::ranges::any_of(pieces,
+                            [&](const ValuePiece& piece) { return is_shared(piece.buffer); }) ||
         !are_written_alike(pieces)) {
       for (ValuePiece& piece : pieces)
-        piece.buffer = add_copy(draft_, {options_.fragment, piece.buffer,
-                                         Region::whole(piece.place.region.shape())});
+        piece.buffer = add_copy(
+            draft_, {options_.fragment, piece.buffer, Region::whole(piece.place.region.shape())});
     }
     std::vector<BufferId> buffers;
     for (const ValuePiece& piece : pieces) buffers.push_back(piece.buffer);
-    add_communication(draft_, {options_.fragment, value_.name, Collective::all_reduce, rule(),
-                               buffers, {}, order()});
+    add_communication(
+        draft_,
+        {options_.fragment, value_.name, Collective::all_reduce, rule(), buffers, {}, order()});
     replace_terms(pieces);
   }
 
@@ -97,26 +100,20 @@ class Exchanger {
 
   bool is_shared(BufferId id) const {
     const BufferSpec& buffer = draft_.tasks[id];
-    if (buffer.view_of.valid() || buffer.persistent) return true;
-    for (const BufferSpec& other : draft_.tasks.buffers)
-      if (other.view_of == id) return true;
-    for (const Task& task : draft_.tasks.tasks)
-      for (const BufferUse& use : task.uses)
-        if (use.buffer == id && use.access == Access::read) return true;
-    return false;
+    const BufferUsers& users = draft_.users[id.index()];
+    return buffer.view_of.valid() || buffer.persistent || users.is_viewed || users.is_read;
   }
 
   bool are_written_alike(const std::vector<ValuePiece>& pieces) const {
-    std::set<std::string> writers;
+    const KernelKey* first = nullptr;
     for (const ValuePiece& piece : pieces) {
-      for (const Task& task : draft_.tasks.tasks) {
-        bool writes = std::ranges::any_of(task.uses, [&](const BufferUse& use) {
-          return use.buffer == piece.buffer && use.access == Access::write;
-        });
-        if (writes && task.computes()) writers.insert(to_text(task.key));
+      for (std::size_t writer : draft_.users[piece.buffer.index()].writers) {
+        const KernelKey& key = draft_.tasks.tasks[writer].key;
+        if (first != nullptr && key != *first) return false;
+        first = &key;
       }
     }
-    return writers.size() <= 1;
+    return true;
   }
 
   Blocks make_blocks(const std::vector<Region>& parts, const Region& whole, DeviceId device) {
@@ -130,13 +127,13 @@ class Exchanger {
     for (const Region& part : parts) {
       std::int64_t end = begin + part.elements();
       blocks.ranges.push_back({begin, end});
-      blocks.views.push_back(add_buffer(
-          draft_, {fmt::format("{}{}@{}", value_.name, to_string(part), device.value),
-                   {part.shape(), value_.spec.dtype},
-                   device,
-                   value_.category,
-                   blocks.vector,
-                   size_of(value_.spec.dtype) * begin}));
+      blocks.views.push_back(
+          add_buffer(draft_, {fmt::format("{}{}@{}", value_.name, to_string(part), device.value),
+                              {part.shape(), value_.spec.dtype},
+                              device,
+                              value_.category,
+                              blocks.vector,
+                              size_of(value_.spec.dtype) * begin}));
       begin = end;
     }
     return blocks;
@@ -150,36 +147,33 @@ class Exchanger {
     CommunicationRequest request{options_.fragment, value_.name, Collective::all_gather};
     for (std::size_t at = 0; at < pieces.size(); ++at) {
       const ValuePiece& piece = pieces[at];
-      Blocks& blocks =
-          members.emplace_back(make_blocks(parts, found.region, piece.place.device));
-      add_copy(draft_, {options_.fragment, piece.buffer,
-                        Region::whole(piece.place.region.shape()), blocks.views[at]});
+      Blocks& blocks = members.emplace_back(make_blocks(parts, found.region, piece.place.device));
+      add_copy(draft_, {options_.fragment, piece.buffer, Region::whole(piece.place.region.shape()),
+                        blocks.views[at]});
       request.buffers.push_back(blocks.vector);
       request.ranges = blocks.ranges;
     }
     add_communication(draft_, request);
     for (std::size_t at = 0; at < pieces.size(); ++at)
-      value_.finished.push_back({needs_[found.needs[at]],
-                                 join(members[at], parts, needs_[found.needs[at]])});
+      value_.finished.push_back(
+          {needs_[found.needs[at]], join(members[at], parts, needs_[found.needs[at]])});
   }
 
   /// The blocks as one tensor.
   BufferId join(const Blocks& blocks, const std::vector<Region>& parts, const Placed& need) {
     TensorSpec spec{need.region.shape(), value_.spec.dtype};
     if (draft_.tasks[blocks.vector].spec == spec) return blocks.vector;
-    Assemble op{.shape = {spec.shape.begin(), spec.shape.end()}};
-    Task task{.name = fmt::format("{} joined@{}", value_.name, need.device.value),
-              .device = need.device};
-    for (std::size_t at = 0; at < parts.size(); ++at) {
-      add_box(op, {Region::whole(parts[at].shape()), within(parts[at], need.region)});
-      task.key.inputs.push_back(draft_.tasks[blocks.views[at]].spec);
-      task.uses.push_back({blocks.views[at], Access::read});
-    }
-    task.key.op = op;
-    BufferId whole = add_buffer(draft_, {task.name, spec, need.device, value_.category});
-    task.uses.push_back({whole, Access::write});
-    add_task(draft_, options_.fragment, std::move(task));
-    return whole;
+    std::vector<AssembledPart> assembled;
+    for (std::size_t at = 0; at < parts.size(); ++at)
+      assembled.push_back(
+          {blocks.views[at], Region::whole(parts[at].shape()), within(parts[at], need.region)});
+    return add_assemble(draft_,
+                        {.fragment = options_.fragment,
+                         .name = fmt::format("{} joined@{}", value_.name, need.device.value),
+                         .spec = spec,
+                         .device = need.device,
+                         .category = value_.category},
+                        assembled);
   }
 
   /// Every member cuts its term into the members' blocks; afterwards each has the sum in its own.
@@ -194,8 +188,8 @@ class Exchanger {
       Blocks blocks = make_blocks(parts, found.region, piece.place.device);
       bool is_one = draft_.tasks[blocks.vector].spec == draft_.tasks[piece.buffer].spec;
       if (is_one)
-        add_copy(draft_, {options_.fragment, piece.buffer,
-                          Region::whole(found.region.shape()), blocks.vector});
+        add_copy(draft_, {options_.fragment, piece.buffer, Region::whole(found.region.shape()),
+                          blocks.vector});
       for (std::size_t part = 0; !is_one && part < parts.size(); ++part)
         add_copy(draft_, {options_.fragment, piece.buffer, within(parts[part], found.region),
                           blocks.views[part]});

@@ -23,8 +23,8 @@ class Backward {
   Backward(Draft& draft, std::int64_t part) : draft_(draft), graph_(draft.graph), part_(part) {
     find_needed();
     for (const Tensor& tensor : graph_.tensors)
-      gradients_.push_back({.name = part_name(draft, "d " + tensor.name, part),
-                            .spec = tensor.spec});
+      gradients_.push_back(
+          {.name = part_name(draft, "d " + tensor.name, part), .spec = tensor.spec});
   }
 
   void expand() {
@@ -87,7 +87,8 @@ class Backward {
     expand_phase(draft_, {op, s, phase, part_}, find);
     // Sums over micro-batches are made as they come, so that one buffer holds them.
     for (const Use& use : phase.uses) {
-      if (s.slots[static_cast<std::size_t>(use.slot)].role != Role::weight || !use.gradient) continue;
+      if (s.slots[static_cast<std::size_t>(use.slot)].role != Role::weight || !use.gradient)
+        continue;
       Value& value = draft_.parameter_gradients[parameter_at(op, s, use.slot).index()];
       merge_micro_batches(value);
     }

@@ -19,7 +19,9 @@ class PhaseExpansion {
         phase_(expanded.phase),
         part_(expanded.part),
         value_of_(value_of),
-        fragment_(draft.fragments.phase({op_.op, s_, phase_,
+        fragment_(draft.fragments.phase({op_.op,
+                                         s_,
+                                         phase_,
                                          split_of(*draft.request.strategy, op_.name),
                                          {part_, draft.micro_batches()}})),
         tiles_(fragment_.tiles) {}
@@ -36,9 +38,7 @@ class PhaseExpansion {
   }
 
  private:
-  const Slot& slot_of(const Use& use) const {
-    return s_.slots[static_cast<std::size_t>(use.slot)];
-  }
+  const Slot& slot_of(const Use& use) const { return s_.slots[static_cast<std::size_t>(use.slot)]; }
 
   std::vector<BufferId> find_read(std::size_t at) {
     const Use& use = phase_.uses[at];

@@ -33,8 +33,8 @@ class PhaseSplitter {
       return a.device == b.device;
     };
     for (Tile& tile : tiles_of(request_.signature, request_.split, request_.micro_batch)) {
-      bool is_done = std::ranges::any_of(
-          made_.tiles, [&](const Tile& other) { return same_work(tile, other); });
+      bool is_done = std::ranges::any_of(made_.tiles,
+                                         [&](const Tile& other) { return same_work(tile, other); });
       if (!is_done) made_.tiles.push_back(std::move(tile));
     }
   }
@@ -90,12 +90,13 @@ class PhaseSplitter {
 };
 
 std::string text_of(const PhaseRequest& request) {
-  std::string text = fmt::format("{} {} {}/{} x{}", to_text(request.op),
-                                 to_string(request.phase.phase), request.micro_batch.part,
-                                 request.micro_batch.parts, request.split.replicas);
+  std::string text =
+      fmt::format("{} {} {}/{} x{}", to_text(request.op), to_string(request.phase.phase),
+                  request.micro_batch.part, request.micro_batch.parts, request.split.replicas);
   for (int slot : request.signature.slots_of(Role::input))
     text += " " + to_string(request.signature.slots[static_cast<std::size_t>(slot)].spec);
-  for (const auto& [axis, degree] : request.split.degrees) text += fmt::format(" {}:{}", axis, degree);
+  for (const auto& [axis, degree] : request.split.degrees)
+    text += fmt::format(" {}:{}", axis, degree);
   for (const auto& [axis, weights] : request.split.weights) {
     text += " " + axis;
     for (double weight : weights) text += fmt::format(",{}", weight);

@@ -1,5 +1,5 @@
-// The pure parts of lowering, kept by value: one per operator, split and phase, and one per edge and
-// both its splits (design section 4). When one split changes, only its own are made anew.
+// The pure parts of lowering, kept by value: one per operator, split and phase, and one per edge
+// and both its splits (design section 4). When one split changes, only its own are made anew.
 #pragma once
 
 #include <cstddef>

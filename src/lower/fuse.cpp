@@ -60,7 +60,8 @@ class ChainFinder {
     std::optional<std::size_t> reader = only_reader(value);
     if (!reader) return false;
     const Task& next = graph_.tasks[*reader];
-    if (!next.computes() || next.key.phase != Phase::forward || !can_follow(next.key.op)) return false;
+    if (!next.computes() || next.key.phase != Phase::forward || !can_follow(next.key.op))
+      return false;
     if (next.device != graph_.tasks[chain.tasks[0]].device) return false;
     if (!can_move(chain, *reader)) return false;
     // Of two equal operands the order does not matter: both functions commute.
@@ -89,7 +90,8 @@ class ChainFinder {
     std::size_t before = users_[value.index()][0];
     const Task& first = graph_.tasks[before];
     const Activation* activation = std::get_if<Activation>(&first.key.op);
-    if (!first.computes() || activation == nullptr || !backward_reads_output(activation->kind)) return {};
+    if (!first.computes() || activation == nullptr || !backward_reads_output(activation->kind))
+      return {};
     if (first.device != task.device || !can_move({{before}, first.key, first.uses}, at)) return {};
     FusedChain chain{{before, at}, task.key, task.uses};
     chain.key.fused.push_back({*activation, {}});

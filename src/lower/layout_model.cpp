@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/error.h"
 
@@ -21,6 +22,11 @@ std::size_t owner_of(const TaskGraph& graph, BufferId id) {
     of = graph[id].view_of;
   }
   return id.index();
+}
+
+bool travels_whole(const Communication& communication) {
+  return communication.call.kind == Collective::all_reduce ||
+         communication.call.kind == Collective::broadcast;
 }
 
 }  // namespace
@@ -43,16 +49,21 @@ LayoutModel::LayoutModel(const TaskGraph& graph, const KernelTable& table,
 /// Messages carry buffers as they lie, so the members' must lie alike; where parts of a buffer
 /// travel it must be plain.
 void LayoutModel::tie_members() {
+  std::vector<std::size_t> tied(graph_.buffers.size());  // to whom each is; itself: to nobody yet
+  std::iota(tied.begin(), tied.end(), std::size_t{0});
+  auto first_of = [&](std::size_t at) {
+    while (tied[at] != at) at = tied[at] = tied[tied[at]];
+    return at;
+  };
   for (const Communication& communication : graph_.communications) {
-    bool whole = communication.call.kind == Collective::all_reduce ||
-                 communication.call.kind == Collective::broadcast;
-    std::size_t first = index_[communication.buffers[0].index()];
-    for (BufferId buffer : communication.buffers) {
-      if (!whole) value_of(buffer).fixed = Layout::plain;
-      std::size_t own = index_[buffer.index()];
-      if (whole && own != first) std::ranges::replace(index_, own, first);
-    }
+    if (!travels_whole(communication)) continue;
+    std::size_t first = first_of(index_[communication.buffers[0].index()]);
+    for (BufferId buffer : communication.buffers) tied[first_of(index_[buffer.index()])] = first;
   }
+  for (std::size_t& index : index_) index = first_of(index);
+  for (const Communication& communication : graph_.communications)
+    for (BufferId buffer : communication.buffers)
+      if (!travels_whole(communication)) value_of(buffer).fixed = Layout::plain;
 }
 
 /// Rows of them are updated and travel by themselves, so they must lie one behind the other; in

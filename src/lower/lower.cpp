@@ -37,10 +37,8 @@ TaskGraph expand(const LowerRequest& request) {
   return std::move(draft.tasks);
 }
 
-}  // namespace
-
-std::vector<KernelKey> rows_needed(const LowerRequest& request) {
-  TaskGraph tasks = expand(request);
+/// Of every task, and of every chain that might be fused; each once.
+std::vector<KernelKey> keys_of(const TaskGraph& tasks) {
   std::vector<KernelKey> keys;
   for (const Task& task : tasks.tasks)
     if (task.computes()) keys.push_back(task.key);
@@ -52,13 +50,17 @@ std::vector<KernelKey> rows_needed(const LowerRequest& request) {
   return keys;
 }
 
+}  // namespace
+
+std::vector<KernelKey> rows_needed(const LowerRequest& request) { return keys_of(expand(request)); }
+
 LowerResult lower(const LowerRequest& request, const KernelTable& table) {
   if (auto reason = why_infeasible(*request.strategy, *request.graph, *request.machine))
     return Infeasible{*reason};
+  TaskGraph tasks = expand(request);
   MissingRows missing;
-  for (const KernelKey& key : rows_needed(request)) {
+  for (const KernelKey& key : keys_of(tasks))
     if (table.find(key) == nullptr) missing.keys.push_back(key);
-  }
   if (!missing.keys.empty()) return missing;
 
   const Sync& sync = request.strategy->sync;
@@ -69,7 +71,6 @@ LowerResult lower(const LowerRequest& request, const KernelTable& table) {
     given = std::get<GivenChoices>(std::move(alone));
   }
 
-  TaskGraph tasks = expand(request);
   fuse(tasks, table);
   verify(tasks, Stage::expanded);
   if (auto unanswered = choose_kernels(
@@ -77,12 +78,11 @@ LowerResult lower(const LowerRequest& request, const KernelTable& table) {
       !unanswered.empty())
     return MissingRows{unanswered};
   verify(tasks, Stage::chosen);
-  if (sync.overlap) {
-    start_early(tasks);
-    bucket_gradients(tasks, sync.bucket);
-    finish_late(tasks);
-    if (sync.carry_updates) carry_updates(tasks);
-  }
+  start_early(tasks);
+  bucket_gradients(tasks, sync.bucket);
+  finish_late(tasks);
+  if (!sync.overlap) wait_at_once(tasks);
+  if (sync.overlap && sync.carry_updates) carry_updates(tasks);
   LinkCosts links = request.links != nullptr ? *request.links : assumed_link_costs();
   choose_algorithms(tasks, {*request.machine, links, sync});
   verify(tasks, Stage::chosen);

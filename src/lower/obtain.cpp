@@ -6,17 +6,12 @@
 #include <map>
 
 #include "base/error.h"
+#include "lower/assemble_task.h"
 #include "lower/communicate.h"
 #include "lower/exchange.h"
 
 namespace troika {
 namespace {
-
-/// A part of a piece, as it is asked for by name: the buffer and the box in the tensor.
-struct Part {
-  BufferId buffer;
-  Region region;
-};
 
 /// Puts needs together from pieces here and elsewhere.
 class Assembler {
@@ -26,35 +21,76 @@ class Assembler {
       : draft_(draft), value_(value), terms_(terms), fragment_(fragment) {}
 
   void bring(const std::vector<Placed>& needs) {
-    const std::vector<Assembly>& assemblies =
-        draft_.fragments.assemblies(spread_of(terms_), needs);
-    for (std::size_t at = 0; at < needs.size(); ++at) note_transfers(needs[at], assemblies[at]);
+    const std::vector<Assembly>& assemblies = draft_.fragments.assemblies(spread_of(terms_), needs);
+    std::vector<std::vector<Part>> parts;
+    for (std::size_t at = 0; at < needs.size(); ++at)
+      parts.push_back(parts_of(needs[at], assemblies[at]));
     for (const Sent& sent : sent_) send(sent);
     for (std::size_t at = 0; at < needs.size(); ++at)
-      value_.finished.push_back({needs[at], put_together(needs[at], assemblies[at])});
+      value_.finished.push_back({needs[at], put_together(needs[at], parts[at])});
   }
 
  private:
+  static constexpr std::size_t kHere = static_cast<std::size_t>(-1);
+
+  /// A box of the tensor, out of a piece on the device or of what it receives.
+  struct Part {
+    Region region;
+    BufferId piece{};
+    Region outer;                  ///< What the piece, or the message, has.
+    std::size_t received = kHere;  ///< Index into received_.
+  };
   /// A part of a piece that other devices need.
   struct Sent {
     BufferId from;
     Region piece, region;
-    std::vector<DeviceId> to;
+    std::vector<std::size_t> received;
+  };
+  struct Received {
+    std::size_t term;
+    Region region;
+    DeviceId device;
+    BufferId buffer{};
   };
 
   const ValuePiece& piece_of(const Taken& taken) const { return terms_[taken.term][taken.piece]; }
 
-  void note_transfers(const Placed& need, const Assembly& assembly) {
+  /// What is sent to the device for an earlier need is not sent again.
+  std::vector<Part> parts_of(const Placed& need, const Assembly& assembly) {
+    std::vector<Part> parts;
     for (const Taken& taken : assembly) {
       const ValuePiece& piece = piece_of(taken);
-      if (piece.place.device == need.device) continue;
-      auto same = std::ranges::find_if(sent_, [&](const Sent& sent) {
-        return sent.from == piece.buffer && sent.region == taken.region;
-      });
-      if (same == sent_.end())
-        same = sent_.insert(sent_.end(), {piece.buffer, piece.place.region, taken.region, {}});
-      if (std::ranges::count(same->to, need.device) == 0) same->to.push_back(need.device);
+      if (piece.place.device == need.device) {
+        parts.push_back({taken.region, piece.buffer, piece.place.region});
+        continue;
+      }
+      std::vector<Region> open{taken.region};
+      for (std::size_t at : received_on_[need.device]) {
+        if (received_[at].term != taken.term) continue;
+        std::vector<Region> left;
+        for (const Region& box : open) {
+          Region shared = intersect(box, received_[at].region);
+          if (!shared.empty()) parts.push_back({shared, {}, received_[at].region, at});
+          std::ranges::move(subtract(box, received_[at].region), std::back_inserter(left));
+        }
+        open = std::move(left);
+      }
+      for (const Region& box : open)
+        parts.push_back({box, {}, box, note_transfer(taken, box, need.device)});
     }
+    return parts;
+  }
+
+  std::size_t note_transfer(const Taken& taken, const Region& box, DeviceId to) {
+    const ValuePiece& piece = piece_of(taken);
+    auto same = std::ranges::find_if(
+        sent_, [&](const Sent& sent) { return sent.from == piece.buffer && sent.region == box; });
+    if (same == sent_.end())
+      same = sent_.insert(sent_.end(), {piece.buffer, piece.place.region, box, {}});
+    received_.push_back({taken.term, box, to});
+    received_on_[to].push_back(received_.size() - 1);
+    same->received.push_back(received_.size() - 1);
+    return received_.size() - 1;
   }
 
   void send(const Sent& sent) {
@@ -62,64 +98,47 @@ class Assembler {
     if (sent.region != sent.piece)
       from = add_copy(draft_, {fragment_, from, within(sent.region, sent.piece)});
     const BufferSpec source = draft_.tasks[from];
+    Category category =
+        source.category == Category::parameter ? Category::workspace : source.category;
     CommunicationRequest request{.fragment = fragment_,
                                  .name = source.name,
                                  .kind = Collective::broadcast,
                                  .buffers = {from}};
-    for (DeviceId device : sent.to) {
-      BufferId copy = add_buffer(draft_, {fmt::format("{} for {}", source.name, device.value),
-                                          source.spec, device, source.category});
-      if (draft_.tasks[copy].category == Category::parameter)
-        draft_.tasks[copy].category = Category::workspace;
-      request.buffers.push_back(copy);
-      received_.push_back({sent.from, sent.region, device, copy});
+    for (std::size_t at : sent.received) {
+      Received& received = received_[at];
+      received.buffer =
+          add_buffer(draft_, {fmt::format("{} for {}", source.name, received.device.value),
+                              source.spec, received.device, category});
+      request.buffers.push_back(received.buffer);
     }
     add_communication(draft_, request);
   }
 
-  /// The part of a piece on the device that needs it.
-  Part part_for(const Placed& need, const Taken& taken) const {
-    const ValuePiece& piece = piece_of(taken);
-    if (piece.place.device == need.device) return {piece.buffer, piece.place.region};
-    auto found = std::ranges::find_if(received_, [&](const Received& received) {
-      return received.from == piece.buffer && received.region == taken.region &&
-             received.device == need.device;
-    });
-    return {found->buffer, taken.region};
+  BufferId buffer_of(const Part& part) const {
+    return part.received == kHere ? part.piece : received_[part.received].buffer;
   }
 
-  BufferId put_together(const Placed& need, const Assembly& assembly) {
+  BufferId put_together(const Placed& need, const std::vector<Part>& parts) {
     TensorSpec spec{need.region.shape(), value_.spec.dtype};
-    if (assembly.empty()) return zeros_buffer(draft_, spec, need.device);
-    if (assembly.size() == 1) {
-      Part only = part_for(need, assembly[0]);
-      if (only.region == need.region) return only.buffer;
-    }
-    Assemble op{.shape = {spec.shape.begin(), spec.shape.end()},
-                .greatest = value_.combine == Combine::max};
-    Task task{.device = need.device, .key = {{}, {}, Phase::forward, {}}};
-    for (const Taken& taken : assembly) {
-      Part part = part_for(need, taken);
-      add_box(op, {within(taken.region, part.region), within(taken.region, need.region)});
-      task.key.inputs.push_back(draft_.tasks[part.buffer].spec);
-      task.uses.push_back({part.buffer, Access::read});
-    }
-    task.key.op = op;
-    task.name = fmt::format("{}{} for {}", value_.name, to_string(need.region), need.device.value);
+    if (parts.empty()) return zeros_buffer(draft_, spec, need.device);
+    if (parts.size() == 1 && parts[0].outer == need.region) return buffer_of(parts[0]);
+    std::vector<AssembledPart> assembled;
+    for (const Part& part : parts)
+      assembled.push_back(
+          {buffer_of(part), within(part.region, part.outer), within(part.region, need.region)});
+    std::string name =
+        fmt::format("{}{} for {}", value_.name, to_string(need.region), need.device.value);
     Category category =
         value_.category == Category::parameter ? Category::workspace : value_.category;
-    BufferId whole = add_buffer(draft_, {task.name, spec, need.device, category});
-    task.uses.push_back({whole, Access::write});
-    add_task(draft_, fragment_, std::move(task));
-    return whole;
+    return add_assemble(draft_,
+                        {.fragment = fragment_,
+                         .name = name,
+                         .spec = spec,
+                         .device = need.device,
+                         .category = category,
+                         .greatest = value_.combine == Combine::max},
+                        assembled);
   }
-
-  struct Received {
-    BufferId from;
-    Region region;
-    DeviceId device;
-    BufferId buffer;
-  };
 
   Draft& draft_;
   Value& value_;
@@ -127,6 +146,7 @@ class Assembler {
   const std::string& fragment_;
   std::vector<Sent> sent_;
   std::vector<Received> received_;
+  std::map<DeviceId, std::vector<std::size_t>> received_on_;
 };
 
 bool have_same_places(const std::vector<ValuePiece>& a, const std::vector<ValuePiece>& b) {
@@ -162,18 +182,16 @@ BufferId greatest_of(Draft& draft, const std::string& fragment, const std::strin
                      const std::vector<BufferId>& parts) {
   const BufferSpec first = draft.tasks[parts[0]];
   Region whole = Region::whole(first.spec.shape);
-  Assemble op{.shape = {first.spec.shape.begin(), first.spec.shape.end()}, .greatest = true};
-  Task task{.name = name + " greatest", .device = first.device};
-  for (BufferId part : parts) {
-    add_box(op, {whole, whole});
-    task.key.inputs.push_back(first.spec);
-    task.uses.push_back({part, Access::read});
-  }
-  task.key.op = op;
-  BufferId greatest = add_buffer(draft, {name, first.spec, first.device, first.category});
-  task.uses.push_back({greatest, Access::write});
-  add_task(draft, fragment, std::move(task));
-  return greatest;
+  std::vector<AssembledPart> all;
+  for (BufferId part : parts) all.push_back({part, whole, whole});
+  return add_assemble(draft,
+                      {.fragment = fragment,
+                       .name = name + " greatest",
+                       .spec = first.spec,
+                       .device = first.device,
+                       .category = first.category,
+                       .greatest = true},
+                      all);
 }
 
 /// A sum of one is finished.
@@ -201,9 +219,8 @@ std::vector<ValuePiece> merge(Draft& draft, const Value& value,
     std::vector<BufferId> parts;
     for (const std::vector<ValuePiece>& term : group)
       parts.push_back(std::ranges::find(term, piece.place, &ValuePiece::place)->buffer);
-    piece.buffer = value.combine == Combine::sum
-                       ? sum_of(draft, fragment, value.name, parts)
-                       : greatest_of(draft, fragment, value.name, parts);
+    piece.buffer = value.combine == Combine::sum ? sum_of(draft, fragment, value.name, parts)
+                                                 : greatest_of(draft, fragment, value.name, parts);
   }
   return merged;
 }

@@ -10,7 +10,7 @@ namespace {
 /// So many tasks may run before a device makes sure that what it sent was taken.
 constexpr int kSentAhead = 16;
 
-/// Tasks that touched a memory so far: the last one to write it, and who has read it since.
+/// Tasks that touched a memory so far.
 struct Touched {
   std::vector<std::size_t> writers, readers;
 };
@@ -123,21 +123,36 @@ std::vector<bool> find_feeders(const TaskGraph& graph) {
   return feeds;
 }
 
-/// The task before which a device makes sure that its message was taken: its own last use of it, or
-/// some tasks later.
-std::size_t end_of_sending(const TaskGraph& graph, std::size_t at) {
-  BufferId root = graph.root(graph.tasks[at].uses[0].buffer);
-  std::size_t last_use = kStays, ahead = graph.tasks.size();
-  int passed = 0;
-  for (std::size_t next = at + 1; next < graph.tasks.size(); ++next) {
-    const Task& task = graph.tasks[next];
-    if (task.device != graph.tasks[at].device || !task.computes()) continue;
-    if (++passed == kSentAhead) ahead = next;
-    for (const BufferUse& use : task.uses)
-      if (graph.root(use.buffer) == root) last_use = next;
+/// Where a device makes sure that its messages were taken.
+class EndsOfSending {
+ public:
+  explicit EndsOfSending(const TaskGraph& graph)
+      : graph_(graph), last_use_(graph.buffers.size(), 0), computing_(graph.arena.size()) {
+    for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
+      const Task& task = graph.tasks[at];
+      if (!task.computes()) continue;
+      computing_[task.device.index()].push_back(at);
+      for (const BufferUse& use : task.uses) last_use_[graph.root(use.buffer).index()] = at;
+    }
   }
-  return last_use == kStays ? ahead : last_use;
-}
+
+  /// The task before which that is: the device's own last use of what it sends in `at`, or some
+  /// tasks later.
+  std::size_t find(std::size_t at) const {
+    const Task& task = graph_.tasks[at];
+    std::size_t last_use = last_use_[graph_.root(task.uses[0].buffer).index()];
+    if (last_use > at) return last_use;
+    const std::vector<std::size_t>& own = computing_[task.device.index()];
+    auto ahead = std::ranges::upper_bound(own, at);
+    bool ends = own.end() - ahead < kSentAhead;
+    return ends ? graph_.tasks.size() : ahead[kSentAhead - 1];
+  }
+
+ private:
+  const TaskGraph& graph_;
+  std::vector<std::size_t> last_use_;                // by root; 0: none
+  std::vector<std::vector<std::size_t>> computing_;  // tasks by device
+};
 
 }  // namespace
 
@@ -147,8 +162,8 @@ void order_updates(TaskGraph& graph) {
     if (!task.computes() || task.key.phase != Phase::update ||
         std::holds_alternative<Guard>(task.key.op))
       return false;
-    return std::ranges::none_of(
-        behind, [&](std::size_t other) { return !graph.tasks[other].computes(); });
+    return std::ranges::none_of(behind,
+                                [&](std::size_t other) { return !graph.tasks[other].computes(); });
   });
   if (graph.communications.empty()) return;
   lower_in_list(graph, [&](std::size_t at, const std::vector<std::size_t>& ahead) {
@@ -165,13 +180,29 @@ void start_early(TaskGraph& graph) {
 }
 
 void finish_late(TaskGraph& graph) {
+  EndsOfSending ends(graph);
   lower_in_list(graph, [&](std::size_t at, const std::vector<std::size_t>& ahead) {
     const Task& task = graph.tasks[at];
     if (task.kind != TaskKind::finish) return kStays;
     if (!ahead.empty()) return *std::ranges::min_element(ahead);
     bool sends = task.uses[0].access == Access::read;
-    return sends ? end_of_sending(graph, at) : graph.tasks.size();
+    return sends ? ends.find(at) : graph.tasks.size();
   });
+}
+
+void wait_at_once(TaskGraph& graph) {
+  std::vector<std::size_t> first_finish(graph.communications.size(), graph.tasks.size());
+  for (std::size_t at = graph.tasks.size(); at-- > 0;)
+    if (graph.tasks[at].kind == TaskKind::finish)
+      first_finish[graph.tasks[at].communication.index()] = at;
+  std::vector<Place> places = listed(graph);
+  for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
+    const Task& task = graph.tasks[at];
+    if (!task.computes())
+      places[at] = {first_finish[task.communication.index()],
+                    task.kind == TaskKind::start ? -1 : 0};
+  }
+  reorder(graph, places);
 }
 
 }  // namespace troika

@@ -16,5 +16,8 @@ void order_updates(TaskGraph& graph);
 void start_early(TaskGraph& graph);
 /// and end where the first task needs the result, so that there is something to do meanwhile.
 void finish_late(TaskGraph& graph);
+/// Without overlap: all members start and end a communication where the first of them would have
+/// ended it, one behind the other.
+void wait_at_once(TaskGraph& graph);
 
 }  // namespace troika

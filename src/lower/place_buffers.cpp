@@ -7,10 +7,6 @@
 namespace troika {
 namespace {
 
-constexpr std::int64_t kAlignment = 64;
-
-Bytes aligned(Bytes bytes) { return {(bytes.count + kAlignment - 1) / kAlignment * kAlignment}; }
-
 const Candidate* chosen(const KernelTable& table, const Task& task) {
   if (!task.computes()) return nullptr;
   for (const Candidate& candidate : *table.find(task.key)) {
@@ -21,55 +17,60 @@ const Candidate* chosen(const KernelTable& table, const Task& task) {
   return nullptr;
 }
 
-/// Whether the host will read this memory, be it through a view.
-bool is_held(const TaskGraph& graph, BufferId id) {
-  for (std::size_t at = 0; at < graph.buffers.size(); ++at) {
-    if (graph.buffers[at].held && graph.root(BufferId(at)) == graph.root(id)) return true;
+/// Lets results take the memory of operands that nobody needs any more.
+class InPlaceSharing {
+ public:
+  explicit InPlaceSharing(TaskGraph& graph)
+      : graph_(graph), lifetimes_(find_lifetimes(graph)), held_(graph.buffers.size()) {
+    for (std::size_t at = 0; at < graph.buffers.size(); ++at)
+      if (graph.buffers[at].held) held_[graph.root(BufferId(at)).index()] = true;
   }
-  return false;
-}
 
-/// Whether the memory of `operand` is free for `result` once the task `at` has read it.
-bool can_take(const TaskGraph& graph, const std::vector<Lifetime>& lifetimes, std::size_t at,
-              BufferId operand, BufferId result) {
-  const BufferSpec& root = graph[graph.root(operand)];
-  const BufferSpec& target = graph[result];
-  if (root.persistent || target.persistent || target.view_of.valid() || is_held(graph, operand))
-    return false;
-  if (root.device != target.device || graph[operand].bytes() < target.bytes()) return false;
-  // Another operand in the same memory could be read after it was overwritten.
-  auto shares = [&](const BufferUse& use) { return graph.root(use.buffer) == graph.root(operand); };
-  return lifetimes[graph.root(operand).index()].last == at &&
-         std::ranges::count_if(graph.tasks[at].uses, shares) == 1;
-}
-
-void share_in_place(TaskGraph& graph, const KernelTable& table) {
-  std::vector<Lifetime> lifetimes = find_lifetimes(graph);
-  for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
-    const Task& task = graph.tasks[at];
-    const Candidate* candidate = chosen(table, task);
-    if (candidate == nullptr) continue;
-    for (const InPlace& pair : candidate->in_place) {
+  void share(std::size_t at, const Candidate& candidate) {
+    const Task& task = graph_.tasks[at];
+    for (const InPlace& pair : candidate.in_place) {
       BufferId operand = task.uses[static_cast<std::size_t>(pair.read)].buffer;
       BufferId result = task.uses[static_cast<std::size_t>(pair.write)].buffer;
-      if (!can_take(graph, lifetimes, at, operand, result)) continue;
+      if (!can_take(at, operand, result)) continue;
       // The memory now lives as long as the result and all its views.
-      Lifetime& life = lifetimes[graph.root(operand).index()];
-      life.last = std::max(life.last, lifetimes[result.index()].last);
-      graph[result].view_of = operand;
+      std::size_t root = graph_.root(operand).index();
+      lifetimes_[root].last = std::max(lifetimes_[root].last, lifetimes_[result.index()].last);
+      held_[root] = held_[root] || held_[result.index()];
+      graph_[result].view_of = operand;
     }
   }
+
+ private:
+  /// Whether the memory of `operand` is free for `result` once the task `at` has read it.
+  bool can_take(std::size_t at, BufferId operand, BufferId result) const {
+    BufferId root = graph_.root(operand);
+    const BufferSpec& target = graph_[result];
+    if (graph_[root].persistent || target.persistent || target.view_of.valid() ||
+        held_[root.index()])
+      return false;
+    if (graph_[root].device != target.device || graph_[operand].bytes() < target.bytes())
+      return false;
+    // Another operand in the same memory could be read after it was overwritten.
+    auto shares = [&](const BufferUse& use) { return graph_.root(use.buffer) == root; };
+    return lifetimes_[root.index()].last == at &&
+           std::ranges::count_if(graph_.tasks[at].uses, shares) == 1;
+  }
+
+  TaskGraph& graph_;
+  std::vector<Lifetime> lifetimes_;
+  std::vector<bool> held_;  // by root: read by the host, be it through a view
+};
+
+void share_in_place(TaskGraph& graph, const KernelTable& table) {
+  InPlaceSharing sharing(graph);
+  for (std::size_t at = 0; at < graph.tasks.size(); ++at)
+    if (const Candidate* candidate = chosen(table, graph.tasks[at])) sharing.share(at, *candidate);
 }
 
-void place_device(TaskGraph& graph, DeviceId device) {
-  std::vector<Lifetime> lifetimes = find_lifetimes(graph);
-  std::vector<std::size_t> order, placed;
-  for (std::size_t at = 0; at < graph.buffers.size(); ++at) {
-    const BufferSpec& buffer = graph.buffers[at];
-    if (!buffer.persistent && !buffer.view_of.valid() && buffer.device == device &&
-        lifetimes[at].used)
-      order.push_back(at);
-  }
+/// `order`: what the arena of one device must hold.
+void place_device(TaskGraph& graph, DeviceId device, std::vector<std::size_t> order,
+                  const std::vector<Lifetime>& lifetimes) {
+  std::vector<std::size_t> placed;
   std::ranges::stable_sort(order, std::greater{},
                            [&](std::size_t at) { return graph.buffers[at].bytes(); });
   for (std::size_t at : order) {
@@ -95,10 +96,22 @@ void place_device(TaskGraph& graph, DeviceId device) {
 
 }  // namespace
 
+Bytes aligned(Bytes bytes) {
+  constexpr std::int64_t kAlignment = 64;
+  return {(bytes.count + kAlignment - 1) / kAlignment * kAlignment};
+}
+
 void place_buffers(TaskGraph& graph, const KernelTable& table) {
   share_in_place(graph, table);
-  for (std::size_t device = 0; device < graph.arena.size(); ++device)
-    place_device(graph, DeviceId(device));
+  std::vector<Lifetime> lifetimes = find_lifetimes(graph);
+  std::vector<std::vector<std::size_t>> own(graph.arena.size());  // by device
+  for (std::size_t at = 0; at < graph.buffers.size(); ++at) {
+    const BufferSpec& buffer = graph.buffers[at];
+    if (!buffer.persistent && !buffer.view_of.valid() && lifetimes[at].used)
+      own[buffer.device.index()].push_back(at);
+  }
+  for (std::size_t device = 0; device < own.size(); ++device)
+    place_device(graph, DeviceId(device), std::move(own[device]), lifetimes);
 }
 
 }  // namespace troika

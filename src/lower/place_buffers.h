@@ -6,6 +6,9 @@
 
 namespace troika {
 
+/// Buffers begin at multiples of 64 bytes; as long as that takes.
+Bytes aligned(Bytes bytes);
+
 /// First lets results take the place of operands that die with them, where the kernel allows it;
 /// then places the rest, largest first, each at the lowest offset that is free during its life.
 /// Fills in offsets and the arena's size.

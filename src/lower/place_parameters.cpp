@@ -40,14 +40,15 @@ std::vector<Placed> stored_places(const LowerRequest& request, const std::string
 
 void add_slices(Draft& draft, std::size_t at, const std::vector<Placed>& places) {
   const Parameter& parameter = draft.graph.parameters[at];
-  Value& value = draft.parameters.emplace_back(
-      Value{parameter.name, parameter.spec, Category::parameter});
+  Value& value =
+      draft.parameters.emplace_back(Value{parameter.name, parameter.spec, Category::parameter});
   for (const Placed& place : places) {
-    BufferId buffer = add_buffer(draft, {.name = slice_name(draft, parameter.name, parameter.spec.shape, place),
-                                         .spec = {place.region.shape(), parameter.spec.dtype},
-                                         .device = place.device,
-                                         .category = Category::parameter,
-                                         .persistent = true});
+    BufferId buffer =
+        add_buffer(draft, {.name = slice_name(draft, parameter.name, parameter.spec.shape, place),
+                           .spec = {place.region.shape(), parameter.spec.dtype},
+                           .device = place.device,
+                           .category = Category::parameter,
+                           .persistent = true});
     draft.tasks[buffer].part_of = parameter.name;
     draft.tasks[buffer].region = place.region;
     draft.tasks[buffer].whole = parameter.spec.shape;

@@ -14,14 +14,9 @@ Spread spread_of(const std::vector<std::vector<ValuePiece>>& terms) {
 }
 
 bool is_finished(const Value& value, const Region& region) {
-  std::vector<Region> missing{region};
-  for (const ValuePiece& piece : value.finished) {
-    std::vector<Region> left;
-    for (const Region& box : missing)
-      std::ranges::move(subtract(box, piece.place.region), std::back_inserter(left));
-    missing = std::move(left);
-  }
-  return missing.empty();
+  std::vector<Region> pieces;
+  for (const ValuePiece& piece : value.finished) pieces.push_back(piece.place.region);
+  return subtract_all(region, pieces).empty();
 }
 
 BufferId find_finished(const Value& value, const Placed& place) {

@@ -7,13 +7,6 @@
 namespace troika {
 namespace {
 
-/// Whether the edge leads from a start of the communication that the task finishes.
-bool is_start_for(const TaskGraph& graph, const Dependency& edge, std::size_t task) {
-  const Task &from = graph.tasks[edge.from], &to = graph.tasks[task];
-  return from.kind == TaskKind::start && to.kind == TaskKind::finish &&
-         from.communication == to.communication;
-}
-
 /// When the tasks of one step start and end.
 struct StepTimes {
   explicit StepTimes(std::size_t tasks) : start(tasks), end(tasks) {}
@@ -24,7 +17,10 @@ struct StepTimes {
 class Simulation {
  public:
   Simulation(const TaskGraph& graph, int steps)
-      : graph_(graph), into_(graph.tasks.size()), device_free_(graph.arena.size()) {
+      : graph_(graph),
+        into_(graph.tasks.size()),
+        device_free_(graph.arena.size()),
+        all_started_(graph.communications.size()) {
     for (const Dependency& edge : graph.dependencies) into_[edge.to].push_back(edge);
     steps_.assign(static_cast<std::size_t>(steps), StepTimes(graph.tasks.size()));
   }
@@ -46,24 +42,27 @@ class Simulation {
     const Task& task = graph_.tasks[at];
     SimTime& free = device_free_[task.device.index()];
     SimTime ready = free;
-    SimTime peers = ready;
     for (const Dependency& edge : into_[at]) {
       auto distance = static_cast<std::size_t>(edge.distance);
       if (distance > step) continue;
-      SimTime& after = is_start_for(graph_, edge, at) ? peers : ready;
-      after = std::max(after, steps_[step - distance].end[edge.from]);
+      ready = std::max(ready, steps_[step - distance].end[edge.from]);
     }
     steps_[step].start[at] = ready;
     free = ready + task.choice.time;
-    // Links are free when a communication starts: no queueing yet.
-    if (task.kind == TaskKind::finish)
-      free = std::max(free, peers + graph_[task.communication].time);
+    if (!task.computes()) free = std::max(free, end_of_message(task, free));
     steps_[step].end[at] = free;
   }
 
+  /// Links are free when a communication starts: no queueing yet.
+  SimTime end_of_message(const Task& task, SimTime now) {
+    SimTime& started = all_started_[task.communication.index()];
+    if (task.kind == TaskKind::finish) return started + graph_[task.communication].time;
+    return started = std::max(started, now);
+  }
+
   const TaskGraph& graph_;
-  std::vector<std::vector<Dependency>> into_;  // by task
-  std::vector<SimTime> device_free_;
+  std::vector<std::vector<Dependency>> into_;       // by task
+  std::vector<SimTime> device_free_, all_started_;  // of each communication's last round
   std::vector<StepTimes> steps_;
 };
 

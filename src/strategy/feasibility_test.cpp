@@ -186,18 +186,24 @@ TEST(FixedOrder, WantsEqualRunsOfAPowerOfTwoOfParts) {
   };
   const std::string rule =
       "a fixed order needs {n: S} on every operator with samples, S a power of two, and S/P "
-      "neighbouring tiles on each of P devices";
+      "neighbouring tiles on each of devices 0 to P-1, in their order";
   Split four{.degrees = {{"n", 4}}, .devices = devices({0, 0, 1, 1})};
   EXPECT_EQ(ordered(four, four), "fits");
   Split two{.degrees = {{"n", 2}}, .devices = devices({0, 1})};
   EXPECT_EQ(ordered(four, two),
             "operator 'bn' is split 2 ways along 'n', others 4 ways, but " + rule);
   Split mixed{.degrees = {{"n", 4}}, .devices = devices({0, 1, 0, 1})};
-  EXPECT_EQ(ordered(four, mixed),
-            "operator 'bn' has tile 1 away from its neighbours, on device 1, but " + rule);
+  EXPECT_EQ(ordered(four, mixed), "operator 'bn' has tile 1 on device 1, not 0, but " + rule);
+  Split backwards{.degrees = {{"n", 4}}, .devices = devices({1, 1, 0, 0})};
+  EXPECT_EQ(ordered(backwards, backwards),
+            "operator 'conv' has tile 0 on device 1, not 0, but " + rule);
+  Split elsewhere{.degrees = {{"n", 4}}, .devices = devices({0, 0, 2, 2})};
+  EXPECT_EQ(ordered(four, elsewhere), "operator 'bn' has tile 2 on device 2, not 1, but " + rule);
+  Split alone{.degrees = {{"n", 4}}, .devices = devices({0, 0, 0, 0})};
+  EXPECT_EQ(ordered(four, alone), "operator 'bn' is on 1 devices, others on 2, but " + rule);
   Split uneven{.degrees = {{"n", 4}}, .devices = devices({0, 0, 1, 2})};
-  EXPECT_EQ(ordered(four, uneven),
-            "operator 'bn' has 4 tiles on 3 devices, which do not divide them, but " + rule);
+  EXPECT_EQ(ordered(uneven, uneven),
+            "operator 'conv' has 4 tiles on 3 devices, which do not divide them, but " + rule);
   Split channels{.degrees = {{"o", 2}}, .devices = devices({0, 1})};
   EXPECT_EQ(ordered(channels, four), "operator 'conv' is split 2 ways along 'o', but " + rule);
   Split copies{.degrees = {{"n", 2}}, .replicas = 2, .devices = devices({0, 1, 2, 3})};

@@ -14,7 +14,7 @@ using Reason = std::optional<std::string>;
 
 constexpr const char* kRule =
     "a fixed order needs {n: S} on every operator with samples, S a power of two, and S/P "
-    "neighbouring tiles on each of P devices";
+    "neighbouring tiles on each of devices 0 to P-1, in their order";
 
 std::int64_t degree_of(const Split& split, const std::string& axis) {
   auto found = split.degrees.find(axis);
@@ -36,17 +36,25 @@ Reason why_other_split(const std::string& name, const Split& split, std::int64_t
   return std::nullopt;
 }
 
-/// Why tiles are not spread evenly and in order.
-Reason why_other_devices(const std::string& name, const Split& split) {
-  std::set<DeviceId> used(split.devices.begin(), split.devices.end());
-  std::size_t shards = split.devices.size(), each = shards / used.size();
-  if (shards % used.size() != 0)
+std::size_t devices_of(const Split& split) {
+  return std::set<DeviceId>(split.devices.begin(), split.devices.end()).size();
+}
+
+/// Why tiles are not spread evenly and in order. Messages combine what their members bring in the
+/// order of the devices, so that must be the order of the tiles.
+Reason why_other_devices(const std::string& name, const Split& split, std::size_t devices) {
+  std::size_t shards = split.devices.size(), used = devices_of(split);
+  if (used != devices)
+    return fmt::format("operator '{}' is on {} devices, others on {}, but {}", name, used, devices,
+                       kRule);
+  if (shards % used != 0)
     return fmt::format("operator '{}' has {} tiles on {} devices, which do not divide them, but {}",
-                       name, shards, used.size(), kRule);
+                       name, shards, used, kRule);
   for (std::size_t tile = 0; tile < shards; ++tile) {
-    if (split.devices[tile] != split.devices[tile / each * each])
-      return fmt::format("operator '{}' has tile {} away from its neighbours, on device {}, but {}",
-                         name, tile, split.devices[tile].value, kRule);
+    std::size_t expected = tile / (shards / used);
+    if (split.devices[tile].index() != expected)
+      return fmt::format("operator '{}' has tile {} on device {}, not {}, but {}", name, tile,
+                         split.devices[tile].value, expected, kRule);
   }
   return std::nullopt;
 }
@@ -59,12 +67,16 @@ Reason why_order_not_fixed(const Strategy& strategy, const Graph& graph) {
         "the batch is in {} micro-batches, but a fixed order adds up whole batches; take one",
         strategy.micro_batches);
   std::int64_t shards = 0;
+  std::size_t devices = 1;
   for (const Operator& op : graph.operators) {
     const Split& split = split_of(strategy, op.name);
     bool has_samples = sample_axis(signature(graph, op)) >= 0;
-    if (has_samples && shards == 0) shards = degree_of(split, "n");
+    if (has_samples && shards == 0) {
+      shards = degree_of(split, "n");
+      devices = devices_of(split);
+    }
     if (auto reason = why_other_split(op.name, split, has_samples ? shards : 1)) return reason;
-    if (auto reason = why_other_devices(op.name, split)) return reason;
+    if (auto reason = why_other_devices(op.name, split, has_samples ? devices : 1)) return reason;
   }
   if (shards > 0 && !std::has_single_bit(static_cast<std::uint64_t>(shards)))
     return fmt::format("the batch is in {} shards, but {}; {} or {} would do", shards, kRule,

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 
 #include "base/hash.h"
 
@@ -18,14 +17,15 @@ struct History {
   std::vector<std::size_t> first_readers;  // before the first write
 };
 
-void add_edges(std::set<Dependency>& edges, const std::vector<std::size_t>& from, std::size_t to,
-               int distance) {
+using Edges = std::vector<Dependency>;
+
+void add_edges(Edges& edges, const std::vector<std::size_t>& from, std::size_t to, int distance) {
   for (std::size_t task : from) {
-    if (task != to || distance > 0) edges.insert({task, to, distance});
+    if (task != to || distance > 0) edges.push_back({task, to, distance});
   }
 }
 
-void record(History& history, std::set<Dependency>& edges, std::size_t task, Access access) {
+void record(History& history, Edges& edges, std::size_t task, Access access) {
   if (access != Access::write) {
     if (!history.writers.empty()) add_edges(edges, {history.writers.back()}, task, 0);
     (history.writers.empty() ? history.first_readers : history.readers).push_back(task);
@@ -35,16 +35,6 @@ void record(History& history, std::set<Dependency>& edges, std::size_t task, Acc
   if (!history.writers.empty()) add_edges(edges, {history.writers.back()}, task, 0);
   history.writers.push_back(task);
   history.readers.clear();
-}
-
-/// Nobody is done before all have begun.
-void join_members(const TaskGraph& graph, std::set<Dependency>& edges) {
-  std::vector<std::vector<std::size_t>> starts(graph.communications.size());
-  for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
-    const Task& task = graph.tasks[at];
-    if (task.kind == TaskKind::start) starts[task.communication.index()].push_back(at);
-    if (task.kind == TaskKind::finish) add_edges(edges, starts[task.communication.index()], at, 0);
-  }
 }
 
 std::string text_of(const TaskGraph& graph, const Task& task) {
@@ -82,13 +72,12 @@ std::vector<StoredSlice> stored_slices(const TaskGraph& graph) {
 }
 
 std::vector<Dependency> find_dependencies(const TaskGraph& graph) {
-  std::set<Dependency> edges;
+  Edges edges;
   std::vector<History> histories(graph.buffers.size());
   for (std::size_t task = 0; task < graph.tasks.size(); ++task) {
     for (const BufferUse& use : graph.tasks[task].uses)
       record(histories[graph.root(use.buffer).index()], edges, task, use.access);
   }
-  join_members(graph, edges);
   std::vector<bool> carried = find_carried_memory(graph);
   for (std::size_t at = 0; at < graph.buffers.size(); ++at) {
     const History& history = histories[at];
@@ -101,7 +90,10 @@ std::vector<Dependency> find_dependencies(const TaskGraph& graph) {
     add_edges(edges, {history.writers.back()}, history.writers.front(), 1);
     add_edges(edges, history.readers, history.writers.front(), 1);
   }
-  return {edges.begin(), edges.end()};
+  std::ranges::sort(edges);
+  auto [first, last] = std::ranges::unique(edges);
+  edges.erase(first, last);
+  return edges;
 }
 
 std::uint64_t hash(const TaskGraph& graph) { return hash_text(to_text(graph)); }
@@ -150,6 +142,17 @@ std::string to_dot(const TaskGraph& graph) {
   for (const Dependency& edge : graph.dependencies)
     text += fmt::format("  t{} -> t{}{};\n", edge.from, edge.to,
                         edge.distance > 0 ? " [style=dashed, constraint=false]" : "");
+  // A communication is a node that its starts lead to and its ends come from.
+  for (std::size_t at = 0; at < graph.communications.size(); ++at)
+    text +=
+        fmt::format("  c{} [label=\"{}\", shape=ellipse];\n", at, graph.communications[at].name);
+  for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
+    const Task& task = graph.tasks[at];
+    if (task.kind == TaskKind::start)
+      text += fmt::format("  t{} -> c{};\n", at, task.communication.value);
+    if (task.kind == TaskKind::finish)
+      text += fmt::format("  c{} -> t{};\n", task.communication.value, at);
+  }
   return text + "}\n";
 }
 

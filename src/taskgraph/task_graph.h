@@ -143,7 +143,8 @@ struct TaskGraph {
 std::vector<StoredSlice> stored_slices(const TaskGraph& graph);
 
 /// Reads after writes, writes after reads, writes after writes, within a step and to the next one
-/// for persistent buffers; and a communication's end after its start on every member.
+/// for persistent buffers. That a communication ends on no member before it has started on all is
+/// not listed: it goes without saying, and would be a pair for every two members.
 std::vector<Dependency> find_dependencies(const TaskGraph& graph);
 
 /// Tasks whose step's memory must outlive the step: what carried tasks touch, by root buffer.

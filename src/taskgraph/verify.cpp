@@ -3,13 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
+#include <map>
 #include <set>
 
 #include "base/error.h"
+#include "taskgraph/check_communications.h"
+#include "taskgraph/check_writes.h"
 
 namespace troika {
 namespace {
+
+/// With a place of its own there.
+bool is_in_arena(const BufferSpec& buffer) { return !buffer.view_of.valid() && !buffer.persistent; }
 
 void check_operands(const TaskGraph& graph, const Task& task) {
   std::vector<Operand> operands = operands_of(task.key);
@@ -27,59 +32,6 @@ void check_operands(const TaskGraph& graph, const Task& task) {
   }
 }
 
-/// Views by what they are views of in the end, and where each begins there.
-struct Sharing {
-  explicit Sharing(const TaskGraph& of) : graph(of), sharers(of.buffers.size()) {
-    for (std::size_t at = 0; at < graph.buffers.size(); ++at) {
-      BufferId id(at);
-      sharers[graph.root(id).index()].push_back(id);
-      begins.push_back(graph.offset_in_root(id));
-    }
-  }
-  bool overlap(BufferId a, BufferId b) const {
-    return begins[a.index()] < begins[b.index()] + graph[b].bytes() &&
-           begins[b.index()] < begins[a.index()] + graph[a].bytes();
-  }
-
-  const TaskGraph& graph;
-  std::vector<std::vector<BufferId>> sharers;  // by root
-  std::vector<Bytes> begins;
-};
-
-/// Writing in place destroys every other buffer in that memory.
-void forget_memory(const Sharing& sharing, BufferId id, std::vector<bool>& written) {
-  for (BufferId other : sharing.sharers[sharing.graph.root(id).index()])
-    if (sharing.overlap(id, other)) written[other.index()] = false;
-}
-
-void check_writes(const TaskGraph& graph) {
-  std::vector<bool> written(graph.buffers.size());
-  Sharing sharing(graph);
-  for (const auto& [name, buffer] : graph.inputs) written[buffer.index()] = true;
-  auto known = [&](BufferId id) {
-    for (; id.valid(); id = graph[id].view_of) {
-      if (written[id.index()] || graph[id].persistent) return true;
-    }
-    return false;
-  };
-  for (const Task& task : graph.tasks) {
-    for (const BufferUse& use : task.uses) {
-      if (use.access != Access::write && task.computes())
-        TROIKA_CHECK(known(use.buffer), fmt::format("task '{}' reads '{}' before it is written",
-                                                    task.name, graph[use.buffer].name));
-    }
-    for (const BufferUse& use : task.uses) {
-      if (use.access == Access::write)
-        TROIKA_CHECK(!written[use.buffer.index()],
-                     fmt::format("task '{}' writes '{}' again", task.name, graph[use.buffer].name));
-      // What a member brings into a gathering is there before.
-      if (use.access == Access::write && task.computes())
-        forget_memory(sharing, use.buffer, written);
-      if (use.access != Access::read) written[use.buffer.index()] = true;
-    }
-  }
-}
-
 void check_layouts(const TaskGraph& graph, const Task& task) {
   TROIKA_CHECK(task.choice.layouts.size() == task.uses.size(),
                fmt::format("task '{}' has no kernel", task.name));
@@ -91,31 +43,61 @@ void check_layouts(const TaskGraph& graph, const Task& task) {
   }
 }
 
-void check_memory(const TaskGraph& graph) {
-  std::vector<Lifetime> lifetimes = find_lifetimes(graph);
-  std::vector<std::size_t> placed;
-  for (std::size_t at = 0; at < graph.buffers.size(); ++at) {
-    const BufferSpec& buffer = graph.buffers[at];
-    if (buffer.view_of.valid())
-      TROIKA_CHECK(graph.offset_in_root(BufferId(at)) + buffer.bytes() <=
-                       graph[graph.root(BufferId(at))].bytes(),
-                   fmt::format("'{}' is larger than what it is a view of", buffer.name));
-    if (buffer.view_of.valid() || buffer.persistent || !lifetimes[at].used) continue;
+void check_place(const TaskGraph& graph, BufferId id, const Lifetime& life) {
+  const BufferSpec& buffer = graph[id];
+  if (buffer.view_of.valid())
+    TROIKA_CHECK(graph.offset_in_root(id) + buffer.bytes() <= graph[graph.root(id)].bytes(),
+                 fmt::format("'{}' is larger than what it is a view of", buffer.name));
+  if (is_in_arena(buffer) && life.used)
     TROIKA_CHECK(buffer.offset + buffer.bytes() <= graph.arena[buffer.device.index()],
                  fmt::format("'{}' leaves the arena", buffer.name));
-    placed.push_back(at);
-  }
-  std::ranges::sort(placed, {}, [&](std::size_t at) { return lifetimes[at].first; });
+}
+
+/// `placed`: buffers of one device, by the first task that touches them.
+void check_apart(const TaskGraph& graph, const std::vector<std::size_t>& placed,
+                 const std::vector<Lifetime>& lifetimes) {
   for (std::size_t i = 0; i < placed.size(); ++i) {
     const BufferSpec& a = graph.buffers[placed[i]];
     for (std::size_t j = i + 1;
          j < placed.size() && lifetimes[placed[j]].first <= lifetimes[placed[i]].last; ++j) {
       const BufferSpec& b = graph.buffers[placed[j]];
-      bool apart = a.device != b.device || a.offset + a.bytes() <= b.offset ||
-                   b.offset + b.bytes() <= a.offset;
+      bool apart = a.offset + a.bytes() <= b.offset || b.offset + b.bytes() <= a.offset;
       TROIKA_CHECK(apart, fmt::format("'{}' and '{}' live at the same time in the same memory",
                                       a.name, b.name));
     }
+  }
+}
+
+void check_memory(const TaskGraph& graph) {
+  std::vector<Lifetime> lifetimes = find_lifetimes(graph);
+  std::vector<std::vector<std::size_t>> placed(graph.arena.size());  // by device
+  for (std::size_t at = 0; at < graph.buffers.size(); ++at) {
+    const BufferSpec& buffer = graph.buffers[at];
+    check_place(graph, BufferId(at), lifetimes[at]);
+    if (is_in_arena(buffer) && lifetimes[at].used) placed[buffer.device.index()].push_back(at);
+  }
+  for (std::vector<std::size_t>& own : placed) {
+    std::ranges::sort(own, {}, [&](std::size_t at) { return lifetimes[at].first; });
+    check_apart(graph, own, lifetimes);
+  }
+}
+
+/// What is stored of a parameter or an optimizer state is all of it.
+void check_slices(const TaskGraph& graph) {
+  std::map<std::string, std::vector<const BufferSpec*>> slices;
+  for (const BufferSpec& buffer : graph.buffers)
+    if (buffer.persistent && !buffer.part_of.empty()) slices[buffer.part_of].push_back(&buffer);
+  for (const auto& [name, stored] : slices) {
+    std::vector<Region> lacking{Region::whole(stored[0]->whole)};
+    for (const BufferSpec* slice : stored) {
+      std::vector<Region> left;
+      for (const Region& box : lacking)
+        std::ranges::move(subtract(box, slice->region), std::back_inserter(left));
+      lacking = std::move(left);
+      if (lacking.empty()) break;
+    }
+    TROIKA_CHECK(lacking.empty(),
+                 fmt::format("nobody stores {} of '{}'", to_string(lacking.front()), name));
   }
 }
 
@@ -129,40 +111,6 @@ void check_dependencies(const TaskGraph& graph) {
     bool ordered =
         from.device == to.device || std::ranges::binary_search(graph.dependencies, needed);
     TROIKA_CHECK(ordered, fmt::format("nothing orders '{}' before '{}'", from.name, to.name));
-  }
-}
-
-/// Where the tasks of one member of a communication stand.
-struct MemberTasks {
-  std::optional<std::size_t> start, finish;
-};
-
-void note_member(const TaskGraph& graph, std::size_t at,
-                 std::vector<std::vector<MemberTasks>>& members) {
-  const Task& task = graph.tasks[at];
-  const Communication& communication = graph[task.communication];
-  auto member = static_cast<std::size_t>(task.member);
-  MemberTasks& tasks = members[task.communication.index()][member];
-  std::optional<std::size_t>& place = task.kind == TaskKind::start ? tasks.start : tasks.finish;
-  TROIKA_CHECK(!place, fmt::format("'{}' is there twice", task.name));
-  place = at;
-  TROIKA_CHECK(task.device == communication.devices[member] && task.uses.size() == 1 &&
-                   task.uses[0].buffer == communication.buffers[member] &&
-                   graph[task.uses[0].buffer].device == task.device,
-               fmt::format("'{}' is not its member's", task.name));
-}
-
-/// No task touches what a communication has, unless both only read it.
-void check_untouched(const TaskGraph& graph, const MemberTasks& tasks) {
-  const BufferUse& held = graph.tasks[*tasks.start].uses[0];
-  BufferId root = graph.root(held.buffer);
-  for (std::size_t at = *tasks.start + 1; at < *tasks.finish; ++at) {
-    for (const BufferUse& use : graph.tasks[at].uses) {
-      bool both_read = use.access == Access::read && held.access == Access::read;
-      TROIKA_CHECK(both_read || graph.root(use.buffer) != root,
-                   fmt::format("'{}' touches '{}' while '{}' has it", graph.tasks[at].name,
-                               graph[use.buffer].name, graph.tasks[*tasks.start].name));
-    }
   }
 }
 
@@ -182,31 +130,6 @@ void check_carried(const TaskGraph& graph) {
                                  task.name, graph[use.buffer].name));
       }
     }
-  }
-}
-
-void check_communications(const TaskGraph& graph) {
-  std::vector<std::vector<MemberTasks>> members;
-  for (const Communication& communication : graph.communications) {
-    TROIKA_CHECK(communication.devices.size() == communication.buffers.size() &&
-                     communication.call.members == static_cast<int>(communication.devices.size()),
-                 fmt::format("'{}' has not one buffer per member", communication.name));
-    members.emplace_back(communication.devices.size());
-  }
-  for (std::size_t at = 0; at < graph.tasks.size(); ++at)
-    if (!graph.tasks[at].computes()) note_member(graph, at, members);
-  for (std::size_t at = 0; at < members.size(); ++at) {
-    const std::string& name = graph.communications[at].name;
-    std::size_t last_start = 0, first_finish = graph.tasks.size();
-    for (const MemberTasks& tasks : members[at]) {
-      TROIKA_CHECK(tasks.start && tasks.finish, fmt::format("a member of '{}' is missing", name));
-      last_start = std::max(last_start, *tasks.start);
-      first_finish = std::min(first_finish, *tasks.finish);
-    }
-    // So that the devices, each going through its tasks in order, cannot wait for each other.
-    TROIKA_CHECK(last_start < first_finish,
-                 fmt::format("a member waits for '{}' before another one starts it", name));
-    for (const MemberTasks& tasks : members[at]) check_untouched(graph, tasks);
   }
 }
 
@@ -249,6 +172,7 @@ void verify(const TaskGraph& graph, Stage stage) {
   }
   check_writes(graph);
   check_communications(graph);
+  check_slices(graph);
   check_carried(graph);
   if (stage < Stage::placed) return;
   check_memory(graph);

@@ -1,0 +1,53 @@
+// How long a rank takes to lower a model for all devices, data parallel with one sample on each:
+// every rank does so at its start, so it must grow no faster than the devices.
+#include <benchmark/benchmark.h>
+
+#include "lower/lowered.h"
+#include "strategy/ready.h"
+#include "zoo/zoo.h"
+
+namespace troika {
+namespace {
+
+/// Full-sized, with kernels that are made up.
+struct DataParallelModel : Lowered {
+  DataParallelModel(const std::string& name, std::int64_t devices) {
+    zoo::ModelRequest asked{.name = name};
+    asked.samples.batch = devices;
+    graph = zoo::build(asked).train();
+    machine.devices.assign(static_cast<std::size_t>(devices), {.name = "cpu"});
+    strategy = data_parallel(graph, machine);
+    optimizer.rules.clear();
+    for (const Parameter& parameter : graph.parameters)
+      if (parameter.trained && !parameter.state)
+        optimizer.rules.emplace(parameter.name, Sgd{.momentum = 0.9});
+  }
+};
+
+void lower_model(benchmark::State& state, const std::string& name, bool sliced_update) {
+  DataParallelModel model(name, state.range(0));
+  model.strategy.sync.sliced_update = sliced_update;
+  LowerRequest asked = model.request();
+  asked.outputs.clear();
+  KernelTable table = model.kernels.answer(rows_needed(asked));
+  for (auto iteration : state) {
+    LowerResult result = lower(asked, table);
+    state.counters["tasks"] = static_cast<double>(std::get<TaskGraph>(result).tasks.size());
+  }
+}
+
+#define TROIKA_LOWERING(name, ...)                  \
+  BENCHMARK_CAPTURE(lower_model, name, __VA_ARGS__) \
+      ->Arg(8)                                      \
+      ->Arg(64)                                     \
+      ->Arg(512)                                    \
+      ->Iterations(1)                               \
+      ->Unit(benchmark::kMillisecond)
+
+TROIKA_LOWERING(mlp, "mlp", false);
+TROIKA_LOWERING(vgg16, "vgg16", false);
+TROIKA_LOWERING(vgg16_sliced, "vgg16", true);
+TROIKA_LOWERING(gpt2, "gpt2", false);
+
+}  // namespace
+}  // namespace troika

@@ -1,0 +1,101 @@
+#include "taskgraph/check_writes.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace troika {
+namespace {
+
+/// Walks the tasks in order and knows which buffers have their values.
+class WrittenBuffers {
+ public:
+  explicit WrittenBuffers(const TaskGraph& graph)
+      : graph_(graph),
+        written_(graph.buffers.size()),
+        sharers_(graph.buffers.size()),
+        views_(graph.buffers.size()) {
+    for (std::size_t at = 0; at < graph.buffers.size(); ++at) {
+      BufferId id(at), of = graph[id].view_of;
+      sharers_[graph.root(id).index()].push_back(id);
+      begins_.push_back(graph.offset_in_root(id));
+      if (of.valid()) views_[of.index()].push_back(id);
+    }
+    for (const auto& [name, buffer] : graph.inputs) written_[buffer.index()] = true;
+  }
+
+  void walk(const Task& task) {
+    for (const BufferUse& use : task.uses)
+      TROIKA_CHECK(is_ready(task, use), fmt::format("task '{}' reads '{}' before it is written",
+                                                    task.name, graph_[use.buffer].name));
+    for (const BufferUse& use : task.uses) {
+      if (use.access == Access::write)
+        TROIKA_CHECK(
+            !written_[use.buffer.index()],
+            fmt::format("task '{}' writes '{}' again", task.name, graph_[use.buffer].name));
+      // What a member brings into a gathering is there before.
+      if (use.access == Access::write && task.computes()) forget_memory(use.buffer);
+      if (use.access != Access::read) written_[use.buffer.index()] = true;
+    }
+  }
+
+ private:
+  bool is_ready(const Task& task, const BufferUse& use) const {
+    if (task.computes()) return use.access == Access::write || is_known(use.buffer);
+    if (task.kind == TaskKind::finish) return true;
+    const CollectiveCall& call = graph_[task.communication].call;
+    if (call.kind == Collective::all_gather)
+      return is_known(use.buffer, call.ranges[static_cast<std::size_t>(task.member)]);
+    return use.access == Access::write || is_whole(use.buffer);
+  }
+
+  bool is_known(BufferId id) const {
+    for (; id.valid(); id = graph_[id].view_of)
+      if (written_[id.index()] || graph_[id].persistent) return true;
+    return false;
+  }
+
+  /// As itself, or as all that is put into it through views.
+  bool is_whole(BufferId id) const {
+    if (is_known(id)) return true;
+    for (BufferId view : views_[id.index()])
+      if (!is_whole(view)) return false;
+    return !views_[id.index()].empty();
+  }
+
+  /// Of a vector these elements, which lie one behind the other in views.
+  bool is_known(BufferId id, Range elements) const {
+    if (elements.empty() || is_known(id)) return true;
+    Bytes size = size_of(graph_[id].spec.dtype), begin = size * elements.begin;
+    for (BufferId view : views_[id.index()]) {
+      const BufferSpec& part = graph_[view];
+      if (part.view_offset == begin && written_[view.index()]) begin += part.bytes();
+    }
+    return begin == size * elements.end;
+  }
+
+  /// Writing in place destroys every other buffer in that memory.
+  void forget_memory(BufferId id) {
+    for (BufferId other : sharers_[graph_.root(id).index()])
+      if (overlap(id, other)) written_[other.index()] = false;
+  }
+  bool overlap(BufferId a, BufferId b) const {
+    return begins_[a.index()] < begins_[b.index()] + graph_[b].bytes() &&
+           begins_[b.index()] < begins_[a.index()] + graph_[a].bytes();
+  }
+
+  const TaskGraph& graph_;
+  std::vector<bool> written_;
+  std::vector<std::vector<BufferId>> sharers_;  // by root
+  std::vector<std::vector<BufferId>> views_;    // by what they are views of
+  std::vector<Bytes> begins_;                   // in their root
+};
+
+}  // namespace
+
+void check_writes(const TaskGraph& graph) {
+  WrittenBuffers written(graph);
+  for (const Task& task : graph.tasks) written.walk(task);
+}
+
+}  // namespace troika
