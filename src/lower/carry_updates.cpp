@@ -18,32 +18,51 @@ bool is_copy(const Task& task) {
           std::holds_alternative<Sum>(task.key.op) || std::holds_alternative<Reorder>(task.key.op));
 }
 
-/// Where the updates and what brings their gradients begin, at the end of the list.
-std::size_t find_tail(const TaskGraph& graph) {
-  std::size_t tail = graph.tasks.size();
-  while (tail > 0) {
-    const Task& task = graph.tasks[tail - 1];
-    if (task.computes() && !is_update(task) && !is_copy(task)) break;
-    --tail;
+/// The updates and what brings their gradients, at the end of each device's list.
+std::vector<bool> find_tails(const TaskGraph& graph) {
+  std::vector<bool> in_tail(graph.tasks.size());
+  std::vector<bool> ended(graph.arena.size());  // by device
+  for (std::size_t at = graph.tasks.size(); at-- > 0;) {
+    const Task& task = graph.tasks[at];
+    if (task.computes() && !is_update(task) && !is_copy(task)) ended[task.device.index()] = true;
+    in_tail[at] = !ended[task.device.index()];
   }
-  return tail;
+  return in_tail;
 }
 
-/// Memory that the updates of the tail touch, and what shares a task with it, by root buffer.
-std::vector<bool> find_memory_of_updates(const TaskGraph& graph, std::size_t tail) {
-  std::vector<bool> found(graph.buffers.size());
+/// Of the tails, what the updates touch, and what shares memory with that.
+std::vector<bool> find_carried(const TaskGraph& graph) {
+  std::vector<bool> in_tail = find_tails(graph), found(graph.buffers.size());  // by root
+  auto is_found = [&](const BufferUse& use) { return found[graph.root(use.buffer).index()]; };
   for (bool grows = true; grows;) {
     grows = false;
-    for (std::size_t at = tail; at < graph.tasks.size(); ++at) {
+    for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
       const Task& task = graph.tasks[at];
-      auto is_found = [&](const BufferUse& use) { return found[graph.root(use.buffer).index()]; };
       bool belongs = is_update(task) || std::ranges::any_of(task.uses, is_found);
-      if (!belongs || std::ranges::all_of(task.uses, is_found)) continue;
+      if (!in_tail[at] || !belongs || std::ranges::all_of(task.uses, is_found)) continue;
       for (const BufferUse& use : task.uses) found[graph.root(use.buffer).index()] = true;
       grows = true;
     }
   }
-  return found;
+  std::vector<bool> carried(graph.tasks.size());
+  for (std::size_t at = 0; at < graph.tasks.size(); ++at)
+    carried[at] = in_tail[at] && std::ranges::any_of(graph.tasks[at].uses, is_found);
+  return carried;
+}
+
+/// Whether a member would start a communication only in the next step that another one waits for in
+/// this one.
+bool waits_for_next_step(const TaskGraph& graph, const std::vector<bool>& carried) {
+  std::vector<bool> starts_late(graph.communications.size()), ends_early(starts_late);
+  for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
+    const Task& task = graph.tasks[at];
+    if (task.kind == TaskKind::start && carried[at]) starts_late[task.communication.index()] = true;
+    if (task.kind == TaskKind::finish && !carried[at])
+      ends_early[task.communication.index()] = true;
+  }
+  for (std::size_t at = 0; at < starts_late.size(); ++at)
+    if (starts_late[at] && ends_early[at]) return true;
+  return false;
 }
 
 /// The device's scalars of the step before.
@@ -58,13 +77,12 @@ BufferId carried_scalars(TaskGraph& graph, BufferId scalars) {
 
 void carry_updates(TaskGraph& graph) {
   if (graph.communications.empty()) return;
-  std::size_t tail = find_tail(graph);
-  std::vector<bool> of_updates = find_memory_of_updates(graph, tail);
+  std::vector<bool> carried = find_carried(graph);
+  if (waits_for_next_step(graph, carried)) return;
   std::map<BufferId, BufferId> scalars;
-  for (std::size_t at = tail; at < graph.tasks.size(); ++at) {
+  for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
     Task& task = graph.tasks[at];
-    auto belongs = [&](const BufferUse& use) { return of_updates[graph.root(use.buffer).index()]; };
-    task.carried = std::ranges::any_of(task.uses, belongs);
+    task.carried = carried[at];
     for (BufferUse& use : task.uses) {
       if (!task.carried || !graph[use.buffer].name.starts_with(kScalarsName)) continue;
       BufferId& own = scalars[use.buffer];
