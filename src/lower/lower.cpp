@@ -59,6 +59,7 @@ std::vector<KernelKey> rows_needed(const LowerRequest& request) { return keys_of
 LowerResult lower(const LowerRequest& request, const KernelTable& table) {
   if (auto reason = why_infeasible(*request.strategy, *request.graph, *request.machine))
     return Infeasible{*reason};
+  if (auto reason = why_no_algorithms(request.strategy->sync)) return Infeasible{*reason};
   TaskGraph tasks = expand(request);
   MissingRows missing;
   for (const KernelKey& key : keys_of(tasks))
