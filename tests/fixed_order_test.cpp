@@ -51,6 +51,25 @@ TEST_P(FixedOrder, HasTheSameBitsOnAnyNumberOfDevices) {
 INSTANTIATE_TEST_SUITE_P(Zoo, FixedOrder, testing::Values("lenet", "resnet18", "gpt2"),
                          [](const auto& row) { return row.param; });
 
+/// Messages would combine the shards in another order.
+TEST(FixedOrderOfSums, DevicesInAnotherOrderAreRefused) {
+  SmallCase asked{.model = "lenet", .shards = 8, .cpu_kernels = true};
+  Strategy permuted = for_all_graphs(asked, [&](const Graph& graph) {
+    Strategy made = fixed_order(graph, machine_of(4), 8);
+    for (auto& [name, split] : made.splits)
+      for (DeviceId& device : split.devices)
+        device = DeviceId(std::vector<std::size_t>{2, 0, 1, 3}[device.index()]);
+    return made;
+  });
+  try {
+    train_small(asked, 4, permuted);
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("tile 0 on device 2, not 0"), std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(FixedOrderOfSums, AnotherOrderHasOtherBits) {
   SmallCase asked{.model = "lenet", .shards = 8, .cpu_kernels = true};
   SmallTraining one = train_small(asked, 1, Strategy::single());

@@ -23,16 +23,46 @@ struct Ready {
 
 const std::vector<Ready> kAllReady{{"data", 2},   {"data", 3},    {"data", 4},    {"tensor", 2},
                                    {"tensor", 4}, {"spatial", 2}, {"spatial", 4}, {"hybrid", 2},
-                                   {"hybrid", 4}, {"placed", 2},  {"placed", 3}};
+                                   {"hybrid", 4}, {"placed", 2},  {"placed", 3},  {"expert", 4},
+                                   {"mixture", 4}};
 /// One of each kind, on as many devices as make a difference.
-const std::vector<Ready> kFewReady{
-    {"data", 3}, {"tensor", 4}, {"spatial", 4}, {"hybrid", 2}, {"placed", 3}};
+const std::vector<Ready> kFewReady{{"data", 3},   {"tensor", 4}, {"spatial", 4},
+                                   {"hybrid", 2}, {"placed", 3}, {"expert", 4}};
 
 /// Deep models take most of the time; with TROIKA_FULL they run under all of them.
 const std::set<std::string> kDeep{"googlenet", "inception_v3", "resnet18", "resnet50", "resnet101"};
 
 const std::vector<Ready>& ready_for(const std::string& model) {
   return kDeep.contains(model) && !is_full() ? kFewReady : kAllReady;
+}
+
+/// "expert" on nodes of two devices each; "mixture" in groups of two, the data between them.
+Strategy make_ready(const Ready& ready, const Graph& graph) {
+  Machine machine = machine_of(ready.devices);
+  for (std::size_t at = 0; at < machine.devices.size(); ++at)
+    machine.devices[at].node = static_cast<int>(at / 2);
+  if (std::string_view(ready.name) == "mixture")
+    return mixed_parallel(graph, {.data = ready.devices / 2, .tensor = 2});
+  return ready_strategy(ready.name, graph, machine);
+}
+
+/// What else is drawn beside the strategy.
+SmallCase with_shards(SmallCase asked) {
+  asked.shards = 4;
+  asked.clips = true;
+  return asked;
+}
+SmallCase with_optimizer(SmallCase asked, const std::string& name) {
+  asked.optimizer = name;
+  asked.guards_gradient = name == "lars";
+  return asked;
+}
+
+/// All of them with TROIKA_FULL, else one, in turns.
+std::vector<SmallCase> cases_for(const SmallCase& asked, std::size_t turn) {
+  std::vector<SmallCase> all{asked, with_shards(asked)};
+  if (!asked.cpu_kernels) all.push_back(with_optimizer(asked, "adam"));
+  return is_full() ? all : std::vector{all[turn % all.size()]};
 }
 
 const SmallTraining& on_one_device(const SmallCase& asked) {
@@ -73,21 +103,26 @@ void expect_same(const SmallCase& asked, std::int64_t devices, const Strategy& s
 }
 
 void expect_same_under(const std::vector<Ready>& strategies, const SmallCase& asked) {
-  for (const Ready& ready : strategies) {
+  for (std::size_t at = 0; at < strategies.size(); ++at) {
+    const Ready& ready = strategies[at];
     SCOPED_TRACE(ready.name);
-    expect_same(asked, ready.devices, for_all_graphs(asked, [&](const Graph& graph) {
-                  return ready_strategy(ready.name, graph, machine_of(ready.devices));
-                }));
-    if (testing::Test::HasFatalFailure()) return;
+    for (const SmallCase& each : cases_for(asked, at)) {
+      expect_same(each, ready.devices, for_all_graphs(each, [&](const Graph& graph) {
+                    return make_ready(ready, graph);
+                  }));
+      if (testing::Test::HasFatalFailure()) return;
+    }
   }
 }
+
+const std::vector<std::string> kOptimizers{"sgd", "lamb", "sgd", "adam", "lars"};
 
 void expect_same_under_random(std::uint64_t count, bool cpu_kernels, const std::string& model) {
   for (std::uint64_t seed = 0; seed < count; ++seed) {
     std::int64_t devices = static_cast<std::int64_t>(seed * 3 % 8 + 1);
     SmallCase asked{.model = model, .cpu_kernels = cpu_kernels};
-    asked.shards = seed % 3 == 2 ? 4 : 1;
-    if (seed % 4 == 3 && !cpu_kernels) asked.optimizer = "adam";
+    if (seed % 3 == 2) asked = with_shards(asked);
+    if (!cpu_kernels) asked = with_optimizer(asked, kOptimizers[seed % kOptimizers.size()]);
     SCOPED_TRACE("seed " + std::to_string(seed));
     expect_same(asked, devices, for_all_graphs(asked, [&](const Graph& graph) {
                   return random_strategy(graph, machine_of(devices), seed);
@@ -134,6 +169,24 @@ std::vector<std::string> float_models() {
 
 INSTANTIATE_TEST_SUITE_P(Zoo, SameAnswerInFloats, testing::ValuesIn(float_models()),
                          [](const auto& row) { return row.param; });
+
+/// The head is cut and the embedding is not, so the second device stores half of the weight that
+/// both share and the first one all of it.
+Strategy half_on_another_device() {
+  return {
+      .splits = {{"lm_head", {.degrees = {{"o", 2}}, .devices = {DeviceId(0u), DeviceId(1u)}}}}};
+}
+
+TEST(SlicesThatOverlap, CountOnceInTheNormsOfTheirParameter) {
+  for (const char* optimizer : {"lamb", "lars"})
+    expect_same({.model = "gpt2", .optimizer = optimizer}, 2, half_on_another_device());
+}
+
+TEST(SlicesThatOverlap, CountOnceInTheNormOfTheGradient) {
+  SmallCase clipped{.model = "gpt2", .clips = true};
+  expect_same(clipped, 2, half_on_another_device());
+  EXPECT_NE(on_one_device(clipped).last, on_one_device({.model = "gpt2"}).last);
+}
 
 /// Parameters of a model whose gradient is nothing but rounding.
 std::vector<std::string> without_gradient(const std::string& model) {

@@ -22,6 +22,8 @@ struct SmallCase {
   std::string optimizer = "sgd";
   bool cpu_kernels = false;  ///< In f32, by rule and with direct convolutions; else the truth, f64.
   std::int64_t threads = 1;
+  bool guards_gradient = false;
+  bool clips = false;  ///< The gradient, to a length that it has in no small model.
 
   auto operator<=>(const SmallCase&) const = default;
 
@@ -44,6 +46,8 @@ inline RunConfig config_for(const SmallCase& asked, std::int64_t devices) {
       "parallel.plan=data",
       "parallel.devices=" + std::to_string(devices)};
   if (asked.optimizer == "sgd") overrides.push_back("optimizer.momentum=0.9");
+  if (asked.guards_gradient) overrides.push_back("train.guard=gradient");
+  if (asked.clips) overrides.push_back("train.clip_norm=0.01");
   return parse_run("[model]\nname = \"" + asked.model + "\"\n[data]\ntrain = \"digits:train\"\n",
                    "small.toml", overrides)
       .config;

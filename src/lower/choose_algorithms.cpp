@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/error.h"
 #include "cost/choose_algorithm.h"
 
 namespace troika {
@@ -21,6 +22,16 @@ void set_urgencies(TaskGraph& graph) {
 }
 
 }  // namespace
+
+std::optional<std::string> why_no_algorithms(const Sync& sync) {
+  if (sync.algorithms.empty()) return std::nullopt;
+  try {
+    (void)parse_algorithm_ranges(sync.algorithms, Collective::all_reduce);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return std::nullopt;
+}
 
 void choose_algorithms(TaskGraph& graph, const CommunicationChoices& choices) {
   // The strategy's ranges are for what is reduced; other collectives go by cost.

@@ -1,6 +1,9 @@
 // How each communication runs: its algorithm by predicted cost, and its urgency.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "cost/link_costs.h"
 #include "strategy/strategy.h"
 #include "taskgraph/task_graph.h"
@@ -12,6 +15,10 @@ struct CommunicationChoices {
   const LinkCosts& links;
   const Sync& sync;
 };
+
+/// Why the strategy's own choice of algorithms cannot be read. Nothing when it can, or there is
+/// none.
+[[nodiscard]] std::optional<std::string> why_no_algorithms(const Sync& sync);
 
 /// After layouts are chosen: counts are those of the buffers as stored.
 void choose_algorithms(TaskGraph& graph, const CommunicationChoices& choices);

@@ -29,6 +29,7 @@ bool are_consecutive(const std::vector<Region>& parts, const Region& whole) {
 /// A vector that collects one block per member, in their order.
 struct Blocks {
   BufferId vector;
+  bool in_order = false;        ///< They lie as in the whole, and the vector has its shape.
   std::vector<BufferId> views;  ///< Of the blocks, shaped like the parts.
   std::vector<Range> ranges;
 };
@@ -118,7 +119,8 @@ class Exchanger {
 
   Blocks make_blocks(const std::vector<Region>& parts, const Region& whole, DeviceId device) {
     Blocks blocks;
-    Shape shape = are_consecutive(parts, whole) ? whole.shape() : Shape{whole.elements()};
+    blocks.in_order = are_consecutive(parts, whole);
+    Shape shape = blocks.in_order ? whole.shape() : Shape{whole.elements()};
     blocks.vector = add_buffer(draft_, {fmt::format("{} blocks@{}", value_.name, device.value),
                                         {shape, value_.spec.dtype},
                                         device,
@@ -161,8 +163,8 @@ class Exchanger {
 
   /// The blocks as one tensor.
   BufferId join(const Blocks& blocks, const std::vector<Region>& parts, const Placed& need) {
+    if (blocks.in_order) return blocks.vector;
     TensorSpec spec{need.region.shape(), value_.spec.dtype};
-    if (draft_.tasks[blocks.vector].spec == spec) return blocks.vector;
     std::vector<AssembledPart> assembled;
     for (std::size_t at = 0; at < parts.size(); ++at)
       assembled.push_back(
@@ -186,11 +188,10 @@ class Exchanger {
     for (std::size_t at = 0; at < pieces.size(); ++at) {
       const ValuePiece& piece = pieces[at];
       Blocks blocks = make_blocks(parts, found.region, piece.place.device);
-      bool is_one = draft_.tasks[blocks.vector].spec == draft_.tasks[piece.buffer].spec;
-      if (is_one)
+      if (blocks.in_order)
         add_copy(draft_, {options_.fragment, piece.buffer, Region::whole(found.region.shape()),
                           blocks.vector});
-      for (std::size_t part = 0; !is_one && part < parts.size(); ++part)
+      for (std::size_t part = 0; !blocks.in_order && part < parts.size(); ++part)
         add_copy(draft_, {options_.fragment, piece.buffer, within(parts[part], found.region),
                           blocks.views[part]});
       request.buffers.push_back(blocks.vector);

@@ -89,13 +89,8 @@ class Backward {
     for (const Use& use : phase.uses) {
       if (s.slots[static_cast<std::size_t>(use.slot)].role != Role::weight || !use.gradient)
         continue;
-      Value& value = draft_.parameter_gradients[parameter_at(op, s, use.slot).index()];
-      merge_micro_batches(value);
+      if (draft_.micro_batches() > 1) merge_gradient(draft_, parameter_at(op, s, use.slot));
     }
-  }
-
-  void merge_micro_batches(Value& value) {
-    if (draft_.micro_batches() > 1) merge_terms(draft_, value, "gradient " + value.name.substr(2));
   }
 
   Draft& draft_;

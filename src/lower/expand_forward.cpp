@@ -27,10 +27,7 @@ Value& kept_value(Draft& draft, const Operator& op, const Slot& slot, std::int64
 /// they are added up as they come.
 void merge_state_gradients(Draft& draft, const Operator& op, const Signature& s) {
   if (draft.micro_batches() == 1) return;
-  for (int slot : s.slots_of(Role::state)) {
-    Value& sums = draft.parameter_gradients[parameter_at(op, s, slot).index()];
-    merge_terms(draft, sums, "gradient " + sums.name.substr(2));
-  }
+  for (int slot : s.slots_of(Role::state)) merge_gradient(draft, parameter_at(op, s, slot));
 }
 
 void expand_operator(Draft& draft, const Operator& op, const Signature& s, std::int64_t part) {
@@ -115,6 +112,11 @@ Value& value_of(Draft& draft, const Operator& op, const Signature& s, const Use&
       break;
   }
   throw Bug("a slot that is no value");
+}
+
+void merge_gradient(Draft& draft, ParameterId parameter) {
+  merge_terms(draft, draft.parameter_gradients[parameter.index()],
+              "gradient " + draft.graph[parameter].name);
 }
 
 void expand_forward(Draft& draft, std::int64_t part) {

@@ -21,4 +21,8 @@ Value& value_of(Draft& draft, const Operator& op, const Signature& signature, co
 /// every device; others put together on the first device.
 void hold_outputs(Draft& draft);
 
+/// Adds up what the micro-batches so far contribute to a parameter's gradient, or to its
+/// statistics.
+void merge_gradient(Draft& draft, ParameterId parameter);
+
 }  // namespace troika

@@ -28,9 +28,10 @@ class PhaseSplitter {
  private:
   void find_tiles() {
     auto same_work = [&](const Tile& a, const Tile& b) {
+      if (a.device != b.device) return false;
       for (std::size_t axis = 0; axis < runs_along_.size(); ++axis)
         if (runs_along_[axis] && a.part[axis] != b.part[axis]) return false;
-      return a.device == b.device;
+      return true;
     };
     for (Tile& tile : tiles_of(request_.signature, request_.split, request_.micro_batch)) {
       bool is_done = std::ranges::any_of(made_.tiles,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "lower/key_memory.h"
+
 namespace troika {
 namespace {
 
@@ -135,24 +137,35 @@ class ChainFinder {
   std::vector<bool> viewed_;                     // by another buffer
 };
 
-/// Of the fastest candidate; zero where nothing was measured.
-std::optional<SimTime> best_time(const KernelTable& table, const KernelKey& key) {
-  const std::vector<Candidate>* candidates = table.find(key);
-  if (candidates == nullptr || candidates->empty()) return {};
-  auto time = [](const Candidate& candidate) { return candidate.time.value_or(SimTime{0}); };
-  return time(*std::ranges::min_element(*candidates, {}, time));
-}
+class Savings {
+ public:
+  Savings(const TaskGraph& graph, const KernelTable& table) : graph_(graph), table_(table) {}
 
-/// What the fused kernel saves; empty when there is none or it would lose.
-std::optional<SimTime> saving(const TaskGraph& graph, const KernelTable& table,
-                              const FusedChain& chain) {
-  std::optional<SimTime> fused = best_time(table, chain.key);
-  if (!fused) return {};
-  SimTime apart{0};
-  for (std::size_t at : chain.tasks)
-    apart += best_time(table, graph.tasks[at].key).value_or(SimTime{0});
-  return apart >= *fused ? std::optional(apart - *fused) : std::nullopt;
-}
+  /// What the fused kernel saves; empty when there is none or it would lose.
+  std::optional<SimTime> of(const FusedChain& chain) {
+    std::optional<SimTime> fused = best_time(chain.key);
+    if (!fused) return {};
+    SimTime apart{0};
+    for (std::size_t at : chain.tasks)
+      apart += best_time(graph_.tasks[at].key).value_or(SimTime{0});
+    return apart >= *fused ? std::optional(apart - *fused) : std::nullopt;
+  }
+
+ private:
+  /// Of the fastest candidate; zero where nothing was measured.
+  std::optional<SimTime> best_time(const KernelKey& key) {
+    return known_.answer(key, [&]() -> std::optional<SimTime> {
+      const std::vector<Candidate>* candidates = table_.find(key);
+      if (candidates == nullptr || candidates->empty()) return {};
+      auto time = [](const Candidate& candidate) { return candidate.time.value_or(SimTime{0}); };
+      return time(*std::ranges::min_element(*candidates, {}, time));
+    });
+  }
+
+  const TaskGraph& graph_;
+  const KernelTable& table_;
+  KeyMemory<std::optional<SimTime>> known_;
+};
 
 void replace(TaskGraph& graph, const FusedChain& chain) {
   Task& last = graph.tasks[chain.tasks.back()];
@@ -171,13 +184,14 @@ std::vector<FusedChain> find_chains(const TaskGraph& graph) { return ChainFinder
 void fuse(TaskGraph& graph, const KernelTable& table) {
   std::vector<bool> gone(graph.tasks.size()), taken(graph.tasks.size());
   std::vector<FusedChain> chains = find_chains(graph);
+  Savings savings(graph, table);
   for (std::size_t at = 0; at < chains.size();) {
     const FusedChain* best = nullptr;
     SimTime most{0};
     std::size_t start = chains[at].tasks.front();
     for (; at < chains.size() && chains[at].tasks.front() == start; ++at) {
       bool free = std::ranges::none_of(chains[at].tasks, [&](std::size_t t) { return taken[t]; });
-      std::optional<SimTime> saved = free ? saving(graph, table, chains[at]) : std::nullopt;
+      std::optional<SimTime> saved = free ? savings.of(chains[at]) : std::nullopt;
       if (saved && (best == nullptr || *saved > most)) best = &chains[at], most = *saved;
     }
     if (best == nullptr) continue;

@@ -119,13 +119,15 @@ void LayoutModel::add_options(const Task& task, const LayoutSearchOptions& optio
     list.push_back({known->second, false});
     return;
   }
-  const std::vector<Candidate>* candidates = table_.find(task.key);
-  TROIKA_CHECK(candidates != nullptr, "no row for " + to_text(task.key));
-  if (candidates->empty())
+  const Row& row = rows_.answer(task.key, [&] {
+    return Row{table_.find(task.key), flops_of(task.key), bytes_of(task.key)};
+  });
+  TROIKA_CHECK(row.candidates != nullptr, "no row for " + to_text(task.key));
+  if (row.candidates->empty())
     throw Error(ErrorKind::usage,
                 fmt::format("no kernel for task '{}': {}", task.name, to_text(task.key)));
-  SimTime by_rule = roofline_time(machine_[task.device], flops_of(task.key), bytes_of(task.key));
-  for (const Candidate& candidate : *candidates) {
+  SimTime by_rule = roofline_time(machine_[task.device], row.flops, row.bytes);
+  for (const Candidate& candidate : *row.candidates) {
     list.push_back({{candidate.algorithm, candidate.layouts, candidate.scratch,
                      candidate.time.value_or(by_rule)},
                     candidate.flat});
@@ -161,11 +163,27 @@ std::optional<Layout> LayoutModel::layout(const LayoutValue& value) const {
   return value.stored;
 }
 
+void LayoutModel::set_choice(std::size_t task, std::optional<KernelChoice> choice) {
+  count(task, -1);
+  choices_[task] = std::move(choice);
+  count(task, +1);
+}
+
+void LayoutModel::count(std::size_t task, std::int32_t by) {
+  if (!choices_[task]) return;
+  const std::vector<BufferUse>& uses = graph_.tasks[task].uses;
+  for (std::size_t use = 0; use < uses.size(); ++use) {
+    LayoutValue& value = value_of(uses[use].buffer);
+    LayoutCounts& counts = uses[use].access == Access::read ? value.wanted : value.written;
+    counts[static_cast<std::size_t>(choices_[task]->layouts[use])] += by;
+  }
+}
+
 std::set<Layout> LayoutModel::layouts_around(const LayoutValue& value) const {
   std::set<Layout> layouts;
   if (auto lies = layout(value)) layouts.insert(*lies);
-  for (OperandPlace reader : value.readers)
-    if (auto want = at(reader)) layouts.insert(*want);
+  for (std::size_t at = 0; at < kLayouts; ++at)
+    if (value.wanted[at] > 0) layouts.insert(static_cast<Layout>(at));
   return layouts;
 }
 
@@ -180,15 +198,14 @@ double LayoutModel::reorder(const LayoutValue& value, Layout from, Layout to) co
 }
 
 double LayoutModel::value_cost(const LayoutValue& value, Layout lies) const {
-  for (OperandPlace writer : value.writers)
-    if (at(writer).value_or(lies) != lies) return kNever;
-  std::set<Layout> wanted;
-  for (OperandPlace reader : value.readers)
-    if (auto want = at(reader)) wanted.insert(*want);
-  if (value.wanted_plain) wanted.insert(Layout::plain);
   double cost = 0;
-  for (Layout want : wanted)
-    if (want != lies) cost += reorder(value, lies, want);
+  for (std::size_t at = 0; at < kLayouts; ++at) {
+    Layout other = static_cast<Layout>(at);
+    if (other == lies) continue;
+    if (value.written[at] > 0) return kNever;
+    bool is_wanted = value.wanted[at] > 0 || (value.wanted_plain && other == Layout::plain);
+    if (is_wanted) cost += reorder(value, lies, other);
+  }
   return cost;
 }
 

@@ -2,6 +2,7 @@
 // reader wants.
 #pragma once
 
+#include <array>
 #include <limits>
 #include <map>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "cost/kernel_table.h"
+#include "lower/key_memory.h"
 #include "taskgraph/task_graph.h"
 
 namespace troika {
@@ -34,13 +36,18 @@ struct OperandPlace {
   std::size_t task, operand;
 };
 
+inline constexpr std::size_t kLayouts = static_cast<std::size_t>(Layout::group_g16) + 1;
+/// How many operands lie so, or shall.
+using LayoutCounts = std::array<std::int32_t, kLayouts>;
+
 /// A buffer, with the views of its own shape.
 struct LayoutValue {
   std::optional<Layout> fixed;        ///< By the host, another program, or a view of another shape.
   std::optional<Layout> stored;       ///< Of a parameter that no task writes.
   std::vector<OperandPlace> writers;  ///< They agree; the first one decides.
   std::vector<OperandPlace> readers;
-  bool wanted_plain = false;  ///< Read through a view of another shape, or by the host.
+  bool wanted_plain = false;         ///< Read through a view of another shape, or by the host.
+  LayoutCounts written{}, wanted{};  ///< By the writers and readers that have a choice.
 };
 
 /// Borrows graph and table. Tasks without a choice yet cost nothing and ask for nothing.
@@ -56,7 +63,8 @@ class LayoutModel {
   std::vector<KernelChoice> variants(std::size_t task, const LayoutOption& option,
                                      const std::set<Layout>& layouts) const;
 
-  std::optional<KernelChoice>& choice(std::size_t task) { return choices_[task]; }
+  const std::optional<KernelChoice>& choice(std::size_t task) const { return choices_[task]; }
+  void set_choice(std::size_t task, std::optional<KernelChoice> choice);
   std::vector<LayoutValue>& values() { return values_; }
   LayoutValue& value_of(BufferId id) { return values_[index_[id.index()]]; }
   const LayoutValue& value_of(BufferId id) const { return values_[index_[id.index()]]; }
@@ -71,7 +79,15 @@ class LayoutModel {
   double cost(const std::vector<std::size_t>& tasks) const;
 
  private:
+  /// What the table says of a key, and what it takes by rule.
+  struct Row {
+    const std::vector<Candidate>* candidates;
+    Flops flops;
+    Bytes bytes;
+  };
+
   void add_options(const Task& task, const LayoutSearchOptions& options);
+  void count(std::size_t task, std::int32_t by);
   void fix(const std::vector<StoredSlice>& storage);
   void tie_members();
   void fix_replicas();
@@ -84,6 +100,7 @@ class LayoutModel {
   const Machine& machine_;
   std::vector<std::size_t> index_;   // by BufferId, into values_
   std::vector<LayoutValue> values_;  // by BufferId; those of views of the same shape stay empty
+  KeyMemory<Row> rows_;
   std::vector<std::vector<LayoutOption>> options_;    // by task
   std::vector<std::optional<KernelChoice>> choices_;  // by task
   using Move = std::tuple<const LayoutValue*, Layout, Layout>;

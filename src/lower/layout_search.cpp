@@ -64,9 +64,10 @@ class Search {
       if (!passes[first] || grouped[first]) continue;
       Group group{{first}, {}};
       std::set<std::size_t> around;
+      std::set<const LayoutValue*> seen;
       grouped[first] = true;
       for (std::size_t next = 0; next < group.members.size(); ++next) {
-        for (std::size_t other : neighbours(group.members[next])) {
+        for (std::size_t other : neighbours(group.members[next], seen)) {
           if (!passes[other]) around.insert(other);
           if (!passes[other] || grouped[other]) continue;
           grouped[other] = true;
@@ -78,14 +79,15 @@ class Search {
     }
   }
 
-  /// Tasks that touch a value which this one hands on in its own layout.
-  std::vector<std::size_t> neighbours(std::size_t at) const {
+  /// Tasks that touch a value which this one hands on in its own layout, and that is not yet seen.
+  std::vector<std::size_t> neighbours(std::size_t at, std::set<const LayoutValue*>& seen) const {
     const Task& task = graph_.tasks[at];
     bool flat = model_.options(at).front().flat;
     std::vector<std::size_t> found;
     for (std::size_t use = 0; use < task.uses.size(); ++use) {
       if (!is_tied(task, use, flat)) continue;
       const LayoutValue& value = model_.value_of(task.uses[use].buffer);
+      if (!seen.insert(&value).second) continue;
       for (OperandPlace place : value.writers) found.push_back(place.task);
       for (OperandPlace place : value.readers) found.push_back(place.task);
     }
@@ -108,13 +110,13 @@ class Search {
       layouts.merge(model_.layouts_around(model_.value_of(use.buffer)));
     for (const LayoutOption& option : model_.options(task)) {
       for (KernelChoice& choice : model_.variants(task, option, layouts)) {
-        model_.choice(task) = choice;
+        model_.set_choice(task, choice);
         if (double sum = model_.cost({task}); sum < best_cost)
           best = std::move(choice), best_cost = sum;
       }
     }
     TROIKA_CHECK(best.has_value(), "no possible kernel for " + graph_.tasks[task].name);
-    model_.choice(task) = best;
+    model_.set_choice(task, best);
     return best != now;
   }
 
@@ -139,7 +141,7 @@ class Search {
     for (std::size_t task : group.around) improve(task);
     if (model_.cost(touched) < before) return true;
     for (std::size_t at = 0; at < touched.size(); ++at)
-      model_.choice(touched[at]) = std::move(kept[at]);
+      model_.set_choice(touched[at], std::move(kept[at]));
     return false;
   }
 
@@ -152,7 +154,7 @@ class Search {
             (!best || choice.time < best->time))
           best = std::move(choice);
     }
-    if (best) model_.choice(task) = std::move(best);
+    if (best) model_.set_choice(task, std::move(best));
   }
 
   /// What it writes is not fixed to lie otherwise.

@@ -13,6 +13,7 @@
 #include "lower/fixed_choices.h"
 #include "lower/fuse.h"
 #include "lower/insert_updates.h"
+#include "lower/key_memory.h"
 #include "lower/order_tasks.h"
 #include "lower/place_buffers.h"
 #include "taskgraph/verify.h"
@@ -39,13 +40,15 @@ TaskGraph expand(const LowerRequest& request) {
 
 /// Of every task, and of every chain that might be fused; each once.
 std::vector<KernelKey> keys_of(const TaskGraph& tasks) {
-  std::vector<KernelKey> keys;
-  for (const Task& task : tasks.tasks)
-    if (task.computes()) keys.push_back(task.key);
-  for (const FusedChain& chain : find_chains(tasks)) keys.push_back(chain.key);
   std::map<std::string, KernelKey> distinct;
-  for (const KernelKey& key : keys) distinct.emplace(to_text(key), key);
-  keys.clear();
+  KeyMemory<bool> seen;
+  auto add = [&](const KernelKey& key) {
+    seen.answer(key, [&] { return distinct.emplace(to_text(key), key).second; });
+  };
+  for (const Task& task : tasks.tasks)
+    if (task.computes()) add(task.key);
+  for (const FusedChain& chain : find_chains(tasks)) add(chain.key);
+  std::vector<KernelKey> keys;
   for (auto& [text, key] : distinct) keys.push_back(key);
   return keys;
 }
@@ -57,6 +60,7 @@ std::vector<KernelKey> rows_needed(const LowerRequest& request) { return keys_of
 LowerResult lower(const LowerRequest& request, const KernelTable& table) {
   if (auto reason = why_infeasible(*request.strategy, *request.graph, *request.machine))
     return Infeasible{*reason};
+  if (auto reason = why_no_algorithms(request.strategy->sync)) return Infeasible{*reason};
   TaskGraph tasks = expand(request);
   MissingRows missing;
   for (const KernelKey& key : keys_of(tasks))

@@ -133,6 +133,14 @@ output logits flat
   EXPECT_EQ(graph.tasks.back().name, "a to plain");
 }
 
+TEST(Lower, AlgorithmsThatDoNotExistAreInfeasible) {
+  Lowered lowered;
+  lowered.strategy.sync.algorithms = "rign:0-max";
+  LowerResult result = lower(lowered.request(), {});
+  ASSERT_TRUE(std::holds_alternative<Infeasible>(result));
+  EXPECT_NE(std::get<Infeasible>(result).reason.find("rign"), std::string::npos);
+}
+
 TEST(PlaceBuffers, ArenaIsSmallerThanTheSumOfItsBuffers) {
   Lowered lowered;
   TaskGraph graph = lowered.run();

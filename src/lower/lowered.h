@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -91,6 +92,15 @@ struct Lowered {
     if (auto* missing = std::get_if<MissingRows>(&result))
       result = lower(request(), kernels.answer(missing->keys, table));
     return std::get<TaskGraph>(result);
+  }
+};
+
+/// The same on several devices, under the strategy that `make` gives.
+struct OnDevices : Lowered {
+  OnDevices(std::size_t devices,
+            const std::function<Strategy(const Graph&, const Machine&)>& make) {
+    machine.devices.resize(devices);
+    strategy = make(graph, machine);
   }
 };
 

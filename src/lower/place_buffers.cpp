@@ -2,14 +2,17 @@
 
 #include <algorithm>
 
+#include "lower/key_memory.h"
 #include "taskgraph/verify.h"
 
 namespace troika {
 namespace {
 
-const Candidate* chosen(const KernelTable& table, const Task& task) {
+using Rows = KeyMemory<const std::vector<Candidate>*>;
+
+const Candidate* chosen(const KernelTable& table, const Task& task, Rows& rows) {
   if (!task.computes()) return nullptr;
-  for (const Candidate& candidate : *table.find(task.key)) {
+  for (const Candidate& candidate : *rows.answer(task.key, [&] { return table.find(task.key); })) {
     if (candidate.algorithm == task.choice.algorithm &&
         (candidate.flat || candidate.layouts == task.choice.layouts))
       return &candidate;
@@ -63,8 +66,10 @@ class InPlaceSharing {
 
 void share_in_place(TaskGraph& graph, const KernelTable& table) {
   InPlaceSharing sharing(graph);
+  Rows rows;
   for (std::size_t at = 0; at < graph.tasks.size(); ++at)
-    if (const Candidate* candidate = chosen(table, graph.tasks[at])) sharing.share(at, *candidate);
+    if (const Candidate* candidate = chosen(table, graph.tasks[at], rows))
+      sharing.share(at, *candidate);
 }
 
 /// `order`: what the arena of one device must hold.

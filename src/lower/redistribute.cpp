@@ -124,9 +124,15 @@ class ExchangeFinder {
     if (make_up(pieces, region)) add(Exchange::Kind::reduce_scatter, region, holders, parts);
   }
 
+  /// The largest first: what a device gets by one it does not get again by another.
   void find_gathers() {
     const std::vector<Placed>& pieces = have_.terms[0];
-    for (const auto& [region, readers] : by_region_) {
+    using Needed = std::pair<Region, std::vector<std::size_t>>;
+    std::vector<Needed> largest(by_region_.begin(), by_region_.end());
+    std::ranges::stable_sort(largest, std::greater{},
+                             [](const Needed& needed) { return needed.first.elements(); });
+    for (const auto& [region, readers] : largest) {
+      if (is_gathered_in_part(region, readers)) continue;
       std::vector<Placed> parts;
       Holders holders;
       for (std::size_t at = 0; at < pieces.size(); ++at) {
@@ -137,6 +143,18 @@ class ExchangeFinder {
       if (parts.size() > 1 && make_up(parts, region) && holders.size() == parts.size())
         add(Exchange::Kind::all_gather, region, holders, readers);
     }
+  }
+
+  bool is_gathered_in_part(const Region& region, const std::vector<std::size_t>& readers) const {
+    auto reaches = [&](const Exchange& exchange, std::size_t reader) {
+      return std::ranges::any_of(exchange.needs, [&](std::size_t need) {
+        return needs_[need].device == needs_[reader].device;
+      });
+    };
+    return std::ranges::any_of(found_, [&](const Exchange& exchange) {
+      return !intersect(exchange.region, region).empty() &&
+             std::ranges::any_of(readers, [&](std::size_t at) { return reaches(exchange, at); });
+    });
   }
 
   /// Only if just the holders are the ones in need, each once.

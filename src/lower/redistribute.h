@@ -15,7 +15,10 @@ struct Placed {
   Region region;
   DeviceId device;
 
-  bool operator==(const Placed&) const = default;
+  /// The device first: of many places most are told apart by it.
+  bool operator==(const Placed& other) const {
+    return device == other.device && region == other.region;
+  }
 };
 
 /// A tensor spread over devices: the sum of its terms. Within a term pieces that overlap hold the

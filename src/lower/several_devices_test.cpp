@@ -31,13 +31,6 @@ output logits logits
 loss loss_sum weight_sum
 )";
 
-struct OnDevices : Lowered {
-  OnDevices(std::size_t devices, const MakeStrategy& make) {
-    machine.devices.resize(devices);
-    strategy = make(graph, machine);
-  }
-};
-
 struct Images : Lowered {
   Images(std::size_t devices, const MakeStrategy& make) {
     graph = parse_graph(kImages);
@@ -154,6 +147,31 @@ TEST(DataParallel, EveryDeviceHasWholeParametersAndItsShareOfTheSamples) {
   EXPECT_EQ(samples, 8);
 }
 
+/// Names of the messages of gradients, and how long they are.
+std::map<std::string, std::int64_t> buckets_of(const TaskGraph& tasks) {
+  std::map<std::string, std::int64_t> buckets;
+  for (const Communication& sum :
+       communications_of(tasks, Collective::all_reduce, Category::gradient))
+    buckets[sum.name] += sum.call.count;
+  return buckets;
+}
+
+TEST(DataParallel, GradientsTravelTogetherWithAndWithoutOverlap) {
+  OnDevices lowered(2, data_parallel);
+  std::map<std::string, std::int64_t> with = buckets_of(lowered.run());
+  EXPECT_EQ(with.size(), 1u);
+  lowered.strategy.sync.overlap = false;
+  EXPECT_EQ(buckets_of(lowered.run()), with);
+}
+
+TEST(DataParallel, DependenciesGrowNoFasterThanTheDevices) {
+  auto dependencies = [](std::size_t devices) {
+    OnDevices lowered(devices, data_parallel);
+    return lowered.run().dependencies.size();
+  };
+  EXPECT_LE(dependencies(8), 4 * dependencies(2));
+}
+
 TEST(SlicedUpdate, CutsTheOptimizersMemoryByTheReplicasAndGathersTheWeights) {
   OnDevices lowered(2, data_parallel);
   lowered.optimizer.rules = {{"a.weight", Adam{}}, {"a.bias", Adam{}}};
@@ -217,6 +235,32 @@ TEST(Placement, SendsWhatTheNextDeviceReadsAndNothingElse) {
   EXPECT_EQ(messages_about(tasks, "s "), (std::vector<std::int64_t>{8 * 4}));
   EXPECT_EQ(messages_about(tasks, "d b"), (std::vector<std::int64_t>{8 * 4}));
   EXPECT_EQ(communications_of(tasks, Collective::all_reduce, Category::gradient).size(), 0u);
+}
+
+TEST(Placement, AMessageCarriesAViewOfABlockedBufferPlain) {
+  OnDevices lowered(2, data_parallel);
+  lowered.graph = parse_graph(R"(graph view
+input x f32[8,4]
+parameter a.weight f32[6,4] zeros
+operator a linear{out=6} (x) [a.weight] -> a
+operator flat reshape{shape=[48]} (a) [] -> flat
+operator relu activation{} (flat) [] -> r
+output logits r
+)");
+  lowered.strategy =
+      placed(lowered.graph, {{"a", DeviceId(0u)}, {"flat", DeviceId(0u)}, {"relu", DeviceId(1u)}});
+  lowered.kernels.wants["linear"] = {Layout::plain, Layout::plain, Layout::transposed};
+  LowerRequest request = lowered.request();
+  request.optimizer = nullptr;
+  KernelTable table = lowered.kernels.answer(rows_needed(request));
+  LowerResult result = lower(request, table);
+  table = lowered.kernels.answer(std::get<MissingRows>(result).keys, table);
+  TaskGraph tasks = std::get<TaskGraph>(lower(request, table));
+  const Communication& message = tasks.communications.at(0);
+  ASSERT_EQ(message.name, "flat broadcast");
+  EXPECT_EQ(tasks[tasks.root(message.buffers[0])].layout, Layout::plain);
+  std::size_t start = place_of(tasks, message, TaskKind::start, 0);
+  EXPECT_EQ(tasks.tasks.at(start - 1).name, "a to plain");
 }
 
 TEST(PredictedMemory, OfADeviceCountsItsOwnBuffersAlone) {
@@ -350,6 +394,55 @@ TEST_F(VerifyMessages, RefusesAMemberThatIsThereTwice) {
   again.id.index += 1000;
   tasks.tasks.push_back(again);
   expect_complaint("is there twice");
+}
+
+TEST_F(VerifyMessages, RefusesAMessageOfWhatNobodyHasWritten) {
+  std::size_t start = place(TaskKind::start, 0);
+  std::size_t writer = *next_computing(tasks, start, -1);
+  ASSERT_EQ(tasks.tasks[writer].uses.back().buffer, sum.buffers[0]);
+  tasks.tasks.erase(tasks.tasks.begin() + static_cast<std::ptrdiff_t>(writer));
+  expect_complaint("task '" + sum.name + " start' reads '" + tasks[sum.buffers[0]].name +
+                   "' before it is written");
+}
+
+TEST_F(VerifyMessages, RefusesABucketThatLacksAGradient) {
+  tasks = OnDevices(2, data_parallel).run();
+  auto bucket = communications_of(tasks, Collective::all_reduce, Category::gradient).at(0);
+  std::size_t writer = 0;
+  while (tasks.root(tasks.tasks[writer].uses.back().buffer) != bucket.buffers[0]) ++writer;
+  ASSERT_TRUE(tasks.tasks[writer].computes());
+  tasks.tasks.erase(tasks.tasks.begin() + static_cast<std::ptrdiff_t>(writer));
+  expect_complaint("task '" + bucket.name + " start' reads");
+}
+
+TEST_F(VerifyMessages, RefusesAScatteringWhoseTermIsNotThere) {
+  tasks = OnDevices(2, tensor_parallel).run();
+  auto scattered = communications_of(tasks, Collective::reduce_scatter, Category::activation).at(0);
+  std::erase_if(tasks.tasks, [&](const Task& task) {
+    return task.computes() && tasks.root(task.uses.back().buffer) == scattered.buffers[0];
+  });
+  expect_complaint("task '" + scattered.name + " start' reads");
+}
+
+TEST_F(VerifyMessages, RefusesRangesThatDoNotMakeUpTheBuffer) {
+  OnDevices lowered(2, data_parallel);
+  lowered.strategy.sync.sliced_update = true;
+  tasks = lowered.run();
+  auto is_gather = [](const Communication& c) { return c.call.kind == Collective::all_gather; };
+  auto gather = std::ranges::find_if(tasks.communications, is_gather);
+  ASSERT_NE(gather, tasks.communications.end());
+  Communication whole = *gather;
+  --gather->call.ranges[0].end;
+  expect_complaint("the ranges of '" + gather->name + "' do not meet");
+  *gather = whole;
+  --gather->call.ranges[1].end;
+  expect_complaint("the ranges of '" + gather->name + "' end at");
+}
+
+TEST_F(VerifyMessages, RefusesAParameterOfWhichAPartIsStoredNowhere) {
+  for (BufferSpec& buffer : tasks.buffers)
+    if (buffer.persistent && buffer.part_of == "a.weight") --buffer.region.ranges[0].end;
+  expect_complaint("nobody stores [3:4,0:4] of 'a.weight'");
 }
 
 TEST_F(VerifyMessages, RefusesABufferOfAnotherDevice) {

@@ -25,9 +25,10 @@ void gather_slices(Draft& draft, std::size_t parameter);
 /// once; slices of one region have the same boxes.
 std::vector<std::vector<Region>> count_once(const std::vector<UpdatedSlice>& slices);
 
-/// The region in boxes that lie one behind the other in its memory, one per owner, nearly equal:
-/// whole rows, or parts of rows where there are fewer of them than owners. None is empty unless
-/// there are more owners than elements.
+/// The region in boxes that lie one behind the other in its memory, one per owner: whole rows, or
+/// parts of rows where there are fewer of them than owners. None is empty unless there are more
+/// owners than elements. Equal where one number divides the other; else the largest has less than
+/// twice the average, or one index more.
 std::vector<Region> cut_among(const Region& region, std::int64_t owners);
 
 }  // namespace troika

@@ -76,6 +76,38 @@ std::int64_t read_integer(const Json& json, const std::string& key, std::int64_t
   return json.contains(key) ? read_integer(json[key], fmt::format("'{}'", key)) : usual;
 }
 
+bool read_switch(const Json& json, const std::string& key, bool usual) {
+  if (!json.contains(key)) return usual;
+  if (!json[key].is_boolean())
+    throw Error(ErrorKind::file, fmt::format("the plan has {} for '{}'; true or false is needed",
+                                             json[key].dump(), key));
+  return json[key].get<bool>();
+}
+
+std::string read_text(const Json& json, const std::string& key, const std::string& usual) {
+  if (!json.contains(key)) return usual;
+  if (!json[key].is_string())
+    throw Error(ErrorKind::file,
+                fmt::format("the plan has {} for '{}'; a text is needed", json[key].dump(), key));
+  return json[key].get<std::string>();
+}
+
+std::map<std::string, std::vector<double>> read_weights(const Json& json, const std::string& op) {
+  require_kind(json, Json::value_t::object, fmt::format("the weights of '{}'", op));
+  std::map<std::string, std::vector<double>> weights;
+  for (const auto& [axis, list] : json.items()) {
+    std::string what = fmt::format("the weights of '{}' in operator '{}'", axis, op);
+    require_kind(list, Json::value_t::array, what);
+    for (const Json& weight : list) {
+      if (!weight.is_number())
+        throw Error(ErrorKind::file, fmt::format("the plan has {} among {}; numbers are needed",
+                                                 weight.dump(), what));
+      weights[axis].push_back(weight.get<double>());
+    }
+  }
+  return weights;
+}
+
 DeviceId read_device(const Json& json, const std::string& op) {
   std::int64_t index = read_integer(json, fmt::format("a device of operator '{}'", op));
   if (index < 0 || index > std::numeric_limits<std::int32_t>::max())
@@ -94,8 +126,7 @@ Split read_split(const Json& json, const std::string& op) {
   for (const auto& [axis, degree] : json["degrees"].items())
     split.degrees[axis] =
         read_integer(degree, fmt::format("the degree of '{}' in operator '{}'", axis, op));
-  if (json.contains("weights"))
-    split.weights = json["weights"].get<std::map<std::string, std::vector<double>>>();
+  if (json.contains("weights")) split.weights = read_weights(json["weights"], op);
   for (const Json& device : json["devices"]) split.devices.push_back(read_device(device, op));
   return split;
 }
@@ -105,13 +136,13 @@ Sync read_sync(const Json& json) {
                 {"sliced_update", "bucket", "overlap", "carry_updates", "priorities", "fixed_order",
                  "algorithms"});
   Sync usual;
-  return {.sliced_update = json.value("sliced_update", usual.sliced_update),
+  return {.sliced_update = read_switch(json, "sliced_update", usual.sliced_update),
           .bucket = {read_integer(json, "bucket", usual.bucket.count)},
-          .overlap = json.value("overlap", usual.overlap),
-          .carry_updates = json.value("carry_updates", usual.carry_updates),
-          .priorities = json.value("priorities", usual.priorities),
-          .fixed_order = json.value("fixed_order", usual.fixed_order),
-          .algorithms = json.value("algorithms", usual.algorithms)};
+          .overlap = read_switch(json, "overlap", usual.overlap),
+          .carry_updates = read_switch(json, "carry_updates", usual.carry_updates),
+          .priorities = read_switch(json, "priorities", usual.priorities),
+          .fixed_order = read_switch(json, "fixed_order", usual.fixed_order),
+          .algorithms = read_text(json, "algorithms", usual.algorithms)};
 }
 
 PlannedMachine read_machine(const Json& json) {

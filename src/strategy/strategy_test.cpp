@@ -129,6 +129,27 @@ TEST(StrategyJson, RefusesListsForObjectsAndTheOtherWayRound) {
             "the plan has {\"a\":0} for the devices of 'fc'; a list is needed");
 }
 
+TEST(StrategyJson, RefusesSwitchesTextsAndWeightsThatAreNone) {
+  auto with_sync = [](const std::string& sync) {
+    return refusal(R"({"format": "troika plan 1", "micro_batches": 1, "splits": {}, "sync": )" +
+                   sync + "}");
+  };
+  EXPECT_EQ(with_sync(R"({"overlap": 1})"),
+            "the plan has 1 for 'overlap'; true or false is needed");
+  EXPECT_EQ(with_sync(R"({"algorithms": ["ring"]})"),
+            "the plan has [\"ring\"] for 'algorithms'; a text is needed");
+  auto with_weights = [](const std::string& weights) {
+    return refusal(R"({"format": "troika plan 1", "micro_batches": 1, "splits":
+        {"fc": {"degrees": {"n": 2}, "devices": [0, 1], "weights": )" +
+                   weights + "}}}");
+  };
+  EXPECT_EQ(with_weights("3"), "the plan has 3 for the weights of 'fc'; an object is needed");
+  EXPECT_EQ(with_weights(R"({"n": 3})"),
+            "the plan has 3 for the weights of 'n' in operator 'fc'; a list is needed");
+  EXPECT_EQ(with_weights(R"({"n": [1, "a"]})"),
+            "the plan has \"a\" among the weights of 'n' in operator 'fc'; numbers are needed");
+}
+
 TEST(StrategyJson, DamagedTextIsAnErrorOrAnotherStrategy) {
   Strategy strategy{.micro_batches = 2};
   strategy.splits["fc"] = {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "base/error.h"
 #include "taskgraph/check_communications.h"
@@ -16,8 +15,17 @@ namespace {
 /// With a place of its own there.
 bool is_in_arena(const BufferSpec& buffer) { return !buffer.view_of.valid() && !buffer.persistent; }
 
-void check_operands(const TaskGraph& graph, const Task& task) {
-  std::vector<Operand> operands = operands_of(task.key);
+void check_ids(const TaskGraph& graph) {
+  std::vector<std::pair<TaskId, std::size_t>> ids;
+  for (std::size_t at = 0; at < graph.tasks.size(); ++at) ids.emplace_back(graph.tasks[at].id, at);
+  std::ranges::sort(ids);
+  for (std::size_t at = 1; at < ids.size(); ++at)
+    TROIKA_CHECK(ids[at - 1].first != ids[at].first,
+                 fmt::format("the id of task '{}' is taken", graph.tasks[ids[at].second].name));
+}
+
+void check_operands(const TaskGraph& graph, const Task& task,
+                    const std::vector<Operand>& operands) {
   TROIKA_CHECK(operands.size() == task.uses.size(),
                fmt::format("task '{}' has {} buffers for {} operands", task.name, task.uses.size(),
                            operands.size()));
@@ -162,12 +170,15 @@ std::vector<Lifetime> find_lifetimes(const TaskGraph& graph) {
 }
 
 void verify(const TaskGraph& graph, Stage stage) {
-  std::set<TaskId> ids;
+  check_ids(graph);
+  const Task* before = nullptr;
+  std::vector<Operand> operands;
   for (const Task& task : graph.tasks) {
-    TROIKA_CHECK(ids.insert(task.id).second,
-                 fmt::format("the id of task '{}' is taken", task.name));
     if (!task.computes()) continue;
-    check_operands(graph, task);
+    // Tiles of one operator stand next to each other, with equal keys.
+    if (before == nullptr || before->key != task.key) operands = operands_of(task.key);
+    before = &task;
+    check_operands(graph, task, operands);
     if (stage >= Stage::chosen) check_layouts(graph, task);
   }
   check_writes(graph);

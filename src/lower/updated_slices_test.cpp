@@ -1,0 +1,118 @@
+#include "lower/updated_slices.h"
+
+#include <gtest/gtest.h>
+
+#include "lower/lowered.h"
+#include "strategy/ready.h"
+#include "taskgraph/memory_table.h"
+
+namespace troika {
+namespace {
+
+TEST(CutAmong, GivesEveryOwnerAPartOneBehindTheOtherAndNoneTwiceTheAverage) {
+  for (std::int64_t rows : {1, 2, 3, 5, 8, 16}) {
+    for (std::int64_t owners : {2, 3, 4, 8, 16}) {
+      Shape shape{rows, 4, 5};
+      std::int64_t at = 0, most = 0, least = shape.elements();
+      for (const Region& part : cut_among(Region::whole(shape), owners)) {
+        for_each_run(shape, part, [&](std::int64_t offset, std::int64_t length) {
+          EXPECT_EQ(offset, at);
+          at += length;
+        });
+        most = std::max(most, part.elements());
+        least = std::min(least, part.elements());
+      }
+      EXPECT_EQ(at, shape.elements());
+      EXPECT_GT(least, 0) << rows << " rows, " << owners << " owners";
+      EXPECT_LT(most * owners, 2 * shape.elements()) << rows << " rows, " << owners << " owners";
+    }
+  }
+}
+
+TEST(CutAmong, KeepsThePlaceOfThePart) {
+  std::vector<Region> parts = cut_among({{{4, 5}, {10, 12}}}, 2);
+  EXPECT_EQ(parts, (std::vector<Region>{{{{4, 5}, {10, 11}}}, {{{4, 5}, {11, 12}}}}));
+}
+
+TEST(CountOnce, GivesOverlappingSlicesOnlyWhatIsNew) {
+  Region whole{{{0, 8}}}, half{{{4, 8}}}, other{{{2, 6}}};
+  DeviceId a(0u), b(1u);
+  auto boxes = count_once({{{half, a}, {}}, {{other, a}, {}}, {{half, b}, {}}, {{whole, b}, {}}});
+  ASSERT_EQ(boxes.size(), 4u);
+  EXPECT_EQ(boxes[0], (std::vector<Region>{half}));
+  EXPECT_EQ(boxes[1], (std::vector<Region>{{{{2, 4}}}}));
+  EXPECT_EQ(boxes[2], boxes[0]);
+  EXPECT_EQ(boxes[3], (std::vector<Region>{{{{0, 2}}}}));
+}
+
+/// Weights of few rows, so that rows alone could not be divided; of the bias there is less than
+/// there are replicas.
+constexpr const char* kFewRows = R"(graph few
+input x f32[8,64]
+input target i32[8]
+input weight f32[8]
+parameter a.weight f32[3,64] uniform 0.5
+parameter a.bias f32[3] zeros
+operator a linear{out=3} (x) [a.weight] -> a
+operator a.bias bias{} (a) [a.bias] -> logits
+operator loss cross_entropy{} (logits target weight) [] -> loss_sum weight_sum
+output logits logits
+loss loss_sum weight_sum
+)";
+
+struct FewRows : Lowered {
+  explicit FewRows(std::size_t devices) {
+    graph = parse_graph(kFewRows);
+    machine.devices.resize(devices);
+    strategy = data_parallel(graph, machine);
+    optimizer = {.rules = {{"a.weight", Adam{}}, {"a.bias", Adam{}}}};
+  }
+};
+
+TEST(SlicedUpdate, DividesTheOptimizersMemoryByTheReplicas) {
+  for (std::size_t devices : {2, 4, 8}) {
+    FewRows lowered(devices);
+    std::int64_t all = memory_of(lowered.run(), DeviceId(0u)).categories[Category::optimizer].count;
+    lowered.strategy.sync.sliced_update = true;
+    TaskGraph sliced = lowered.run();
+    constexpr std::int64_t kMoments = 2 * 4;  // bytes an element
+    std::int64_t row = 64 * kMoments, bias = 3 * kMoments, sum = 0;
+    ASSERT_EQ(all, 3 * row + bias);
+    for (std::size_t at = 0; at < devices; ++at) {
+      std::int64_t own = memory_of(sliced, DeviceId(at)).categories[Category::optimizer].count;
+      // Fewer rows than replicas: a row has at least so many of them.
+      std::int64_t sharing = static_cast<std::int64_t>(devices) / 3;
+      std::int64_t limit = sharing == 0 ? 2 * row : (row + sharing - 1) / sharing + kMoments;
+      EXPECT_LE(own, limit + bias) << devices << " devices";
+      sum += own;
+    }
+    // Of three numbers two devices have their part, more devices all of them.
+    EXPECT_EQ(sum, 3 * row + (devices == 2 ? 1 : static_cast<std::int64_t>(devices)) * bias);
+  }
+}
+
+TEST(SlicedUpdate, SumsUpPartsOfRowsInOneMessage) {
+  FewRows lowered(8);
+  lowered.strategy.sync.sliced_update = true;
+  TaskGraph tasks = lowered.run();
+  std::map<Collective, int> kinds;
+  for (const Communication& communication : tasks.communications)
+    if (communication.name.starts_with("d a.weight") || communication.name.starts_with("a.weight"))
+      ++kinds[communication.call.kind];
+  EXPECT_EQ(kinds, (std::map<Collective, int>{{Collective::reduce_scatter, 1},
+                                              {Collective::all_gather, 1}}));
+}
+
+TEST(SlicedUpdate, StoresPlainWhatKernelsWantOtherwise) {
+  FewRows lowered(2);
+  lowered.kernels.wants["linear"] = {Layout::plain, Layout::transposed, Layout::plain};
+  auto layout_of = [](const TaskGraph& tasks) {
+    return std::ranges::find(tasks.buffers, "a.weight", &BufferSpec::part_of)->layout;
+  };
+  EXPECT_EQ(layout_of(lowered.run()), Layout::transposed);
+  lowered.strategy.sync.sliced_update = true;
+  EXPECT_EQ(layout_of(lowered.run()), Layout::plain);
+}
+
+}  // namespace
+}  // namespace troika
