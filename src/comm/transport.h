@@ -70,8 +70,9 @@ class Transport {
   /// Devices that may be waiting on the cores of this process, as far as they are known now.
   virtual int local_devices() const { return 1; }
   /// A device of this process cannot go on: whoever in it waits in vain from now on throws
-  /// Error(peer) with this reason. The first reason stands. Any thread may call it.
-  virtual void fail(std::string /*reason*/) {}
+  /// Error(peer) with this reason, and other ranks are told. The first reason stands. The code is
+  /// the one that the process will end with. Any thread may call it.
+  virtual void fail(std::string /*reason*/, int /*exit_code*/) {}
   /// Gives the library underneath a chance to move bytes; cheap when there is nothing to do.
   virtual void progress() = 0;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/exit_code.h"
 
 namespace troika {
 namespace {
@@ -40,8 +41,7 @@ Executor::Executor(const TaskGraph& graph, const ExecutorSetting& setting)
     if (task.computes()) {
       entry.kernel = &setting.kernels.get(task);
       if (task.scratch.valid()) entry.scratch = setting.address(task.scratch);
-      for (const BufferUse& use : task.uses)
-        entry.operands.push_back(setting.address(use.buffer));
+      for (const BufferUse& use : task.uses) entry.operands.push_back(setting.address(use.buffer));
     } else {
       Operation*& operation = operations[task.communication];
       if (operation == nullptr) {
@@ -84,7 +84,8 @@ void Executor::run_for_peers(const Step& step) {
     step();
   } catch (const std::exception& error) {
     if (transport_ != nullptr)
-      transport_->fail(fmt::format("device {} cannot go on: {}", device_.value, error.what()));
+      transport_->fail(fmt::format("device {} cannot go on: {}", device_.value, error.what()),
+                       exit_code_of(error));
     throw;
   }
 }

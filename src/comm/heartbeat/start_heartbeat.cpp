@@ -46,7 +46,7 @@ std::string difference(const std::string& first, const std::string& other, int r
 }  // namespace
 
 std::unique_ptr<Heartbeat> start_heartbeat(MpiWorld& world, HeartbeatTimes times,
-                                           std::function<void(const Error&)> on_failure) {
+                                           std::function<void(const Verdict&)> on_failure) {
   ListeningPort port = listen_for_peers(world.on_one_host());
   HeartbeatSettings settings{.rank = world.rank(),
                              .ranks = world.ranks(),

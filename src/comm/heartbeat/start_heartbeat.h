@@ -13,7 +13,7 @@ namespace troika {
 /// All ranks call it together. From here on `world` throws, too, when a peer is lost; the heartbeat
 /// ends before the world.
 std::unique_ptr<Heartbeat> start_heartbeat(MpiWorld& world, HeartbeatTimes times,
-                                           std::function<void(const Error&)> on_failure);
+                                           std::function<void(const Verdict&)> on_failure);
 
 /// This rank has nothing more to do: returns when no rank has, neighbours or not, and `world` no
 /// longer asks the heartbeat, so that both can be ended. Throws Error(peer) where a rank is lost

@@ -1,6 +1,4 @@
 // Every device's thread calls MPI itself, at once or one at a time.
-#include <optional>
-
 #include "comm/mpi/mpi_engine.h"
 #include "comm/mpi/mpi_status.h"
 
@@ -14,18 +12,19 @@ class DirectEngine final : public MpiEngine {
   void add(MpiRequest&) override {}
 
   void remove(MpiRequest& request) noexcept override {
-    auto lock = hold();
-    free_request(request);
+    auto lock = hold(lock_);
+    std::scoped_lock unwinding(unwinding_);
+    free_request(request, time_);
   }
 
   void start(MpiRequest& request) override {
-    auto lock = hold();
+    auto lock = hold(lock_);
     check_mpi(MPI_Start(&request.handle), "MPI_Start");
     request.is_active = true;
   }
 
   bool test(MpiRequest& request) override {
-    auto lock = try_hold();
+    auto lock = try_hold(lock_);
     if (!lock) return false;
     int done = 0;
     check_mpi(MPI_Test(&request.handle, &done, MPI_STATUS_IGNORE), "MPI_Test");
@@ -34,19 +33,9 @@ class DirectEngine final : public MpiEngine {
   }
 
  private:
-  std::unique_lock<std::mutex> hold() {
-    return lock_ == nullptr ? std::unique_lock<std::mutex>{} : std::unique_lock(*lock_);
-  }
-
-  /// Empty when another thread is in MPI: who only looks need not wait, and looks later.
-  std::optional<std::unique_lock<std::mutex>> try_hold() {
-    if (lock_ == nullptr) return std::unique_lock<std::mutex>{};
-    std::unique_lock lock(*lock_, std::try_to_lock);
-    if (!lock) return std::nullopt;
-    return lock;
-  }
-
   std::mutex* lock_;
+  std::mutex unwinding_;
+  UnwindingTime time_;  // guarded by unwinding_
 };
 
 }  // namespace

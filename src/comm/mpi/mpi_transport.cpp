@@ -116,7 +116,7 @@ class MpiTransport final : public Transport {
       : settings_(std::move(settings)), engine_(engine), lock_(lock) {}
 
   ~MpiTransport() override {
-    auto lock = hold();
+    auto lock = hold(lock_);
     MPI_Comm_free(&settings_.payloads);
     MPI_Comm_free(&settings_.headers);
   }
@@ -150,7 +150,7 @@ class MpiTransport final : public Transport {
   void prepare(MpiMessage& message, int peer, Init init, Address* bytes) {
     int tag = settings_.tags.tag_of(message.address);
     {
-      auto lock = hold();
+      auto lock = hold(lock_);
       MpiBytes type(message.own_length);
       check_mpi(init(&message.length, sizeof message.length, MPI_BYTE, peer, tag, settings_.headers,
                      message.header.handle()),
@@ -161,10 +161,6 @@ class MpiTransport final : public Transport {
     }
     message.header.add();
     message.payload.add();
-  }
-
-  std::unique_lock<std::mutex> hold() {
-    return lock_ == nullptr ? std::unique_lock<std::mutex>{} : std::unique_lock(*lock_);
   }
 
   MpiTransportSettings settings_;

@@ -34,7 +34,7 @@ class ThreadEngine final : public MpiEngine {
     std::erase(handed_over_, &request);
     std::erase(active_, &request);
     --requests_;
-    free_request(request);
+    free_request(request, time_);
   }
 
   void start(MpiRequest& request) override {
@@ -111,7 +111,8 @@ class ThreadEngine final : public MpiEngine {
     return !well || done != 0;
   }
 
-  std::mutex& mpi_;  // taken before mutex_
+  std::mutex& mpi_;     // taken before mutex_
+  UnwindingTime time_;  // guarded by mpi_
   std::mutex mutex_;
   std::condition_variable changed_;
   std::size_t requests_ = 0;              // guarded by mutex_
