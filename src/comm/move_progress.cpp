@@ -50,6 +50,7 @@ MoveProgress::MoveProgress(Transport& transport, DeviceId device, MoveProgressOp
       device_(device),
       bell_(transport.bell(device)),
       cores_(std::max(1, static_cast<int>(usable_cores().size()))),
+      cores_of_machine_(std::max(cores_, cores_of_machine())),
       has_thread_(options.has_thread) {
   if (has_thread_)
     thread_ = std::jthread([this](const std::stop_token& stop) { run_thread(stop); });
@@ -189,7 +190,7 @@ void MoveProgress::count_finished() {
 }
 
 bool MoveProgress::rest(Patience& patience) {
-  if (patience.spins_no_more()) patience.set_crowded(transport_.local_devices() > cores_);
+  if (patience.spins_no_more()) patience.set_crowded(is_crowded(crowd()));
   if (patience.try_again()) return false;
   bool moved = false;
   if (bell_ == nullptr) {
@@ -198,6 +199,13 @@ bool MoveProgress::rest(Patience& patience) {
     bell_->sleep(kLongSleep, [&] { return (moved = run_ready()) || is_wanted_.load(); });
   }
   return moved;
+}
+
+Crowd MoveProgress::crowd() const {
+  return {.own_devices = transport_.local_devices(),
+          .own_cores = cores_,
+          .devices_here = transport_.devices_here(),
+          .cores_of_machine = cores_of_machine_};
 }
 
 void MoveProgress::rethrow_failure() {

@@ -67,6 +67,7 @@ class MoveProgress {
   void count_finished();
   /// Lets time pass. Whether something moved meanwhile.
   bool rest(Patience& patience);
+  Crowd crowd() const;
   void rethrow_failure();
 
   void run_thread(const std::stop_token& stop);
@@ -77,6 +78,7 @@ class MoveProgress {
   const DeviceId device_;
   Bell* const bell_;  // null: nobody rings
   const int cores_;   // that this process may use
+  const int cores_of_machine_;
   const bool has_thread_;
 
   // Guarded by the turn.

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "collective/algorithms.h"
+#include "collective/by_mpi.h"
 #include "cost/predict_time.h"
 
 namespace troika {
@@ -45,10 +46,10 @@ Alternative weigh(const CollectiveCall& call, const Algorithm& algorithm, Bytes 
 
 /// MPI does not say how it works, so there is no formula to fall back on.
 Alternative weigh_mpi(const CollectiveCall& call, Bytes element, const LinkCosts& costs) {
-  Alternative mpi{.algorithm = "mpi"};
-  if (call.order != CombineOrder::any) {
-    mpi.declined = "MPI promises no order";
-  } else if (auto time = measured_time(call, "mpi", element, costs)) {
+  Alternative mpi{.algorithm = std::string(kByMpi)};
+  if (auto reason = why_not_by_mpi(call, element)) {
+    mpi.declined = *reason;
+  } else if (auto time = measured_time(call, mpi.algorithm, element, costs)) {
     mpi.time = time;
     mpi.is_measured = true;
   } else {

@@ -23,14 +23,15 @@ void leave_together(MpiWorld& world, Heartbeat& heartbeat);
 /// The times where a peer may be silent for so long, as --timeout says.
 HeartbeatTimes heartbeat_times(std::chrono::nanoseconds timeout);
 
+/// How a rank speaks with the others.
+struct RankVoice {
+  int rank = 0;
+  /// Every rank gives a text and gets all of them, by rank.
+  std::function<std::vector<std::string>(const std::string&)> exchange;
+};
 /// Compares what the ranks are going to do: throws Error(usage) naming two ranks and the first line
-/// in which their texts differ. All ranks call it together, with the same `subject`.
-void require_agreement(MpiWorld& world, const std::string& subject, const std::string& text);
-
-/// Every rank gives a text and gets all of them, by rank.
-using TextExchange = std::function<std::vector<std::string>(const std::string&)>;
-/// The same by any way that texts take.
-void require_agreement(const TextExchange& exchange, const std::string& subject,
-                       const std::string& text);
+/// in which their texts differ. All ranks call it together, with the same `subject`. Hashes go
+/// round; whole texts only those of the two.
+void require_agreement(const RankVoice& voice, const std::string& subject, const std::string& text);
 
 }  // namespace troika

@@ -1,6 +1,6 @@
 #include "comm/mpi/mpi_engine.h"
 
-#include <chrono>
+#include "comm/mpi/mpi_status.h"
 
 namespace troika {
 namespace {
@@ -20,18 +20,35 @@ bool await_end(MPI_Request& handle, Clock::time_point limit) {
 
 }  // namespace
 
-Clock::time_point UnwindingTime::limit() {
+void MpiEngine::start(MpiRequest& request) {
+  auto lock = hold(lock_);
+  check_mpi(MPI_Start(&request.handle), "MPI_Start");
+  request.is_active = true;
+}
+
+bool MpiEngine::test(MpiRequest& request) {
+  auto lock = try_hold(lock_);
+  if (!lock) return false;
+  int done = 0;
+  check_mpi(MPI_Test(&request.handle, &done, MPI_STATUS_IGNORE), "MPI_Test");
+  if (done != 0) request.is_active = false;
+  return done != 0;
+}
+
+void MpiEngine::remove(MpiRequest& request) noexcept {
+  auto lock = hold(lock_);
+  if (request.is_active) {
+    if (request.receives) MPI_Cancel(&request.handle);  // a send cannot be called back everywhere
+    request.is_active = !await_end(request.handle, unwinding_limit());
+  }
+  MPI_Request_free(&request.handle);
+}
+
+Clock::time_point MpiEngine::unwinding_limit() {
+  std::scoped_lock lock(unwinding_);
   auto now = Clock::now();
   if (now > limit_ + kOneUnwinding) limit_ = now + kTimeToEnd;
   return limit_;
-}
-
-void free_request(MpiRequest& request, UnwindingTime& time) noexcept {
-  if (request.is_active) {
-    if (request.receives) MPI_Cancel(&request.handle);  // a send cannot be called back everywhere
-    request.is_active = !await_end(request.handle, time.limit());
-  }
-  MPI_Request_free(&request.handle);
 }
 
 }  // namespace troika
