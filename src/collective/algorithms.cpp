@@ -63,7 +63,8 @@ using enum Collective;
 // Grouped by kind.
 constexpr std::array kAlgorithms{
     Algorithm{"direct", all_reduce, needs_shared_memory, direct_all_reduce, true},
-    Algorithm{"direct_streamed", all_reduce, needs_shared_memory, direct_streamed_all_reduce, true},
+    Algorithm{"direct_streamed", all_reduce, needs_shared_memory, direct_streamed_all_reduce, true,
+              true},
     Algorithm{"recursive_doubling", all_reduce, tree_order_needs_power_of_two,
               recursive_doubling_all_reduce},
     Algorithm{"rabenseifner", all_reduce, tree_order_needs_power_of_two, rabenseifner_all_reduce},

@@ -19,6 +19,8 @@ struct Algorithm {
   MemberMoves (*moves)(const CollectiveCall& call, int member);
   /// Whoever combines an element takes all members' at once, so that it is rounded once.
   bool combines_at_once = false;
+  /// Its formula does not tell it from another, so only a measured time speaks for it.
+  bool needs_measuring = false;
 };
 
 /// All, and those of one kind, in the order of the list.

@@ -41,6 +41,7 @@ Alternative weigh(const CollectiveCall& call, const Algorithm& algorithm, Bytes 
     best.segment = segment;
     if (predicted.is_measured) break;  // a formula is no match for it
   }
+  best.only_if_asked = algorithm.needs_measuring && !best.is_measured;
   return best;
 }
 
@@ -97,7 +98,8 @@ AlgorithmChoice choose_algorithm(const CollectiveCall& call, Bytes element, cons
     choice.alternatives.push_back(weigh(call, algorithm, element, costs));
   if (options.offers_mpi) choice.alternatives.push_back(weigh_mpi(call, element, costs));
   std::ranges::stable_sort(choice.alternatives, [](const Alternative& a, const Alternative& b) {
-    return a.time && (!b.time || *a.time < *b.time);
+    auto place = [](const Alternative& one) { return !one.time ? 2 : one.only_if_asked ? 1 : 0; };
+    return place(a) != place(b) ? place(a) < place(b) : place(a) < 2 && *a.time < *b.time;
   });
   Bytes bytes = element * call.count;
   const AlgorithmRange* asked = find_range(ranges, bytes);
