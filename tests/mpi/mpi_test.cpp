@@ -16,6 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::AllOf;
+using testing::AnyOf;
 using testing::HasSubstr;
 
 class MpiRanks : public testing::Test {
@@ -209,11 +210,16 @@ TEST_F(MpiRanks, ThatMakeDifferentCallsAllSaySoAndInWhat) {
     for (std::size_t at = 0; at < jobs.size(); ++at) {
       int kind = first + static_cast<int>(at), ranks = 2 + kind % 2;
       auto which = static_cast<std::size_t>(kind);
+      // Messages of another rule, and of types that are summed in f32, have the same length: the
+      // ranks run on until the next frame, which has the last call only.
+      bool runs_on = kind >= 6 && kind <= 11;
       for (int rank = 0; rank < ranks; ++rank) {
         EXPECT_TRUE(wait_until(seconds(30), [&] { return jobs[at]->has_left(rank); })) << kind;
         EXPECT_THAT(jobs[at]->last_words(rank),
                     AllOf(HasSubstr("disagree"), HasSubstr("group 'world'"),
-                          HasSubstr(std::string("calls ") + kOddCalls[which])))
+                          AnyOf(HasSubstr(std::string("calls ") + kOddCalls[which]),
+                                HasSubstr(runs_on ? "but a call before it was different"
+                                                  : "the odd call, since it blocks"))))
             << "difference " << kind << ", rank " << rank << "\n"
             << jobs[at]->output();
         EXPECT_LE(jobs[at]->time_to_leave(ranks - 1, rank), kLimit) << "difference " << kind;
