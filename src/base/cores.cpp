@@ -16,6 +16,11 @@ std::vector<int> usable_cores() {
   return cores;
 }
 
+int cores_of_machine() {
+  long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  return cores > 0 ? static_cast<int>(cores) : 0;
+}
+
 void bind_to_core(int index, const std::vector<int>& cores) {
   if (cores.empty()) return;
   cpu_set_t set;

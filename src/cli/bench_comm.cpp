@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "cli/bench_step.h"
+#include "cli/rank_seat.h"
 #include "cli/text_table.h"
 #include "comm/heartbeat/watched_rank.h"
 #include "cost/choose_algorithm.h"
@@ -31,6 +32,7 @@ struct Arguments {
   std::string transport = "threads";
   std::string algorithm;  // empty: by cost
   std::string costs;
+  std::string timeout;
   int repeats = 21;
   bool explains = false;
   bool json = false;
@@ -223,10 +225,11 @@ void run_over_mpi(const Arguments& arguments, const LinkCosts& costs, Console& c
         ErrorKind::usage,
         fmt::format("{} ranks are running and --devices is {}; start this with mpirun -n {}",
                     world->ranks(), arguments.devices, arguments.devices));
-  run_watched_rank(*world, {}, [&](Heartbeat& heartbeat) {
+  RankWatch watch = watch_without_folder(world->rank(), arguments.timeout);
+  run_watched_rank(*world, watch, [&](Heartbeat& heartbeat) {
     // The first rank's, so that all choose alike whatever files their hosts have.
     LinkCosts agreed = parse_link_costs(world->exchange(to_json(costs)).front());
-    MemberTeam team = rank_team(*world, [&heartbeat] { heartbeat.check(); });
+    MemberTeam team = rank_team(*world, heartbeat);
     Plan plan = measure(arguments, team, std::move(agreed));
     if (world->rank() == 0) print(arguments, plan, console);
   });
@@ -237,6 +240,7 @@ void check(const Arguments& arguments) {
   parse_op(arguments.op);
   ranges_of(arguments);
   for (const std::string& bytes : arguments.bytes) parse_bytes(bytes);
+  parse_timeout(arguments.timeout);
 }
 
 void run(const Arguments& arguments, Context& context) {
@@ -270,6 +274,8 @@ Verb add_bench_comm(CLI::App& bench, Context& context) {
   app->add_option("--repeats", arguments->repeats, "Timed batches of each")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app->add_option("--timeout", arguments->timeout,
+                  "Over MPI: how long a rank may be silent before it is lost; default 2s");
   app->add_flag("--explain", arguments->explains, "Also time the alternatives; say why");
   app->add_flag("--json", arguments->json, "Print JSON, an object per size");
   app->footer("Example:\n  troika bench comm --op allreduce --devices 2 --bytes 8,64KiB,1MiB");

@@ -72,6 +72,8 @@ void add_link_options(CLI::App& app, LinksRequest& request) {
   app.add_option("--seconds", request.seconds, "With --links: about how long it may take")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app.add_option("--timeout", request.timeout,
+                 "With --links, over MPI: how long a rank may be silent; default 2s");
   app.add_flag("--pin", request.pins, "With --links: each thread on a core of its own");
   app.add_flag("--check", request.checks,
                "With --links: measure nothing new; hold the file's predictions against the clock");

@@ -132,13 +132,15 @@ void measure_or_check(const LinksRequest& request, const std::vector<MemberTeam>
 
 void profile_links(const LinksRequest& request, Console& console) {
   file_of(request);  // refuses before anything is measured
+  parse_timeout(request.timeout);
   if (!runs_under_mpirun())
     return measure_or_check(request, thread_teams(request), nullptr, console);
   std::unique_ptr<MpiWorld> world = start_mpi();
   if (world->ranks() < 2)
     throw Error(ErrorKind::usage, "one rank has no link to measure; start with mpirun -n 2");
-  run_watched_rank(*world, {}, [&](Heartbeat& heartbeat) {
-    MemberTeam team = rank_team(*world, [&heartbeat] { heartbeat.check(); });
+  RankWatch watch = watch_without_folder(world->rank(), request.timeout);
+  run_watched_rank(*world, watch, [&](Heartbeat& heartbeat) {
+    MemberTeam team = rank_team(*world, heartbeat);
     measure_or_check(request, {team}, world.get(), console);
   });
 }

@@ -14,6 +14,7 @@ struct LinksRequest {
   std::vector<int> devices{2, 4};    ///< Threads; over MPI its ranks.
   std::vector<std::string> bytes{};  ///< Of a check; empty: from the least to the most.
   double seconds = 18;               ///< For all of it, on a machine that is not busy.
+  std::string timeout{};             ///< Over MPI: as for train.
   bool pins = false;
   bool checks = false;
   bool json = false;

@@ -1,11 +1,13 @@
 #include "cli/rank_seat.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
 
+#include "base/units.h"
 #include "cli/failure.h"
-#include "comm/heartbeat/watched_rank.h"
 #include "train/mpi_ranks.h"
 
 namespace troika::cli {
@@ -13,6 +15,18 @@ namespace troika::cli {
 bool runs_under_mpirun() {
   return std::ranges::any_of(kMpiLauncherVariables,
                              [](const char* name) { return std::getenv(name) != nullptr; });
+}
+
+HeartbeatTimes parse_timeout(const std::string& timeout) {
+  if (timeout.empty()) return {};
+  return heartbeat_times(std::chrono::duration_cast<std::chrono::nanoseconds>(
+      std::chrono::duration<double>(parse_seconds(timeout))));
+}
+
+RankWatch watch_without_folder(int rank, const std::string& timeout) {
+  return {.times = parse_timeout(timeout),
+          .log = std::filesystem::path("logs") / fmt::format("rank-{}", rank),
+          .opens_log_early = false};
 }
 
 void run_in_seat(Context& context, HeartbeatTimes times,

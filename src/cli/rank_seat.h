@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "cli/verb.h"
-#include "comm/heartbeat/heartbeat_core.h"
+#include "comm/heartbeat/watched_rank.h"
 #include "train/ranks.h"
 
 namespace troika::cli {
@@ -21,6 +21,13 @@ struct RankSeat {
 };
 
 bool runs_under_mpirun();
+
+/// What --timeout says; empty: the usual times. Throws Error(usage) where it is no time.
+HeartbeatTimes parse_timeout(const std::string& timeout);
+
+/// The watch of a verb that has no run folder: logs/rank-N in the working directory, made only when
+/// there is something to say.
+RankWatch watch_without_folder(int rank, const std::string& timeout);
 
 /// Calls `body` once. Under mpirun MPI is started around it and the ranks watch each other: a lost
 /// one ends this process with code 5 and a sentence. Ranks but the first are silent. What all ranks

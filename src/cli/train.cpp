@@ -128,14 +128,8 @@ RunRequest make_request(const Arguments& arguments) {
   return request;
 }
 
-HeartbeatTimes times_of(const std::string& timeout) {
-  if (timeout.empty()) return {};
-  return heartbeat_times(std::chrono::duration_cast<std::chrono::nanoseconds>(
-      std::chrono::duration<double>(parse_seconds(timeout))));
-}
-
 void run(Arguments arguments, Context& context) {
-  HeartbeatTimes times = times_of(arguments.timeout);
+  HeartbeatTimes times = parse_timeout(arguments.timeout);
   if (arguments.json) context.console.reserve_out();
   run_in_seat(context, times, [&](const RankSeat& seat) {
     arguments.ranks = seat.count();
@@ -154,7 +148,8 @@ Verb add_train(CLI::App& parent, Context& context) {
       ->required();
   app->add_option("key=value", arguments->overrides,
                   "Laid over the file, such as optimizer.learning_rate=0.1");
-  app->add_option("-n", arguments->devices, "Devices, in all; with plan \"data\" where none is named")
+  app->add_option("-n", arguments->devices,
+                  "Devices, in all; with plan \"data\" where none is named")
       ->check(CLI::PositiveNumber);
   app->add_flag("--resume", arguments->resume,
                 "Go on with the newest run of this file, or with this run folder");

@@ -62,8 +62,9 @@ using enum Collective;
 
 // Grouped by kind.
 constexpr std::array kAlgorithms{
-    Algorithm{"direct", all_reduce, needs_shared_memory, direct_all_reduce},
-    Algorithm{"direct_streamed", all_reduce, needs_shared_memory, direct_streamed_all_reduce},
+    Algorithm{"direct", all_reduce, needs_shared_memory, direct_all_reduce, true},
+    Algorithm{"direct_streamed", all_reduce, needs_shared_memory, direct_streamed_all_reduce, true,
+              true},
     Algorithm{"recursive_doubling", all_reduce, tree_order_needs_power_of_two,
               recursive_doubling_all_reduce},
     Algorithm{"rabenseifner", all_reduce, tree_order_needs_power_of_two, rabenseifner_all_reduce},
@@ -117,6 +118,17 @@ MemberMoves make_moves(const CollectiveCall& call, std::string_view name, int me
     throw Error(ErrorKind::usage, fmt::format("the {} algorithm '{}' cannot be used: {}",
                                               to_string(call.kind), name, *reason));
   return algorithm.moves(call, member);
+}
+
+MemberRecipe make_member_recipe(const CollectiveCall& call, std::string_view algorithm,
+                                int member) {
+  return {call, std::string(algorithm), member, make_moves(call, algorithm, member)};
+}
+
+bool combines_on_the_way(const CollectiveCall& call, std::string_view algorithm) {
+  bool combines = call.kind == all_reduce || call.kind == reduce || call.kind == reduce_scatter;
+  return combines && call.members > 1 && call.count > 0 &&
+         !find_algorithm(call.kind, algorithm).combines_at_once;
 }
 
 Recipe make_recipe(const CollectiveCall& call, std::string_view algorithm) {

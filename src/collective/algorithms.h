@@ -17,6 +17,10 @@ struct Algorithm {
   /// Why it cannot do this call; nothing when it can.
   std::optional<std::string> (*why_not)(const CollectiveCall& call);
   MemberMoves (*moves)(const CollectiveCall& call, int member);
+  /// Whoever combines an element takes all members' at once, so that it is rounded once.
+  bool combines_at_once = false;
+  /// Its formula does not tell it from another, so only a measured time speaks for it.
+  bool needs_measuring = false;
 };
 
 /// All, and those of one kind, in the order of the list.
@@ -28,6 +32,9 @@ const Algorithm& find_algorithm(Collective kind, std::string_view name);
 
 /// What one member does. Throws Error(usage) where the algorithm cannot do the call.
 MemberMoves make_moves(const CollectiveCall& call, std::string_view algorithm, int member);
+MemberRecipe make_member_recipe(const CollectiveCall& call, std::string_view algorithm, int member);
+/// Whether some member combines what others will combine with more.
+bool combines_on_the_way(const CollectiveCall& call, std::string_view algorithm);
 /// What all do.
 Recipe make_recipe(const CollectiveCall& call, std::string_view algorithm);
 

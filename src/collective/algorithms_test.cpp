@@ -172,5 +172,28 @@ TEST(Algorithms, NeedLittleScratch) {
   EXPECT_LE(make_moves(call, "pairwise", 3).scratch, 3 * 50);
 }
 
+TEST(Algorithms, SayWhetherTheyCombineOnTheWay) {
+  auto combines = [](const Move& move) {
+    return move.kind == MoveKind::reduce || move.kind == MoveKind::receive_reduce;
+  };
+  for (const Algorithm& algorithm : algorithms()) {
+    for (int members = 1; members <= 9; ++members) {
+      for (std::int64_t count : {0, 1, 100}) {
+        if (algorithm.kind == Collective::barrier && count > 0) continue;
+        CollectiveCall call = equal_parts(algorithm.kind, members, count);
+        if (algorithm.name == "hierarchical")
+          for (int member = 0; member < members; ++member) call.processes.push_back(member / 2);
+        if (algorithm.why_not(call)) continue;
+        bool found = false;
+        for (const MemberMoves& member : make_recipe(call, algorithm.name).members)
+          found = found || std::ranges::any_of(member.moves, combines);
+        EXPECT_EQ(combines_on_the_way(call, algorithm.name), found)
+            << to_string(call.kind) << " by " << algorithm.name << " of " << count << " among "
+            << members;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace troika

@@ -128,7 +128,16 @@ struct MemberMoves {
   bool operator==(const MemberMoves&) const = default;
 };
 
-/// What all members do: member m runs members[m].
+/// What one member does.
+struct MemberRecipe {
+  CollectiveCall call;
+  std::string algorithm;
+  int member = 0;
+  MemberMoves moves;
+};
+
+/// What all members do: member m runs members[m]. For who looks at a whole collective; a device
+/// that runs one needs its own moves only.
 struct Recipe {
   CollectiveCall call;
   std::string algorithm;

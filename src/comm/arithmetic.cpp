@@ -1,6 +1,7 @@
 #include "comm/arithmetic.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <type_traits>
 
@@ -29,17 +30,26 @@ struct Sum {
     }
   }
 };
-// Symmetric also for NaN: two members that combine a and b in either order get the same.
+template <class W>
+bool is_negative(W value) {
+  if constexpr (std::is_integral_v<W>) {
+    return value < 0;
+  } else {
+    return std::signbit(value);
+  }
+}
+// Symmetric also for NaN and the two zeros: members that combine a and b in either order get the
+// same bits (of two NaN the first, whose bits may differ).
 struct Min {
   template <class W>
   W operator()(W a, W b) const {
-    return b < a || b != b ? b : a;
+    return b < a || b != b || (b == a && is_negative(b)) ? b : a;
   }
 };
 struct Max {
   template <class W>
   W operator()(W a, W b) const {
-    return b > a || b != b ? b : a;
+    return b > a || b != b || (b == a && !is_negative(b)) ? b : a;
   }
 };
 

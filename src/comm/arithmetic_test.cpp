@@ -59,6 +59,25 @@ TEST(Combine, MinimumAndMaximumAreNanOnBothSidesAlike) {
   EXPECT_EQ(a, (std::vector<float>{1, 2}));
 }
 
+TEST(Combine, MinimumAndMaximumOfTheTwoZerosHaveTheSameBitsOnBothSides) {
+  auto check = []<class T>(DType dtype, T) {
+    for (CombineRule rule : {CombineRule::min, CombineRule::max}) {
+      std::vector<T> plus(17, T(0.0F)), minus(17, T(-0.0F));
+      std::vector<T> a = plus, b = minus;
+      arithmetic_of(dtype, rule).combine(at(a), at(minus), 17);
+      arithmetic_of(dtype, rule).combine(at(b), at(plus), 17);
+      bool is_negative = rule == CombineRule::min;
+      for (const std::vector<T>& result : {a, b})
+        for (T value : result)
+          EXPECT_EQ(std::signbit(static_cast<float>(value)), is_negative) << to_string(dtype);
+    }
+  };
+  check(DType::f32, float{});
+  check(DType::f64, double{});
+  check(DType::f16, Float16{});
+  check(DType::bf16, BFloat16{});
+}
+
 // 1 + 2^-8 + 2^-8 in bf16: rounded at every step it stays 1.
 TEST(CombineAll, RoundsAShortSumOnce) {
   std::vector<BFloat16> a(5, BFloat16(1)), b(5, BFloat16(0x1p-8F)), c(5, BFloat16(0x1p-8F));

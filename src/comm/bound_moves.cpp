@@ -5,24 +5,14 @@
 #include <ranges>
 
 #include "base/error.h"
+#include "collective/algorithms.h"
 
 namespace troika {
 namespace {
 
 using Kind = BoundMove::Kind;
 
-bool combines_on_the_way(const Recipe& recipe) {
-  auto combines = [](const Move& move) {
-    return move.kind == MoveKind::reduce || move.kind == MoveKind::receive_reduce;
-  };
-  return std::ranges::any_of(recipe.members, [&](const MemberMoves& member) {
-    return std::ranges::any_of(member.moves, combines);
-  });
-}
-
 bool is_sum(CombineRule rule) { return rule == CombineRule::sum || rule == CombineRule::mean; }
-
-bool is_loan(MoveKind kind) { return kind == MoveKind::lend || kind == MoveKind::borrow; }
 
 /// The elements in which a member has a combination at the end.
 Range result_of(const CollectiveCall& call, int member) {
@@ -46,16 +36,17 @@ Range result_of(const CollectiveCall& call, int member) {
 
 class Binder {
  public:
-  Binder(const Recipe& recipe, const Member& member, const MemberBuffers& buffers,
+  Binder(const MemberRecipe& recipe, const Member& member, const MemberBuffers& buffers,
          const BindOptions& options, Transport& transport)
       : recipe_(recipe),
-        moves_(recipe.members[static_cast<std::size_t>(member.index)]),
+        moves_(recipe.moves),
         member_(member),
         buffers_(buffers),
         options_(options),
-        transport_(transport) {
+        transport_(transport),
+        numbers_(options.tags) {
     bound_.dtype = options.dtype;
-    combines_on_the_way_ = combines_on_the_way(recipe);
+    combines_on_the_way_ = combines_on_the_way(recipe.call, recipe.algorithm);
     widens_ = size_of(options.dtype).count == 2 && is_sum(options.rule) && combines_on_the_way_;
     if (widens_) bound_.dtype = DType::f32;
     element_ = size_of(bound_.dtype).count;
@@ -82,7 +73,7 @@ class Binder {
  private:
   void check_buffers() const {
     std::int64_t bytes = recipe_.call.count * size_of(options_.dtype).count;
-    TROIKA_CHECK_EQ(static_cast<int>(recipe_.members.size()), recipe_.call.members);
+    TROIKA_CHECK_EQ(recipe_.member, member_.index);
     TROIKA_CHECK_EQ(static_cast<int>(member_.devices.size()), recipe_.call.members);
     TROIKA_CHECK_EQ(std::ssize(buffers_.vector), bytes);
     if (recipe_.call.kind == Collective::all_to_all)
@@ -212,16 +203,17 @@ class Binder {
     start = (piece.elements.begin - lent.begin) * element_;
   }
 
-  MessageAddress address_of(const Move& move, int from, int to) {
-    std::uint32_t number = numbers_[{from, to, is_loan(move.kind)}]++;
-    return {device(from), device(to), options_.tag + number};
+  MessageAddress next_address(const Move& move) {
+    Channel channel = channel_of(move, member_);
+    return {channel.from, channel.to, numbers_[channel]++};
   }
 
   void bind_outgoing(const Move& move, BoundMove& bound) {
     std::span<std::byte> bytes{own(move.from), bytes_of(move.from.elements)};
-    MessageAddress address = address_of(move, member_.index, move.peer);
-    bound_.outgoing.push_back(is_loan(move.kind) ? transport_.prepare_lend(address, bytes)
-                                                 : transport_.prepare_send(address, bytes));
+    MessageAddress address = next_address(move);
+    bound_.outgoing.push_back(move.kind == MoveKind::lend
+                                  ? transport_.prepare_lend(address, bytes)
+                                  : transport_.prepare_send(address, bytes));
     bound.outgoing = bound_.outgoing.back().get();
   }
 
@@ -232,14 +224,13 @@ class Binder {
       landing = next_landing_;
       next_landing_ += bytes;
     }
-    bound_.incoming.push_back(
-        transport_.prepare_receive(address_of(move, move.peer, member_.index), {landing, bytes}));
+    bound_.incoming.push_back(transport_.prepare_receive(next_address(move), {landing, bytes}));
     bound.incoming = bound_.incoming.back().get();
   }
 
   void bind_borrow(const Move& move, BoundMove& bound) {
-    bound_.incoming.push_back(transport_.prepare_borrow(address_of(move, move.peer, member_.index),
-                                                        bytes_of(move.from.elements)));
+    bound_.incoming.push_back(
+        transport_.prepare_borrow(next_address(move), bytes_of(move.from.elements)));
     bound.incoming = bound_.incoming.back().get();
     bound.borrow = static_cast<int>(bound_.borrows.size());
     bound_.borrows.push_back({bound.incoming, move.peer, move.from.elements});
@@ -287,13 +278,7 @@ class Binder {
     }
   }
 
-  struct Channel {
-    int from, to;
-    bool is_loan;
-    auto operator<=>(const Channel&) const = default;
-  };
-
-  const Recipe& recipe_;
+  const MemberRecipe& recipe_;
   const MemberMoves& moves_;
   const Member& member_;
   const MemberBuffers& buffers_;
@@ -304,8 +289,8 @@ class Binder {
   std::int64_t element_ = 0;  // bytes
   std::byte* vector_ = nullptr;
   std::byte* next_landing_ = nullptr;
-  int first_ = 0;  // index of the recipe's first move
-  std::map<Channel, std::uint32_t> numbers_;
+  int first_ = 0;        // index of the recipe's first move
+  ChannelTags numbers_;  // of the next messages
   std::vector<bool> is_given_back_;
   std::vector<std::vector<int>> after_;
   BoundMoves bound_;
@@ -313,18 +298,7 @@ class Binder {
 
 }  // namespace
 
-std::uint32_t tags_of(const Recipe& recipe) {
-  std::uint32_t most = 0;
-  for (const MemberMoves& member : recipe.members) {
-    std::map<std::pair<int, bool>, std::uint32_t> numbers;
-    for (const Move& move : member.moves)
-      if (move.kind == MoveKind::send || move.kind == MoveKind::lend)
-        most = std::max(most, ++numbers[{move.peer, is_loan(move.kind)}]);
-  }
-  return most;
-}
-
-BoundMoves bind(const Recipe& recipe, const Member& member, const MemberBuffers& buffers,
+BoundMoves bind(const MemberRecipe& recipe, const Member& member, const MemberBuffers& buffers,
                 const BindOptions& options, Transport& transport) {
   return Binder(recipe, member, buffers, options, transport).bind();
 }

@@ -11,6 +11,7 @@
 #include "collective/combine_rule.h"
 #include "collective/recipe.h"
 #include "comm/host_block.h"
+#include "comm/pair_tags.h"
 #include "comm/transport.h"
 #include "tensor/dtype.h"
 
@@ -25,14 +26,7 @@ struct MemberBuffers {
 struct BindOptions {
   DType dtype = DType::f32;
   CombineRule rule = CombineRule::sum;
-  /// The first tag of the messages, the same for all members; tags_of(recipe) of them are taken.
-  std::uint32_t tag = 0;
-};
-
-/// What a member of a group is bound with. devices[m] is member m's.
-struct Member {
-  int index = 0;
-  std::span<const DeviceId> devices;
+  ChannelTags tags{};  ///< From PairTags; 0 where a channel has none.
 };
 
 struct BoundMove {
@@ -96,13 +90,10 @@ struct BoundMoves {
   HostBlock scratch, landings, wide;
 };
 
-/// Messages of an operation have the tags [tag, tag + tags_of(recipe)).
-std::uint32_t tags_of(const Recipe& recipe);
-
 /// A sum of 16-bit elements is rounded once: where a recipe combines on the way, its moves work in
 /// f32 on a copy of the vector; where reduce_both combines all members at once, on the vector
 /// itself. Fails with a Bug when recipe, member and buffers do not fit one another.
-BoundMoves bind(const Recipe& recipe, const Member& member, const MemberBuffers& buffers,
+BoundMoves bind(const MemberRecipe& recipe, const Member& member, const MemberBuffers& buffers,
                 const BindOptions& options, Transport& transport);
 
 }  // namespace troika

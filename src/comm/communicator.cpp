@@ -14,19 +14,25 @@ int place_of(DeviceId device, const std::vector<DeviceId>& devices) {
 
 }  // namespace
 
-Communicator::Communicator(MoveProgress& progress, std::vector<DeviceId> devices,
-                           std::uint32_t first_tag)
+Communicator::Communicator(MoveProgress& progress, std::vector<DeviceId> devices)
     : progress_(progress),
       devices_(std::move(devices)),
-      member_(place_of(progress.device(), devices_)),
-      next_tag_(first_tag) {}
+      member_(place_of(progress.device(), devices_)) {}
+
+std::unique_ptr<Operation> Communicator::prepare(const MemberRecipe& recipe,
+                                                 const MemberBuffers& buffers,
+                                                 const Elements& elements) {
+  Member member{member_, devices_};
+  BindOptions options{
+      .dtype = elements.dtype, .rule = elements.rule, .tags = tags_.take(recipe.moves, member)};
+  return std::make_unique<Operation>(progress_, recipe, member, buffers, options, elements.chunk);
+}
 
 std::unique_ptr<Operation> Communicator::prepare(const Recipe& recipe, const MemberBuffers& buffers,
                                                  const Elements& elements) {
-  BindOptions options{.dtype = elements.dtype, .rule = elements.rule, .tag = next_tag_};
-  next_tag_ += tags_of(recipe);
-  return std::make_unique<Operation>(progress_, recipe, Member{member_, devices_}, buffers, options,
-                                     elements.chunk);
+  auto place = static_cast<std::size_t>(member_);
+  return prepare(MemberRecipe{recipe.call, recipe.algorithm, member_, recipe.members.at(place)},
+                 buffers, elements);
 }
 
 void Communicator::run(const Recipe& recipe, const MemberBuffers& buffers,

@@ -8,14 +8,14 @@
 
 namespace troika {
 
-/// Every member makes its own, with the same list of devices and the same first tag, and prepares
-/// the same operations in the same order: tags follow from it. Groups that have two devices in
-/// common need tags that do not meet. Used by the device's thread; borrows the progress. Which
-/// algorithm a recipe follows is decided outside.
+/// Every member makes its own, with the same list of devices, and prepares the same operations in
+/// the same order: tags follow from it. Used by the device's thread; borrows the progress. Which
+/// algorithm a recipe follows is decided outside. Two groups with two devices in common cannot be
+/// used on one transport.
 class Communicator {
  public:
   /// `devices` are distinct; that of the progress is one of them.
-  Communicator(MoveProgress& progress, std::vector<DeviceId> devices, std::uint32_t first_tag = 0);
+  Communicator(MoveProgress& progress, std::vector<DeviceId> devices);
 
   int size() const { return static_cast<int>(devices_.size()); }
   /// This device's place in the list.
@@ -27,6 +27,9 @@ class Communicator {
     Bytes chunk{256 << 10};  ///< After which a more urgent operation may go first.
   };
   /// Outlived by the communicator's progress and by the buffers.
+  [[nodiscard]] std::unique_ptr<Operation> prepare(const MemberRecipe& recipe,
+                                                   const MemberBuffers& buffers,
+                                                   const Elements& elements);
   [[nodiscard]] std::unique_ptr<Operation> prepare(const Recipe& recipe,
                                                    const MemberBuffers& buffers,
                                                    const Elements& elements);
@@ -42,7 +45,7 @@ class Communicator {
   MoveProgress& progress_;
   const std::vector<DeviceId> devices_;
   const int member_;
-  std::uint32_t next_tag_;
+  PairTags tags_;
 };
 
 }  // namespace troika

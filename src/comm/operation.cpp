@@ -16,7 +16,7 @@ Widening widening_or_none(DType dtype) {
 
 }  // namespace
 
-Operation::Operation(MoveProgress& progress, const Recipe& recipe, const Member& member,
+Operation::Operation(MoveProgress& progress, const MemberRecipe& recipe, const Member& member,
                      const MemberBuffers& buffers, const BindOptions& options, Bytes chunk)
     : progress_(progress),
       bound_(bind(recipe, member, buffers, options, progress.transport())),

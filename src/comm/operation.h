@@ -20,7 +20,7 @@ class Operation {
  public:
   /// Borrows the progress and the buffers. Large moves are interrupted after each `chunk` for more
   /// urgent ones.
-  Operation(MoveProgress& progress, const Recipe& recipe, const Member& member,
+  Operation(MoveProgress& progress, const MemberRecipe& recipe, const Member& member,
             const MemberBuffers& buffers, const BindOptions& options,
             Bytes chunk = Bytes{256 << 10});
   Operation(const Operation&) = delete;

@@ -11,6 +11,18 @@ inline void pause_briefly() {
 #endif
 }
 
+/// Devices that may be waiting, and cores that they may run on.
+struct Crowd {
+  int own_devices = 1, own_cores = 1;          ///< Of this process.
+  int devices_here = 1, cores_of_machine = 1;  ///< Of all processes on this machine.
+};
+
+/// Whether there are more devices than cores. A process that the launcher has bound to a core of
+/// its own shares it with its own devices only.
+inline bool is_crowded(const Crowd& crowd) {
+  return crowd.own_devices > crowd.own_cores || crowd.devices_here > crowd.cores_of_machine;
+}
+
 class Patience {
  public:
   /// Asked in vain. False: the time has come to sleep.

@@ -33,7 +33,13 @@ class RoutedTransport final : public Transport {
   int local_devices() const override {
     return std::max(ways_.inside->local_devices(), ways_.between->local_devices());
   }
-  void fail(std::string reason) override { ways_.inside->fail(std::move(reason)); }
+  int devices_here() const override {
+    return std::max(ways_.inside->devices_here(), ways_.between->devices_here());
+  }
+  void fail(std::string reason, int exit_code) override {
+    if (ways_.on_failure) ways_.on_failure(reason, exit_code);
+    ways_.inside->fail(std::move(reason), exit_code);
+  }
   void progress() override {
     ways_.inside->progress();
     ways_.between->progress();

@@ -67,11 +67,14 @@ class Transport {
   /// Rings whenever a half of this device may have something new to say. Null where nobody rings,
   /// so that who waits must go on asking.
   virtual Bell* bell(DeviceId) { return nullptr; }
-  /// Devices that may be waiting on the cores of this process, as far as they are known now.
+  /// Devices of this process, and of all processes on this machine, that may be waiting; as far as
+  /// they are known now.
   virtual int local_devices() const { return 1; }
+  virtual int devices_here() const { return local_devices(); }
   /// A device of this process cannot go on: whoever in it waits in vain from now on throws
-  /// Error(peer) with this reason. The first reason stands. Any thread may call it.
-  virtual void fail(std::string /*reason*/) {}
+  /// Error(peer) with this reason, and other ranks are told. The first reason stands. The code is
+  /// the one that the process will end with. Any thread may call it.
+  virtual void fail(std::string /*reason*/, int /*exit_code*/) {}
   /// Gives the library underneath a chance to move bytes; cheap when there is nothing to do.
   virtual void progress() = 0;
 };

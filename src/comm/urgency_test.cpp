@@ -44,6 +44,39 @@ TEST(Urgency, TheNextChunksAreThoseOfTheMostUrgentOperation) {
   EXPECT_GE(chunks_until_done(bulky), kBulky / 2 - 10);
 }
 
+// What lies behind an operation that is done goes on, too, and the urgent one goes first.
+TEST(Urgency, AdvancingRunsWhateverIsReadyAndTheMostUrgentFirst) {
+  constexpr std::int64_t kCount = 20'000;
+  ThreadTransport transport;
+  std::vector<DeviceId> devices{DeviceId(std::size_t{0}), DeviceId(std::size_t{1})};
+  std::vector<std::unique_ptr<MoveProgress>> progress;
+  std::vector<std::unique_ptr<Operation>> plain, urgent, last;
+  std::vector<std::vector<float>> vectors(6, std::vector<float>(kCount, 1));
+  auto next = vectors.begin();
+  for (DeviceId device : devices) {
+    progress.push_back(std::make_unique<MoveProgress>(transport, device));
+    Communicator communicator(*progress.back(), devices);
+    for (auto* operations : {&plain, &urgent, &last})
+      operations->push_back(communicator.prepare(all_reduce_recipe(2, kCount, "direct"),
+                                                 {bytes_of(*next++), {}}, {.chunk = {4096}}));
+  }
+  EXPECT_FALSE(progress[0]->advance()) << "nothing is under way";
+  auto advance_both = [&](std::chrono::nanoseconds budget) {
+    bool first = progress[0]->advance(budget);
+    return progress[1]->advance(budget) || first;
+  };
+  for (auto& operation : plain) operation->start(0);
+  for (auto& operation : urgent) operation->start(1);
+  while (!urgent[0]->is_done() || !urgent[1]->is_done()) {
+    ASSERT_TRUE(advance_both({}));
+    EXPECT_FALSE(plain[0]->is_done() || plain[1]->is_done()) << "the urgent one goes first";
+  }
+  for (auto& operation : last) operation->start(0);
+  for (int rounds = 0; rounds < 100 && advance_both(std::chrono::seconds(1));) ++rounds;
+  EXPECT_TRUE(plain[0]->is_done() && plain[1]->is_done() && last[0]->is_done() &&
+              last[1]->is_done());
+}
+
 struct Overtaking {
   Microseconds behind, limit;
 };

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <barrier>
+#include <optional>
+#include <string>
 
 #include "base/cores.h"
 #include "comm/members_test.h"
@@ -10,6 +12,17 @@
 
 namespace troika {
 namespace {
+
+TEST(Waiting, ADeviceWithACoreOfItsOwnIsNotInACrowd) {
+  Crowd bound{.own_devices = 1, .own_cores = 1, .devices_here = 8, .cores_of_machine = 8};
+  EXPECT_FALSE(is_crowded(bound)) << "eight ranks, each bound to one of eight cores";
+  bound.devices_here = 9;
+  EXPECT_TRUE(is_crowded(bound)) << "two of them on one core";
+  EXPECT_TRUE(
+      is_crowded({.own_devices = 2, .own_cores = 1, .devices_here = 2, .cores_of_machine = 8}));
+  EXPECT_FALSE(
+      is_crowded({.own_devices = 4, .own_cores = 4, .devices_here = 4, .cores_of_machine = 4}));
+}
 
 // With nothing but spinning, four devices on two cores need about 8 ms for 8 bytes.
 Microseconds crowded_time() {
@@ -40,52 +53,96 @@ TEST(Waiting, ManyDevicesOnFewCoresNeedMicroseconds) {
   EXPECT_LT(best.count(), kLimit.count());
 }
 
-/// What of an all-reduce of 4 MiB is not hidden behind `compute`, as a share of its time alone:
-/// both compute threads on one core, both that run moves on the other.
-double exposed_share() {
-  constexpr std::int64_t kCount = 1 << 20;
-  Recipe recipe = all_reduce_recipe(2, kCount, "direct");
-  std::barrier together(2);
-  std::vector<int> cores = usable_cores();
-  double shares[2] = {};
-  ThreadTransport transport;
-  std::vector<DeviceId> devices{DeviceId(std::size_t{0}), DeviceId(std::size_t{1})};
-  auto body = [&](DeviceId device) {
-    bind_to_core(1, cores);  // inherited by the progress's thread
-    MoveProgress progress(transport, device, {.has_thread = true});
-    bind_to_core(0, cores);
-    Communicator communicator(progress, devices);
-    std::vector<float> vector(kCount);
-    auto operation = communicator.prepare(recipe, {bytes_of(vector), {}});
-    Microseconds alone = 1h;
-    for (int tries = 0; tries < 5; ++tries) {
-      together.arrive_and_wait();
-      auto start = Clock::now();
-      wait_for(*operation, 0);
-      alone = std::min<Microseconds>(alone, Clock::now() - start);
-    }
-    together.arrive_and_wait();
-    operation->start();
-    for (auto start = Clock::now(); Clock::now() - start < 20 * alone;) continue;
-    auto start = Clock::now();
-    operation->wait();
-    shares[device.value] = Microseconds(Clock::now() - start) / alone;
-  };
-  {
-    std::jthread first([&] { body(devices[0]); }), second([&] { body(devices[1]); });
-  }
-  return std::max(shares[0], shares[1]);
-}
+struct Times {
+  std::vector<Microseconds> rounds{};
 
-TEST(Overlap, NineTenthsOfALargeAllReduceAreHiddenBehindCompute) {
-  if (!kTimesCount) GTEST_SKIP() << "times of instrumented code";
-  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "needs two cores";
-  double best = exposed_share();
-  for (int tries = 0; tries < 10 && best > 0.1; ++tries) {
-    if (tries > 5 && cores_are_busy()) GTEST_SKIP() << "other programs have the cores";
-    best = std::min(best, exposed_share());
+  Microseconds quantile(double share) {
+    std::ranges::sort(rounds);
+    return rounds[static_cast<std::size_t>(share * static_cast<double>(rounds.size() - 1))];
   }
-  EXPECT_LE(best, 0.1);
+  Microseconds median() { return quantile(0.5); }
+  /// Other programs were at work in between: such times tell nothing.
+  bool scatter() { return quantile(0.75) > 1.5 * quantile(0.25); }
+};
+
+/// The share of an all-reduce of 4 MiB that is hidden behind as much compute as it takes alone,
+/// 1 - (total - compute) / alone, as osu_iallreduce counts it: medians of rounds that take turns.
+/// Both compute threads are on one core, both that run moves on the other. Nothing where the times
+/// scatter.
+class OverlapTrial {
+ public:
+  std::optional<double> hidden_share() {
+    {
+      std::jthread first([&] { measure(devices_[0]); }), second([&] { measure(devices_[1]); });
+    }
+    double least = 1;
+    for (Measured& one : measured_) {
+      if (one.alone.scatter() || one.compute.scatter()) return std::nullopt;
+      double exposed = (one.total.median() - one.compute.median()) / one.alone.median();
+      least = std::min(least, 1 - exposed);
+    }
+    return least;
+  }
+
+ private:
+  struct Measured {
+    Times alone, compute, total;
+  };
+  static constexpr std::int64_t kCount = 1 << 20;
+  static constexpr int kRounds = 41;
+
+  void measure(DeviceId device) {
+    bind_to_core(1, cores_);  // inherited by the progress's thread
+    MoveProgress progress(transport_, device, {.has_thread = true});
+    bind_to_core(0, cores_);
+    Communicator communicator(progress, devices_);
+    std::vector<float> vector(kCount);
+    auto operation = communicator.prepare(recipe_, {bytes_of(vector), {}});
+    Measured& mine = measured_[device.index()];
+    for (int round = 0; round < kRounds; ++round) {
+      time(mine.alone, [&] { wait_for(*operation, 0); });
+      Microseconds compute = mine.alone.rounds.back();
+      time(mine.compute, [&] { compute_together(compute); });
+      time(mine.total, [&] {
+        operation->start();
+        compute_together(compute);
+        operation->wait();
+      });
+    }
+  }
+  template <class F>
+  void time(Times& times, F&& work) {
+    together_.arrive_and_wait();
+    auto start = Clock::now();
+    work();
+    times.rounds.push_back(Clock::now() - start);
+  }
+  /// Who has the core first would keep the other from starting its half: both start, then compute.
+  void compute_together(Microseconds time) {
+    together_.arrive_and_wait();
+    for (auto start = Clock::now(); Clock::now() - start < time;) continue;
+  }
+
+  Recipe recipe_ = all_reduce_recipe(2, kCount, "direct");
+  std::barrier<> together_{2};
+  std::vector<int> cores_ = usable_cores();
+  std::vector<DeviceId> devices_{DeviceId(std::size_t{0}), DeviceId(std::size_t{1})};
+  ThreadTransport transport_;
+  Measured measured_[2];
+};
+
+TEST(Overlap, NineTenthsOfALargeAllReduceAreHiddenBehindAsMuchCompute) {
+  if (!kTimesCount) GTEST_SKIP() << "times of instrumented code";
+  if (usable_cores().size() < 2) GTEST_SKIP() << "needs two cores";
+  std::string found;
+  for (int tries = 0; tries < 8; ++tries) {
+    std::optional<double> hidden = OverlapTrial().hidden_share();
+    if (hidden && *hidden >= 0.9) return;
+    found += hidden ? " " + std::to_string(*hidden) : " (times that scatter)";
+    if (tries > 3 && cores_are_busy())
+      GTEST_SKIP() << "other programs have the cores; hidden:" << found;
+  }
+  ADD_FAILURE() << "hidden:" << found;
 }
 
 }  // namespace

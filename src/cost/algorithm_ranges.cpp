@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "collective/algorithms.h"
+#include "collective/by_mpi.h"
 
 namespace troika {
 namespace {
@@ -36,7 +37,7 @@ AlgorithmRange parse_one(std::string_view part, Collective kind) {
   if (colon == part.npos) refuse(part, "there is no ':' between algorithm and sizes");
   std::string_view name = trim(part.substr(0, colon)), sizes = trim(part.substr(colon + 1));
   try {
-    if (name != "mpi") find_algorithm(kind, name);  // no recipe, but offered where ranks meet
+    if (name != kByMpi) find_algorithm(kind, name);  // no recipe, but offered where ranks meet
   } catch (const Error& error) {
     refuse(part, error.what());
   }

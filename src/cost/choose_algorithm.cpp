@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "collective/algorithms.h"
+#include "collective/by_mpi.h"
 #include "cost/predict_time.h"
 
 namespace troika {
@@ -40,15 +41,16 @@ Alternative weigh(const CollectiveCall& call, const Algorithm& algorithm, Bytes 
     best.segment = segment;
     if (predicted.is_measured) break;  // a formula is no match for it
   }
+  best.only_if_asked = algorithm.needs_measuring && !best.is_measured;
   return best;
 }
 
 /// MPI does not say how it works, so there is no formula to fall back on.
 Alternative weigh_mpi(const CollectiveCall& call, Bytes element, const LinkCosts& costs) {
-  Alternative mpi{.algorithm = "mpi"};
-  if (call.order != CombineOrder::any) {
-    mpi.declined = "MPI promises no order";
-  } else if (auto time = measured_time(call, "mpi", element, costs)) {
+  Alternative mpi{.algorithm = std::string(kByMpi)};
+  if (auto reason = why_not_by_mpi(call, element)) {
+    mpi.declined = *reason;
+  } else if (auto time = measured_time(call, mpi.algorithm, element, costs)) {
     mpi.time = time;
     mpi.is_measured = true;
   } else {
@@ -96,7 +98,8 @@ AlgorithmChoice choose_algorithm(const CollectiveCall& call, Bytes element, cons
     choice.alternatives.push_back(weigh(call, algorithm, element, costs));
   if (options.offers_mpi) choice.alternatives.push_back(weigh_mpi(call, element, costs));
   std::ranges::stable_sort(choice.alternatives, [](const Alternative& a, const Alternative& b) {
-    return a.time && (!b.time || *a.time < *b.time);
+    auto place = [](const Alternative& one) { return !one.time ? 2 : one.only_if_asked ? 1 : 0; };
+    return place(a) != place(b) ? place(a) < place(b) : place(a) < 2 && *a.time < *b.time;
   });
   Bytes bytes = element * call.count;
   const AlgorithmRange* asked = find_range(ranges, bytes);

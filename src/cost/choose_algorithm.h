@@ -16,6 +16,7 @@ struct Alternative {
   std::optional<SimTime> time;  ///< Predicted; nothing where it declined.
   bool is_measured = false;     ///< As in PredictedTime.
   std::string declined;         ///< Why.
+  bool only_if_asked = false;   ///< Its time would have to be measured to speak for it.
 
   bool operator==(const Alternative&) const = default;
 };
@@ -26,7 +27,8 @@ struct AlgorithmChoice {
   SimTime time{};
   bool asked_for = false;                 ///< By a range, not by cost.
   std::vector<Alternative> alternatives;  ///< All of the kind, the chosen one too: quickest first,
-                                          ///< then those that declined.
+                                          ///< then those only taken if asked for, then those that
+                                          ///< declined.
 };
 
 struct ChoiceOptions {

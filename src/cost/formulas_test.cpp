@@ -12,7 +12,7 @@ LinkCosts uniform(LinkCost link) {
   return {.process = link,
           .node = link,
           .network = link,
-          .memory = {.reduce = link.gamma, .reduce_both = 2}};
+          .memory = {.reduce = 3 * link.gamma, .reduce_both = 2}};
 }
 
 /// A count that each way of cutting divides.

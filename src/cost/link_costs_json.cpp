@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "collective/algorithms.h"
+#include "collective/by_mpi.h"
 #include "cost/link_costs.h"
 
 namespace troika {
@@ -109,7 +110,7 @@ std::optional<MeasuredAlgorithm> read_row(const Json& json) {
                         .times = read_curve(json, "ns_at")};
   const std::string& kind = json.at("collective").get_ref<const std::string&>();
   for (const Algorithm& algorithm : algorithms()) {
-    bool is_known = algorithm.name == row.algorithm || row.algorithm == "mpi";
+    bool is_known = algorithm.name == row.algorithm || row.algorithm == kByMpi;
     if (to_string(algorithm.kind) != kind || !is_known) continue;
     row.kind = algorithm.kind;
     return row;

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <numeric>
 
 #include "base/error.h"
 #include "collective/algorithms.h"
+#include "comm/describe_call.h"
 
 namespace troika {
 namespace {
@@ -34,14 +36,22 @@ CollectiveTimer::CollectiveTimer(MoveProgress& progress, std::vector<DeviceId> d
     : communicator_(progress, std::move(devices)),
       vector_(touched(longest)),
       input_(touched(longest)) {
-  Recipe recipe = make_recipe(equal_parts(Collective::all_reduce, communicator_.size(), 1),
-                              "recursive_doubling");
+  MemberRecipe recipe =
+      make_member_recipe(equal_parts(Collective::all_reduce, communicator_.size(), 1),
+                         "recursive_doubling", communicator_.member());
   agree_ = communicator_.prepare(recipe, {std::as_writable_bytes(std::span(&agreed_, 1)), {}},
                                  {.dtype = DType::f64, .rule = CombineRule::max});
 }
 
 void CollectiveTimer::add_maker(std::string algorithm, Maker make) {
   makers_[std::move(algorithm)] = std::move(make);
+}
+
+void CollectiveTimer::set_watch(Heartbeat& heartbeat) {
+  std::vector<int> ranks(static_cast<std::size_t>(communicator_.size()));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  heartbeat_ = &heartbeat;
+  group_ = heartbeat.watch({kWorldGroup, ranks});
 }
 
 double CollectiveTimer::agree(double mine) {
@@ -58,8 +68,8 @@ CollectiveTimer::Body CollectiveTimer::prepare(const TimedCall& timed) {
     return found->second(timed.call, buffers.vector);
   if (timed.call.kind == Collective::all_to_all) buffers.input = {input_.address(), bytes};
   // Shared, because a function is copied.
-  std::shared_ptr<Operation> operation =
-      communicator_.prepare(make_recipe(timed.call, timed.algorithm), buffers);
+  std::shared_ptr<Operation> operation = communicator_.prepare(
+      make_member_recipe(timed.call, timed.algorithm, communicator_.member()), buffers, {});
   return [operation](int rounds) {
     for (int round = 0; round < rounds; ++round) {
       operation->start();
@@ -68,28 +78,49 @@ CollectiveTimer::Body CollectiveTimer::prepare(const TimedCall& timed) {
   };
 }
 
-double CollectiveTimer::time_batch(const Body& body, int rounds) {
+CollectiveTimer::Batch CollectiveTimer::prepare_batch(const TimedCall& timed) {
+  Batch batch{.run = prepare(timed)};
+  if (heartbeat_ == nullptr) return batch;
+  std::string text = "a timing of " + describe_call(timed.call, timed.algorithm, {});
+  auto [known, is_new] = calls_.try_emplace(text);
+  if (is_new) known->second = heartbeat_->describe(group_, text);
+  batch.call = known->second;
+  return batch;
+}
+
+/// Called once for all rounds, so that the watch takes no part in the time of one.
+void CollectiveTimer::run(const Batch& batch, int rounds) {
+  if (heartbeat_ != nullptr) heartbeat_->begin(batch.call);
+  batch.run(rounds);
+  if (heartbeat_ != nullptr) heartbeat_->end(batch.call);
+}
+
+double CollectiveTimer::time(const Batch& batch, int rounds) {
+  if (heartbeat_ != nullptr) heartbeat_->begin(batch.call);
   agree(0);
   auto start = Clock::now();
-  body(rounds);
-  return agree(Nanoseconds(Clock::now() - start).count() / rounds);
+  batch.run(rounds);
+  double taken = agree(Nanoseconds(Clock::now() - start).count() / rounds);
+  if (heartbeat_ != nullptr) heartbeat_->end(batch.call);
+  return taken;
 }
 
 void CollectiveTimer::time_group(TimedGroup& group, int samples) {
   group.samples.resize(group.calls.size());
-  std::vector<Body> bodies;
+  std::vector<Batch> batches;
   std::vector<double> once;
   for (const TimedCall& timed : group.calls) {
-    bodies.push_back(prepare(timed));
-    double cold = time_batch(bodies.back(), 1);  // touches its scratch
-    once.push_back(std::min(cold, time_batch(bodies.back(), 1)));
+    batches.push_back(prepare_batch(timed));
+    double cold = time(batches.back(), 1);  // touches its scratch
+    once.push_back(std::min(cold, time(batches.back(), 1)));
   }
   for (int sample = 0; sample < samples; ++sample) {
-    for (std::size_t at = 0; at < bodies.size(); ++at) {
+    for (std::size_t at = 0; at < batches.size(); ++at) {
       if (sample > 0 && once[at] >= kLong) continue;
-      if (once[at] < kLong) bodies[at](1);  // the caches are not as another algorithm left them
+      if (once[at] < kLong)
+        run(batches[at], 1);  // the caches are not as another algorithm left them
       int rounds = std::clamp(static_cast<int>(kBatch / (once[at] + 1)), 1, kMostRounds);
-      group.samples[at].push_back(time_batch(bodies[at], rounds));
+      group.samples[at].push_back(time(batches[at], rounds));
     }
   }
   agree(0);  // all are done with the operations before one drops them

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
+#include "comm/heartbeat/heartbeat.h"
 #include "comm/host_block.h"
 #include "profile/timed_group.h"
 
@@ -27,6 +28,8 @@ class CollectiveTimer {
 
   /// What `algorithm` names is no recipe: `make` says how it is run.
   void add_maker(std::string algorithm, Maker make);
+  /// Lets the heartbeat know what is being timed. The members are all of its ranks, in order.
+  void set_watch(Heartbeat& heartbeat);
   /// What all calls work on.
   std::byte* vector() const { return vector_.address(); }
 
@@ -34,8 +37,16 @@ class CollectiveTimer {
   void time_all(std::vector<TimedGroup>& groups, const TimingPasses& passes);
 
  private:
+  /// A call that is timed, and what the heartbeat knows it as.
+  struct Batch {
+    Body run;
+    CallId call{};
+  };
+
   void time_group(TimedGroup& group, int samples);
-  double time_batch(const Body& body, int rounds);
+  Batch prepare_batch(const TimedCall& timed);
+  void run(const Batch& batch, int rounds);
+  double time(const Batch& batch, int rounds);
   /// The greatest of what the members say. Nobody goes on before all have said it.
   double agree(double mine);
   Body prepare(const TimedCall& timed);
@@ -43,6 +54,9 @@ class CollectiveTimer {
   Communicator communicator_;
   HostBlock vector_, input_;
   std::map<std::string, Maker> makers_;
+  Heartbeat* heartbeat_ = nullptr;  // borrowed; null: nobody watches
+  int group_ = -1;
+  std::map<std::string, CallId> calls_;  // by what they are described as
   double agreed_ = 0;
   std::unique_ptr<Operation> agree_;
 };

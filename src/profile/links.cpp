@@ -5,6 +5,7 @@
 
 #include "base/cores.h"
 #include "collective/algorithms.h"
+#include "collective/by_mpi.h"
 #include "comm/patience.h"
 #include "profile/collective_timer.h"
 #include "profile/member_threads.h"
@@ -29,7 +30,8 @@ void add_groups(std::vector<TimedGroup>& groups, const MemberTeam& team, Collect
     for (const Algorithm& algorithm : algorithms(kind)) {
       if (!algorithm.why_not(call)) group.calls.push_back({call, std::string(algorithm.name)});
     }
-    if (team.has_mpi && !why_not_by_mpi({call}, team.members)) group.calls.push_back({call, "mpi"});
+    if (team.has_mpi && !why_not_by_mpi(call, kElement))
+      group.calls.push_back({call, std::string(kByMpi)});
     if (!group.calls.empty()) groups.push_back(std::move(group));
   }
 }
@@ -71,7 +73,9 @@ CollectiveTimer::Maker make_by_mpi(MpiWorld& world, const std::function<void()>&
     // Shared, because a function is copied.
     std::shared_ptr<LibraryCollective> collective = world.prepare_collective({call}, vector, check);
     Patience patience;
-    patience.set_crowded(world.ranks() > std::ssize(usable_cores()));
+    patience.set_crowded(is_crowded({.own_cores = static_cast<int>(usable_cores().size()),
+                                     .devices_here = world.ranks_here(),
+                                     .cores_of_machine = cores_of_machine()}));
     return [collective, patience](int rounds) mutable {
       for (int round = 0; round < rounds; ++round) {
         collective->start();
@@ -104,15 +108,17 @@ MemberTeam thread_team(int members, bool pins) {
   return {.members = members, .link = LinkKind::process, .time = time};
 }
 
-MemberTeam rank_team(MpiWorld& world, std::function<void()> check) {
-  auto time = [&world, check](std::vector<TimedGroup>& groups, const TimingPasses& passes,
-                              Bytes longest) {
+MemberTeam rank_team(MpiWorld& world, Heartbeat& heartbeat) {
+  auto time = [&world, &heartbeat](std::vector<TimedGroup>& groups, const TimingPasses& passes,
+                                   Bytes longest) {
+    auto check = [&heartbeat] { heartbeat.check(); };
     std::vector<int> rank_of_device;
     for (int rank = 0; rank < world.ranks(); ++rank) rank_of_device.push_back(rank);
     std::unique_ptr<Transport> transport = world.make_transport(rank_of_device, check);
     MoveProgress progress(*transport, DeviceId(static_cast<std::size_t>(world.rank())));
     CollectiveTimer timer(progress, devices_of(world.ranks()), longest);
-    timer.add_maker("mpi", make_by_mpi(world, check));
+    timer.add_maker(std::string(kByMpi), make_by_mpi(world, check));
+    timer.set_watch(heartbeat);
     timer.time_all(groups, passes);
   };
   return {.members = world.ranks(),

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "comm/heartbeat/heartbeat.h"
 #include "comm/mpi/mpi_world.h"
 #include "cost/link_costs.h"
 #include "profile/timed_group.h"
@@ -24,9 +25,9 @@ struct MemberTeam {
 /// Threads of this process, each on a core of its own as far as there are cores where `pins`. What
 /// one of them throws is thrown by `time`.
 MemberTeam thread_team(int members, bool pins);
-/// One member per rank; all ranks make it and call it together. Borrows the world. `check` is as in
-/// MpiWorld::make_transport.
-MemberTeam rank_team(MpiWorld& world, std::function<void()> check);
+/// One member per rank; all ranks make it and call it together. Borrows both. Every batch is a call
+/// that the heartbeat knows of.
+MemberTeam rank_team(MpiWorld& world, Heartbeat& heartbeat);
 
 struct LinkSizes {
   Bytes least{8}, most{64 << 20};

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/cores.h"
+#include "base/error.h"
 
 namespace troika {
 namespace {
@@ -18,7 +19,8 @@ class FirstFailure {
       std::scoped_lock lock(mutex_);
       if (!failure_) failure_ = std::current_exception();
     }
-    transport.fail("another device of this process has failed: " + what);
+    transport.fail("another device of this process has failed: " + what,
+                   static_cast<int>(ErrorKind::peer));
   }
   void rethrow() const {
     if (failure_) std::rethrow_exception(failure_);

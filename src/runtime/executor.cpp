@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/exit_code.h"
 
 namespace troika {
 namespace {
@@ -83,7 +84,8 @@ void Executor::run_for_peers(const Step& step) {
     step();
   } catch (const std::exception& error) {
     if (transport_ != nullptr)
-      transport_->fail(fmt::format("device {} cannot go on: {}", device_.value, error.what()));
+      transport_->fail(fmt::format("device {} cannot go on: {}", device_.value, error.what()),
+                       exit_code_of(error));
     throw;
   }
 }

@@ -1,24 +1,47 @@
 #include "runtime/prepared_messages.h"
 
-#include <algorithm>
+#include <string>
+#include <tuple>
 
 #include "collective/algorithms.h"
-#include "comm/bound_moves.h"
 
 namespace troika {
+namespace {
 
-PreparedMessages::PreparedMessages(const TaskGraph& graph, std::uint32_t first_tag)
-    : next_tag_(first_tag) {
-  for (const Communication& communication : graph.communications) {
-    auto same = std::ranges::find_if(recipes_, [&](const auto& recipe) {
-      return recipe->call == communication.call && recipe->algorithm == communication.algorithm;
-    });
-    recipes_.push_back(same != recipes_.end()
-                           ? *same
-                           : std::make_shared<const Recipe>(
-                                 make_recipe(communication.call, communication.algorithm)));
-    tags_.push_back(next_tag_);
-    next_tag_ += tags_of(*recipes_.back());
+/// Orders calls with what tells most of them apart; those that are alike in it are compared.
+using CallKey = std::tuple<std::string, int, Collective, int, std::int64_t, std::int64_t>;
+using Recipes = std::multimap<CallKey, std::shared_ptr<const MemberRecipe>>;
+
+std::shared_ptr<const MemberRecipe> find_or_make(Recipes& known, const Communication& communication,
+                                                 int member) {
+  const CollectiveCall& call = communication.call;
+  CallKey key{communication.algorithm, member, call.kind, call.members, call.count, call.segment};
+  auto [begin, end] = known.equal_range(key);
+  for (auto at = begin; at != end; ++at)
+    if (at->second->call == call) return at->second;
+  return known
+      .emplace(key, std::make_shared<const MemberRecipe>(
+                        make_member_recipe(call, communication.algorithm, member)))
+      ->second;
+}
+
+}  // namespace
+
+PreparedMessages::PreparedMessages(const TaskGraph& graph, const std::vector<DeviceId>& devices,
+                                   const PreparedMessages& earlier)
+    : tags_(earlier.tags_) {
+  for (DeviceId device : devices) tags_.try_emplace(device);
+  Recipes known;
+  for (std::size_t index = 0; index < graph.communications.size(); ++index) {
+    const Communication& communication = graph.communications[index];
+    for (std::size_t member = 0; member < communication.devices.size(); ++member) {
+      auto tags = tags_.find(communication.devices[member]);
+      if (tags == tags_.end()) continue;
+      auto place = static_cast<int>(member);
+      Part& part = parts_[{index, place}];
+      part.recipe = find_or_make(known, communication, place);
+      part.tags = tags->second.take(part.recipe->moves, Member{place, communication.devices});
+    }
   }
 }
 

@@ -1,30 +1,36 @@
-// The recipes and message tags of a program's communications: the same on every rank, because both
-// follow from the task graph alone.
+// What the devices of this rank do in a program's communications: their own moves and the tags of
+// their messages. Both follow from the task graph alone, so the ranks agree without a word.
 #pragma once
 
-#include <cstdint>
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
-#include "collective/recipe.h"
+#include "comm/pair_tags.h"
 #include "taskgraph/task_graph.h"
 
 namespace troika {
 
 class PreparedMessages {
  public:
-  PreparedMessages() = default;
-  /// Takes tags from `first_tag` on; programs of one session take disjoint ones.
-  PreparedMessages(const TaskGraph& graph, std::uint32_t first_tag);
+  /// One member's part in a communication.
+  struct Part {
+    std::shared_ptr<const MemberRecipe> recipe;  ///< Equal calls share one.
+    ChannelTags tags;
+  };
 
-  const Recipe& recipe(CommunicationId id) const { return *recipes_[id.index()]; }
-  std::uint32_t tag(CommunicationId id) const { return tags_[id.index()]; }
-  std::uint32_t next_tag() const { return next_tag_; }
+  PreparedMessages() = default;
+  /// For the members that are among `devices`. Takes tags after those of `earlier`, whose program
+  /// works on the same transport.
+  PreparedMessages(const TaskGraph& graph, const std::vector<DeviceId>& devices,
+                   const PreparedMessages& earlier);
+
+  const Part& part(CommunicationId id, int member) const { return parts_.at({id.index(), member}); }
 
  private:
-  std::vector<std::shared_ptr<const Recipe>> recipes_;  // equal calls share one
-  std::vector<std::uint32_t> tags_;
-  std::uint32_t next_tag_ = 0;
+  std::map<std::pair<std::size_t, int>, Part> parts_;  // by communication and member
+  std::map<DeviceId, PairTags> tags_;
 };
 
 }  // namespace troika

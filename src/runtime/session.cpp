@@ -58,11 +58,14 @@ void Session::add(TaskGraph graph) {
   for (const StoredSlice& slice : stored_slices(graph))
     if (std::ranges::find(storage_, slice.name, &StoredSlice::name) == storage_.end())
       storage_.push_back(slice);
-  std::uint32_t first_tag = programs_.empty() ? 0 : programs_.back()->messages.next_tag();
+  std::vector<DeviceId> here;
+  for (const auto& [id, place] : places_) here.push_back(id);
   auto program = std::make_unique<Program>();
   program->carries = std::ranges::any_of(graph.tasks, &Task::carried);
   program->graph = std::move(graph);
-  program->messages = PreparedMessages(program->graph, first_tag);
+  const PreparedMessages none;
+  program->messages =
+      PreparedMessages(program->graph, here, programs_.empty() ? none : programs_.back()->messages);
   programs_.push_back(std::move(program));
 }
 
@@ -108,8 +111,8 @@ void Session::start_program(Program& program) {
         };
     Call work([&] {
       program.executors[here->id] = std::make_unique<Executor>(
-          program.graph, ExecutorSetting{here->id, here->kernels, find_address,
-                                         operation, devices_.transport});
+          program.graph,
+          ExecutorSetting{here->id, here->kernels, find_address, operation, devices_.transport});
     });
     submit(*here, work);
   }
@@ -122,10 +125,10 @@ std::unique_ptr<Operation> Session::make_operation(const Program& program, Place
   BufferId buffer = communication.buffers[static_cast<std::size_t>(member)];
   std::span<std::byte> vector{address(program.graph, buffer),
                               static_cast<std::size_t>(communication.bytes().count)};
+  const PreparedMessages::Part& part = program.messages.part(id, member);
   return std::make_unique<Operation>(
-      *place.progress, program.messages.recipe(id), Member{member, communication.devices},
-      MemberBuffers{vector, {}},
-      BindOptions{communication.dtype, communication.rule, program.messages.tag(id)});
+      *place.progress, *part.recipe, Member{member, communication.devices},
+      MemberBuffers{vector, {}}, BindOptions{communication.dtype, communication.rule, part.tags});
 }
 
 Session::Program& Session::find(const std::string& name) const {
@@ -183,9 +186,8 @@ void Session::write_input(const std::string& program, const std::string& name,
 }
 
 bool Session::has_output(const std::string& program, const std::string& name) const {
-  return std::ranges::any_of(find(program).graph.outputs, [&](const auto& output) {
-    return is_called(output.first, name);
-  });
+  return std::ranges::any_of(find(program).graph.outputs,
+                             [&](const auto& output) { return is_called(output.first, name); });
 }
 
 void Session::read_output(const std::string& program, const std::string& name,
@@ -270,8 +272,7 @@ Timeline Session::timeline(const std::string& name) const {
   Timeline timeline;
   for (const auto& [task, times] : all) {
     const Task& ran = program.graph.tasks[task];
-    timeline.spans.push_back(
-        {ran.id, ran.device, {times.start - begin}, {times.end - begin}});
+    timeline.spans.push_back({ran.id, ran.device, {times.start - begin}, {times.end - begin}});
   }
   return timeline;
 }

@@ -30,9 +30,13 @@ class MpiRanks final : public Ranks {
 
   std::unique_ptr<Transport> join(const std::vector<int>& rank_of_device) override {
     auto check = [&heartbeat = heartbeat_] { heartbeat.check(); };
-    return make_routed_transport({.inside = std::make_unique<ThreadTransport>(),
-                                  .between = world_.make_transport(rank_of_device, check),
-                                  .rank_of_device = rank_of_device});
+    return make_routed_transport(
+        {.inside = std::make_unique<ThreadTransport>(),
+         .between = world_.make_transport(rank_of_device, check),
+         .rank_of_device = rank_of_device,
+         .on_failure = [&heartbeat = heartbeat_](const std::string& reason, int exit_code) {
+           heartbeat.give_up({reason, exit_code});
+         }});
   }
 
   void watched(const std::string& call, const std::function<void()>& body) override {

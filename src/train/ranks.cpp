@@ -54,8 +54,8 @@ void Ranks::give_up(const Error& error) {
 
 void Ranks::require_agreement(const std::string& subject, const std::string& text) {
   try {
-    troika::require_agreement([this](const std::string& own) { return exchange(own); }, subject,
-                              text);
+    troika::require_agreement({rank(), [this](const std::string& own) { return exchange(own); }},
+                              subject, text);
   } catch (const SharedError&) {
     throw;
   } catch (const Error& difference) {

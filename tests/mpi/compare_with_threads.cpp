@@ -1,13 +1,15 @@
 #include <fmt/format.h>
 
-#include <cstring>
 #include <thread>
 
 #include "base/random.h"
 #include "collective/algorithms.h"
+#include "collective/by_mpi.h"
 #include "comm/communicator.h"
+#include "comm/serial_collective_test.h"
 #include "comm/threads/thread_transport.h"
 #include "rank.h"
+#include "tensor/float16.h"
 
 namespace troika {
 namespace {
@@ -37,7 +39,7 @@ std::vector<Case> cases_for(const std::vector<int>& processes) {
 }
 
 /// Any finite values of the type, the same wherever they are drawn.
-std::vector<std::byte> contribution(const Case& test, int member, std::uint64_t stream) {
+std::vector<std::byte> any_values(const Case& test, int member, std::uint64_t stream) {
   auto size = static_cast<std::size_t>(size_of(test.elements.dtype).count);
   std::vector<std::byte> bytes(static_cast<std::size_t>(test.call.count) * size);
   RandomStream random{.key = static_cast<std::uint64_t>(member), .stream = stream};
@@ -50,8 +52,8 @@ std::vector<std::byte> contribution(const Case& test, int member, std::uint64_t 
 
 std::vector<std::byte> result_of(Communicator& group, const Case& test, const Recipe& recipe,
                                  std::uint64_t stream) {
-  auto vector = contribution(test, group.member(), stream);
-  auto input = contribution(test, group.member(), stream + 1);
+  auto vector = any_values(test, group.member(), stream);
+  auto input = any_values(test, group.member(), stream + 1);
   group.run(recipe, {vector, input}, test.elements);
   return vector;
 }
@@ -85,28 +87,102 @@ std::vector<Results> run_on_threads(std::size_t devices, const std::vector<Case>
   return results;
 }
 
-/// The library's own collectives on sums that are exact, against what they are.
-void check_library_collectives(Stage& stage) {
-  auto check = [&heartbeat = stage.heartbeat] { heartbeat.check(); };
-  int ranks = stage.world.ranks();
-  for (CombineRule rule : {CombineRule::sum, CombineRule::mean, CombineRule::max}) {
-    LibraryCall call{.call = equal_parts(Collective::all_reduce, ranks, 1000), .rule = rule};
-    std::vector<float> values(1000);
-    auto collective =
-        stage.world.prepare_collective(call, std::as_writable_bytes(std::span(values)), check);
-    for (int round = 0; round < 3; ++round) {
-      std::fill(values.begin(), values.end(), static_cast<float>(stage.world.rank() + round));
-      collective->start();
-      while (!collective->done()) std::this_thread::yield();
-      auto sum = static_cast<float>(ranks * (ranks - 1) / 2 + ranks * round);
-      float expected = rule == CombineRule::sum ? sum : sum * (1.0f / static_cast<float>(ranks));
-      if (rule == CombineRule::max) expected = static_cast<float>(ranks - 1 + round);
-      for (float value : values) {
-        if (value != expected)
-          throw Bug(fmt::format("MPI's own gives {}, not {}", value, expected));
+struct SerialCase {
+  CollectiveCall call;
+  std::string algorithm;  // or MPI's own
+  DType dtype;
+  CombineRule rule;
+};
+
+/// Every kind, algorithm, type and rule at small counts.
+std::vector<SerialCase> serial_cases(const std::vector<int>& processes, int ranks) {
+  std::vector<SerialCase> cases;
+  auto add = [&](const CollectiveCall& call, std::string_view algorithm) {
+    for (DType dtype : {DType::f32, DType::f64, DType::i32, DType::f16, DType::bf16}) {
+      if (algorithm == kByMpi && why_not_by_mpi(call, size_of(dtype))) continue;
+      for (CombineRule rule :
+           {CombineRule::sum, CombineRule::mean, CombineRule::min, CombineRule::max}) {
+        if (combines(call.kind) || rule == CombineRule::sum)
+          cases.push_back({call, std::string(algorithm), dtype, rule});
       }
     }
+  };
+  for (const Algorithm& algorithm : algorithms()) {
+    auto members = static_cast<int>(processes.size());
+    CollectiveCall call =
+        equal_parts(algorithm.kind, members, algorithm.kind == Collective::barrier ? 0 : 19);
+    call.processes = processes;
+    call.root = members / 2;
+    if (!algorithm.why_not(call)) add(call, algorithm.name);
+    bool is_first = algorithm.name == algorithms(algorithm.kind).front().name;
+    if (is_first && members == ranks) add(call, kByMpi);
   }
+  return cases;
+}
+
+template <class T>
+void check_serial(const SerialCase& test, Communicator& group, Stage& stage) {
+  auto count = static_cast<std::size_t>(test.call.count);
+  std::vector<T> vector(count), input(count);
+  for (std::size_t at = 0; at < count; ++at)
+    vector[at] = input[at] = static_cast<T>(
+        static_cast<float>(contribution(group.member(), static_cast<std::int64_t>(at))));
+  auto bytes = [](std::vector<T>& values) { return std::as_writable_bytes(std::span(values)); };
+  if (test.algorithm == kByMpi) {
+    auto check = [&heartbeat = stage.heartbeat] { heartbeat.check(); };
+    auto collective =
+        stage.world.prepare_collective({test.call, test.dtype, test.rule}, bytes(vector), check);
+    collective->start();
+    while (!collective->done()) std::this_thread::yield();
+  } else {
+    auto operation =
+        group.prepare(make_member_recipe(test.call, test.algorithm, group.member()),
+                      {bytes(vector), bytes(input)}, {.dtype = test.dtype, .rule = test.rule});
+    operation->start();
+    operation->wait();
+  }
+  for (std::size_t at = 0; at < count; ++at) {
+    auto value = expected(test.call, group.member(), static_cast<std::int64_t>(at), test.rule);
+    CombineRule rule = combines(test.call.kind) ? test.rule : CombineRule::sum;
+    if (!value) continue;
+    auto wanted = static_cast<double>(stored<T>(*value, rule, test.call.members));
+    if (static_cast<double>(vector[at]) == wanted) continue;
+    throw Bug(fmt::format("{} by {} of {} ({}) gives {} in element {} of member {}, not {}",
+                          to_string(test.call.kind), test.algorithm, to_string(test.dtype),
+                          to_string(test.rule), static_cast<double>(vector[at]), at, group.member(),
+                          wanted));
+  }
+}
+
+void check_serial(const SerialCase& test, Communicator& group, Stage& stage) {
+  switch (test.dtype) {
+    case DType::f32:
+      return check_serial<float>(test, group, stage);
+    case DType::f64:
+      return check_serial<double>(test, group, stage);
+    case DType::i32:
+      return check_serial<std::int32_t>(test, group, stage);
+    case DType::f16:
+      return check_serial<Float16>(test, group, stage);
+    case DType::bf16:
+      return check_serial<BFloat16>(test, group, stage);
+  }
+}
+
+/// On a transport of its own. How many cases there were.
+std::size_t compare_with_serial(Stage& stage, int per_rank) {
+  std::vector<int> rank_of_device = spread_devices(stage.world.ranks(), per_rank);
+  auto cases = serial_cases(rank_of_device, stage.world.ranks());
+  auto transport = join_devices(stage, rank_of_device);
+  run_devices(stage, per_rank, [&](DeviceId device) {
+    std::vector<DeviceId> all;
+    for (std::size_t at = 0; at < rank_of_device.size(); ++at) all.emplace_back(at);
+    MoveProgress progress(*transport, device);
+    Communicator group(progress, all);
+    for (const SerialCase& test : cases) check_serial(test, group, stage);
+  });
+  stage.world.exchange("");  // before a transport goes
+  return cases.size();
 }
 
 }  // namespace
@@ -127,8 +203,9 @@ void compare_with_threads(Stage& stage, const Words& words) {
                             device.value));
     }
   });
-  check_library_collectives(stage);
-  if (stage.world.rank() == 0) fmt::print("{} cases\n", cases.size());
+  std::size_t serial = compare_with_serial(stage, per_rank);
+  if (stage.world.rank() == 0)
+    fmt::print("{} cases as on threads, {} as a plain loop\n", cases.size(), serial);
   stage.world.exchange("");
 }
 

@@ -17,9 +17,13 @@ std::vector<int> spread_devices(int ranks, int per_rank) {
 
 std::unique_ptr<Transport> join_devices(Stage& stage, const std::vector<int>& rank_of_device) {
   auto check = [&heartbeat = stage.heartbeat] { heartbeat.check(); };
-  return make_routed_transport({.inside = std::make_unique<ThreadTransport>(),
-                                .between = stage.world.make_transport(rank_of_device, check),
-                                .rank_of_device = rank_of_device});
+  return make_routed_transport(
+      {.inside = std::make_unique<ThreadTransport>(),
+       .between = stage.world.make_transport(rank_of_device, check),
+       .rank_of_device = rank_of_device,
+       .on_failure = [&heartbeat = stage.heartbeat](const std::string& reason, int exit_code) {
+         heartbeat.give_up({reason, exit_code});
+       }});
 }
 
 void run_devices(Stage& stage, int per_rank, const std::function<void(DeviceId)>& body) {

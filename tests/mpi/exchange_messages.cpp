@@ -144,8 +144,7 @@ void time_messages(Stage& stage, const Words& words) {
     std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
     best = std::min(best, took.count() / rounds / 2);
   }
-  if (world.rank() == 0)
-    fmt::print("{} {} B: {:.2f} us\n", to_string(world.threading()), bytes, best);
+  if (world.rank() == 0) fmt::print("{} B: {:.2f} us\n", bytes, best);
 }
 
 }  // namespace troika

@@ -2,11 +2,14 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <new>
 #include <numeric>
 
+#include "base/error.h"
 #include "collective/algorithms.h"
+#include "comm/communicator.h"
+#include "comm/describe_call.h"
 #include "comm/heartbeat/start_heartbeat.h"
-#include "comm/watched_operation.h"
 #include "rank.h"
 
 namespace troika {
@@ -72,6 +75,12 @@ Planned changed(int kind) {
   }
 }
 
+/// An operation that the heartbeat knows of.
+struct WatchedOperation {
+  std::unique_ptr<Operation> operation;
+  CallId call;
+};
+
 class Caller {
  public:
   Caller(Stage& stage, Communicator& group)
@@ -81,19 +90,26 @@ class Caller {
     round_ = stage.heartbeat.watch({"world", ranks});
   }
 
-  std::unique_ptr<WatchedOperation> prepare(const Planned& planned) {
+  WatchedOperation prepare(const Planned& planned) {
     CollectiveCall call = equal_parts(planned.kind, group_.size(), planned.count);
     call.processes.resize(static_cast<std::size_t>(group_.size()));
     std::iota(call.processes.begin(), call.processes.end(), 0);
     call.root = planned.root;
     call.segment = planned.segment;
-    Recipe recipe = make_recipe(call, planned.algorithm);
+    MemberRecipe recipe = make_member_recipe(call, planned.algorithm, group_.member());
     auto bytes = static_cast<std::size_t>(call.count * size_of(planned.elements.dtype).count);
     auto operation =
         group_.prepare(recipe, {std::span(memory_).first(bytes), std::span(input_).first(bytes)},
                        planned.elements);
-    CallId id = stage_.heartbeat.describe(round_, describe_call(recipe, planned.elements));
-    return std::make_unique<WatchedOperation>(std::move(operation), stage_.heartbeat, id);
+    std::string text = describe_call(call, planned.algorithm, planned.elements);
+    return {std::move(operation), stage_.heartbeat.describe(round_, text)};
+  }
+
+  void run(const WatchedOperation& watched) {
+    stage_.heartbeat.begin(watched.call);
+    watched.operation->start();
+    watched.operation->wait();
+    stage_.heartbeat.end(watched.call);
   }
 
  private:
@@ -103,14 +119,10 @@ class Caller {
   int round_ = 0;
 };
 
-void run(WatchedOperation& operation) {
-  operation.start();
-  operation.wait();
-}
-
-/// For who watches from outside: this rank is at work, and this is its process.
-void announce(const Stage& stage) {
-  auto path = stage.folder / fmt::format("pid-{}", stage.world.rank());
+/// For who watches from outside: this rank is at work (or what `what` says), and this is its
+/// process.
+void announce(const Stage& stage, const char* what = "pid") {
+  auto path = stage.folder / fmt::format("{}-{}", what, stage.world.rank());
   std::ofstream(path.string() + ".part") << getpid();
   std::filesystem::rename(path.string() + ".part", path);
 }
@@ -137,12 +149,13 @@ void make_calls(Stage& stage, const Words& words) {
   announce(stage);
   for (int round = 0;; ++round) {
     bool now = round == 50 && odd;
+    if (now) announce(stage, "odd");
     if (now && difference == 21) return;  // leaves, and the others wait
     if (now && difference == 20) std::swap(share, meet);
-    run(*reduce);
-    run(*share);
-    run(*meet);
-    if (round >= 50 && difference >= 0) run(*other);
+    caller.run(reduce);
+    caller.run(share);
+    caller.run(meet);
+    if (round >= 50 && difference >= 0) caller.run(other);
   }
 }
 
@@ -153,9 +166,24 @@ void sleep_late(Stage& stage, const Words& words) {
 }
 
 void disagree_at_start(Stage& stage, const Words&) {
-  require_agreement(stage.world, "plan", "one\ntwo\nthree");
+  RankVoice voice{stage.world.rank(),
+                  [&](const std::string& own) { return stage.world.exchange(own); }};
+  require_agreement(voice, "plan", "one\ntwo\nthree");
   bool odd = stage.world.rank() == stage.world.ranks() - 1;
-  require_agreement(stage.world, "plan", odd ? "one\n2\nthree" : "one\ntwo\nthree");
+  require_agreement(voice, "plan", odd ? "one\n2\nthree" : "one\ntwo\nthree");
+}
+
+void fail_alone(Stage& stage, const Words& words) {
+  auto transport = join_devices(stage, spread_devices(stage.world.ranks(), 1));
+  if (stage.world.rank() == 1) {
+    if (words.at(0) == "usage") throw Error(ErrorKind::usage, "there is no such option");
+    if (words.at(0) == "file") throw Error(ErrorKind::file, "samples.bin is cut off");
+    if (words.at(0) == "memory") throw std::bad_alloc();
+    if (words.at(0) == "bug") throw Bug("one is two");
+    // A device fails deep inside, and who would catch it is held up.
+    transport->fail("device 1 cannot go on: its disk is full", static_cast<int>(ErrorKind::file));
+  }
+  while (true) stage.world.exchange("");  // until the heartbeat says why not
 }
 
 }  // namespace troika

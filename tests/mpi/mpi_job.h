@@ -79,7 +79,21 @@ class MpiJob {
     return read_text(folder_.path() / ("rank-" + std::to_string(rank)));
   }
   /// Whether the rank has said how it ended.
-  bool has_left(int rank) const { return last_words(rank).ends_with("exit code 5\n"); }
+  bool has_left(int rank, int code = 5) const {
+    return last_words(rank).ends_with("exit code " + std::to_string(code) + "\n");
+  }
+  /// From the moment that a rank announced its odd call to the last words of another.
+  std::chrono::milliseconds time_to_leave(int odd, int rank) const {
+    auto written = [&](const std::string& name) {
+      return std::filesystem::last_write_time(folder_.path() / name);
+    };
+    return std::chrono::duration_cast<std::chrono::milliseconds>(
+        written("rank-" + std::to_string(rank)) - written("odd-" + std::to_string(odd)));
+  }
+  /// logs/rank-N, where the product writes without a run folder.
+  std::string log(int rank) const {
+    return read_text(folder_.path() / "logs" / ("rank-" + std::to_string(rank)));
+  }
   bool is_at_work(int rank) const { return std::filesystem::exists(pid_file(rank)); }
   bool all_at_work() const {
     for (int rank = 0; rank < ranks_; ++rank) {

@@ -1,4 +1,5 @@
-// `mpirun -n R troika train`: the answer of one device; the end of a rank, and how the rest goes on.
+// `mpirun -n R troika train`: the answer of one device; the end of a rank, and how the rest goes
+// on.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -157,7 +158,6 @@ TEST_F(TrainingRanks, SayWhatIsWrongOnceAndWithItsCode) {
   EXPECT_THAT(odd.output(), HasSubstr("3 devices cannot be spread evenly over 2 ranks"));
 }
 
-
 void TrainingRanks::lose_a_rank(int signal) {
   const std::string name = "struck";
   train_until_struck(name, signal);
@@ -202,7 +202,8 @@ TEST_F(TrainingRanks, NameOneThatIsStoppedAndFewerGoOnUnderAnotherPlan) { lose_a
 TEST_F(TrainingRanks, StopTogetherAndSaveWhenOneOfThemIsAsked) {
   for (bool by_file : {false, true}) {
     std::string name = by_file ? "by-file" : "by-signal";
-    MpiJob job(2, MpiJob::Troika{words("lenet", name, {"train.steps=1000000", "log.every=1 steps"})});
+    MpiJob job(2,
+               MpiJob::Troika{words("lenet", name, {"train.steps=1000000", "log.every=1 steps"})});
     fs::path folder = folder_.path / name;
     ASSERT_TRUE(wait_until(seconds(60), [&] {
       return log_of(name, 0).find("step 2/") != std::string::npos;

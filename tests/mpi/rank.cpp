@@ -18,12 +18,17 @@ const std::map<std::string, void (*)(Stage&, const Words&)> kScenes = {
     {"messages", exchange_messages},       {"timing", time_messages},
     {"collectives", compare_with_threads}, {"calls", make_calls},
     {"agreement", disagree_at_start},      {"late", sleep_late},
-    {"abandoned", abandon_receives},
+    {"abandoned", abandon_receives},       {"alone", fail_alone},
+};
+
+const std::map<std::string, MpiThreading> kThreadings = {
+    {"multiple", MpiThreading::multiple},
+    {"serialized", MpiThreading::serialized},
 };
 
 void play(const Words& words) {
   std::filesystem::path folder = words.at(0);
-  auto world = start_mpi(parse_mpi_threading(words.at(1)));
+  auto world = start_mpi(kThreadings.at(words.at(1)));
   RankWatch watch{.log = folder / fmt::format("rank-{}", world->rank())};
   run_watched_rank(*world, watch, [&](Heartbeat& heartbeat) {
     Stage stage{*world, heartbeat, folder};

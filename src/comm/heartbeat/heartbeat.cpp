@@ -1,5 +1,6 @@
 #include "comm/heartbeat/heartbeat.h"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -10,9 +11,11 @@
 namespace troika {
 namespace {
 
-// Who has not proven the key by then is dropped; who comes while so many are being heard, too.
-constexpr Moment kTimeToProve = std::chrono::seconds(1);
-constexpr std::size_t kMostStrangers = 64;
+// Who has not proven the key by then is dropped; but on slow networks, see --timeout.
+constexpr Moment kLeastTimeToProve = std::chrono::seconds(1);
+// When more are being heard, the one that has been silent longest is dropped.
+constexpr std::ptrdiff_t kMostStrangers = 256;
+constexpr int kMostAtATime = 64;
 // A peer that does not read gets no more heartbeats than this.
 constexpr std::size_t kMostOutput = 16 * kLongestFrame;
 constexpr std::size_t kMostInput = 4 * kLongestFrame;
@@ -32,6 +35,7 @@ Heartbeat::Heartbeat(ListeningPort port, HeartbeatSettings settings)
     : settings_(std::move(settings)),
       listening_(std::move(port.socket)),
       wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+      time_to_prove_(std::max(kLeastTimeToProve, settings_.times.silence / 2)),
       core_(settings_.rank, settings_.ranks, settings_.times, now()),
       thread_([this](const std::stop_token& stop) { run(stop); }) {
   std::unique_lock lock(mutex_);
@@ -53,7 +57,7 @@ int Heartbeat::watch(CallGroup group) {
 
 void Heartbeat::wait_until_joined(std::unique_lock<std::mutex>& lock) {
   changed_.wait(lock, [&] { return core_.joined() || over_; });
-  if (over_) throw Error(ErrorKind::peer, verdict_);
+  if (over_) throw Error(ErrorKind::peer, verdict_.sentence);
 }
 
 CallId Heartbeat::describe(int group, std::string call) {
@@ -77,14 +81,20 @@ void Heartbeat::leave() {
   core_.leave();
   eventfd_write(wake_.descriptor(), 1);
   changed_.wait(lock, [&] { return core_.is_last() || over_; });
-  if (over_) throw Error(ErrorKind::peer, verdict_);
+  if (over_) throw Error(ErrorKind::peer, verdict_.sentence);
 }
 
-Error Heartbeat::fail(const std::string& sentence) {
+void Heartbeat::give_up(Verdict own) {
+  std::scoped_lock lock(mutex_);
+  core_.fail(std::move(own), now());
+  eventfd_write(wake_.descriptor(), 1);
+}
+
+Verdict Heartbeat::fail(Verdict own) {
+  give_up(std::move(own));
   std::unique_lock lock(mutex_);
-  core_.fail(sentence, now());
   changed_.wait(lock, [&] { return over_.load(); });
-  return Error(ErrorKind::peer, verdict_);
+  return verdict_;
 }
 
 void Heartbeat::terminate(int signal) noexcept {
@@ -94,32 +104,51 @@ void Heartbeat::terminate(int signal) noexcept {
 
 void Heartbeat::throw_verdict() const {
   std::scoped_lock lock(mutex_);
-  throw Error(ErrorKind::peer, verdict_);
+  throw Error(ErrorKind::peer, verdict_.sentence);
 }
 
 void Heartbeat::run(const std::stop_token& stop) {
+  try {
+    watch_peers(stop);
+  } catch (const std::exception& failure) {
+    end({fmt::format("rank {} can no longer watch its peers: {}", settings_.rank, failure.what())});
+  }
+}
+
+void Heartbeat::watch_peers(const std::stop_token& stop) {
   Moment next = now();
   while (!stop.stop_requested()) {
     wait_for_events(next);
-    std::unique_lock lock(mutex_);
     serve();
-    if (int signal = signal_.exchange(0)) core_.terminate(reason_of(signal), now());
-    if (now() >= next) {
-      core_.tick(now());
-      next = now() + settings_.times.period;
+    {
+      std::scoped_lock lock(mutex_);
+      tell_core();
+      if (int signal = signal_.exchange(0)) core_.terminate(reason_of(signal), now());
+      if (now() >= next) {
+        core_.tick(now());
+        next = now() + settings_.times.period;
+      }
     }
     apply_effects();
-    bury();
-    bool news = over_ && !std::exchange(announced_, true);
-    if (news) finish_sending(kTimeToTell, false);
     changed_.notify_all();
-    lock.unlock();
-    if (news && settings_.on_failure) settings_.on_failure(Error(ErrorKind::peer, verdict_));
   }
-  std::scoped_lock lock(mutex_);
-  core_.leave();
+  {
+    std::scoped_lock lock(mutex_);
+    core_.leave();
+  }
   apply_effects();
   finish_sending(kTimeForGoodbyes, true);
+}
+
+void Heartbeat::end(Verdict verdict) {
+  {
+    std::scoped_lock lock(mutex_);
+    if (over_) return;
+    verdict_ = std::move(verdict);
+    over_ = true;
+  }
+  changed_.notify_all();
+  if (settings_.on_failure) settings_.on_failure(verdict_);
 }
 
 void Heartbeat::wait_for_events(Moment until) {
@@ -136,45 +165,63 @@ void Heartbeat::wait_for_events(Moment until) {
 }
 
 void Heartbeat::serve() {
-  accept_all();
   for (const auto& connection : connections_) {
-    flush(*connection);
     serve(*connection);
-    bool stranger = connection->peer < 0;
-    if (stranger && now() - connection->opened > kTimeToProve) connection->dead = true;
+    bool is_proven = connection->peer >= 0 || connection->link.proven();
+    if (!is_proven && now() - connection->opened > time_to_prove_) connection->dead = true;
   }
+  accept_all();
 }
 
 void Heartbeat::accept_all() {
   // Bounded, so that a flood of strangers does not keep the thread from its peers.
-  for (std::size_t count = 0; count < kMostStrangers; ++count) {
+  for (int count = 0; count < kMostAtATime; ++count) {
     auto socket = accept_from(listening_);
     if (!socket) return;
-    auto strangers = std::ranges::count_if(connections_, [](const auto& c) { return c->peer < 0; });
-    if (strangers >= static_cast<std::ptrdiff_t>(kMostStrangers)) {
-      ++dropped_;
-      continue;
-    }
+    make_room();
     connections_.push_back(
         std::make_unique<Connection>(Connection{.socket = std::move(*socket),
                                                 .link = SealedLink::from_anybody(link_settings()),
                                                 .opened = now()}));
+    serve(*connections_.back());
   }
 }
 
+/// The oldest stranger goes, since a peer says at once who it is; who has greeted as only a peer
+/// can goes last.
+void Heartbeat::make_room() {
+  Connection *silent = nullptr, *greeted = nullptr;
+  std::ptrdiff_t strangers = 0;
+  for (const auto& connection : connections_) {  // oldest first
+    bool is_stranger = connection->peer < 0 && connection->dialled < 0 && !connection->dead &&
+                       !connection->link.proven();
+    if (!is_stranger) continue;
+    ++strangers;
+    Connection*& oldest = connection->link.peer() >= 0 ? greeted : silent;
+    if (oldest == nullptr) oldest = connection.get();
+  }
+  if (strangers >= kMostStrangers) (silent != nullptr ? silent : greeted)->dead = true;
+}
+
 void Heartbeat::serve(Connection& connection) {
+  flush(connection);
   if (connection.dead) return;
   WireBytes bytes;
   ReadEnd end = read_from(connection.socket, bytes, kMostInput);
   bool proper = connection.link.receive(bytes);
-  if (proper && connection.peer < 0 && connection.link.proven()) prove(connection);
   flush(connection);
-  if (connection.peer >= 0) {
-    while (auto frame = connection.link.next_frame()) {
-      if (auto decoded = decode(*frame)) core_.received(connection.peer, *decoded, now());
+  if (!proper || end == ReadEnd::closed) connection.dead = true;
+}
+
+void Heartbeat::tell_core() {
+  for (const auto& connection : connections_) {
+    if (connection->peer < 0 && connection->link.proven()) prove(*connection);
+    if (connection->peer < 0) continue;
+    while (auto frame = connection->link.next_frame()) {
+      if (auto decoded = decode(*frame)) core_.received(connection->peer, *decoded, now());
     }
   }
-  if (!proper || end == ReadEnd::closed) connection.dead = true;
+  bury();
 }
 
 void Heartbeat::prove(Connection& connection) {
@@ -209,18 +256,22 @@ void Heartbeat::bury() {
     }
   }
   std::erase_if(connections_, [](const auto& connection) { return connection->dead; });
-  apply_effects();
 }
 
 void Heartbeat::apply_effects() {
-  for (const Effect& effect : core_.take_effects()) {
+  std::vector<Effect> effects;
+  {
+    std::scoped_lock lock(mutex_);
+    effects = core_.take_effects();
+  }
+  for (Effect& effect : effects) {
     if (const auto* connect = std::get_if<ConnectEffect>(&effect)) {
       dial(connect->rank);
     } else if (const auto* message = std::get_if<SendEffect>(&effect)) {
       send(message->rank, message->frame);
-    } else if (const auto* end = std::get_if<FailEffect>(&effect)) {
-      verdict_ = end->sentence;
-      over_ = true;
+    } else if (auto* failure = std::get_if<FailEffect>(&effect)) {
+      finish_sending(kTimeToTell, false);
+      end(std::move(failure->verdict));
     }
   }
 }
@@ -229,12 +280,16 @@ void Heartbeat::dial(int rank) {
   const auto& addresses = settings_.addresses.at(rank);
   Socket socket;
   if (!addresses.empty()) socket = connect_to(addresses[dials_[rank]++ % addresses.size()]);
-  if (!socket.open()) return core_.unreachable(rank);
+  if (!socket.open()) {
+    std::scoped_lock lock(mutex_);
+    return core_.unreachable(rank);
+  }
   connections_.push_back(
       std::make_unique<Connection>(Connection{.socket = std::move(socket),
                                               .link = SealedLink::to(rank, link_settings()),
                                               .dialled = rank,
                                               .opened = now()}));
+  flush(*connections_.back());  // who is silent may be taken for a stranger
 }
 
 void Heartbeat::send(int rank, const Frame& frame) {

@@ -28,7 +28,7 @@ struct HeartbeatSettings {
   HeartbeatTimes times{};
   /// Called once when the run is over, after the neighbours were told, by a thread of the
   /// heartbeat.
-  std::function<void(const Error&)> on_failure{};
+  std::function<void(const Verdict&)> on_failure{};
 };
 
 /// One thread, a few connections, ten small frames a second. Thread-safe.
@@ -57,8 +57,10 @@ class Heartbeat {
   /// MPI must not be ended: if one of them fails meanwhile, this throws Error(peer), where the end
   /// of MPI would wait in vain.
   void leave();
-  /// This rank cannot go on: tells the others, and returns the cause, which may be another rank's.
-  Error fail(const std::string& sentence);
+  /// This rank cannot go on: has the others told, as HeartbeatCore::fail says, and does not wait.
+  void give_up(Verdict own);
+  /// The same, but returns when they were told: the cause, which may be another rank's.
+  Verdict fail(Verdict own);
   /// For signal handlers: this rank is about to end, by the launcher's SIGTERM or MPI's SIGABRT.
   /// The cause, where another rank is it, becomes known within HeartbeatTimes::grace.
   void terminate(int signal) noexcept;
@@ -78,17 +80,23 @@ class Heartbeat {
 
   void wait_until_joined(std::unique_lock<std::mutex>& lock);
   void run(const std::stop_token& stop);
+  void watch_peers(const std::stop_token& stop);
   void wait_for_events(Moment until);
+  // Without the mutex: however many strangers come, who begins a call does not wait for them.
   void serve();
   void accept_all();
+  void make_room();
   void serve(Connection& connection);
-  void prove(Connection& connection);
   void flush(Connection& connection);
-  void bury();
   void apply_effects();
   void dial(int rank);
   void send(int rank, const Frame& frame);
   void finish_sending(Moment limit, bool until_closed);
+  void end(Verdict verdict);
+  // With it.
+  void tell_core();
+  void prove(Connection& connection);
+  void bury();
   LinkSettings link_settings() const;
   [[noreturn]] void throw_verdict() const;
 
@@ -96,17 +104,17 @@ class Heartbeat {
   HeartbeatSettings settings_;
   Socket listening_;
   Socket wake_;
+  const Moment time_to_prove_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   HeartbeatCore core_;                                    // guarded by mutex_
-  std::string verdict_;                                   // written before over_, under mutex_
+  Verdict verdict_;                                       // written before over_, under mutex_
   std::vector<std::unique_ptr<Connection>> connections_;  // the thread's own
   std::map<int, std::size_t> dials_;                      // the thread's own
   std::atomic<bool> over_ = false;
   std::atomic<int> signal_ = 0;  // that ends this rank
   std::atomic<std::int64_t> dropped_ = 0;
-  bool announced_ = false;  // the thread's own
   std::jthread thread_;
 };
 

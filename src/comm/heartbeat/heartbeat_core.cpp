@@ -6,8 +6,6 @@
 #include <numeric>
 #include <set>
 
-#include "base/error.h"
-
 namespace troika {
 namespace {
 
@@ -123,15 +121,9 @@ void HeartbeatCore::received(int rank, const Frame& frame, Moment now) {
 }
 
 void HeartbeatCore::tick(Moment now) {
-  // Where this rank itself was held up, nobody else is to blame for what it has not heard.
   Moment late = now - last_tick_ - 2 * times_.period;
   last_tick_ = now;
-  if (late > Moment::zero()) {
-    for (auto& [rank, peer] : peers_) {
-      peer.heard += late;
-      peer.since += late;
-    }
-  }
+  if (late > Moment::zero()) forgive(late, now);
   if (failed()) return;
   dial();
   beat();
@@ -139,6 +131,17 @@ void HeartbeatCore::tick(Moment now) {
   look_for_silence(now);
   look_for_stalls(now);
   look_at_own_end(now);
+}
+
+// Where this rank itself was held up, nobody else is to blame for what it has not heard or for how
+// long it has waited. What came in before this tick is not heard in the future.
+void HeartbeatCore::forgive(Moment late, Moment now) {
+  auto shift = [&](Moment& moment) { moment = std::min(now, moment + late); };
+  for (auto& [rank, peer] : peers_) {
+    shift(peer.heard);
+    shift(peer.since);
+  }
+  for (Round& round : rounds_) shift(round.begun);
 }
 
 void HeartbeatCore::beat() {
@@ -215,24 +218,23 @@ void HeartbeatCore::look_for_stalls(Moment now) {
             rank_, seconds(now - round.begun), history.last(), rank, last_call_of(peer)));
       }
     }
-    if (times_.stall > Moment::zero() && now - round.begun > 2 * times_.stall) {
-      return conclude(
-          fmt::format("rank {} has waited {:.0f} s in {}, though its neighbours have come "
-                      "to it too; --timeout sets how long a call may last",
-                      rank_, seconds(now - round.begun), history.last()));
-    }
   }
 }
 
 void HeartbeatCore::look_at_own_end(Moment now) {
-  if (own_end_ && now >= own_end_->at) conclude(own_end_->sentence);
+  if (own_end_ && now >= own_end_->at) conclude(own_end_->sentence, own_end_->own);
 }
 
-void HeartbeatCore::fail(std::string sentence, Moment now) {
-  // The first own reason stands; a peer's death, when it is the cause, becomes known meanwhile.
-  if (own_end_) return;
-  own_end_ = OwnEnd{fmt::format("rank {} gave up in {}: {}", rank_, own_call(), sentence),
-                    now + times_.grace};
+void HeartbeatCore::fail(Verdict own, Moment now) {
+  if (own_end_) return;  // the first own reason stands
+  std::string news = fmt::format("rank {} gave up in {}: {}", rank_, own_call(), own.sentence);
+  if (own.exit_code == static_cast<int>(ErrorKind::peer)) {
+    own_end_ = OwnEnd{std::move(news), now + times_.grace};
+    return;
+  }
+  own.sentence += fmt::format(" (rank {} was in {})", rank_, own_call());
+  own_end_ = OwnEnd{std::move(news), now, std::move(own)};
+  look_at_own_end(now);
 }
 
 void HeartbeatCore::terminate(const std::string& how, Moment now) {
@@ -262,14 +264,14 @@ bool HeartbeatCore::joined() const {
   });
 }
 
-void HeartbeatCore::conclude(const std::string& sentence) {
+void HeartbeatCore::conclude(const std::string& sentence, std::optional<Verdict> own) {
   if (failed()) return;
   verdict_ = sentence;
   for (const auto& [rank, peer] : peers_) {
     if (peer.linked) send(rank, NewsFrame{verdict_});
   }
-  effects_.emplace_back(std::in_place_type<FailEffect>,
-                        fmt::format("{}; rank {} was in {}", verdict_, rank_, own_call()));
+  if (!own) own = Verdict{fmt::format("{}; rank {} was in {}", verdict_, rank_, own_call())};
+  effects_.emplace_back(std::in_place_type<FailEffect>, std::move(*own));
 }
 
 std::string HeartbeatCore::own_call() const {

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/error.h"
 #include "comm/heartbeat/call_history.h"
 #include "comm/heartbeat/frame.h"
 
@@ -43,9 +44,14 @@ struct SendEffect {
   int rank;
   Frame frame;
 };
+/// Why the run is over, and the exit code that says so.
+struct Verdict {
+  std::string sentence;
+  int exit_code = static_cast<int>(ErrorKind::peer);
+};
 /// The run is over. Comes once, after the news for the neighbours.
 struct FailEffect {
-  std::string sentence;
+  Verdict verdict;
 };
 using Effect = std::variant<ConnectEffect, SendEffect, FailEffect>;
 
@@ -72,8 +78,10 @@ class HeartbeatCore {
   /// To be called about once per period.
   void tick(Moment now);
 
-  /// This rank cannot go on.
-  void fail(std::string sentence, Moment now);
+  /// This rank cannot go on. Where the code is that of a lost peer, the peer may become known
+  /// within HeartbeatTimes::grace and is the cause then; any other failure is this rank's own, and
+  /// the neighbours hear of it at once.
+  void fail(Verdict own, Moment now);
   /// Something outside ends this rank, `how` says what: "was told to stop".
   void terminate(const std::string& how, Moment now);
   /// This rank has nothing more to do. Its neighbours are told once.
@@ -101,6 +109,7 @@ class HeartbeatCore {
     Moment begun{};
   };
 
+  void forgive(Moment late, Moment now);
   void want(int rank, Moment now);
   void dial();
   void beat();
@@ -110,7 +119,8 @@ class HeartbeatCore {
   void look_for_differences();
   void look_for_stalls(Moment now);
   void look_at_own_end(Moment now);
-  void conclude(const std::string& sentence);
+  /// `own`: what this rank itself says, where it is not what the others hear.
+  void conclude(const std::string& sentence, std::optional<Verdict> own = std::nullopt);
   std::string own_call() const;
   std::string last_call_of(const Peer& peer) const;
 
@@ -123,6 +133,7 @@ class HeartbeatCore {
   struct OwnEnd {
     std::string sentence;
     Moment at{};  ///< When it becomes the verdict.
+    std::optional<Verdict> own{};
   };
   std::optional<OwnEnd> own_end_;
   bool left_ = false;

@@ -32,6 +32,11 @@ class HeartbeatSockets : public testing::Test {
       ports.push_back(listen_for_peers(true));
       addresses_.push_back(ports.back().addresses);
     }
+    start_at(std::move(ports), running, times);
+  }
+  void start_at(std::vector<ListeningPort> ports, const std::vector<int>& running,
+                HeartbeatTimes times) {
+    auto ranks = static_cast<int>(ports.size());
     beats_.resize(ranks);
     errors_.resize(ranks);
     std::vector<std::jthread> starts;
@@ -98,8 +103,9 @@ TEST_F(HeartbeatSockets, AMismatchReachesEveryRankWithinASecond) {
 
 TEST_F(HeartbeatSockets, ARankThatGivesUpTellsTheOthersWhy) {
   start(3);
-  Error cause = beats_[1]->fail("its disk is full");
-  EXPECT_THAT(cause.what(), HasSubstr("its disk is full"));
+  Verdict cause = beats_[1]->fail({"its disk is full", 3});
+  EXPECT_THAT(cause.sentence, HasSubstr("its disk is full"));
+  EXPECT_EQ(cause.exit_code, 3);
   for (int rank : {0, 2}) {
     EXPECT_THAT(verdict(rank, milliseconds(1000)), HasSubstr("rank 1 gave up"));
   }
@@ -164,6 +170,79 @@ void disturb(const std::string& address, const RandomStream& random, std::uint64
   write_to(socket, noise);
 }
 
+// The thread of a heartbeat that throws says so, and its rank is not left without a watch.
+TEST_F(HeartbeatSockets, AWatchThatBreaksEndsTheRun) {
+  std::string said;
+  HeartbeatSettings settings{.rank = 0, .ranks = 2};  // no addresses: nobody could be dialled
+  settings.on_failure = [&](const Verdict& verdict) { said = verdict.sentence; };
+  std::string thrown;
+  try {
+    Heartbeat beat(listen_for_peers(true), settings);
+  } catch (const Error& error) {
+    thrown = error.what();
+  }
+  EXPECT_THAT(thrown, HasSubstr("rank 0 can no longer watch its peers"));
+  EXPECT_EQ(said, thrown);
+}
+
+/// Holds many connections to a port open without a word, and opens each again that was closed.
+class SilentFlood {
+ public:
+  explicit SilentFlood(std::string address)
+      : thread_([this, address = std::move(address)](const std::stop_token& stop) {
+          std::vector<Socket> held(300);
+          while (!stop.stop_requested()) {
+            for (Socket& socket : held) {
+              WireBytes ignored;
+              if (socket.open() && read_from(socket, ignored, 1) != ReadEnd::closed) continue;
+              socket = connect_to(address);
+              ++count_;
+            }
+          }
+        }) {}
+  int count() const { return count_; }
+
+ private:
+  std::atomic<int> count_ = 0;
+  std::jthread thread_;
+};
+
+TEST_F(HeartbeatSockets, AFloodOfSilentConnectionsShutsNoNeighbourOut) {
+  constexpr int kRanks = 3;
+  std::vector<ListeningPort> ports;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    ports.push_back(listen_for_peers(true));
+    addresses_.push_back(ports.back().addresses);
+  }
+  SilentFlood flood(addresses_[2][0]);
+  while (flood.count() < 300) std::this_thread::yield();
+  start_at(std::move(ports), {0, 1, 2}, {.join = std::chrono::seconds(5)});
+  for (int rank = 0; rank < kRanks; ++rank) ASSERT_TRUE(beats_[rank]) << errors_[rank];
+  int before = flood.count(), calls = 0;
+  Heartbeat& flooded = *beats_[2];
+  CallId call{};
+  {
+    std::vector<std::jthread> watching;  // which waits for the others
+    for (int rank : {0, 1}) {
+      watching.emplace_back([&, rank] { beats_[rank]->watch({"world", {0, 1, 2}}); });
+    }
+    call = flooded.describe(flooded.watch({"world", {0, 1, 2}}), "a");
+  }
+  auto longest = milliseconds::zero();
+  while (flood.count() < before + 2000) {
+    auto start = std::chrono::steady_clock::now();
+    flooded.begin(call);
+    flooded.end(call);
+    ++calls;
+    longest = std::max(longest, std::chrono::duration_cast<milliseconds>(
+                                    std::chrono::steady_clock::now() - start));
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  EXPECT_GT(calls, 10);
+  EXPECT_LT(longest, milliseconds(300)) << "who begins a call does not wait for strangers";
+  EXPECT_GT(flooded.dropped(), 1000);
+}
+
 TEST_F(HeartbeatSockets, AFloodOfHostileFramesChangesNothing) {
   start(2);
   ASSERT_TRUE(beats_[0] && beats_[1]);
@@ -179,7 +258,7 @@ TEST_F(HeartbeatSockets, AFloodOfHostileFramesChangesNothing) {
       WireBytes noise(44);
       for (std::byte& byte : noise) byte = static_cast<std::byte>(random.word(at++));
       open = write_to(socket, noise);
-      ++frames;
+      if (noise.empty()) ++frames;  // the system took all of it
     }
   }
   EXPECT_EQ(verdict(0, milliseconds(200)) + verdict(1, milliseconds(200)), "");

@@ -23,15 +23,26 @@ void write_all(int descriptor, std::string_view text) {
   }
 }
 
-}  // namespace
-
-LastWords::LastWords(const std::filesystem::path& path) { open(path); }
-
-void LastWords::open(const std::filesystem::path& path) {
-  if (path.empty() || descriptor_ >= 0) return;
+int open_file(const std::filesystem::path& path) {
   std::error_code ignored;
   std::filesystem::create_directories(path.parent_path(), ignored);
-  descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  return ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+}
+
+}  // namespace
+
+LastWords::LastWords(const std::filesystem::path& path, Opens opens) {
+  if (opens == Opens::now) {
+    open(path);
+  } else {
+    late_ = path;
+  }
+}
+
+void LastWords::open(const std::filesystem::path& path) {
+  std::scoped_lock lock(mutex_);
+  if (path.empty() || descriptor_ >= 0) return;
+  descriptor_ = open_file(path);
   if (descriptor_ < 0) {
     throw Error(ErrorKind::file, fmt::format("{} cannot be written", path.string()));
   }
@@ -41,15 +52,24 @@ LastWords::~LastWords() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-void LastWords::leave(const std::string& sentence, int code) {
+bool LastWords::open_late() noexcept {
+  if (descriptor_ < 0 && !late_.empty()) descriptor_ = open_file(late_);
+  return descriptor_ >= 0;
+}
+
+void LastWords::note(const std::string& line) {
+  std::scoped_lock lock(mutex_);
+  if (open_late()) write_all(descriptor_, line + "\n");
+}
+
+void LastWords::leave(const Verdict& verdict) {
   if (spoken_.test_and_set()) {
     while (true) pause();
   }
-  if (descriptor_ >= 0)
-    write_all(descriptor_, fmt::format("error: {}\nexit code {}\n", sentence, code));
-  write_all(STDERR_FILENO, fmt::format("error: {}\n", sentence));
+  note(fmt::format("error: {}\nexit code {}", verdict.sentence, verdict.exit_code));
+  write_all(STDERR_FILENO, fmt::format("error: {}\n", verdict.sentence));
   std::this_thread::sleep_for(kTimeForOthers);
-  _exit(code);
+  _exit(verdict.exit_code);
 }
 
 }  // namespace troika

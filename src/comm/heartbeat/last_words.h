@@ -4,16 +4,22 @@
 
 #include <atomic>
 #include <filesystem>
+#include <mutex>
 #include <string>
+
+#include "comm/heartbeat/heartbeat_core.h"
 
 namespace troika {
 
-/// Opened at the start, so that nothing can go wrong at the end. For main(), not for libraries.
+/// The one exception to the rule that libraries neither print nor exit (docs/errors.md): main()
+/// waits in MPI for a peer that is gone, and the heartbeat's thread ends the process in its place.
+/// Thread-safe.
 class LastWords {
  public:
-  /// Appends to `path`, logs/rank-N of the run; empty for none. Throws Error(file) when it cannot
-  /// be opened.
-  explicit LastWords(const std::filesystem::path& path);
+  enum class Opens { now, when_there_is_something_to_say };
+  /// Appends to `path`, logs/rank-N of the run; empty for none. Opened now nothing can go wrong at
+  /// the end; throws Error(file) when it cannot be.
+  explicit LastWords(const std::filesystem::path& path, Opens opens = Opens::now);
   /// The same later, where there was none: the folder of a run is not known before its files were
   /// read.
   void open(const std::filesystem::path& path);
@@ -23,10 +29,17 @@ class LastWords {
   /// Writes "error: SENTENCE" and "exit code CODE" to the file and the first to stderr, waits until
   /// the other ranks should have done so too, because MPICH kills all of them as soon as one ends,
   /// and ends the process. Of several threads that call it one speaks; the others stay inside.
-  [[noreturn]] void leave(const std::string& sentence, int code);
+  [[noreturn]] void leave(const Verdict& verdict);
+  /// Adds a line to the file, if there is to be one.
+  void note(const std::string& line);
 
  private:
-  std::atomic<int> descriptor_ = -1;
+  /// Whether there is a file now.
+  bool open_late() noexcept;
+
+  std::mutex mutex_;
+  int descriptor_ = -1;         // guarded by mutex_
+  std::filesystem::path late_;  // guarded by mutex_; opened when it is needed
   std::atomic_flag spoken_;
 };
 

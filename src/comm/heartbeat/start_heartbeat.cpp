@@ -46,7 +46,7 @@ std::string difference(const std::string& first, const std::string& other, int r
 }  // namespace
 
 std::unique_ptr<Heartbeat> start_heartbeat(MpiWorld& world, HeartbeatTimes times,
-                                           std::function<void(const Error&)> on_failure) {
+                                           std::function<void(const Verdict&)> on_failure) {
   ListeningPort port = listen_for_peers(world.on_one_host());
   HeartbeatSettings settings{.rank = world.rank(),
                              .ranks = world.ranks(),
@@ -81,18 +81,14 @@ HeartbeatTimes heartbeat_times(std::chrono::nanoseconds timeout) {
   return times;
 }
 
-void require_agreement(MpiWorld& world, const std::string& subject, const std::string& text) {
-  require_agreement([&world](const std::string& own) { return world.exchange(own); }, subject,
-                    text);
-}
-
-void require_agreement(const TextExchange& exchange, const std::string& subject,
+void require_agreement(const RankVoice& voice, const std::string& subject,
                        const std::string& text) {
-  auto hashes = exchange(fmt::format("{} {}", subject, hash_text(text)));
+  auto hashes = voice.exchange(fmt::format("{} {}", subject, hash_text(text)));
   auto other = std::ranges::find_if(hashes, [&](const auto& hash) { return hash != hashes[0]; });
   if (other == hashes.end()) return;
   auto rank = static_cast<int>(other - hashes.begin());
-  auto texts = exchange(subject + "\n" + text);
+  bool speaks = voice.rank == 0 || voice.rank == rank;
+  auto texts = voice.exchange(speaks ? subject + "\n" + text : "");
   throw Error(
       ErrorKind::usage,
       fmt::format("The ranks are not going to do the same: their {} differs, in {}. Start all "

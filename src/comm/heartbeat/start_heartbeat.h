@@ -13,7 +13,7 @@ namespace troika {
 /// All ranks call it together. From here on `world` throws, too, when a peer is lost; the heartbeat
 /// ends before the world.
 std::unique_ptr<Heartbeat> start_heartbeat(MpiWorld& world, HeartbeatTimes times,
-                                           std::function<void(const Error&)> on_failure);
+                                           std::function<void(const Verdict&)> on_failure);
 
 /// This rank has nothing more to do: returns when no rank has, neighbours or not, and `world` no
 /// longer asks the heartbeat, so that both can be ended. Throws Error(peer) where a rank is lost
@@ -23,14 +23,15 @@ void leave_together(MpiWorld& world, Heartbeat& heartbeat);
 /// The times where a peer may be silent for so long, as --timeout says.
 HeartbeatTimes heartbeat_times(std::chrono::nanoseconds timeout);
 
+/// How a rank speaks with the others.
+struct RankVoice {
+  int rank = 0;
+  /// Every rank gives a text and gets all of them, by rank.
+  std::function<std::vector<std::string>(const std::string&)> exchange;
+};
 /// Compares what the ranks are going to do: throws Error(usage) naming two ranks and the first line
-/// in which their texts differ. All ranks call it together, with the same `subject`.
-void require_agreement(MpiWorld& world, const std::string& subject, const std::string& text);
-
-/// Every rank gives a text and gets all of them, by rank.
-using TextExchange = std::function<std::vector<std::string>(const std::string&)>;
-/// The same by any way that texts take.
-void require_agreement(const TextExchange& exchange, const std::string& subject,
-                       const std::string& text);
+/// in which their texts differ. All ranks call it together, with the same `subject`. Hashes go
+/// round; whole texts only those of the two.
+void require_agreement(const RankVoice& voice, const std::string& subject, const std::string& text);
 
 }  // namespace troika

@@ -29,7 +29,8 @@ class Net {
   }
 
   HeartbeatCore& core(int rank) { return nodes_[rank].core; }
-  const std::string& verdict(int rank) const { return nodes_[rank].verdict; }
+  const std::string& verdict(int rank) const { return nodes_[rank].verdict.sentence; }
+  int exit_code(int rank) const { return nodes_[rank].verdict.exit_code; }
   Moment now() const { return now_; }
   int connections() const { return connections_; }
 
@@ -76,8 +77,7 @@ class Net {
             },
             send->rank);
       }
-      if (const auto* fail = std::get_if<FailEffect>(&effect))
-        nodes_[rank].verdict = fail->sentence;
+      if (const auto* fail = std::get_if<FailEffect>(&effect)) nodes_[rank].verdict = fail->verdict;
     }
   }
 
@@ -87,7 +87,7 @@ class Net {
     bool running = true;
     Moment next_tick{};
     std::map<int, bool> links{};
-    std::string verdict{};
+    Verdict verdict{"", 0};
   };
   struct Delivery {
     Moment when;

@@ -1,7 +1,10 @@
 #include "comm/heartbeat/watched_rank.h"
 
+#include <fmt/format.h>
+
 #include <optional>
 
+#include "base/exit_code.h"
 #include "comm/heartbeat/end_signals.h"
 
 namespace troika {
@@ -14,18 +17,24 @@ void run_watched_rank(MpiWorld& world, const RankWatch& watch,
 
 void run_watched_rank(MpiWorld& world, const RankWatch& watch,
                       const std::function<void(Heartbeat&, LastWords&)>& body) {
-  LastWords last(watch.log);
-  auto heartbeat = start_heartbeat(
-      world, watch.times, [&](const Error& error) { last.leave(error.what(), error.exit_code()); });
+  LastWords last(watch.log, watch.opens_log_early
+                                ? LastWords::Opens::now
+                                : LastWords::Opens::when_there_is_something_to_say);
+  auto heartbeat =
+      start_heartbeat(world, watch.times, [&](const Verdict& verdict) { last.leave(verdict); });
   std::optional<EndSignals> signals(*heartbeat);
   try {
     body(*heartbeat, last);
     leave_together(world, *heartbeat);
   } catch (const std::exception& failure) {
-    Error cause = heartbeat->fail(failure.what());
-    last.leave(cause.what(), cause.exit_code());
+    last.leave(heartbeat->fail({failure.what(), exit_code_of(failure)}));
   }
   signals.reset();
+  if (std::int64_t dropped = heartbeat->dropped(); dropped > 0)
+    last.note(
+        fmt::format("{} connections to the port of the heartbeat did not prove this run's key "
+                    "and were dropped",
+                    dropped));
 }
 
 }  // namespace troika

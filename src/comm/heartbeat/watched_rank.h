@@ -12,12 +12,16 @@ namespace troika {
 struct RankWatch {
   HeartbeatTimes times{};
   std::filesystem::path log{};  ///< logs/rank-N of the run; empty: last words go to stderr only.
+  /// False: the file is made only when there is something to say, where there is no run folder that
+  /// it could belong to.
+  bool opens_log_early = true;
 };
 
 /// All ranks call it together, from main's thread, as main would: where one of them fails or is
-/// lost, or `body` throws, this process says why and ends with the exit code of it (_exit), because
-/// nothing that waits for a lost peer can be ended otherwise. Returns when all ranks are through
-/// with `body`; the world can then be ended.
+/// lost, or `body` throws, this process says why and ends (_exit), because nothing that waits for a
+/// lost peer can be ended otherwise: the rank that threw with its own sentence and exit code, the
+/// others with Error(peer)'s. Returns when all ranks are through with `body`; the world can then be
+/// ended.
 void run_watched_rank(MpiWorld& world, const RankWatch& watch,
                       const std::function<void(Heartbeat&)>& body);
 /// The same where the log becomes known only later: `body` opens it.

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "comm/arithmetic.h"
+#include "comm/mpi/mpi_engine.h"
 #include "comm/mpi/mpi_status.h"
 
 namespace troika {
@@ -48,13 +49,13 @@ class Collectives final : public LibraryCollective {
     MPI_Comm_rank(communicator_, &rank_);
   }
   ~Collectives() override {
-    auto lock = lock_ == nullptr ? std::unique_lock<std::mutex>{} : std::unique_lock(*lock_);
+    auto lock = hold(lock_);
     if (request_ != MPI_REQUEST_NULL) return;  // under way for ever: a peer is lost
     MPI_Comm_free(&communicator_);
   }
 
   void start() override {
-    auto lock = lock_ == nullptr ? std::unique_lock<std::mutex>{} : std::unique_lock(*lock_);
+    auto lock = hold(lock_);
     check_mpi(begin(), "a collective of MPI");
   }
 
@@ -86,17 +87,19 @@ class Collectives final : public LibraryCollective {
         return MPI_Ibcast(vector_.data(), count, type, call_.call.root, communicator_, &request_);
       case Collective::barrier:
         return MPI_Ibarrier(communicator_, &request_);
-      default:
-        throw Bug("why_not_by_mpi was not asked");
+      case Collective::reduce_scatter:
+      case Collective::all_gather:
+      case Collective::all_to_all:
+      case Collective::gather:
+      case Collective::scatter:
+        break;
     }
+    throw Bug("why_not_by_mpi was not asked");
   }
 
   bool test() {
-    std::unique_lock<std::mutex> lock;
-    if (lock_ != nullptr) {
-      lock = std::unique_lock(*lock_, std::try_to_lock);
-      if (!lock) return false;
-    }
+    auto lock = try_hold(lock_);
+    if (!lock) return false;
     int done = 0;
     check_mpi(MPI_Test(&request_, &done, MPI_STATUS_IGNORE), "MPI_Test");
     return done != 0;

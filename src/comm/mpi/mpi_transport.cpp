@@ -20,7 +20,6 @@ class Pending {
 
   MPI_Request* handle() { return &request_.handle; }
   void set_receives() { request_.receives = true; }
-  void add() { engine_.add(request_); }
   void start() { engine_.start(request_); }
   bool done() { return engine_.test(request_); }
 
@@ -116,7 +115,7 @@ class MpiTransport final : public Transport {
       : settings_(std::move(settings)), engine_(engine), lock_(lock) {}
 
   ~MpiTransport() override {
-    auto lock = hold();
+    auto lock = hold(lock_);
     MPI_Comm_free(&settings_.payloads);
     MPI_Comm_free(&settings_.headers);
   }
@@ -141,6 +140,7 @@ class MpiTransport final : public Transport {
 
   bool shares_memory(DeviceId, DeviceId) const override { return false; }
   int local_devices() const override { return settings_.local_devices; }
+  int devices_here() const override { return settings_.devices_here; }
   /// Looking at a message that is under way moves all of them.
   void progress() override {}
 
@@ -149,22 +149,14 @@ class MpiTransport final : public Transport {
   template <class Init, class Address>
   void prepare(MpiMessage& message, int peer, Init init, Address* bytes) {
     int tag = settings_.tags.tag_of(message.address);
-    {
-      auto lock = hold();
-      MpiBytes type(message.own_length);
-      check_mpi(init(&message.length, sizeof message.length, MPI_BYTE, peer, tag, settings_.headers,
-                     message.header.handle()),
-                "a preparation of a message");
-      check_mpi(init(bytes, type.count(), type.type(), peer, tag, settings_.payloads,
-                     message.payload.handle()),
-                "a preparation of a message");
-    }
-    message.header.add();
-    message.payload.add();
-  }
-
-  std::unique_lock<std::mutex> hold() {
-    return lock_ == nullptr ? std::unique_lock<std::mutex>{} : std::unique_lock(*lock_);
+    auto lock = hold(lock_);
+    MpiBytes type(message.own_length);
+    check_mpi(init(&message.length, sizeof message.length, MPI_BYTE, peer, tag, settings_.headers,
+                   message.header.handle()),
+              "a preparation of a message");
+    check_mpi(init(bytes, type.count(), type.type(), peer, tag, settings_.payloads,
+                   message.payload.handle()),
+              "a preparation of a message");
   }
 
   MpiTransportSettings settings_;

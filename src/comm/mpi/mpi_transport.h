@@ -35,7 +35,8 @@ struct MpiTransportSettings {
   MPI_Comm payloads, headers;  ///< Of its own.
   MpiTags tags;
   int rank = 0;
-  int local_devices = 1;        ///< On this machine, in all its ranks.
+  int local_devices = 1;        ///< Of this rank.
+  int devices_here = 1;         ///< Of all ranks on this machine.
   std::function<void()> check;  ///< May be empty.
 };
 

@@ -4,10 +4,12 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <thread>
 
 #include "base/error.h"
+#include "collective/by_mpi.h"
 #include "comm/mpi/library_collective.h"
 #include "comm/mpi/mpi_engine.h"
 #include "comm/mpi/mpi_status.h"
@@ -15,23 +17,6 @@
 
 namespace troika {
 namespace {
-
-void initialize(MpiThreading threading) {
-  int before = 0;
-  MPI_Initialized(&before);
-  TROIKA_CHECK(before == 0, "MPI has one owner, and it is started once per process");
-  int wanted = threading == MpiThreading::multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;
-  int given = MPI_THREAD_SINGLE;
-  check_mpi(MPI_Init_thread(nullptr, nullptr, wanted, &given), "MPI_Init_thread");
-  if (given >= wanted) return;
-  MPI_Finalize();
-  throw Error(
-      ErrorKind::usage,
-      fmt::format("This MPI library does not let several threads call it as '{}' needs; use "
-                  "a library built with support for threads{}.",
-                  to_string(threading),
-                  threading == MpiThreading::multiple ? ", or 'serialized'" : ""));
-}
 
 std::string version_text() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
@@ -43,6 +28,25 @@ std::string version_text() {
   while (!line.empty() && (line.back() == ' ' || line.back() == '\0')) line.pop_back();
   for (char& c : line) c = c == '\t' ? ' ' : c;
   return line;
+}
+
+/// What the library gives, which may be less than what was asked for.
+MpiThreading initialize(MpiThreading threading) {
+  int before = 0;
+  MPI_Initialized(&before);
+  TROIKA_CHECK(before == 0, "MPI has one owner, and it is started once per process");
+  int wanted = threading == MpiThreading::multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;
+  int given = MPI_THREAD_SINGLE;
+  check_mpi(MPI_Init_thread(nullptr, nullptr, wanted, &given), "MPI_Init_thread");
+  if (given >= wanted) return threading;
+  if (given >= MPI_THREAD_SERIALIZED) return MpiThreading::serialized;
+  std::string library = version_text();
+  MPI_Finalize();
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("The MPI library here ({}) lets one thread only call it; build Troika with "
+                  "one that has support for threads.",
+                  library));
 }
 
 int count_ranks_here() {
@@ -65,14 +69,12 @@ std::int64_t largest_tag(MPI_Comm communicator) {
 
 class Owner final : public MpiWorld {
  public:
-  explicit Owner(MpiThreading threading) : threading_(threading) {
-    initialize(threading);
+  explicit Owner(MpiThreading threading) : threading_(initialize(threading)) {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
     ranks_here_ = count_ranks_here();
-    engine_ = threading == MpiThreading::progress_thread ? make_thread_engine(mutex_)
-                                                         : make_direct_engine(lock());
+    engine_ = std::make_unique<MpiEngine>(lock());
   }
 
   ~Owner() override {
@@ -83,9 +85,8 @@ class Owner final : public MpiWorld {
 
   int rank() const override { return rank_; }
   int ranks() const override { return ranks_; }
-  bool on_one_host() const override { return ranks_here_ == ranks_; }
+  int ranks_here() const override { return ranks_here_; }
   std::string library() const override { return version_text(); }
-  MpiThreading threading() const override { return threading_; }
   void while_waiting(std::function<void()> check) override { check_ = std::move(check); }
 
   std::vector<std::string> exchange(const std::string& text) override {
@@ -94,8 +95,10 @@ class Owner final : public MpiWorld {
       return MPI_Iallgather(&round->length, 1, MPI_INT, round->lengths.data(), 1, MPI_INT,
                             MPI_COMM_WORLD, request);
     });
+    auto total = std::accumulate(round->lengths.begin(), round->lengths.end(), std::int64_t{0});
+    TROIKA_CHECK(total <= std::numeric_limits<int>::max(), "MPI counts bytes in an int");
     std::exclusive_scan(round->lengths.begin(), round->lengths.end(), round->starts.begin(), 0);
-    round->joined.resize(round->starts.back() + round->lengths.back());
+    round->joined.resize(static_cast<std::size_t>(total));
     wait(round, [&](MPI_Request* request) {
       return MPI_Iallgatherv(round->text.data(), round->length, MPI_CHAR, round->joined.data(),
                              round->lengths.data(), round->starts.data(), MPI_CHAR, MPI_COMM_WORLD,
@@ -116,7 +119,8 @@ class Owner final : public MpiWorld {
                                .headers = headers,
                                .tags = MpiTags(std::move(rank_of_device), largest_tag(payloads)),
                                .rank = rank_,
-                               .local_devices = static_cast<int>(mine) * ranks_here_,
+                               .local_devices = static_cast<int>(mine),
+                               .devices_here = static_cast<int>(mine) * ranks_here_,
                                .check = std::move(check)},
                               *engine_, lock());
   }
@@ -124,8 +128,9 @@ class Owner final : public MpiWorld {
   std::unique_ptr<LibraryCollective> prepare_collective(const LibraryCall& call,
                                                         std::span<std::byte> vector,
                                                         std::function<void()> check) override {
-    auto reason = why_not_by_mpi(call, ranks_);
+    auto reason = why_not_by_mpi(call.call, size_of(call.dtype));
     TROIKA_CHECK(!reason, reason.value_or(""));
+    TROIKA_CHECK_EQ(call.call.members, ranks_);
     return make_library_collective(call, vector, duplicate(), lock(), std::move(check));
   }
 

@@ -17,16 +17,12 @@
 
 namespace troika {
 
-/// Who calls MPI while a run is going on. docs/mpi.md has the figures behind the default.
+/// How the devices' threads call MPI while a run is going on. docs/mpi.md has the figures behind
+/// it.
 enum class MpiThreading {
-  multiple,         ///< Every device's thread, at once: MPI_THREAD_MULTIPLE.
-  serialized,       ///< Every device's thread, one at a time, under a lock of ours.
-  progress_thread,  ///< One thread of ours; the devices' threads hand over and look.
+  multiple,    ///< At once: MPI_THREAD_MULTIPLE.
+  serialized,  ///< One at a time, under a lock of ours.
 };
-
-std::string_view to_string(MpiThreading threading);
-/// Throws Error(usage) naming the text and the three names.
-MpiThreading parse_mpi_threading(std::string_view text);
 
 /// Of these variables mpirun and its like set at least one.
 inline constexpr std::array<const char*, 3> kMpiLauncherVariables = {"OMPI_COMM_WORLD_SIZE",
@@ -47,9 +43,6 @@ struct LibraryCall {
   CombineRule rule = CombineRule::sum;
 };
 
-/// Why MPI cannot do it alone; nothing when it can. The algorithm "mpi" is a candidate then.
-std::optional<std::string> why_not_by_mpi(const LibraryCall& call, int ranks);
-
 /// One rank's view of all ranks. Destroyed last of all that uses MPI, on the thread that made it.
 class MpiWorld {
  public:
@@ -57,11 +50,11 @@ class MpiWorld {
 
   virtual int rank() const = 0;
   virtual int ranks() const = 0;
-  /// Whether all ranks run on one machine.
-  virtual bool on_one_host() const = 0;
+  /// Those on this machine.
+  virtual int ranks_here() const = 0;
+  bool on_one_host() const { return ranks_here() == ranks(); }
   /// Name and version of the MPI library, in one line.
   virtual std::string library() const = 0;
-  virtual MpiThreading threading() const = 0;
 
   /// Called again and again while a call below waits; may throw, for instance when a peer is lost.
   virtual void while_waiting(std::function<void()> check) = 0;
@@ -75,14 +68,14 @@ class MpiWorld {
                                                     std::function<void()> check) = 0;
 
   /// All ranks prepare the same ones in the same order; `vector` is borrowed. Throws Bug where
-  /// why_not_by_mpi has an answer.
+  /// why_not_by_mpi (collective/) has an answer.
   virtual std::unique_ptr<LibraryCollective> prepare_collective(const LibraryCall& call,
                                                                 std::span<std::byte> vector,
                                                                 std::function<void()> check) = 0;
 };
 
-/// Once per process. Throws Error(usage) when Troika was built without MPI, or when the library
-/// does not let threads call it as `threading` wants.
+/// Once per process. Where the library does not let threads call it at once, they do so one at a
+/// time. Throws Error(usage) when it lets one thread only, or when Troika was built without MPI.
 std::unique_ptr<MpiWorld> start_mpi(MpiThreading threading = MpiThreading::multiple);
 
 /// Whether start_mpi can work in this build.

@@ -168,7 +168,7 @@ Bell& ThreadTransport::bell_of(DeviceId device) {
   return *bell;
 }
 
-void ThreadTransport::fail(std::string reason) {
+void ThreadTransport::fail(std::string reason, int) {
   std::scoped_lock lock(mutex_);
   if (has_failed_.load(std::memory_order_relaxed)) return;
   failure_ = std::move(reason);

@@ -35,7 +35,7 @@ class ThreadTransport final : public Transport {
     if (has_failed_.load(std::memory_order_acquire)) throw_failure();
   }
 
-  void fail(std::string reason) override;
+  void fail(std::string reason, int exit_code) override;
 
  private:
   friend class MailboxHalf;

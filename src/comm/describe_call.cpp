@@ -1,4 +1,4 @@
-#include "comm/watched_operation.h"
+#include "comm/describe_call.h"
 
 #include <fmt/format.h>
 
@@ -14,8 +14,8 @@ bool has_root(Collective kind) {
 
 }  // namespace
 
-std::string describe_call(const Recipe& recipe, const Communicator::Elements& elements) {
-  const CollectiveCall& call = recipe.call;
+std::string describe_call(const CollectiveCall& call, std::string_view algorithm,
+                          const Communicator::Elements& elements) {
   std::uint64_t ranges = 0;
   for (const Range& range : call.ranges) {
     ranges = hash_text(fmt::format("{}-{} ", range.begin, range.end), ranges);
@@ -24,8 +24,8 @@ std::string describe_call(const Recipe& recipe, const Communicator::Elements& el
   std::string segment = call.segment > 0 ? fmt::format(", segments of {}", call.segment) : "";
   std::string order = call.order == CombineOrder::tree ? ", tree order" : "";
   return fmt::format("{} of {} {} ({}, {}{}{}{}, {} members, ranges {:04x})", to_string(call.kind),
-                     call.count, to_string(elements.dtype), to_string(elements.rule),
-                     recipe.algorithm, root, segment, order, call.members, ranges & 0xffff);
+                     call.count, to_string(elements.dtype), to_string(elements.rule), algorithm,
+                     root, segment, order, call.members, ranges & 0xffff);
 }
 
 }  // namespace troika
