@@ -94,6 +94,8 @@ struct BoundMoves {
   std::vector<std::unique_ptr<Outgoing>> outgoing;
   std::vector<std::unique_ptr<Incoming>> incoming;
   HostBlock scratch, landings, wide;
+
+  Bytes allocated() const { return scratch.bytes() + landings.bytes() + wide.bytes(); }
 };
 
 /// Messages of an operation have the tags [tag, tag + tags_of(recipe)).

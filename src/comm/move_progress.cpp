@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <mutex>
 
 #include "base/cores.h"
 #include "base/error.h"
@@ -29,14 +30,19 @@ class MoveProgress::Turn {
   explicit Turn(MoveProgress& progress) : progress_(progress) {
     if (progress_.has_thread_) progress_.take_turn();
   }
+  /// Does not wait for it: false where the other thread has it.
+  Turn(MoveProgress& progress, std::try_to_lock_t)
+      : progress_(progress), is_mine_(!progress.has_thread_ || progress.try_take_turn()) {}
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
   ~Turn() {
-    if (progress_.has_thread_) progress_.leave_turn();
+    if (is_mine_ && progress_.has_thread_) progress_.leave_turn();
   }
+  explicit operator bool() const { return is_mine_; }
 
  private:
   MoveProgress& progress_;
+  bool is_mine_ = true;
 };
 
 MoveProgress::MoveProgress(Transport& transport, DeviceId device, MoveProgressOptions options)
@@ -80,30 +86,26 @@ void MoveProgress::start(Operation& operation) {
   unfinished_.fetch_add(1);
   operation.next_handed_over_ = handed_over_.load(std::memory_order_relaxed);
   while (!handed_over_.compare_exchange_weak(operation.next_handed_over_, &operation)) continue;
-  if (try_take_turn()) {
-    try {
-      insert_handed_over();
-    } catch (...) {
-      leave_turn();
-      throw;
-    }
-    leave_turn();
+  if (Turn turn(*this, std::try_to_lock); turn) {
+    insert_handed_over();
   } else if (bell_ != nullptr) {
     bell_->ring();
   }
 }
 
+bool MoveProgress::advance(std::chrono::nanoseconds budget) {
+  Turn turn(*this, std::try_to_lock);
+  if (!turn) return false;
+  rethrow_failure();
+  if (!run_ready()) return false;
+  if (budget <= 0ns) return true;
+  auto end = Clock::now() + budget;
+  while (Clock::now() < end && run_ready()) continue;
+  return true;
+}
+
 bool MoveProgress::test(Operation& operation) {
-  if (operation.is_done()) return true;
-  if (has_thread_ && !try_take_turn()) return false;
-  try {
-    rethrow_failure();
-    advance();
-  } catch (...) {
-    if (has_thread_) leave_turn();
-    throw;
-  }
-  if (has_thread_) leave_turn();
+  if (!operation.is_done()) advance();
   return operation.is_done();
 }
 
@@ -114,7 +116,7 @@ void MoveProgress::wait(Operation& operation) {
   while (!operation.is_done()) {
     rethrow_failure();
     if (patience_.times() == kUntimed - 1) idle_since = Clock::now();
-    if (!advance() && !rest(patience_)) continue;
+    if (!run_ready() && !rest(patience_)) continue;
     if (patience_.times() >= kUntimed) operation.waited_ += Clock::now() - idle_since;
     patience_.succeed();
   }
@@ -142,7 +144,7 @@ void MoveProgress::leave_turn() {
   if (unfinished_.load(std::memory_order_relaxed) > 0) thread_bell_.ring();
 }
 
-bool MoveProgress::advance() {
+bool MoveProgress::run_ready() {
   if (has_thread_) insert_handed_over();
   for (std::size_t at = 0; at < underway_.size(); ++at) {
     Operation& operation = *underway_[at];
@@ -193,7 +195,7 @@ bool MoveProgress::rest(Patience& patience) {
   if (bell_ == nullptr) {
     std::this_thread::sleep_for(kShortSleep);
   } else {
-    bell_->sleep(kLongSleep, [&] { return (moved = advance()) || is_wanted_.load(); });
+    bell_->sleep(kLongSleep, [&] { return (moved = run_ready()) || is_wanted_.load(); });
   }
   return moved;
 }
@@ -221,7 +223,7 @@ void MoveProgress::run_while_free(const std::stop_token& stop) {
   Patience patience;
   try {
     while (!stop.stop_requested() && !is_wanted_.load() && unfinished_.load() > 0) {
-      if (advance() || rest(patience)) patience.succeed();
+      if (run_ready() || rest(patience)) patience.succeed();
     }
   } catch (...) {
     failure_ = std::current_exception();

@@ -36,6 +36,12 @@ class MoveProgress {
   Transport& transport() const { return transport_; }
   DeviceId device() const { return device_; }
 
+  /// Runs ready chunks of any operation under way, the most urgent first: one, and further ones
+  /// until `budget` has passed or nothing is ready. For the device's thread between two pieces of
+  /// its own work. Whether anything was run; false, too, while the progress's own thread is at it.
+  /// Throws what a wait would.
+  bool advance(std::chrono::nanoseconds budget = {});
+
  private:
   friend class Operation;
   class Turn;
@@ -53,7 +59,7 @@ class MoveProgress {
   void leave_turn();
 
   // For who has the turn.
-  bool advance();
+  bool run_ready();
   void insert(Operation& operation);
   void insert_handed_over();
   /// The operation's last moment here: the device's thread may start it again at once.

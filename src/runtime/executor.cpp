@@ -9,6 +9,9 @@
 namespace troika {
 namespace {
 
+/// A few chunks: what waits for the next kernel waits no longer than that.
+constexpr std::chrono::microseconds kBetweenKernels{100};
+
 std::int64_t now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
@@ -31,7 +34,7 @@ Kernel& KernelCache::get(const Task& task) {
 }
 
 Executor::Executor(const TaskGraph& graph, const ExecutorSetting& setting)
-    : graph_(graph), device_(setting.device), transport_(setting.transport) {
+    : graph_(graph), device_(setting.device), progress_(setting.progress) {
   std::map<CommunicationId, Operation*> operations;
   for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
     const Task& task = graph.tasks[at];
@@ -40,8 +43,7 @@ Executor::Executor(const TaskGraph& graph, const ExecutorSetting& setting)
     if (task.computes()) {
       entry.kernel = &setting.kernels.get(task);
       if (task.scratch.valid()) entry.scratch = setting.address(task.scratch);
-      for (const BufferUse& use : task.uses)
-        entry.operands.push_back(setting.address(use.buffer));
+      for (const BufferUse& use : task.uses) entry.operands.push_back(setting.address(use.buffer));
     } else {
       Operation*& operation = operations[task.communication];
       if (operation == nullptr) {
@@ -53,7 +55,6 @@ Executor::Executor(const TaskGraph& graph, const ExecutorSetting& setting)
     }
     entries_.push_back(std::move(entry));
   }
-  under_way_.reserve(operations_.size());
   clock_.resize(entries_.size() + 1);
 }
 
@@ -62,17 +63,16 @@ void Executor::run_entry(Entry& entry) {
     case TaskKind::compute:
       entry.kernel->launch(entry.operands, entry.scratch);
       // Between two kernels is the time for what messages need of this device.
-      if (!under_way_.empty()) under_way_.back()->test();
+      if (under_way_ > 0) progress_->advance(kBetweenKernels);
       return;
     case TaskKind::start:
-      entry.operation->start(entry.urgency);
-      under_way_.push_back(entry.operation);
-      return;
+      ++under_way_;
+      return entry.operation->start(entry.urgency);
     case TaskKind::finish: {
       std::chrono::nanoseconds before = entry.operation->waited();
       entry.operation->wait();
+      --under_way_;
       entry.waited = (entry.operation->waited() - before).count();
-      std::erase(under_way_, entry.operation);
       return;
     }
   }
@@ -83,8 +83,9 @@ void Executor::run_for_peers(const Step& step) {
   try {
     step();
   } catch (const std::exception& error) {
-    if (transport_ != nullptr)
-      transport_->fail(fmt::format("device {} cannot go on: {}", device_.value, error.what()));
+    if (progress_ != nullptr)
+      progress_->transport().fail(
+          fmt::format("device {} cannot go on: {}", device_.value, error.what()));
     throw;
   }
 }
@@ -107,6 +108,22 @@ void Executor::run_watched(const std::function<bool(std::size_t)>& after) {
       if (watched && entry.kind == TaskKind::compute) watched = after(entry.task);
     }
   });
+}
+
+StepLedger& StepLedger::operator+=(const StepLedger& more) {
+  compute += more.compute;
+  optimizer += more.optimizer;
+  moving += more.moving;
+  waiting += more.waiting;
+  data += more.data;
+  other += more.other;
+  return *this;
+}
+
+Bytes Executor::message_bytes() const {
+  Bytes total;
+  for (const auto& operation : operations_) total += operation->allocated();
+  return total;
 }
 
 std::vector<Executor::TaskTimes> Executor::times() const {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "runtime/session_parts.h"
+#include "taskgraph/memory_table.h"
 
 namespace troika {
 namespace {
@@ -48,9 +49,11 @@ Session::~Session() { programs_.clear(); }
 void Session::add(TaskGraph graph) {
   for (const BufferSpec& buffer : graph.buffers)
     if (buffer.persistent) check_agreement(buffer);
-  for (const StoredSlice& slice : stored_slices(graph))
-    if (std::ranges::find(storage_, slice.name, &StoredSlice::name) == storage_.end())
-      storage_.push_back(slice);
+  for (const StoredSlice& slice : stored_slices(graph)) {
+    if (!stored_.insert(slice.name).second) continue;
+    if (is_here(slice.device)) slices_here_[slice.of].push_back(storage_.size());
+    storage_.push_back(slice);
+  }
   std::uint32_t first_tag = programs_.empty() ? 0 : programs_.back()->messages.next_tag();
   auto program = std::make_unique<Program>();
   program->graph = std::move(graph);
@@ -74,7 +77,7 @@ void Session::allocate_arenas() {
   for (const auto& [id, place] : places_) {
     Bytes largest;
     for (const auto& program : programs_)
-      largest = std::max(largest, program->graph.arena.at(id.index()));
+      largest = std::max(largest, arena_needed(program->graph, id));
     place->arena = place->device.allocate(largest);
   }
 }
@@ -100,8 +103,8 @@ void Session::start_program(Program& program) {
         };
     Call work([&] {
       program.executors[here->id] = std::make_unique<Executor>(
-          program.graph, ExecutorSetting{here->id, here->kernels, find_address,
-                                         operation, devices_.transport});
+          program.graph,
+          ExecutorSetting{here->id, here->kernels, find_address, operation, here->progress.get()});
     });
     submit(*here, work);
   }
@@ -175,9 +178,8 @@ void Session::write_input(const std::string& program, const std::string& name,
 }
 
 bool Session::has_output(const std::string& program, const std::string& name) const {
-  return std::ranges::any_of(find(program).graph.outputs, [&](const auto& output) {
-    return is_called(output.first, name);
-  });
+  return std::ranges::any_of(find(program).graph.outputs,
+                             [&](const auto& output) { return is_called(output.first, name); });
 }
 
 void Session::read_output(const std::string& program, const std::string& name,
@@ -193,7 +195,9 @@ void Session::read_output(const std::string& program, const std::string& name,
 
 void Session::run(const std::string& name) {
   Program& program = find(name);
+  auto start = std::chrono::steady_clock::now();
   submit_all([&](Place& place) -> Work& { return *program.executors.at(place.id); });
+  program.took = std::chrono::steady_clock::now() - start;
 }
 
 std::optional<NonFinite> Session::run_checked(const std::string& name) {
@@ -216,7 +220,8 @@ std::optional<NonFinite> Session::run_checked(const std::string& name) {
   }
   submit_all([&](Place& place) -> Work& { return *work.at(place.id); });
   if (found.empty()) return std::nullopt;
-  return NonFinite{program.graph.tasks[found.begin()->first].name, found.begin()->second};
+  auto [task, buffer] = *found.begin();
+  return NonFinite{task, program.graph.tasks[task].name, buffer};
 }
 
 std::optional<std::string> Session::find_non_finite(const TaskGraph& graph, const Task& task) {
@@ -244,28 +249,39 @@ Timeline Session::timeline(const std::string& name) const {
   Timeline timeline;
   for (const auto& [task, times] : all) {
     const Task& ran = program.graph.tasks[task];
-    timeline.spans.push_back(
-        {ran.id, ran.device, {times.start - begin}, {times.end - begin}});
+    timeline.spans.push_back({ran.id, ran.device, {times.start - begin}, {times.end - begin}});
   }
   return timeline;
 }
 
 std::map<DeviceId, StepLedger> Session::ledgers(const std::string& name) const {
+  const Program& program = find(name);
   std::map<DeviceId, StepLedger> all;
-  for (const auto& [id, executor] : find(name).executors) all[id] = executor->ledger();
+  for (const auto& [id, executor] : program.executors) {
+    StepLedger& ledger = all[id] = executor->ledger();
+    ledger.other += program.took - ledger.total();  // handing over, and waiting for the last device
+  }
   return all;
-}
-
-double Session::exposed_seconds(const std::string& name) const {
-  std::chrono::duration<double> most{0};
-  for (const auto& [id, ledger] : ledgers(name))
-    most = std::max<std::chrono::duration<double>>(most, ledger.moving + ledger.waiting);
-  return most.count();
 }
 
 Bytes Session::state_bytes() const {
   Bytes total;
   for (const auto& [name, state] : state_) total += state->buffer.bytes();
+  return total;
+}
+
+Bytes Session::message_bytes() const {
+  Bytes total;
+  for (const auto& program : programs_)
+    for (const auto& [id, executor] : program->executors) total += executor->message_bytes();
+  return total;
+}
+
+Bytes Session::allocated(DeviceId device) const {
+  Bytes total = places_.at(device)->arena.bytes();
+  for (const auto& [name, state] : state_)
+    if (state->spec.device == device) total += state->buffer.bytes();
+  for (const auto& program : programs_) total += program->executors.at(device)->message_bytes();
   return total;
 }
 

@@ -13,6 +13,7 @@ struct Session::Program {
   TaskGraph graph;
   PreparedMessages messages;
   std::map<DeviceId, std::unique_ptr<Executor>> executors;
+  std::chrono::nanoseconds took{};  // the last run, for its caller
 };
 
 struct Session::StateBuffer {
@@ -28,7 +29,6 @@ struct Session::Place {
   KernelCache kernels;
   std::unique_ptr<MoveProgress> progress;  // before the executors that use it go
   Buffer arena;
-  Buffer staging;  // for load and store: the largest state buffer, plain
   Event done;
 };
 
