@@ -1,5 +1,7 @@
 #include "cli/rank_seat.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
@@ -13,6 +15,14 @@ namespace troika::cli {
 bool runs_under_mpirun() {
   return std::ranges::any_of(kMpiLauncherVariables,
                              [](const char* name) { return std::getenv(name) != nullptr; });
+}
+
+void refuse_mpirun(const char* verb) {
+  if (runs_under_mpirun())
+    throw Error(ErrorKind::usage,
+                fmt::format("troika {} works in one process, so each rank would do all of it; "
+                            "start it without mpirun",
+                            verb));
 }
 
 void run_in_seat(Context& context, HeartbeatTimes times,

@@ -21,6 +21,8 @@ struct RankSeat {
 };
 
 bool runs_under_mpirun();
+/// For verbs of one process. Throws Error(usage).
+void refuse_mpirun(const char* verb);
 
 /// Calls `body` once. Under mpirun MPI is started around it and the ranks watch each other: a lost
 /// one ends this process with code 5 and a sentence. Ranks but the first are silent. What all ranks
