@@ -39,7 +39,8 @@ class DamagedTraining {
              .strategy = &strategy_,
              .machine = &machinery_.machine,
              .optimizer = &optimizer_},
-            [this](const KernelKey& key) { return machinery_.answer(key); }, kernels_)),
+            [this](const std::vector<KernelKey>& keys) { return machinery_.answer(keys); },
+            kernels_)),
         truth_(train_small(asked_, 1, Strategy::single())) {}
 
   const TaskGraph& tasks() const { return tasks_; }

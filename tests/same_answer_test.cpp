@@ -12,8 +12,6 @@
 namespace troika {
 namespace {
 
-constexpr double kExactTolerance = 1e-9, kFloatTolerance = 1e-4;
-
 bool is_full() { return std::getenv("TROIKA_FULL") != nullptr; }
 
 struct Ready {
@@ -73,7 +71,6 @@ const SmallTraining& on_one_device(const SmallCase& asked) {
   return found->second;
 }
 
-/// With CPU kernels 8 times the distance of two runs on one device that differ only in threads.
 double tolerance_for(const SmallCase& asked) {
   if (!asked.cpu_kernels) return kExactTolerance;
   static std::map<SmallCase, double> known;
@@ -83,7 +80,7 @@ double tolerance_for(const SmallCase& asked) {
   const SmallTraining &a = on_one_device(asked), &b = on_one_device(other);
   double noise = std::max(compare_movements({a.start, b.first, a.first}, 0).largest.distance,
                           compare_movements({a.start, b.last, a.last}, 0).largest.distance);
-  return known[asked] = std::max(kFloatTolerance, 8 * noise);
+  return known[asked] = float_tolerance(noise);
 }
 
 void expect_same(const SmallCase& asked, std::int64_t devices, const Strategy& strategy) {

@@ -59,7 +59,8 @@ class Oracle {
 
   Answer ask() const {
     const char* chosen = std::getenv("TROIKA_PYTHON");
-    fs::path script = fs::absolute("tests/torch_parity.py");  // tests run at the top of the checkout
+    fs::path script =
+        fs::absolute("tests/torch_parity.py");  // tests run at the top of the checkout
     std::string command = fmt::format("'{}' '{}' '{}' 2>&1", chosen ? chosen : "python3",
                                       script.string(), folder_.path().string());
     FILE* pipe = popen(command.c_str(), "r");
@@ -211,7 +212,7 @@ class ModelStep {
     request.samples.dtype = kernels.dtype;
     model_ = zoo::build(request);
     live_.add_training(model_, config_, Strategy::single());
-    live_.add_forward("predict", model_.train(), {"logits"});
+    live_.add_forward({"predict", &model_.train(), {"logits"}});
     live_.start();
     load(request.samples.classes);
     predict();

@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/rank_seat.h"
 #include "cli/saved_run.h"
 #include "cli/text_table.h"
 #include "train/evaluate.h"
@@ -24,7 +25,7 @@ Evaluation evaluate_saved(SavedRun& run, const std::string& uri) {
   TrainingSets sets = open_fitting_sets(run, uri);
   std::int64_t batch = std::min(run.config.train.global_batch, sets.test->size());
   LiveModel live(make_machinery(run.config.kernels, run.config.parallel));
-  add_evaluation(live, build_saved(run, *sets.train, batch).train());
+  live.add_forward(evaluation_program(build_saved(run, *sets.train, batch).train()));
   live.start();
   load_saved(run, live);
   return evaluate(live, *sets.test, batch, run.config.kernels.dtype);
@@ -50,6 +51,7 @@ void print_text(const SavedRun& run, const Evaluation& result, Console& console)
 }
 
 void run(const Arguments& arguments, Context& context) {
+  refuse_mpirun("eval");
   SavedRun saved = open_saved_run(arguments.path);
   Evaluation result = evaluate_saved(saved, arguments.uri);
   arguments.json ? print_json(saved, result, context.console)

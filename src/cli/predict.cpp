@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "cli/rank_seat.h"
 #include "cli/saved_run.h"
 #include "train/predict.h"
 
@@ -102,6 +103,7 @@ void write_text(const SavedRun& run, const data::Dataset& train, const Arguments
 }
 
 void run(const Arguments& arguments, Context& context) {
+  refuse_mpirun("predict");
   SavedRun saved = open_saved_run(arguments.path);
   RunConfig train_only = saved.config;
   train_only.data.test.clear();

@@ -73,6 +73,16 @@ TEST(Program, RefusesANumberThatIsNone) {
   EXPECT_THAT(result.err, HasSubstr("--batch"));
 }
 
+TEST(Program, VerbsOfOneProcessRefuseMpirun) {
+  setenv("PMI_SIZE", "2", 1);
+  for (const char* verb : {"eval", "predict"}) {
+    Result result = run({verb, "runs/any"});
+    EXPECT_EQ(result.code, 2) << verb;
+    EXPECT_THAT(result.err, HasSubstr("start it without mpirun"));
+  }
+  unsetenv("PMI_SIZE");
+}
+
 class HelpOfVerb : public testing::TestWithParam<const char*> {};
 
 TEST_P(HelpOfVerb, HasAWorkedExample) {
@@ -179,9 +189,8 @@ TEST(Program, VerifyEndsWellWherePlansAgree) {
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.out, testing::ContainsRegex("data:2 +2 +same"));
   EXPECT_THAT(result.out, HasSubstr("reference, f64"));
-  EXPECT_THAT(
-      run({"verify", run_file.file, "--plans", "data:2", "--steps", "2", "--json"}).out,
-      testing::AllOf(HasSubstr("\"agrees\":true"), HasSubstr("\"steps\":2")));
+  EXPECT_THAT(run({"verify", run_file.file, "--plans", "data:2", "--steps", "2", "--json"}).out,
+              testing::AllOf(HasSubstr("\"agrees\":true"), HasSubstr("\"steps\":2")));
 }
 
 TEST(Program, VerifyNamesTheTensorThatDiffersAndExitsWithSix) {
@@ -195,9 +204,8 @@ TEST(Program, VerifyNamesTheTensorThatDiffersAndExitsWithSix) {
 
 TEST(Program, VerifyNamesThePlanThatCannotRun) {
   SmallRunFile run_file;
-  std::string plan = run_file.folder.write(
-      "plan.json",
-      R"({"format": "troika plan 1", "micro_batches": 1,
+  std::string plan = run_file.folder.write("plan.json",
+                                           R"({"format": "troika plan 1", "micro_batches": 1,
           "splits": {"fc1": {"degrees": {"h": 2}, "devices": [0, 1]}}})");
   Result result = run({"verify", run_file.file, "--plans", "data:2," + plan});
   EXPECT_EQ(result.code, 2);

@@ -29,6 +29,14 @@ RankWatch watch_without_folder(int rank, const std::string& timeout) {
           .opens_log_early = false};
 }
 
+void refuse_mpirun(const char* verb) {
+  if (runs_under_mpirun())
+    throw Error(ErrorKind::usage,
+                fmt::format("troika {} works in one process, so each rank would do all of it; "
+                            "start it without mpirun",
+                            verb));
+}
+
 void run_in_seat(Context& context, HeartbeatTimes times,
                  const std::function<void(const RankSeat&)>& body) {
   if (!runs_under_mpirun()) return body({});

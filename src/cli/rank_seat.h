@@ -21,6 +21,8 @@ struct RankSeat {
 };
 
 bool runs_under_mpirun();
+/// For verbs of one process. Throws Error(usage).
+void refuse_mpirun(const char* verb);
 
 /// What --timeout says; empty: the usual times. Throws Error(usage) where it is no time.
 HeartbeatTimes parse_timeout(const std::string& timeout);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "cli/rank_seat.h"
 #include "cli/text_table.h"
 #include "config/load_run.h"
 #include "train/verify_plans.h"
@@ -97,6 +98,7 @@ void require_agreement(const PlanVerdicts& verdicts) {
 }
 
 void run(Arguments& arguments, Context& context) {
+  refuse_mpirun("verify");
   if (arguments.json) context.console.reserve_out();
   RunConfig config = load_run(arguments.file, arguments.overrides);
   arguments.options.cpu_kernels = arguments.backend == "cpu";

@@ -6,13 +6,12 @@
 
 #include "base/error.h"
 #include "collective/algorithms.h"
+#include "collective/member_memory.h"
 
 namespace troika {
 namespace {
 
 using Kind = BoundMove::Kind;
-
-bool is_sum(CombineRule rule) { return rule == CombineRule::sum || rule == CombineRule::mean; }
 
 /// The elements in which a member has a combination at the end.
 Range result_of(const CollectiveCall& call, int member) {
@@ -45,24 +44,26 @@ class Binder {
         options_(options),
         transport_(transport),
         numbers_(options.tags) {
-    bound_.dtype = options.dtype;
-    combines_on_the_way_ = combines_on_the_way(recipe.call, recipe.algorithm);
-    widens_ = size_of(options.dtype).count == 2 && is_sum(options.rule) && combines_on_the_way_;
-    if (widens_) bound_.dtype = DType::f32;
+    memory_ = memory_of_member(recipe, {options.dtype, options.rule},
+                               [&](int peer) { return needs_landing(peer); });
+    bound_.dtype = memory_.dtype;
+    widens_ = memory_.widens;
     element_ = size_of(bound_.dtype).count;
     if (options.rule == CombineRule::mean)
-      (combines_on_the_way_ ? bound_.divisor : bound_.both_divisor) = recipe.call.members;
+      (combines_on_the_way(recipe.call, recipe.algorithm) ? bound_.divisor : bound_.both_divisor) =
+          recipe.call.members;
     check_buffers();
   }
 
   BoundMoves bind() && {
     vector_ = buffers_.vector.data();
     if (widens_) {
-      bound_.wide = HostBlock({recipe_.call.count * element_});
+      bound_.wide = HostBlock(memory_.wide);
       vector_ = bound_.wide.address();
     }
-    bound_.scratch = HostBlock({moves_.scratch * element_});
-    allocate_landings();
+    bound_.scratch = HostBlock(memory_.scratch);
+    bound_.landings = HostBlock(memory_.landings);
+    next_landing_ = bound_.landings.address();
     add_first();
     for (const Move& move : moves_.moves) add(move);
     add_last();
@@ -87,18 +88,7 @@ class Binder {
   }
 
   // What is received to be combined lands in memory of its own, unless it can be read where it is.
-  bool needs_landing(const Move& move) const {
-    return move.kind == MoveKind::receive_reduce &&
-           !transport_.shares_memory(device(move.peer), mine());
-  }
-
-  void allocate_landings() {
-    std::int64_t elements = 0;
-    for (const Move& move : moves_.moves)
-      if (needs_landing(move)) elements += move.to.elements.extent();
-    bound_.landings = HostBlock({elements * element_});
-    next_landing_ = bound_.landings.address();
-  }
+  bool needs_landing(int peer) const { return !transport_.shares_memory(device(peer), mine()); }
 
   // The widened vector comes before all moves.
   void add_first() {
@@ -220,7 +210,7 @@ class Binder {
   void bind_incoming(const Move& move, BoundMove& bound) {
     std::size_t bytes = bytes_of(move.to.elements);
     std::byte* landing = bound.to;
-    if (needs_landing(move)) {
+    if (move.kind == MoveKind::receive_reduce && needs_landing(move.peer)) {
       landing = next_landing_;
       next_landing_ += bytes;
     }
@@ -284,7 +274,7 @@ class Binder {
   const MemberBuffers& buffers_;
   const BindOptions& options_;
   Transport& transport_;
-  bool combines_on_the_way_ = false;
+  MemberMemory memory_;
   bool widens_ = false;
   std::int64_t element_ = 0;  // bytes
   std::byte* vector_ = nullptr;

@@ -88,6 +88,8 @@ struct BoundMoves {
   std::vector<std::unique_ptr<Outgoing>> outgoing;
   std::vector<std::unique_ptr<Incoming>> incoming;
   HostBlock scratch, landings, wide;
+
+  Bytes allocated() const { return scratch.bytes() + landings.bytes() + wide.bytes(); }
 };
 
 /// A sum of 16-bit elements is rounded once: where a recipe combines on the way, its moves work in

@@ -14,7 +14,8 @@ class HostBlock {
   HostBlock() = default;
   explicit HostBlock(Bytes bytes);
   HostBlock(HostBlock&& other) noexcept
-      : address_(std::exchange(other.address_, nullptr)), bytes_(other.bytes_) {}
+      : address_(std::exchange(other.address_, nullptr)),
+        bytes_(std::exchange(other.bytes_, Bytes{})) {}
   HostBlock& operator=(HostBlock&& other) noexcept {
     std::swap(address_, other.address_);
     std::swap(bytes_, other.bytes_);
@@ -25,6 +26,7 @@ class HostBlock {
   }
 
   std::byte* address() const { return address_; }
+  Bytes bytes() const { return bytes_; }
 
  private:
   std::byte* address_ = nullptr;

@@ -39,6 +39,9 @@ class Operation {
   /// Returns when the operation is done; until then runs what is ready, also of other operations.
   void wait();
 
+  /// Host memory that it holds beside the buffers.
+  Bytes allocated() const { return bound_.allocated(); }
+
   /// Time inside wait with nothing to run, since construction; each wait's first fraction of a
   /// microsecond is left out.
   std::chrono::nanoseconds waited() const { return waited_; }

@@ -90,6 +90,23 @@ void check_plan(const ParallelConfig& parallel, Reader& reader) {
                     degrees, parallel.devices));
 }
 
+/// A plan file says these itself, so that it is the whole plan.
+void check_plan_file(const ParallelConfig& parallel, Reader& reader) {
+  if (!parallel.plan.is_file()) return;
+  if (parallel.micro_batches != ParallelConfig{}.micro_batches)
+    reader.refuse_together(
+        {"parallel.micro_batches", "parallel.plan"},
+        fmt::format("micro_batches = {} does nothing beside a plan file; leave it out here and set "
+                    "\"micro_batches\" in {}",
+                    parallel.micro_batches, parallel.plan.name));
+  if (parallel.sliced_update)
+    reader.refuse_together(
+        {"parallel.sliced_update", "parallel.plan"},
+        fmt::format("sliced_update does nothing beside a plan file; leave it out here and set "
+                    "\"sliced_update\" in \"sync\" of {}",
+                    parallel.plan.name));
+}
+
 void check_fixed_order(const RunConfig& config, Reader& reader) {
   if (config.parallel.order != ParallelConfig::Order::fixed) return;
   auto shards = static_cast<std::uint64_t>(config.train.shards);
@@ -117,6 +134,7 @@ void check_run(const RunConfig& config, Reader& reader) {
   check_schedule_end(config, reader);
   check_test(config, reader);
   check_plan(config.parallel, reader);
+  check_plan_file(config.parallel, reader);
   check_fixed_order(config, reader);
   check_kernels(config.kernels, reader);
 }

@@ -90,6 +90,17 @@ TEST(CheckRun, ThePlanUsesTheDevicesThereAre) {
       ElementsAre(HasSubstr("make 4 devices, but devices = 3")));
 }
 
+TEST(CheckRun, WhatAPlanFileSaysIsNotSaidBesideIt) {
+  auto run = [](const std::string& keys) {
+    return small_run_with("[parallel]\ndevices = 2\nplan = \"mine.json\"\n" + keys);
+  };
+  EXPECT_THAT(errors_of(run("micro_batches = 1\nsliced_update = false\n")), IsEmpty());
+  EXPECT_THAT(errors_of(run("micro_batches = 4\n")),
+              ElementsAre(HasSubstr("set \"micro_batches\" in mine.json")));
+  EXPECT_THAT(errors_of(run("sliced_update = true\n")),
+              ElementsAre(HasSubstr("set \"sliced_update\" in \"sync\" of mine.json")));
+}
+
 TEST(CheckRun, FixedOrderNeedsShardsForEveryDevice) {
   auto run = [](int shards, int devices) {
     return small_run_with(

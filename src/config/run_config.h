@@ -136,6 +136,7 @@ struct PlanConfig {
   std::int64_t tensor = 1;
   std::int64_t pipeline = 1;
 
+  bool is_file() const { return name.ends_with(".json"); }
   bool operator==(const PlanConfig&) const = default;
 };
 

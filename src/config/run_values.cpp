@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "config/key_kinds.h"
+#include "strategy/ready.h"
 
 namespace troika::config {
 namespace {
@@ -54,8 +55,11 @@ std::string print_normalize(const Normalize& normalize) {
 }
 
 const std::vector<std::string>& ready_plans() {
-  static const std::vector<std::string> kNames{"single", "data",   "tensor", "spatial",
-                                               "hybrid", "expert", "placed", "auto"};
+  static const std::vector<std::string> kNames = [] {
+    std::vector<std::string> names(ready_names().begin(), ready_names().end());
+    names.emplace_back("auto");
+    return names;
+  }();
   return kNames;
 }
 

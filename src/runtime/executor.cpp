@@ -10,6 +10,9 @@
 namespace troika {
 namespace {
 
+/// A few chunks: what waits for the next kernel waits no longer than that.
+constexpr std::chrono::microseconds kBetweenKernels{100};
+
 std::int64_t now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
@@ -32,7 +35,7 @@ Kernel& KernelCache::get(const Task& task) {
 }
 
 Executor::Executor(const TaskGraph& graph, const ExecutorSetting& setting)
-    : graph_(graph), device_(setting.device), transport_(setting.transport) {
+    : graph_(graph), device_(setting.device), progress_(setting.progress) {
   std::map<CommunicationId, Operation*> operations;
   for (std::size_t at : loop_order(graph)) {
     const Task& task = graph.tasks[at];
@@ -53,7 +56,6 @@ Executor::Executor(const TaskGraph& graph, const ExecutorSetting& setting)
     }
     entries_.push_back(std::move(entry));
   }
-  under_way_.reserve(operations_.size());
   clock_.resize(entries_.size() + 1);
 }
 
@@ -62,17 +64,16 @@ void Executor::run_entry(Entry& entry) {
     case TaskKind::compute:
       entry.kernel->launch(entry.operands, entry.scratch);
       // Between two kernels is the time for what messages need of this device.
-      if (!under_way_.empty()) under_way_.back()->test();
+      if (under_way_ > 0) progress_->advance(kBetweenKernels);
       return;
     case TaskKind::start:
-      entry.operation->start(entry.urgency);
-      under_way_.push_back(entry.operation);
-      return;
+      ++under_way_;
+      return entry.operation->start(entry.urgency);
     case TaskKind::finish: {
       std::chrono::nanoseconds before = entry.operation->waited();
       entry.operation->wait();
+      --under_way_;
       entry.waited = (entry.operation->waited() - before).count();
-      std::erase(under_way_, entry.operation);
       return;
     }
   }
@@ -83,9 +84,10 @@ void Executor::run_for_peers(const Step& step) {
   try {
     step();
   } catch (const std::exception& error) {
-    if (transport_ != nullptr)
-      transport_->fail(fmt::format("device {} cannot go on: {}", device_.value, error.what()),
-                       exit_code_of(error));
+    if (progress_ != nullptr)
+      progress_->transport().fail(
+          fmt::format("device {} cannot go on: {}", device_.value, error.what()),
+          exit_code_of(error));
     throw;
   }
 }
@@ -112,6 +114,22 @@ void Executor::run_watched(const std::function<bool(std::size_t)>& after) {
       }
     }
   });
+}
+
+StepLedger& StepLedger::operator+=(const StepLedger& more) {
+  compute += more.compute;
+  optimizer += more.optimizer;
+  moving += more.moving;
+  waiting += more.waiting;
+  data += more.data;
+  other += more.other;
+  return *this;
+}
+
+Bytes Executor::message_bytes() const {
+  Bytes total;
+  for (const auto& operation : operations_) total += operation->allocated();
+  return total;
 }
 
 std::vector<Executor::TaskTimes> Executor::times() const {

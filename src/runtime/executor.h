@@ -34,9 +34,13 @@ struct StepLedger {
   std::chrono::nanoseconds compute{}, optimizer{};
   std::chrono::nanoseconds moving{};   ///< Running moves with nothing else to do.
   std::chrono::nanoseconds waiting{};  ///< For a peer.
-  std::chrono::nanoseconds other{};    ///< Starting messages, reading clocks.
+  std::chrono::nanoseconds data{};     ///< For samples; known to who loads them.
+  std::chrono::nanoseconds other{};    ///< Starting messages, reading clocks, handing over.
 
-  std::chrono::nanoseconds total() const { return compute + optimizer + moving + waiting + other; }
+  std::chrono::nanoseconds total() const {
+    return compute + optimizer + moving + waiting + data + other;
+  }
+  StepLedger& operator+=(const StepLedger& more);
 };
 
 /// What an executor works with. All borrowed.
@@ -46,7 +50,9 @@ struct ExecutorSetting {
   const std::function<DevicePointer(BufferId)>& address;
   /// Makes this device's part in a communication.
   const std::function<std::unique_ptr<Operation>(CommunicationId, int member)>& operation;
-  Transport* transport = nullptr;  ///< Told when this device cannot go on; null: nobody waits.
+  /// Runs this device's moves; its transport is told when this device cannot go on. Null: the
+  /// device is alone.
+  MoveProgress* progress = nullptr;
 };
 
 /// What of a loop is run: a step, with what the step before has left; only one of the two.
@@ -75,6 +81,8 @@ class Executor final : public Work {
   };
   std::vector<TaskTimes> times() const;
   StepLedger ledger() const;
+  /// What its messages hold beside the buffers that they move.
+  Bytes message_bytes() const;
 
  private:
   struct Entry {
@@ -98,11 +106,11 @@ class Executor final : public Work {
 
   const TaskGraph& graph_;
   const DeviceId device_;
-  Transport* const transport_;
+  MoveProgress* const progress_;
   std::vector<std::unique_ptr<Operation>> operations_;
   std::vector<Entry> entries_;  // as a loop runs them
   LoopPart part_ = LoopPart::step_and_carried;
-  std::vector<Operation*> under_way_;
+  int under_way_ = 0;  // operations between their start and their finish
   std::vector<std::int64_t>
       clock_;  // nanoseconds: clock_[i] is the start of entry i, clock_[i+1] its end
 };

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "runtime/session_parts.h"
+#include "taskgraph/memory_table.h"
 
 namespace troika {
 namespace {
@@ -55,9 +56,11 @@ Session::~Session() {
 void Session::add(TaskGraph graph) {
   for (const BufferSpec& buffer : graph.buffers)
     if (buffer.persistent) check_agreement(buffer);
-  for (const StoredSlice& slice : stored_slices(graph))
-    if (std::ranges::find(storage_, slice.name, &StoredSlice::name) == storage_.end())
-      storage_.push_back(slice);
+  for (const StoredSlice& slice : stored_slices(graph)) {
+    if (!stored_.insert(slice.name).second) continue;
+    if (is_here(slice.device)) slices_here_[slice.of].push_back(storage_.size());
+    storage_.push_back(slice);
+  }
   std::vector<DeviceId> here;
   for (const auto& [id, place] : places_) here.push_back(id);
   auto program = std::make_unique<Program>();
@@ -85,7 +88,7 @@ void Session::allocate_arenas() {
   for (const auto& [id, place] : places_) {
     Bytes largest;
     for (const auto& program : programs_)
-      largest = std::max(largest, program->graph.arena.at(id.index()));
+      largest = std::max(largest, arena_needed(program->graph, id));
     place->arena = place->device.allocate(largest);
   }
 }
@@ -112,7 +115,7 @@ void Session::start_program(Program& program) {
     Call work([&] {
       program.executors[here->id] = std::make_unique<Executor>(
           program.graph,
-          ExecutorSetting{here->id, here->kernels, find_address, operation, devices_.transport});
+          ExecutorSetting{here->id, here->kernels, find_address, operation, here->progress.get()});
     });
     submit(*here, work);
   }
@@ -204,7 +207,9 @@ void Session::read_output(const std::string& program, const std::string& name,
 void Session::run_part(Program& program, LoopPart part) {
   for (const auto& [id, executor] : program.executors) executor->set_part(part);
   unfinished_ = nullptr;
+  auto start = std::chrono::steady_clock::now();
   submit_all([&](Place& place) -> Work& { return *program.executors.at(place.id); });
+  program.took = std::chrono::steady_clock::now() - start;
 }
 
 void Session::finish_step() {
@@ -244,7 +249,8 @@ std::optional<NonFinite> Session::run_checked(const std::string& name) {
   }
   submit_all([&](Place& place) -> Work& { return *work.at(place.id); });
   if (found.empty()) return std::nullopt;
-  return NonFinite{program.graph.tasks[found.begin()->first].name, found.begin()->second};
+  auto [task, buffer] = *found.begin();
+  return NonFinite{task, program.graph.tasks[task].name, buffer};
 }
 
 std::optional<std::string> Session::find_non_finite(const TaskGraph& graph, const Task& task) {
@@ -278,21 +284,33 @@ Timeline Session::timeline(const std::string& name) const {
 }
 
 std::map<DeviceId, StepLedger> Session::ledgers(const std::string& name) const {
+  const Program& program = find(name);
   std::map<DeviceId, StepLedger> all;
-  for (const auto& [id, executor] : find(name).executors) all[id] = executor->ledger();
+  for (const auto& [id, executor] : program.executors) {
+    StepLedger& ledger = all[id] = executor->ledger();
+    ledger.other += program.took - ledger.total();  // handing over, and waiting for the last device
+  }
   return all;
-}
-
-double Session::exposed_seconds(const std::string& name) const {
-  std::chrono::duration<double> most{0};
-  for (const auto& [id, ledger] : ledgers(name))
-    most = std::max<std::chrono::duration<double>>(most, ledger.moving + ledger.waiting);
-  return most.count();
 }
 
 Bytes Session::state_bytes() const {
   Bytes total;
   for (const auto& [name, state] : state_) total += state->buffer.bytes();
+  return total;
+}
+
+Bytes Session::message_bytes() const {
+  Bytes total;
+  for (const auto& program : programs_)
+    for (const auto& [id, executor] : program->executors) total += executor->message_bytes();
+  return total;
+}
+
+Bytes Session::allocated(DeviceId device) const {
+  Bytes total = places_.at(device)->arena.bytes();
+  for (const auto& [name, state] : state_)
+    if (state->spec.device == device) total += state->buffer.bytes();
+  for (const auto& program : programs_) total += program->executors.at(device)->message_bytes();
   return total;
 }
 

@@ -9,6 +9,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "comm/transport.h"
@@ -26,6 +28,7 @@ struct StateEntry {
 
 /// The first value of a step that was not finite.
 struct NonFinite {
+  std::size_t at = 0;  ///< The task's place in the program: names may repeat over devices.
   std::string task;
   std::string buffer;
 };
@@ -57,9 +60,12 @@ class Session {
   std::vector<StateEntry> state() const;
   /// The parts of them that programs store, on devices of all processes.
   const std::vector<StoredSlice>& storage() const { return storage_; }
+  /// Those of a tensor that devices here have.
+  std::vector<StoredSlice> slices_here(const std::string& name) const;
 
   /// Plain host bytes of a whole tensor to and from what devices here have of it, through their
-  /// layouts; what none of them has is left as it is.
+  /// layouts; what none of them has is left as it is. Like a run, this spoils inputs and outputs:
+  /// layouts are changed in the arena.
   void load(const std::string& name, std::span<const std::byte> plain);
   void store(const std::string& name, std::span<std::byte> plain);
   /// The same for one slice that a device here has.
@@ -91,13 +97,16 @@ class Session {
   /// being finite. Updates skip as long as the control word says so.
   std::optional<NonFinite> run_checked(const std::string& program);
 
-  /// Of the devices here.
+  /// Of the devices here, in the last run.
   Timeline timeline(const std::string& program) const;
+  /// The total of each is the time from the call of run to its return.
   std::map<DeviceId, StepLedger> ledgers(const std::string& program) const;
-  /// What the device here that waits most for messages has spent on them alone in the last step.
-  double exposed_seconds(const std::string& program) const;
   Bytes state_bytes() const;
   Bytes arena_bytes() const;
+  /// What prepared messages hold beside the buffers that they move.
+  Bytes message_bytes() const;
+  /// All three of one device.
+  Bytes allocated(DeviceId device) const;
 
  private:
   using Scalars = std::array<double, static_cast<std::size_t>(kScalarCount)>;
@@ -121,7 +130,9 @@ class Session {
   void submit_all(const std::function<Work&(Place&)>& work);
   void reorder(Place& place, const TensorSpec& spec, Reorder layouts, DevicePointer from,
                DevicePointer to);
-  void write_number(const std::string& prefix, std::size_t at, double value);
+  /// The state buffers of that name, one for each device here that has it.
+  std::vector<StateBuffer*> state_called(const std::string& name);
+  void write_number(const std::string& name, std::size_t at, double value);
   DevicePointer address(const TaskGraph& graph, BufferId id);
   std::optional<std::string> find_non_finite(const TaskGraph& graph, const Task& task);
 
@@ -130,8 +141,11 @@ class Session {
   std::map<DeviceId, std::unique_ptr<Place>> places_;
   std::vector<std::unique_ptr<Program>> programs_;
   std::vector<StoredSlice> storage_;
+  std::unordered_set<std::string> stored_;                                 // names of storage_
+  std::unordered_map<std::string, std::vector<std::size_t>> slices_here_;  // in storage_, by tensor
   std::map<std::string, std::unique_ptr<StateBuffer>> state_;  // of devices here, by buffer name
   std::vector<StateEntry> entries_;
+  std::unordered_set<std::string> entry_names_;
   Scalars scalars_{};
   Program* unfinished_ = nullptr;  // whose last step has tasks to be carried over
 };

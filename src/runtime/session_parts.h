@@ -14,6 +14,7 @@ struct Session::Program {
   bool carries = false;  ///< Has tasks that are carried over.
   PreparedMessages messages;
   std::map<DeviceId, std::unique_ptr<Executor>> executors;
+  std::chrono::nanoseconds took{};  // the last run, for its caller
 };
 
 struct Session::StateBuffer {
@@ -29,7 +30,6 @@ struct Session::Place {
   KernelCache kernels;
   std::unique_ptr<MoveProgress> progress;  // before the executors that use it go
   Buffer arena;
-  Buffer staging;  // for load and store: the largest state buffer, plain
   Event done;
 };
 

@@ -15,8 +15,7 @@ constexpr const char* kRequests = "step.requests";
 }  // namespace
 
 void Session::check_agreement(const BufferSpec& buffer) {
-  if (!buffer.part_of.empty() &&
-      std::ranges::find(entries_, buffer.part_of, &StateEntry::name) == entries_.end())
+  if (!buffer.part_of.empty() && entry_names_.insert(buffer.part_of).second)
     entries_.push_back({buffer.part_of, {buffer.whole, buffer.spec.dtype}, buffer.category});
   if (!is_here(buffer.device)) return;
   std::unique_ptr<StateBuffer>& known = state_[buffer.name];
@@ -26,15 +25,15 @@ void Session::check_agreement(const BufferSpec& buffer) {
 }
 
 void Session::allocate_state() {
-  std::map<DeviceId, Bytes> largest;
-  for (const auto& [name, state] : state_) {
-    const BufferSpec& spec = state->spec;
-    state->buffer = places_.at(spec.device)->device.allocate(spec.bytes());
-    if (spec.layout != Layout::plain)
-      largest[spec.device] = std::max(largest[spec.device], spec.spec.bytes());
-  }
-  for (const auto& [id, bytes] : largest)
-    places_.at(id)->staging = places_.at(id)->device.allocate(bytes);
+  for (const auto& [name, state] : state_)
+    state->buffer = places_.at(state->spec.device)->device.allocate(state->spec.bytes());
+}
+
+std::vector<StoredSlice> Session::slices_here(const std::string& name) const {
+  std::vector<StoredSlice> slices;
+  if (auto found = slices_here_.find(name); found != slices_here_.end())
+    for (std::size_t at : found->second) slices.push_back(storage_[at]);
+  return slices;
 }
 
 Session::StateBuffer& Session::state_buffer(const std::string& name) {
@@ -63,10 +62,9 @@ void Session::load(const StoredSlice& slice, std::span<const std::byte> plain) {
   Place& place = *places_.at(slice.device);
   TROIKA_CHECK(static_cast<std::int64_t>(plain.size()) == state.spec.spec.bytes().count,
                "the size of " + slice.name);
-  if (state.spec.layout == Layout::plain)
-    return place.device.write(state.buffer.address(), plain);
-  place.device.write(place.staging.address(), plain);
-  reorder(place, state.spec.spec, {Layout::plain, state.spec.layout}, place.staging.address(),
+  if (state.spec.layout == Layout::plain) return place.device.write(state.buffer.address(), plain);
+  place.device.write(place.arena.address(), plain);
+  reorder(place, state.spec.spec, {Layout::plain, state.spec.layout}, place.arena.address(),
           state.buffer.address());
 }
 
@@ -78,13 +76,12 @@ void Session::store(const StoredSlice& slice, std::span<std::byte> plain) {
                "the size of " + slice.name);
   if (state.spec.layout == Layout::plain) return place.device.read(plain, state.buffer.address());
   reorder(place, state.spec.spec, {state.spec.layout, Layout::plain}, state.buffer.address(),
-          place.staging.address());
-  place.device.read(plain, place.staging.address());
+          place.arena.address());
+  place.device.read(plain, place.arena.address());
 }
 
 void Session::load(const std::string& name, std::span<const std::byte> plain) {
-  for (const StoredSlice& slice : storage_) {
-    if (slice.of != name || !is_here(slice.device)) continue;
+  for (const StoredSlice& slice : slices_here(name)) {
     const BufferSpec& spec = state_buffer(slice.name).spec;
     TROIKA_CHECK(static_cast<std::int64_t>(plain.size()) ==
                      spec.whole.elements() * size_of(spec.spec.dtype).count,
@@ -98,8 +95,7 @@ void Session::load(const std::string& name, std::span<const std::byte> plain) {
 }
 
 void Session::store(const std::string& name, std::span<std::byte> plain) {
-  for (const StoredSlice& slice : storage_) {
-    if (slice.of != name || !is_here(slice.device)) continue;
+  for (const StoredSlice& slice : slices_here(name)) {
     const BufferSpec& spec = state_buffer(slice.name).spec;
     std::vector<std::byte> part(static_cast<std::size_t>(spec.spec.bytes().count));
     store(slice, part);
@@ -109,12 +105,18 @@ void Session::store(const std::string& name, std::span<std::byte> plain) {
   }
 }
 
+std::vector<Session::StateBuffer*> Session::state_called(const std::string& name) {
+  std::vector<StateBuffer*> called;
+  for (auto at = state_.lower_bound(name); at != state_.end() && at->first.starts_with(name); ++at)
+    if (is_called(at->first, name)) called.push_back(at->second.get());
+  return called;
+}
+
 void Session::write_number(const std::string& name, std::size_t at, double value) {
-  for (const auto& [buffer, state] : state_) {
-    if (!is_called(buffer, name)) continue;
-    DevicePointer to = state->buffer.address() + at * sizeof(double);
-    places_.at(state->spec.device)->device.write(to, std::as_bytes(std::span(&value, 1)));
-  }
+  for (StateBuffer* state : state_called(name))
+    places_.at(state->spec.device)
+        ->device.write(state->buffer.address() + at * sizeof(double),
+                       std::as_bytes(std::span(&value, 1)));
 }
 
 void Session::write_scalar(Scalar which, double value) {
@@ -124,14 +126,14 @@ void Session::write_scalar(Scalar which, double value) {
 }
 
 double Session::read_control(Control which) {
-  for (const auto& [name, state] : state_) {
-    if (!is_called(name, kControlName)) continue;
-    double value = 0;
-    DevicePointer at = state->buffer.address() + static_cast<std::size_t>(which) * sizeof(double);
-    places_.at(state->spec.device)->device.read(std::as_writable_bytes(std::span(&value, 1)), at);
-    return value;
-  }
-  throw Bug("no program has a control word");
+  std::vector<StateBuffer*> words = state_called(kControlName);
+  if (words.empty()) throw Bug("no program has a control word");
+  const StateBuffer& word = *words.front();
+  double value = 0;
+  places_.at(word.spec.device)
+      ->device.read(std::as_writable_bytes(std::span(&value, 1)),
+                    word.buffer.address() + static_cast<std::size_t>(which) * sizeof(double));
+  return value;
 }
 
 void Session::write_control(Control which, double value) {
@@ -141,10 +143,10 @@ void Session::write_control(Control which, double value) {
 
 void Session::write_requests(double value) {
   // One device speaks for the process.
-  auto is_own = [&](const auto& entry) { return is_called(entry.first, kRequests); };
-  if (auto first = std::ranges::find_if(state_, is_own); first != state_.end())
-    places_.at(first->second->spec.device)
-        ->device.write(first->second->buffer.address(), std::as_bytes(std::span(&value, 1)));
+  std::vector<StateBuffer*> words = state_called(kRequests);
+  if (!words.empty())
+    places_.at(words.front()->spec.device)
+        ->device.write(words.front()->buffer.address(), std::as_bytes(std::span(&value, 1)));
 }
 
 double Session::read_requests(const std::string& program) {

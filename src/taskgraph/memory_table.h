@@ -1,9 +1,10 @@
-// The memory of a program: exact, known before the first step, by category at the moment of the
+// The memory of programs: exact, known before the first step, by category at the moment of the
 // peak.
 #pragma once
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "taskgraph/task_graph.h"
 
@@ -11,14 +12,23 @@ namespace troika {
 
 struct MemoryTable {
   Bytes persistent{};
-  Bytes arena{};  ///< Allocated for everything that does not outlive a step.
-  std::map<Category, Bytes>
-      categories;  ///< Persistent buffers, and what lives in the arena at its fullest moment.
+  Bytes arena{};     ///< Allocated for everything that does not outlive a step.
+  Bytes messages{};  ///< What prepared messages hold beside the buffers that they move.
+  /// Persistent buffers, what lives in the arena at its fullest moment, and the messages'.
+  std::map<Category, Bytes> categories;
   std::string peak_task;  ///< Which task runs at that moment.
 
-  Bytes total() const { return persistent + arena; }
+  Bytes total() const { return persistent + arena + messages; }
 };
 
+/// What each device holds for programs over one state: the state once, one arena in which the
+/// largest of them has room, and the messages of all of them.
+std::vector<MemoryTable> memory_by_device(const std::vector<const TaskGraph*>& programs);
+/// Of one program alone.
 MemoryTable memory_of(const TaskGraph& graph, DeviceId device);
+
+/// What a program asks of its device's arena: its buffers, and room for the plain form of the
+/// largest state that is stored in another, on its way from and to the host.
+Bytes arena_needed(const TaskGraph& graph, DeviceId device);
 
 }  // namespace troika

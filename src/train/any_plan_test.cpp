@@ -1,6 +1,7 @@
 // Checkpoints know nothing of plans: saved under one, a run goes on under any other.
 #include <gtest/gtest.h>
 
+#include "train/run_record.h"
 #include "train/spread_runs_test.h"
 
 namespace troika {
@@ -47,6 +48,45 @@ TEST(AnyPlan, TheLossCurveGoesOnUnderEveryOther) {
       EXPECT_LE(distance_of(Checkpoint::open(find_checkpoint(run.path())), last), kTolerance);
     }
   }
+}
+
+/// Keeps what it is told.
+class Heard : public Progress {
+ public:
+  void note(const std::string& text) override { notes += text + "\n"; }
+  void warn(const std::string& text) override { warnings += text + "\n"; }
+  std::string notes, warnings;
+};
+
+TEST(AnyPlan, ARunThatGoesOnUnderAnotherOneSaysSoAndNothingOfKernels) {
+  Folder folder;
+  RunFolder run = change_plans(folder, spreads()[0], spreads()[1]);
+  for (const Spread& spread : {spreads()[1], spreads()[2]}) {
+    Heard heard;
+    RunConfig config = spread_run(spread, folder.path);
+    TrainHooks hooks = hooks_for(spread, config);
+    hooks.progress = &heard;
+    make_trainer(config, hooks)->resume(Checkpoint::open(find_checkpoint(run.path())));
+    bool is_other = spread.name != "data";
+    EXPECT_EQ(heard.notes.find("under another plan") != std::string::npos, is_other);
+    EXPECT_EQ(heard.warnings, "") << spread.name;
+  }
+}
+
+TEST(AnyPlan, PlanJsonOfARunNamesItsModelAndMachine) {
+  Folder folder;
+  Spread spread = spreads()[1];
+  RunConfig config = spread_run(spread, folder.path);
+  RunFolder run = RunFolder::create(config, "described");
+  auto trainer = make_trainer(config);
+  write_record(run, config, *trainer);
+  std::ifstream file(run.path() / "plan.json");
+  Strategy plan = parse_strategy(std::string{std::istreambuf_iterator<char>(file), {}});
+  ASSERT_TRUE(plan.made_for && plan.made_on);
+  EXPECT_EQ(plan.made_for->hash, trainer->state().model_hash);
+  EXPECT_EQ(plan.made_on->devices, 2);
+  EXPECT_EQ(plan.made_on->kinds,
+            std::vector<std::string>{trainer->live().machinery().device().kind()});
 }
 
 }  // namespace

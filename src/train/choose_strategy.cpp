@@ -10,12 +10,19 @@
 namespace troika {
 namespace {
 
-Strategy read_plan(const std::string& path) {
+Strategy read_plan(const RunConfig& config) {
+  const std::string& path = config.parallel.plan.name;
   std::ifstream file(path);
   std::string text{std::istreambuf_iterator<char>(file), {}};
   if (!file) throw Error(ErrorKind::file, fmt::format("the plan {} cannot be read", path));
   try {
-    return parse_strategy(text);
+    Strategy plan = parse_strategy(text);
+    if (config.parallel.order == ParallelConfig::Order::fixed && !plan.sync.fixed_order)
+      throw Error(ErrorKind::usage,
+                  "parallel.order = \"fixed\" needs a plan that was made for it, with "
+                  "\"fixed_order\": true in \"sync\"; take plan \"data\", or the plan.json of a "
+                  "run in fixed order");
+    return plan;
   } catch (const Error& error) {
     throw error.within(path);
   }
@@ -37,8 +44,9 @@ Strategy for_graph(const RunConfig& config, const Graph& graph, const Machine& m
     return in_fixed_order(config, graph, machine);
   if (plan.name == "auto")
     throw Error(ErrorKind::usage,
-                "parallel.plan = \"auto\" needs the planner, which this version lacks; choose "
-                "\"data\", \"tensor\", \"spatial\", \"hybrid\", \"expert\" or a plan file");
+                fmt::format("parallel.plan = \"auto\" needs the planner, which this version lacks; "
+                            "choose {} or a plan file",
+                            fmt::join(ready_names(), ", ")));
   if (!plan.name.empty()) return ready_strategy(plan.name, graph, machine);
   if (plan.pipeline > 1)
     throw Error(ErrorKind::usage,
@@ -49,8 +57,7 @@ Strategy for_graph(const RunConfig& config, const Graph& graph, const Machine& m
 }  // namespace
 
 Strategy choose_strategy(const RunConfig& config, const zoo::Model& model, const Machine& machine) {
-  const std::string& name = config.parallel.plan.name;
-  if (name.ends_with(".json")) return read_plan(name);
+  if (config.parallel.plan.is_file()) return read_plan(config);
   Strategy all = for_graph(config, model.graphs.front().graph, machine);
   for (const zoo::NamedGraph& named : model.graphs) {
     Strategy own = for_graph(config, named.graph, machine);

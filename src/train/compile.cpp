@@ -15,7 +15,9 @@ TaskGraph compile_program(const LowerRequest& request, const KernelAnswer& answe
     if (auto* graph = std::get_if<TaskGraph>(&result)) return std::move(*graph);
     if (auto* infeasible = std::get_if<Infeasible>(&result))
       throw Error(ErrorKind::usage, "the strategy cannot run: " + infeasible->reason);
-    for (const KernelKey& key : std::get<MissingRows>(result).keys) table.insert(key, answer(key));
+    const std::vector<KernelKey>& keys = std::get<MissingRows>(result).keys;
+    std::vector<std::vector<Candidate>> rows = answer(keys);
+    for (std::size_t at = 0; at < keys.size(); ++at) table.insert(keys[at], rows.at(at));
   }
 }
 

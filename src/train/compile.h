@@ -9,8 +9,9 @@
 
 namespace troika {
 
-/// What there is for a key.
-using KernelAnswer = std::function<std::vector<Candidate>(const KernelKey&)>;
+/// What there is for each of some keys.
+using KernelAnswer =
+    std::function<std::vector<std::vector<Candidate>>(const std::vector<KernelKey>&)>;
 
 /// New rows are added to the table. Throws Error(usage) with the reason when the strategy is
 /// infeasible.

@@ -1,9 +1,9 @@
-// Predicted memory against what each device has allocated.
+// Predicted memory against what each device has allocated, and its messages beside it.
 #include <gtest/gtest.h>
 
-#include "strategy/ready.h"
 #include "taskgraph/memory_table.h"
 #include "train/small_runs_test.h"
+#include "train/thread_ranks_test.h"
 
 namespace troika {
 namespace {
@@ -14,44 +14,71 @@ struct Planned {
   bool sliced_update = false;
 };
 
-std::unique_ptr<Trainer> train_one_step(const Folder& folder, const Planned& planned,
-                                        const std::string& backend) {
-  RunConfig config = language_run(
-      folder,
-      {"train.steps=1", "kernels.measure=false", "kernels.backend=" + backend,
-       std::string("parallel.plan=") + planned.plan,
-       "parallel.devices=" + std::to_string(planned.devices),
-       std::string("parallel.sliced_update=") + (planned.sliced_update ? "true" : "false")});
-  auto trainer = make_trainer(config);
-  trainer->initialize();
-  trainer->run(nullptr);
-  return trainer;
+RunConfig planned_run(const Folder& folder, const std::string& model, const std::string& backend,
+                      const Planned& planned) {
+  std::vector<std::string> overrides{
+      "train.steps=1",
+      "kernels.measure=false",
+      "kernels.backend=" + backend,
+      std::string("parallel.plan=") + planned.plan,
+      "parallel.devices=" + std::to_string(planned.devices),
+      std::string("parallel.sliced_update=") + (planned.sliced_update ? "true" : "false")};
+  return model == "gpt2" ? language_run(folder, overrides) : image_run(model, overrides);
 }
 
-Bytes predicted(Trainer& trainer, std::size_t device) {
-  return memory_of(trainer.live().session().program("train"), DeviceId(device)).total();
+/// Through a step, a save and an evaluation, so that nothing is allocated on the way and kept.
+void expect_predicted(Trainer& trainer, const std::string& what) {
+  trainer.initialize();
+  state_of(trainer);
+  trainer.run(nullptr);
+  LiveModel& live = trainer.live();
+  std::vector<MemoryTable> predicted = memory_by_device(live.programs());
+  Bytes messages;
+  for (const auto& [id, device] : live.machinery().local().devices) {
+    const MemoryTable& table = predicted[id.index()];
+    EXPECT_EQ(device->allocated(), table.persistent + table.arena) << what << ", " << id.value;
+    EXPECT_EQ(live.session().allocated(id), table.total()) << what << ", " << id.value;
+    messages += table.messages;
+  }
+  EXPECT_EQ(live.session().message_bytes(), messages) << what;
 }
 
-class DeviceMemory : public testing::TestWithParam<const char*> {};
+struct Case {
+  const char* model;
+  const char* backend;
+};
+
+class DeviceMemory : public testing::TestWithParam<Case> {};
 
 TEST_P(DeviceMemory, IsPredictedToTheByte) {
   Folder folder;
-  for (Planned planned : {Planned{"single", 1}, Planned{"data", 2}, Planned{"tensor", 2},
-                          Planned{"placed", 3}, Planned{"data", 3, true}}) {
-    auto trainer = train_one_step(folder, planned, GetParam());
-    const auto& devices = trainer->live().machinery().devices;
-    for (std::size_t at = 0; at < devices.size(); ++at)
-      EXPECT_EQ(devices[at]->allocated(), predicted(*trainer, at))
-          << planned.plan << ", device " << at;
+  auto [model, backend] = GetParam();
+  for (Planned planned :
+       {Planned{"single", 1}, Planned{"data", 2}, Planned{"tensor", 2}, Planned{"spatial", 2},
+        Planned{"hybrid", 2}, Planned{"placed", 3}, Planned{"data", 3, true}}) {
+    auto trainer = make_trainer(planned_run(folder, model, backend, planned));
+    expect_predicted(*trainer, planned.plan);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, DeviceMemory, testing::Values("reference", "cpu"));
+INSTANTIATE_TEST_SUITE_P(Models, DeviceMemory,
+                         testing::Values(Case{"gpt2", "reference"}, Case{"gpt2", "cpu"},
+                                         Case{"lenet", "cpu"}, Case{"resnet18", "cpu"}));
+
+TEST(MessageMemory, OfSumsBetweenProcessesIsThereAndPredicted) {
+  Folder folder;
+  RunConfig config = planned_run(folder, "lenet", "cpu", {"data", 4});
+  expect_no_failure(run_ranks(2, [&](Ranks& own) {
+    auto trainer = make_trainer(config, {.ranks = &own});
+    EXPECT_GT(trainer->live().session().message_bytes(), Bytes{});
+    expect_predicted(*trainer, "rank " + std::to_string(own.rank()));
+  }));
+}
 
 TEST(SlicedUpdate, CutsTheOptimizersMemory) {
   Folder folder;
   auto optimizer_bytes = [&](bool sliced, std::size_t device) {
-    auto trainer = train_one_step(folder, {"data", 2, sliced}, "reference");
+    auto trainer = make_trainer(planned_run(folder, "gpt2", "reference", {"data", 2, sliced}));
     return memory_of(trainer->live().session().program("train"), DeviceId(device))
         .categories.at(Category::optimizer)
         .count;

@@ -16,8 +16,8 @@ double read_sum(Session& session, const std::string& name) {
 
 }  // namespace
 
-void add_evaluation(LiveModel& live, const Graph& graph) {
-  live.add_forward(kEvaluateProgram, graph, {"loss_sum", "weight_sum", "correct"});
+ForwardProgram evaluation_program(const Graph& graph) {
+  return {kEvaluateProgram, &graph, {"loss_sum", "weight_sum", "correct"}};
 }
 
 Evaluation evaluate(LiveModel& live, const data::Dataset& dataset, std::int64_t batch,

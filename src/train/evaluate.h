@@ -17,8 +17,9 @@ struct Evaluation {
 
 inline constexpr const char* kEvaluateProgram = "evaluate";
 
-/// Adds the program to the model; `graph` has the batch that evaluate() will use.
-void add_evaluation(LiveModel& live, const Graph& graph);
+/// The program that a model needs for it; `graph`, borrowed, has the batch that evaluate() will
+/// use.
+ForwardProgram evaluation_program(const Graph& graph);
 
 /// Runs it over every sample once.
 Evaluation evaluate(LiveModel& live, const data::Dataset& dataset, std::int64_t batch, DType dtype);

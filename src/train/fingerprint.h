@@ -13,7 +13,8 @@ namespace troika {
 /// Known before anything is lowered: the build, the effective configuration, the samples.
 std::string fingerprint_of_run(const RunConfig& config, const TrainingSets& sets);
 
-/// Known after it: the model, the strategy, the kernel table and every task graph.
+/// Known after it: the model, the strategy, the kernel table, the costs of links and every task
+/// graph.
 std::string fingerprint_of_programs(const LiveModel& live, const Graph& model,
                                     const Strategy& strategy);
 

@@ -9,8 +9,8 @@
 
 namespace troika {
 
-std::filesystem::path default_links_file() {
-  std::filesystem::path folder = cache_folder("auto");
+std::filesystem::path default_links_file(const std::string& cache) {
+  std::filesystem::path folder = cache_folder(cache);
   return folder.empty() ? folder : folder / "links.json";
 }
 

@@ -8,8 +8,9 @@
 
 namespace troika {
 
-/// links.json in the user's cache folder; empty where there is none.
-std::filesystem::path default_links_file();
+/// links.json in the folder that `kernels.cache` names, by default the user's; empty where there is
+/// none.
+std::filesystem::path default_links_file(const std::string& cache = "auto");
 
 /// Processor and cores: what measured costs hold for.
 std::string machine_of_links();

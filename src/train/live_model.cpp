@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <set>
 
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/random.h"
 #include "graph/inference.h"
 #include "profile/rates.h"
+#include "taskgraph/memory_table.h"
 #include "train/compile.h"
 #include "train/optimizer_rules.h"
 
@@ -37,12 +40,52 @@ void require_operators(const zoo::Model& model, const Strategy& strategy) {
   }
 }
 
+using TakeRequest = std::function<void(const LowerRequest&)>;
+
+/// What the programs of a run are lowered with. A request lives as long as the call that takes it.
+struct Lowering {
+  const Strategy& strategy;
+  const Machine& machine;
+  const LinkCosts& links;
+
+  void training(const zoo::NamedGraph& named, const RunConfig& config,
+                const std::vector<StoredSlice>& storage, const TakeRequest& take) const {
+    OptimizerSpec optimizer = make_optimizer(config, named.graph);
+    Strategy own = restricted(strategy, named.graph);
+    take({.name = named.name,
+          .graph = &named.graph,
+          .strategy = &own,
+          .machine = &machine,
+          .optimizer = &optimizer,
+          .storage = storage,
+          .links = &links});
+  }
+
+  /// Where training has put the parameters, and with its micro-batches, which memory may need.
+  void forward(const ForwardProgram& program, const std::vector<StoredSlice>& storage,
+               const TakeRequest& take) const {
+    Graph graph = inference(*program.graph);
+    if (graph.loss) {
+      graph.outputs.push_back({"loss_sum", graph.loss->loss_sum});
+      graph.outputs.push_back({"weight_sum", graph.loss->weight_sum});
+    }
+    Strategy own = restricted(strategy, graph);
+    take({.name = program.name,
+          .graph = &graph,
+          .strategy = &own,
+          .machine = &machine,
+          .outputs = program.outputs,
+          .storage = storage,
+          .links = &links});
+  }
+};
+
 }  // namespace
 
 void LiveModel::add(const LowerRequest& request) {
   for (const Parameter& parameter : request.graph->parameters)
     parameters_.emplace(parameter.name, parameter);
-  auto answer = [this](const KernelKey& key) { return machinery_.answer(key); };
+  auto answer = [this](const std::vector<KernelKey>& keys) { return machinery_.answer(keys); };
   session_.add(compile_program(request, answer, kernels_));
   programs_.push_back(request.name);
 }
@@ -51,37 +94,33 @@ void LiveModel::add_training(const zoo::Model& model, const RunConfig& config,
                              const Strategy& strategy) {
   strategy_ = strategy;
   require_operators(model, strategy);
-  for (const zoo::NamedGraph& named : model.graphs) {
-    OptimizerSpec optimizer = make_optimizer(config, named.graph);
-    Strategy own = restricted(strategy, named.graph);
-    add({.name = named.name,
-         .graph = &named.graph,
-         .strategy = &own,
-         .machine = &machinery_.machine,
-         .optimizer = &optimizer,
-         .storage = session_.storage()});
-  }
+  Lowering lowering{strategy, machinery_.machine, machinery_.links};
+  for (const zoo::NamedGraph& named : model.graphs)
+    lowering.training(named, config, session_.storage(),
+                      [this](const LowerRequest& request) { add(request); });
 }
 
-std::vector<TaskGraph> LiveModel::plan_training(const zoo::Model& model, const RunConfig& config,
-                                                const Strategy& strategy,
+std::vector<TaskGraph> LiveModel::plan_programs(const RunPrograms& run, const Strategy& strategy,
                                                 const Machine& machine) const {
   std::vector<TaskGraph> programs;
   KernelTable table = kernels_;
-  auto answer = [this](const KernelKey& key) { return machinery_.backend->candidates(key); };
+  auto answer = [this](const std::vector<KernelKey>& keys) {
+    std::vector<std::vector<Candidate>> rows;
+    for (const KernelKey& key : keys) rows.push_back(machinery_.backend->candidates(key));
+    return rows;
+  };
   std::vector<StoredSlice> storage;
-  for (const zoo::NamedGraph& named : model.graphs) {
-    OptimizerSpec optimizer = make_optimizer(config, named.graph);
-    Strategy own = restricted(strategy, named.graph);
-    programs.push_back(compile_program({.name = named.name,
-                                        .graph = &named.graph,
-                                        .strategy = &own,
-                                        .machine = &machine,
-                                        .optimizer = &optimizer,
-                                        .storage = storage},
-                                       answer, table));
-    for (const StoredSlice& slice : stored_slices(programs.back())) storage.push_back(slice);
-  }
+  std::set<std::string> stored;
+  auto compile = [&](const LowerRequest& request) {
+    programs.push_back(compile_program(request, answer, table));
+    for (const StoredSlice& slice : stored_slices(programs.back()))
+      if (stored.insert(slice.name).second) storage.push_back(slice);
+  };
+  Lowering lowering{strategy, machine, machinery_.links};
+  for (const zoo::Model* model : run.models)
+    for (const zoo::NamedGraph& named : model->graphs)
+      lowering.training(named, run.config, storage, compile);
+  if (run.forward) lowering.forward(*run.forward, storage, compile);
   return programs;
 }
 
@@ -91,21 +130,9 @@ std::vector<const TaskGraph*> LiveModel::programs() const {
   return all;
 }
 
-void LiveModel::add_forward(const std::string& name, const Graph& graph,
-                            const std::vector<std::string>& outputs) {
-  Graph forward = inference(graph);
-  if (forward.loss) {
-    forward.outputs.push_back({"loss_sum", forward.loss->loss_sum});
-    forward.outputs.push_back({"weight_sum", forward.loss->weight_sum});
-  }
-  // Where training has put the parameters, and with its micro-batches, which memory may need.
-  Strategy alike = restricted(strategy_, forward);
-  add({.name = name,
-       .graph = &forward,
-       .strategy = &alike,
-       .machine = &machinery_.machine,
-       .outputs = outputs,
-       .storage = session_.storage()});
+void LiveModel::add_forward(const ForwardProgram& program) {
+  Lowering{strategy_, machinery_.machine, machinery_.links}.forward(
+      program, session_.storage(), [this](const LowerRequest& request) { add(request); });
 }
 
 LiveModel::LiveModel(Machinery machinery)
@@ -113,17 +140,21 @@ LiveModel::LiveModel(Machinery machinery)
   if (!machinery_.is_measured) return;
   // The rates are rows like any other, so that costs.json has all that choices rest on.
   auto answer = [this](const KernelKey& key) {
-    std::vector<Candidate> candidates = machinery_.answer(key);
+    std::vector<Candidate> candidates = machinery_.answer({key}).front();
     kernels_.insert(key, candidates);
     return candidates;
   };
-  for (DeviceSpec& device : machinery_.machine.devices)
-    device = measure_rates(device, *machinery_.backend, answer);
+  machinery_.machine = with_rates(machinery_.machine, [&](const DeviceSpec& device) {
+    return measure_rates(device, *machinery_.backend, answer);
+  });
 }
 
 void LiveModel::start() {
   if (machinery_.costs) machinery_.costs->finish();
   session_.start();
+  std::vector<MemoryTable> predicted = memory_by_device(programs());
+  for (const auto& [device, driver] : machinery_.local().devices)
+    TROIKA_CHECK_EQ(session_.allocated(device).count, predicted[device.index()].total().count);
 }
 
 void LiveModel::run(const std::string& program) {
@@ -132,7 +163,11 @@ void LiveModel::run(const std::string& program) {
 }
 
 std::vector<std::byte> initial_values(const Parameter& parameter, std::uint64_t seed) {
-  std::vector<std::byte> bytes(static_cast<std::size_t>(parameter.spec.bytes().count));
+  return initial_values(parameter, Region::whole(parameter.spec.shape), seed);
+}
+
+std::vector<std::byte> initial_values(const Parameter& parameter, const Region& region,
+                                      std::uint64_t seed) {
   RandomStream random{.key = seed, .stream = hash_text(parameter.name)};
   auto value = [&](std::int64_t element) -> double {
     auto at = static_cast<std::uint64_t>(element);
@@ -148,17 +183,28 @@ std::vector<std::byte> initial_values(const Parameter& parameter, std::uint64_t 
     }
     return 0;
   };
-  dispatch(parameter.spec.dtype, [&]<class T>() {
-    std::span<T> values{reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
-    for (std::size_t i = 0; i < values.size(); ++i)
-      values[i] = static_cast<T>(value(static_cast<std::int64_t>(i)));
+  const TensorSpec& spec = parameter.spec;
+  std::vector<std::byte> bytes(
+      static_cast<std::size_t>((size_of(spec.dtype) * region.elements()).count));
+  dispatch(spec.dtype, [&]<class T>() {
+    T* next = reinterpret_cast<T*>(bytes.data());
+    for_each_run(spec.shape, region, [&](std::int64_t first, std::int64_t count) {
+      for (std::int64_t at = first; at < first + count; ++at) *next++ = static_cast<T>(value(at));
+    });
   });
   return bytes;
 }
 
 void LiveModel::initialize(std::uint64_t seed) {
-  for (const auto& [name, parameter] : parameters_)
-    session_.load(name, initial_values(parameter, seed));
+  for (const auto& [name, parameter] : parameters_) {
+    Region made;
+    std::vector<std::byte> values;
+    for (const StoredSlice& slice : session_.slices_here(name)) {
+      if (values.empty() || made != slice.region)
+        values = initial_values(parameter, made = slice.region, seed);
+      session_.load(slice, values);
+    }
+  }
 }
 
 std::uint64_t LiveModel::choices_hash() const {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,19 @@ namespace troika {
 /// What a run file says of a model, with the samples it will see.
 zoo::Model build_model(const ModelConfig& config, const zoo::Samples& samples);
 
+struct ForwardProgram {
+  std::string name;
+  const Graph* graph = nullptr;
+  std::vector<std::string> outputs{};
+};
+
+/// What a run computes, however it is split. All borrowed.
+struct RunPrograms {
+  const RunConfig& config;
+  std::vector<const zoo::Model*> models{};  ///< One for each batch size, all with the same state.
+  std::optional<ForwardProgram> forward{};
+};
+
 class LiveModel {
  public:
   explicit LiveModel(Machinery machinery);
@@ -26,16 +40,14 @@ class LiveModel {
   void add_training(const zoo::Model& model, const RunConfig& config, const Strategy& strategy);
   /// A forward program of the model's first graph as `inference` sees it. "loss_sum" and
   /// "weight_sum" may be asked for beside the graph's own outputs.
-  void add_forward(const std::string& name, const Graph& graph,
-                   const std::vector<std::string>& outputs);
-  /// The training programs of a model under another strategy and machine, with kernels by rule
-  /// where none is known: for finding out what they would need. Throws Error(usage) where the
-  /// strategy is infeasible.
-  std::vector<TaskGraph> plan_training(const zoo::Model& model, const RunConfig& config,
-                                       const Strategy& strategy, const Machine& machine) const;
+  void add_forward(const ForwardProgram& program);
+  /// A run's programs under another strategy and machine, with kernels by rule where none is known:
+  /// for finding out what they would need. Throws Error(usage) where the strategy is infeasible.
+  std::vector<TaskGraph> plan_programs(const RunPrograms& run, const Strategy& strategy,
+                                       const Machine& machine) const;
   /// All so far.
   std::vector<const TaskGraph*> programs() const;
-  /// After the last program.
+  /// After the last program. Takes the memory that was predicted, to the byte.
   void start();
 
   /// Initial weights, by (seed, name, element).
@@ -64,7 +76,9 @@ class LiveModel {
   std::vector<std::string> programs_;
 };
 
-/// The initial values of a parameter, in its own element type.
+/// The initial values of a parameter, or of a region of it, in its own element type.
 std::vector<std::byte> initial_values(const Parameter& parameter, std::uint64_t seed);
+std::vector<std::byte> initial_values(const Parameter& parameter, const Region& region,
+                                      std::uint64_t seed);
 
 }  // namespace troika

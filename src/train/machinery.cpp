@@ -9,6 +9,7 @@
 
 #include "base/cores.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "comm/threads/thread_transport.h"
 #include "config/cache_folder.h"
 #include "device/cpu/cpu_device.h"
@@ -16,6 +17,7 @@
 #include "kernels/cpu/cpu.h"
 #include "kernels/reference/reference.h"
 #include "machine/this_machine.h"
+#include "train/known_links.h"
 
 namespace troika {
 namespace {
@@ -26,6 +28,9 @@ struct Hosts {
   std::vector<int> node_of_rank;
   int threads = 1;  ///< Per device, where nothing else is said.
   Bytes memory{};   ///< Of a device.
+  // Of this computer alone.
+  int cores = 1;
+  int devices = 1;
 };
 
 struct Host {
@@ -40,14 +45,17 @@ Hosts meet_hosts(Ranks* ranks, int devices_per_rank) {
   auto cores = static_cast<int>(usable_cores().size());
   if (ranks == nullptr) {
     int threads = std::max(1, cores / devices_per_rank);
-    return {{0}, threads, this_machine(devices_per_rank, threads).devices.at(0).memory};
+    return {{0},
+            threads,
+            this_machine(devices_per_rank, threads).devices.at(0).memory,
+            cores,
+            devices_per_rank};
   }
   Bytes memory = this_machine(1, cores).devices.at(0).memory;
   Hosts hosts{.threads = cores};
   std::map<std::string, Host> known;
-  for (const std::string& text :
-       ranks->exchange(fmt::format("{} {} {} {}", cores, sysconf(_SC_NPROCESSORS_ONLN),
-                                   memory.count, ranks->host()))) {
+  for (const std::string& text : ranks->exchange(fmt::format(
+           "{} {} {} {}", cores, sysconf(_SC_NPROCESSORS_ONLN), memory.count, ranks->host()))) {
     Host said;
     std::string name;
     std::istringstream(text) >> said.cores >> said.online >> said.memory.count >> name;
@@ -59,13 +67,18 @@ Hosts meet_hosts(Ranks* ranks, int devices_per_rank) {
     host.online = said.online;
     host.memory = host.ranks++ == 0 ? said.memory : std::min(host.memory, said.memory);
   }
+  int own_node = hosts.node_of_rank[static_cast<std::size_t>(ranks->rank())];
   bool is_first = true;
   for (const auto& [name, host] : known) {
     int devices = host.ranks * devices_per_rank;
-    if (host.cores * host.ranks > host.online) hosts.threads = std::min(hosts.threads, host.cores / devices);
+    if (host.cores * host.ranks > host.online)
+      hosts.threads = std::min(hosts.threads, host.cores / devices);
     Bytes share{host.memory.count / devices};
     hosts.memory = is_first ? share : std::min(hosts.memory, share);
     is_first = false;
+    if (host.node != own_node) continue;
+    hosts.cores = std::min(host.online, host.cores * host.ranks);
+    hosts.devices = devices;
   }
   hosts.threads = std::max(1, hosts.threads);
   return hosts;
@@ -88,34 +101,50 @@ std::unique_ptr<Transport> join_devices(const Machine& machine, Ranks* ranks) {
   return ranks->join(rank_of_device);
 }
 
-/// The first rank's, who measures; the key goes along, so that ranks that ask for different ones
+using Rows = std::vector<std::vector<Candidate>>;
+
+/// The first rank's, who measures: one message for all keys. Ranks that ask for different ones
 /// notice.
-std::vector<Candidate> agreed_answer(Ranks& ranks, const KernelKey& key, MeasuredCosts* costs) {
-  std::string name = to_text(key);
-  KernelTable row;
-  if (costs != nullptr) row.insert(key, costs->answer(key));
-  std::string told = ranks.agree(to_json(row, name));
-  CostFile answer = parse_costs(told);
-  if (answer.device != name)
-    throw Error(ErrorKind::usage,
-                fmt::format("the ranks are not going to do the same: the first one asks for the "
-                            "kernel '{}' and this one for '{}'",
-                            answer.device, name));
-  const std::vector<Candidate>* candidates = answer.table.find(key);
-  TROIKA_CHECK(candidates != nullptr, "the first rank has no times for " + name);
-  return *candidates;
+Rows agreed_rows(Ranks& ranks, const std::vector<KernelKey>& keys, MeasuredCosts* costs) {
+  std::uint64_t hash = 0;
+  for (const KernelKey& key : keys) hash = hash_text(to_text(key), hash);
+  std::string asked = fmt::format("{} kernels {:016x}", keys.size(), hash);
+  KernelTable measured;
+  if (costs != nullptr)
+    for (const KernelKey& key : keys) measured.insert(key, costs->answer(key));
+  CostFile told = parse_costs(ranks.agree(ranks.is_first() ? to_json(measured, asked) : ""));
+  Rows rows;
+  for (const KernelKey& key : keys) {
+    const std::vector<Candidate>* candidates = told.table.find(key);
+    if (candidates == nullptr || told.device != asked)
+      throw Error(ErrorKind::usage,
+                  fmt::format("the ranks are not going to do the same: the first one asks for {} "
+                              "and this one for {}, among them '{}'",
+                              told.device, asked, to_text(key)));
+    rows.push_back(*candidates);
+  }
+  return rows;
+}
+
+LinkCosts agreed_links(const KernelsConfig& kernels, Ranks* ranks) {
+  if (ranks == nullptr) return known_link_costs(default_links_file(kernels.cache));
+  std::string own;
+  if (ranks->is_first()) own = to_json(known_link_costs(default_links_file(kernels.cache)));
+  return parse_link_costs(ranks->agree(own));
 }
 
 }  // namespace
 
-std::vector<Candidate> Machinery::answer(const KernelKey& key) {
-  if (!is_measured) return backend->candidates(key);
-  if (ranks == nullptr) return costs->answer(key);
-  return agreed_answer(*ranks, key, costs.get());
+Rows Machinery::answer(const std::vector<KernelKey>& keys) {
+  if (is_measured && ranks != nullptr) return agreed_rows(*ranks, keys, costs.get());
+  Rows rows;
+  for (const KernelKey& key : keys)
+    rows.push_back(is_measured ? costs->answer(key) : backend->candidates(key));
+  return rows;
 }
 
 SessionDevices Machinery::local() const {
-  SessionDevices local{.transport = transport.get()};
+  SessionDevices local{.transport = transport.get(), .moves_beside = has_free_cores};
   std::size_t next = 0;
   for (std::size_t at = 0; at < machine.devices.size(); ++at)
     if (machine.devices[at].rank == rank()) local.devices[DeviceId(at)] = devices.at(next++).get();
@@ -128,7 +157,7 @@ Machinery make_machinery(const KernelsConfig& kernels, const ParallelConfig& par
   Hosts hosts = meet_hosts(ranks, own);
   int threads = parallel.threads ? static_cast<int>(*parallel.threads) : hosts.threads;
   bool is_cpu = kernels.backend == KernelsConfig::Backend::cpu;
-  Machinery made{.ranks = ranks};
+  Machinery made{.links = agreed_links(kernels, ranks), .ranks = ranks};
   if (is_cpu)
     made.backend = make_cpu_backend({.threads = threads, .winograd = kernels.winograd});
   else
@@ -145,16 +174,27 @@ Machinery make_machinery(const KernelsConfig& kernels, const ParallelConfig& par
                                     .rank = rank});
   }
   made.transport = join_devices(made.machine, ranks);
+  made.has_free_cores = hosts.devices * threads < hosts.cores;
   // The reference kernels leave no choice; and times that differ from run to run must not choose
   // where the bits shall be the same.
-  made.is_measured =
-      kernels.measure && is_cpu && parallel.order != ParallelConfig::Order::fixed;
+  made.is_measured = kernels.measure && is_cpu && parallel.order != ParallelConfig::Order::fixed;
   if (made.is_measured && made.rank() == 0)
     made.costs = std::make_unique<MeasuredCosts>(
         made.device(), *made.backend,
         MeasuredCosts::Options{cache_folder(kernels.cache), processor_name() + ", " TROIKA_BUILD,
                                std::move(known.given), known.measures_anew});
   return made;
+}
+
+Machine with_rates(Machine machine, const std::function<DeviceSpec(const DeviceSpec&)>& measure) {
+  std::map<std::string, DeviceSpec> known;
+  for (DeviceSpec& device : machine.devices) {
+    auto [measured, is_new] = known.try_emplace(device.kind);
+    if (is_new) measured->second = measure(device);
+    device.flops_per_second = measured->second.flops_per_second;
+    device.bytes_per_second = measured->second.bytes_per_second;
+  }
+  return machine;
 }
 
 }  // namespace troika

@@ -1,9 +1,11 @@
 // The device and kernels of a run, as its [kernels] and [parallel] sections ask for them.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "config/run_config.h"
+#include "cost/link_costs.h"
 #include "device/device.h"
 #include "kernels/kernel.h"
 #include "machine/machine.h"
@@ -21,7 +23,10 @@ struct Machinery {
   bool is_measured = false;
   /// Where times come from: the first rank has it, and tells the others.
   std::unique_ptr<MeasuredCosts> costs;
-  Machine machine;         ///< With the devices of all processes.
+  LinkCosts links;  ///< What messages cost, for all ranks as the first one knows it.
+  Machine machine;  ///< With the devices of all processes.
+  /// This computer has cores that no device's thread takes.
+  bool has_free_cores = false;
   Ranks* ranks = nullptr;  ///< Borrowed; null where this process is alone.
 
   int rank() const { return ranks != nullptr ? ranks->rank() : 0; }
@@ -30,9 +35,9 @@ struct Machinery {
   Device& device() const { return *devices.front(); }
   /// For a session, which borrows them.
   SessionDevices local() const;
-  /// What the backend has for a key; with times where they are measured. All ranks ask for the
+  /// What the backend has for each key; with times where they are measured. All ranks ask for the
   /// same keys in the same order.
-  std::vector<Candidate> answer(const KernelKey& key);
+  std::vector<std::vector<Candidate>> answer(const std::vector<KernelKey>& keys);
 };
 
 struct KnownCosts {
@@ -47,5 +52,8 @@ struct KnownCosts {
 /// ranks do not divide the devices.
 Machinery make_machinery(const KernelsConfig& kernels, const ParallelConfig& parallel,
                          KnownCosts known = {}, Ranks* ranks = nullptr);
+
+/// The machine with the rates of its devices, measured once for each kind of them.
+Machine with_rates(Machine machine, const std::function<DeviceSpec(const DeviceSpec&)>& measure);
 
 }  // namespace troika

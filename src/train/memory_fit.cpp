@@ -3,94 +3,124 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "base/error.h"
-#include "taskgraph/memory_table.h"
 #include "train/choose_strategy.h"
 
 namespace troika {
 namespace {
 
-std::vector<const TaskGraph*> pointers_to(const std::vector<TaskGraph>& programs) {
-  std::vector<const TaskGraph*> all;
-  for (const TaskGraph& program : programs) all.push_back(&program);
-  return all;
-}
-
-Bytes most_needed(const std::vector<TaskGraph>& programs) {
-  Bytes most;
-  for (std::size_t device = 0; device < programs.at(0).arena.size(); ++device)
-    most = std::max(most, memory_needed(pointers_to(programs), DeviceId(device)));
-  return most;
-}
+constexpr std::int64_t kMostParts = 64, kMostTimesDevices = 8;
 
 struct Change {
   std::string advice;
   Strategy strategy;
-  std::int64_t devices;
+  Machine machine;
 };
 
-/// Cheapest first.
-std::vector<Change> possible_changes(const FitRequest& request) {
-  constexpr std::int64_t kMostParts = 64;
-  std::vector<Change> changes;
-  auto devices = static_cast<std::int64_t>(request.live.machinery().machine.devices.size());
-  bool can_slice = devices > 1 && !request.strategy.sync.sliced_update;
-  if (can_slice) {
-    Strategy sliced = request.strategy;
-    sliced.sync.sliced_update = true;
-    changes.push_back({"parallel.sliced_update=true", sliced, devices});
+/// How it is said in the run's configuration, or in the plan file where that is the plan.
+struct Wording {
+  const PlanConfig& plan;
+
+  std::string sliced() const {
+    return plan.is_file() ? "\"sliced_update\": true in \"sync\"" : "parallel.sliced_update=true";
   }
+  std::string parts(std::int64_t count) const {
+    return fmt::format(
+        fmt::runtime(plan.is_file() ? "\"micro_batches\": {}" : "parallel.micro_batches={}"),
+        count);
+  }
+  std::string in_all(const std::vector<std::string>& keys) const {
+    std::string text = fmt::format("{}", fmt::join(keys, plan.is_file() ? " and " : " "));
+    return plan.is_file() ? fmt::format("{} of {}", text, plan.name) : text;
+  }
+};
+
+void add_on_these_devices(const FitRequest& request, std::vector<Change>& changes) {
+  Wording say{request.run.config.parallel.plan};
+  const Machine& machine = request.live.machinery().machine;
+  bool can_slice = machine.devices.size() > 1 && !request.strategy.sync.sliced_update;
+  Strategy sliced = request.strategy;
+  sliced.sync.sliced_update = true;
+  if (can_slice) changes.push_back({say.in_all({say.sliced()}), sliced, machine});
   for (std::int64_t parts = 2 * request.strategy.micro_batches; parts <= kMostParts; parts *= 2) {
     Strategy cut = request.strategy;
     cut.micro_batches = parts;
-    changes.push_back({fmt::format("parallel.micro_batches={}", parts), cut, devices});
+    changes.push_back({say.in_all({say.parts(parts)}), cut, machine});
     cut.sync.sliced_update = true;
-    if (can_slice)
-      changes.push_back({fmt::format("parallel.micro_batches={} parallel.sliced_update=true", parts),
-                         cut, devices});
+    if (can_slice) changes.push_back({say.in_all({say.parts(parts), say.sliced()}), cut, machine});
   }
-  for (std::int64_t more = 2 * devices; more <= 8 * devices; more *= 2)
-    changes.push_back({fmt::format("-n {}", more), request.strategy, more});
-  return changes;
 }
 
-/// Nothing where the change is infeasible.
-std::optional<std::vector<TaskGraph>> programs_under(const FitRequest& request,
-                                                     const Change& change) {
-  const Machine& machine = request.live.machinery().machine;
+/// A plan for `times` as many devices, and how to ask for it. A plan file knows its devices.
+std::string widen(ParallelConfig& parallel, std::int64_t times) {
+  parallel.devices *= times;
+  std::string devices = fmt::format("-n {}", parallel.devices);
+  PlanConfig& plan = parallel.plan;
+  if (plan.name.empty()) {
+    plan.data *= times;
+    return fmt::format("{} parallel.plan.data={}", devices, plan.data);
+  }
+  if (plan.is_file() || plan.name == "single") {
+    plan.name = "data";
+    return devices + " parallel.plan=data";
+  }
+  return devices;
+}
+
+/// Where nothing else is said, they share the memory that there is.
+Machine with_more_devices(const Machine& machine, const ParallelConfig& parallel) {
+  Machine more = machine;
+  more.devices.resize(static_cast<std::size_t>(parallel.devices), machine.devices.front());
+  auto before = static_cast<std::int64_t>(machine.devices.size());
+  for (DeviceSpec& device : more.devices)
+    if (!parallel.memory) device.memory = {device.memory.count * before / parallel.devices};
+  return more;
+}
+
+void add_on_more_devices(const FitRequest& request, std::vector<Change>& changes) {
+  for (std::int64_t times = 2; times <= kMostTimesDevices; times *= 2) {
+    RunConfig wider = request.run.config;
+    std::string advice = widen(wider.parallel, times);
+    Machine machine = with_more_devices(request.live.machinery().machine, wider.parallel);
+    try {
+      changes.push_back(
+          {advice, choose_strategy(wider, *request.run.models.front(), machine), machine});
+    } catch (const Error&) {  // no such plan
+    }
+  }
+}
+
+/// The most that a device would hold, if all of them had room for it.
+std::optional<Bytes> most_held(const FitRequest& request, const Change& change) {
+  std::vector<TaskGraph> programs;
   try {
-    if (change.devices == static_cast<std::int64_t>(machine.devices.size()))
-      return request.live.plan_training(request.model, request.config, change.strategy, machine);
-    RunConfig wider = request.config;
-    wider.parallel.devices = change.devices;
-    if (wider.parallel.plan.name == "single") wider.parallel.plan.name = "data";
-    Machine more = machine;
-    more.devices.resize(static_cast<std::size_t>(change.devices), machine.devices.front());
-    Strategy strategy = choose_strategy(wider, request.model, more);
-    return request.live.plan_training(request.model, request.config, strategy, more);
-  } catch (const Error&) {
+    programs = request.live.plan_programs(request.run, change.strategy, change.machine);
+  } catch (const Error&) {  // infeasible
     return std::nullopt;
   }
+  std::vector<const TaskGraph*> all;
+  for (const TaskGraph& program : programs) all.push_back(&program);
+  if (find_shortage(all, change.machine)) return std::nullopt;
+  Bytes most;
+  for (const MemoryTable& table : memory_by_device(all)) most = std::max(most, table.total());
+  return most;
 }
 
-std::string find_advice(const FitRequest& request, Bytes limit) {
-  for (const Change& change : possible_changes(request)) {
-    std::optional<std::vector<TaskGraph>> programs = programs_under(request, change);
-    if (!programs) continue;
-    Bytes needed = most_needed(*programs);
-    if (needed <= limit)
+std::string find_advice(const FitRequest& request) {
+  std::vector<Change> changes;  // cheapest first
+  add_on_these_devices(request, changes);
+  add_on_more_devices(request, changes);
+  for (const Change& change : changes)
+    if (std::optional<Bytes> held = most_held(request, change))
       return fmt::format("the cheapest change that would fit: {} ({} per device)", change.advice,
-                         to_string(needed));
-  }
+                         to_string(*held));
   return "neither a sliced update nor micro-batches nor eight times the devices would fit; take a "
          "smaller batch or model";
 }
 
-std::string table_of(const FitRequest& request, DeviceId device) {
+std::string to_text(const MemoryTable& memory) {
   std::string text;
-  MemoryTable memory = memory_of(*request.live.programs().at(0), device);
   for (const auto& [category, bytes] : memory.categories)
     text += fmt::format("\n  {:<12} {:>10}", to_string(category), to_string(bytes));
   return text + fmt::format("\n  {:<12} at '{}'", "fullest", memory.peak_task);
@@ -98,38 +128,27 @@ std::string table_of(const FitRequest& request, DeviceId device) {
 
 }  // namespace
 
-Bytes memory_needed(const std::vector<const TaskGraph*>& programs, DeviceId device) {
-  std::set<std::string> seen;
-  Bytes state, arena;
-  for (const TaskGraph* program : programs) {
-    arena = std::max(arena, program->arena.at(device.index()));
-    for (const BufferSpec& buffer : program->buffers)
-      if (buffer.persistent && buffer.device == device && seen.insert(buffer.name).second)
-        state += buffer.bytes();
-  }
-  return state + arena;
-}
-
 std::optional<Shortage> find_shortage(const std::vector<const TaskGraph*>& programs,
                                       const Machine& machine) {
   std::optional<Shortage> worst;
+  std::vector<MemoryTable> tables = memory_by_device(programs);
   for (std::size_t at = 0; at < machine.devices.size(); ++at) {
-    Bytes there = machine.devices[at].memory, needed = memory_needed(programs, DeviceId(at));
+    Bytes there = machine.devices[at].memory, needed = tables[at].total();
     if (there == Bytes{} || needed <= there) continue;
-    if (!worst || needed - there > worst->needed - worst->there)
-      worst = Shortage{DeviceId(at), needed, there};
+    if (!worst || needed - there > worst->needed.total() - worst->there)
+      worst = Shortage{DeviceId(at), tables[at], there};
   }
   return worst;
 }
 
 void require_fit(const FitRequest& request) {
-  std::optional<Shortage> shortage = find_shortage(request.live.programs(), request.live.machinery().machine);
+  std::optional<Shortage> shortage =
+      find_shortage(request.live.programs(), request.live.machinery().machine);
   if (!shortage) return;
   throw Error(ErrorKind::memory,
-              fmt::format("device {} would hold {}, but it has {}:{}\n{}",
-                          shortage->device.value, to_string(shortage->needed),
-                          to_string(shortage->there), table_of(request, shortage->device),
-                          find_advice(request, shortage->there)));
+              fmt::format("device {} would hold {}, but it has {}:{}\n{}", shortage->device.value,
+                          to_string(shortage->needed.total()), to_string(shortage->there),
+                          to_text(shortage->needed), find_advice(request)));
 }
 
 }  // namespace troika

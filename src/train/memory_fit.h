@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "taskgraph/memory_table.h"
 #include "train/live_model.h"
 
 namespace troika {
@@ -12,12 +13,9 @@ namespace troika {
 /// A device that would have to hold more than it has.
 struct Shortage {
   DeviceId device;
-  Bytes needed{};
+  MemoryTable needed;
   Bytes there{};
 };
-
-/// What a device holds for a set of programs: their common state and the largest of their arenas.
-Bytes memory_needed(const std::vector<const TaskGraph*>& programs, DeviceId device);
 
 /// The device that is short of most; nothing where all fit, or where their memory is not known.
 std::optional<Shortage> find_shortage(const std::vector<const TaskGraph*>& programs,
@@ -25,8 +23,7 @@ std::optional<Shortage> find_shortage(const std::vector<const TaskGraph*>& progr
 
 struct FitRequest {
   const LiveModel& live;  ///< With all its programs.
-  const RunConfig& config;
-  const zoo::Model& model;
+  const RunPrograms& run;
   const Strategy& strategy;
 };
 

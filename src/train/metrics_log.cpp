@@ -42,7 +42,14 @@ void MetricsLog::write(const StepReport& report) {
             {"samples_per_second", report.samples_per_second},
             {"step_ms", report.step_ms},
             {"data_wait", report.data_wait},
-            {"communication_wait", report.communication_wait}};
+            {"communication_wait", report.communication_wait},
+            {"shares",
+             {{"compute", report.shares.compute},
+              {"optimizer", report.shares.optimizer},
+              {"moving", report.shares.moving},
+              {"waiting", report.shares.waiting},
+              {"data", report.shares.data},
+              {"other", report.shares.other}}}};
   for (const auto& [name, value] : report.more) json[name + "_loss"] = value;
   write_line(json.dump());
 }

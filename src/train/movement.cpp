@@ -45,6 +45,11 @@ const StateTensor& find(const std::vector<StateTensor>& state, const std::string
 
 }  // namespace
 
+double float_tolerance(double noise) {
+  constexpr double kLeast = 1e-4, kTimesNoise = 8;
+  return std::max(kLeast, kTimesNoise * noise);
+}
+
 std::vector<StateTensor> read_tensors(Session& session, const zoo::Model& model) {
   std::set<std::string> statistics = names_of_statistics(model);
   std::vector<StateTensor> tensors;

@@ -48,6 +48,12 @@ struct Comparison {
   TensorDistance largest;
 };
 
+/// What another order of sums may do: to numbers in f64,
+inline constexpr double kExactTolerance = 1e-9;
+/// and in f32, where two runs on one device that differ only in threads are `noise` apart. Two runs
+/// happen to be nearer to each other than some.
+double float_tolerance(double noise);
+
 /// A number that is not finite is beyond any tolerance.
 Comparison compare_movements(const Ends& ends, double tolerance);
 

@@ -40,8 +40,9 @@ std::vector<int> write_counts(const std::vector<OwnedPart>& parts) {
 
 TEST(OwnedParts, CoverEveryElementOnceThoughSlicesOverlap) {
   std::vector<StateEntry> entries{{"w", kSpec}};
-  std::vector<StoredSlice> storage{slice_of("w", 0, {0, 3}, {0, 4}), slice_of("w", 1, {1, 4}, {2, 6}),
-                                   slice_of("w", 2, {0, 4}, {0, 6}), slice_of("w", 3, {0, 2}, {3, 6})};
+  std::vector<StoredSlice> storage{
+      slice_of("w", 0, {0, 3}, {0, 4}), slice_of("w", 1, {1, 4}, {2, 6}),
+      slice_of("w", 2, {0, 4}, {0, 6}), slice_of("w", 3, {0, 2}, {3, 6})};
   std::vector<OwnedPart> parts = divide_state(entries, storage);
   EXPECT_EQ(write_counts(parts), std::vector<int>(24, 1));
   std::set<DeviceId> writers;

@@ -41,7 +41,7 @@ void add_prediction(LiveModel& live, const Graph& graph) {
     throw Error(ErrorKind::usage,
                 fmt::format("the model '{}' has no logits, so it predicts neither classes nor text",
                             graph.name));
-  live.add_forward(kPredictProgram, graph, {kLogits});
+  live.add_forward({kPredictProgram, &graph, {kLogits}});
 }
 
 void predict_classes(LiveModel& live, const data::Dataset& dataset, std::int64_t batch,

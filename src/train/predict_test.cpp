@@ -98,7 +98,7 @@ TEST(PredictClasses, AgreesWithTheAccuracyOfAnEvaluation) {
       zoo::build({.name = "mlp", .options = {{"hidden", std::int64_t{16}}}, .samples = samples});
   LiveModel live(reference_machinery());
   add_prediction(live, model.train());
-  add_evaluation(live, model.train());
+  live.add_forward(evaluation_program(model.train()));
   live.start();
   live.initialize(1);
 

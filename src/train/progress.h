@@ -16,6 +16,16 @@ struct Fact {
   std::string value;
 };
 
+/// Where the time of the devices here went, on average; they add up to 1.
+struct TimeShares {
+  double compute = 0;
+  double optimizer = 0;
+  double moving = 0;   ///< Messages, with nothing else to do.
+  double waiting = 0;  ///< For a peer.
+  double data = 0;     ///< For samples.
+  double other = 0;
+};
+
 struct StepReport {
   std::int64_t step = 0;  ///< Steps done, from 1.
   std::int64_t total_steps = 0;
@@ -25,8 +35,9 @@ struct StepReport {
   double learning_rate = 0;
   double samples_per_second = 0;
   double step_ms = 0;
-  double data_wait = 0;  ///< Share of the time spent waiting for data,
+  double data_wait = 0;           ///< Share of the time spent waiting for data,
   double communication_wait = 0;  ///< and for messages, on the device that waits most.
+  TimeShares shares{};
   std::vector<std::pair<std::string, double>> more{};  ///< Losses of further graphs, by name.
 };
 

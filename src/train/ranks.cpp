@@ -1,31 +1,15 @@
 #include "train/ranks.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 
 #include "comm/heartbeat/start_heartbeat.h"
-#include "comm/threads/thread_transport.h"
 
 namespace troika {
 namespace {
 
 constexpr const char* kWell = "0";
-
-class SingleRank final : public Ranks {
- public:
-  int rank() const override { return 0; }
-  int count() const override { return 1; }
-  std::string host() const override { return {}; }
-  std::unique_ptr<Transport> join(const std::vector<int>&) override {
-    return std::make_unique<ThreadTransport>();
-  }
-  void watched(const std::string&, const std::function<void()>& body) override { body(); }
-
- private:
-  std::vector<std::string> pass_round(const std::string& text) override { return {text}; }
-};
 
 }  // namespace
 
@@ -62,7 +46,5 @@ void Ranks::require_agreement(const std::string& subject, const std::string& tex
     throw SharedError(difference.kind(), difference.what());
   }
 }
-
-std::unique_ptr<Ranks> make_single_rank() { return std::make_unique<SingleRank>(); }
 
 }  // namespace troika

@@ -51,7 +51,4 @@ class Ranks {
   std::vector<std::string> meet(const std::string& status, const std::string& text);
 };
 
-/// One process, alone.
-std::unique_ptr<Ranks> make_single_rank();
-
 }  // namespace troika

@@ -43,14 +43,13 @@ TEST(Ranks, GetTheAnswerOfOneDevice) {
   Folder folder;
   RunFolder truth = train_alone(folder, "truth");
   for (int ranks : {2, 4}) {
-    for (Spread spread : {Spread{"data", 4, {"parallel.plan=data"}},
-                          Spread{"tensor", 4, {"parallel.plan=tensor"}},
-                          Spread{"sliced", 4, {"parallel.plan=data"}}}) {
+    for (Spread spread :
+         {Spread{"data", 4, {"parallel.plan=data"}}, Spread{"tensor", 4, {"parallel.plan=tensor"}},
+          Spread{"sliced", 4, {"parallel.plan=data"}}}) {
       SCOPED_TRACE(spread.name + std::to_string(ranks));
       RunConfig config = spread_run(spread, folder.path);
       RunFolder run = RunFolder::create(config, spread.name + std::to_string(ranks));
-      expect_no_failure(
-          run_ranks(ranks, [&](Ranks& own) { train(spread, config, run, &own); }));
+      expect_no_failure(run_ranks(ranks, [&](Ranks& own) { train(spread, config, run, &own); }));
       EXPECT_LE(distance_of(last_of(run), last_of(truth)), kTolerance);
     }
   }

@@ -22,18 +22,17 @@ TaskGraph timed(const LiveModel& live, const std::string& name) {
   const Machinery& machinery = live.machinery();
   const TaskGraph& program = live.session().program(name);
   if (machinery.is_measured) return program;
-  Machine machine = machinery.machine;
-  for (DeviceSpec& device : machine.devices)
-    device = measure_rates(device, machinery.device(), *machinery.backend);
-  return retime(program, machine);
+  return retime(program, with_rates(machinery.machine, [&](const DeviceSpec& device) {
+                  return measure_rates(device, machinery.device(), *machinery.backend);
+                }));
 }
 
-/// The total of all programs here, and the categories of the first one on the first device at its
-/// peak.
-std::string memory_text(const LiveModel& live, const TaskGraph& program) {
+/// The total of the devices here, and the categories of the first one at its peak.
+std::string memory_text(const LiveModel& live) {
   const Session& session = live.session();
-  MemoryTable memory = memory_of(program, DeviceId(0u));
-  std::string text = to_string(session.state_bytes() + session.arena_bytes());
+  MemoryTable memory = memory_by_device(live.programs()).front();
+  std::string text =
+      to_string(session.state_bytes() + session.arena_bytes() + session.message_bytes());
   if (std::size_t devices = live.machinery().devices.size(); devices > 1)
     text += fmt::format(" on {} devices", devices);
   std::string parts;
@@ -50,6 +49,11 @@ std::string kernels_text(const LiveModel& live) {
   if (costs->measured() == 0) return fmt::format("{} rows, measured before", rows);
   std::string kept = costs->file().empty() ? "not kept" : "kept in " + costs->file().string();
   return fmt::format("{} rows, {} kernels measured now, {}", rows, costs->measured(), kept);
+}
+
+std::string links_text(const LiveModel& live) {
+  const Provenance& from = live.machinery().links.provenance;
+  return from.date.empty() ? from.source : fmt::format("{} on {}", from.source, from.date);
 }
 
 /// What each device reads of the batch, by the inputs of its share.
@@ -71,8 +75,8 @@ std::string batch_text(const RunDescription& run, const TaskGraph& program, std:
     fewest = std::min(fewest, samples);
     largest = std::max(largest, samples);
   }
-  std::string share = fewest >= largest ? std::to_string(largest)
-                                        : fmt::format("{} to {}", fewest, largest);
+  std::string share =
+      fewest >= largest ? std::to_string(largest) : fmt::format("{} to {}", fewest, largest);
   if (most.size() < devices)
     return fmt::format("{} -> {} on {} of {} devices", batch, share, most.size(), devices);
   return fmt::format("{} -> {} on {}", batch, share,
@@ -81,9 +85,8 @@ std::string batch_text(const RunDescription& run, const TaskGraph& program, std:
 
 std::string plan_text(const ParallelConfig& parallel) {
   const PlanConfig& plan = parallel.plan;
-  std::string text = plan.name.empty()
-                         ? fmt::format("data {} x tensor {}", plan.data, plan.tensor)
-                         : plan.name;
+  std::string text =
+      plan.name.empty() ? fmt::format("data {} x tensor {}", plan.data, plan.tensor) : plan.name;
   return parallel.order == ParallelConfig::Order::fixed ? text + ", fixed order" : text;
 }
 
@@ -104,16 +107,19 @@ std::vector<Fact> describe_run(const RunDescription& run) {
   for (const StateEntry& entry : run.live.session().state())
     parameters += entry.category == Category::parameter ? entry.spec.shape.elements() : 0;
   std::int64_t batch = run.course.batches().front();
-  return {{"model", run.model.name},
-          {"parameters", with_commas(parameters)},
-          {"data", data_text(run)},
-          {"global batch", batch_text(run, program, batch)},
-          {"steps", with_commas(run.course.total_steps())},
-          {"plan", plan_text(run.config.parallel)},
-          {"device", run.live.machinery().device().kind()},
-          {"memory", memory_text(run.live, program)},
-          {"kernels", kernels_text(run.live)},
-          {"predicted step", to_string(step)}};
+  std::vector<Fact> facts{{"model", run.model.name},
+                          {"parameters", with_commas(parameters)},
+                          {"data", data_text(run)},
+                          {"global batch", batch_text(run, program, batch)},
+                          {"steps", with_commas(run.course.total_steps())},
+                          {"plan", plan_text(run.config.parallel)},
+                          {"device", run.live.machinery().device().kind()},
+                          {"memory", memory_text(run.live)},
+                          {"kernels", kernels_text(run.live)},
+                          {"predicted step", to_string(step)}};
+  if (run.live.machinery().machine.devices.size() > 1)
+    facts.push_back({"links", links_text(run.live)});
+  return facts;
 }
 
 CostFile recorded_costs(const RunFolder& folder) {
@@ -123,13 +129,20 @@ CostFile recorded_costs(const RunFolder& folder) {
 void write_record(const RunFolder& folder, const RunConfig& config, Trainer& trainer) {
   const LiveModel& live = trainer.live();
   folder.write("run.toml", write_toml(config));
-  folder.write("plan.json", to_json(trainer.strategy(), trainer.model().train()));
+  folder.write("plan.json",
+               to_json(trainer.strategy(), trainer.model().train(), live.machinery().machine));
   folder.write("costs.json", to_json(live.kernels(), live.machinery().device().kind()));
+  const Provenance& links = live.machinery().links.provenance;
   nlohmann::ordered_json env{{"device", live.machinery().device().kind()},
                              {"backend", live.machinery().backend->name()},
                              {"threads", live.machinery().device().threads()},
                              {"compiler", __VERSION__},
-                             {"kernel_table", fmt::format("{:016x}", live.kernels().hash())}};
+                             {"kernel_table", fmt::format("{:016x}", live.kernels().hash())},
+                             {"links",
+                              {{"source", links.source},
+                               {"machine", links.machine},
+                               {"date", links.date},
+                               {"method", links.method}}}};
   folder.write("env.json", env.dump(2) + "\n");
 }
 

@@ -71,6 +71,23 @@ inline RunConfig language_run(const Folder& folder, std::vector<std::string> ove
   return small_run(overrides);
 }
 
+/// A small version of a model for images, tested on a few of them.
+inline RunConfig image_run(const std::string& model, const std::vector<std::string>& overrides) {
+  constexpr const char* kRest = R"(
+width = 0.25
+[data]
+train = "digits:train?size=16"
+test = "digits:test?size=8"
+[train]
+global_batch = 4
+[optimizer]
+momentum = 0.9
+[parallel]
+threads = 1
+)";
+  return parse_run("[model]\nname = \"" + model + "\"" + kRest, "images.toml", overrides).config;
+}
+
 inline std::unique_ptr<Trainer> make_trainer(const RunConfig& config, TrainHooks hooks = {}) {
   return std::make_unique<Trainer>(
       config,

@@ -17,11 +17,9 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 std::string to_meta(const RunState& state) {
-  Json json{{"step", state.step},
-            {"position", state.position},
-            {"seed", state.seed},
-            {"model_hash", state.model_hash},
-            {"choices_hash", state.choices_hash},
+  Json json{{"step", state.step},           {"position", state.position},
+            {"seed", state.seed},           {"model_hash", state.model_hash},
+            {"plan_hash", state.plan_hash}, {"choices_hash", state.choices_hash},
             {"device", state.device}};
   if (state.has_best) json["best_value"] = state.best_value;
   return json.dump();
@@ -79,6 +77,7 @@ RunState read_state(const Checkpoint& checkpoint) {
                    .position = json.at("position"),
                    .seed = json.at("seed"),
                    .model_hash = json.at("model_hash"),
+                   .plan_hash = json.value("plan_hash", ""),
                    .choices_hash = json.at("choices_hash"),
                    .device = json.at("device")};
     state.has_best = json.contains("best_value");

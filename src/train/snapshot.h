@@ -17,7 +17,8 @@ struct RunState {
   std::int64_t position = 0;  ///< Samples consumed.
   std::uint64_t seed = 1;
   std::string model_hash;
-  std::string choices_hash;  ///< Of kernels; a resumed run with others is not bit for bit the same.
+  std::string plan_hash;     ///< Of the strategy, and
+  std::string choices_hash;  ///< of kernels; a resumed run with others is not bit for bit the same.
   std::string device;
   double best_value = 0;  ///< Of the metric that picks the best checkpoint.
   bool has_best = false;

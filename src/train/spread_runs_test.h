@@ -45,9 +45,9 @@ threads = 1
 }
 
 inline std::vector<Spread> spreads() {
-  return {{"single", 1, {"parallel.plan=single"}},   {"data", 2, {"parallel.plan=data"}},
-          {"tensor", 2, {"parallel.plan=tensor"}},   {"spatial", 2, {"parallel.plan=spatial"}},
-          {"placed", 2, {"parallel.plan=placed"}},   {"sliced", 4, {"parallel.plan=data"}}};
+  return {{"single", 1, {"parallel.plan=single"}}, {"data", 2, {"parallel.plan=data"}},
+          {"tensor", 2, {"parallel.plan=tensor"}}, {"spatial", 2, {"parallel.plan=spatial"}},
+          {"placed", 2, {"parallel.plan=placed"}}, {"sliced", 4, {"parallel.plan=data"}}};
 }
 
 /// Of the last spread: the update is done once per parameter.

@@ -59,14 +59,15 @@ class ThreadRank final : public Ranks {
   int count() const override { return team_.count(); }
   std::string host() const override { return "here"; }
   void watched(const std::string&, const std::function<void()>& body) override { body(); }
-  std::unique_ptr<Transport> join(const std::vector<int>&) override {
-    return std::make_unique<Lent>(team_.transport());
+  std::unique_ptr<Transport> join(const std::vector<int>& rank_of_device) override {
+    return std::make_unique<Lent>(team_.transport(), rank_of_device);
   }
 
  private:
   class Lent final : public Transport {
    public:
-    explicit Lent(Transport& lent) : lent_(lent) {}
+    Lent(Transport& lent, std::vector<int> rank_of_device)
+        : lent_(lent), rank_of_device_(std::move(rank_of_device)) {}
     std::unique_ptr<Outgoing> prepare_send(const MessageAddress& address,
                                            std::span<const std::byte> bytes) override {
       return lent_.prepare_send(address, bytes);
@@ -75,7 +76,10 @@ class ThreadRank final : public Ranks {
                                               std::span<std::byte> landing) override {
       return lent_.prepare_receive(address, landing);
     }
-    bool shares_memory(DeviceId a, DeviceId b) const override { return lent_.shares_memory(a, b); }
+    /// As if ranks were processes.
+    bool shares_memory(DeviceId a, DeviceId b) const override {
+      return rank_of_device_[a.index()] == rank_of_device_[b.index()];
+    }
     std::unique_ptr<Outgoing> prepare_lend(const MessageAddress& address,
                                            std::span<std::byte> memory) override {
       return lent_.prepare_lend(address, memory);
@@ -90,6 +94,7 @@ class ThreadRank final : public Ranks {
 
    private:
     Transport& lent_;
+    const std::vector<int> rank_of_device_;
   };
 
   std::vector<std::string> pass_round(const std::string& text) override {

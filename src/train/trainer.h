@@ -1,6 +1,7 @@
 // The training loop: data in, steps on a live model, metrics, evaluations and checkpoints out.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -74,6 +75,7 @@ class Trainer {
 
  private:
   void build();
+  void describe_state(const zoo::Model& model);
   std::string program_name(const zoo::NamedGraph& graph, std::int64_t batch) const;
   void open_loader(std::int64_t batch);
   void step(const data::Batch& batch);
@@ -83,6 +85,11 @@ class Trainer {
                     const data::Batch& batch);
   [[noreturn]] void explain_non_finite(const zoo::NamedGraph& graph, const std::string& program,
                                        const data::Batch& batch);
+  struct Pace;
+  Pace begin(const RunFolder* folder, MetricsLog* metrics);
+  /// What this rank asks of all, before a step; and what all do after it.
+  Requests own_requests(Pace& pace) const;
+  void follow_step(Pace& pace, const Requests& agreed);
   StepReport report_so_far() const;
   void report_step(MetricsLog* metrics);
   void run_evaluation(MetricsLog* metrics);
@@ -124,7 +131,10 @@ class Trainer {
     std::int64_t samples = 0;
     double start_seconds = 0;  // moved on by what is no part of a step: saves, evaluations
     double waited_seconds = 0;
-    double message_seconds = 0;
+    StepLedger ledger;                    // of all devices here together
+    std::chrono::nanoseconds messages{};  // on the device that waits most, step by step
+
+    void add(const std::map<DeviceId, StepLedger>& ledgers);
   } tally_;
   double waited_seconds() const;
   double waited_before_ = 0;  // by loaders that are gone

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/error.h"
@@ -40,6 +41,7 @@ TEST(Trainer, PredictedMemoryIsWhatIsAllocated) {
   auto trainer = make_trainer(language_run(folder));
   const Session& session = trainer->live().session();
   MemoryTable memory = memory_of(session.program("train"), DeviceId(0u));
+  EXPECT_EQ(memory.messages, Bytes{});
   EXPECT_EQ(memory.persistent, session.state_bytes());
   EXPECT_EQ(memory.arena, session.arena_bytes());
 }
@@ -54,6 +56,47 @@ TEST(Trainer, SimulatedAndRealTimelinesHaveTheSameTasks) {
   ASSERT_EQ(real.spans.size(), predicted.spans.size());
   for (std::size_t at = 0; at < real.spans.size(); ++at)
     EXPECT_EQ(real.spans[at].task, predicted.spans[at].task);
+}
+
+TEST(Trainer, MetricsSayWhereTheTimeWent) {
+  Folder folder;
+  RunConfig config =
+      language_run(folder, {"run.folder=" + folder.path.string(), "train.steps=3",
+                            "log.every=1 steps", "parallel.plan=data", "parallel.devices=2"});
+  RunFolder run = RunFolder::create(config, "shares");
+  auto trainer = make_trainer(config);
+  trainer->initialize();
+  trainer->run(&run);
+  std::ifstream file(run.metrics());
+  int lines = 0;
+  for (std::string line; std::getline(file, line); ++lines) {
+    auto shares = nlohmann::json::parse(line).at("shares");
+    double sum = 0;
+    for (const char* part : {"compute", "optimizer", "moving", "waiting", "data", "other"}) {
+      EXPECT_GE(shares.at(part), 0) << part;
+      sum += shares.at(part).get<double>();
+    }
+    EXPECT_NEAR(sum, 1, 1e-6) << line;
+    EXPECT_GT(shares.at("compute"), 0);
+    EXPECT_GT(shares.at("optimizer"), 0);
+  }
+  EXPECT_EQ(lines, 3);
+}
+
+TEST(Trainer, InitialValuesOfARegionAreThoseOfTheWhole) {
+  Parameter parameter{.name = "w", .spec = {{5, 7}, DType::f32}};
+  parameter.init = {Init::Kind::normal, 0.5};
+  std::vector<std::byte> whole = initial_values(parameter, 3);
+  Region region{{{1, 4}, {2, 6}}};
+  std::vector<std::byte> part = initial_values(parameter, region, 3);
+  std::size_t done = 0;
+  for_each_run(parameter.spec.shape, region, [&](std::int64_t offset, std::int64_t length) {
+    auto begin = whole.begin() + offset * 4;
+    EXPECT_TRUE(
+        std::equal(begin, begin + length * 4, part.begin() + static_cast<std::ptrdiff_t>(done)));
+    done += static_cast<std::size_t>(length) * 4;
+  });
+  EXPECT_EQ(done, part.size());
 }
 
 TEST(Trainer, MicroBatchesGiveTheSameAnswer) {

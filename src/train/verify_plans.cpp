@@ -15,10 +15,6 @@
 namespace troika {
 namespace {
 
-constexpr double kExactTolerance = 1e-9, kFloatTolerance = 1e-4;
-/// Sums in another order may stray further than two runs happen to.
-constexpr double kNoiseFactor = 8;
-
 /// A plan as asked for, with the run that it stands for.
 struct Asked {
   std::string text;
@@ -105,8 +101,8 @@ Asked read_asked(const std::string& text, const RunConfig& base, const zoo::Mode
 
 /// Why the plan cannot run; empty when it can.
 std::string find_obstacle(const Asked& asked, const zoo::Model& model) {
+  if (auto reason = why_for_another_model(asked.strategy, model.train())) return *reason;
   for (const zoo::NamedGraph& named : model.graphs) {
-    if (auto reason = why_for_another_model(asked.strategy, named.graph)) return *reason;
     if (auto reason = why_infeasible(restricted(asked.strategy, named.graph), named.graph,
                                      machine_of(asked.config.parallel.devices)))
       return *reason;
@@ -172,7 +168,7 @@ double tolerance_for(const Asked& asked, const VerifyOptions& options, double no
   if (options.tolerance) return *options.tolerance;
   bool fixed = asked.config.parallel.order == ParallelConfig::Order::fixed;
   if (fixed && asked.strategy.sync.fixed_order) return 0;
-  return options.cpu_kernels ? std::max(kFloatTolerance, kNoiseFactor * noise) : kExactTolerance;
+  return options.cpu_kernels ? float_tolerance(noise) : kExactTolerance;
 }
 
 }  // namespace

@@ -83,6 +83,25 @@ TEST(VerifyPlans, APlanFileSaysHowManyDevicesItNeeds) {
   EXPECT_TRUE(verdicts.plans[0].agrees());
 }
 
+TEST(VerifyPlans, APlanThatARunOfSeveralGraphsHasSavedIsForThatModel) {
+  Folder folder;
+  RunConfig config =
+      parse_run(
+          "[model]\nname = \"dcgan\"\nwidth = 4\nnoise = 8\n[data]\ntrain = "
+          "\"digits:train?size=16\"\n[train]\nglobal_batch = 4\nsteps = 1\n"
+          "[kernels]\nbackend = \"reference\"\n[parallel]\nthreads = 1\n",
+          "gan.toml", std::vector<std::string>{"parallel.plan=data", "parallel.devices=2"})
+          .config;
+  auto trainer = make_trainer(config);
+  ASSERT_EQ(trainer->model().graphs.size(), 2u);
+  fs::path file = folder.path / "gan.json";
+  std::ofstream(file) << to_json(trainer->strategy(), trainer->model().train(),
+                                 trainer->live().machinery().machine);
+  PlanVerdicts verdicts = verify_plans(config, {.plans = {file.string()}, .steps = 1});
+  EXPECT_EQ(verdicts.plans.at(0).devices, 2);
+  EXPECT_TRUE(verdicts.plans.at(0).agrees());
+}
+
 TEST(VerifyPlans, EveryPlanThatCannotRunIsNamedBeforeTheFirstRuns) {
   Folder folder;
   auto trainer = make_trainer(language_run(folder));
@@ -104,6 +123,16 @@ TEST(VerifyPlans, APlanThatIsNoneEndsInASentence) {
   EXPECT_THAT(complaint(folder, {"data:many"}, 2), HasSubstr("does not end in a number"));
   EXPECT_THAT(complaint(folder, {"dtaa:2"}, 2), HasSubstr("did you mean 'data'?"));
   EXPECT_THAT(complaint(folder, {"missing.json"}, 3), HasSubstr("missing.json"));
+}
+
+TEST(VerifyPlans, AFixedOrderIsAskedOfPlanFilesToo) {
+  Folder folder;
+  RunConfig config = language_run(folder, {"parallel.order=fixed", "train.shards=4"});
+  auto trainer = make_trainer(config);
+  std::string plain = write_plan(folder, "plain.json", Strategy::single());
+  std::string fixed = write_plan(folder, "fixed.json", trainer->strategy());
+  EXPECT_THROW(verify_plans(config, {.plans = {plain}, .steps = 1}), Error);
+  EXPECT_TRUE(verify_plans(config, {.plans = {fixed}, .steps = 1}).plans.at(0).agrees());
 }
 
 TEST(VerifyPlans, StartsFromTheGivenWeights) {
