@@ -103,6 +103,18 @@ TEST(SlicedUpdate, SumsUpPartsOfRowsInOneMessage) {
                                               {Collective::all_gather, 1}}));
 }
 
+TEST(SlicedUpdate, TasksAndBuffersGrowNoFasterThanTheDevices) {
+  auto sizes = [](std::size_t devices) {
+    FewRows lowered(devices);
+    lowered.optimizer.rules.erase("a.bias");
+    lowered.strategy.sync.sliced_update = true;
+    TaskGraph tasks = lowered.run();
+    return std::pair(tasks.tasks.size(), tasks.buffers.size());
+  };
+  EXPECT_LE(sizes(8).first, 4 * sizes(2).first);
+  EXPECT_LE(sizes(8).second, 4 * sizes(2).second);
+}
+
 TEST(SlicedUpdate, StoresPlainWhatKernelsWantOtherwise) {
   FewRows lowered(2);
   lowered.kernels.wants["linear"] = {Layout::plain, Layout::transposed, Layout::plain};
