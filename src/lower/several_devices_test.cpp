@@ -250,12 +250,7 @@ output logits r
   lowered.strategy =
       placed(lowered.graph, {{"a", DeviceId(0u)}, {"flat", DeviceId(0u)}, {"relu", DeviceId(1u)}});
   lowered.kernels.wants["linear"] = {Layout::plain, Layout::plain, Layout::transposed};
-  LowerRequest request = lowered.request();
-  request.optimizer = nullptr;
-  KernelTable table = lowered.kernels.answer(rows_needed(request));
-  LowerResult result = lower(request, table);
-  table = lowered.kernels.answer(std::get<MissingRows>(result).keys, table);
-  TaskGraph tasks = std::get<TaskGraph>(lower(request, table));
+  TaskGraph tasks = lowered.forward({"logits"});
   const Communication& message = tasks.communications.at(0);
   ASSERT_EQ(message.name, "flat broadcast");
   EXPECT_EQ(tasks[tasks.root(message.buffers[0])].layout, Layout::plain);

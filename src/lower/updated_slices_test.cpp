@@ -122,8 +122,10 @@ TEST(SlicedUpdate, StoresPlainWhatKernelsWantOtherwise) {
     return std::ranges::find(tasks.buffers, "a.weight", &BufferSpec::part_of)->layout;
   };
   EXPECT_EQ(layout_of(lowered.run()), Layout::transposed);
+  EXPECT_EQ(layout_of(lowered.forward({"logits"})), Layout::transposed);
   lowered.strategy.sync.sliced_update = true;
   EXPECT_EQ(layout_of(lowered.run()), Layout::plain);
+  EXPECT_EQ(layout_of(lowered.forward({"logits"})), Layout::plain);  // the same state
 }
 
 }  // namespace
