@@ -24,14 +24,16 @@ const std::vector<Ready> kAllReady{{"data", 2},   {"data", 3},    {"data", 4},  
                                    {"hybrid", 4}, {"placed", 2},  {"placed", 3},  {"expert", 4},
                                    {"mixture", 4}};
 /// One of each kind, on as many devices as make a difference.
-const std::vector<Ready> kFewReady{{"data", 3},   {"tensor", 4}, {"spatial", 4},
-                                   {"hybrid", 2}, {"placed", 3}, {"expert", 4}};
+const std::vector<Ready> kFewReady{
+    {"data", 3}, {"tensor", 4}, {"spatial", 4}, {"hybrid", 2}, {"placed", 3}};
 
 /// Deep models take most of the time; with TROIKA_FULL they run under all of them.
 const std::set<std::string> kDeep{"googlenet", "inception_v3", "resnet18", "resnet50", "resnet101"};
 
+bool is_deep(const std::string& model) { return kDeep.contains(model) && !is_full(); }
+
 const std::vector<Ready>& ready_for(const std::string& model) {
-  return kDeep.contains(model) && !is_full() ? kFewReady : kAllReady;
+  return is_deep(model) ? kFewReady : kAllReady;
 }
 
 /// "expert" on nodes of two devices each; "mixture" in groups of two, the data between them.
@@ -44,10 +46,11 @@ Strategy make_ready(const Ready& ready, const Graph& graph) {
   return ready_strategy(ready.name, graph, machine);
 }
 
-/// What else is drawn beside the strategy.
+/// What else is drawn beside the strategy. In f32 a clipped movement would vanish beside the
+/// weight.
 SmallCase with_shards(SmallCase asked) {
   asked.shards = 4;
-  asked.clips = true;
+  asked.clips = !asked.cpu_kernels;
   return asked;
 }
 SmallCase with_optimizer(SmallCase asked, const std::string& name) {
@@ -59,7 +62,7 @@ SmallCase with_optimizer(SmallCase asked, const std::string& name) {
 /// All of them with TROIKA_FULL, else one, in turns.
 std::vector<SmallCase> cases_for(const SmallCase& asked, std::size_t turn) {
   std::vector<SmallCase> all{asked, with_shards(asked)};
-  if (!asked.cpu_kernels) all.push_back(with_optimizer(asked, "adam"));
+  if (!asked.cpu_kernels && !is_deep(asked.model)) all.push_back(with_optimizer(asked, "adam"));
   return is_full() ? all : std::vector{all[turn % all.size()]};
 }
 
@@ -112,14 +115,18 @@ void expect_same_under(const std::vector<Ready>& strategies, const SmallCase& as
   }
 }
 
-const std::vector<std::string> kOptimizers{"sgd", "lamb", "sgd", "adam", "lars"};
+std::string optimizer_for(const std::string& model, std::uint64_t seed) {
+  const std::vector<std::string> all{"sgd", "lamb", "sgd", "adam", "lars"};
+  const std::vector<std::string> few{"sgd", "sgd", "sgd", "adam", "sgd"};
+  return (is_deep(model) ? few : all)[seed % all.size()];
+}
 
 void expect_same_under_random(std::uint64_t count, bool cpu_kernels, const std::string& model) {
   for (std::uint64_t seed = 0; seed < count; ++seed) {
     std::int64_t devices = static_cast<std::int64_t>(seed * 3 % 8 + 1);
     SmallCase asked{.model = model, .cpu_kernels = cpu_kernels};
     if (seed % 3 == 2) asked = with_shards(asked);
-    if (!cpu_kernels) asked = with_optimizer(asked, kOptimizers[seed % kOptimizers.size()]);
+    if (!cpu_kernels) asked = with_optimizer(asked, optimizer_for(model, seed));
     SCOPED_TRACE("seed " + std::to_string(seed));
     expect_same(asked, devices, for_all_graphs(asked, [&](const Graph& graph) {
                   return random_strategy(graph, machine_of(devices), seed);

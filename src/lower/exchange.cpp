@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "lower/assemble_task.h"
@@ -11,27 +12,35 @@
 namespace troika {
 namespace {
 
-/// Whether the parts, in their order, lie one behind the other in the memory of the whole.
-bool are_consecutive(const std::vector<Region>& parts, const Region& whole) {
+/// Where the part begins in the memory of the whole, in elements. Nothing: it is not one run there.
+std::optional<std::int64_t> run_of(const Region& part, const Region& whole) {
   std::size_t dim = 0;
-  while (dim < whole.rank() && whole[dim].extent() == 1) ++dim;
-  if (dim == whole.rank()) return true;
-  std::int64_t next = whole[dim].begin;
-  for (const Region& part : parts) {
-    for (std::size_t other = dim + 1; other < whole.rank(); ++other)
-      if (part[other] != whole[other]) return false;
-    if (part[dim].begin != next) return false;
-    next = part[dim].end;
-  }
-  return true;
+  while (dim < part.rank() && part[dim].extent() == 1) ++dim;
+  for (std::size_t other = dim + 1; other < part.rank(); ++other)
+    if (part[other] != whole[other]) return std::nullopt;
+  auto strides = whole.shape().strides();
+  std::int64_t offset = 0;
+  for (std::size_t at = 0; at < part.rank(); ++at)
+    offset += (part[at].begin - whole[at].begin) * strides[at];
+  return offset;
 }
 
-/// A vector that collects one block per member, in their order.
+/// One block per member, in their order, in vectors on each of them.
 struct Blocks {
-  BufferId vector;
-  bool in_order = false;        ///< They lie as in the whole, and the vector has its shape.
-  std::vector<BufferId> views;  ///< Of the blocks, shaped like the parts.
+  Blocks(std::vector<Region> made_of, Region region)
+      : parts(std::move(made_of)), whole(std::move(region)) {
+    std::int64_t begin = 0;
+    for (const Region& part : parts) {
+      in_order = in_order && run_of(part, whole) == begin;
+      ranges.push_back({begin, begin + part.elements()});
+      begin = ranges.back().end;
+    }
+  }
+
+  std::vector<Region> parts;
+  Region whole;
   std::vector<Range> ranges;
+  bool in_order = true;  ///< They lie as in the whole, and the vectors have its shape.
 };
 
 class Exchanger {
@@ -117,62 +126,63 @@ class Exchanger {
     return true;
   }
 
-  Blocks make_blocks(const std::vector<Region>& parts, const Region& whole, DeviceId device) {
-    Blocks blocks;
-    blocks.in_order = are_consecutive(parts, whole);
-    Shape shape = blocks.in_order ? whole.shape() : Shape{whole.elements()};
-    blocks.vector = add_buffer(draft_, {fmt::format("{} blocks@{}", value_.name, device.value),
-                                        {shape, value_.spec.dtype},
-                                        device,
-                                        value_.category});
-    std::int64_t begin = 0;
-    for (const Region& part : parts) {
-      std::int64_t end = begin + part.elements();
-      blocks.ranges.push_back({begin, end});
-      blocks.views.push_back(
-          add_buffer(draft_, {fmt::format("{}{}@{}", value_.name, to_string(part), device.value),
-                              {part.shape(), value_.spec.dtype},
-                              device,
-                              value_.category,
-                              blocks.vector,
-                              size_of(value_.spec.dtype) * begin}));
-      begin = end;
-    }
-    return blocks;
+  BufferId add_vector(const Blocks& blocks, DeviceId device) {
+    Shape shape = blocks.in_order ? blocks.whole.shape() : Shape{blocks.whole.elements()};
+    return add_buffer(draft_, {fmt::format("{} blocks@{}", value_.name, device.value),
+                               {shape, value_.spec.dtype},
+                               device,
+                               value_.category});
+  }
+
+  /// A block of a vector, shaped like the part.
+  BufferId add_view(const Blocks& blocks, BufferId vector, std::size_t at) {
+    DeviceId device = draft_.tasks[vector].device;
+    const Region& part = blocks.parts[at];
+    return add_buffer(draft_, {fmt::format("{}{}@{}", value_.name, to_string(part), device.value),
+                               {part.shape(), value_.spec.dtype},
+                               device,
+                               value_.category,
+                               vector,
+                               size_of(value_.spec.dtype) * blocks.ranges[at].begin});
   }
 
   /// Every member puts its part into its block; afterwards all have all blocks.
   void gather(const Exchange& found, const std::vector<ValuePiece>& pieces) {
     std::vector<Region> parts;
     for (const ValuePiece& piece : pieces) parts.push_back(piece.place.region);
-    std::vector<Blocks> members;
+    Blocks blocks(std::move(parts), found.region);
     CommunicationRequest request{options_.fragment, value_.name, Collective::all_gather};
+    request.ranges = blocks.ranges;
+    std::vector<BufferId> own;
     for (std::size_t at = 0; at < pieces.size(); ++at) {
       const ValuePiece& piece = pieces[at];
-      Blocks& blocks = members.emplace_back(make_blocks(parts, found.region, piece.place.device));
+      request.buffers.push_back(add_vector(blocks, piece.place.device));
+      own.push_back(add_view(blocks, request.buffers.back(), at));
       add_copy(draft_, {options_.fragment, piece.buffer, Region::whole(piece.place.region.shape()),
-                        blocks.views[at]});
-      request.buffers.push_back(blocks.vector);
-      request.ranges = blocks.ranges;
+                        own.back()});
     }
     add_communication(draft_, request);
-    for (std::size_t at = 0; at < pieces.size(); ++at)
+    for (std::size_t at = 0; at < pieces.size(); ++at) {
+      const Placed& need = needs_[found.needs[at]];
+      BufferId vector = request.buffers[at];
       value_.finished.push_back(
-          {needs_[found.needs[at]], join(members[at], parts, needs_[found.needs[at]])});
+          {need, blocks.in_order ? vector : join(blocks, vector, {at, own[at]}, need)});
+    }
   }
 
-  /// The blocks as one tensor.
-  BufferId join(const Blocks& blocks, const std::vector<Region>& parts, const Placed& need) {
-    if (blocks.in_order) return blocks.vector;
-    TensorSpec spec{need.region.shape(), value_.spec.dtype};
+  /// The blocks of a vector as one tensor; one of them has a view already.
+  BufferId join(const Blocks& blocks, BufferId vector, std::pair<std::size_t, BufferId> own,
+                const Placed& need) {
     std::vector<AssembledPart> assembled;
-    for (std::size_t at = 0; at < parts.size(); ++at)
+    for (std::size_t at = 0; at < blocks.parts.size(); ++at) {
+      BufferId view = at == own.first ? own.second : add_view(blocks, vector, at);
       assembled.push_back(
-          {blocks.views[at], Region::whole(parts[at].shape()), within(parts[at], need.region)});
+          {view, Region::whole(blocks.parts[at].shape()), within(blocks.parts[at], need.region)});
+    }
     return add_assemble(draft_,
                         {.fragment = options_.fragment,
                          .name = fmt::format("{} joined@{}", value_.name, need.device.value),
-                         .spec = spec,
+                         .spec = {need.region.shape(), value_.spec.dtype},
                          .device = need.device,
                          .category = value_.category},
                         assembled);
@@ -182,23 +192,33 @@ class Exchanger {
   void scatter(const Exchange& found, const std::vector<ValuePiece>& pieces) {
     std::vector<Region> parts;
     for (std::size_t need : found.needs) parts.push_back(needs_[need].region);
+    Blocks blocks(std::move(parts), found.region);
     CommunicationRequest request{options_.fragment, value_.name, Collective::reduce_scatter,
                                  rule()};
+    request.ranges = blocks.ranges;
     request.order = order();
     for (std::size_t at = 0; at < pieces.size(); ++at) {
       const ValuePiece& piece = pieces[at];
-      Blocks blocks = make_blocks(parts, found.region, piece.place.device);
-      if (blocks.in_order)
-        add_copy(draft_, {options_.fragment, piece.buffer, Region::whole(found.region.shape()),
-                          blocks.vector});
-      for (std::size_t part = 0; !blocks.in_order && part < parts.size(); ++part)
-        add_copy(draft_, {options_.fragment, piece.buffer, within(parts[part], found.region),
-                          blocks.views[part]});
-      request.buffers.push_back(blocks.vector);
-      request.ranges = blocks.ranges;
-      value_.finished.push_back({needs_[found.needs[at]], blocks.views[at]});
+      BufferId vector = add_vector(blocks, piece.place.device);
+      request.buffers.push_back(vector);
+      value_.finished.push_back({needs_[found.needs[at]], cut(blocks, vector, piece.buffer, at)});
     }
     add_communication(draft_, request);
+  }
+
+  /// Puts a term into the vector; returns the view of one of its blocks.
+  BufferId cut(const Blocks& blocks, BufferId vector, BufferId term, std::size_t own) {
+    if (blocks.in_order) {
+      add_copy(draft_, {options_.fragment, term, Region::whole(blocks.whole.shape()), vector});
+      return add_view(blocks, vector, own);
+    }
+    BufferId kept;
+    for (std::size_t at = 0; at < blocks.parts.size(); ++at) {
+      BufferId view = add_view(blocks, vector, at);
+      add_copy(draft_, {options_.fragment, term, within(blocks.parts[at], blocks.whole), view});
+      if (at == own) kept = view;
+    }
+    return kept;
   }
 
   Draft& draft_;

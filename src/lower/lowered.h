@@ -84,13 +84,14 @@ struct Lowered {
     LowerRequest asked = request();
     asked.optimizer = nullptr;
     asked.outputs = outputs;
-    return std::get<TaskGraph>(lower(asked, kernels.answer(rows_needed(asked))));
+    return run(asked);
   }
-  TaskGraph run() {
-    KernelTable table = kernels.answer(rows_needed(request()));
-    LowerResult result = lower(request(), table);
+  TaskGraph run() { return run(request()); }
+  TaskGraph run(const LowerRequest& asked) const {
+    KernelTable table = kernels.answer(rows_needed(asked));
+    LowerResult result = lower(asked, table);
     if (auto* missing = std::get_if<MissingRows>(&result))
-      result = lower(request(), kernels.answer(missing->keys, table));
+      result = lower(asked, kernels.answer(missing->keys, table));
     return std::get<TaskGraph>(result);
   }
 };

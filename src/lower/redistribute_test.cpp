@@ -104,6 +104,15 @@ TEST(FindExchanges, PartsThatAllNeedAreAnAllGather) {
   EXPECT_EQ(found[0].pieces.size(), 3u);
 }
 
+TEST(FindExchanges, WhatALargerGatheringBringsIsNotGatheredAgain) {
+  Region whole{{{0, 6}}}, part{{{0, 4}}};
+  std::vector<Placed> needs = on_each(part, 2);
+  std::ranges::copy(on_each(whole, 3), std::back_inserter(needs));
+  std::vector<Exchange> found = find_exchanges({{cut_over(whole, 3)}}, needs);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].region, whole);
+}
+
 TEST(FindExchanges, EachSliceOfAParameterHasAnAllReduceOfItsOwn) {
   // Two slices, each summed over two samples' shares: devices 0, 2 and 1, 3.
   Region low{{{0, 2}}}, high{{{2, 4}}};

@@ -5,10 +5,9 @@
 #include <functional>
 #include <numeric>
 
-#include "lower/lowered.h"
+#include "lower/found_messages.h"
 #include "strategy/ready.h"
 #include "taskgraph/memory_table.h"
-#include "taskgraph/verify.h"
 
 namespace troika {
 namespace {
@@ -40,31 +39,11 @@ struct Images : Lowered {
   }
 };
 
-std::vector<Communication> communications_of(const TaskGraph& graph, Collective kind,
-                                             Category category) {
-  std::vector<Communication> found;
-  for (const Communication& communication : graph.communications)
-    if (communication.call.kind == kind && graph[communication.buffers[0]].category == category)
-      found.push_back(communication);
-  return found;
-}
-
 std::int64_t elements_of(const std::vector<Communication>& communications) {
   return std::accumulate(communications.begin(), communications.end(), std::int64_t{0},
                          [](std::int64_t sum, const Communication& communication) {
                            return sum + communication.call.count;
                          });
-}
-
-/// Where the task of this kind of the communication's member stands.
-std::size_t place_of(const TaskGraph& graph, const Communication& communication, TaskKind kind,
-                     int member) {
-  auto id = CommunicationId(static_cast<std::size_t>(
-      std::ranges::find(graph.communications, communication) - graph.communications.begin()));
-  auto found = std::ranges::find_if(graph.tasks, [&](const Task& task) {
-    return task.kind == kind && task.communication == id && task.member == member;
-  });
-  return static_cast<std::size_t>(found - graph.tasks.begin());
 }
 
 /// Tasks of a device that compute with this memory.
@@ -250,12 +229,7 @@ output logits r
   lowered.strategy =
       placed(lowered.graph, {{"a", DeviceId(0u)}, {"flat", DeviceId(0u)}, {"relu", DeviceId(1u)}});
   lowered.kernels.wants["linear"] = {Layout::plain, Layout::plain, Layout::transposed};
-  LowerRequest request = lowered.request();
-  request.optimizer = nullptr;
-  KernelTable table = lowered.kernels.answer(rows_needed(request));
-  LowerResult result = lower(request, table);
-  table = lowered.kernels.answer(std::get<MissingRows>(result).keys, table);
-  TaskGraph tasks = std::get<TaskGraph>(lower(request, table));
+  TaskGraph tasks = lowered.forward({"logits"});
   const Communication& message = tasks.communications.at(0);
   ASSERT_EQ(message.name, "flat broadcast");
   EXPECT_EQ(tasks[tasks.root(message.buffers[0])].layout, Layout::plain);
@@ -275,34 +249,11 @@ TEST(PredictedMemory, OfADeviceCountsItsOwnBuffersAlone) {
   EXPECT_EQ(second.arena, tasks.arena[1]);
 }
 
-/// The tasks of one device, in order.
-std::vector<std::size_t> tasks_on(const TaskGraph& tasks, DeviceId device) {
-  std::vector<std::size_t> places;
-  for (std::size_t at = 0; at < tasks.tasks.size(); ++at)
-    if (tasks.tasks[at].device == device) places.push_back(at);
-  return places;
-}
-
 bool touches(const TaskGraph& tasks, std::size_t at, BufferId buffer) {
   return std::ranges::any_of(tasks.tasks[at].uses, [&](const BufferUse& use) {
     return tasks.root(use.buffer) == tasks.root(buffer);
   });
 }
-
-/// The next task of the same device that computes, from `at` on in the direction `step`.
-std::optional<std::size_t> next_computing(const TaskGraph& tasks, std::size_t at, int step) {
-  std::vector<std::size_t> own = tasks_on(tasks, tasks.tasks[at].device);
-  auto place = std::ranges::find(own, at) - own.begin();
-  for (place += step; place >= 0 && place < std::ssize(own); place += step) {
-    auto next = own[static_cast<std::size_t>(place)];
-    if (tasks.tasks[next].computes()) return next;
-  }
-  return {};
-}
-
-struct OneMessagePerGradient : OnDevices {
-  OneMessagePerGradient() : OnDevices(2, data_parallel) { strategy.sync.bucket = {1}; }
-};
 
 TEST(OrderOfMessages, StartsRightBehindTheWriterAndEndsRightBeforeTheFirstReader) {
   TaskGraph tasks = OneMessagePerGradient().run();
@@ -346,108 +297,6 @@ TEST(Urgency, WhatIsNeededSoonerIsMoreUrgent) {
       EXPECT_EQ(place_of(tasks, a, TaskKind::finish, 0) < place_of(tasks, b, TaskKind::finish, 0),
                 a.urgency > b.urgency)
           << a.name << ", " << b.name;
-}
-
-struct VerifyMessages : testing::Test {
-  TaskGraph tasks = OneMessagePerGradient().run();
-  const Communication sum =
-      communications_of(tasks, Collective::all_reduce, Category::gradient).at(0);
-
-  std::size_t place(TaskKind kind, int member) const { return place_of(tasks, sum, kind, member); }
-  std::string complaint() const {
-    try {
-      verify(tasks, Stage::chosen);
-    } catch (const Bug& bug) {
-      return bug.what();
-    }
-    return "none";
-  }
-  void expect_complaint(const std::string& part) const {
-    EXPECT_NE(complaint().find(part), std::string::npos) << complaint();
-  }
-};
-
-TEST_F(VerifyMessages, AcceptsWhatWasLowered) { EXPECT_EQ(complaint(), "none"); }
-
-TEST_F(VerifyMessages, RefusesAMemberThatEndsBeforeAnotherStarts) {
-  std::swap(tasks.tasks[place(TaskKind::start, 1)], tasks.tasks[place(TaskKind::finish, 0)]);
-  expect_complaint("waits for '" + sum.name + "' before another one starts it");
-}
-
-TEST_F(VerifyMessages, RefusesATaskThatTouchesWhatIsUnderWay) {
-  std::size_t finish = place(TaskKind::finish, 0);
-  std::swap(tasks.tasks[finish], tasks.tasks[*next_computing(tasks, finish, +1)]);
-  expect_complaint("while '" + sum.name + " start' has it");
-}
-
-TEST_F(VerifyMessages, RefusesAMessageThatLacksAMember) {
-  for (TaskKind kind : {TaskKind::start, TaskKind::finish}) {
-    TaskGraph whole = tasks;
-    tasks.tasks.erase(tasks.tasks.begin() + static_cast<std::ptrdiff_t>(place(kind, 1)));
-    expect_complaint("a member of '" + sum.name + "' is missing");
-    tasks = whole;
-  }
-}
-
-TEST_F(VerifyMessages, RefusesAMemberThatIsThereTwice) {
-  Task again = tasks.tasks[place(TaskKind::finish, 1)];
-  again.id.index += 1000;
-  tasks.tasks.push_back(again);
-  expect_complaint("is there twice");
-}
-
-TEST_F(VerifyMessages, RefusesAMessageOfWhatNobodyHasWritten) {
-  std::size_t start = place(TaskKind::start, 0);
-  std::size_t writer = *next_computing(tasks, start, -1);
-  ASSERT_EQ(tasks.tasks[writer].uses.back().buffer, sum.buffers[0]);
-  tasks.tasks.erase(tasks.tasks.begin() + static_cast<std::ptrdiff_t>(writer));
-  expect_complaint("task '" + sum.name + " start' reads '" + tasks[sum.buffers[0]].name +
-                   "' before it is written");
-}
-
-TEST_F(VerifyMessages, RefusesABucketThatLacksAGradient) {
-  tasks = OnDevices(2, data_parallel).run();
-  auto bucket = communications_of(tasks, Collective::all_reduce, Category::gradient).at(0);
-  std::size_t writer = 0;
-  while (tasks.root(tasks.tasks[writer].uses.back().buffer) != bucket.buffers[0]) ++writer;
-  ASSERT_TRUE(tasks.tasks[writer].computes());
-  tasks.tasks.erase(tasks.tasks.begin() + static_cast<std::ptrdiff_t>(writer));
-  expect_complaint("task '" + bucket.name + " start' reads");
-}
-
-TEST_F(VerifyMessages, RefusesAScatteringWhoseTermIsNotThere) {
-  tasks = OnDevices(2, tensor_parallel).run();
-  auto scattered = communications_of(tasks, Collective::reduce_scatter, Category::activation).at(0);
-  std::erase_if(tasks.tasks, [&](const Task& task) {
-    return task.computes() && tasks.root(task.uses.back().buffer) == scattered.buffers[0];
-  });
-  expect_complaint("task '" + scattered.name + " start' reads");
-}
-
-TEST_F(VerifyMessages, RefusesRangesThatDoNotMakeUpTheBuffer) {
-  OnDevices lowered(2, data_parallel);
-  lowered.strategy.sync.sliced_update = true;
-  tasks = lowered.run();
-  auto is_gather = [](const Communication& c) { return c.call.kind == Collective::all_gather; };
-  auto gather = std::ranges::find_if(tasks.communications, is_gather);
-  ASSERT_NE(gather, tasks.communications.end());
-  Communication whole = *gather;
-  --gather->call.ranges[0].end;
-  expect_complaint("the ranges of '" + gather->name + "' do not meet");
-  *gather = whole;
-  --gather->call.ranges[1].end;
-  expect_complaint("the ranges of '" + gather->name + "' end at");
-}
-
-TEST_F(VerifyMessages, RefusesAParameterOfWhichAPartIsStoredNowhere) {
-  for (BufferSpec& buffer : tasks.buffers)
-    if (buffer.persistent && buffer.part_of == "a.weight") --buffer.region.ranges[0].end;
-  expect_complaint("nobody stores [3:4,0:4] of 'a.weight'");
-}
-
-TEST_F(VerifyMessages, RefusesABufferOfAnotherDevice) {
-  tasks.tasks[place(TaskKind::finish, 0)].uses[0].buffer = sum.buffers[1];
-  expect_complaint("is not its member's");
 }
 
 }  // namespace

@@ -103,6 +103,18 @@ TEST(SlicedUpdate, SumsUpPartsOfRowsInOneMessage) {
                                               {Collective::all_gather, 1}}));
 }
 
+TEST(SlicedUpdate, TasksAndBuffersGrowNoFasterThanTheDevices) {
+  auto sizes = [](std::size_t devices) {
+    FewRows lowered(devices);
+    lowered.optimizer.rules.erase("a.bias");
+    lowered.strategy.sync.sliced_update = true;
+    TaskGraph tasks = lowered.run();
+    return std::pair(tasks.tasks.size(), tasks.buffers.size());
+  };
+  EXPECT_LE(sizes(8).first, 4 * sizes(2).first);
+  EXPECT_LE(sizes(8).second, 4 * sizes(2).second);
+}
+
 TEST(SlicedUpdate, StoresPlainWhatKernelsWantOtherwise) {
   FewRows lowered(2);
   lowered.kernels.wants["linear"] = {Layout::plain, Layout::transposed, Layout::plain};
@@ -110,8 +122,10 @@ TEST(SlicedUpdate, StoresPlainWhatKernelsWantOtherwise) {
     return std::ranges::find(tasks.buffers, "a.weight", &BufferSpec::part_of)->layout;
   };
   EXPECT_EQ(layout_of(lowered.run()), Layout::transposed);
+  EXPECT_EQ(layout_of(lowered.forward({"logits"})), Layout::transposed);
   lowered.strategy.sync.sliced_update = true;
   EXPECT_EQ(layout_of(lowered.run()), Layout::plain);
+  EXPECT_EQ(layout_of(lowered.forward({"logits"})), Layout::plain);  // the same state
 }
 
 }  // namespace
