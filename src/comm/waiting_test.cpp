@@ -78,7 +78,7 @@ class OverlapTrial {
     }
     double least = 1;
     for (Measured& one : measured_) {
-      if (one.alone.scatter() || one.compute.scatter()) return std::nullopt;
+      if (one.alone.scatter() || one.compute.scatter() || one.total.scatter()) return std::nullopt;
       double exposed = (one.total.median() - one.compute.median()) / one.alone.median();
       least = std::min(least, 1 - exposed);
     }
@@ -146,11 +146,13 @@ TEST(Overlap, NineTenthsOfALargeAllReduceAreHiddenBehindAsMuchCompute) {
   if (!kTimesCount) GTEST_SKIP() << "times of instrumented code";
   if (usable_cores().size() < 2) GTEST_SKIP() << "needs two cores";
   std::string found;
-  for (int tries = 0; tries < 8; ++tries) {
+  int clear = 0;  // answers that no other program can be blamed for
+  for (int tries = 0; tries < 8 && clear < 3; ++tries) {
     std::optional<double> hidden = OverlapTrial().hidden_share();
     if (hidden && *hidden >= 0.9) return;
+    if (hidden) ++clear;
     found += hidden ? " " + std::to_string(*hidden) : " (times that scatter)";
-    if (tries > 3 && cores_are_busy())
+    if (tries > 3 && clear < 3 && cores_are_busy())
       GTEST_SKIP() << "other programs have the cores; hidden:" << found;
   }
   ADD_FAILURE() << "hidden:" << found;
