@@ -56,13 +56,14 @@ TEST(Waiting, ManyDevicesOnFewCoresNeedMicroseconds) {
 struct Times {
   std::vector<Microseconds> rounds{};
 
-  Microseconds quantile(double share) {
-    std::ranges::sort(rounds);
-    return rounds[static_cast<std::size_t>(share * static_cast<double>(rounds.size() - 1))];
+  Microseconds quantile(double share) const {
+    std::vector<Microseconds> sorted = rounds;
+    std::ranges::sort(sorted);
+    return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))];
   }
-  Microseconds median() { return quantile(0.5); }
+  Microseconds median() const { return quantile(0.5); }
   /// Other programs were at work in between: such times tell nothing.
-  bool scatter() { return quantile(0.75) > 1.5 * quantile(0.25); }
+  bool scatter() const { return quantile(0.75) > 1.5 * quantile(0.25); }
 };
 
 /// The share of an all-reduce of 4 MiB that is hidden behind as much compute as it takes alone,
@@ -77,7 +78,7 @@ class OverlapTrial {
     }
     double least = 1;
     for (Measured& one : measured_) {
-      if (one.alone.scatter() || one.compute.scatter()) return std::nullopt;
+      if (one.alone.scatter() || one.compute.scatter() || one.total.scatter()) return std::nullopt;
       double exposed = (one.total.median() - one.compute.median()) / one.alone.median();
       least = std::min(least, 1 - exposed);
     }
@@ -99,9 +100,13 @@ class OverlapTrial {
     std::vector<float> vector(kCount);
     auto operation = communicator.prepare(recipe_, {bytes_of(vector), {}});
     Measured& mine = measured_[device.index()];
+    for (int round = 0; round < kRounds; ++round)
+      time(mine.alone, [&] { wait_for(*operation, 0); });
+    together_.arrive_and_wait();
+    Microseconds compute = std::max(measured_[0].alone.median(), measured_[1].alone.median());
+    together_.arrive_and_wait();
     for (int round = 0; round < kRounds; ++round) {
       time(mine.alone, [&] { wait_for(*operation, 0); });
-      Microseconds compute = mine.alone.rounds.back();
       time(mine.compute, [&] { compute_together(compute); });
       time(mine.total, [&] {
         operation->start();
@@ -113,18 +118,24 @@ class OverlapTrial {
   template <class F>
   void time(Times& times, F&& work) {
     together_.arrive_and_wait();
-    auto start = Clock::now();
+    auto start = go_;
     work();
     times.rounds.push_back(Clock::now() - start);
   }
-  /// Who has the core first would keep the other from starting its half: both start, then compute.
+  /// Who has the core first would keep the other from starting its half: both start, then compute
+  /// until the same moment.
   void compute_together(Microseconds time) {
     together_.arrive_and_wait();
-    for (auto start = Clock::now(); Clock::now() - start < time;) continue;
+    while (Clock::now() - go_ < time) continue;
   }
 
   Recipe recipe_ = all_reduce_recipe(2, kCount, "direct");
-  std::barrier<> together_{2};
+  struct SetGo {
+    Clock::time_point& go;
+    void operator()() noexcept { go = Clock::now(); }
+  };
+  Clock::time_point go_{};  // when both were there last
+  std::barrier<SetGo> together_{2, SetGo{go_}};
   std::vector<int> cores_ = usable_cores();
   std::vector<DeviceId> devices_{DeviceId(std::size_t{0}), DeviceId(std::size_t{1})};
   ThreadTransport transport_;
@@ -135,11 +146,13 @@ TEST(Overlap, NineTenthsOfALargeAllReduceAreHiddenBehindAsMuchCompute) {
   if (!kTimesCount) GTEST_SKIP() << "times of instrumented code";
   if (usable_cores().size() < 2) GTEST_SKIP() << "needs two cores";
   std::string found;
-  for (int tries = 0; tries < 8; ++tries) {
+  int clear = 0;  // answers that no other program can be blamed for
+  for (int tries = 0; tries < 8 && clear < 3; ++tries) {
     std::optional<double> hidden = OverlapTrial().hidden_share();
     if (hidden && *hidden >= 0.9) return;
+    if (hidden) ++clear;
     found += hidden ? " " + std::to_string(*hidden) : " (times that scatter)";
-    if (tries > 3 && cores_are_busy())
+    if (tries > 3 && clear < 3 && cores_are_busy())
       GTEST_SKIP() << "other programs have the cores; hidden:" << found;
   }
   ADD_FAILURE() << "hidden:" << found;

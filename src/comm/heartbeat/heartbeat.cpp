@@ -228,9 +228,7 @@ void Heartbeat::prove(Connection& connection) {
   connection.peer = connection.link.peer();
   for (const auto& other : connections_) {
     if (other.get() == &connection || other->peer != connection.peer) continue;
-    other->dead = true;
-    other->peer = -1;
-    other->dialled = -1;
+    other->dead = other->replaced = true;
   }
   core_.linked(connection.peer, now());
 }
@@ -246,7 +244,7 @@ void Heartbeat::flush(Connection& connection) {
 
 void Heartbeat::bury() {
   for (const auto& connection : connections_) {
-    if (!connection->dead) continue;
+    if (!connection->dead || connection->replaced) continue;
     if (connection->peer >= 0) {
       core_.closed(connection->peer, now());
     } else if (connection->dialled >= 0) {

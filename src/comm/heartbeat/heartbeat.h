@@ -76,6 +76,7 @@ class Heartbeat {
     Moment opened{};
     WireBytes output{};
     bool dead = false;
+    bool replaced = false;  ///< By a later one of the same peer: nobody is to hear of its end.
   };
 
   void wait_until_joined(std::unique_lock<std::mutex>& lock);

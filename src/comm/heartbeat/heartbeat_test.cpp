@@ -161,6 +161,15 @@ TEST_F(HeartbeatSockets, TriesTheNextAddressWhereOneDoesNotAnswer) {
   }
 }
 
+// Where --timeout says that the network is slow, a peer has longer to prove itself, too.
+TEST_F(HeartbeatSockets, ASlowNetworkLeavesMoreTimeToProveTheKey) {
+  start(2, {0, 1}, {.silence = std::chrono::seconds(10)});
+  ASSERT_TRUE(beats_[0] && beats_[1]);
+  Socket silent = connect_to(addresses_[1][0]);
+  std::this_thread::sleep_for(milliseconds(1300));
+  EXPECT_EQ(beats_[1]->dropped(), 0);
+}
+
 /// Connects, says something wrong, and leaves; the answer, if there is one, is an error.
 void disturb(const std::string& address, const RandomStream& random, std::uint64_t& at) {
   Socket socket = connect_to(address);
