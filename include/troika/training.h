@@ -21,7 +21,9 @@ struct TrainerOptions {
   std::int64_t global_batch = 64;
   /// Of initial weights, sample order and dropout: runs with equal seeds are equal.
   std::int64_t seed = 1;
-  /// Per device; 0: every core.
+  /// Of this process, for plans of several; a plan that names more is refused.
+  int devices = 1;
+  /// Per device; 0: all cores, shared out.
   int threads = 0;
   /// Parts of the global batch that batch norm takes its statistics from; divides global_batch.
   std::int64_t shards = 1;

@@ -17,6 +17,7 @@ void require_whole(const char* option, std::int64_t value, std::int64_t least) {
 
 void check(const TrainerOptions& options) {
   require_whole("global_batch", options.global_batch, 1);
+  require_whole("devices", options.devices, 1);
   require_whole("threads", options.threads, 0);
   require_whole("shards", options.shards, 1);
   if (options.global_batch % options.shards != 0)
@@ -97,6 +98,7 @@ RunConfig to_config(const TrainerOptions& options, const optim::Optimizer& optim
   config.train.clip_norm = options.clip_norm;
   config.train.freeze = options.freeze;
   config.optimizer = to_config(optimizer);
+  config.parallel.devices = options.devices;
   if (options.threads > 0) config.parallel.threads = options.threads;
   if (options.kernels == Kernels::reference)
     config.kernels.backend = KernelsConfig::Backend::reference;

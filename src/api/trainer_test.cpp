@@ -188,6 +188,17 @@ TEST_F(PublicTrainer, MovesItsWeightsToAnotherPlan) {
   EXPECT_NEAR(moved.evaluate(digits()).loss, stayed.evaluate(digits()).loss, 1e-4);
 }
 
+TEST_F(PublicTrainer, SpreadsAPlanOverAsManyDevicesAsItHas) {
+  std::ofstream(path("plan.json")) << R"({"format": "troika plan 1", "micro_batches": 1, "splits":
+      {"head": {"degrees": {"o": 2}, "devices": [0, 1]}}})";
+  Strategy spread = Strategy::load(path("plan.json"));
+  Trainer two = make_trainer({.global_batch = 32, .devices = 2}), one = make_trainer();
+  EXPECT_THROW(one.fit(spread, {.steps = 1}), Error);
+  two.fit(spread, {.steps = 4});
+  one.fit(Strategy::single(), {.steps = 4});
+  EXPECT_NEAR(two.evaluate(digits()).loss, one.evaluate(digits()).loss, 1e-4);
+}
+
 TEST_F(PublicTrainer, RefusesAPlanForAnotherNetwork) {
   std::ofstream(path("plan.json")) << R"({"format": "troika plan 1", "micro_batches": 1, "splits":
       {"conv9": {"degrees": {"n": 1}, "devices": [0]}}})";

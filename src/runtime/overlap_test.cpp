@@ -18,7 +18,8 @@ namespace {
 constexpr std::int64_t kLarge = 1 << 20, kSmall = 16;  // elements
 constexpr int kKernels = 64;
 
-/// On each of two devices: a large message starts, then a small one; kernels; both finish.
+/// On each of two devices: a large message starts, then a small and more urgent one; kernels; both
+/// finish.
 TaskGraph two_messages() {
   TaskGraph graph{.name = "step", .fragments = {"f"}};
   auto buffer = [&](const std::string& name, DeviceId device, std::int64_t count) {
@@ -32,7 +33,8 @@ TaskGraph two_messages() {
   for (std::int64_t count : {kLarge, kSmall}) {
     Communication sum{.name = count == kLarge ? "large" : "small",
                       .call = equal_parts(Collective::all_reduce, 2, count),
-                      .algorithm = "ring"};
+                      .algorithm = "ring",
+                      .urgency = count == kLarge ? 0 : 1};
     for (std::size_t device : {0u, 1u}) {
       sum.devices.emplace_back(device);
       sum.buffers.push_back(buffer(sum.name, DeviceId(device), count));
