@@ -20,9 +20,9 @@ TEST_P(CarriedUpdates, LeaveTheSameBits) {
   strategy.sync.carry_updates = false;
   SmallTraining at_once = train_small(asked, 3, strategy);
   EXPECT_EQ(beside.losses, at_once.losses);
-  EXPECT_EQ(beside.first, at_once.first);
-  EXPECT_EQ(beside.last, at_once.last);
-  EXPECT_NE(beside.first, beside.last);
+  EXPECT_TRUE(beside.first == at_once.first);
+  EXPECT_TRUE(beside.last == at_once.last);
+  EXPECT_FALSE(beside.first == beside.last);
 }
 
 // dcgan has two programs that take turns, so that nothing is left when the other one begins.

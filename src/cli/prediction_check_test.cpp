@@ -32,6 +32,7 @@ LinkCosts costs_that_say(const std::map<std::string, double>& times) {
 }
 
 const std::map<std::string, double> kPredicted{{"direct", 110},
+                                               {"direct_streamed", 600},
                                                {"recursive_doubling", 200},
                                                {"rabenseifner", 300},
                                                {"ring", 400},

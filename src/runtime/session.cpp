@@ -170,6 +170,7 @@ void Session::submit_all(const std::function<Work&(Place&)>& work) {
 
 void Session::write_input(const std::string& program, const std::string& name,
                           std::span<const std::byte> batch, std::int64_t first_row) {
+  if (unfinished_ != &find(program)) finish_step();  // it has its memory where the input goes
   const TaskGraph& graph = find(program).graph;
   for (const auto& [input, id] : graph.inputs) {
     const BufferSpec& part = graph[id];
