@@ -99,12 +99,15 @@ void check_plan_file(const ParallelConfig& parallel, Reader& reader) {
         fmt::format("micro_batches = {} does nothing beside a plan file; leave it out here and set "
                     "\"micro_batches\" in {}",
                     parallel.micro_batches, parallel.plan.name));
-  if (parallel.sliced_update)
+  auto refuse_flag = [&](const std::string& key) {
     reader.refuse_together(
-        {"parallel.sliced_update", "parallel.plan"},
-        fmt::format("sliced_update does nothing beside a plan file; leave it out here and set "
-                    "\"sliced_update\" in \"sync\" of {}",
-                    parallel.plan.name));
+        {"parallel." + key, "parallel.plan"},
+        fmt::format("{} does nothing beside a plan file; leave it out here and set \"{}\" in "
+                    "\"sync\" of {}",
+                    key, key, parallel.plan.name));
+  };
+  if (parallel.sliced_update) refuse_flag("sliced_update");
+  if (!parallel.carry_updates) refuse_flag("carry_updates");
 }
 
 void check_fixed_order(const RunConfig& config, Reader& reader) {

@@ -94,9 +94,12 @@ TEST(CheckRun, WhatAPlanFileSaysIsNotSaidBesideIt) {
   auto run = [](const std::string& keys) {
     return small_run_with("[parallel]\ndevices = 2\nplan = \"mine.json\"\n" + keys);
   };
-  EXPECT_THAT(errors_of(run("micro_batches = 1\nsliced_update = false\n")), IsEmpty());
+  EXPECT_THAT(errors_of(run("micro_batches = 1\nsliced_update = false\ncarry_updates = true\n")),
+              IsEmpty());
   EXPECT_THAT(errors_of(run("micro_batches = 4\n")),
               ElementsAre(HasSubstr("set \"micro_batches\" in mine.json")));
+  EXPECT_THAT(errors_of(run("carry_updates = false\n")),
+              ElementsAre(HasSubstr("set \"carry_updates\" in \"sync\" of mine.json")));
   EXPECT_THAT(errors_of(run("sliced_update = true\n")),
               ElementsAre(HasSubstr("set \"sliced_update\" in \"sync\" of mine.json")));
 }

@@ -151,6 +151,7 @@ const KeyTable<ParallelConfig>& parallel_keys() {
       integer(&S::micro_batches, {"micro_batches", "parts of the batch, one after the other"},
               {.min = 1, .max = kMost}),
       flag(&S::sliced_update, {"sliced_update", "each replica updates a part, and all gather it"}),
+      flag(&S::carry_updates, {"carry_updates", "updates run beside the next step's forward"}),
       memory(&S::memory, {"memory", "of each device"}),
   }};
   return kKeys;

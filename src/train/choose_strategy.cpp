@@ -65,6 +65,7 @@ Strategy choose_strategy(const RunConfig& config, const zoo::Model& model, const
   }
   all.micro_batches = config.parallel.micro_batches;
   all.sync.sliced_update = config.parallel.sliced_update;
+  all.sync.carry_updates = config.parallel.carry_updates;
   return all;
 }
 

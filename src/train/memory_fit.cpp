@@ -25,6 +25,9 @@ struct Wording {
   std::string sliced() const {
     return plan.is_file() ? "\"sliced_update\": true in \"sync\"" : "parallel.sliced_update=true";
   }
+  std::string not_carried() const {
+    return plan.is_file() ? "\"carry_updates\": false in \"sync\"" : "parallel.carry_updates=false";
+  }
   std::string parts(std::int64_t count) const {
     return fmt::format(
         fmt::runtime(plan.is_file() ? "\"micro_batches\": {}" : "parallel.micro_batches={}"),
@@ -39,6 +42,10 @@ struct Wording {
 void add_on_these_devices(const FitRequest& request, std::vector<Change>& changes) {
   Wording say{request.run.config.parallel.plan};
   const Machine& machine = request.live.machinery().machine;
+  Strategy at_once = request.strategy;
+  at_once.sync.carry_updates = false;
+  if (machine.devices.size() > 1 && request.strategy.sync.carry_updates)
+    changes.push_back({say.in_all({say.not_carried()}), at_once, machine});
   bool can_slice = machine.devices.size() > 1 && !request.strategy.sync.sliced_update;
   Strategy sliced = request.strategy;
   sliced.sync.sliced_update = true;

@@ -82,13 +82,23 @@ void expect_true_advice(const Folder& folder, Overrides base, const std::string&
   EXPECT_LE(held(run_with(folder, base, of_images)), there) << sentence;  // it starts, so it fits
 }
 
-TEST(MemoryFit, ASlicedUpdateIsTheFirstAdvice) {
+const Overrides kTwoDevices{"parallel.plan=data", "parallel.devices=2"};
+
+TEST(MemoryFit, UpdatesThatAreNotCarriedOverAreTheFirstAdvice) {
   Folder folder;
-  expect_true_advice(folder, {"parallel.plan=data", "parallel.devices=2", "train.global_batch=2"},
-                     "would fit: parallel.sliced_update=true (", 0.95);
+  Overrides base = kTwoDevices;
+  base.push_back("train.global_batch=64");
+  expect_true_advice(folder, base, "would fit: parallel.carry_updates=false (", 0.99);
 }
 
-TEST(MemoryFit, MicroBatchesComeNext) {
+TEST(MemoryFit, ASlicedUpdateIsTheNext) {
+  Folder folder;
+  Overrides base = kTwoDevices;
+  base.insert(base.end(), {"train.global_batch=2", "parallel.carry_updates=false"});
+  expect_true_advice(folder, base, "would fit: parallel.sliced_update=true (", 0.95);
+}
+
+TEST(MemoryFit, MicroBatchesComeThen) {
   Folder folder;
   expect_true_advice(folder, {"train.global_batch=64"}, "would fit: parallel.micro_batches=", 0.5);
 }
