@@ -19,6 +19,9 @@ constexpr Bytes kElement{4};
 /// Long enough to see past the clock, and past who happens to run first.
 constexpr double kBatch = 500e3;
 constexpr int kMostRounds = 1000;
+/// Vectors that just fit into the caches settle there only after some rounds; what other algorithms
+/// have left there is not to be measured.
+constexpr int kSettlingRounds = 3, kFewestRounds = 4;
 /// What takes so long leaves no caches warm, and one sample of it per pass suffices.
 constexpr double kLong = 5e6;
 
@@ -117,9 +120,10 @@ void CollectiveTimer::time_group(TimedGroup& group, int samples) {
   for (int sample = 0; sample < samples; ++sample) {
     for (std::size_t at = 0; at < batches.size(); ++at) {
       if (sample > 0 && once[at] >= kLong) continue;
-      if (once[at] < kLong)
-        run(batches[at], 1);  // the caches are not as another algorithm left them
-      int rounds = std::clamp(static_cast<int>(kBatch / (once[at] + 1)), 1, kMostRounds);
+      bool is_short = once[at] < kLong;
+      if (is_short) run(batches[at], kSettlingRounds);
+      int rounds = std::clamp(static_cast<int>(kBatch / (once[at] + 1)),
+                              is_short ? kFewestRounds : 1, kMostRounds);
       group.samples[at].push_back(time(batches[at], rounds));
     }
   }
