@@ -124,8 +124,8 @@ void add_checksums(const std::vector<FilePlan>& plans, const Writers& writers, I
       if (plan.place[at] == kElsewhere || static_cast<int>(at) % writers.count != writers.rank)
         continue;
       const StoredTensor& stored = plan.layout.header.tensors[plan.place[at]];
-      own += fmt::format(
-          "{} {}\n", at, checksum(mapped.bytes().subspan(stored.begin, stored.end - stored.begin)));
+      own += fmt::format("{} {}\n", at,
+                         checksum(mapped.bytes().subspan(stored.begin, stored.end - stored.begin)));
     }
   }
   for (const std::string& text : writers.exchange(own)) {
@@ -150,8 +150,7 @@ fs::path begin_folder(const fs::path& checkpoints, std::int64_t step) {
 
 }  // namespace
 
-void save_checkpoint(const fs::path& checkpoints, const Snapshot& snapshot,
-                     const Writers& given) {
+void save_checkpoint(const fs::path& checkpoints, const Snapshot& snapshot, const Writers& given) {
   TROIKA_CHECK(snapshot.step >= 0);
   check_names(snapshot);
   Writers writers = given;

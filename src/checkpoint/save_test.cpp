@@ -74,19 +74,19 @@ void save_together(const fs::path& checkpoints, int count,
         std::size_t done = 0;
         for_each_run(spec.shape, own[index].region, [&](std::int64_t offset, std::int64_t length) {
           auto count_here = static_cast<std::size_t>(length * size);
-          std::ranges::copy(std::span(all).subspan(static_cast<std::size_t>(offset * size),
-                                                   count_here),
-                            bytes.begin() + static_cast<std::ptrdiff_t>(done));
+          std::ranges::copy(
+              std::span(all).subspan(static_cast<std::size_t>(offset * size), count_here),
+              bytes.begin() + static_cast<std::ptrdiff_t>(done));
           done += count_here;
         });
       };
       save_checkpoint(checkpoints, snapshot, {rank, count, [&](const std::string& text) {
-                        texts[static_cast<std::size_t>(rank)] = text;
-                        meeting.arrive_and_wait();
-                        std::vector<std::string> all = texts;
-                        meeting.arrive_and_wait();
-                        return all;
-                      }});
+                                                texts[static_cast<std::size_t>(rank)] = text;
+                                                meeting.arrive_and_wait();
+                                                std::vector<std::string> all = texts;
+                                                meeting.arrive_and_wait();
+                                                return all;
+                                              }});
     });
   }
 }
@@ -109,13 +109,13 @@ TEST(SaveCheckpoint, SeveralWritersMakeTheFilesThatOneMakes) {
   }
   for (int count : {1, 2, 3}) {
     const fs::path several = folder.path() / std::to_string(count);
-    save_together(several, count,
-                  [&](const SnapshotPart& part) {
-                    return static_cast<int>(&part - parts.data()) % count;
-                  },
-                  parts);
+    save_together(
+        several, count,
+        [&](const SnapshotPart& part) { return static_cast<int>(&part - parts.data()) % count; },
+        parts);
     for (const char* file : {"model.safetensors", "optimizer.safetensors", "index.json"})
-      EXPECT_EQ(read_text(several / "step-7" / file), read_text(folder.path() / "one/step-7" / file))
+      EXPECT_EQ(read_text(several / "step-7" / file),
+                read_text(folder.path() / "one/step-7" / file))
           << file << " by " << count;
     EXPECT_EQ(newest_step(several), 7);
   }

@@ -30,8 +30,8 @@ double exposed_communication(const StepFigures& figures) {
   double most = 0;
   for (const auto& [device, ledger] : figures.ledgers) {
     auto exposed = static_cast<double>((ledger.moving + ledger.waiting).count());
-    most = std::max(most, exposed / static_cast<double>(std::max<std::int64_t>(
-                                        1, ledger.total().count())));
+    most = std::max(
+        most, exposed / static_cast<double>(std::max<std::int64_t>(1, ledger.total().count())));
   }
   return most;
 }
@@ -185,7 +185,8 @@ Verb add_bench(CLI::App& parent, Context& context) {
   step->add_option("--model", request.model, "A model of the zoo")->required();
   step->add_option("--batch", request.batch, "Global batch; default: the model's benchmark batch")
       ->check(CLI::PositiveNumber);
-  step->add_option("--threads", request.threads, "Per device; default: the cores divided among them")
+  step->add_option("--threads", request.threads,
+                   "Per device; default: the cores divided among them")
       ->check(CLI::PositiveNumber);
   step->add_option("--repeats", request.repeats, "Timed steps")
       ->check(CLI::PositiveNumber)

@@ -54,15 +54,14 @@ KernelsConfig::Backend backend_of(const std::string& name) {
 BenchCase make_bench_case(const BenchRequest& request) {
   Sizes sizes = sizes_of(request.model);
   std::int64_t batch = request.batch > 0 ? request.batch : sizes.batch;
-  BenchCase made{
-      .samples = {.batch = batch, .classes = sizes.classes, .shards = request.shards}};
+  BenchCase made{.samples = {.batch = batch, .classes = sizes.classes, .shards = request.shards}};
   made.config.model.name = request.model;
   made.config.train.global_batch = batch;
   made.config.optimizer = optimizer_of(sizes);
   made.config.train.shards = request.shards;
   made.config.parallel.devices = request.devices;
   if (request.threads > 0) made.config.parallel.threads = request.threads;
-  made.config.parallel.plan.name = !request.plan.empty()    ? request.plan
+  made.config.parallel.plan.name = !request.plan.empty() ? request.plan
                                    : request.devices > 1 ? "data"
                                                          : "single";
   if (!request.backend.empty()) made.config.kernels.backend = backend_of(request.backend);

@@ -13,8 +13,8 @@ struct BenchRequest {
   std::int64_t batch = 0;  ///< 0: the model's benchmark batch.
   int threads = 0;         ///< Per device; 0: the cores divided among them.
   int devices = 1;
-  std::string plan{};       ///< As in [parallel] plan; empty: "data" on several devices.
-  std::int64_t shards = 1;  ///< As in [train] shards.
+  std::string plan{};               ///< As in [parallel] plan; empty: "data" on several devices.
+  std::int64_t shards = 1;          ///< As in [train] shards.
   bool without_overlap = false;     ///< As Sync::overlap, to see what it brings,
   bool without_priorities = false;  ///< and Sync::priorities.
   int repeats = 7;

@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "cli/random_inputs.h"
 #include "profile/rates.h"
-#include "train/feeds.h"
 #include "train/choose_strategy.h"
+#include "train/feeds.h"
 #include "train/live_model.h"
 
 namespace troika::cli {

@@ -38,12 +38,12 @@ struct StepFigures {
   double samples_per_second = 0;
   double items_per_second = 0;
   double gflops = 0;
-  Bytes peak{};                    ///< Most memory that the process ever held.
+  Bytes peak{};                            ///< Most memory that the process ever held.
   std::map<DeviceId, StepLedger> ledgers;  ///< Of the last step.
-  DeviceSpec limits;               ///< Rates measured in the same run.
-  double limit_ms = 0;             ///< Of all tasks together.
-  MemoryTable memory;              ///< As predicted.
-  std::vector<TaskFigures> tasks;  ///< In the order of the step.
+  DeviceSpec limits;                       ///< Rates measured in the same run.
+  double limit_ms = 0;                     ///< Of all tasks together.
+  MemoryTable memory;                      ///< As predicted.
+  std::vector<TaskFigures> tasks;          ///< In the order of the step.
 };
 
 /// With ranks each of them times its own devices, all steps together.

@@ -23,8 +23,7 @@ std::string step_line(const StepReport& report) {
                                  report.total_steps, report.epoch, report.loss);
   for (const auto& [name, loss] : report.more) line += fmt::format("  {} loss {:.4f}", name, loss);
   line += fmt::format("  {} samples/s  ETA {}  data wait {:.0f} %",
-                      rate_text(report.samples_per_second), duration(left),
-                      report.data_wait * 100);
+                      rate_text(report.samples_per_second), duration(left), report.data_wait * 100);
   if (report.communication_wait > 0)
     line += fmt::format("  comm wait {:.0f} %", report.communication_wait * 100);
   return line;

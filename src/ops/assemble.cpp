@@ -82,15 +82,13 @@ Signature signature(const Assemble& op, std::span<const TensorSpec> inputs) {
                 contains(whole, boxes[at].to);
     require(fits, "assemble", "cannot take its box from an input ", input);
     forward.uses.push_back(read(static_cast<int>(at)));
-    s.slots.push_back({Role::input, "x" + std::to_string(at), input,
-                       std::vector<DimMap>(input.shape.rank())});
+    s.slots.push_back(
+        {Role::input, "x" + std::to_string(at), input, std::vector<DimMap>(input.shape.rank())});
     forward.flops += {boxes[at].to.elements()};
   }
   forward.uses.push_back(write(static_cast<int>(inputs.size())));
-  s.slots.push_back({Role::output,
-                     "y",
-                     {shape_of(op), inputs[0].dtype},
-                     std::vector<DimMap>(op.shape.size())});
+  s.slots.push_back(
+      {Role::output, "y", {shape_of(op), inputs[0].dtype}, std::vector<DimMap>(op.shape.size())});
   s.phases = {forward};
   return s;
 }

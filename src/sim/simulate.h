@@ -7,8 +7,8 @@
 namespace troika {
 
 /// Each device runs its tasks in the order of the loop, each as soon as what it depends on has
-/// ended; a task lasts as long as its kernel choice says. `steps` repeats the loop body, with dependencies of
-/// distance 1 between neighbours; the timeline is of the last one.
+/// ended; a task lasts as long as its kernel choice says. `steps` repeats the loop body, with
+/// dependencies of distance 1 between neighbours; the timeline is of the last one.
 Timeline simulate(const TaskGraph& graph, int steps = 1);
 
 }  // namespace troika

@@ -31,8 +31,8 @@ struct Sync {
   /// Each element is updated on one of its devices only, which alone has its optimizer state:
   /// reduce-scatter, update of a slice, all-gather. Else every device updates what it has.
   bool sliced_update = false;
-  Bytes bucket{4 << 20};   ///< Gradients travel together up to this size.
-  bool overlap = true;     ///< Communication starts as soon as it can, beside computation.
+  Bytes bucket{4 << 20};  ///< Gradients travel together up to this size.
+  bool overlap = true;    ///< Communication starts as soon as it can, beside computation.
   /// With it, updates that wait for messages run beside the next step's forward, each right before
   /// its weight is read; their gradients then live through that forward.
   bool carry_updates = true;

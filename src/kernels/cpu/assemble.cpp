@@ -83,8 +83,7 @@ Offers offers(const Assemble& op, const Request& request) {
   Loop loop = [=, elements = request.shape(y).elements(), clears = plan.clears,
                greatest = op.greatest](const Launch& launch) {
     if (clears)
-      for_elements(launch.threads, elements,
-                   [to = launch.at(y)](std::int64_t i) { to[i] = 0; });
+      for_elements(launch.threads, elements, [to = launch.at(y)](std::int64_t i) { to[i] = 0; });
     for (const Runs& runs : all) do_runs(launch, runs, y, greatest);
   };
   return {offer_loop(request, candidate, loop)};
