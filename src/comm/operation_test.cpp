@@ -58,18 +58,7 @@ void check_typed(Communicator& communicator, const Case& test, const Recipe& rec
 }
 
 void check(Communicator& communicator, const Case& test, const Recipe& recipe) {
-  switch (test.dtype) {
-    case DType::f32:
-      return check_typed<float>(communicator, test, recipe);
-    case DType::f64:
-      return check_typed<double>(communicator, test, recipe);
-    case DType::i32:
-      return check_typed<std::int32_t>(communicator, test, recipe);
-    case DType::f16:
-      return check_typed<Float16>(communicator, test, recipe);
-    case DType::bf16:
-      return check_typed<BFloat16>(communicator, test, recipe);
-  }
+  dispatch_elements(test.dtype, [&]<class T>() { check_typed<T>(communicator, test, recipe); });
 }
 
 #ifdef __SANITIZE_ADDRESS__

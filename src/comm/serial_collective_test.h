@@ -7,6 +7,8 @@
 
 #include "collective/combine_rule.h"
 #include "collective/recipe.h"
+#include "tensor/dtype.h"
+#include "tensor/float16.h"
 
 namespace troika {
 
@@ -90,6 +92,23 @@ T stored(double value, CombineRule rule, int members) {
     }
   }
   return static_cast<T>(wide);
+}
+
+/// Calls f.template operator()<T>() with the type of the elements: all that collectives know.
+template <class F>
+void dispatch_elements(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::f32:
+      return std::forward<F>(f).template operator()<float>();
+    case DType::f64:
+      return std::forward<F>(f).template operator()<double>();
+    case DType::i32:
+      return std::forward<F>(f).template operator()<std::int32_t>();
+    case DType::f16:
+      return std::forward<F>(f).template operator()<Float16>();
+    case DType::bf16:
+      return std::forward<F>(f).template operator()<BFloat16>();
+  }
 }
 
 }  // namespace troika

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "lower/order_tasks.h"
 #include "ops/step_scalars.h"
 
 namespace troika {
@@ -10,12 +11,6 @@ namespace {
 
 bool is_update(const Task& task) {
   return task.computes() && task.is_update && !std::holds_alternative<Guard>(task.key.op);
-}
-
-bool is_copy(const Task& task) {
-  return task.computes() &&
-         (std::holds_alternative<Assemble>(task.key.op) ||
-          std::holds_alternative<Sum>(task.key.op) || std::holds_alternative<Reorder>(task.key.op));
 }
 
 /// The updates and what brings their gradients, at the end of each device's list.

@@ -174,11 +174,13 @@ class Updates {
 
   BufferId state_buffer(const Parameter& parameter, const UpdatedSlice& slice, const Slot& slot) {
     std::string name = parameter.name + "." + slot.name;
-    BufferId state =
-        persistent_buffer(draft_, {slice_name(draft_, name, parameter.spec.shape, slice.place),
-                                   {slice.place.region.shape(), slot.spec.dtype},
-                                   slice.place.device,
-                                   Category::optimizer});
+    std::string own = slice_name(draft_, name, parameter.spec.shape, slice.place);
+    // Slices of a device that overlap may have equal parts, each with a state of its own.
+    if (slice.stored != slice.place.region) own += " of " + to_string(slice.stored);
+    BufferId state = persistent_buffer(draft_, {own,
+                                                {slice.place.region.shape(), slot.spec.dtype},
+                                                slice.place.device,
+                                                Category::optimizer});
     draft_.tasks[state].part_of = name;
     draft_.tasks[state].region = slice.place.region;
     draft_.tasks[state].whole = parameter.spec.shape;

@@ -150,7 +150,7 @@ std::int64_t lacking_on(const Case& made, DeviceId on) {
   std::int64_t lacking = 0;
   for (const Placed& need : made.needs) {
     if (need.device != on) continue;
-    for (const Region& box : subtract_all(need.region, counted))
+    for (const Region& box : subtract(need.region, counted))
       lacking += elements_lacking(made.shape, made.have, {box, on});
     counted.push_back(need.region);
   }

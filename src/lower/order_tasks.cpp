@@ -113,10 +113,7 @@ std::vector<bool> find_feeders(const TaskGraph& graph) {
   std::vector<bool> starts_next(graph.buffers.size());  // by root: what the next task does with it
   for (std::size_t at = graph.tasks.size(); at-- > 0;) {
     const Task& task = graph.tasks[at];
-    bool is_copy = task.computes() && (std::holds_alternative<Assemble>(task.key.op) ||
-                                       std::holds_alternative<Sum>(task.key.op) ||
-                                       std::holds_alternative<Reorder>(task.key.op));
-    feeds[at] = is_copy && starts_next[graph.root(task.uses.back().buffer).index()];
+    feeds[at] = is_copy(task) && starts_next[graph.root(task.uses.back().buffer).index()];
     for (const BufferUse& use : task.uses)
       starts_next[graph.root(use.buffer).index()] = task.kind == TaskKind::start || feeds[at];
   }
@@ -155,6 +152,12 @@ class EndsOfSending {
 };
 
 }  // namespace
+
+bool is_copy(const Task& task) {
+  return task.computes() &&
+         (std::holds_alternative<Assemble>(task.key.op) ||
+          std::holds_alternative<Sum>(task.key.op) || std::holds_alternative<Reorder>(task.key.op));
+}
 
 void order_updates(TaskGraph& graph) {
   raise(graph, [&](std::size_t at, const std::vector<std::size_t>& behind) {

@@ -7,6 +7,10 @@
 
 namespace troika {
 
+/// Whether a task only copies values, adds up copies of them or lays them out otherwise, as the way
+/// to and from messages needs it.
+bool is_copy(const Task& task);
+
 /// An update goes right behind the last task that needs the old weight or adds to its gradient,
 /// while both are in the caches; one that waits for a communication stays at the end, and so does
 /// the guard, right before the first update.

@@ -192,17 +192,6 @@ std::vector<Assembly> assemble(const Spread& have, const std::vector<Placed>& ne
   return assemblies;
 }
 
-std::vector<Region> subtract_all(const Region& region, const std::vector<Region>& others) {
-  std::vector<Region> left{region};
-  for (const Region& other : others) {
-    std::vector<Region> next;
-    for (const Region& box : left)
-      std::ranges::move(subtract(box, other), std::back_inserter(next));
-    left = std::move(next);
-  }
-  return left;
-}
-
 bool is_in_place(const Spread& have, const Placed& need, const Assembly& assembly) {
   if (assembly.size() != 1) return false;
   const Taken& only = assembly[0];

@@ -47,9 +47,6 @@ using Assembly = std::vector<Taken>;
 /// where that has it; of other devices' pieces the one that serves most at once goes first.
 std::vector<Assembly> assemble(const Spread& have, const std::vector<Placed>& needs);
 
-/// What of the region is in none of the others, as boxes that do not overlap.
-std::vector<Region> subtract_all(const Region& region, const std::vector<Region>& others);
-
 /// Whether the assembly is the piece itself, with nothing to do.
 bool is_in_place(const Spread& have, const Placed& need, const Assembly& assembly);
 

@@ -48,7 +48,7 @@ void add_own_slices(Draft& draft, const Replicas& group, std::vector<UpdatedSlic
                                          Category::parameter,
                                          piece.buffer,
                                          size_of(stored.spec.dtype) * begin});
-    slices.push_back({place, weight});
+    slices.push_back({place, piece.place.region, weight});
     begin += place.region.elements();
   }
 }
@@ -61,7 +61,8 @@ std::vector<UpdatedSlice> updated_slices(Draft& draft, std::size_t parameter) {
     if (is_sliced(draft, group)) {
       add_own_slices(draft, group, slices);
     } else {
-      for (const ValuePiece& piece : group) slices.push_back({piece.place, piece.buffer});
+      for (const ValuePiece& piece : group)
+        slices.push_back({piece.place, piece.place.region, piece.buffer});
     }
   }
   std::vector<Placed> places;
@@ -95,7 +96,7 @@ std::vector<std::vector<Region>> count_once(const std::vector<UpdatedSlice>& sli
     auto same = std::ranges::find(regions, slice.place.region);
     auto at = static_cast<std::size_t>(same - regions.begin());
     if (same == regions.end()) {
-      boxes.push_back(subtract_all(slice.place.region, regions));
+      boxes.push_back(subtract(slice.place.region, regions));
       regions.push_back(slice.place.region);
     }
     found.push_back(boxes[at]);

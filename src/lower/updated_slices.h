@@ -11,6 +11,7 @@ namespace troika {
 /// A part of a parameter that one device updates.
 struct UpdatedSlice {
   Placed place;
+  Region stored;  ///< The slice of the device that it is all or a part of.
   BufferId weight;
   BufferId gradient{};
 };

@@ -37,7 +37,8 @@ TEST(CutAmong, KeepsThePlaceOfThePart) {
 TEST(CountOnce, GivesOverlappingSlicesOnlyWhatIsNew) {
   Region whole{{{0, 8}}}, half{{{4, 8}}}, other{{{2, 6}}};
   DeviceId a(0u), b(1u);
-  auto boxes = count_once({{{half, a}, {}}, {{other, a}, {}}, {{half, b}, {}}, {{whole, b}, {}}});
+  auto boxes = count_once(
+      {{{half, a}, {}, {}}, {{other, a}, {}, {}}, {{half, b}, {}, {}}, {{whole, b}, {}, {}}});
   ASSERT_EQ(boxes.size(), 4u);
   EXPECT_EQ(boxes[0], (std::vector<Region>{half}));
   EXPECT_EQ(boxes[1], (std::vector<Region>{{{{2, 4}}}}));
@@ -113,6 +114,43 @@ TEST(SlicedUpdate, TasksAndBuffersGrowNoFasterThanTheDevices) {
   };
   EXPECT_LE(sizes(8).first, 4 * sizes(2).first);
   EXPECT_LE(sizes(8).second, 4 * sizes(2).second);
+}
+
+constexpr const char* kShared = R"(graph shared
+input x f32[8,4]
+input target i32[8]
+input weight f32[8]
+parameter both.weight f32[4,4] uniform 0.5
+operator a linear{out=4} (x) [both.weight] -> a
+operator b linear{out=4} (a) [both.weight] -> logits
+operator loss cross_entropy{} (logits target weight) [] -> loss_sum weight_sum
+output logits logits
+loss loss_sum weight_sum
+)";
+
+/// The first device stores rows [0, 2) as one of two and rows [0, 3) as one of three: row 0 is its
+/// part of both, and a state that both shared would be updated twice a step.
+TEST(SlicedUpdate, KeepsAStateForEachPartWhereSlicesOfADeviceOverlap) {
+  Lowered lowered;
+  lowered.graph = parse_graph(kShared);
+  lowered.machine.devices.resize(4);
+  DeviceId first(0u), second(1u), third(2u), fourth(3u);
+  lowered.strategy.splits = {
+      {"a", {.degrees = {{"o", 2}}, .replicas = 2, .devices = {first, second, third, fourth}}},
+      {"b",
+       {.degrees = {{"o", 2}},
+        .replicas = 3,
+        .weights = {{"o", {3, 1}}},
+        .devices = {first, second, third, first, second, fourth}}}};
+  lowered.strategy.sync.sliced_update = true;
+  lowered.optimizer = {.rules = {{"both.weight", Sgd{.momentum = 0.9}}}};
+  TaskGraph tasks = lowered.run();
+  std::vector<Region> states;
+  for (const BufferSpec& buffer : tasks.buffers)
+    if (buffer.part_of == "both.weight.momentum" && buffer.device == first)
+      states.push_back(buffer.region);
+  Region row{{{0, 1}, {0, 4}}};
+  EXPECT_EQ(std::ranges::count(states, row), 2);
 }
 
 TEST(SlicedUpdate, StoresPlainWhatKernelsWantOtherwise) {

@@ -16,7 +16,7 @@ Spread spread_of(const std::vector<std::vector<ValuePiece>>& terms) {
 bool is_finished(const Value& value, const Region& region) {
   std::vector<Region> pieces;
   for (const ValuePiece& piece : value.finished) pieces.push_back(piece.place.region);
-  return subtract_all(region, pieces).empty();
+  return subtract(region, pieces).empty();
 }
 
 BufferId find_finished(const Value& value, const Placed& place) {

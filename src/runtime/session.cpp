@@ -222,16 +222,14 @@ void Session::run(const std::string& name) {
   if (unfinished_ != &program) finish_step();
   run_part(program, unfinished_ == &program ? LoopPart::step_and_carried : LoopPart::step);
   if (!program.carries) return;
-  for (std::size_t at = 0; at < scalars_.size(); ++at)
-    write_number(kCarriedScalarsName, at, scalars_[at]);
+  hand_scalars_on();
   unfinished_ = &program;
 }
 
 std::optional<NonFinite> Session::run_checked(const std::string& name) {
   finish_step();
   Program& program = find(name);
-  for (std::size_t at = 0; at < scalars_.size(); ++at)
-    write_number(kCarriedScalarsName, at, scalars_[at]);
+  hand_scalars_on();
   std::mutex mutex;
   std::map<std::size_t, std::string> found;  // by task
   std::map<DeviceId, std::unique_ptr<Work>> work;

@@ -123,6 +123,8 @@ class Session {
   std::unique_ptr<Operation> make_operation(const Program& program, Place& place,
                                             CommunicationId id, int member);
   void run_part(Program& program, LoopPart part);
+  /// What a step carries over reads its scalars there, while the next one has others.
+  void hand_scalars_on();
   /// Runs what the last step has carried over.
   void finish_step();
   void submit(Place& place, Work& work);

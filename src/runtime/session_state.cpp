@@ -125,6 +125,11 @@ void Session::write_scalar(Scalar which, double value) {
   write_number(kScalarsName, at, value);
 }
 
+void Session::hand_scalars_on() {
+  for (std::size_t at = 0; at < scalars_.size(); ++at)
+    write_number(kCarriedScalarsName, at, scalars_[at]);
+}
+
 double Session::read_control(Control which) {
   std::vector<StateBuffer*> words = state_called(kControlName);
   if (words.empty()) throw Bug("no program has a control word");

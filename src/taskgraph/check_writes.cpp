@@ -13,6 +13,7 @@ class WrittenBuffers {
   explicit WrittenBuffers(const TaskGraph& graph)
       : graph_(graph),
         written_(graph.buffers.size()),
+        updated_(graph.buffers.size()),
         sharers_(graph.buffers.size()),
         views_(graph.buffers.size()) {
     for (std::size_t at = 0; at < graph.buffers.size(); ++at) {
@@ -33,6 +34,7 @@ class WrittenBuffers {
         TROIKA_CHECK(
             !written_[use.buffer.index()],
             fmt::format("task '{}' writes '{}' again", task.name, graph_[use.buffer].name));
+      if (task.is_update && use.access == Access::update) note_update(task, use.buffer);
       // What a member brings into a gathering is there before.
       if (use.access == Access::write && task.computes()) forget_memory(use.buffer);
       if (use.access != Access::read) written_[use.buffer.index()] = true;
@@ -47,6 +49,13 @@ class WrittenBuffers {
     if (call.kind == Collective::all_gather)
       return is_known(use.buffer, call.ranges[static_cast<std::size_t>(task.member)]);
     return use.access == Access::write || is_whole(use.buffer);
+  }
+
+  void note_update(const Task& task, BufferId id) {
+    if (!graph_[id].persistent) return;
+    TROIKA_CHECK(!updated_[id.index()],
+                 fmt::format("task '{}' updates '{}' again", task.name, graph_[id].name));
+    updated_[id.index()] = true;
   }
 
   bool is_known(BufferId id) const {
@@ -86,6 +95,7 @@ class WrittenBuffers {
 
   const TaskGraph& graph_;
   std::vector<bool> written_;
+  std::vector<bool> updated_;                   // in this step, of what outlives it
   std::vector<std::vector<BufferId>> sharers_;  // by root
   std::vector<std::vector<BufferId>> views_;    // by what they are views of
   std::vector<Bytes> begins_;                   // in their root

@@ -31,43 +31,68 @@ std::size_t fullest_moment(const TaskGraph& graph, DeviceId device,
   return moment;
 }
 
-void add_state(const TaskGraph& graph, std::set<std::pair<DeviceId, std::string>>& seen,
-               std::vector<MemoryTable>& tables) {
-  for (const BufferSpec& buffer : graph.buffers) {
-    if (!buffer.persistent || buffer.view_of.valid()) continue;
-    if (!seen.insert({buffer.device, buffer.name}).second) continue;
-    MemoryTable& table = tables[buffer.device.index()];
-    table.persistent += buffer.bytes();
-    table.categories[buffer.category] += buffer.bytes();
+class Memory {
+ public:
+  explicit Memory(const std::vector<const TaskGraph*>& programs) : programs_(programs) {
+    for (const TaskGraph* program : programs) lifetimes_.push_back(find_lifetimes(*program));
   }
-}
 
-void add_messages(const TaskGraph& graph, std::vector<MemoryTable>& tables) {
-  for (const Communication& communication : graph.communications) {
-    if (communication.algorithm.empty()) continue;
-    for (int member = 0; member < communication.call.members; ++member) {
-      MemberRecipe own = make_member_recipe(communication.call, communication.algorithm, member);
-      Bytes bytes = memory_of_member(own, {communication.dtype, communication.rule}).total();
-      if (bytes == Bytes{}) continue;
-      MemoryTable& table = tables[communication.devices[static_cast<std::size_t>(member)].index()];
-      table.messages += bytes;
-      table.categories[Category::workspace] += bytes;
+  MemoryTable of(DeviceId device) const {
+    MemoryTable table;
+    std::set<std::string> state;
+    std::size_t largest = 0;
+    for (std::size_t at = 0; at < programs_.size(); ++at) {
+      add_state(*programs_[at], device, state, table);
+      add_messages(*programs_[at], device, table);
+      Bytes arena = arena_needed(*programs_[at], device);
+      if (arena > table.arena) largest = at;
+      table.arena = std::max(table.arena, arena);
+    }
+    add_arena(*programs_[largest], lifetimes_[largest], device, table);
+    return table;
+  }
+
+ private:
+  static void add_state(const TaskGraph& graph, DeviceId device, std::set<std::string>& seen,
+                        MemoryTable& table) {
+    for (const BufferSpec& buffer : graph.buffers) {
+      if (!buffer.persistent || buffer.view_of.valid() || buffer.device != device) continue;
+      if (!seen.insert(buffer.name).second) continue;
+      table.persistent += buffer.bytes();
+      table.categories[buffer.category] += buffer.bytes();
     }
   }
-}
 
-void add_arena(const TaskGraph& graph, DeviceId device, MemoryTable& table) {
-  table.arena = arena_needed(graph, device);
-  std::vector<Lifetime> lifetimes = find_lifetimes(graph);
-  std::size_t moment = fullest_moment(graph, device, lifetimes);
-  if (!graph.tasks.empty()) table.peak_task = graph.tasks[moment].name;
-  for (std::size_t at = 0; at < graph.buffers.size(); ++at) {
-    const BufferSpec& buffer = graph.buffers[at];
-    if (buffer.persistent || buffer.view_of.valid() || buffer.device != device) continue;
-    if (lifetimes[at].used && lifetimes[at].first <= moment && moment <= lifetimes[at].last)
-      table.categories[buffer.category] += buffer.bytes();
+  static void add_messages(const TaskGraph& graph, DeviceId device, MemoryTable& table) {
+    for (const Communication& communication : graph.communications) {
+      if (communication.algorithm.empty()) continue;
+      for (std::size_t member = 0; member < communication.devices.size(); ++member) {
+        if (communication.devices[member] != device) continue;
+        MemberRecipe own = make_member_recipe(communication.call, communication.algorithm,
+                                              static_cast<int>(member));
+        Bytes bytes = memory_of_member(own, {communication.dtype, communication.rule}).total();
+        if (bytes == Bytes{}) continue;
+        table.messages += bytes;
+        table.categories[Category::workspace] += bytes;
+      }
+    }
   }
-}
+
+  static void add_arena(const TaskGraph& graph, const std::vector<Lifetime>& lifetimes,
+                        DeviceId device, MemoryTable& table) {
+    std::size_t moment = fullest_moment(graph, device, lifetimes);
+    if (!graph.tasks.empty()) table.peak_task = graph.tasks[moment].name;
+    for (std::size_t at = 0; at < graph.buffers.size(); ++at) {
+      const BufferSpec& buffer = graph.buffers[at];
+      if (buffer.persistent || buffer.view_of.valid() || buffer.device != device) continue;
+      if (lifetimes[at].used && lifetimes[at].first <= moment && moment <= lifetimes[at].last)
+        table.categories[buffer.category] += buffer.bytes();
+    }
+  }
+
+  const std::vector<const TaskGraph*>& programs_;
+  std::vector<std::vector<Lifetime>> lifetimes_;  // by program
+};
 
 }  // namespace
 
@@ -80,22 +105,19 @@ Bytes arena_needed(const TaskGraph& graph, DeviceId device) {
 }
 
 std::vector<MemoryTable> memory_by_device(const std::vector<const TaskGraph*>& programs) {
-  std::vector<MemoryTable> tables(programs.at(0)->arena.size());
-  std::set<std::pair<DeviceId, std::string>> seen;
-  for (const TaskGraph* program : programs) {
-    add_state(*program, seen, tables);
-    add_messages(*program, tables);
-  }
-  for (std::size_t at = 0; at < tables.size(); ++at) {
-    DeviceId device(at);
-    auto needed = [&](const TaskGraph* program) { return arena_needed(*program, device); };
-    add_arena(**std::ranges::max_element(programs, {}, needed), device, tables[at]);
-  }
+  Memory memory(programs);
+  std::vector<MemoryTable> tables;
+  for (std::size_t at = 0; at < programs.at(0)->arena.size(); ++at)
+    tables.push_back(memory.of(DeviceId(at)));
   return tables;
 }
 
+MemoryTable memory_of(const std::vector<const TaskGraph*>& programs, DeviceId device) {
+  return Memory(programs).of(device);
+}
+
 MemoryTable memory_of(const TaskGraph& graph, DeviceId device) {
-  return memory_by_device({&graph}).at(device.index());
+  return memory_of(std::vector{&graph}, device);
 }
 
 }  // namespace troika

@@ -24,7 +24,9 @@ struct MemoryTable {
 /// What each device holds for programs over one state: the state once, one arena in which the
 /// largest of them has room, and the messages of all of them.
 std::vector<MemoryTable> memory_by_device(const std::vector<const TaskGraph*>& programs);
-/// Of one program alone.
+/// What one of them does.
+MemoryTable memory_of(const std::vector<const TaskGraph*>& programs, DeviceId device);
+/// The same of one program alone.
 MemoryTable memory_of(const TaskGraph& graph, DeviceId device);
 
 /// What a program asks of its device's arena: its buffers, and room for the plain form of the

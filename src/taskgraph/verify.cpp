@@ -92,18 +92,19 @@ void check_memory(const TaskGraph& graph) {
 
 /// What is stored of a parameter or an optimizer state is all of it.
 void check_slices(const TaskGraph& graph) {
-  std::map<std::string, std::vector<const BufferSpec*>> slices;
-  for (const BufferSpec& buffer : graph.buffers)
-    if (buffer.persistent && !buffer.part_of.empty()) slices[buffer.part_of].push_back(&buffer);
+  struct Stored {
+    Shape whole;
+    std::vector<Region> regions;
+  };
+  std::map<std::string, Stored> slices;
+  for (const BufferSpec& buffer : graph.buffers) {
+    if (!buffer.persistent || buffer.part_of.empty()) continue;
+    Stored& stored = slices[buffer.part_of];
+    stored.whole = buffer.whole;
+    stored.regions.push_back(buffer.region);
+  }
   for (const auto& [name, stored] : slices) {
-    std::vector<Region> lacking{Region::whole(stored[0]->whole)};
-    for (const BufferSpec* slice : stored) {
-      std::vector<Region> left;
-      for (const Region& box : lacking)
-        std::ranges::move(subtract(box, slice->region), std::back_inserter(left));
-      lacking = std::move(left);
-      if (lacking.empty()) break;
-    }
+    std::vector<Region> lacking = subtract(Region::whole(stored.whole), stored.regions);
     TROIKA_CHECK(lacking.empty(),
                  fmt::format("nobody stores {} of '{}'", to_string(lacking.front()), name));
   }

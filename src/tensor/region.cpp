@@ -63,6 +63,17 @@ std::vector<Region> subtract(const Region& a, const Region& b) {
   return boxes;
 }
 
+std::vector<Region> subtract(const Region& a, const std::vector<Region>& others) {
+  std::vector<Region> left{a};
+  for (const Region& other : others) {
+    std::vector<Region> next;
+    for (const Region& box : left)
+      std::ranges::move(subtract(box, other), std::back_inserter(next));
+    left = std::move(next);
+  }
+  return left;
+}
+
 std::string to_string(const Region& region) {
   std::string text;
   for (Range range : region.ranges)

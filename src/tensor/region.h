@@ -39,6 +39,8 @@ Region intersect(const Region& a, const Region& b);
 bool contains(const Region& outer, const Region& inner);
 /// What of `a` is not in `b`, as boxes that do not overlap.
 std::vector<Region> subtract(const Region& a, const Region& b);
+/// What of `a` is in none of the others, as boxes that do not overlap.
+std::vector<Region> subtract(const Region& a, const std::vector<Region>& others);
 /// "[0:4,2:3]"
 std::string to_string(const Region& region);
 

@@ -152,9 +152,8 @@ LiveModel::LiveModel(Machinery machinery)
 void LiveModel::start() {
   if (machinery_.costs) machinery_.costs->finish();
   session_.start();
-  std::vector<MemoryTable> predicted = memory_by_device(programs());
   for (const auto& [device, driver] : machinery_.local().devices)
-    TROIKA_CHECK_EQ(session_.allocated(device).count, predicted[device.index()].total().count);
+    TROIKA_CHECK_EQ(session_.allocated(device).count, memory_of(programs(), device).total().count);
 }
 
 void LiveModel::run(const std::string& program) {

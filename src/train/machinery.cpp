@@ -1,7 +1,6 @@
 #include "train/machinery.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -54,8 +53,8 @@ Hosts meet_hosts(Ranks* ranks, int devices_per_rank) {
   Bytes memory = this_machine(1, cores).devices.at(0).memory;
   Hosts hosts{.threads = cores};
   std::map<std::string, Host> known;
-  for (const std::string& text : ranks->exchange(fmt::format(
-           "{} {} {} {}", cores, sysconf(_SC_NPROCESSORS_ONLN), memory.count, ranks->host()))) {
+  for (const std::string& text : ranks->exchange(
+           fmt::format("{} {} {} {}", cores, cores_of_machine(), memory.count, ranks->host()))) {
     Host said;
     std::string name;
     std::istringstream(text) >> said.cores >> said.online >> said.memory.count >> name;

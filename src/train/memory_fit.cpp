@@ -108,9 +108,10 @@ std::optional<Bytes> most_held(const FitRequest& request, const Change& change) 
   }
   std::vector<const TaskGraph*> all;
   for (const TaskGraph& program : programs) all.push_back(&program);
-  if (find_shortage(all, change.machine)) return std::nullopt;
+  std::vector<MemoryTable> needed = memory_by_device(all);
+  if (find_shortage(needed, change.machine)) return std::nullopt;
   Bytes most;
-  for (const MemoryTable& table : memory_by_device(all)) most = std::max(most, table.total());
+  for (const MemoryTable& table : needed) most = std::max(most, table.total());
   return most;
 }
 
@@ -135,22 +136,21 @@ std::string to_text(const MemoryTable& memory) {
 
 }  // namespace
 
-std::optional<Shortage> find_shortage(const std::vector<const TaskGraph*>& programs,
+std::optional<Shortage> find_shortage(const std::vector<MemoryTable>& needed,
                                       const Machine& machine) {
   std::optional<Shortage> worst;
-  std::vector<MemoryTable> tables = memory_by_device(programs);
   for (std::size_t at = 0; at < machine.devices.size(); ++at) {
-    Bytes there = machine.devices[at].memory, needed = tables[at].total();
-    if (there == Bytes{} || needed <= there) continue;
-    if (!worst || needed - there > worst->needed.total() - worst->there)
-      worst = Shortage{DeviceId(at), tables[at], there};
+    Bytes there = machine.devices[at].memory, held = needed[at].total();
+    if (there == Bytes{} || held <= there) continue;
+    if (!worst || held - there > worst->needed.total() - worst->there)
+      worst = Shortage{DeviceId(at), needed[at], there};
   }
   return worst;
 }
 
 void require_fit(const FitRequest& request) {
   std::optional<Shortage> shortage =
-      find_shortage(request.live.programs(), request.live.machinery().machine);
+      find_shortage(memory_by_device(request.live.programs()), request.live.machinery().machine);
   if (!shortage) return;
   throw Error(ErrorKind::memory,
               fmt::format("device {} would hold {}, but it has {}:{}\n{}", shortage->device.value,

@@ -17,8 +17,9 @@ struct Shortage {
   Bytes there{};
 };
 
-/// The device that is short of most; nothing where all fit, or where their memory is not known.
-std::optional<Shortage> find_shortage(const std::vector<const TaskGraph*>& programs,
+/// Given what each device would hold, the one that is short of most; nothing where all fit, or
+/// where their memory is not known.
+std::optional<Shortage> find_shortage(const std::vector<MemoryTable>& needed,
                                       const Machine& machine);
 
 struct FitRequest {

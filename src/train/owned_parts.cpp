@@ -6,23 +6,6 @@
 #include "base/error.h"
 
 namespace troika {
-namespace {
-
-/// The boxes of `region` that are in none of `taken`.
-std::vector<Region> remove_all(const Region& region, const std::vector<Region>& taken) {
-  std::vector<Region> left{region};
-  for (const Region& other : taken) {
-    std::vector<Region> next;
-    for (const Region& box : left) {
-      if (contains(other, box)) continue;
-      for (Region& rest : subtract(box, other)) next.push_back(std::move(rest));
-    }
-    left = std::move(next);
-  }
-  return left;
-}
-
-}  // namespace
 
 std::vector<OwnedPart> divide_state(const std::vector<StateEntry>& entries,
                                     const std::vector<StoredSlice>& storage) {
@@ -35,7 +18,7 @@ std::vector<OwnedPart> divide_state(const std::vector<StateEntry>& entries,
     std::vector<Region> taken;
     std::int64_t covered = 0;
     for (const StoredSlice& slice : own) {
-      for (Region& box : remove_all(slice.region, taken)) {
+      for (Region& box : subtract(slice.region, taken)) {
         covered += box.elements();
         parts.push_back({at, std::move(box), slice});
       }

@@ -30,7 +30,7 @@ TaskGraph timed(const LiveModel& live, const std::string& name) {
 /// The total of the devices here, and the categories of the first one at its peak.
 std::string memory_text(const LiveModel& live) {
   const Session& session = live.session();
-  MemoryTable memory = memory_by_device(live.programs()).front();
+  MemoryTable memory = memory_of(live.programs(), DeviceId(0u));
   std::string text =
       to_string(session.state_bytes() + session.arena_bytes() + session.message_bytes());
   if (std::size_t devices = live.machinery().devices.size(); devices > 1)

@@ -9,7 +9,6 @@
 #include "comm/serial_collective_test.h"
 #include "comm/threads/thread_transport.h"
 #include "rank.h"
-#include "tensor/float16.h"
 
 namespace troika {
 namespace {
@@ -155,18 +154,7 @@ void check_serial(const SerialCase& test, Communicator& group, Stage& stage) {
 }
 
 void check_serial(const SerialCase& test, Communicator& group, Stage& stage) {
-  switch (test.dtype) {
-    case DType::f32:
-      return check_serial<float>(test, group, stage);
-    case DType::f64:
-      return check_serial<double>(test, group, stage);
-    case DType::i32:
-      return check_serial<std::int32_t>(test, group, stage);
-    case DType::f16:
-      return check_serial<Float16>(test, group, stage);
-    case DType::bf16:
-      return check_serial<BFloat16>(test, group, stage);
-  }
+  dispatch_elements(test.dtype, [&]<class T>() { check_serial<T>(test, group, stage); });
 }
 
 /// On a transport of its own. How many cases there were.
