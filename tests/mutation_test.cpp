@@ -54,7 +54,7 @@ class DamagedTraining {
     session.add(damaged);
     session.start();
     for (const Parameter& parameter : graph().parameters)
-      session.load(parameter.name, initial_values(parameter, kSmallSeed));
+      session.load(parameter.name, initial_values(parameter, asked_.seed));
     SmallTraining found = run_small(session, model_, asked_);
     return compare_movements({truth_.start, found.first, truth_.first}, 1e-9).first ||
            compare_movements({truth_.start, found.last, truth_.last}, 1e-9).first ||

@@ -1,0 +1,71 @@
+// For tests in f32: inputs on which the answer does not hang on the last digits, and how far apart
+// two right answers may be.
+#pragma once
+
+#include <map>
+
+#include "small_training.h"
+
+namespace troika {
+
+inline const SmallTraining& on_one_device(const SmallCase& asked) {
+  static std::map<SmallCase, SmallTraining> known;
+  auto found = known.find(asked);
+  if (found == known.end())
+    found = known.emplace(asked, train_small(asked, 1, Strategy::single())).first;
+  return found->second;
+}
+
+/// How far apart two runs have moved, each from its own start.
+inline double distance_between(const SmallTraining& a, const SmallTraining& b) {
+  auto from_other_start = [&](std::vector<StateTensor> state) {
+    for (std::size_t at = 0; at < state.size(); ++at)
+      for (std::size_t i = 0; i < state[at].values.size(); ++i)
+        state[at].values[i] += a.start[at].values[i] - b.start[at].values[i];
+    return state;
+  };
+  return std::max(
+      compare_movements({a.start, from_other_start(b.first), a.first}, 0).largest.distance,
+      compare_movements({a.start, from_other_start(b.last), a.last}, 0).largest.distance);
+}
+
+/// What other last digits of the weights change.
+inline double sensitivity(SmallCase asked) {
+  SmallTraining plain = on_one_device(asked);
+  double largest = 0;
+  for (asked.nudge = 1; asked.nudge <= 4; ++asked.nudge)
+    largest = std::max(largest, distance_between(plain, train_small(asked, 1, Strategy::single())));
+  return largest;
+}
+
+/// Where the input of a relu lies within rounding of zero, f32 gives one of two gradients, by the
+/// order of its sums. So the case takes the first seed without such an input; if there is none
+/// among a few (inception_v3 with shards of four samples), the least sensitive one.
+inline SmallCase with_calm_seed(SmallCase asked) {
+  static std::map<SmallCase, std::uint64_t> known;
+  auto [found, is_new] = known.emplace(asked, asked.seed);
+  if (is_new) {
+    double least = std::numeric_limits<double>::infinity();
+    SmallCase tried = asked;
+    for (int count = 0; count < 12 && least > float_tolerance(0); ++count, ++tried.seed)
+      if (double change = sensitivity(tried); change < least)
+        least = change, found->second = tried.seed;
+  }
+  asked.seed = found->second;
+  return asked;
+}
+
+/// From runs on one device that differ only in their number of threads.
+inline double tolerance_for(const SmallCase& asked) {
+  if (!asked.cpu_kernels) return kExactTolerance;
+  static std::map<SmallCase, double> known;
+  if (auto found = known.find(asked); found != known.end()) return found->second;
+  double noise = 0;
+  SmallCase other = asked;
+  for (other.threads = 2; other.threads <= 6; ++other.threads)
+    noise = std::max(
+        noise, distance_between(on_one_device(asked), train_small(other, 1, Strategy::single())));
+  return known[asked] = float_tolerance(noise);
+}
+
+}  // namespace troika
