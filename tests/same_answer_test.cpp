@@ -173,6 +173,32 @@ TEST(SlicesThatOverlap, CountOnceInTheNormOfTheGradient) {
   EXPECT_NE(on_one_device(clipped).last, on_one_device({.model = "gpt2"}).last);
 }
 
+/// Samples on all devices, but for one activation that has columns of all samples.
+Strategy columns_between_samples(const Graph& graph) {
+  Strategy strategy = data_parallel(graph, machine_of(8));
+  strategy.splits.at("relu").degrees = {{"v", 8}};
+  return strategy;
+}
+
+TEST(SamplesThatBecomeColumns, GiveTheSameAnswerByAllToAll) {
+  for (bool cpu_kernels : {false, true}) {
+    SmallCase asked{.model = "resnet18", .cpu_kernels = cpu_kernels};
+    Strategy strategy = for_all_graphs(asked, columns_between_samples);
+    expect_same(asked, 8, strategy);
+    RunConfig config = config_for(asked, 8);
+    LiveModel live(make_machinery(config.kernels, config.parallel));
+    zoo::Model model = build_small(asked);
+    live.add_training(model, config, strategy);
+    auto is_trade = [](const Communication& message) {
+      return message.call.kind == Collective::all_to_all;
+    };
+    // There and back, forward and backward.
+    EXPECT_EQ(std::ranges::count_if(live.session().program(model.graphs[0].name).communications,
+                                    is_trade),
+              4);
+  }
+}
+
 /// Parameters of a model whose gradient is nothing but rounding.
 std::vector<std::string> without_gradient(const std::string& model) {
   std::map<std::string, double> squares;  // of the velocities, which are the gradients of step 1

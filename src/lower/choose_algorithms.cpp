@@ -43,7 +43,8 @@ void choose_algorithms(TaskGraph& graph, const CommunicationChoices& choices) {
   for (Communication& communication : graph.communications) {
     CollectiveCall& call = communication.call;
     const BufferSpec& buffer = graph[communication.buffers[0]];
-    call.count = buffer.bytes().count / size_of(communication.dtype).count;
+    call.count =
+        buffer.bytes().count / size_of(communication.dtype).count / vectors_in_buffer(call.kind);
     call.nodes.clear();
     call.processes.clear();
     for (DeviceId device : communication.devices) {

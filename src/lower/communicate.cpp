@@ -19,12 +19,12 @@ Accesses accesses_of(Collective kind, bool is_root) {
       return is_root ? Accesses{Access::read, Access::read}
                      : Accesses{Access::write, Access::update};
     case Collective::all_gather:
+    case Collective::all_to_all:
       return {Access::write, Access::update};
     case Collective::all_reduce:
     case Collective::reduce_scatter:
       return {Access::update, Access::update};
     case Collective::reduce:
-    case Collective::all_to_all:
     case Collective::gather:
     case Collective::scatter:
     case Collective::barrier:
@@ -39,15 +39,16 @@ void add_communication(Draft& draft, const CommunicationRequest& request) {
   const BufferSpec first = draft.tasks[request.buffers[0]];
   auto members = static_cast<int>(request.buffers.size());
   CommunicationId id(draft.tasks.communications.size());
-  Communication made{.name = fmt::format("{} {}", request.name, to_string(request.kind)),
-                     .call = {.kind = request.kind,
-                              .members = members,
-                              .count = first.spec.shape.elements(),
-                              .ranges = request.ranges,
-                              .order = request.order},
-                     .dtype = first.spec.dtype,
-                     .rule = request.rule,
-                     .buffers = request.buffers};
+  Communication made{
+      .name = fmt::format("{} {}", request.name, to_string(request.kind)),
+      .call = {.kind = request.kind,
+               .members = members,
+               .count = first.spec.shape.elements() / vectors_in_buffer(request.kind),
+               .ranges = request.ranges,
+               .order = request.order},
+      .dtype = first.spec.dtype,
+      .rule = request.rule,
+      .buffers = request.buffers};
   if (made.call.ranges.empty()) made.call.ranges.resize(static_cast<std::size_t>(members));
   for (BufferId buffer : request.buffers) {
     TROIKA_CHECK(draft.tasks[buffer].spec == first.spec, "members of " + made.name + " differ");

@@ -13,7 +13,8 @@ struct CommunicationRequest {
   std::string name;
   Collective kind = Collective::all_reduce;
   CombineRule rule = CombineRule::sum;
-  /// One per member, each on another device, all of one spec. A broadcast goes from the first.
+  /// One per member, each on another device, all of one spec. A broadcast goes from the first. As
+  /// vectors_in_buffer says.
   std::vector<BufferId> buffers;
   std::vector<Range> ranges{};  ///< Elements; for gathering and scattering.
   CombineOrder order = CombineOrder::any;

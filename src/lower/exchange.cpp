@@ -64,6 +64,9 @@ class Exchanger {
         case Exchange::Kind::all_gather:
           gather(found, pieces);
           break;
+        case Exchange::Kind::all_to_all:
+          trade(found, pieces);
+          break;
       }
       met_.insert(found.needs.begin(), found.needs.end());
     }
@@ -136,14 +139,7 @@ class Exchanger {
 
   /// A block of a vector, shaped like the part.
   BufferId add_view(const Blocks& blocks, BufferId vector, std::size_t at) {
-    DeviceId device = draft_.tasks[vector].device;
-    const Region& part = blocks.parts[at];
-    return add_buffer(draft_, {fmt::format("{}{}@{}", value_.name, to_string(part), device.value),
-                               {part.shape(), value_.spec.dtype},
-                               device,
-                               value_.category,
-                               vector,
-                               size_of(value_.spec.dtype) * blocks.ranges[at].begin});
+    return add_block(vector, blocks.parts[at], blocks.ranges[at].begin);
   }
 
   /// Every member puts its part into its block; afterwards all have all blocks.
@@ -179,13 +175,7 @@ class Exchanger {
       assembled.push_back(
           {view, Region::whole(blocks.parts[at].shape()), within(blocks.parts[at], need.region)});
     }
-    return add_assemble(draft_,
-                        {.fragment = options_.fragment,
-                         .name = fmt::format("{} joined@{}", value_.name, need.device.value),
-                         .spec = {need.region.shape(), value_.spec.dtype},
-                         .device = need.device,
-                         .category = value_.category},
-                        assembled);
+    return put_together(need, assembled);
   }
 
   /// Every member cuts its term into the members' blocks; afterwards each has the sum in its own.
@@ -219,6 +209,72 @@ class Exchanger {
       if (at == own) kept = view;
     }
     return kept;
+  }
+
+  /// Every member sends each of the others its block; what it keeps is read where it lies.
+  void trade(const Exchange& found, const std::vector<ValuePiece>& pieces) {
+    std::int64_t count = pieces[0].place.region.elements();
+    CommunicationRequest request{options_.fragment, value_.name, Collective::all_to_all};
+    for (std::size_t at = 0; at < pieces.size(); ++at)
+      request.ranges.push_back(part_of(count, static_cast<std::int64_t>(at), std::ssize(pieces)));
+    for (std::size_t at = 0; at < pieces.size(); ++at)
+      request.buffers.push_back(add_traded(found, pieces[at], request.ranges));
+    add_communication(draft_, request);
+    for (std::size_t at = 0; at < pieces.size(); ++at) {
+      const Placed& need = needs_[found.needs[at]];
+      std::vector<AssembledPart> parts;
+      for (std::size_t from = 0; from < pieces.size(); ++from) {
+        const Region& piece = pieces[from].place.region;
+        Region block = intersect(piece, need.region), to = within(block, need.region);
+        if (from == at) {
+          parts.push_back({pieces[at].buffer, within(block, piece), to});
+        } else {
+          std::int64_t begin = count + request.ranges[from].begin;
+          parts.push_back(
+              {add_block(request.buffers[at], block, begin), Region::whole(block.shape()), to});
+        }
+      }
+      value_.finished.push_back({need, put_together(need, parts)});
+    }
+  }
+
+  /// What a member sends, its blocks for the others filled in, and room for what it receives.
+  BufferId add_traded(const Exchange& found, const ValuePiece& piece,
+                      const std::vector<Range>& ranges) {
+    DeviceId device = piece.place.device;
+    BufferId both = add_buffer(draft_, {fmt::format("{} traded@{}", value_.name, device.value),
+                                        {{2 * piece.place.region.elements()}, value_.spec.dtype},
+                                        device,
+                                        value_.category});
+    for (std::size_t to = 0; to < ranges.size(); ++to) {
+      const Placed& need = needs_[found.needs[to]];
+      if (need.device == device) continue;
+      Region block = intersect(piece.place.region, need.region);
+      add_copy(draft_, {options_.fragment, piece.buffer, within(block, piece.place.region),
+                        add_block(both, block, ranges[to].begin)});
+    }
+    return both;
+  }
+
+  /// A block of a vector that begins at this element, shaped like the region.
+  BufferId add_block(BufferId vector, const Region& region, std::int64_t begin) {
+    DeviceId device = draft_.tasks[vector].device;
+    return add_buffer(draft_, {fmt::format("{}{}@{}", value_.name, to_string(region), device.value),
+                               {region.shape(), value_.spec.dtype},
+                               device,
+                               value_.category,
+                               vector,
+                               size_of(value_.spec.dtype) * begin});
+  }
+
+  BufferId put_together(const Placed& need, const std::vector<AssembledPart>& parts) {
+    return add_assemble(draft_,
+                        {.fragment = options_.fragment,
+                         .name = fmt::format("{} joined@{}", value_.name, need.device.value),
+                         .spec = {need.region.shape(), value_.spec.dtype},
+                         .device = need.device,
+                         .category = value_.category},
+                        parts);
   }
 
   Draft& draft_;

@@ -72,6 +72,7 @@ class Interpreter {
     const CollectiveCall& call = communication.call;
     std::vector<std::span<double>> members;
     for (BufferId buffer : communication.buffers) members.push_back(elements(buffer));
+    if (call.kind == Collective::all_to_all) return trade(communication, members);
     std::vector<double> all(members[0].begin(), members[0].end());
     for (std::size_t member = 1; member < members.size(); ++member)
       for (std::size_t i = 0; i < all.size(); ++i)
@@ -87,6 +88,20 @@ class Interpreter {
       if (call.kind != Collective::reduce_scatter) own = {0, count};
       for (std::int64_t i = own.begin; i < own.end; ++i)
         members[member][static_cast<std::size_t>(i)] = all[static_cast<std::size_t>(i)];
+    }
+  }
+
+  /// Block `to` of the first half of `from` becomes block `from` of the second half of `to`.
+  void trade(const Communication& communication, const std::vector<std::span<double>>& members) {
+    const CollectiveCall& call = communication.call;
+    for (std::size_t to = 0; to < members.size(); ++to) {
+      for (std::size_t from = 0; from < members.size(); ++from) {
+        Range sent = call.ranges[to], got = call.ranges[from];
+        std::ranges::copy(members[from].subspan(static_cast<std::size_t>(sent.begin),
+                                                static_cast<std::size_t>(sent.extent())),
+                          members[to].begin() + call.count + got.begin);
+        if (from != to) received[communication.devices[to]] += got.extent();
+      }
     }
   }
 
@@ -122,8 +137,23 @@ std::vector<Placed> regular(const Shape& shape, std::int64_t devices, bool is_cu
   return places;
 }
 
+/// Rows on all devices that are needed as columns, in another order.
+Case transposed_case(Draws& draws) {
+  Case made{.shape = {}, .devices = 8 + draws.below(2), .have = {}, .needs = {}};
+  made.shape = {made.devices * (1 + draws.below(2)), 1 + draws.below(3), made.devices};
+  made.have.terms.push_back(regular(made.shape, made.devices, true));
+  std::int64_t turn = draws.below(made.devices);
+  for (std::int64_t at = 0; at < made.devices; ++at) {
+    Region column = Region::whole(made.shape);
+    column.ranges[2] = part_of(made.shape[2], (at + turn) % made.devices, made.devices);
+    made.needs.push_back({column, device(at)});
+  }
+  return made;
+}
+
 Case random_case(std::uint64_t seed) {
   Draws draws(seed);
+  if (seed % 10 == 9) return transposed_case(draws);
   Case made;
   for (std::int64_t rank = 1 + draws.below(3); rank > 0; --rank)
     made.shape.push_back(1 + draws.below(7));
@@ -222,7 +252,7 @@ TEST(Obtain, GivesEveryNeedOfRandomLayoutsAndEachElementCrossesOnceForEachReceiv
       ++seen[communication.call.kind];
   }
   for (Collective kind : {Collective::all_reduce, Collective::reduce_scatter,
-                          Collective::all_gather, Collective::broadcast})
+                          Collective::all_gather, Collective::all_to_all, Collective::broadcast})
     EXPECT_GT(seen[kind], 10) << to_string(kind);
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "lower/find_all_to_all.h"
 
 namespace troika {
 namespace {
@@ -71,6 +72,8 @@ class ExchangeFinder {
       find_reductions();
     else if (have_.terms.size() == 1)
       find_gathers();
+    if (have_.terms.size() == 1 && found_.empty())
+      found_ = find_all_to_alls(have_.terms[0], needs_);
     return std::move(found_);
   }
 

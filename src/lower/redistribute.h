@@ -57,9 +57,9 @@ std::int64_t elements_moved(const Spread& have, const std::vector<Placed>& needs
 /// A redistribution that is a collective over the devices, each of which has one piece; `member`
 /// orders them.
 struct Exchange {
-  enum class Kind { all_reduce, reduce_scatter, all_gather };
+  enum class Kind { all_reduce, reduce_scatter, all_gather, all_to_all };
   Kind kind = Kind::all_reduce;
-  Region region;                   ///< What is reduced or gathered.
+  Region region{};                 ///< What is reduced or gathered.
   std::vector<Taken> pieces;       ///< One per member.
   std::vector<std::size_t> needs;  ///< One per member: index of the need that it satisfies.
 
@@ -68,8 +68,8 @@ struct Exchange {
 
 /// The collectives that satisfy needs whole: needs of one region on just the devices that each hold
 /// one term of it (all_reduce), disjoint needs that make up such a region (reduce_scatter), and
-/// needs of a region that lies in disjoint pieces on just these devices (all_gather). A need is in
-/// one exchange at most; for the others see assemble.
+/// needs of a region that lies in disjoint pieces on just these devices (all_gather); and the
+/// groups of find_all_to_all.h. A need is in one exchange at most; for the others see assemble.
 std::vector<Exchange> find_exchanges(const Spread& have, const std::vector<Placed>& needs);
 
 }  // namespace troika

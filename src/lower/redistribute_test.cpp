@@ -125,6 +125,55 @@ TEST(FindExchanges, EachSliceOfAParameterHasAnAllReduceOfItsOwn) {
   EXPECT_EQ(found[1].needs, (std::vector<std::size_t>{1, 3}));
 }
 
+/// One part of the last dimension on each of the devices, in the opposite order.
+std::vector<Placed> cut_across(const Region& region, std::int64_t devices) {
+  std::vector<Placed> pieces = on_each(region, devices);
+  for (std::int64_t at = 0; at < devices; ++at)
+    pieces[static_cast<std::size_t>(at)].region.ranges.back() =
+        part_of(region.ranges.back().extent(), devices - 1 - at, devices);
+  return pieces;
+}
+
+TEST(FindExchanges, EqualBlocksForAllOthersAreAnAllToAll) {
+  Region whole{{{0, 16}, {0, 3}, {0, 8}}};
+  std::vector<Placed> needs = cut_across(whole, 8);
+  std::vector<Exchange> found = find_exchanges({{cut_over(whole, 8)}}, needs);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, Exchange::Kind::all_to_all);
+  for (std::size_t at = 0; at < 8; ++at) {
+    EXPECT_EQ(found[0].pieces[at].piece, at);
+    EXPECT_EQ(needs[found[0].needs[at]].device, device(static_cast<std::int64_t>(at)));
+  }
+}
+
+TEST(FindExchanges, GroupsThatShareNothingHaveAnAllToAllEach) {
+  Region whole{{{0, 16}, {0, 8}}};
+  std::vector<Placed> pieces = cut_over(whole, 16), needs;
+  for (std::int64_t at = 0; at < 16; ++at)
+    needs.push_back({{{{at / 8 * 8, at / 8 * 8 + 8}, {at % 8, at % 8 + 1}}}, device(at)});
+  std::vector<Exchange> found = find_exchanges({{pieces}}, needs);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].pieces.size(), 8u);
+  EXPECT_EQ(found[1].needs.front(), 8u);
+}
+
+TEST(FindExchanges, UnequalBlocksAreNoAllToAll) {
+  Region whole{{{0, 16}, {0, 9}}};
+  EXPECT_TRUE(find_exchanges({{cut_over(whole, 8)}}, cut_across(whole, 8)).empty());
+}
+
+TEST(FindExchanges, ADeviceThatNeedsMoreKeepsItsGroupFromAnAllToAll) {
+  Region whole{{{0, 16}, {0, 8}}};
+  std::vector<Placed> needs = cut_across(whole, 8);
+  needs.push_back({{{{0, 1}, {0, 8}}}, device(3)});
+  EXPECT_TRUE(find_exchanges({{cut_over(whole, 8)}}, needs).empty());
+}
+
+TEST(FindExchanges, FewDevicesTransferInstead) {
+  Region whole{{{0, 16}, {0, 8}}};
+  EXPECT_TRUE(find_exchanges({{cut_over(whole, 4)}}, cut_across(whole, 4)).empty());
+}
+
 TEST(FindExchanges, NeedsOfOtherDevicesAreNone) {
   Region whole{{{0, 6}}};
   EXPECT_TRUE(find_exchanges(partial_sums(whole, 3), on_each(whole, 2)).empty());

@@ -126,12 +126,15 @@ std::unique_ptr<Operation> Session::make_operation(const Program& program, Place
   TROIKA_CHECK(place.progress != nullptr, "several devices without a transport");
   const Communication& communication = program.graph[id];
   BufferId buffer = communication.buffers[static_cast<std::size_t>(member)];
-  std::span<std::byte> vector{address(program.graph, buffer),
-                              static_cast<std::size_t>(communication.bytes().count)};
+  auto bytes = static_cast<std::size_t>(communication.bytes().count);
+  std::span<std::byte> vector{address(program.graph, buffer), bytes}, input;
+  if (communication.call.kind == Collective::all_to_all)
+    input = vector, vector = {input.data() + bytes, bytes};
   const PreparedMessages::Part& part = program.messages.part(id, member);
   return std::make_unique<Operation>(
       *place.progress, *part.recipe, Member{member, communication.devices},
-      MemberBuffers{vector, {}}, BindOptions{communication.dtype, communication.rule, part.tags});
+      MemberBuffers{vector, input},
+      BindOptions{communication.dtype, communication.rule, part.tags});
 }
 
 Session::Program& Session::find(const std::string& name) const {

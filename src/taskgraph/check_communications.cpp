@@ -50,10 +50,12 @@ void check_untouched(const TaskGraph& graph) {
   }
 }
 
-/// What is gathered or scattered is all of the buffer, each element by one member.
+/// What is gathered, scattered or exchanged is all of the vector, each element by one member.
 void check_ranges(const Communication& communication) {
   const CollectiveCall& call = communication.call;
-  if (call.kind != Collective::all_gather && call.kind != Collective::reduce_scatter) return;
+  if (call.kind != Collective::all_gather && call.kind != Collective::reduce_scatter &&
+      call.kind != Collective::all_to_all)
+    return;
   std::vector<Range> ranges = call.ranges;
   std::ranges::sort(ranges, {}, [](Range range) { return std::pair(range.begin, range.end); });
   std::int64_t next = 0;

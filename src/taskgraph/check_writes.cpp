@@ -46,8 +46,10 @@ class WrittenBuffers {
     if (task.computes()) return use.access == Access::write || is_known(use.buffer);
     if (task.kind == TaskKind::finish) return true;
     const CollectiveCall& call = graph_[task.communication].call;
-    if (call.kind == Collective::all_gather)
-      return is_known(use.buffer, call.ranges[static_cast<std::size_t>(task.member)]);
+    Range own = call.ranges[static_cast<std::size_t>(task.member)];
+    if (call.kind == Collective::all_gather) return is_known(use.buffer, own);
+    if (call.kind == Collective::all_to_all)  // what stays here need not go through it
+      return is_known(use.buffer, {0, own.begin}) && is_known(use.buffer, {own.end, call.count});
     return use.access == Access::write || is_whole(use.buffer);
   }
 
@@ -78,7 +80,8 @@ class WrittenBuffers {
     Bytes size = size_of(graph_[id].spec.dtype), begin = size * elements.begin;
     for (BufferId view : views_[id.index()]) {
       const BufferSpec& part = graph_[view];
-      if (part.view_offset == begin && written_[view.index()]) begin += part.bytes();
+      if (part.view_offset == begin && begin < size * elements.end && written_[view.index()])
+        begin += part.bytes();
     }
     return begin == size * elements.end;
   }

@@ -67,7 +67,7 @@ struct Communication {
   DType dtype = DType::f32;
   CombineRule rule = CombineRule::sum;
   std::vector<DeviceId> devices;  ///< One per member.
-  std::vector<BufferId> buffers;  ///< One per member; all equally long.
+  std::vector<BufferId> buffers;  ///< One per member; all equally long. See vectors_in_buffer.
   std::string algorithm;          ///< Empty before the choice is made.
   SimTime time{};                 ///< Predicted.
   int urgency = 0;                ///< Of several under way the greatest goes first.
@@ -75,6 +75,11 @@ struct Communication {
   Bytes bytes() const { return size_of(dtype) * call.count; }
   bool operator==(const Communication&) const = default;
 };
+
+/// A member's buffer is its vector; of an all_to_all what it sends and, behind it, what it gets.
+constexpr std::int64_t vectors_in_buffer(Collective kind) {
+  return kind == Collective::all_to_all ? 2 : 1;
+}
 
 enum class TaskKind {
   compute,

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <map>
-#include <sstream>
 
-#include "base/cores.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "comm/threads/thread_transport.h"
@@ -15,73 +13,11 @@
 #include "device/cpu/processor_name.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/reference/reference.h"
-#include "machine/this_machine.h"
+#include "train/hosts.h"
 #include "train/known_links.h"
 
 namespace troika {
 namespace {
-
-/// What follows for all from what each rank says of its computer. Where computers differ, the
-/// least counts, so that all devices are alike.
-struct Hosts {
-  std::vector<int> node_of_rank;
-  int threads = 1;  ///< Per device, where nothing else is said.
-  Bytes memory{};   ///< Of a device.
-  // Of this computer alone.
-  int cores = 1;
-  int devices = 1;
-};
-
-struct Host {
-  int node = 0;
-  int ranks = 0;
-  int cores = 0;   ///< That a rank may use,
-  int online = 0;  ///< and that the computer has.
-  Bytes memory{};
-};
-
-Hosts meet_hosts(Ranks* ranks, int devices_per_rank) {
-  auto cores = static_cast<int>(usable_cores().size());
-  if (ranks == nullptr) {
-    int threads = std::max(1, cores / devices_per_rank);
-    return {{0},
-            threads,
-            this_machine(devices_per_rank, threads).devices.at(0).memory,
-            cores,
-            devices_per_rank};
-  }
-  Bytes memory = this_machine(1, cores).devices.at(0).memory;
-  Hosts hosts{.threads = cores};
-  std::map<std::string, Host> known;
-  for (const std::string& text : ranks->exchange(
-           fmt::format("{} {} {} {}", cores, cores_of_machine(), memory.count, ranks->host()))) {
-    Host said;
-    std::string name;
-    std::istringstream(text) >> said.cores >> said.online >> said.memory.count >> name;
-    Host& host = known.try_emplace(name, Host{static_cast<int>(known.size())}).first->second;
-    hosts.node_of_rank.push_back(host.node);
-    // A rank that is bound to its cores has those alone.
-    hosts.threads = std::min(hosts.threads, said.cores / devices_per_rank);
-    host.cores = std::max(host.cores, said.cores);
-    host.online = said.online;
-    host.memory = host.ranks++ == 0 ? said.memory : std::min(host.memory, said.memory);
-  }
-  int own_node = hosts.node_of_rank[static_cast<std::size_t>(ranks->rank())];
-  bool is_first = true;
-  for (const auto& [name, host] : known) {
-    int devices = host.ranks * devices_per_rank;
-    if (host.cores * host.ranks > host.online)
-      hosts.threads = std::min(hosts.threads, host.cores / devices);
-    Bytes share{host.memory.count / devices};
-    hosts.memory = is_first ? share : std::min(hosts.memory, share);
-    is_first = false;
-    if (host.node != own_node) continue;
-    hosts.cores = std::min(host.online, host.cores * host.ranks);
-    hosts.devices = devices;
-  }
-  hosts.threads = std::max(1, hosts.threads);
-  return hosts;
-}
 
 int devices_per_rank(const ParallelConfig& parallel, const Ranks* ranks) {
   int count = ranks != nullptr ? ranks->count() : 1;
@@ -153,7 +89,7 @@ SessionDevices Machinery::local() const {
 Machinery make_machinery(const KernelsConfig& kernels, const ParallelConfig& parallel,
                          KnownCosts known, Ranks* ranks) {
   int own = devices_per_rank(parallel, ranks);
-  Hosts hosts = meet_hosts(ranks, own);
+  HostShares hosts = meet_hosts(ranks, own);
   int threads = parallel.threads ? static_cast<int>(*parallel.threads) : hosts.threads;
   bool is_cpu = kernels.backend == KernelsConfig::Backend::cpu;
   Machinery made{.links = agreed_links(kernels, ranks), .ranks = ranks};
