@@ -2,6 +2,8 @@
 // every rank does so at its start, so it must grow no faster than the devices.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
+
 #include "lower/lowered.h"
 #include "strategy/ready.h"
 #include "zoo/zoo.h"
@@ -24,9 +26,7 @@ struct DataParallelModel : Lowered {
   }
 };
 
-void lower_model(benchmark::State& state, const std::string& name, bool sliced_update) {
-  DataParallelModel model(name, state.range(0));
-  model.strategy.sync.sliced_update = sliced_update;
+void lower_again(benchmark::State& state, Lowered& model) {
   LowerRequest asked = model.request();
   asked.outputs.clear();
   KernelTable table = model.kernels.answer(rows_needed(asked));
@@ -35,6 +35,23 @@ void lower_model(benchmark::State& state, const std::string& name, bool sliced_u
     state.counters["tasks"] = static_cast<double>(std::get<TaskGraph>(result).tasks.size());
   }
 }
+
+void lower_model(benchmark::State& state, const std::string& name, bool sliced_update) {
+  DataParallelModel model(name, state.range(0));
+  model.strategy.sync.sliced_update = sliced_update;
+  lower_again(state, model);
+}
+
+/// One activation has columns of all samples, so that every device has a block for every other.
+void lower_columns(benchmark::State& state) {
+  DataParallelModel model("vgg16", state.range(0));
+  auto relu = std::ranges::find_if(model.graph.operators, [](const Operator& op) {
+    return std::holds_alternative<Activation>(op.op);
+  });
+  model.strategy.splits.at(relu->name).degrees = {{"v", state.range(0)}};
+  lower_again(state, model);
+}
+BENCHMARK(lower_columns)->Arg(8)->Arg(56)->Arg(224)->Iterations(1)->Unit(benchmark::kMillisecond);
 
 #define TROIKA_LOWERING(name, ...)                  \
   BENCHMARK_CAPTURE(lower_model, name, __VA_ARGS__) \

@@ -2,6 +2,7 @@
 // two right answers may be.
 #pragma once
 
+#include <limits>
 #include <map>
 
 #include "small_training.h"

@@ -72,6 +72,9 @@ void expect_same(SmallCase asked, std::int64_t devices, const Strategy& strategy
   SmallTraining found = train_small(asked, devices, strategy);
   const SmallTraining& truth = on_one_device(asked);
   double tolerance = tolerance_for(asked);
+  // Where no seed is calm (shards of four samples under 94 layers), f64 alone is the proof.
+  bool may_stray = !asked.cpu_kernels || asked.model == "inception_v3";
+  ASSERT_TRUE(may_stray || tolerance == float_tolerance(0)) << tolerance << ", seed " << asked.seed;
   for (auto [state, expected, when] :
        {std::tuple(&found.first, &truth.first, "first"), {&found.last, &truth.last, "last"}}) {
     Comparison result = compare_movements({truth.start, *state, *expected}, tolerance);
@@ -171,6 +174,25 @@ TEST(SlicesThatOverlap, CountOnceInTheNormOfTheGradient) {
   SmallCase clipped{.model = "gpt2", .clips = true};
   expect_same(clipped, 2, half_on_another_device());
   EXPECT_NE(on_one_device(clipped).last, on_one_device({.model = "gpt2"}).last);
+}
+
+/// The two readers of the weight cut it differently, so devices store slices that overlap and own
+/// equal parts of them.
+TEST(SlicesThatOverlap, HaveTheirOwnStatesWhereUpdatesAreSliced) {
+  auto on = [](std::initializer_list<unsigned> devices) {
+    return std::vector<DeviceId>(devices.begin(), devices.end());
+  };
+  Strategy strategy;
+  strategy.sync.sliced_update = true;
+  strategy.splits = {
+      {"fake.output",
+       {.degrees = {{"i", 4}},
+        .replicas = 2,
+        .weights = {{"i", {1, 2, 3, 1}}},
+        .devices = on({5, 6, 5, 6, 2, 3, 0, 1})}},
+      {"real.output",
+       {.degrees = {{"i", 5}, {"n", 2}}, .devices = on({5, 4, 5, 7, 1, 3, 2, 4, 7, 6})}}};
+  expect_same({.model = "dcgan"}, 8, strategy);
 }
 
 /// Samples on all devices, but for one activation that has columns of all samples.

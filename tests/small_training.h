@@ -96,6 +96,26 @@ inline std::vector<double> run_small_step(Session& session, const zoo::Model& mo
   return losses;
 }
 
+/// Whatever devices store of one element, all of them store the same.
+inline void check_copies(Session& session) {
+  for (const StateEntry& entry : session.state()) {
+    std::vector<std::byte> whole(static_cast<std::size_t>(entry.spec.bytes().count));
+    session.store(entry.name, whole);
+    std::int64_t size = size_of(entry.spec.dtype).count;
+    for (const StoredSlice& slice : session.slices_here(entry.name)) {
+      std::vector<std::byte> part(static_cast<std::size_t>(slice.region.elements() * size));
+      session.store(slice, part);
+      auto next = part.begin();
+      for_each_run(entry.spec.shape, slice.region, [&](std::int64_t offset, std::int64_t length) {
+        auto end = next + length * size;
+        TROIKA_CHECK(std::equal(next, end, whole.begin() + offset * size),
+                     "copies of " + entry.name + " differ in " + to_string(slice.region));
+        next = end;
+      });
+    }
+  }
+}
+
 /// On a session that has started and has its initial weights.
 inline SmallTraining run_small(Session& session, const zoo::Model& model, const SmallCase& asked) {
   session.write_scalar(Scalar::learning_rate, asked.rate());
@@ -108,6 +128,7 @@ inline SmallTraining run_small(Session& session, const zoo::Model& model, const 
     if (number == 0) training.first = read_tensors(session, model);
   }
   training.last = read_tensors(session, model);
+  check_copies(session);
   return training;
 }
 

@@ -21,6 +21,12 @@ void set_urgencies(TaskGraph& graph) {
     graph.communications[at].urgency = static_cast<int>(graph.tasks.size() - needed[at]);
 }
 
+/// Those of other lengths take longer, and are timed by their own.
+bool has_equal_ranges(const CollectiveCall& call) {
+  return std::ranges::all_of(
+      call.ranges, [&](Range range) { return range.extent() == call.ranges.front().extent(); });
+}
+
 }  // namespace
 
 std::optional<std::string> why_no_algorithms(const Sync& sync) {
@@ -38,7 +44,8 @@ void choose_algorithms(TaskGraph& graph, const CommunicationChoices& choices) {
   AlgorithmRanges ranges;
   if (!choices.sync.algorithms.empty())
     ranges = parse_algorithm_ranges(choices.sync.algorithms, Collective::all_reduce);
-  using Key = std::tuple<Collective, std::vector<int>, std::vector<int>, std::int64_t, DType, int>;
+  using Key =
+      std::tuple<Collective, std::vector<int>, std::vector<int>, std::int64_t, DType, int, bool>;
   std::map<Key, AlgorithmChoice> known;
   for (Communication& communication : graph.communications) {
     CollectiveCall& call = communication.call;
@@ -51,8 +58,13 @@ void choose_algorithms(TaskGraph& graph, const CommunicationChoices& choices) {
       call.nodes.push_back(choices.machine[device].node);
       call.processes.push_back(choices.machine[device].rank);
     }
-    Key key{call.kind,  call.nodes,          call.processes,
-            call.count, communication.dtype, static_cast<int>(call.order)};
+    Key key{call.kind,
+            call.nodes,
+            call.processes,
+            call.count,
+            communication.dtype,
+            static_cast<int>(call.order),
+            has_equal_ranges(call)};
     auto [choice, is_new] = known.try_emplace(key);
     if (is_new)
       choice->second =

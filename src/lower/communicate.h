@@ -13,8 +13,8 @@ struct CommunicationRequest {
   std::string name;
   Collective kind = Collective::all_reduce;
   CombineRule rule = CombineRule::sum;
-  /// One per member, each on another device, all of one spec. A broadcast goes from the first. As
-  /// vectors_in_buffer says.
+  /// One per member, each on another device, all of one spec, with as many vectors as
+  /// vectors_in_buffer says. A broadcast goes from the first.
   std::vector<BufferId> buffers;
   std::vector<Range> ranges{};  ///< Elements; for gathering and scattering.
   CombineOrder order = CombineOrder::any;

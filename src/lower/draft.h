@@ -57,6 +57,11 @@ struct BufferRequest {
   bool persistent = false;
 };
 BufferId add_buffer(Draft& draft, const BufferRequest& request);
+
+/// What passing copies are counted as: those of parameters are none.
+inline Category category_of_copies(Category original) {
+  return original == Category::parameter ? Category::workspace : original;
+}
 /// The persistent buffer of that name, made on first use.
 BufferId persistent_buffer(Draft& draft, const BufferRequest& request);
 BufferId scalars_buffer(Draft& draft, DeviceId device);

@@ -134,7 +134,7 @@ class Exchanger {
     return add_buffer(draft_, {fmt::format("{} blocks@{}", value_.name, device.value),
                                {shape, value_.spec.dtype},
                                device,
-                               value_.category});
+                               category_of_copies(value_.category)});
   }
 
   /// A block of a vector, shaped like the part.
@@ -245,7 +245,7 @@ class Exchanger {
     BufferId both = add_buffer(draft_, {fmt::format("{} traded@{}", value_.name, device.value),
                                         {{2 * piece.place.region.elements()}, value_.spec.dtype},
                                         device,
-                                        value_.category});
+                                        category_of_copies(value_.category)});
     for (std::size_t to = 0; to < ranges.size(); ++to) {
       const Placed& need = needs_[found.needs[to]];
       if (need.device == device) continue;
@@ -262,7 +262,7 @@ class Exchanger {
     return add_buffer(draft_, {fmt::format("{}{}@{}", value_.name, to_string(region), device.value),
                                {region.shape(), value_.spec.dtype},
                                device,
-                               value_.category,
+                               category_of_copies(value_.category),
                                vector,
                                size_of(value_.spec.dtype) * begin});
   }
@@ -273,7 +273,7 @@ class Exchanger {
                          .name = fmt::format("{} joined@{}", value_.name, need.device.value),
                          .spec = {need.region.shape(), value_.spec.dtype},
                          .device = need.device,
-                         .category = value_.category},
+                         .category = category_of_copies(value_.category)},
                         parts);
   }
 

@@ -13,8 +13,8 @@ struct ExchangeOptions {
   const std::string& fragment;
 };
 
-/// Meets those needs that a reduction, a scattered reduction or a gathering among their devices
-/// meets; returns the others. The results become finished pieces.
+/// Meets those needs that a reduction, a scattered reduction, a gathering or an all-to-all among
+/// their devices meets; returns the others. The results become finished pieces.
 std::vector<Placed> exchange(Draft& draft, Value& value, const std::vector<Placed>& needs,
                              const ExchangeOptions& options);
 

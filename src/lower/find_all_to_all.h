@@ -7,11 +7,14 @@
 
 namespace troika {
 
-/// Groups of kFewestOfAllToAll devices or more, each with one piece and one need, such that every
-/// piece has the same number of elements for every need, and nothing else. Pieces and needs that
-/// reach beyond such a group are left alone. Fewer devices are as quick with single transfers,
-/// which need no copy of what stays; more would have a message for each pair of them.
+/// So many single transfers a device can as well do one by one; with more devices there would be a
+/// message for each pair of them.
 inline constexpr std::size_t kFewestOfAllToAll = 8;
+
+/// Groups of at least so many devices, each with one piece and one need, such that every piece has
+/// the same number of elements for every need, and nothing else. Where a device has several pieces
+/// (the producer's and one that was brought for another reader) or needs, its group is left alone:
+/// transfers bring just what it lacks.
 std::vector<Exchange> find_all_to_alls(const std::vector<Placed>& pieces,
                                        const std::vector<Placed>& needs);
 

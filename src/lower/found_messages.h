@@ -53,4 +53,30 @@ struct OneMessagePerGradient : OnDevices {
   OneMessagePerGradient() : OnDevices(2, data_parallel) { strategy.sync.bucket = {1}; }
 };
 
+inline constexpr const char* kColumns = R"(graph columns
+input x f32[8,3,4,8]
+input target i32[8]
+input weight f32[8]
+parameter conv.weight f32[3,3,3,3] uniform 0.5
+parameter fc.weight f32[3,3] uniform 0.5
+operator conv conv2d{out=3,kernel=[3,3],pad=[1,1],pad_end=[1,1]} (x) [conv.weight] -> conv
+operator relu activation{} (conv) [] -> relu
+operator pool global_pool{} (relu) [] -> pool
+operator fc linear{out=3} (pool) [fc.weight] -> logits
+operator loss cross_entropy{} (logits target weight) [] -> loss_sum weight_sum
+output logits logits
+loss loss_sum weight_sum
+)";
+
+/// Samples on all devices, columns of all samples in between.
+struct ColumnsBetweenSamples : Lowered {
+  ColumnsBetweenSamples() {
+    graph = parse_graph(kColumns);
+    machine.devices.resize(8);
+    strategy = data_parallel(graph, machine);
+    strategy.splits.at("relu").degrees = {{"v", 8}};
+    optimizer = {.rules = {{"conv.weight", Sgd{}}, {"fc.weight", Sgd{}}}};
+  }
+};
+
 }  // namespace troika

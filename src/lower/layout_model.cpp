@@ -116,6 +116,7 @@ void LayoutModel::add_options(const Task& task, const LayoutSearchOptions& optio
   std::vector<LayoutOption>& list = options_.emplace_back();
   if (!task.computes()) return;
   if (auto known = options.given.find(task.name); known != options.given.end()) {
+    TROIKA_CHECK_EQ(known->second.layouts.size(), task.uses.size());
     list.push_back({known->second, false});
     return;
   }

@@ -151,9 +151,39 @@ Case transposed_case(Draws& draws) {
   return made;
 }
 
+/// The same with something that makes it no all-to-all: one more need, a piece that is there twice
+/// or on another device, a need that is somewhere else, one that is smaller.
+Case nearly_transposed_case(Draws& draws) {
+  Case made = transposed_case(draws);
+  std::vector<Placed>& pieces = made.have.terms[0];
+  auto any = [&](std::vector<Placed>& places) -> Placed& {
+    return places[static_cast<std::size_t>(draws.below(std::ssize(places)))];
+  };
+  switch (draws.below(5)) {
+    case 0:
+      made.needs.push_back(random_box(made.shape, made.devices, draws));
+      break;
+    case 1:
+      pieces.push_back({any(pieces).region, device(draws.below(made.devices))});
+      break;
+    case 2:
+      any(pieces).device = device(draws.below(made.devices));
+      break;
+    case 3:
+      any(made.needs).device = device(draws.below(made.devices));
+      break;
+    case 4:
+      any(made.needs).region.ranges[0].end -= 1;
+      break;
+  }
+  std::erase_if(made.needs, [](const Placed& need) { return need.region.empty(); });
+  return made;
+}
+
 Case random_case(std::uint64_t seed) {
   Draws draws(seed);
   if (seed % 10 == 9) return transposed_case(draws);
+  if (seed % 10 == 8) return nearly_transposed_case(draws);
   Case made;
   for (std::int64_t rank = 1 + draws.below(3); rank > 0; --rank)
     made.shape.push_back(1 + draws.below(7));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <numeric>
 
 namespace troika {
@@ -31,23 +32,28 @@ class Conflicts {
 
   std::vector<std::size_t> with(std::size_t at) const {
     std::vector<std::size_t> found;
-    for (const BufferUse& use : graph_.tasks[at].uses) {
-      const Touched& memory = touched_[graph_.root(use.buffer).index()];
+    for (const auto& [root, writes] : memory_of(at)) {
+      const Touched& memory = touched_[root];
       found.insert(found.end(), memory.writers.begin(), memory.writers.end());
-      if (use.access != Access::read)
-        found.insert(found.end(), memory.readers.begin(), memory.readers.end());
+      if (writes) found.insert(found.end(), memory.readers.begin(), memory.readers.end());
     }
     return found;
   }
 
   void add(std::size_t at) {
-    for (const BufferUse& use : graph_.tasks[at].uses) {
-      Touched& memory = touched_[graph_.root(use.buffer).index()];
-      (use.access == Access::read ? memory.readers : memory.writers).push_back(at);
-    }
+    for (const auto& [root, writes] : memory_of(at))
+      (writes ? touched_[root].writers : touched_[root].readers).push_back(at);
   }
 
  private:
+  /// The roots that a task touches, each once, and whether it writes them.
+  std::map<std::size_t, bool> memory_of(std::size_t at) const {
+    std::map<std::size_t, bool> roots;
+    for (const BufferUse& use : graph_.tasks[at].uses)
+      roots[graph_.root(use.buffer).index()] |= use.access != Access::read;
+    return roots;
+  }
+
   const TaskGraph& graph_;
   std::vector<Touched> touched_;  // by root buffer
 };

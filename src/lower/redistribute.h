@@ -59,7 +59,7 @@ std::int64_t elements_moved(const Spread& have, const std::vector<Placed>& needs
 struct Exchange {
   enum class Kind { all_reduce, reduce_scatter, all_gather, all_to_all };
   Kind kind = Kind::all_reduce;
-  Region region{};                 ///< What is reduced or gathered.
+  Region region{};                 ///< What is reduced or gathered; empty for all_to_all.
   std::vector<Taken> pieces;       ///< One per member.
   std::vector<std::size_t> needs;  ///< One per member: index of the need that it satisfies.
 

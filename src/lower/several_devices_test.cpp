@@ -56,30 +56,8 @@ std::vector<std::size_t> users_of(const TaskGraph& graph, BufferId buffer) {
   return users;
 }
 
-// Samples on all devices, columns of all samples in between.
-constexpr const char* kColumns = R"(graph columns
-input x f32[8,3,4,8]
-input target i32[8]
-input weight f32[8]
-parameter conv.weight f32[3,3,3,3] uniform 0.5
-parameter fc.weight f32[3,3] uniform 0.5
-operator conv conv2d{out=3,kernel=[3,3],pad=[1,1],pad_end=[1,1]} (x) [conv.weight] -> conv
-operator relu activation{} (conv) [] -> relu
-operator pool global_pool{} (relu) [] -> pool
-operator fc linear{out=3} (pool) [fc.weight] -> logits
-operator loss cross_entropy{} (logits target weight) [] -> loss_sum weight_sum
-output logits logits
-loss loss_sum weight_sum
-)";
-
 TEST(AllToAll, BringsSamplesToColumnsAndBack) {
-  Lowered lowered;
-  lowered.graph = parse_graph(kColumns);
-  lowered.machine.devices.resize(8);
-  lowered.strategy = data_parallel(lowered.graph, lowered.machine);
-  lowered.strategy.splits.at("relu").degrees = {{"v", 8}};
-  lowered.optimizer = {.rules = {{"conv.weight", Sgd{}}, {"fc.weight", Sgd{}}}};
-  TaskGraph tasks = lowered.run();
+  TaskGraph tasks = ColumnsBetweenSamples().run();
   auto trades = communications_of(tasks, Collective::all_to_all, Category::activation);
   ASSERT_EQ(trades.size(), 4u);  // there and back, forward and backward
   EXPECT_EQ(trades[0].call.count, 3 * 4 * 8);

@@ -98,8 +98,7 @@ class Assembler {
     if (sent.region != sent.piece)
       from = add_copy(draft_, {fragment_, from, within(sent.region, sent.piece)});
     const BufferSpec source = draft_.tasks[from];
-    Category category =
-        source.category == Category::parameter ? Category::workspace : source.category;
+    Category category = category_of_copies(source.category);
     CommunicationRequest request{.fragment = fragment_,
                                  .name = source.name,
                                  .kind = Collective::broadcast,
@@ -128,8 +127,7 @@ class Assembler {
           {buffer_of(part), within(part.region, part.outer), within(part.region, need.region)});
     std::string name =
         fmt::format("{}{} for {}", value_.name, to_string(need.region), need.device.value);
-    Category category =
-        value_.category == Category::parameter ? Category::workspace : value_.category;
+    Category category = category_of_copies(value_.category);
     return add_assemble(draft_,
                         {.fragment = fragment_,
                          .name = name,

@@ -74,6 +74,26 @@ TEST_F(VerifyMessages, RefusesABucketThatLacksAGradient) {
   expect_complaint("task '" + bucket.name + " start' reads");
 }
 
+TEST_F(VerifyMessages, RefusesAnAllToAllThatLacksABlockForAnother) {
+  tasks = ColumnsBetweenSamples().run();
+  ASSERT_EQ(complaint(), "none");
+  auto trade = communications_of(tasks, Collective::all_to_all, Category::activation).at(0);
+  auto fills = [&](const Task& task) {
+    return task.computes() && tasks.root(task.uses.back().buffer) == trade.buffers[3];
+  };
+  auto block = std::ranges::find_if(tasks.tasks, fills);
+  ASSERT_EQ(std::ranges::count_if(tasks.tasks, fills), 7);  // all but its own
+  tasks.tasks.erase(block);
+  expect_complaint("task '" + trade.name + " start' reads");
+}
+
+TEST_F(VerifyMessages, RefusesAnAllToAllOfOtherBlocks) {
+  tasks = ColumnsBetweenSamples().run();
+  for (Communication& trade : tasks.communications)
+    if (trade.call.kind == Collective::all_to_all) trade.call.ranges.back().end += 1;
+  expect_complaint("the ranges of 'conv all_to_all' end at");
+}
+
 TEST_F(VerifyMessages, RefusesAScatteringWhoseTermIsNotThere) {
   tasks = OnDevices(2, tensor_parallel).run();
   auto scattered = communications_of(tasks, Collective::reduce_scatter, Category::activation).at(0);

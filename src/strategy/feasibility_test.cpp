@@ -221,6 +221,15 @@ TEST(FixedOrder, TakesTheBatchAsAWhole) {
   EXPECT_NE(reason->find("micro-batches"), std::string::npos) << *reason;
 }
 
+TEST(FixedOrder, UpdatesWholeParameters) {
+  Split four{.degrees = {{"n", 4}}, .devices = devices({0, 0, 1, 1})};
+  Strategy strategy{.splits = {{"conv", four}, {"bn", four}}};
+  strategy.sync.fixed_order = strategy.sync.sliced_update = true;
+  std::optional<std::string> reason = why_infeasible(strategy, model(), machine(4));
+  ASSERT_TRUE(reason);
+  EXPECT_NE(reason->find("set sliced_update to false"), std::string::npos) << *reason;
+}
+
 TEST(Feasibility, ABucketHoldsSomething) {
   Strategy strategy;
   strategy.sync.bucket = Bytes{0};

@@ -66,6 +66,10 @@ Reason why_order_not_fixed(const Strategy& strategy, const Graph& graph) {
     return fmt::format(
         "the batch is in {} micro-batches, but a fixed order adds up whole batches; take one",
         strategy.micro_batches);
+  if (strategy.sync.sliced_update)
+    return "updates are sliced, but in a fixed order every device updates whole parameters, with "
+           "the "
+           "kernels that one device would take; set sliced_update to false";
   std::int64_t shards = 0;
   std::size_t devices = 1;
   for (const Operator& op : graph.operators) {

@@ -28,8 +28,9 @@ struct Split {
 
 /// How the replicas of a parameter agree, and how communication runs beside computation.
 struct Sync {
-  /// Each element is updated on one of its devices only, which alone has its optimizer state:
-  /// reduce-scatter, update of a slice, all-gather. Else every device updates what it has.
+  /// Of the devices that store one slice each updates a part, and alone has the optimizer state
+  /// for it: reduce-scatter, update, all-gather. Slices that overlap are updated on their own. Else
+  /// every device updates what it has.
   bool sliced_update = false;
   Bytes bucket{4 << 20};  ///< Gradients travel together up to this size.
   bool overlap = true;    ///< Communication starts as soon as it can, beside computation.

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
 #include "base/error.h"
 
 namespace troika {
@@ -13,15 +16,20 @@ class WrittenBuffers {
   explicit WrittenBuffers(const TaskGraph& graph)
       : graph_(graph),
         written_(graph.buffers.size()),
-        updated_(graph.buffers.size()),
         sharers_(graph.buffers.size()),
+        longest_(graph.buffers.size()),
         views_(graph.buffers.size()) {
     for (std::size_t at = 0; at < graph.buffers.size(); ++at) {
       BufferId id(at), of = graph[id].view_of;
-      sharers_[graph.root(id).index()].push_back(id);
       begins_.push_back(graph.offset_in_root(id));
-      if (of.valid()) views_[of.index()].push_back(id);
+      if (!of.valid()) continue;
+      std::size_t root = graph.root(id).index();
+      sharers_[root].push_back(id);
+      longest_[root] = std::max(longest_[root], graph[id].bytes());
+      views_[of.index()].push_back(id);
     }
+    for (std::vector<BufferId>& views : sharers_)
+      std::ranges::stable_sort(views, {}, [&](BufferId id) { return begin_of(id); });
     for (const auto& [name, buffer] : graph.inputs) written_[buffer.index()] = true;
   }
 
@@ -46,18 +54,21 @@ class WrittenBuffers {
     if (task.computes()) return use.access == Access::write || is_known(use.buffer);
     if (task.kind == TaskKind::finish) return true;
     const CollectiveCall& call = graph_[task.communication].call;
+    if (call.kind != Collective::all_gather && call.kind != Collective::all_to_all)
+      return use.access == Access::write || is_whole(use.buffer);
     Range own = call.ranges[static_cast<std::size_t>(task.member)];
     if (call.kind == Collective::all_gather) return is_known(use.buffer, own);
-    if (call.kind == Collective::all_to_all)  // what stays here need not go through it
-      return is_known(use.buffer, {0, own.begin}) && is_known(use.buffer, {own.end, call.count});
-    return use.access == Access::write || is_whole(use.buffer);
+    // Of what it sends, a member's block for itself may be anything.
+    return is_known(use.buffer, {0, own.begin}) && is_known(use.buffer, {own.end, call.count});
   }
 
   void note_update(const Task& task, BufferId id) {
-    if (!graph_[id].persistent) return;
-    TROIKA_CHECK(!updated_[id.index()],
-                 fmt::format("task '{}' updates '{}' again", task.name, graph_[id].name));
-    updated_[id.index()] = true;
+    BufferId root = graph_.root(id);
+    if (!graph_[root].persistent) return;
+    for (BufferId earlier : updated_[root])
+      TROIKA_CHECK(!overlap(earlier, id),
+                   fmt::format("task '{}' updates '{}' again", task.name, graph_[id].name));
+    updated_[root].push_back(id);
   }
 
   bool is_known(BufferId id) const {
@@ -88,20 +99,28 @@ class WrittenBuffers {
 
   /// Writing in place destroys every other buffer in that memory.
   void forget_memory(BufferId id) {
-    for (BufferId other : sharers_[graph_.root(id).index()])
-      if (overlap(id, other)) written_[other.index()] = false;
+    std::size_t root = graph_.root(id).index();
+    written_[root] = false;
+    const std::vector<BufferId>& views = sharers_[root];
+    Bytes begin = begin_of(id), end = begin + graph_[id].bytes();
+    auto at = std::ranges::lower_bound(views, begin - longest_[root], {},
+                                       [&](BufferId view) { return begin_of(view); });
+    for (; at != views.end() && begin_of(*at) < end; ++at)
+      if (overlap(id, *at)) written_[at->index()] = false;
   }
+  Bytes begin_of(BufferId id) const { return begins_[id.index()]; }
   bool overlap(BufferId a, BufferId b) const {
-    return begins_[a.index()] < begins_[b.index()] + graph_[b].bytes() &&
-           begins_[b.index()] < begins_[a.index()] + graph_[a].bytes();
+    return begin_of(a) < begin_of(b) + graph_[b].bytes() &&
+           begin_of(b) < begin_of(a) + graph_[a].bytes();
   }
 
   const TaskGraph& graph_;
   std::vector<bool> written_;
-  std::vector<bool> updated_;                   // in this step, of what outlives it
-  std::vector<std::vector<BufferId>> sharers_;  // by root
-  std::vector<std::vector<BufferId>> views_;    // by what they are views of
-  std::vector<Bytes> begins_;                   // in their root
+  std::map<BufferId, std::vector<BufferId>> updated_;  // by root, of what outlives the step
+  std::vector<std::vector<BufferId>> sharers_;         // by root: all views, where they begin
+  std::vector<Bytes> longest_;                         // by root: of the views
+  std::vector<std::vector<BufferId>> views_;           // by what they are views of
+  std::vector<Bytes> begins_;                          // in their root
 };
 
 }  // namespace

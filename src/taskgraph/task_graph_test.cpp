@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "taskgraph/check_writes.h"
 #include "taskgraph/memory_table.h"
 #include "taskgraph/timeline.h"
 #include "taskgraph/verify.h"
@@ -97,6 +98,43 @@ TEST(Verify, RefusesReadingAValueThatWasOverwrittenInPlace) {
   sums.graph[sums.buffer("b")].view_of =
       sums.buffer("a");  // b takes the memory of a, which c still reads
   EXPECT_THROW(verify(sums.graph, Stage::placed), Bug);
+}
+
+/// A task that updates these buffers.
+Task update_of(const std::vector<BufferId>& buffers) {
+  Task task{.name = "update", .device = DeviceId(0u), .is_update = true};
+  task.key = {Sum{.count = 0}, {}, Phase::update, {}};
+  for (BufferId buffer : buffers) task.uses.push_back({buffer, Access::update});
+  return task;
+}
+
+TEST(CheckWrites, RefusesAStateThatIsUpdatedTwiceBeItThroughAView) {
+  Sums sums;
+  BufferId state = sums.buffer("state", true);
+  BufferSpec half{.name = "half",
+                  .spec = {{4}, DType::f32},
+                  .device = DeviceId(0u),
+                  .view_of = state,
+                  .view_offset = {16}};
+  sums.graph.buffers.push_back(half);
+  half.name = "other half", half.view_offset = {};
+  sums.graph.buffers.push_back(half);
+  BufferId upper(sums.graph.buffers.size() - 2), lower(sums.graph.buffers.size() - 1);
+  sums.graph.tasks = {update_of({upper}), update_of({lower})};
+  EXPECT_NO_THROW(check_writes(sums.graph));
+  for (BufferId again : {state, lower}) {
+    TaskGraph twice = sums.graph;
+    twice.tasks.push_back(update_of({again}));
+    EXPECT_THROW(check_writes(twice), Bug);
+  }
+}
+
+TEST(Verify, RefusesTwoStatesOfOneName) {
+  Sums sums;
+  sums.buffer("state", true);
+  EXPECT_NO_THROW(verify(sums.graph, Stage::expanded));
+  sums.graph.buffers.push_back(sums.graph.buffers[0]);
+  EXPECT_THROW(verify(sums.graph, Stage::expanded), Bug);
 }
 
 TEST(MemoryTable, CountsWhatLivesAtTheFullestMoment) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/error.h"
 #include "taskgraph/check_communications.h"
@@ -88,6 +89,14 @@ void check_memory(const TaskGraph& graph) {
     std::ranges::sort(own, {}, [&](std::size_t at) { return lifetimes[at].first; });
     check_apart(graph, own, lifetimes);
   }
+}
+
+/// What outlives a step is known by its name.
+void check_names(const TaskGraph& graph) {
+  std::set<std::string_view> names;
+  for (const BufferSpec& buffer : graph.buffers)
+    TROIKA_CHECK(!buffer.persistent || buffer.view_of.valid() || names.insert(buffer.name).second,
+                 fmt::format("two states are called '{}'", buffer.name));
 }
 
 /// What is stored of a parameter or an optimizer state is all of it.
@@ -184,6 +193,7 @@ void verify(const TaskGraph& graph, Stage stage) {
   }
   check_writes(graph);
   check_communications(graph);
+  check_names(graph);
   check_slices(graph);
   check_carried(graph);
   if (stage < Stage::placed) return;

@@ -10,12 +10,13 @@ enum class Stage { expanded, chosen, placed };
 
 /// Throws Bug naming the task and the buffer when: operands differ from the key's in number or
 /// shape; a buffer is read, or travels, before it is written; a buffer is written twice (other than
-/// by updates), or a state updated twice; a member of a communication is missing, finishes before
-/// another one has started, or shares its buffer meanwhile; the members' ranges do not make up what
-/// is gathered or scattered, or the stored slices a parameter or state; a task conflicts with an
-/// earlier one that is carried; a dependency points backwards within a step; from Stage::chosen: a
-/// layout differs from the chosen kernel's; from Stage::placed: two live buffers overlap, a buffer
-/// leaves the arena, or a conflicting pair of accesses is not ordered by the dependencies.
+/// by updates), or a state updated twice; two states have one name; a member of a communication is
+/// missing, finishes before another one has started, or shares its buffer meanwhile; the members'
+/// ranges do not make up what is gathered, scattered or exchanged, or the stored slices a parameter
+/// or state; a task conflicts with an earlier one that is carried; a dependency points backwards
+/// within a step; from Stage::chosen: a layout differs from the chosen kernel's; from
+/// Stage::placed: two live buffers overlap, a buffer leaves the arena, or a conflicting pair of
+/// accesses is not ordered by the dependencies.
 void verify(const TaskGraph& graph, Stage stage);
 
 /// First and last task that touches the memory of each root buffer; inputs live from the start,

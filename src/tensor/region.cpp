@@ -70,6 +70,7 @@ std::vector<Region> subtract(const Region& a, const std::vector<Region>& others)
     for (const Region& box : left)
       std::ranges::move(subtract(box, other), std::back_inserter(next));
     left = std::move(next);
+    if (left.empty()) break;
   }
   return left;
 }

@@ -13,7 +13,7 @@ namespace troika {
 struct HostWord {
   int cores = 1;   ///< That this rank may use,
   int online = 1;  ///< and that the computer has.
-  Bytes memory{};  ///< Of the computer, free for all its ranks.
+  Bytes memory{};  ///< That the computer has, for all its ranks.
   std::string host;
 };
 

@@ -46,7 +46,8 @@ void add_on_these_devices(const FitRequest& request, std::vector<Change>& change
   at_once.sync.carry_updates = false;
   if (machine.devices.size() > 1 && request.strategy.sync.carry_updates)
     changes.push_back({say.in_all({say.not_carried()}), at_once, machine});
-  bool can_slice = machine.devices.size() > 1 && !request.strategy.sync.sliced_update;
+  const Sync& sync = request.strategy.sync;
+  bool can_slice = machine.devices.size() > 1 && !sync.sliced_update && !sync.fixed_order;
   Strategy sliced = request.strategy;
   sliced.sync.sliced_update = true;
   if (can_slice) changes.push_back({say.in_all({say.sliced()}), sliced, machine});
