@@ -1,9 +1,12 @@
 #include "train/hosts.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <set>
 #include <sstream>
 
 #include "base/cores.h"
@@ -12,75 +15,79 @@
 namespace troika {
 namespace {
 
-/// What the ranks on one computer say together.
-struct Host {
+/// A computer, as all ranks on it say together.
+struct Computer {
   int node = 0;
-  int ranks = 0;
-  HostWord word;
+  int devices = 0;
+  std::set<int> cores;
+  Bytes memory{};
 
-  void add(const HostWord& said) {
-    bool is_first = ranks++ == 0;
-    word.cores = is_first ? said.cores : std::max(word.cores, said.cores);
-    word.memory = is_first ? said.memory : std::min(word.memory, said.memory);
-    word.online = said.online;
+  void add(const RankHost& host, int devices_per_rank) {
+    memory = devices == 0 ? host.memory : std::min(memory, host.memory);
+    devices += devices_per_rank;
+    cores.insert(host.cores.begin(), host.cores.end());
   }
-  /// Ranks that are bound have their cores alone; together they have no more than there are.
-  int cores() const { return std::min(word.online, word.cores * ranks); }
-  bool shares_cores() const { return word.cores * ranks > word.online; }
+  /// Ranks that are bound have their cores alone, others share them.
+  int threads() const { return std::max(1, static_cast<int>(cores.size()) / devices); }
+  Bytes memory_of_device() const { return {memory.count / devices}; }
 };
 
-std::string to_text(const HostWord& word) {
-  return fmt::format("{} {} {} {}", word.cores, word.online, word.memory.count, word.host);
+std::string to_text(const RankHost& host) {
+  return fmt::format("{} {} {} {}", host.memory.count, host.cores.size(),
+                     fmt::join(host.cores, " "), host.name);
 }
 
-HostWord parse_word(const std::string& text) {
-  HostWord word;
-  std::istringstream(text) >> word.cores >> word.online >> word.memory.count >> word.host;
-  return word;
+RankHost parse_host(const std::string& text) {
+  RankHost host;
+  std::istringstream words(text);
+  std::size_t cores = 0;
+  words >> host.memory.count >> cores;
+  host.cores.resize(cores);
+  for (int& core : host.cores) words >> core;
+  words >> host.name;
+  return host;
 }
 
-/// Threads that a device can have on every computer, at least one.
-int common_threads(const std::vector<HostWord>& words, const std::map<std::string, Host>& hosts,
-                   int devices_per_rank) {
-  int threads = words[0].cores;
-  for (const HostWord& word : words) threads = std::min(threads, word.cores / devices_per_rank);
-  for (const auto& [name, host] : hosts)
-    if (host.shares_cores())
-      threads = std::min(threads, host.word.cores / (host.ranks * devices_per_rank));
-  return std::max(1, threads);
+/// All of them, where the system does not tell which this process may use.
+std::vector<int> own_cores() {
+  std::vector<int> cores = usable_cores();
+  if (!cores.empty()) return cores;
+  cores.resize(static_cast<std::size_t>(std::max(1, cores_of_machine())));
+  std::iota(cores.begin(), cores.end(), 0);
+  return cores;
 }
 
 }  // namespace
 
-HostShares share_hosts(const std::vector<HostWord>& words, int own, int devices_per_rank) {
+HostShares share_hosts(const std::vector<RankHost>& hosts, int own, int devices_per_rank) {
   HostShares shares;
-  std::map<std::string, Host> hosts;
-  for (const HostWord& word : words) {
-    Host& host = hosts.try_emplace(word.host, Host{static_cast<int>(hosts.size())}).first->second;
-    host.add(word);
-    shares.node_of_rank.push_back(host.node);
+  std::map<std::string, Computer> computers;
+  for (const RankHost& host : hosts) {
+    int next = static_cast<int>(computers.size());
+    Computer& computer = computers.try_emplace(host.name, Computer{next}).first->second;
+    computer.add(host, devices_per_rank);
+    shares.node_of_rank.push_back(computer.node);
   }
-  shares.threads = common_threads(words, hosts, devices_per_rank);
-  const Host& here = hosts.at(words[static_cast<std::size_t>(own)].host);
-  shares.cores = here.cores();
-  shares.devices = here.ranks * devices_per_rank;
-  auto memory_of = [&](const Host& host) {
-    return Bytes{host.word.memory.count / (host.ranks * devices_per_rank)};
-  };
-  shares.memory = memory_of(here);
-  for (const auto& [name, host] : hosts) shares.memory = std::min(shares.memory, memory_of(host));
+  const Computer& here = computers.at(hosts[static_cast<std::size_t>(own)].name);
+  shares.cores = static_cast<int>(here.cores.size());
+  shares.devices = here.devices;
+  shares.threads = here.threads();
+  shares.memory = here.memory_of_device();
+  for (const auto& [name, computer] : computers) {
+    shares.threads = std::min(shares.threads, computer.threads());
+    shares.memory = std::min(shares.memory, computer.memory_of_device());
+  }
   return shares;
 }
 
 HostShares meet_hosts(Ranks* ranks, int devices_per_rank) {
-  HostWord own{.cores = std::max(1, static_cast<int>(usable_cores().size()))};
-  own.online = std::max(own.cores, cores_of_machine());
-  own.memory = this_machine(1, own.cores).devices.at(0).memory;
+  RankHost own{.cores = own_cores()};
+  own.memory = this_machine(1, std::ssize(own.cores)).devices.at(0).memory;
   if (ranks == nullptr) return share_hosts({own}, 0, devices_per_rank);
-  own.host = ranks->host();
-  std::vector<HostWord> words;
-  for (const std::string& text : ranks->exchange(to_text(own))) words.push_back(parse_word(text));
-  return share_hosts(words, ranks->rank(), devices_per_rank);
+  own.name = ranks->host();
+  std::vector<RankHost> hosts;
+  for (const std::string& text : ranks->exchange(to_text(own))) hosts.push_back(parse_host(text));
+  return share_hosts(hosts, ranks->rank(), devices_per_rank);
 }
 
 }  // namespace troika

@@ -10,11 +10,10 @@
 namespace troika {
 
 /// What a rank says of the computer it is on.
-struct HostWord {
-  int cores = 1;   ///< That this rank may use,
-  int online = 1;  ///< and that the computer has.
-  Bytes memory{};  ///< That the computer has, for all its ranks.
-  std::string host;
+struct RankHost {
+  std::vector<int> cores;  ///< That this rank may use.
+  Bytes memory{};          ///< That the computer has, for all its ranks.
+  std::string name;
 };
 
 /// What follows for all from what each says. Where computers differ the least counts, so that all
@@ -24,12 +23,12 @@ struct HostShares {
   int threads = 1;  ///< Per device, where nothing else is said.
   Bytes memory{};   ///< Of a device.
   // Of one rank's computer alone.
-  int cores = 1;
+  int cores = 1;  ///< That any of its ranks may use.
   int devices = 1;
 };
 
-/// One word per rank; `own` is the rank whose computer is told of.
-HostShares share_hosts(const std::vector<HostWord>& words, int own, int devices_per_rank);
+/// One host per rank; `own` is the rank whose computer is told of.
+HostShares share_hosts(const std::vector<RankHost>& hosts, int own, int devices_per_rank);
 
 /// Asks all ranks; null: this process is alone.
 HostShares meet_hosts(Ranks* ranks, int devices_per_rank);

@@ -2,17 +2,26 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
+#include "train/thread_ranks_test.h"
+
 namespace troika {
 namespace {
 
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
-HostWord word(const std::string& host, int cores, int online, std::int64_t gibibytes) {
-  return {.cores = cores, .online = online, .memory = {gibibytes * kGiB}, .host = host};
+/// A rank that may use `count` cores from `first` on.
+RankHost rank_on(const std::string& name, int first, int count, std::int64_t gibibytes) {
+  RankHost host{.cores = std::vector<int>(static_cast<std::size_t>(count)),
+                .memory = {gibibytes * kGiB},
+                .name = name};
+  std::iota(host.cores.begin(), host.cores.end(), first);
+  return host;
 }
 
 TEST(ShareHosts, GivesTheDevicesOfOneProcessEqualPartsOfItsComputer) {
-  HostShares shares = share_hosts({word("a", 8, 8, 64)}, 0, 4);
+  HostShares shares = share_hosts({rank_on("a", 0, 8, 64)}, 0, 4);
   EXPECT_EQ(shares.threads, 2);
   EXPECT_EQ(shares.memory, Bytes{16 * kGiB});
   EXPECT_EQ(shares.cores, 8);
@@ -20,7 +29,7 @@ TEST(ShareHosts, GivesTheDevicesOfOneProcessEqualPartsOfItsComputer) {
 }
 
 TEST(ShareHosts, DividesTheCoresThatSeveralRanksMayUse) {
-  HostShares shares = share_hosts({word("a", 8, 8, 64), word("a", 8, 8, 60)}, 1, 1);
+  HostShares shares = share_hosts({rank_on("a", 4, 8, 64), rank_on("a", 4, 8, 60)}, 1, 1);
   EXPECT_EQ(shares.threads, 4);
   EXPECT_EQ(shares.memory, Bytes{30 * kGiB});
   EXPECT_EQ(shares.cores, 8);
@@ -28,24 +37,41 @@ TEST(ShareHosts, DividesTheCoresThatSeveralRanksMayUse) {
 }
 
 TEST(ShareHosts, LeavesRanksThatAreBoundTheirCores) {
-  HostShares shares = share_hosts({word("a", 3, 8, 64), word("a", 3, 8, 64)}, 0, 1);
+  HostShares shares = share_hosts({rank_on("a", 0, 3, 64), rank_on("a", 5, 3, 64)}, 0, 1);
+  EXPECT_EQ(shares.threads, 3);
+  EXPECT_EQ(shares.cores, 6);
+}
+
+TEST(ShareHosts, DividesWhereBoundRanksOverlap) {
+  HostShares shares = share_hosts({rank_on("a", 0, 4, 64), rank_on("a", 2, 4, 64)}, 0, 1);
   EXPECT_EQ(shares.threads, 3);
   EXPECT_EQ(shares.cores, 6);
 }
 
 TEST(ShareHosts, TakesTheLeastOfComputersThatDiffer) {
-  std::vector<HostWord> words{word("a", 16, 16, 64), word("b", 4, 4, 8), word("a", 16, 16, 64)};
-  HostShares shares = share_hosts(words, 0, 1);
+  std::vector<RankHost> hosts{rank_on("a", 0, 16, 64), rank_on("b", 0, 4, 8),
+                              rank_on("a", 0, 16, 64)};
+  HostShares shares = share_hosts(hosts, 0, 1);
   EXPECT_EQ(shares.node_of_rank, (std::vector{0, 1, 0}));
   EXPECT_EQ(shares.threads, 4);
   EXPECT_EQ(shares.memory, Bytes{8 * kGiB});
   EXPECT_EQ(shares.cores, 16);
   EXPECT_EQ(shares.devices, 2);
-  EXPECT_EQ(share_hosts(words, 1, 1).cores, 4);
+  EXPECT_EQ(share_hosts(hosts, 1, 1).cores, 4);
 }
 
 TEST(ShareHosts, LeavesOneThreadWhereDevicesAreMoreThanCores) {
-  EXPECT_EQ(share_hosts({word("a", 2, 2, 8)}, 0, 8).threads, 1);
+  EXPECT_EQ(share_hosts({rank_on("a", 0, 2, 8)}, 0, 8).threads, 1);
+}
+
+TEST(MeetHosts, HearsWhatEachRankSays) {
+  expect_no_failure(run_ranks(2, [](Ranks& own) {
+    HostShares alone = meet_hosts(nullptr, 2), both = meet_hosts(&own, 1);
+    EXPECT_EQ(both.node_of_rank, (std::vector{0, 0}));
+    EXPECT_EQ(both.cores, alone.cores);
+    EXPECT_EQ(both.threads, alone.threads);
+    EXPECT_EQ(both.memory, alone.memory);
+  }));
 }
 
 }  // namespace
