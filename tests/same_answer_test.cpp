@@ -73,8 +73,8 @@ void expect_same(SmallCase asked, std::int64_t devices, const Strategy& strategy
   const SmallTraining& truth = on_one_device(asked);
   double tolerance = tolerance_for(asked);
   // Where no seed is calm (shards of four samples under 94 layers), f64 alone is the proof.
-  bool may_stray = !asked.cpu_kernels || asked.model == "inception_v3";
-  ASSERT_TRUE(may_stray || tolerance == float_tolerance(0)) << tolerance << ", seed " << asked.seed;
+  bool may_stray = asked.model == "inception_v3";
+  ASSERT_TRUE(may_stray || tolerance < 1e-3) << tolerance << ", seed " << asked.seed;
   for (auto [state, expected, when] :
        {std::tuple(&found.first, &truth.first, "first"), {&found.last, &truth.last, "last"}}) {
     Comparison result = compare_movements({truth.start, *state, *expected}, tolerance);

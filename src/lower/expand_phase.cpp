@@ -128,10 +128,14 @@ class PhaseExpansion {
   void add_tasks(const std::vector<std::vector<BufferId>>& buffers) {
     std::string name =
         part_name(draft_, fmt::format("{} {}", op_.name, to_string(phase_.phase)), part_);
+    std::int32_t replica = 0;
     for (std::size_t tile = 0; tile < tiles_.size(); ++tile) {
+      bool is_again = tile > 0 && tiles_[tile].part == tiles_[tile - 1].part;
+      replica = is_again ? replica + 1 : 0;
       Task task{.name = tile_name(name, tile),
                 .device = tiles_[tile].device,
-                .key = fragment_.keys[tile]};
+                .key = fragment_.keys[tile],
+                .replica = replica};
       for (std::size_t use = 0; use < buffers.size(); ++use)
         task.uses.push_back({buffers[use][tile], phase_.uses[use].access});
       add_task(draft_, op_.name, std::move(task));

@@ -1,6 +1,7 @@
 #include "lower/layout_search.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/error.h"
@@ -15,10 +16,30 @@ struct Group {
   std::vector<std::size_t> members, around;
 };
 
+/// Tasks that compute one tile, each on another device, with one key: a chain that is fused on some
+/// of their devices only has kernels of its own. The first one decides for all.
+struct Replicas {
+  explicit Replicas(const TaskGraph& graph) : all(graph.tasks.size()) {
+    std::map<TaskId, std::vector<std::size_t>> leaders;  // by the tile's first task; keys differ
+    for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
+      const Task& task = graph.tasks[at];
+      auto& leading = leaders[{task.id.fragment, task.id.index - task.replica}];
+      auto same = std::ranges::find_if(
+          leading, [&](std::size_t other) { return graph.tasks[other].key == task.key; });
+      if (same == leading.end()) same = leading.insert(same, at);
+      first.push_back(*same);
+      all[*same].push_back(at);
+    }
+  }
+
+  std::vector<std::size_t> first;             // by task
+  std::vector<std::vector<std::size_t>> all;  // by first task
+};
+
 class Search {
  public:
   Search(const TaskGraph& graph, const KernelTable& table, const LayoutSearchOptions& options)
-      : graph_(graph), model_(graph, table, options) {
+      : graph_(graph), model_(graph, table, options), replicas_(graph) {
     find_groups();
   }
 
@@ -75,7 +96,8 @@ class Search {
         }
       }
       group.around.assign(around.begin(), around.end());
-      groups_.push_back(std::move(group));
+      auto decides = [&](std::size_t task) { return replicas_.first[task] == task; };
+      if (std::ranges::any_of(group.members, decides)) groups_.push_back(std::move(group));
     }
   }
 
@@ -101,29 +123,40 @@ class Search {
     return moved;
   }
 
+  void set_choice(const std::vector<std::size_t>& tasks,
+                  const std::optional<KernelChoice>& choice) {
+    for (std::size_t task : tasks) model_.set_choice(task, choice);
+  }
+
   bool improve(std::size_t task) {
-    if (!graph_.tasks[task].computes()) return false;
+    if (!graph_.tasks[task].computes() || replicas_.first[task] != task) return false;
+    const std::vector<std::size_t>& all = replicas_.all[task];
     std::optional<KernelChoice> now = model_.choice(task), best = now;
-    double best_cost = now ? model_.cost({task}) : LayoutModel::kNever;
+    double best_cost = now ? model_.cost(all) : LayoutModel::kNever;
     std::set<Layout> layouts;
-    for (const BufferUse& use : graph_.tasks[task].uses)
-      layouts.merge(model_.layouts_around(model_.value_of(use.buffer)));
+    for (std::size_t each : all)
+      for (const BufferUse& use : graph_.tasks[each].uses)
+        layouts.merge(model_.layouts_around(model_.value_of(use.buffer)));
     for (const LayoutOption& option : model_.options(task)) {
       for (KernelChoice& choice : model_.variants(task, option, layouts)) {
-        model_.set_choice(task, choice);
-        if (double sum = model_.cost({task}); sum < best_cost)
+        set_choice(all, choice);
+        if (double sum = model_.cost(all); sum < best_cost)
           best = std::move(choice), best_cost = sum;
       }
     }
     TROIKA_CHECK(best.has_value(), "no possible kernel for " + graph_.tasks[task].name);
-    model_.set_choice(task, best);
+    set_choice(all, best);
     return best != now;
   }
 
   /// Tries the members in each layout that any task around writes or could take.
   bool improve(const Group& group) {
-    std::vector<std::size_t> touched = group.members;
-    touched.insert(touched.end(), group.around.begin(), group.around.end());
+    std::set<std::size_t> with_replicas;
+    for (const std::vector<std::size_t>& tasks : {group.members, group.around})
+      for (std::size_t task : tasks)
+        with_replicas.insert(replicas_.all[replicas_.first[task]].begin(),
+                             replicas_.all[replicas_.first[task]].end());
+    std::vector<std::size_t> touched(with_replicas.begin(), with_replicas.end());
     std::set<Layout> layouts{Layout::plain};
     for (std::size_t task : touched)
       for (const LayoutOption& option : model_.options(task))
@@ -138,7 +171,7 @@ class Search {
     std::vector<std::optional<KernelChoice>> kept;
     for (std::size_t task : touched) kept.push_back(model_.choice(task));
     for (std::size_t task : group.members) follow(task, wanted);
-    for (std::size_t task : group.around) improve(task);
+    for (std::size_t task : group.around) improve(replicas_.first[task]);
     if (model_.cost(touched) < before) return true;
     for (std::size_t at = 0; at < touched.size(); ++at)
       model_.set_choice(touched[at], std::move(kept[at]));
@@ -147,14 +180,15 @@ class Search {
 
   /// The fastest kernel of that layout, where there is one that may be.
   void follow(std::size_t task, Layout wanted) {
+    const std::vector<std::size_t>& all = replicas_.all[replicas_.first[task]];
     std::optional<KernelChoice> best;
     for (const LayoutOption& option : model_.options(task)) {
       for (KernelChoice& choice : model_.variants(task, option, {wanted}))
-        if (choice.layouts[0] == wanted && is_free(task, choice) &&
-            (!best || choice.time < best->time))
+        if (choice.layouts[0] == wanted && (!best || choice.time < best->time) &&
+            std::ranges::all_of(all, [&](std::size_t each) { return is_free(each, choice); }))
           best = std::move(choice);
     }
-    if (best) model_.set_choice(task, std::move(best));
+    if (best) set_choice(all, best);
   }
 
   /// What it writes is not fixed to lie otherwise.
@@ -181,6 +215,7 @@ class Search {
 
   const TaskGraph& graph_;
   LayoutModel model_;
+  const Replicas replicas_;
   std::vector<Group> groups_;
 };
 

@@ -102,5 +102,32 @@ TEST(SearchLayouts, WhatTheHostReadsIsPlain) {
   EXPECT_EQ(written(chain.search()).back(), kPlain);
 }
 
+/// Two devices pool, each for itself; the host reads what the second has, which is plain.
+TEST(SearchLayouts, ReplicasOfATileTakeOneKernelThatSuitsAllOfThem) {
+  TensorSpec spec{{2, 16, 4, 4}, DType::f32};
+  TaskGraph graph;
+  for (std::uint32_t device : {0u, 1u}) {
+    BufferId from(2 * device), to(2 * device + 1);
+    graph.buffers.push_back({.name = "x", .spec = spec, .device = DeviceId(device)});
+    graph.buffers.push_back({.name = "y", .spec = spec, .device = DeviceId(device)});
+    graph.inputs["x" + std::to_string(device)] = from;
+    graph.tasks.push_back({.id = {0, static_cast<std::int32_t>(device)},
+                           .name = "pool/" + std::to_string(device),
+                           .device = DeviceId(device),
+                           .key = {Pool2d{}, {spec}, Phase::forward, {}},
+                           .uses = {{from, Access::read}, {to, Access::write}}});
+  }
+  graph.buffers.back().held = true;
+  KernelTable table;
+  table.insert(graph.tasks[0].key,
+               {Chain::kernel(kPlain, kPlain, 100), Chain::kernel(kPlain, kBlocked, 1)});
+  Machine machine{{{.name = "a"}, {.name = "b"}}};
+  EXPECT_EQ(written(search_layouts(graph, table, {machine, {}, {}})),
+            (std::vector{kBlocked, kPlain}));
+  graph.tasks[1].replica = 1;
+  EXPECT_EQ(written(search_layouts(graph, table, {machine, {}, {}})),
+            (std::vector{kPlain, kPlain}));
+}
+
 }  // namespace
 }  // namespace troika

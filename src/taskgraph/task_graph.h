@@ -95,6 +95,9 @@ struct Task {
   KernelChoice choice;          ///< Filled in by the layout pass.
   std::vector<BufferUse> uses;  ///< In the order of operands_of(key).
   BufferId scratch;
+  /// Of a tile that several devices compute: how many tasks of the fragment before this one the
+  /// first of them stands. They take the same kernel, so that they have the same bits.
+  std::int32_t replica = 0;
   bool is_update = false;  ///< Part of the optimizer's share of a step.
   TaskKind kind = TaskKind::compute;
   CommunicationId communication{};  ///< Of a start or finish, which have no key and no choice,
