@@ -128,7 +128,6 @@ inline SmallTraining run_small(Session& session, const zoo::Model& model, const 
     if (number == 0) training.first = read_tensors(session, model);
   }
   training.last = read_tensors(session, model);
-  check_copies(session);
   return training;
 }
 
@@ -153,7 +152,9 @@ inline SmallTraining train_small(const SmallCase& asked, std::int64_t devices,
   live.start();
   live.initialize(asked.seed);
   if (asked.nudge != 0) nudge_weights(live.session(), model, asked.nudge);
-  return run_small(live.session(), model, asked);
+  SmallTraining training = run_small(live.session(), model, asked);
+  check_copies(live.session());
+  return training;
 }
 
 inline Machine machine_of(std::int64_t devices) {
