@@ -99,9 +99,8 @@ template <class F>
 void dispatch_elements(DType dtype, F&& f) {
   switch (dtype) {
     case DType::f32:
-      return std::forward<F>(f).template operator()<float>();
     case DType::f64:
-      return std::forward<F>(f).template operator()<double>();
+      return dispatch(dtype, std::forward<F>(f));
     case DType::i32:
       return std::forward<F>(f).template operator()<std::int32_t>();
     case DType::f16:

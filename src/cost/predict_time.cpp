@@ -9,11 +9,6 @@
 namespace troika {
 namespace {
 
-bool has_equal_parts(const CollectiveCall& call) {
-  std::int64_t part = (call.count + call.members - 1) / call.members;
-  return std::ranges::all_of(call.ranges, [&](Range range) { return range.extent() <= part; });
-}
-
 /// The link that any two members have between them, if it is the same for all.
 std::optional<LinkKind> only_link(const CollectiveCall& call) {
   LinkKind kind = link_between(call, 0, 1);
@@ -43,6 +38,11 @@ const SizeCurve* find_measured(const CollectiveCall& call, std::string_view algo
 }
 
 }  // namespace
+
+bool has_equal_parts(const CollectiveCall& call) {
+  std::int64_t part = (call.count + call.members - 1) / call.members;
+  return std::ranges::all_of(call.ranges, [&](Range range) { return range.extent() <= part; });
+}
 
 std::optional<SimTime> measured_time(const CollectiveCall& call, std::string_view algorithm,
                                      Bytes element, const LinkCosts& costs) {

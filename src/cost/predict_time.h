@@ -13,6 +13,9 @@ struct PredictedTime {
   bool is_measured = false;  ///< Between measured times of this very algorithm.
 };
 
+/// No range is longer than a nearly equal part of the vector.
+bool has_equal_parts(const CollectiveCall& call);
+
 /// Measured times hold for equal parts that all travel over one kind of link without segments, in
 /// whichever order costs nothing extra; the formula is for everything else.
 PredictedTime predict_time(const CollectiveCall& call, std::string_view algorithm, Bytes element,

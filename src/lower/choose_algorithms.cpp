@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "cost/choose_algorithm.h"
+#include "cost/predict_time.h"
 
 namespace troika {
 namespace {
@@ -19,12 +20,6 @@ void set_urgencies(TaskGraph& graph) {
       needed[graph.tasks[at].communication.index()] = at;
   for (std::size_t at = 0; at < needed.size(); ++at)
     graph.communications[at].urgency = static_cast<int>(graph.tasks.size() - needed[at]);
-}
-
-/// Those of other lengths take longer, and are timed by their own.
-bool has_equal_ranges(const CollectiveCall& call) {
-  return std::ranges::all_of(
-      call.ranges, [&](Range range) { return range.extent() == call.ranges.front().extent(); });
 }
 
 }  // namespace
@@ -64,7 +59,7 @@ void choose_algorithms(TaskGraph& graph, const CommunicationChoices& choices) {
             call.count,
             communication.dtype,
             static_cast<int>(call.order),
-            has_equal_ranges(call)};
+            has_equal_parts(call)};
     auto [choice, is_new] = known.try_emplace(key);
     if (is_new)
       choice->second =

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <numeric>
 
 namespace troika {
@@ -46,11 +45,19 @@ class Conflicts {
   }
 
  private:
-  /// The roots that a task touches, each once, and whether it writes them.
-  std::map<std::size_t, bool> memory_of(std::size_t at) const {
-    std::map<std::size_t, bool> roots;
-    for (const BufferUse& use : graph_.tasks[at].uses)
-      roots[graph_.root(use.buffer).index()] |= use.access != Access::read;
+  struct UsedRoot {
+    std::size_t root;
+    bool writes;
+  };
+  /// The roots that a task touches, each once; they are few, however many views it reads.
+  std::vector<UsedRoot> memory_of(std::size_t at) const {
+    std::vector<UsedRoot> roots;
+    for (const BufferUse& use : graph_.tasks[at].uses) {
+      std::size_t root = graph_.root(use.buffer).index();
+      auto known = std::ranges::find(roots, root, &UsedRoot::root);
+      if (known == roots.end()) known = roots.insert(known, {root, false});
+      known->writes |= use.access != Access::read;
+    }
     return roots;
   }
 

@@ -68,8 +68,7 @@ Reason why_order_not_fixed(const Strategy& strategy, const Graph& graph) {
         strategy.micro_batches);
   if (strategy.sync.sliced_update)
     return "updates are sliced, but in a fixed order every device updates whole parameters, with "
-           "the "
-           "kernels that one device would take; set sliced_update to false";
+           "the kernels that one device would take; set sliced_update to false";
   std::int64_t shards = 0;
   std::size_t devices = 1;
   for (const Operator& op : graph.operators) {
