@@ -14,7 +14,7 @@ namespace troika {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::int64_t kVersion = 1;
 constexpr std::size_t kMaxDepth = 64;
@@ -42,7 +42,7 @@ std::string file_line(const IndexedFile& file) {
                      hex(file.header_checksum));
 }
 
-std::uint64_t parse_hex(const Json& json) {
+std::uint64_t parse_hex(const OrderedJson& json) {
   const auto text = json.get<std::string>();
   std::uint64_t value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value, 16);
@@ -50,11 +50,11 @@ std::uint64_t parse_hex(const Json& json) {
   return value;
 }
 
-TensorSpec parse_spec(const Json& json) {
+TensorSpec parse_spec(const OrderedJson& json) {
   return {parse_shape(json.at("shape").dump()), parse_dtype(json.at("dtype").get<std::string>())};
 }
 
-Index read_members(const Json& json) {
+Index read_members(const OrderedJson& json) {
   if (json.at("version") != kVersion) {
     refuse(fmt::format(
         "its format version is {}, and this Troika reads {}; use the Troika that wrote it",
@@ -105,7 +105,7 @@ std::string to_text(const Index& index) {
       fmt::format("{{\n  \"format\": \"troika checkpoint\",\n  \"version\": {},\n  \"step\": {},\n",
                   kVersion, index.step);
   body += block("files", files) + block("tensors", tensors);
-  body += fmt::format("  \"meta\": {},\n", Json::parse(index.meta_json).dump());
+  body += fmt::format("  \"meta\": {},\n", OrderedJson::parse(index.meta_json).dump());
   return body + seal(body);
 }
 
@@ -113,10 +113,10 @@ Index parse_index(std::string_view text, const std::string& where) {
   try {
     check_seal(text);
     if (const auto fault = json_fault(text, kMaxDepth)) refuse(*fault);
-    return read_members(Json::parse(text));
+    return read_members(OrderedJson::parse(text));
   } catch (const Error& fault) {
     throw Error(ErrorKind::file, fmt::format("{}: {}", where, fault.what()));
-  } catch (const Json::exception& fault) {
+  } catch (const OrderedJson::exception& fault) {
     throw Error(ErrorKind::file,
                 fmt::format("{}: it is not a checkpoint index: {}", where, fault.what()));
   }

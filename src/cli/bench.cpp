@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Arguments {
+struct BenchStepArguments {
   BenchRequest request;
   bool memory = false;
   std::size_t tasks = 0;
@@ -150,7 +150,7 @@ void print_memory(const MemoryTable& memory, Console& console) {
   console.write("\n" + format_facts(facts));
 }
 
-void print_figures(const Arguments& arguments, StepFigures figures, Context& context) {
+void print_figures(const BenchStepArguments& arguments, StepFigures figures, Context& context) {
   if (arguments.json) return context.console.print(to_json_value(figures).dump());
   print_summary(figures, context.console);
   if (figures.devices > 1) print_ledgers(figures, context.console);
@@ -163,7 +163,7 @@ void print_figures(const Arguments& arguments, StepFigures figures, Context& con
 }
 
 /// Under mpirun with one device per rank unless more are asked for.
-void run(const Arguments& arguments, Context& context) {
+void run(const BenchStepArguments& arguments, Context& context) {
   run_in_seat(context, {}, [&](const RankSeat& seat) {
     BenchRequest request = arguments.request;
     request.devices = std::max(request.devices, seat.count());
@@ -175,7 +175,7 @@ void run(const Arguments& arguments, Context& context) {
 }  // namespace
 
 Verb add_bench(CLI::App& parent, Context& context) {
-  auto arguments = std::make_shared<Arguments>();  // shared by the parser and the verb
+  auto arguments = std::make_shared<BenchStepArguments>();  // shared by the parser and the verb
   CLI::App* app = parent.add_subcommand("bench", "Benchmarks");
   app->require_subcommand(1);
   app->footer("Example:\n  troika bench step --model mlp --batch 256 --threads 2");

@@ -25,7 +25,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr Bytes kElement{4};  // f32
 
-struct Arguments {
+struct BenchCommArguments {
   std::string op = "allreduce";
   int devices = 2;
   std::vector<std::string> bytes{"8", "1KiB", "64KiB", "1MiB", "16MiB"};
@@ -86,14 +86,15 @@ struct Plan {
   std::vector<TimedGroup> groups{};  ///< As the sizes.
 };
 
-AlgorithmRanges ranges_of(const Arguments& arguments) {
+AlgorithmRanges ranges_of(const BenchCommArguments& arguments) {
   if (arguments.algorithm.empty()) return {};
   bool has_sizes = arguments.algorithm.find(':') != std::string::npos;
   return parse_algorithm_ranges(has_sizes ? arguments.algorithm : arguments.algorithm + ":0-max",
                                 parse_op(arguments.op));
 }
 
-TimedGroup group_of(const Arguments& arguments, const CollectiveCall& call, const Size& size) {
+TimedGroup group_of(const BenchCommArguments& arguments, const CollectiveCall& call,
+                    const Size& size) {
   TimedGroup group;
   auto add = [&](const std::string& algorithm, std::int64_t segment) {
     CollectiveCall timed = call;
@@ -111,7 +112,7 @@ TimedGroup group_of(const Arguments& arguments, const CollectiveCall& call, cons
   return group;
 }
 
-Plan plan_trial(const Arguments& arguments, const MemberTeam& team, LinkCosts costs) {
+Plan plan_trial(const BenchCommArguments& arguments, const MemberTeam& team, LinkCosts costs) {
   Plan plan{.costs = std::move(costs)};
   AlgorithmRanges ranges = ranges_of(arguments);
   Collective kind = parse_op(arguments.op);
@@ -162,7 +163,7 @@ std::vector<Row> rows_of(const Size& size, const TimedGroup& group) {
   return rows;
 }
 
-Json to_json_value(const Arguments& arguments, const Size& size, const Row& row) {
+Json to_json_value(const BenchCommArguments& arguments, const Size& size, const Row& row) {
   Json json{{"op", arguments.op},
             {"devices", arguments.devices},
             {"bytes", size.bytes.count},
@@ -188,7 +189,7 @@ std::vector<std::string> cells(const Size& size, const Row& row) {
           row.roofline ? percent(*row.roofline / row.microseconds) : ""};
 }
 
-void print(const Arguments& arguments, const Plan& plan, Console& console) {
+void print(const BenchCommArguments& arguments, const Plan& plan, Console& console) {
   std::vector<std::vector<std::string>> table{{"size", "algorithm", "µs", "from to", "bus GB/s",
                                                "predicted µs", "roofline µs", "of roofline"}};
   for (std::size_t at = 0; at < plan.sizes.size(); ++at) {
@@ -210,7 +211,7 @@ void print(const Arguments& arguments, const Plan& plan, Console& console) {
     console.write(fmt::format("\n{}:\n{}", to_string(size.bytes), explain(size.choice)));
 }
 
-Plan measure(const Arguments& arguments, const MemberTeam& team, LinkCosts costs) {
+Plan measure(const BenchCommArguments& arguments, const MemberTeam& team, LinkCosts costs) {
   Plan plan = plan_trial(arguments, team, std::move(costs));
   Bytes longest = std::ranges::max_element(plan.sizes, {}, &Size::bytes)->bytes;
   team.time(plan.groups, {.least = arguments.repeats, .most = arguments.repeats, .samples = 1},
@@ -218,7 +219,7 @@ Plan measure(const Arguments& arguments, const MemberTeam& team, LinkCosts costs
   return plan;
 }
 
-void run_over_mpi(const Arguments& arguments, const LinkCosts& costs, Console& console) {
+void run_over_mpi(const BenchCommArguments& arguments, const LinkCosts& costs, Console& console) {
   std::unique_ptr<MpiWorld> world = start_mpi();
   if (world->ranks() != arguments.devices)
     throw Error(
@@ -236,14 +237,14 @@ void run_over_mpi(const Arguments& arguments, const LinkCosts& costs, Console& c
 }
 
 /// What is wrong with the command line is said before a rank waits for another.
-void check(const Arguments& arguments) {
+void check(const BenchCommArguments& arguments) {
   parse_op(arguments.op);
   ranges_of(arguments);
   for (const std::string& bytes : arguments.bytes) parse_bytes(bytes);
   parse_timeout(arguments.timeout);
 }
 
-void run(const Arguments& arguments, Context& context) {
+void run(const BenchCommArguments& arguments, Context& context) {
   check(arguments);
   LinkCosts costs = arguments.costs.empty() ? known_link_costs(default_links_file())
                                             : read_link_costs(arguments.costs);
@@ -255,7 +256,7 @@ void run(const Arguments& arguments, Context& context) {
 }  // namespace
 
 Verb add_bench_comm(CLI::App& bench, Context& context) {
-  auto arguments = std::make_shared<Arguments>();  // shared by the parser and the verb
+  auto arguments = std::make_shared<BenchCommArguments>();  // shared by the parser and the verb
   CLI::App* app = bench.add_subcommand("comm", "Time a collective between devices");
   app->add_option("--op", arguments->op, "allreduce, reducescatter, allgather, broadcast, …")
       ->capture_default_str();

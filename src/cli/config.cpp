@@ -14,13 +14,13 @@
 namespace troika::cli {
 namespace {
 
-struct Arguments {
+struct ConfigArguments {
   std::string file;
   std::vector<std::string> overrides;
   bool cluster = false;
 };
 
-void check(const Arguments& arguments, Console& console) {
+void check(const ConfigArguments& arguments, Console& console) {
   if (is_cluster_file(arguments.file)) {
     if (!arguments.overrides.empty())
       throw Error(ErrorKind::usage, "key=value is for run files; edit the cluster file instead");
@@ -31,11 +31,11 @@ void check(const Arguments& arguments, Console& console) {
   console.print(fmt::format("{} is a valid run file", arguments.file));
 }
 
-void show(const Arguments& arguments, Console& console) {
+void show(const ConfigArguments& arguments, Console& console) {
   console.write(show_run(read_run(arguments.file, arguments.overrides), arguments.file));
 }
 
-void init(const Arguments& arguments, Console& console) {
+void init(const ConfigArguments& arguments, Console& console) {
   if (std::filesystem::exists(arguments.file))
     throw Error(ErrorKind::usage,
                 fmt::format("{} exists and is left as it is; give another name", arguments.file));
@@ -49,7 +49,7 @@ void init(const Arguments& arguments, Console& console) {
 }
 
 CLI::App* add(CLI::App& parent, const std::string& name, const std::string& description,
-              Arguments& arguments) {
+              ConfigArguments& arguments) {
   CLI::App* app = parent.add_subcommand(name, description);
   app->add_option("FILE", arguments.file,
                   name == "show" ? "The run file" : "The run file, or a cluster file")
@@ -63,7 +63,7 @@ CLI::App* add(CLI::App& parent, const std::string& name, const std::string& desc
 }  // namespace
 
 Verb add_config(CLI::App& parent, Context& context) {
-  auto arguments = std::make_shared<Arguments>();  // shared by the parser and the verb
+  auto arguments = std::make_shared<ConfigArguments>();  // shared by the parser and the verb
   CLI::App* app =
       parent.add_subcommand("config", "Check, show or make a run file or a cluster file");
   app->require_subcommand(1);

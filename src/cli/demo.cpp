@@ -40,7 +40,7 @@ momentum = 0.9
 schedule = { kind = "cosine", warmup = "5%" }
 )"}};
 
-struct Arguments {
+struct DemoArguments {
   std::string name = "digits";
   std::vector<std::string> overrides;
 };
@@ -67,7 +67,7 @@ void say_what_next(const RunResult& result, Console& console) {
                   folder));
 }
 
-void run(const Arguments& arguments, Context& context) {
+void run(const DemoArguments& arguments, Context& context) {
   const Demo& demo = find_demo(arguments.name);
   context.console.say(fmt::format("demo '{}': {}\n", demo.name, demo.description));
   RunFile file = parse_run(demo.run_file, fmt::format("demo '{}'", demo.name), arguments.overrides);
@@ -83,7 +83,7 @@ void run(const Arguments& arguments, Context& context) {
 }  // namespace
 
 Verb add_demo(CLI::App& parent, Context& context) {
-  auto arguments = std::make_shared<Arguments>();  // shared by the parser and the verb
+  auto arguments = std::make_shared<DemoArguments>();  // shared by the parser and the verb
   CLI::App* app = parent.add_subcommand(
       "demo", "A run that needs no files: trains, evaluates, says what to try next");
   std::string names;

@@ -15,7 +15,7 @@
 namespace troika::cli {
 namespace {
 
-struct Arguments {
+struct EvalArguments {
   std::string path;
   std::string uri;
   bool json = false;
@@ -50,7 +50,7 @@ void print_text(const SavedRun& run, const Evaluation& result, Console& console)
   console.write(format_facts(facts));
 }
 
-void run(const Arguments& arguments, Context& context) {
+void run(const EvalArguments& arguments, Context& context) {
   refuse_mpirun("eval");
   SavedRun saved = open_saved_run(arguments.path);
   Evaluation result = evaluate_saved(saved, arguments.uri);
@@ -61,7 +61,7 @@ void run(const Arguments& arguments, Context& context) {
 }  // namespace
 
 Verb add_eval(CLI::App& parent, Context& context) {
-  auto arguments = std::make_shared<Arguments>();  // shared by the parser and the verb
+  auto arguments = std::make_shared<EvalArguments>();  // shared by the parser and the verb
   CLI::App* app = parent.add_subcommand("eval", "Loss and accuracy of a saved model");
   app->add_option("RUN", arguments->path, "A run folder (its newest checkpoint) or a checkpoint")
       ->required();

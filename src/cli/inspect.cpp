@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Arguments {
+struct InspectArguments {
   std::string target;
   bool json = false;
 };
@@ -31,7 +31,7 @@ std::string to_json_text(const Inspection& found) {
   return json.dump(2);
 }
 
-void run(const Arguments& arguments, Context& context) {
+void run(const InspectArguments& arguments, Context& context) {
   Inspection found = inspect(arguments.target);
   if (arguments.json) return context.console.print(to_json_text(found));
   context.console.print(fmt::format("{}: {}", arguments.target, found.kind));
@@ -42,7 +42,7 @@ void run(const Arguments& arguments, Context& context) {
 }  // namespace
 
 Verb add_inspect(CLI::App& parent, Context& context) {
-  auto arguments = std::make_shared<Arguments>();  // shared by the parser and the verb
+  auto arguments = std::make_shared<InspectArguments>();  // shared by the parser and the verb
   CLI::App* app = parent.add_subcommand("inspect", "Say what a file is and what is in it");
   app->add_option("FILE", arguments->target, "A file, a folder, or a data set such as digits:train")
       ->required();

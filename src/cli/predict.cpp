@@ -16,7 +16,7 @@
 namespace troika::cli {
 namespace {
 
-struct Arguments {
+struct PredictArguments {
   std::string path;
   std::string uri;
   std::string prompt;
@@ -31,7 +31,8 @@ bool writes_text(const data::Dataset& dataset) {
   return target != fields.end() && target->spec.shape.rank() == 1;
 }
 
-void print_prediction(const Prediction& prediction, const Arguments& arguments, Console& console) {
+void print_prediction(const Prediction& prediction, const PredictArguments& arguments,
+                      Console& console) {
   if (arguments.json)
     return console.print(nlohmann::ordered_json{
         {"index", prediction.index},
@@ -44,7 +45,7 @@ void print_prediction(const Prediction& prediction, const Arguments& arguments, 
                             prediction.predicted == prediction.target ? "" : "  wrong"));
 }
 
-void classify(SavedRun& run, const Arguments& arguments, Console& console) {
+void classify(SavedRun& run, const PredictArguments& arguments, Console& console) {
   TrainingSets sets = open_fitting_sets(run, arguments.uri);
   std::int64_t batch = std::min(run.config.train.global_batch, sets.test->size());
   LiveModel live(make_machinery(run.config.kernels, run.config.parallel));
@@ -79,7 +80,7 @@ std::vector<std::int32_t> encode_prompt(const std::string& prompt, const data::D
   return tokens;
 }
 
-void write_text(const SavedRun& run, const data::Dataset& train, const Arguments& arguments,
+void write_text(const SavedRun& run, const data::Dataset& train, const PredictArguments& arguments,
                 Console& console) {
   LiveModel live(make_machinery(run.config.kernels, run.config.parallel));
   add_prediction(live, build_saved(run, train, 1).train());
@@ -102,7 +103,7 @@ void write_text(const SavedRun& run, const data::Dataset& train, const Arguments
                     : "");
 }
 
-void run(const Arguments& arguments, Context& context) {
+void run(const PredictArguments& arguments, Context& context) {
   refuse_mpirun("predict");
   SavedRun saved = open_saved_run(arguments.path);
   RunConfig train_only = saved.config;
@@ -122,7 +123,7 @@ void run(const Arguments& arguments, Context& context) {
 }  // namespace
 
 Verb add_predict(CLI::App& parent, Context& context) {
-  auto arguments = std::make_shared<Arguments>();  // shared by the parser and the verb
+  auto arguments = std::make_shared<PredictArguments>();  // shared by the parser and the verb
   CLI::App* app =
       parent.add_subcommand("predict", "Classes of samples, or text from a language model");
   app->add_option("RUN", arguments->path, "A run folder (its newest checkpoint) or a checkpoint")

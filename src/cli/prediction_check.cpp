@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr Bytes kElement{4};
+constexpr Bytes kCheckedElement{4};
 
 /// The calls of a size, as the choice lists them.
 TimedGroup group_of(const MemberTeam& team, const CheckedSize& size) {
@@ -77,7 +77,7 @@ std::vector<CheckedSize> check_predictions(const MemberTeam& team, const std::ve
   for (Bytes bytes : sizes) {
     CollectiveCall call = team_call(team, Collective::all_reduce, bytes);
     checked.push_back(
-        {bytes, choose_algorithm(call, kElement, costs, {}, {.offers_mpi = team.has_mpi})});
+        {bytes, choose_algorithm(call, kCheckedElement, costs, {}, {.offers_mpi = team.has_mpi})});
     groups.push_back(group_of(team, checked.back()));
     longest = std::max(longest, bytes);
   }

@@ -18,7 +18,7 @@
 namespace troika::cli {
 namespace {
 
-struct Arguments {
+struct ProfileArguments {
   bool links = false;
   LinksRequest request;  // of links; `out` and `json` are everyone's
   std::string run;
@@ -26,7 +26,7 @@ struct Arguments {
 };
 
 /// Compiling the programs of the run asks for the time of every kernel they may use.
-void profile_kernels(const Arguments& arguments, Console& console) {
+void profile_kernels(const ProfileArguments& arguments, Console& console) {
   RunConfig config = load_run(arguments.run, arguments.overrides);
   config.kernels.measure = true;
   auto source = [&](const zoo::Samples& samples) { return build_model(config.model, samples); };
@@ -56,7 +56,7 @@ void profile_kernels(const Arguments& arguments, Console& console) {
                     {"kept in", kept.empty() ? "no file: kernels.cache is \"none\"" : kept}}));
 }
 
-void run(const Arguments& arguments, Context& context) {
+void run(const ProfileArguments& arguments, Context& context) {
   if (arguments.links != arguments.run.empty())
     throw Error(ErrorKind::usage,
                 "'troika profile' measures either the kernels of a run file, as in "
@@ -84,7 +84,7 @@ void add_link_options(CLI::App& app, LinksRequest& request) {
 }  // namespace
 
 Verb add_profile(CLI::App& parent, Context& context) {
-  auto arguments = std::make_shared<Arguments>();  // shared by the parser and the verb
+  auto arguments = std::make_shared<ProfileArguments>();  // shared by the parser and the verb
   CLI::App* app = parent.add_subcommand(
       "profile", "Measure kernels or links into a cost file the planner reads");
   app->add_option("RUN.toml", arguments->run, "Measure the kernels of this run anew");

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct TrainArguments {
   std::string target;
   std::vector<std::string> overrides;
   int devices = 0;
@@ -41,7 +41,7 @@ std::optional<RunConfig> try_load(const std::string& path, std::vector<std::stri
   }
 }
 
-std::vector<std::string> all_overrides(const Arguments& arguments) {
+std::vector<std::string> all_overrides(const TrainArguments& arguments) {
   std::vector<std::string> overrides = arguments.overrides;
   if (!arguments.name.empty()) overrides.push_back("run.name=" + arguments.name);
   if (arguments.devices > 0)
@@ -56,7 +56,7 @@ std::vector<std::string> with_data_plan(std::vector<std::string> overrides) {
 
 /// Neither the file nor the command line names a plan for several devices. Where it cannot be read
 /// with one device, that is either for its plan, or for errors that have nothing to do with it.
-bool names_no_plan(const std::string& path, const Arguments& arguments) {
+bool names_no_plan(const std::string& path, const TrainArguments& arguments) {
   std::vector<std::string> overrides = arguments.overrides;
   overrides.push_back("parallel.devices=1");
   if (std::optional<RunConfig> config = try_load(path, std::move(overrides)))
@@ -66,7 +66,7 @@ bool names_no_plan(const std::string& path, const Arguments& arguments) {
 
 /// Where -n asks for several devices and nothing says how to use them, each takes its share of the
 /// batch. Ranks have one device each, unless the file or -n says more.
-RunConfig load_config(const std::string& path, Arguments arguments) {
+RunConfig load_config(const std::string& path, TrainArguments arguments) {
   if (arguments.ranks > 1 && arguments.devices == 0) {
     std::optional<RunConfig> stated = try_load(path, all_overrides(arguments));
     if (!stated || stated->parallel.devices == 1) arguments.devices = arguments.ranks;
@@ -77,7 +77,7 @@ RunConfig load_config(const std::string& path, Arguments arguments) {
   return load_run(path, overrides);
 }
 
-RunRequest resumed_run(const Arguments& arguments) {
+RunRequest resumed_run(const TrainArguments& arguments) {
   fs::path target(arguments.target);
   if (target.filename() == "run.toml" &&
       fs::is_directory(fs::absolute(target).parent_path() / "checkpoints"))
@@ -92,7 +92,7 @@ RunRequest resumed_run(const Arguments& arguments) {
   return {.config = std::move(config), .resume = std::move(folder)};
 }
 
-RunRequest new_run(const Arguments& arguments) {
+RunRequest new_run(const TrainArguments& arguments) {
   if (is_run_folder(arguments.target))
     throw Error(
         ErrorKind::usage,
@@ -119,7 +119,7 @@ void print_json(const RunResult& result, Console& console) {
   console.print(json.dump());
 }
 
-RunRequest make_request(const Arguments& arguments) {
+RunRequest make_request(const TrainArguments& arguments) {
   if (arguments.resume && !arguments.from.empty())
     throw Error(ErrorKind::usage,
                 "--resume goes on with a run and --from starts a new one; give one of them");
@@ -128,7 +128,7 @@ RunRequest make_request(const Arguments& arguments) {
   return request;
 }
 
-void run(Arguments arguments, Context& context) {
+void run(TrainArguments arguments, Context& context) {
   HeartbeatTimes times = parse_timeout(arguments.timeout);
   if (arguments.json) context.console.reserve_out();
   run_in_seat(context, times, [&](const RankSeat& seat) {
@@ -142,7 +142,7 @@ void run(Arguments arguments, Context& context) {
 }  // namespace
 
 Verb add_train(CLI::App& parent, Context& context) {
-  auto arguments = std::make_shared<Arguments>();  // shared by the parser and the verb
+  auto arguments = std::make_shared<TrainArguments>();  // shared by the parser and the verb
   CLI::App* app = parent.add_subcommand("train", "Train what a run file says");
   app->add_option("RUN.toml", arguments->target, "The run file; with --resume also a run folder")
       ->required();

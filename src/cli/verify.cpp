@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Arguments {
+struct VerifyArguments {
   std::string file;
   std::vector<std::string> overrides;
   VerifyOptions options;
@@ -49,7 +49,7 @@ std::string describe(const PlanVerdict& verdict) {
                      verdict.loss_distance, verdict.tolerance);
 }
 
-void print_text(const PlanVerdicts& verdicts, const Arguments& arguments, Console& console) {
+void print_text(const PlanVerdicts& verdicts, const VerifyArguments& arguments, Console& console) {
   std::vector<Fact> facts{
       {"steps", with_commas(verdicts.steps)},
       {"kernels", arguments.options.cpu_kernels ? "cpu, f32" : "reference, f64"},
@@ -70,7 +70,7 @@ Json to_json(const TensorDistance& tensor) {
   return {{"tensor", tensor.tensor}, {"distance", tensor.distance}};
 }
 
-void print_json(const PlanVerdicts& verdicts, const Arguments& arguments, Console& console) {
+void print_json(const PlanVerdicts& verdicts, const VerifyArguments& arguments, Console& console) {
   Json json{{"steps", verdicts.steps},
             {"backend", arguments.backend},
             {"loss", verdicts.loss},
@@ -97,7 +97,7 @@ void require_agreement(const PlanVerdicts& verdicts) {
                           complaints.size(), verdicts.plans.size(), fmt::join(complaints, "; ")));
 }
 
-void run(Arguments& arguments, Context& context) {
+void run(VerifyArguments& arguments, Context& context) {
   refuse_mpirun("verify");
   if (arguments.json) context.console.reserve_out();
   RunConfig config = load_run(arguments.file, arguments.overrides);
@@ -113,7 +113,7 @@ void run(Arguments& arguments, Context& context) {
 }  // namespace
 
 Verb add_verify(CLI::App& parent, Context& context) {
-  auto arguments = std::make_shared<Arguments>();  // shared by the parser and the verb
+  auto arguments = std::make_shared<VerifyArguments>();  // shared by the parser and the verb
   VerifyOptions& options = arguments->options;
   CLI::App* app = parent.add_subcommand(
       "verify", "Train a few steps under several plans; they must agree with one device");

@@ -27,14 +27,14 @@ std::vector<Halving> halvings(const Group& group, Range elements) {
   return steps;
 }
 
-void reduce_scatter(MoveList& moves, const std::vector<Halving>& steps) {
+void halve(MoveList& moves, const std::vector<Halving>& steps) {
   for (const Halving& step : steps) {
     moves.send(step.peer, vector_piece(step.gives));
     moves.receive_reduce(step.peer, vector_piece(step.keeps));
   }
 }
 
-void all_gather(MoveList& moves, const std::vector<Halving>& steps) {
+void join_halves(MoveList& moves, const std::vector<Halving>& steps) {
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
     moves.send(step->peer, vector_piece(step->keeps));
     moves.receive(step->peer, vector_piece(step->gives));
@@ -42,7 +42,7 @@ void all_gather(MoveList& moves, const std::vector<Halving>& steps) {
 }
 
 /// To position 0: in each step the upper one hands over all it has.
-void gather(MoveList& moves, const Group& group, const std::vector<Halving>& steps) {
+void join_at_first(MoveList& moves, const Group& group, const std::vector<Halving>& steps) {
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
     if ((group.me & step->distance) != 0) {
       moves.send(step->peer, vector_piece(step->keeps));
@@ -59,8 +59,8 @@ void rabenseifner_all_reduce(MoveList& moves, const Group& group, Range elements
   fold_in(moves, folded, elements);
   if (folded.works) {
     std::vector<Halving> steps = halvings(folded.active, elements);
-    reduce_scatter(moves, steps);
-    all_gather(moves, steps);
+    halve(moves, steps);
+    join_halves(moves, steps);
   }
   fold_out(moves, folded, elements);
 }
@@ -77,8 +77,8 @@ MemberMoves rabenseifner_reduce(const CollectiveCall& call, int member) {
   fold_in(moves, folded, {0, call.count});
   if (folded.works) {
     std::vector<Halving> steps = halvings(folded.active, {0, call.count});
-    reduce_scatter(moves, steps);
-    gather(moves, folded.active, steps);
+    halve(moves, steps);
+    join_at_first(moves, folded.active, steps);
   }
   return std::move(moves).take();
 }

@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// Where the system has no such barrier a ring may be missed, so sleep is short.
-constexpr std::chrono::nanoseconds kShortSleep = 200us;
+constexpr std::chrono::nanoseconds kSleepWithoutBarrier = 200us;
 
 bool register_barrier() {
   return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
@@ -38,7 +38,7 @@ std::uint32_t Bell::prepare_to_sleep() noexcept {
 }
 
 void Bell::wait_for_ring(std::uint32_t before, std::chrono::nanoseconds longest) noexcept {
-  if (!has_barrier()) longest = std::min(longest, kShortSleep);
+  if (!has_barrier()) longest = std::min(longest, kSleepWithoutBarrier);
   auto seconds = std::chrono::duration_cast<std::chrono::seconds>(longest);
   timespec time{.tv_sec = static_cast<time_t>(seconds.count()),
                 .tv_nsec = static_cast<long>((longest - seconds).count())};

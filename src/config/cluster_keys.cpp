@@ -8,7 +8,7 @@ namespace troika::config {
 namespace {
 
 constexpr std::int64_t kMostNodes = 65536;
-constexpr std::int64_t kMostDevices = 1024;
+constexpr std::int64_t kMostNodeDevices = 1024;
 
 /// A key that is written as a text with a unit.
 template <class S, class M>
@@ -72,9 +72,9 @@ const KeyTable<NodeSpec>& node_keys() {
       required(
           full_text(&S::name, {"name", "of the node; with a number behind if there are more"})),
       integer(&S::count, {"count", "equal nodes"}, {.min = 1, .max = kMostNodes}),
-      integer(&S::devices, {"devices", "of each node"}, {.min = 1, .max = kMostDevices}),
+      integer(&S::devices, {"devices", "of each node"}, {.min = 1, .max = kMostNodeDevices}),
       integer(&S::ranks, {"ranks", "processes of each node, which share its devices"},
-              {.min = 1, .max = kMostDevices}),
+              {.min = 1, .max = kMostNodeDevices}),
       text(&S::kind, {"kind", "of the devices: what kernel times depend on"}),
       with_unit<S, Bytes>(&S::memory, {"memory", "of each device"}, kMemory, parse_memory,
                           [](const Bytes& bytes) { return std::to_string(bytes.count); }),

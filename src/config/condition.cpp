@@ -6,14 +6,10 @@
 #include <charconv>
 #include <cmath>
 
+#include "config/toml_text.h"
+
 namespace troika {
 namespace {
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
 
 std::optional<double> parse_number(std::string_view text) {
   double number = 0;
@@ -45,9 +41,9 @@ std::optional<Condition> parse_condition(std::string_view text) {
   std::size_t sign = text.find_first_of("<>");
   if (sign == std::string_view::npos) return std::nullopt;
   std::size_t length = text.substr(sign + 1).starts_with('=') ? 2 : 1;
-  auto metric = from_word<MetricName>(trim(text.substr(0, sign)));
+  auto metric = from_word<MetricName>(config::trim(text.substr(0, sign)));
   auto comparison = from_word<Condition::Comparison>(text.substr(sign, length));
-  auto bound = parse_number(trim(text.substr(sign + length)));
+  auto bound = parse_number(config::trim(text.substr(sign + length)));
   if (!metric || !comparison || !bound) return std::nullopt;
   return Condition{*metric, *comparison, *bound};
 }

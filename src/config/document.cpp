@@ -60,7 +60,7 @@ Value convert(const toml::node& node, Source source) {
     case toml::node_type::date:
     case toml::node_type::time:
     case toml::node_type::date_time:
-      value.content = Moment{};
+      value.content = DateTime{};
       break;
   }
   return value;

@@ -29,7 +29,7 @@ inline auto place_in_order(const Where& where) {
 }
 
 /// A date or a time: legal in TOML, of no use to Troika, kept only to be named in a refusal.
-struct Moment {};
+struct DateTime {};
 
 struct Value;
 struct Field;
@@ -37,7 +37,7 @@ using Array = std::vector<Value>;
 using Table = std::vector<Field>;  ///< In the order of the file.
 
 struct Value {
-  std::variant<bool, std::int64_t, double, std::string, Moment, Array, Table> content;
+  std::variant<bool, std::int64_t, double, std::string, DateTime, Array, Table> content;
   Where where;
   std::string bare;  ///< On the command line: the text as typed, for keys that want a string.
 

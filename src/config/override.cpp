@@ -10,12 +10,6 @@
 namespace troika::config {
 namespace {
 
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
 std::vector<std::string> split_path(std::string_view path) {
   std::vector<std::string> parts;
   for (std::size_t dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.')) {

@@ -27,6 +27,12 @@ std::string shorten(std::string_view text) {
 
 }  // namespace
 
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
 std::string toml_text(std::string_view text) {
   std::string quoted = "\"";
   for (char c : text) {
@@ -76,7 +82,7 @@ std::string describe(const Value& value) {
   if (auto number = value.as<std::int64_t>()) return toml_text(*number);
   if (auto number = value.as<double>()) return toml_text(*number);
   if (auto text = value.as<std::string>()) return toml_text(shorten(*text));
-  if (value.as<Moment>()) return "a date or time";
+  if (value.as<DateTime>()) return "a date or time";
   return value.as<Array>() ? "an array" : "a table";
 }
 

@@ -10,6 +10,8 @@
 
 namespace troika::config {
 
+/// Without the spaces around it.
+std::string_view trim(std::string_view text);
 /// "text", with quotes, backslashes and control characters escaped.
 std::string toml_text(std::string_view text);
 inline std::string toml_text(const std::string& text) { return toml_text(std::string_view(text)); }

@@ -17,8 +17,8 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr const char* kFormat = "troika links 1";
-constexpr std::size_t kLargestFile = 1u << 20;
+constexpr const char* kLinksFormat = "troika links 1";
+constexpr std::size_t kLargestLinksFile = 1u << 20;
 
 /// Pairs of bytes and nanoseconds; no line where nothing was measured.
 void write(Json& json, const char* name, const SizeCurve& curve) {
@@ -138,7 +138,7 @@ LinkCosts read_all(const Json& json) {
 }  // namespace
 
 std::string to_json(const LinkCosts& costs) {
-  Json json{{"format", kFormat},
+  Json json{{"format", kLinksFormat},
             {"provenance",
              {{"source", costs.provenance.source},
               {"machine", costs.provenance.machine},
@@ -156,10 +156,10 @@ std::string to_json(const LinkCosts& costs) {
 LinkCosts parse_link_costs(const std::string& text) {
   try {
     Json json = Json::parse(text);
-    if (json.at("format") != kFormat)
+    if (json.at("format") != kLinksFormat)
       throw Error(ErrorKind::file,
                   fmt::format("the link costs are of format {}, this version reads {}",
-                              json["format"].dump(), kFormat));
+                              json["format"].dump(), kLinksFormat));
     return read_all(json);
   } catch (const Json::exception& error) {
     throw Error(ErrorKind::file, fmt::format("no link costs can be read here: {}; `troika profile "
@@ -169,7 +169,7 @@ LinkCosts parse_link_costs(const std::string& text) {
 }
 
 LinkCosts read_link_costs(const std::filesystem::path& path) {
-  std::string text = read_small_file(path, kLargestFile);
+  std::string text = read_small_file(path, kLargestLinksFile);
   try {
     return parse_link_costs(text);
   } catch (const Error& error) {

@@ -13,8 +13,8 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr const char* kFormat = "troika costs 1";
-constexpr std::size_t kLargestFile = 256u << 20;
+constexpr const char* kCostsFormat = "troika costs 1";
+constexpr std::size_t kLargestCostsFile = 256u << 20;
 
 Json write(const Candidate& candidate) {
   Json layouts = Json::array();
@@ -32,7 +32,7 @@ Json write(const Candidate& candidate) {
   return row;
 }
 
-Candidate read(const Json& row) {
+Candidate read_candidate(const Json& row) {
   Candidate candidate{.algorithm = row.at("algorithm"),
                       .flat = row.value("flat", false),
                       .scratch = {row.at("scratch").get<std::int64_t>()}};
@@ -53,7 +53,7 @@ std::string to_json(const KernelTable& table, const std::string& device) {
     for (const Candidate& candidate : candidates) list.push_back(write(candidate));
     rows[key] = list;
   }
-  Json json{{"format", kFormat},
+  Json json{{"format", kCostsFormat},
             {"device", device},
             {"hash", fmt::format("{:016x}", table.hash())},
             {"kernels", rows}};
@@ -63,13 +63,13 @@ std::string to_json(const KernelTable& table, const std::string& device) {
 CostFile parse_costs(const std::string& text) {
   try {
     Json json = Json::parse(text);
-    if (json.at("format") != kFormat)
+    if (json.at("format") != kCostsFormat)
       throw Error(ErrorKind::file, fmt::format("the costs are of format {}, this version reads {}",
-                                               json["format"].dump(), kFormat));
+                                               json["format"].dump(), kCostsFormat));
     CostFile file{.device = json.at("device")};
     for (const auto& [key, list] : json.at("kernels").items()) {
       std::vector<Candidate> candidates;
-      for (const Json& row : list) candidates.push_back(read(row));
+      for (const Json& row : list) candidates.push_back(read_candidate(row));
       file.table.insert(key, std::move(candidates));
     }
     return file;
@@ -80,7 +80,7 @@ CostFile parse_costs(const std::string& text) {
 
 std::optional<CostFile> read_costs(const std::filesystem::path& path) {
   try {
-    return parse_costs(read_small_file(path, kLargestFile));
+    return parse_costs(read_small_file(path, kLargestCostsFile));
   } catch (const Error&) {
     return std::nullopt;
   }

@@ -7,7 +7,7 @@
 namespace troika::data {
 namespace {
 
-const OpenOptions kPlain{.normalization = Normalization::identity()};
+const OpenOptions kPlainDigits{.normalization = Normalization::identity()};
 
 void write_set(const TemporaryFolder& folder, const std::string& name, char first) {
   folder.write(name + "-images-idx3-ubyte",
@@ -18,7 +18,7 @@ void write_set(const TemporaryFolder& folder, const std::string& name, char firs
 TEST(Idx, ReadsPixelsScaledToOneAndLabels) {
   TemporaryFolder folder;
   write_set(folder, "train", 0);
-  auto set = open("idx:" + folder.path(), kPlain);
+  auto set = open("idx:" + folder.path(), kPlainDigits);
   EXPECT_EQ(set->size(), 2);
   EXPECT_EQ(set->classes(), 8);
   EXPECT_EQ(set->fields()[0], (Field{"input", {{1, 2, 3}, DType::f32}}));
@@ -31,10 +31,10 @@ TEST(Idx, ReadsPixelsScaledToOneAndLabels) {
 TEST(Idx, PrefersTrainInAFolderAndTakesAPrefix) {
   TemporaryFolder folder;
   write_set(folder, "t10k", '\xFF');
-  EXPECT_EQ(read_sample(*open("idx:" + folder.path(), kPlain), 0).input[0], 1.0F);
+  EXPECT_EQ(read_sample(*open("idx:" + folder.path(), kPlainDigits), 0).input[0], 1.0F);
   write_set(folder, "train", 0);
-  EXPECT_EQ(read_sample(*open("idx:" + folder.path(), kPlain), 0).input[0], 0.0F);
-  EXPECT_EQ(read_sample(*open("idx:" + folder.path("t10k"), kPlain), 0).input[0], 1.0F);
+  EXPECT_EQ(read_sample(*open("idx:" + folder.path(), kPlainDigits), 0).input[0], 0.0F);
+  EXPECT_EQ(read_sample(*open("idx:" + folder.path("t10k"), kPlainDigits), 0).input[0], 1.0F);
 }
 
 TEST(Idx, ReadsGzipAsThePlainFile) {
@@ -50,7 +50,7 @@ TEST(Idx, ReadsGzipAsThePlainFile) {
 TEST(Idx, TakesARange) {
   TemporaryFolder folder;
   write_set(folder, "train", 0);
-  auto set = open("idx:" + folder.path() + "[1:]", kPlain);
+  auto set = open("idx:" + folder.path() + "[1:]", kPlainDigits);
   EXPECT_EQ(set->size(), 1);
   EXPECT_EQ(set->classes(), 8) << "the classes are those of the whole file";
   EXPECT_EQ(read_sample(*set, 0).target[0], 2);

@@ -9,7 +9,7 @@
 namespace troika::data {
 namespace {
 
-const OpenOptions kPlain{.normalization = Normalization::identity()};
+const OpenOptions kPlainArrays{.normalization = Normalization::identity()};
 
 std::string header(const std::string& type, const std::string& shape) {
   return "{'descr': '" + type + "', 'fortran_order': False, 'shape': " + shape + ", }";
@@ -26,7 +26,7 @@ void expect_numbers(const std::string& type, float scale) {
   TemporaryFolder folder;
   auto set = open(with_labels(folder, npy_file(header(type, "(2, 1, 2, 2)"),
                                                bytes_of<T>({0, 1, 2, 3, 4, 5, 6, 255}))),
-                  kPlain);
+                  kPlainArrays);
   EXPECT_EQ(set->fields()[0].spec.shape, (Shape{1, 2, 2})) << type;
   EXPECT_EQ(set->classes(), 4);
   Values second = read_sample(*set, 1);
@@ -59,7 +59,7 @@ TEST(Npy, ReadsVersionTwo) {
   std::string text = header("<f4", "(2, 1)") + "\n";
   std::string file = "\x93NUMPY";
   file += {2, 0, static_cast<char>(text.size()), 0, 0, 0};
-  auto set = open(with_labels(folder, file + text + bytes_of<float>({8, 9})), kPlain);
+  auto set = open(with_labels(folder, file + text + bytes_of<float>({8, 9})), kPlainArrays);
   EXPECT_EQ(read_sample(*set, 1).input[0], 9.0F);
 }
 
@@ -100,7 +100,7 @@ TEST(Npy, RefusesNumbersThatAreNotFinite) {
       with_labels(folder, npy_file(header("<f4", "(2, 2)"), bytes_of<float>({0, 1, 2, nan})));
   EXPECT_NE(error_of([&] { open(uri); }).find("image 1"), std::string::npos)
       << "measuring the mean reads it";
-  auto set = open(uri, kPlain);
+  auto set = open(uri, kPlainArrays);
   EXPECT_EQ(read_sample(*set, 0).input[1], 1.0F);
   EXPECT_NE(error_of([&] { read_sample(*set, 1); }).find("not finite"), std::string::npos);
 }

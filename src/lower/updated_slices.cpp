@@ -9,13 +9,14 @@ namespace troika {
 namespace {
 
 /// The devices that store one region of a parameter.
-using Replicas = std::vector<ValuePiece>;
+using ReplicaGroup = std::vector<ValuePiece>;
 
-std::vector<Replicas> replicas_of(const std::vector<ValuePiece>& slices) {
-  std::vector<Replicas> groups;
+std::vector<ReplicaGroup> replicas_of(const std::vector<ValuePiece>& slices) {
+  std::vector<ReplicaGroup> groups;
   for (const ValuePiece& piece : slices) {
-    auto same = std::ranges::find_if(
-        groups, [&](const Replicas& group) { return group[0].place.region == piece.place.region; });
+    auto same = std::ranges::find_if(groups, [&](const ReplicaGroup& group) {
+      return group[0].place.region == piece.place.region;
+    });
     if (same == groups.end())
       groups.push_back({piece});
     else
@@ -25,17 +26,17 @@ std::vector<Replicas> replicas_of(const std::vector<ValuePiece>& slices) {
 }
 
 /// What has fewer elements than replicas is updated by all of them.
-bool is_sliced(const Draft& draft, const Replicas& group) {
+bool is_sliced(const Draft& draft, const ReplicaGroup& group) {
   return draft.request.strategy->sync.sliced_update && group.size() > 1 &&
          group[0].place.region.elements() >= std::ssize(group);
 }
 
-std::vector<Region> cut_among(const Replicas& group) {
+std::vector<Region> cut_among(const ReplicaGroup& group) {
   return cut_among(group[0].place.region, std::ssize(group));
 }
 
 /// Each owner's part of the region, as a view of what it stores.
-void add_own_slices(Draft& draft, const Replicas& group, std::vector<UpdatedSlice>& slices) {
+void add_own_slices(Draft& draft, const ReplicaGroup& group, std::vector<UpdatedSlice>& slices) {
   std::vector<Region> parts = cut_among(group);
   std::int64_t begin = 0;
   for (std::size_t owner = 0; owner < group.size(); ++owner) {
@@ -57,7 +58,7 @@ void add_own_slices(Draft& draft, const Replicas& group, std::vector<UpdatedSlic
 
 std::vector<UpdatedSlice> updated_slices(Draft& draft, std::size_t parameter) {
   std::vector<UpdatedSlice> slices;
-  for (const Replicas& group : replicas_of(draft.slices[parameter])) {
+  for (const ReplicaGroup& group : replicas_of(draft.slices[parameter])) {
     if (is_sliced(draft, group)) {
       add_own_slices(draft, group, slices);
     } else {
@@ -76,7 +77,7 @@ std::vector<UpdatedSlice> updated_slices(Draft& draft, std::size_t parameter) {
 
 void gather_slices(Draft& draft, std::size_t parameter) {
   const std::string& name = draft.graph.parameters[parameter].name;
-  for (const Replicas& group : replicas_of(draft.slices[parameter])) {
+  for (const ReplicaGroup& group : replicas_of(draft.slices[parameter])) {
     if (!is_sliced(draft, group)) continue;
     CommunicationRequest request{"update " + name, name, Collective::all_gather};
     std::int64_t begin = 0;

@@ -31,7 +31,7 @@ Extents extents_of(const Attention& op, std::span<const TensorSpec> inputs) {
   return e;
 }
 
-enum Axes { kSample, kHead, kQuery };
+enum AttentionAxes { kSample, kHead, kQuery };
 
 }  // namespace
 

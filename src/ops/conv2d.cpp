@@ -7,7 +7,9 @@
 namespace troika {
 namespace {
 
+namespace conv2d_axes {
 enum Axes { kN, kH, kW, kO, kI, kG = kO };
+}
 
 Window window_of(const Conv2d& op, std::size_t dim) {
   return {(op.kernel[dim] - 1) * op.dilation[dim] + 1, op.stride[dim], op.pad[dim],
@@ -30,6 +32,7 @@ void require_fit(const Conv2d& op, std::span<const TensorSpec> inputs) {
 }  // namespace
 
 Signature signature(const Conv2d& op, std::span<const TensorSpec> inputs) {
+  using namespace conv2d_axes;
   require_fit(op, inputs);
   const Shape& x = inputs[0].shape;
   DType dtype = inputs[0].dtype;
@@ -67,6 +70,7 @@ Signature signature(const Conv2d& op, std::span<const TensorSpec> inputs) {
 }
 
 Conv2d localize(const Conv2d& op, const Signature& signature, const Region& tile) {
+  using namespace conv2d_axes;
   Conv2d local = op;
   if (op.groups == 1) {
     local.out = tile[kO].extent();

@@ -8,7 +8,9 @@
 namespace troika {
 namespace {
 
+namespace conv_transpose2d_axes {
 enum Axes { kN, kH, kW, kO, kI };
+}
 
 std::int64_t output_extent(const ConvTranspose2d& op, std::size_t dim, std::int64_t extent) {
   return (extent - 1) * op.stride[dim] + op.kernel[dim] - op.pad[dim] - op.pad_end[dim];
@@ -45,6 +47,7 @@ void require_fit(const ConvTranspose2d& op, std::span<const TensorSpec> inputs) 
 }  // namespace
 
 Signature signature(const ConvTranspose2d& op, std::span<const TensorSpec> inputs) {
+  using namespace conv_transpose2d_axes;
   require_fit(op, inputs);
   const Shape& x = inputs[0].shape;
   DType dtype = inputs[0].dtype;
@@ -74,6 +77,7 @@ Signature signature(const ConvTranspose2d& op, std::span<const TensorSpec> input
 
 ConvTranspose2d localize(const ConvTranspose2d& op, const Signature& signature,
                          const Region& tile) {
+  using namespace conv_transpose2d_axes;
   ConvTranspose2d local = op;
   local.out = tile[kO].extent();
   Region x = region_of(signature.slots[0], tile);

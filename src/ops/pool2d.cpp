@@ -6,7 +6,9 @@
 namespace troika {
 namespace {
 
+namespace pool2d_axes {
 enum Axes { kN, kC, kH, kW };
+}
 
 Window window_of(const Pool2d& op, std::size_t dim) {
   return {op.window[dim], op.stride[dim], op.pad[dim], op.pad_end[dim]};
@@ -20,6 +22,7 @@ std::span<const std::string_view> enum_names(PoolKind) {
 }
 
 Signature signature(const Pool2d& op, std::span<const TensorSpec> inputs) {
+  using namespace pool2d_axes;
   require_inputs("pool2d", inputs, 1);
   const Shape& x = inputs[0].shape;
   require(x.rank() == 4, "pool2d", "takes an input [n,c,h,w], not ", inputs[0]);
@@ -46,6 +49,7 @@ Signature signature(const Pool2d& op, std::span<const TensorSpec> inputs) {
 }
 
 Pool2d localize(const Pool2d& op, const Signature& signature, const Region& tile) {
+  using namespace pool2d_axes;
   Pool2d local = op;
   Region x = region_of(signature.slots[0], tile);
   for (std::size_t dim : {0u, 1u}) {

@@ -13,15 +13,14 @@ namespace troika {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Nanoseconds = std::chrono::duration<double, std::nano>;
+using RealNanoseconds = std::chrono::duration<double, std::nano>;
 
-constexpr Bytes kElement{4};
 /// Long enough to see past the clock, and past who happens to run first.
 constexpr double kBatch = 500e3;
-constexpr int kMostRounds = 1000;
+constexpr int kMostTimings = 1000;
 /// Vectors that just fit into the caches settle there only after some rounds; what other algorithms
 /// have left there is not to be measured.
-constexpr int kSettlingRounds = 3, kFewestRounds = 4;
+constexpr int kSettlingRounds = 3, kFewestTimings = 4;
 /// What takes so long leaves no caches warm, and one sample of it per pass suffices.
 constexpr double kLong = 5e6;
 
@@ -65,7 +64,7 @@ double CollectiveTimer::agree(double mine) {
 }
 
 CollectiveTimer::Body CollectiveTimer::prepare(const TimedCall& timed) {
-  auto bytes = static_cast<std::size_t>((kElement * timed.call.count).count);
+  auto bytes = static_cast<std::size_t>((kTimedElement * timed.call.count).count);
   MemberBuffers buffers{.vector = {vector_.address(), bytes}};
   if (auto found = makers_.find(timed.algorithm); found != makers_.end())
     return found->second(timed.call, buffers.vector);
@@ -103,7 +102,7 @@ double CollectiveTimer::time(const Batch& batch, int rounds) {
   agree(0);
   auto start = Clock::now();
   batch.run(rounds);
-  double taken = agree(Nanoseconds(Clock::now() - start).count() / rounds);
+  double taken = agree(RealNanoseconds(Clock::now() - start).count() / rounds);
   if (heartbeat_ != nullptr) heartbeat_->end(batch.call);
   return taken;
 }
@@ -123,7 +122,7 @@ void CollectiveTimer::time_group(TimedGroup& group, int samples) {
       bool is_short = once[at] < kLong;
       if (is_short) run(batches[at], kSettlingRounds);
       int rounds = std::clamp(static_cast<int>(kBatch / (once[at] + 1)),
-                              is_short ? kFewestRounds : 1, kMostRounds);
+                              is_short ? kFewestTimings : 1, kMostTimings);
       group.samples[at].push_back(time(batches[at], rounds));
     }
   }
@@ -135,7 +134,7 @@ void CollectiveTimer::time_all(std::vector<TimedGroup>& groups, const TimingPass
   auto start = Clock::now();
   for (int pass = 1; pass <= passes.most; ++pass) {
     for (TimedGroup& group : groups) time_group(group, passes.samples);
-    double taken = agree(Nanoseconds(Clock::now() - start).count() / 1e9);
+    double taken = agree(RealNanoseconds(Clock::now() - start).count() / 1e9);
     if (pass >= passes.least && taken * (pass + 1) / pass > passes.seconds) break;
   }
 }

@@ -13,8 +13,6 @@
 namespace troika {
 namespace {
 
-constexpr Bytes kElement{4};
-
 std::vector<DeviceId> devices_of(int members) {
   std::vector<DeviceId> devices;
   for (int member = 0; member < members; ++member)
@@ -30,7 +28,7 @@ void add_groups(std::vector<TimedGroup>& groups, const MemberTeam& team, Collect
     for (const Algorithm& algorithm : algorithms(kind)) {
       if (!algorithm.why_not(call)) group.calls.push_back({call, std::string(algorithm.name)});
     }
-    if (team.has_mpi && !why_not_by_mpi(call, kElement))
+    if (team.has_mpi && !why_not_by_mpi(call, kTimedElement))
       group.calls.push_back({call, std::string(kByMpi)});
     if (!group.calls.empty()) groups.push_back(std::move(group));
   }
@@ -59,7 +57,7 @@ CollectiveTimer::Maker make_roofline(int member, const std::vector<std::byte*>& 
   return [=, &vectors](const CollectiveCall& call, std::span<std::byte>) {
     Range slice = part_of(call.count, member, call.members);
     std::vector<std::byte*> slices = vectors;
-    for (std::byte*& vector : slices) vector += slice.begin * kElement.count;
+    for (std::byte*& vector : slices) vector += slice.begin * kTimedElement.count;
     Arithmetic arithmetic = arithmetic_of(DType::f32, CombineRule::sum);
     return [=](int rounds) {
       for (int round = 0; round < rounds; ++round)
@@ -128,7 +126,7 @@ MemberTeam rank_team(MpiWorld& world, Heartbeat& heartbeat) {
 }
 
 CollectiveCall team_call(const MemberTeam& team, Collective kind, Bytes bytes) {
-  CollectiveCall call = equal_parts(kind, team.members, bytes.count / kElement.count);
+  CollectiveCall call = equal_parts(kind, team.members, bytes.count / kTimedElement.count);
   std::vector<int> apart;
   for (int member = 0; member < team.members; ++member) apart.push_back(member);
   if (team.link == LinkKind::node) call.processes = apart;
@@ -153,7 +151,7 @@ std::vector<MeasuredAlgorithm> measure_algorithms(const MemberTeam& team, const 
                                                         .algorithm = timed.algorithm,
                                                         .members = team.members,
                                                         .link = team.link});
-      row->times.points.push_back({kElement * timed.call.count, times[at]});
+      row->times.points.push_back({kTimedElement * timed.call.count, times[at]});
     }
   }
   return rows;

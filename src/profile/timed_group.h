@@ -13,8 +13,10 @@ namespace troika {
 /// member, without any message; into the caches and past them. Only for members that share memory.
 inline constexpr std::string_view kRoofline = "roofline", kStreamedRoofline = "roofline_streamed";
 
+inline constexpr Bytes kTimedElement{4};  ///< Of every timed call: f32.
+
 struct TimedCall {
-  CollectiveCall call;    ///< Of f32.
+  CollectiveCall call;
   std::string algorithm;  ///< Or "mpi", where the members are ranks, or a roofline.
 };
 

@@ -4,7 +4,7 @@
 
 namespace troika {
 
-std::int64_t Due::count(const Moment& moment) const {
+std::int64_t Due::count(const RunPoint& moment) const {
   switch (period_.unit) {
     case PeriodUnit::steps:
     case PeriodUnit::percent:
@@ -24,12 +24,12 @@ std::int64_t Due::count(const Moment& moment) const {
   return 0;
 }
 
-void Due::start_at(const Moment& moment) {
+void Due::start_at(const RunPoint& moment) {
   start_ = std::chrono::steady_clock::now();
   passed_ = count(moment);
 }
 
-bool Due::now(const Moment& moment) {
+bool Due::now(const RunPoint& moment) {
   std::int64_t passed = count(moment);
   bool due = passed > passed_;
   passed_ = passed;

@@ -14,7 +14,7 @@ struct RunClock {
 };
 
 /// A point of the run: steps done and samples consumed.
-struct Moment {
+struct RunPoint {
   std::int64_t step = 0;
   std::int64_t position = 0;
 };
@@ -24,14 +24,14 @@ class Due {
   Due(const Period& period, const RunClock& clock) : period_(period), clock_(clock) {}
 
   /// The run goes on from here: what was due before is not made up for.
-  void start_at(const Moment& moment);
+  void start_at(const RunPoint& moment);
   /// True once each time a multiple of the period has been passed.
-  bool now(const Moment& moment);
+  bool now(const RunPoint& moment);
   /// Due by a clock, which no two processes have in common.
   bool is_by_time() const { return period_.unit == PeriodUnit::seconds; }
 
  private:
-  std::int64_t count(const Moment& moment) const;
+  std::int64_t count(const RunPoint& moment) const;
 
   Period period_;
   RunClock clock_;

@@ -16,7 +16,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr double kTolerance = 1e-9;
+constexpr double kRankTolerance = 1e-9;
 
 /// Trains to the end, from the start or from where the folder's run stopped.
 void train(const Spread& spread, const RunConfig& config, const RunFolder& run, Ranks* ranks) {
@@ -50,7 +50,7 @@ TEST(Ranks, GetTheAnswerOfOneDevice) {
       RunConfig config = spread_run(spread, folder.path);
       RunFolder run = RunFolder::create(config, spread.name + std::to_string(ranks));
       expect_no_failure(run_ranks(ranks, [&](Ranks& own) { train(spread, config, run, &own); }));
-      EXPECT_LE(distance_of(last_of(run), last_of(truth)), kTolerance);
+      EXPECT_LE(distance_of(last_of(run), last_of(truth)), kRankTolerance);
     }
   }
 }
@@ -67,11 +67,11 @@ TEST(Ranks, GoOnFromCheckpointsOfOtherNumbersOfRanks) {
 
   RunConfig second = spread_run(four, folder.path);
   expect_no_failure(run_ranks(4, [&](Ranks& own) { train(four, second, run, &own); }));
-  EXPECT_LE(distance_of(last_of(run), last_of(truth)), kTolerance);
+  EXPECT_LE(distance_of(last_of(run), last_of(truth)), kRankTolerance);
 
   RunFolder alone = RunFolder::open(folder.path / "alone");
   train(spreads().front(), spread_run(spreads().front(), folder.path), alone, nullptr);
-  EXPECT_LE(distance_of(last_of(alone), last_of(truth)), kTolerance);
+  EXPECT_LE(distance_of(last_of(alone), last_of(truth)), kRankTolerance);
 }
 
 TEST(Ranks, StopTogetherAfterTheNextStepWhenOneIsAskedTo) {

@@ -10,7 +10,7 @@
 namespace troika::zoo {
 namespace {
 
-constexpr double kDeviation = 0.02;
+constexpr double kBertDeviation = 0.02;
 constexpr double kEpsilon = 1e-12;
 constexpr const char* kWord = "embeddings.word";
 
@@ -31,7 +31,7 @@ bool is_masked(const Bert& options, const Samples& samples) {
 struct Encoder {
   GraphBuilder& b;
   const Bert& options;
-  Init init = layers::normal(kDeviation);
+  Init init = layers::normal(kBertDeviation);
 
   TensorId linear(const std::string& name, TensorId x, std::int64_t out) {
     return layers::linear(b, name, x, {.out = out, .init = init});

@@ -14,13 +14,13 @@ struct Module {
   std::int64_t one, three_reduce, three, five_reduce, five, pool;
 };
 
-struct Stage {
+struct InceptionStage {
   std::vector<Module> modules;
   std::int64_t pool_before;  ///< Window of the pooling, by 2, in front of the stage.
 };
 
-const std::vector<Stage>& stages() {
-  static const std::vector<Stage> kStages{
+const std::vector<InceptionStage>& stages() {
+  static const std::vector<InceptionStage> kStages{
       {{{"inception3a", 64, 96, 128, 16, 32, 32}, {"inception3b", 128, 128, 192, 32, 96, 64}}, 3},
       {{{"inception4a", 192, 96, 208, 16, 48, 64},
         {"inception4b", 160, 112, 224, 24, 64, 64},
@@ -33,9 +33,9 @@ const std::vector<Stage>& stages() {
   return kStages;
 }
 
-class Body {
+class GooglenetBody {
  public:
-  Body(GraphBuilder& b, double width) : b_(b), width_(width) {}
+  GooglenetBody(GraphBuilder& b, double width) : b_(b), width_(width) {}
 
   TensorId unit(const std::string& name, TensorId x, ConvNormOptions options) {
     options.out = scaled(options.out, width_);
@@ -68,13 +68,13 @@ Graph make(const Googlenet& options, const Samples& samples) {
   GraphBuilder b("googlenet");
   TaskInputs inputs =
       float_inputs(b, samples, image_shape("googlenet", samples, {3, 224, 224}, 15));
-  Body body(b, options.width);
+  GooglenetBody body(b, options.width);
   TensorId x = body.unit("conv1", inputs.input, {.out = 64, .kernel = 7, .stride = 2, .pad = 3});
   x = layers::max_pool(b, "maxpool1", x, {.size = 3, .stride = 2, .ceil = true});
   x = body.unit("conv2", x, {.out = 64});
   x = body.unit("conv3", x, {.out = 192, .kernel = 3, .pad = 1});
   int pools = 1;
-  for (const Stage& stage : stages()) {
+  for (const InceptionStage& stage : stages()) {
     x = layers::max_pool(b, "maxpool" + std::to_string(++pools), x,
                          {.size = stage.pool_before, .stride = 2, .ceil = true});
     auto kept = static_cast<std::size_t>(

@@ -8,12 +8,12 @@
 namespace troika::zoo {
 namespace {
 
-constexpr double kDeviation = 0.02;
+constexpr double kGpt2Deviation = 0.02;
 
 TensorId add_block(GraphBuilder& b, const std::string& name, TensorId x, const Gpt2& options) {
   // Branches add up over the depth, so their last layers start smaller.
-  Init plain = layers::normal(kDeviation);
-  Init last = layers::normal(kDeviation / std::sqrt(2.0 * static_cast<double>(options.layers)));
+  Init plain = layers::normal(kGpt2Deviation);
+  Init last = layers::normal(kGpt2Deviation / std::sqrt(2.0 * static_cast<double>(options.layers)));
 
   TensorId y = layers::layer_norm(b, name + ".ln_1", x);
   y = layers::self_attention(
@@ -42,7 +42,7 @@ Graph make(const Gpt2& options, const Samples& samples) {
                                  {.vocabulary = vocabulary,
                                   .width = options.width,
                                   .dtype = samples.dtype,
-                                  .init = layers::normal(kDeviation)});
+                                  .init = layers::normal(kGpt2Deviation)});
   x = b.add("wpe", Position{}, {x});
   x = layers::dropout(b, "dropout", x, options.dropout);
   for (std::int64_t at = 0; at < options.layers; ++at)

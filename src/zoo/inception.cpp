@@ -15,9 +15,9 @@ using Options = ConvNormOptions;
 
 constexpr layers::Extent2 kRow{1, 7}, kColumn{7, 1}, kRowPad{0, 3}, kColumnPad{3, 0};
 
-class Body {
+class InceptionBody {
  public:
-  Body(GraphBuilder& b, double width) : b_(b), width_(width) {}
+  InceptionBody(GraphBuilder& b, double width) : b_(b), width_(width) {}
 
   TensorId unit(const std::string& name, TensorId x, Options options) {
     options.out = scaled(options.out, width_);
@@ -142,7 +142,7 @@ Graph make(const Inception& options, const Samples& samples) {
   GraphBuilder b("inception_v3");
   TaskInputs inputs =
       float_inputs(b, samples, image_shape("inception_v3", samples, {3, 299, 299}, 75));
-  Body body(b, options.width);
+  InceptionBody body(b, options.width);
   TensorId x = body.stem(inputs.input);
   for (const auto& [name, size] : kept(kModulesA, options.depth)) x = body.module_a(name, x, size);
   x = body.module_b("Mixed_6a", x);

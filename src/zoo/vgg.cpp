@@ -8,11 +8,11 @@
 namespace troika::zoo {
 namespace {
 
-struct Stage {
+struct VggStage {
   std::int64_t out, convolutions;
 };
 
-constexpr std::array<Stage, 5> kStages{{{64, 2}, {128, 2}, {256, 3}, {512, 3}, {512, 3}}};
+constexpr std::array<VggStage, 5> kVggStages{{{64, 2}, {128, 2}, {256, 3}, {512, 3}, {512, 3}}};
 
 }  // namespace
 
@@ -22,7 +22,7 @@ Graph make(const Vgg& options, const Samples& samples) {
   TensorId x = inputs.input;
   int index = 0;
   auto next = [&] { return "features." + std::to_string(index++); };
-  for (const Stage& stage : kStages) {
+  for (const VggStage& stage : kVggStages) {
     std::int64_t out = scaled(stage.out, options.width);
     for (std::int64_t at = 0; at < scaled(stage.convolutions, options.depth); ++at) {
       x = layers::conv2d(b, next(), x,

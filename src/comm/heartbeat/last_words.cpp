@@ -17,7 +17,7 @@ constexpr std::chrono::milliseconds kTimeForOthers{250};
 
 void write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
-    ssize_t count = write(descriptor, text.data(), text.size());
+    ssize_t count = ::write(descriptor, text.data(), text.size());
     if (count <= 0) return;
     text.remove_prefix(static_cast<std::size_t>(count));
   }

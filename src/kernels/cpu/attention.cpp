@@ -12,8 +12,6 @@
 namespace troika {
 namespace {
 
-constexpr float kHidden = -std::numeric_limits<float>::infinity();
-
 /// Per query: the largest score so far, and the sum of exp(score - largest).
 struct RunningSoftmax {
   float largest[kQueryBlock], total[kQueryBlock];

@@ -11,8 +11,6 @@
 namespace troika {
 namespace {
 
-constexpr float kHidden = -std::numeric_limits<float>::infinity();
-
 /// One thread's part of the scratch. Turned tensors have one column per query, the others one row.
 struct BackwardWork {
   float *turned_q, *turned_dy, *turned_dq, *q, *dy, *scores, *products, *log_sum, *y_dy;

@@ -3,6 +3,8 @@
 // across lanes.
 #pragma once
 
+#include <limits>
+
 #include "kernels/cpu/lane_product.h"
 #include "kernels/cpu/offer.h"
 #include "ops/attention.h"
@@ -10,6 +12,8 @@
 namespace troika {
 
 inline constexpr std::int64_t kQueryBlock = 64, kKeyBlock = 64;
+/// The score of a key that a query may not see.
+inline constexpr float kHidden = -std::numeric_limits<float>::infinity();
 
 /// The rows of one head of one sample in [n, t, heads*d] or in the packed tensor.
 struct HeadRows {

@@ -5,7 +5,7 @@
 namespace troika {
 namespace {
 
-Loop forward(const ChannelView& view) {
+Loop add_bias(const ChannelView& view) {
   return [view](const Launch& launch) {
     const float *x = launch.at(0), *bias = pad_channels(view, launch.at(1), launch.work());
     float* y = launch.at(2);
@@ -14,7 +14,7 @@ Loop forward(const ChannelView& view) {
   };
 }
 
-Loop backward_weight(const ChannelView& view) {
+Loop sum_channels(const ChannelView& view) {
   return [view](const Launch& launch) {
     const float* dy = launch.at(0);
     float* dbias = launch.at(1);
@@ -45,7 +45,7 @@ Offers offers(const Bias& op, const Request& request) {
       candidate.scratch = {8 * channel_sum_doubles(*view, request.context.threads)};
     }
     list.push_back(
-        offer_loop(request, candidate, is_forward ? forward(*view) : backward_weight(*view)));
+        offer_loop(request, candidate, is_forward ? add_bias(*view) : sum_channels(*view)));
   }
   return list;
 }

@@ -42,7 +42,7 @@ double log_sum_exp(const float* x, std::int64_t count) {
   return largest + std::log(sum);
 }
 
-struct Rows {
+struct LogitRows {
   std::int64_t rows, classes, first_class;
 
   /// The column of a target in this tile, or -1 when another tile has it.
@@ -63,7 +63,7 @@ void add_up(std::int64_t rows, const float* weight, const float* loss, double* l
       sum_range(0, rows, [=](std::int64_t row) { return static_cast<double>(weight[row]); });
 }
 
-Loop forward(const Rows& shape) {
+Loop forward(const LogitRows& shape) {
   return [shape](const Launch& launch) {
     const float *x = launch.at(0), *weight = launch.at(2);
     const std::int32_t* target = launch.at<std::int32_t>(1);
@@ -81,7 +81,7 @@ Loop forward(const Rows& shape) {
   };
 }
 
-Loop statistics_1(const Rows& shape) {
+Loop statistics_1(const LogitRows& shape) {
   return [shape](const Launch& launch) {
     const float* x = launch.at(0);
     float* largest = launch.at(1);
@@ -91,7 +91,7 @@ Loop statistics_1(const Rows& shape) {
   };
 }
 
-Loop statistics_2(const Rows& shape) {
+Loop statistics_2(const LogitRows& shape) {
   return [shape](const Launch& launch) {
     const float *x = launch.at(0), *largest = launch.at(2);
     const std::int32_t* target = launch.at<std::int32_t>(1);
@@ -105,7 +105,7 @@ Loop statistics_2(const Rows& shape) {
   };
 }
 
-Loop apply(const Rows& shape) {
+Loop apply(const LogitRows& shape) {
   return [shape](const Launch& launch) {
     const float *weight = launch.at(1), *largest = launch.at(2), *sums = launch.at(3),
                 *picked = launch.at(4);
@@ -118,7 +118,7 @@ Loop apply(const Rows& shape) {
   };
 }
 
-Loop backward(const Rows& shape) {
+Loop backward(const LogitRows& shape) {
   return [shape](const Launch& launch) {
     const float *x = launch.at(0), *weight = launch.at(2), *log_sum = launch.at(3);
     const std::int32_t* target = launch.at<std::int32_t>(1);
@@ -144,7 +144,7 @@ Loop backward(const Rows& shape) {
 
 Offers offers(const CrossEntropy& op, const Request& request) {
   const Shape& x = request.key.inputs[0].shape;
-  Rows rows{x.elements() / x.back(), x.back(), op.first_class};
+  LogitRows rows{x.elements() / x.back(), x.back(), op.first_class};
   Candidate candidate{.algorithm = "loop",
                       .layouts = std::vector(request.operands.size(), Layout::plain)};
   candidate.scratch = {4 * rows.rows};

@@ -7,8 +7,8 @@ namespace {
 
 /// sums += a conj(b) for one step of the depth: Rows numbers of a, `a_row` apart, and one row of b.
 template <int Lanes, int Width, int Rows>
-TROIKA_INLINE void add_outer_product(ComplexVector<Lanes> (&sums)[Rows][Width], const float* a,
-                                     std::int64_t a_row, const float* b) {
+TROIKA_INLINE void add_conjugate_product(ComplexVector<Lanes> (&sums)[Rows][Width], const float* a,
+                                         std::int64_t a_row, const float* b) {
   ComplexVector<Lanes> right[Width];
 #pragma GCC unroll 2
   for (int v = 0; v < Width; ++v) load(right[v], b + v * 2 * Lanes);
@@ -35,14 +35,14 @@ TROIKA_INLINE void multiply_rows(const SpectrumProduct& p, std::int64_t row, std
     const float* a = p.a + a_at.offset(0, row / Lanes) + row % Lanes;
     const std::int64_t a_row = a_at.row(row / Lanes);
     for (std::int64_t k = 0; k < p.depth; ++k, a += a_row, b += b_row)
-      add_outer_product<Lanes>(sums, a, 1, b);
+      add_conjugate_product<Lanes>(sums, a, 1, b);
   } else {
     for (std::int64_t first = 0; first < p.depth; first += Lanes) {
       const float* a = p.a + a_at.offset(row, first / Lanes);
       const std::int64_t a_row = a_at.row(first / Lanes), left = p.depth - first,
                          lanes = left < Lanes ? left : Lanes;
       for (std::int64_t k = 0; k < lanes; ++k, b += b_row)
-        add_outer_product<Lanes>(sums, a + k, a_row, b);
+        add_conjugate_product<Lanes>(sums, a + k, a_row, b);
     }
   }
   float* c = p.c + c_at.offset(row, block);
@@ -69,7 +69,7 @@ TROIKA_INLINE void multiply_columns(const SpectrumProduct& p, std::int64_t block
 
 /// Beside the sums, two registers per vector of b and two for a: AVX-512 has 32, AVX2 has 16.
 /// Turned, rows divide a vector.
-constexpr int rows_at_once(int lanes, bool turned, int width) {
+constexpr int spectrum_rows_at_once(int lanes, bool turned, int width) {
   if (lanes == 8) return turned ? 4 : 6;
   if (width == 2) return turned ? 4 : 6;
   return turned ? 8 : 12;
@@ -84,9 +84,10 @@ TROIKA_VECTORIZED void multiply_all(const SpectrumProduct& product, std::int64_t
   p.c += point * p.c_spectra.point();
   std::int64_t block = 0;
   for (; block + kWidth <= p.blocks; block += kWidth)
-    multiply_columns<Lanes, Turned, kWidth, rows_at_once(Lanes, Turned, kWidth)>(p, block, 0);
+    multiply_columns<Lanes, Turned, kWidth, spectrum_rows_at_once(Lanes, Turned, kWidth)>(p, block,
+                                                                                          0);
   for (; block < p.blocks; ++block)
-    multiply_columns<Lanes, Turned, 1, rows_at_once(Lanes, Turned, 1)>(p, block, 0);
+    multiply_columns<Lanes, Turned, 1, spectrum_rows_at_once(Lanes, Turned, 1)>(p, block, 0);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace troika {
 namespace {
 
-auto in_lanes(int lanes) {
+auto fft_in_lanes(int lanes) {
   return [lanes](const Convolution& convolution, const Request& request) {
     return fft_offers_in(convolution, request, lanes);
   };
@@ -24,7 +24,7 @@ TEST(Fft, ErrorsStayBelowTheStatedBound) {
     ConvolutionTrial trial(op);
     for (Phase phase : kConvolutionPhases) {
       double worst = 0;
-      trial.for_each(phase, in_lanes(16), [&](const std::string& algorithm, double error) {
+      trial.for_each(phase, fft_in_lanes(16), [&](const std::string& algorithm, double error) {
         EXPECT_LT(error, kFftError)
             << algorithm << " of " << to_text({op.op, op.inputs, phase, {}});
         worst = std::max(worst, error);
@@ -49,7 +49,7 @@ TEST(Fft, AnySizeComesOutRightInBothWidths) {
     for (Phase phase : kConvolutionPhases) {
       for (int lanes : {8, 16}) {
         int seen = 0;
-        trial.for_each(phase, in_lanes(lanes), [&](const std::string& algorithm, double error) {
+        trial.for_each(phase, fft_in_lanes(lanes), [&](const std::string& algorithm, double error) {
           EXPECT_LT(error, kFftError) << algorithm << " in " << lanes << " lanes of "
                                       << to_text({row.op, row.inputs, phase, {}});
           ++seen;

@@ -54,7 +54,7 @@ void reduce_block(const ChannelView& view, const ImageBlock& block, const float*
 }
 
 template <bool Max>
-Loop forward(const ChannelView& view) {
+Loop pool_forward(const ChannelView& view) {
   return [view](const Launch& launch) {
     float *y = launch.at(1), factor = Max ? 1.0f : 1.0f / static_cast<float>(view.inner);
     const float* x = launch.at(0);
@@ -126,7 +126,7 @@ Loop max_backward(const ChannelView& view) {
 Loop loop_of(const ChannelView& view, PoolKind kind, Phase phase) {
   bool max = kind == PoolKind::max;
   if (phase == Phase::forward && !max && view.lanes == 1) return plane_averages(view);
-  if (phase == Phase::forward) return max ? forward<true>(view) : forward<false>(view);
+  if (phase == Phase::forward) return max ? pool_forward<true>(view) : pool_forward<false>(view);
   return max ? max_backward(view) : average_backward(view);
 }
 

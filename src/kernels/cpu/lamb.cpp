@@ -33,7 +33,7 @@ struct Direction {
   }
 };
 
-SquareSums square_sums(const Lamb& op, const Launch& launch, std::int64_t count) {
+SquareSums lamb_square_sums(const Lamb& op, const Launch& launch, std::int64_t count) {
   Direction direction(op, step_of(launch));
   const float *w = launch.at(kWeightOperand), *gradient = launch.at(kGradientOperand);
   const float *m = launch.at(kStateOperands), *v = launch.at(kStateOperands + 1);
@@ -68,12 +68,13 @@ void update(const Lamb& op, const Launch& launch, std::int64_t count, SquareSums
 }  // namespace
 
 Offers offers(const Lamb& op, const Request& request) {
-  return normed_update_offers(
-      request,
-      {[op](const Launch& launch, std::int64_t count) { return square_sums(op, launch, count); },
-       [op](const Launch& launch, std::int64_t count, SquareSums sums) {
-         update(op, launch, count, sums);
-       }});
+  return normed_update_offers(request,
+                              {[op](const Launch& launch, std::int64_t count) {
+                                 return lamb_square_sums(op, launch, count);
+                               },
+                               [op](const Launch& launch, std::int64_t count, SquareSums sums) {
+                                 update(op, launch, count, sums);
+                               }});
 }
 
 }  // namespace troika

@@ -14,7 +14,7 @@ using Lanes __attribute__((vector_size(kLanes * sizeof(float)))) = float;
 /// Six rows of sums and one of b fill the sixteen registers of AVX2.
 constexpr int kRows = 6;
 
-TROIKA_INLINE void store(const Lanes& sums, float* to, std::int64_t columns, bool adds) {
+TROIKA_INLINE void store_columns(const Lanes& sums, float* to, std::int64_t columns, bool adds) {
   if (columns >= kLanes) {
     Lanes whole = {};
     if (adds) std::memcpy(&whole, to, sizeof whole);
@@ -38,7 +38,7 @@ TROIKA_INLINE void multiply_rows(const LaneProduct& p, std::int64_t row, std::in
   }
 #pragma GCC unroll 6
   for (int i = 0; i < Rows; ++i)
-    store(sums[i], p.c + (row + i) * p.c_stride + column, p.columns - column, p.adds);
+    store_columns(sums[i], p.c + (row + i) * p.c_stride + column, p.columns - column, p.adds);
 }
 
 }  // namespace

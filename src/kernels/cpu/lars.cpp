@@ -6,7 +6,7 @@
 namespace troika {
 namespace {
 
-SquareSums square_sums(const Launch& launch, std::int64_t count) {
+SquareSums lars_square_sums(const Launch& launch, std::int64_t count) {
   const float *w = launch.at(kWeightOperand), *gradient = launch.at(kGradientOperand);
   double scale = step_of(launch).gradient_scale();
   auto square = [](const float* x) {
@@ -39,7 +39,7 @@ void update(const Lars& op, const Launch& launch, std::int64_t count, SquareSums
 
 Offers offers(const Lars& op, const Request& request) {
   return normed_update_offers(
-      request, {square_sums, [op](const Launch& launch, std::int64_t count, SquareSums sums) {
+      request, {lars_square_sums, [op](const Launch& launch, std::int64_t count, SquareSums sums) {
                   update(op, launch, count, sums);
                 }});
 }

@@ -7,12 +7,12 @@
 namespace troika {
 namespace {
 
-struct Rows {
+struct NormRows {
   std::int64_t rows, width;
   double epsilon;
 };
 
-Loop forward(const Rows& r) {
+Loop forward(const NormRows& r) {
   return [r](const Launch& launch) {
     const float *gamma = launch.at(1), *beta = launch.at(2);
     auto width = static_cast<double>(r.width);
@@ -33,7 +33,7 @@ Loop forward(const Rows& r) {
   };
 }
 
-/// Rows whose shares of dgamma and dbeta are added in f32 before they are added up in f64.
+/// NormRows whose shares of dgamma and dbeta are added in f32 before they are added up in f64.
 constexpr std::int64_t kRowsTogether = 16;
 
 /// The sum of f and that of g over a row, in f32 by vector lanes and in f64 by blocks.
@@ -95,7 +95,7 @@ void backward_rows(std::int64_t width, const BackwardRows& rows, Range range, do
 }
 
 /// Each thread sums its rows into arrays of its own, which are added in order.
-Loop backward(const Rows& r) {
+Loop backward(const NormRows& r) {
   return [r](const Launch& launch) {
     int parts = r.rows * r.width < kSmallLoop ? 1 : launch.threads;
     double* work = launch.work<double>();
@@ -118,7 +118,7 @@ Loop backward(const Rows& r) {
 
 Offers offers(const LayerNorm& op, const Request& request) {
   const Shape& x = request.shape(0);
-  Rows rows{x.elements() / x.back(), x.back(), op.epsilon};
+  NormRows rows{x.elements() / x.back(), x.back(), op.epsilon};
   Candidate candidate{.algorithm = "loop",
                       .layouts = std::vector(request.operands.size(), Layout::plain)};
   if (request.key.phase == Phase::forward) return {offer_loop(request, candidate, forward(rows))};

@@ -235,8 +235,8 @@ void backward_unit(const Pooling& p, const PoolingUnit& unit, const Launch& laun
   }
 }
 
-std::int64_t row_floats(const Pooling& p) { return (p.in[1] * p.x.lanes + 15) / 16 * 16; }
-std::int64_t work_floats(const Pooling& p) { return KeptRows::floats(p) + row_floats(p); }
+std::int64_t input_row_floats(const Pooling& p) { return (p.in[1] * p.x.lanes + 15) / 16 * 16; }
+std::int64_t work_floats(const Pooling& p) { return KeptRows::floats(p) + input_row_floats(p); }
 
 }  // namespace
 

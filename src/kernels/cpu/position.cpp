@@ -6,7 +6,7 @@ namespace {
 
 /// Shares are columns of [samples, period], so that every sum over samples is made by one thread,
 /// in order.
-Loop forward(std::int64_t samples, std::int64_t period) {
+Loop add_positions(std::int64_t samples, std::int64_t period) {
   return [=](const Launch& launch) {
     const float *x = launch.at(0), *weight = launch.at(1);
     float* y = launch.at(2);
@@ -18,7 +18,7 @@ Loop forward(std::int64_t samples, std::int64_t period) {
   };
 }
 
-Loop backward_weight(std::int64_t samples, std::int64_t period) {
+Loop sum_samples(std::int64_t samples, std::int64_t period) {
   return [=](const Launch& launch) {
     const float* dy = launch.at(0);
     float* dweight = launch.at(1);
@@ -39,9 +39,9 @@ Offers offers(const Position&, const Request& request) {
   Candidate candidate{.algorithm = "loop",
                       .layouts = std::vector(request.operands.size(), Layout::plain)};
   if (request.key.phase != Phase::forward)
-    return {offer_loop(request, candidate, backward_weight(samples, period))};
+    return {offer_loop(request, candidate, sum_samples(samples, period))};
   candidate.in_place = {{2, 0}};
-  return {offer_loop(request, candidate, forward(samples, period))};
+  return {offer_loop(request, candidate, add_positions(samples, period))};
 }
 
 }  // namespace troika

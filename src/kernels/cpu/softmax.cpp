@@ -5,7 +5,7 @@
 namespace troika {
 namespace {
 
-Loop forward(std::int64_t rows, std::int64_t width) {
+Loop softmax_forward(std::int64_t rows, std::int64_t width) {
   return [=](const Launch& launch) {
     for_rows(launch.threads, rows, 4 * width, [&](std::int64_t row) {
       const float* x = launch.at(0) + row * width;
@@ -19,7 +19,7 @@ Loop forward(std::int64_t rows, std::int64_t width) {
   };
 }
 
-Loop backward(std::int64_t rows, std::int64_t width) {
+Loop softmax_backward(std::int64_t rows, std::int64_t width) {
   return [=](const Launch& launch) {
     for_rows(launch.threads, rows, 2 * width, [&](std::int64_t row) {
       const float *dy = launch.at(0) + row * width, *y = launch.at(1) + row * width;
@@ -42,8 +42,8 @@ Offers offers(const Softmax&, const Request& request) {
                       .layouts = std::vector(request.operands.size(), Layout::plain)};
   candidate.in_place =
       is_forward ? std::vector<InPlace>{{1, 0}} : std::vector<InPlace>{{2, 0}, {2, 1}};
-  return {
-      offer_loop(request, candidate, is_forward ? forward(rows, width) : backward(rows, width))};
+  return {offer_loop(request, candidate,
+                     is_forward ? softmax_forward(rows, width) : softmax_backward(rows, width))};
 }
 
 }  // namespace troika

@@ -17,7 +17,7 @@ OpCase conv_case(const Shape& image, std::int64_t out, std::int64_t pad) {
   return square_case(image, out, 3, pad);
 }
 
-auto in_lanes(int lanes) {
+auto winograd_in_lanes(int lanes) {
   return [lanes](const Convolution& convolution, const Request& request) {
     return winograd_offers_in(convolution, request, lanes);
   };
@@ -32,7 +32,7 @@ TEST(Winograd, ErrorsStayBelowTheStatedBounds) {
     ConvolutionTrial trial(conv_case({1, channels, 8, 8}, channels, 1));
     for (Phase phase : kConvolutionPhases) {
       double worst[2] = {};
-      trial.for_each(phase, in_lanes(16), [&](const std::string& algorithm, double error) {
+      trial.for_each(phase, winograd_in_lanes(16), [&](const std::string& algorithm, double error) {
         EXPECT_LT(error, bound_of(algorithm)) << channels << " channels, " << to_string(phase);
         double& of_kind = worst[algorithm == "winograd4"];
         of_kind = std::max(of_kind, error);
@@ -55,11 +55,12 @@ TEST(Winograd, AnySizeComesOutRightInBothWidths) {
     for (Phase phase : kConvolutionPhases) {
       for (int lanes : {8, 16}) {
         int seen = 0;
-        trial.for_each(phase, in_lanes(lanes), [&](const std::string& algorithm, double error) {
-          EXPECT_LT(error, bound_of(algorithm)) << algorithm << " in " << lanes << " lanes of "
-                                                << to_text({row.op, row.inputs, phase, {}});
-          ++seen;
-        });
+        trial.for_each(
+            phase, winograd_in_lanes(lanes), [&](const std::string& algorithm, double error) {
+              EXPECT_LT(error, bound_of(algorithm)) << algorithm << " in " << lanes << " lanes of "
+                                                    << to_text({row.op, row.inputs, phase, {}});
+              ++seen;
+            });
         EXPECT_GE(seen, 2);
       }
     }

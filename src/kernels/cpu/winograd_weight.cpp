@@ -11,7 +11,7 @@ namespace {
 /// Sums of all threads that the last-level cache is likely to hold.
 constexpr std::int64_t kSumsFloats = (32 << 20) / 4;
 /// The sums are loaded and stored once per tile block, whose tiles should stay in the cache.
-constexpr std::int64_t kTileBlock = 64;
+constexpr std::int64_t kGradientTileBlock = 64;
 /// Blocks of the image's channels in a part: its sums stay in the second-level cache.
 constexpr std::int64_t kGroup = 4;
 /// Tiles that a thread transforms before it takes the next.
@@ -21,7 +21,7 @@ constexpr std::int64_t kTilesAtOnce = 8;
 
 void WinogradWeight::divide() {
   plan.panel_width = std::min<std::int64_t>(plan.to.blocks, widest_panel(plan.lanes()));
-  plan.tile_block = std::min(plan.tiles(), kTileBlock);
+  plan.tile_block = std::min(plan.tiles(), kGradientTileBlock);
   sharing = Sharing::steps;
   std::int64_t from = plan.from.blocks * plan.lanes(), to = plan.to.blocks * plan.lanes();
   bool few_tiles = plan.tiles() * (from + to) <= plan.threads * from * to;
@@ -31,7 +31,7 @@ void WinogradWeight::divide() {
   } else if (plan.threads * parts() * sums_floats() <= kSumsFloats) {
     sharing = Sharing::tiles;
   } else {
-    plan.tile_block = std::min(plan.tiles(), kTileBlock * std::min(plan.threads, 8));
+    plan.tile_block = std::min(plan.tiles(), kGradientTileBlock * std::min(plan.threads, 8));
   }
 }
 

@@ -3,7 +3,7 @@
 #include "kernels/reference/reference.h"
 
 namespace troika {
-namespace {
+namespace accuracy_reference {
 
 enum Slots { kX, kTarget, kWeight, kCorrectSum };
 
@@ -21,9 +21,10 @@ void run(const Arguments& a) {
   a.value<double>(kCorrectSum)[0] = correct;
 }
 
-}  // namespace
+}  // namespace accuracy_reference
 
 void run_reference(const Accuracy&, const Arguments& a) {
+  using namespace accuracy_reference;
   dispatch(a.spec(kX).dtype, [&]<class T>() { run<T>(a); });
 }
 

@@ -4,7 +4,7 @@
 #include "kernels/reference/reference.h"
 
 namespace troika {
-namespace {
+namespace activation_reference {
 
 enum Slots { kX, kY };
 
@@ -69,9 +69,10 @@ void run(const Activation& op, const Arguments& a) {
   }
 }
 
-}  // namespace
+}  // namespace activation_reference
 
 void run_reference(const Activation& op, const Arguments& a) {
+  using namespace activation_reference;
   dispatch(a.spec(kX).dtype, [&]<class T>() { run<T>(op, a); });
 }
 

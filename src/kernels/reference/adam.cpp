@@ -4,7 +4,7 @@
 #include "kernels/step_values.h"
 
 namespace troika {
-namespace {
+namespace adam_reference {
 
 enum Slots { kWeight, kScalars, kControl, kFirstMoment, kSecondMoment };
 
@@ -27,9 +27,10 @@ void run(const Adam& op, const Arguments& a) {
   }
 }
 
-}  // namespace
+}  // namespace adam_reference
 
 void run_reference(const Adam& op, const Arguments& a) {
+  using namespace adam_reference;
   dispatch(a.spec(kWeight).dtype, [&]<class T>() { run<T>(op, a); });
 }
 

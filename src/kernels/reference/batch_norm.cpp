@@ -4,7 +4,7 @@
 #include "kernels/reference/reference.h"
 
 namespace troika {
-namespace {
+namespace batch_norm_reference {
 
 enum Slots {
   kX,
@@ -174,9 +174,10 @@ struct BatchNormRun {
   }
 };
 
-}  // namespace
+}  // namespace batch_norm_reference
 
 void run_reference(const BatchNorm& op, const Arguments& a) {
+  using namespace batch_norm_reference;
   dispatch(a.spec(kX).dtype, [&]<class T>() {
     BatchNormRun<T> run{op, a};
     switch (a.phase()) {

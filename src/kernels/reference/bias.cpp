@@ -3,7 +3,7 @@
 #include "kernels/reference/reference.h"
 
 namespace troika {
-namespace {
+namespace bias_reference {
 
 enum Slots { kX, kBias, kY };
 
@@ -28,9 +28,10 @@ void run(const Bias& op, const Arguments& a) {
   }
 }
 
-}  // namespace
+}  // namespace bias_reference
 
 void run_reference(const Bias& op, const Arguments& a) {
+  using namespace bias_reference;
   dispatch(a.spec(kX).dtype, [&]<class T>() { run<T>(op, a); });
 }
 

@@ -3,7 +3,7 @@
 #include "kernels/reference/reference.h"
 
 namespace troika {
-namespace {
+namespace binary_reference {
 
 enum Slots { kA, kB, kY };
 
@@ -55,9 +55,10 @@ void backward(const Binary& op, const Arguments& a, int wanted, int other) {
   }
 }
 
-}  // namespace
+}  // namespace binary_reference
 
 void run_reference(const Binary& op, const Arguments& a) {
+  using namespace binary_reference;
   dispatch(a.spec(kY).dtype, [&]<class T>() {
     if (a.phase() == Phase::forward) return forward<T>(op, a);
     bool first = a.phase() == Phase::backward_data;

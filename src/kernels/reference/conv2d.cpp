@@ -4,7 +4,7 @@
 #include "kernels/reference/reference.h"
 
 namespace troika {
-namespace {
+namespace conv2d_reference {
 
 enum Slots { kX, kWeight, kY };
 
@@ -32,9 +32,10 @@ void run(const Conv2d& op, const Arguments& a) {
   }
 }
 
-}  // namespace
+}  // namespace conv2d_reference
 
 void run_reference(const Conv2d& op, const Arguments& a) {
+  using namespace conv2d_reference;
   dispatch(a.spec(kX).dtype, [&]<class T>() { run<T>(op, a); });
 }
 

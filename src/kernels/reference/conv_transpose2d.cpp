@@ -4,7 +4,7 @@
 #include "kernels/reference/reference.h"
 
 namespace troika {
-namespace {
+namespace conv_transpose2d_reference {
 
 enum Slots { kX, kWeight, kY };
 
@@ -37,9 +37,10 @@ void run(const ConvTranspose2d& op, const Arguments& a) {
   }
 }
 
-}  // namespace
+}  // namespace conv_transpose2d_reference
 
 void run_reference(const ConvTranspose2d& op, const Arguments& a) {
+  using namespace conv_transpose2d_reference;
   dispatch(a.spec(kX).dtype, [&]<class T>() { run<T>(op, a); });
 }
 

@@ -4,7 +4,7 @@
 #include "kernels/reference/reference.h"
 
 namespace troika {
-namespace {
+namespace cross_entropy_reference {
 
 enum Slots { kX, kTarget, kWeight, kLossSum, kWeightSum, kLogSum, kRowMax, kExpSum, kPicked };
 
@@ -90,9 +90,10 @@ struct CrossEntropyRun {
   }
 };
 
-}  // namespace
+}  // namespace cross_entropy_reference
 
 void run_reference(const CrossEntropy& op, const Arguments& a) {
+  using namespace cross_entropy_reference;
   dispatch(a.spec(kX).dtype, [&]<class T>() {
     CrossEntropyRun<T> run{op, a};
     switch (a.phase()) {

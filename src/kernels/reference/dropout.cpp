@@ -3,7 +3,7 @@
 #include "kernels/step_values.h"
 
 namespace troika {
-namespace {
+namespace dropout_reference {
 
 enum Slots { kX, kScalars, kY };
 
@@ -32,9 +32,10 @@ void run(const Dropout& op, const Arguments& a) {
   }
 }
 
-}  // namespace
+}  // namespace dropout_reference
 
 void run_reference(const Dropout& op, const Arguments& a) {
+  using namespace dropout_reference;
   dispatch(a.spec(kX).dtype, [&]<class T>() { run<T>(op, a); });
 }
 

@@ -3,7 +3,7 @@
 #include "kernels/reference/reference.h"
 
 namespace troika {
-namespace {
+namespace embedding_reference {
 
 enum Slots { kTokens, kWeight, kY };
 
@@ -33,9 +33,10 @@ void run(const Embedding& op, const Arguments& a) {
   }
 }
 
-}  // namespace
+}  // namespace embedding_reference
 
 void run_reference(const Embedding& op, const Arguments& a) {
+  using namespace embedding_reference;
   dispatch(op.dtype, [&]<class T>() { run<T>(op, a); });
 }
 

@@ -4,7 +4,7 @@
 #include "kernels/reference/reference.h"
 
 namespace troika {
-namespace {
+namespace global_pool_reference {
 
 enum Slots { kX, kY };
 
@@ -38,9 +38,10 @@ void backward(const GlobalPool& op, const Arguments& a) {
   }
 }
 
-}  // namespace
+}  // namespace global_pool_reference
 
 void run_reference(const GlobalPool& op, const Arguments& a) {
+  using namespace global_pool_reference;
   dispatch(a.spec(kX).dtype, [&]<class T>() {
     a.phase() == Phase::forward ? forward<T>(op, a) : backward<T>(op, a);
   });

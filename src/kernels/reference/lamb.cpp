@@ -4,7 +4,7 @@
 #include "kernels/step_values.h"
 
 namespace troika {
-namespace {
+namespace lamb_reference {
 
 enum Slots { kWeight, kScalars, kControl, kFirstMoment, kSecondMoment, kSquareSums };
 
@@ -51,9 +51,10 @@ struct LambRun {
   }
 };
 
-}  // namespace
+}  // namespace lamb_reference
 
 void run_reference(const Lamb& op, const Arguments& a) {
+  using namespace lamb_reference;
   dispatch(a.spec(kWeight).dtype, [&]<class T>() {
     LambRun<T> run{op, a};
     double sums[2]{};

@@ -4,7 +4,7 @@
 #include "kernels/step_values.h"
 
 namespace troika {
-namespace {
+namespace lars_reference {
 
 enum Slots { kWeight, kScalars, kControl, kMomentum, kSquareSums };
 
@@ -39,9 +39,10 @@ struct LarsRun {
   }
 };
 
-}  // namespace
+}  // namespace lars_reference
 
 void run_reference(const Lars& op, const Arguments& a) {
+  using namespace lars_reference;
   dispatch(a.spec(kWeight).dtype, [&]<class T>() {
     LarsRun<T> run{op, a};
     double sums[2]{};

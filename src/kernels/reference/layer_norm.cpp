@@ -4,7 +4,7 @@
 #include "kernels/reference/reference.h"
 
 namespace troika {
-namespace {
+namespace layer_norm_reference {
 
 enum Slots { kX, kGamma, kBeta, kY, kMean, kInvStd };
 
@@ -54,9 +54,10 @@ void backward(const Arguments& a) {
   }
 }
 
-}  // namespace
+}  // namespace layer_norm_reference
 
 void run_reference(const LayerNorm& op, const Arguments& a) {
+  using namespace layer_norm_reference;
   dispatch(a.spec(kX).dtype,
            [&]<class T>() { a.phase() == Phase::forward ? forward<T>(op, a) : backward<T>(a); });
 }

@@ -1,7 +1,7 @@
 #include "kernels/reference/reference.h"
 
 namespace troika {
-namespace {
+namespace linear_reference {
 
 enum Slots { kX, kWeight, kY };
 
@@ -38,9 +38,10 @@ void run(const Arguments& a) {
                 a.gradient<T>(kWeight), out, rows, in);
 }
 
-}  // namespace
+}  // namespace linear_reference
 
 void run_reference(const Linear&, const Arguments& a) {
+  using namespace linear_reference;
   dispatch(a.spec(kX).dtype, [&]<class T>() { run<T>(a); });
 }
 

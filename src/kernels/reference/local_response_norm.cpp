@@ -4,7 +4,7 @@
 #include "kernels/reference/reference.h"
 
 namespace troika {
-namespace {
+namespace local_response_norm_reference {
 
 enum Slots { kX, kY };
 
@@ -62,9 +62,10 @@ struct LocalResponseNormRun {
   }
 };
 
-}  // namespace
+}  // namespace local_response_norm_reference
 
 void run_reference(const LocalResponseNorm& op, const Arguments& a) {
+  using namespace local_response_norm_reference;
   dispatch(a.spec(kX).dtype, [&]<class T>() {
     LocalResponseNormRun<T> run{op, a};
     a.phase() == Phase::forward ? run.forward() : run.backward();

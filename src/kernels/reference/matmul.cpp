@@ -3,7 +3,7 @@
 #include "kernels/reference/reference.h"
 
 namespace troika {
-namespace {
+namespace matmul_reference {
 
 enum Slots { kA, kB, kC };
 
@@ -42,9 +42,10 @@ void run(const Matmul& op, const Arguments& arguments) {
   }
 }
 
-}  // namespace
+}  // namespace matmul_reference
 
 void run_reference(const Matmul& op, const Arguments& a) {
+  using namespace matmul_reference;
   dispatch(a.spec(kA).dtype, [&]<class T>() { run<T>(op, a); });
 }
 

@@ -4,7 +4,7 @@
 #include "ops/dim_axes.h"
 
 namespace troika {
-namespace {
+namespace mean_reference {
 
 enum Slots { kX, kY };
 
@@ -28,9 +28,10 @@ void run(const Mean& op, const Arguments& a) {
   }
 }
 
-}  // namespace
+}  // namespace mean_reference
 
 void run_reference(const Mean& op, const Arguments& a) {
+  using namespace mean_reference;
   dispatch(a.spec(kX).dtype, [&]<class T>() { run<T>(op, a); });
 }
 

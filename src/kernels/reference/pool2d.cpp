@@ -3,7 +3,7 @@
 #include "kernels/reference/reference.h"
 
 namespace troika {
-namespace {
+namespace pool2d_reference {
 
 enum Slots { kX, kY };
 
@@ -83,9 +83,10 @@ void run_average(const Pool2d& op, const Arguments& a) {
   }
 }
 
-}  // namespace
+}  // namespace pool2d_reference
 
 void run_reference(const Pool2d& op, const Arguments& a) {
+  using namespace pool2d_reference;
   dispatch(a.spec(kX).dtype, [&]<class T>() {
     op.kind == PoolKind::max ? run_max<T>(op, a) : run_average<T>(op, a);
   });

@@ -3,7 +3,7 @@
 #include "kernels/reference/reference.h"
 
 namespace troika {
-namespace {
+namespace position_reference {
 
 enum Slots { kX, kWeight, kY };
 
@@ -22,9 +22,10 @@ void run(const Arguments& a) {
   }
 }
 
-}  // namespace
+}  // namespace position_reference
 
 void run_reference(const Position&, const Arguments& a) {
+  using namespace position_reference;
   dispatch(a.spec(kX).dtype, [&]<class T>() { run<T>(a); });
 }
 

@@ -2,7 +2,7 @@
 #include "kernels/step_values.h"
 
 namespace troika {
-namespace {
+namespace running_average_reference {
 
 enum Slots { kRunning, kScalars, kControl };
 
@@ -17,9 +17,10 @@ void run(const RunningAverage& op, const Arguments& a) {
   }
 }
 
-}  // namespace
+}  // namespace running_average_reference
 
 void run_reference(const RunningAverage& op, const Arguments& a) {
+  using namespace running_average_reference;
   dispatch(a.spec(kRunning).dtype, [&]<class T>() { run<T>(op, a); });
 }
 

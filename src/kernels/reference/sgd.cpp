@@ -2,7 +2,7 @@
 #include "kernels/step_values.h"
 
 namespace troika {
-namespace {
+namespace sgd_reference {
 
 enum Slots { kWeight, kScalars, kControl, kMomentum };
 
@@ -24,9 +24,10 @@ void run(const Sgd& op, const Arguments& a) {
   }
 }
 
-}  // namespace
+}  // namespace sgd_reference
 
 void run_reference(const Sgd& op, const Arguments& a) {
+  using namespace sgd_reference;
   dispatch(a.spec(kWeight).dtype, [&]<class T>() { run<T>(op, a); });
 }
 

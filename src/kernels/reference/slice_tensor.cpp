@@ -5,13 +5,14 @@
 #include "ops/dim_axes.h"
 
 namespace troika {
-namespace {
+namespace slice_tensor_reference {
 
 enum Slots { kX, kY };
 
-}  // namespace
+}  // namespace slice_tensor_reference
 
 void run_reference(const SliceTensor& op, const Arguments& a) {
+  using namespace slice_tensor_reference;
   Region box = Region::whole(a.shape(kX));
   box.ranges[require_dim("slice", op.dim, a.spec(kX))] = {op.begin, op.end};
   if (a.phase() == Phase::forward)

@@ -4,7 +4,7 @@
 #include "kernels/reference/reference.h"
 
 namespace troika {
-namespace {
+namespace softmax_reference {
 
 enum Slots { kX, kY };
 
@@ -22,9 +22,10 @@ void backward(std::span<const T> y, std::span<const T> dy, std::span<T> dx) {
   for (std::size_t i = 0; i < y.size(); ++i) dx[i] = y[i] * (dy[i] - dot);
 }
 
-}  // namespace
+}  // namespace softmax_reference
 
 void run_reference(const Softmax&, const Arguments& a) {
+  using namespace softmax_reference;
   dispatch(a.spec(kX).dtype, [&]<class T>() {
     auto width = static_cast<std::size_t>(a.shape(kX).back());
     auto count = static_cast<std::size_t>(a.shape(kX).elements());

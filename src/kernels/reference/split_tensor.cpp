@@ -3,13 +3,14 @@
 #include "ops/dim_axes.h"
 
 namespace troika {
-namespace {
+namespace split_tensor_reference {
 
 constexpr int kX = 0;
 
-}  // namespace
+}  // namespace split_tensor_reference
 
 void run_reference(const SplitTensor& op, const Arguments& a) {
+  using namespace split_tensor_reference;
   std::size_t dim = require_dim("split", op.dim, a.spec(kX));
   Region box = Region::whole(a.shape(kX));
   box.ranges[dim] = {0, 0};

@@ -3,13 +3,14 @@
 #include "kernels/reference/reference.h"
 
 namespace troika {
-namespace {
+namespace transpose_reference {
 
 enum Slots { kX, kY };
 
-}  // namespace
+}  // namespace transpose_reference
 
 void run_reference(const Transpose& op, const Arguments& a) {
+  using namespace transpose_reference;
   bool forward = a.phase() == Phase::forward;
   const std::byte* from =
       forward ? a.value<const std::byte>(kX).data() : a.gradient<const std::byte>(kY).data();
