@@ -32,7 +32,7 @@ Bytes held(const RunConfig& config) {
   return most;
 }
 
-std::string sentence_of(const RunConfig& config, ErrorKind& kind) {
+std::string memory_sentence(const RunConfig& config, ErrorKind& kind) {
   try {
     make_trainer(config);
   } catch (const Error& error) {
@@ -71,7 +71,7 @@ void expect_true_advice(const Folder& folder, Overrides base, const std::string&
   Bytes there{static_cast<std::int64_t>(part * static_cast<double>(whole.count))};
   base.push_back(limit(there));
   ErrorKind kind{};
-  std::string sentence = sentence_of(run_with(folder, base, of_images), kind);
+  std::string sentence = memory_sentence(run_with(folder, base, of_images), kind);
   EXPECT_EQ(kind, ErrorKind::memory);
   EXPECT_THAT(sentence, HasSubstr("would hold " + to_string(whole)));
   EXPECT_THAT(sentence, HasSubstr("\n  optimizer "));
@@ -112,7 +112,7 @@ TEST(MemoryFit, DevicesComeLastAndWithTheirPlan) {
 TEST(MemoryFit, WhatNeverFitsIsSaid) {
   Folder folder;
   ErrorKind kind{};
-  EXPECT_THAT(sentence_of(run_with(folder, {"parallel.memory=100B"}), kind),
+  EXPECT_THAT(memory_sentence(run_with(folder, {"parallel.memory=100B"}), kind),
               HasSubstr("take a smaller batch or model"));
   EXPECT_EQ(kind, ErrorKind::memory);
 }
@@ -124,7 +124,7 @@ TEST(MemoryFit, TheAdviceForAPlanFileIsWordedAsItsKeys) {
   std::ofstream(path) << to_json(Strategy::single());
   Bytes there{held(config).count / 2};
   ErrorKind kind{};
-  std::string sentence = sentence_of(
+  std::string sentence = memory_sentence(
       run_with(folder, {"train.global_batch=64", "parallel.plan=" + path, limit(there)}), kind);
   EXPECT_THAT(sentence, HasSubstr("would fit: \"micro_batches\": "));
   EXPECT_THAT(sentence, HasSubstr(" of " + path));
@@ -143,7 +143,7 @@ TEST(MemoryFit, EvaluationAndLaterBatchesCount) {
   EXPECT_GE(held(run_with(folder, tested)), alone);
   larger.push_back(limit(alone));
   ErrorKind kind{};
-  EXPECT_THAT(sentence_of(run_with(folder, larger), kind), HasSubstr("but it has"));
+  EXPECT_THAT(memory_sentence(run_with(folder, larger), kind), HasSubstr("but it has"));
   EXPECT_EQ(kind, ErrorKind::memory);
 }
 
