@@ -1,5 +1,5 @@
 # Thin: CMake presets do the work, scripts/setup installs packages.
-.PHONY: build demo test test-all bench asan tsan format lint install clean setup setup-lint
+.PHONY: build demo test test-all bench asan tsan format lint lint-all install clean setup setup-lint
 
 PREFIX ?= /usr/local
 # The library of the tests: openmpi or mpich.
@@ -38,11 +38,12 @@ bench: build
 format: setup-lint
 	clang-format -i $(CXX_FILES)
 
+# The files of a change (BASE=REVISION says since when), or all of them.
 lint: setup-lint
-	clang-format --dry-run --Werror $(CXX_FILES)
-	scripts/check_includes
-	cmake --preset debug
-	run-clang-tidy -quiet -p build/debug '$(CURDIR)/(src|tests|bench|examples)/.*'
+	scripts/lint
+
+lint-all: setup-lint
+	scripts/lint --all
 
 install: build
 	cmake --install build/release --prefix $(PREFIX)
