@@ -7,6 +7,13 @@
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 #define TROIKA_VECTORIZED \
   __attribute__((flatten, target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+// For functions on vectors of 16 floats, which run only where widest_vector() is 16, and of 8
+// floats, which run elsewhere. Unrolled transforms take the compiler long, most of all for a set
+// with too few registers, so versions that never run are not made.
+#define TROIKA_VECTORIZED_16 __attribute__((flatten, target("arch=x86-64-v4")))
+#define TROIKA_VECTORIZED_8 __attribute__((flatten, target_clones("arch=x86-64-v3", "default")))
 #else
 #define TROIKA_VECTORIZED
+#define TROIKA_VECTORIZED_16
+#define TROIKA_VECTORIZED_8
 #endif

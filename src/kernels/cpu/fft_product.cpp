@@ -76,7 +76,7 @@ constexpr int spectrum_rows_at_once(int lanes, bool turned, int width) {
 }
 
 template <int Lanes, bool Turned>
-TROIKA_VECTORIZED void multiply_all(const SpectrumProduct& product, std::int64_t point) {
+TROIKA_INLINE void multiply_all(const SpectrumProduct& product, std::int64_t point) {
   constexpr int kWidth = Lanes == 16 ? 2 : 1;
   SpectrumProduct p = product;  // a copy cannot alias what is written
   p.a += point * p.a_spectra.point();
@@ -90,14 +90,17 @@ TROIKA_VECTORIZED void multiply_all(const SpectrumProduct& product, std::int64_t
     multiply_columns<Lanes, Turned, 1, spectrum_rows_at_once(Lanes, Turned, 1)>(p, block, 0);
 }
 
+TROIKA_VECTORIZED_16 void multiply_16(const SpectrumProduct& product, std::int64_t point) {
+  product.turned ? multiply_all<16, true>(product, point) : multiply_all<16, false>(product, point);
+}
+TROIKA_VECTORIZED_8 void multiply_8(const SpectrumProduct& product, std::int64_t point) {
+  product.turned ? multiply_all<8, true>(product, point) : multiply_all<8, false>(product, point);
+}
+
 }  // namespace
 
 void multiply(const SpectrumProduct& product, std::int64_t point) {
-  if (product.c_spectra.lanes == 16)
-    return product.turned ? multiply_all<16, true>(product, point)
-                          : multiply_all<16, false>(product, point);
-  return product.turned ? multiply_all<8, true>(product, point)
-                        : multiply_all<8, false>(product, point);
+  product.c_spectra.lanes == 16 ? multiply_16(product, point) : multiply_8(product, point);
 }
 
 }  // namespace troika

@@ -126,39 +126,50 @@ class Tile {
   const FftTile tile_;
 };
 
-template <int Side, int Lanes>
-TROIKA_VECTORIZED void transform(const FftTile& tile, const TileView& from) {
-  TileView view = from;  // a copy cannot alias what is written
-  Tile<Side, Lanes>(tile).transform(view);
+// The views are copied, because a copy cannot alias what is written.
+
+template <int Side>
+TROIKA_VECTORIZED_16 void transform_16(const FftTile& tile, TileView from) {
+  Tile<Side, 16>(tile).transform(from);
+}
+template <int Side>
+TROIKA_VECTORIZED_8 void transform_8(const FftTile& tile, TileView from) {
+  Tile<Side, 8>(tile).transform(from);
 }
 
-template <int Side, int Lanes>
-TROIKA_VECTORIZED void restore(const FftTile& tile, const TileView& to, float scale,
-                               const float* bias) {
-  TileView view = to;
-  Tile<Side, Lanes>(tile).restore(view, scale, bias);
+template <int Side>
+TROIKA_VECTORIZED_16 void restore_16(const FftTile& tile, TileView to, float scale,
+                                     const float* bias) {
+  Tile<Side, 16>(tile).restore(to, scale, bias);
+}
+template <int Side>
+TROIKA_VECTORIZED_8 void restore_8(const FftTile& tile, TileView to, float scale,
+                                   const float* bias) {
+  Tile<Side, 8>(tile).restore(to, scale, bias);
 }
 
-template <int Side, int Lanes>
-struct Kind {};
+template <int Side>
+struct TileSide {};
 
 template <class F>
-void dispatch(const FftTile& tile, const F& f) {
-  if (tile.side == 16) return tile.lanes == 16 ? f(Kind<16, 16>{}) : f(Kind<16, 8>{});
-  if (tile.side == 32) return tile.lanes == 16 ? f(Kind<32, 16>{}) : f(Kind<32, 8>{});
-  return tile.lanes == 16 ? f(Kind<64, 16>{}) : f(Kind<64, 8>{});
+void for_side(const FftTile& tile, const F& f) {
+  if (tile.side == 16) return f(TileSide<16>{});
+  if (tile.side == 32) return f(TileSide<32>{});
+  f(TileSide<64>{});
 }
 
 }  // namespace
 
 void transform_tile(const FftTile& tile, const TileView& from) {
-  dispatch(tile,
-           [&]<int Side, int Lanes>(Kind<Side, Lanes>) { transform<Side, Lanes>(tile, from); });
+  for_side(tile, [&]<int Side>(TileSide<Side>) {
+    tile.lanes == 16 ? transform_16<Side>(tile, from) : transform_8<Side>(tile, from);
+  });
 }
 
 void restore_tile(const FftTile& tile, const TileView& to, float scale, const float* bias) {
-  dispatch(tile, [&]<int Side, int Lanes>(Kind<Side, Lanes>) {
-    restore<Side, Lanes>(tile, to, scale, bias);
+  for_side(tile, [&]<int Side>(TileSide<Side>) {
+    tile.lanes == 16 ? restore_16<Side>(tile, to, scale, bias)
+                     : restore_8<Side>(tile, to, scale, bias);
   });
 }
 

@@ -12,7 +12,7 @@ namespace troika {
 /// Floats in the widest vectors that the processor has; at least 8, which any can make of several.
 inline int widest_vector() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) return 16;
+  if (__builtin_cpu_supports("x86-64-v4")) return 16;
 #endif
   return 8;
 }
