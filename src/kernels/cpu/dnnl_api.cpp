@@ -83,6 +83,14 @@ dnnl::algorithm algorithm_of(ActivationKind kind) {
   return dnnl::algorithm::undef;
 }
 
+int processor_lanes() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("x86-64-v4")) return 16;
+  if (__builtin_cpu_supports("x86-64-v3")) return 8;
+#endif
+  return 0;
+}
+
 }  // namespace
 
 void check_dnnl(dnnl_status_t status, std::string_view what) {
@@ -176,9 +184,19 @@ void forget_primitives() {
   check_dnnl(dnnl_set_primitive_cache_capacity(0), "the cache of primitives");
 }
 
+int allowed_lanes() {
+  unsigned allowed = dnnl_get_effective_cpu_isa();
+  auto allows = [allowed](unsigned isa) { return (allowed & isa) == isa; };
+  if (processor_lanes() == 16 && allows(dnnl_cpu_isa_avx512_core)) return 16;
+  return processor_lanes() >= 8 && allows(dnnl_cpu_isa_avx2) ? 8 : 0;
+}
+
 std::string dnnl_version_text() {
   const dnnl_version_t* version = dnnl_version();
-  return fmt::format("onednn {}.{}.{}", version->major, version->minor, version->patch);
+  std::string text = fmt::format("onednn {}.{}.{}", version->major, version->minor, version->patch);
+  if (allowed_lanes() < processor_lanes())
+    text += allowed_lanes() == 8 ? " limited to avx2" : " limited to sse";
+  return text;
 }
 
 }  // namespace troika

@@ -106,7 +106,11 @@ bool is_reference(const Implementation& implementation);
 /// that operation leaves out those before it. Kernels are kept by those who made them.
 void forget_primitives();
 
-/// "onednn 2.6.3"
+/// Floats in the widest vectors that kernels may use: 16 with AVX-512, 8 with AVX2, 0 with less.
+/// By what the processor has and ONEDNN_MAX_CPU_ISA, which the library reads, allows.
+int allowed_lanes();
+
+/// "onednn 2.6.3", and the limit where ONEDNN_MAX_CPU_ISA sets one: times of kernels depend on it.
 std::string dnnl_version_text();
 
 }  // namespace troika

@@ -9,13 +9,9 @@
 
 namespace troika {
 
-/// Floats in the widest vectors that the processor has; at least 8, which any can make of several.
-inline int widest_vector() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("x86-64-v4")) return 16;
-#endif
-  return 8;
-}
+/// Floats in the widest vectors that the processor has and ONEDNN_MAX_CPU_ISA allows; at least 8,
+/// which any processor can make of several.
+int widest_vector();
 
 template <int Lanes>
 struct LaneVector {
