@@ -51,18 +51,22 @@ struct Transposition {
   std::int64_t to_row;
 };
 
+/// Sixteen rows at a time, so that whole lines are written. Side is 16 with AVX-512 and 8 without:
+/// a square of 16 fills all its registers.
+template <int Side>
 TROIKA_INLINE void transpose_matrix(const Transposition& m, std::int64_t rows,
                                     std::int64_t columns) {
   for (std::int64_t row = 0; row < rows; row += 16) {
-    for (std::int64_t column = 0; column < columns; column += 16) {
+    for (std::int64_t column = 0; column < columns; column += Side) {
       const float* from = m.from + row * m.from_row + column;
       float* to = m.to + column * m.to_row + row;
-      if (row + 16 <= rows && column + 16 <= columns) {
-        transpose_square<16>(from, m.from_row, to, m.to_row);
+      if (row + 16 <= rows && column + Side <= columns) {
+        for (int i = 0; i < 16; i += Side)
+          transpose_square<Side>(from + i * m.from_row, m.from_row, to + i, m.to_row);
         continue;
       }
       for (std::int64_t i = 0; i < 16 && row + i < rows; ++i)
-        for (std::int64_t j = 0; j < 16 && column + j < columns; ++j)
+        for (std::int64_t j = 0; j < Side && column + j < columns; ++j)
           to[j * m.to_row + i] = from[i * m.from_row + j];
     }
   }
