@@ -1,73 +1,85 @@
 #include "kernels/cpu/lane_product.h"
 
-#include <cstring>
-
-#include "base/vectorized.h"
-#include "kernels/cpu/vector_math.h"
+#include "kernels/cpu/vector_lanes.h"
 
 namespace troika {
 namespace {
 
-// One vector, or as many as the processor needs for it.
-using Lanes __attribute__((vector_size(kLanes * sizeof(float)))) = float;
+/// Rows of sums at once: two vectors each, beside two of b, in the 16 registers of AVX2. AVX-512
+/// has twice as many, but no more addresses of rows.
+constexpr int kLaneRows16 = 8, kLaneRows8 = 6;
 
-/// Six rows of sums and one of b fill the sixteen registers of AVX2.
-constexpr int kRows = 6;
-
-TROIKA_INLINE void store_columns(const Lanes& sums, float* to, std::int64_t columns, bool adds) {
-  if (columns >= kLanes) {
-    Lanes whole = {};
-    if (adds) std::memcpy(&whole, to, sizeof whole);
+template <int Lanes>
+TROIKA_INLINE void store_lanes(const Vector<Lanes>& sums, float* to, std::int64_t columns,
+                               bool adds) {
+  if (columns >= Lanes) {
+    Vector<Lanes> whole = {};
+    if (adds) load(whole, to);
     whole += sums;
-    std::memcpy(to, &whole, sizeof whole);  // the address need not be aligned
+    store(whole, to);
     return;
   }
   for (std::int64_t lane = 0; lane < columns; ++lane)
     to[lane] = adds ? to[lane] + sums[lane] : sums[lane];
 }
 
-template <int Rows>
-TROIKA_INLINE void multiply_rows(const LaneProduct& p, std::int64_t row, std::int64_t column) {
-  Lanes sums[Rows] = {};
+/// Rows x Width vectors of sums.
+template <int Lanes, int Width, int Rows>
+TROIKA_INLINE void multiply_lanes(const LaneProduct& p, std::int64_t row, std::int64_t column) {
+  Vector<Lanes> sums[Rows][Width] = {};
   const float *a = p.a.first + row * p.a.row, *b = p.b + column;
-  for (std::int64_t k = 0; k < p.depth; ++k, a += p.a.column, b += p.b_stride) {
-    Lanes lanes;
-    std::memcpy(&lanes, b, sizeof lanes);
-#pragma GCC unroll 6
-    for (int i = 0; i < Rows; ++i) sums[i] += a[i * p.a.row] * lanes;
+  const std::int64_t a_row = p.a.row, a_column = p.a.column, b_row = p.b_stride, depth = p.depth;
+  for (std::int64_t k = 0; k < depth; ++k, a += a_column, b += b_row)
+    add_outer_product<Lanes>(sums, a, a_row, b);
+  float* c = p.c + row * p.c_stride + column;
+#pragma GCC unroll 8
+  for (int i = 0; i < Rows; ++i) {
+#pragma GCC unroll 4
+    for (int v = 0; v < Width; ++v)
+      store_lanes<Lanes>(sums[i][v], c + i * p.c_stride + v * Lanes, p.columns - column - v * Lanes,
+                         p.adds);
   }
-#pragma GCC unroll 6
-  for (int i = 0; i < Rows; ++i)
-    store_columns(sums[i], p.c + (row + i) * p.c_stride + column, p.columns - column, p.adds);
+}
+
+// Not inlined, so that the offsets of all rows stay in registers.
+template <int Width, int Rows>
+TROIKA_VECTORIZED_16 __attribute__((noinline)) void multiply_lanes16(const LaneProduct& p,
+                                                                     std::int64_t row,
+                                                                     std::int64_t column) {
+  multiply_lanes<16, Width, Rows>(p, row, column);
+}
+template <int Width, int Rows>
+TROIKA_VECTORIZED_8 __attribute__((noinline)) void multiply_lanes8(const LaneProduct& p,
+                                                                   std::int64_t row,
+                                                                   std::int64_t column) {
+  multiply_lanes<8, Width, Rows>(p, row, column);
+}
+
+/// Rows from `row` on, the most at once first.
+template <int Lanes, int Width, int Rows>
+void multiply_columns(const LaneProduct& p, std::int64_t row, std::int64_t column) {
+  for (; row + Rows <= p.rows; row += Rows) {
+    if constexpr (Lanes == 16)
+      multiply_lanes16<Width, Rows>(p, row, column);
+    else
+      multiply_lanes8<Width, Rows>(p, row, column);
+  }
+  if constexpr (Rows > 1) {
+    if (row < p.rows) multiply_columns<Lanes, Width, Rows - 1>(p, row, column);
+  }
 }
 
 }  // namespace
 
-TROIKA_VECTORIZED void multiply(const LaneProduct& product) {
-  LaneProduct p = product;  // a copy cannot alias what is written
-  for (std::int64_t column = 0; column < p.columns; column += kLanes) {
-    std::int64_t row = 0;
-    for (; row + kRows <= p.rows; row += kRows) multiply_rows<kRows>(p, row, column);
-    switch (p.rows - row) {
-      case 5:
-        multiply_rows<5>(p, row, column);
-        break;
-      case 4:
-        multiply_rows<4>(p, row, column);
-        break;
-      case 3:
-        multiply_rows<3>(p, row, column);
-        break;
-      case 2:
-        multiply_rows<2>(p, row, column);
-        break;
-      case 1:
-        multiply_rows<1>(p, row, column);
-        break;
-      default:
-        break;
-    }
+void multiply(const LaneProduct& product) {
+  std::int64_t column = 0, end = pad_to_lanes(product.columns);
+  if (widest_vector() == 16) {
+    for (; column + 2 * kLanes <= end; column += 2 * kLanes)
+      multiply_columns<16, 2, kLaneRows16>(product, 0, column);
+    if (column < end) multiply_columns<16, 1, kLaneRows16>(product, 0, column);
+    return;
   }
+  for (; column < end; column += kLanes) multiply_columns<8, 2, kLaneRows8>(product, 0, column);
 }
 
 }  // namespace troika
