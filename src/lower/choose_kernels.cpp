@@ -101,11 +101,11 @@ class Chooser {
       missing_.push_back(key);
       task.choice = {"missing", {from_layout, to}, {}, {}};
     } else {
-      const Candidate& first = candidates->front();
+      const Candidate& best = quickest(*candidates);
       task.choice = {
-          first.algorithm,
+          best.algorithm,
           {from_layout, to},
-          first.scratch,
+          best.scratch,
           reorder_time(table_, options_.machine[task.device], copy.spec, {from_layout, to})};
       if (task.choice.scratch.count > 0) add_scratch(task);
     }

@@ -224,11 +224,17 @@ double LayoutModel::cost(const std::vector<std::size_t>& tasks) const {
   return sum;
 }
 
+const Candidate& quickest(const std::vector<Candidate>& row) {
+  return *std::ranges::min_element(row, [](const Candidate& a, const Candidate& b) {
+    return a.time && b.time && *a.time < *b.time;
+  });
+}
+
 SimTime reorder_time(const KernelTable& table, const DeviceSpec& device, const TensorSpec& spec,
                      Reorder layouts) {
   KernelKey key{layouts, {spec}, Phase::forward, {}};
   const std::vector<Candidate>* row = table.find(key);
-  if (row != nullptr && !row->empty() && row->front().time) return *row->front().time;
+  if (row != nullptr && !row->empty() && quickest(*row).time) return *quickest(*row).time;
   return roofline_time(device, {}, spec.bytes() * 2);
 }
 

@@ -107,7 +107,10 @@ class LayoutModel {
   mutable std::map<Move, double> reorders_;  // as far as asked
 };
 
-/// The measured time of the reorder, or an estimate where the table has no such row.
+/// The candidate with the least time, or the first where times are missing. The row is not empty.
+const Candidate& quickest(const std::vector<Candidate>& row);
+
+/// The least measured time of the reorder, or an estimate where the table has no such row.
 SimTime reorder_time(const KernelTable& table, const DeviceSpec& device, const TensorSpec& spec,
                      Reorder layouts);
 

@@ -87,6 +87,20 @@ TEST(ChooseKernels, InsertsAReorderWhereLayoutsDiffer) {
   EXPECT_EQ(std::ranges::count_if(tasks, of_weight), 1);
 }
 
+TEST(ChooseKernels, ReordersRunTheQuickestCandidate) {
+  Lowered lowered;
+  lowered.kernels.slow_first = true;
+  lowered.kernels.wants["linear"] = {Layout::plain, Layout::transposed, Layout::plain};
+  int reorders = 0;
+  for (const Task& task : lowered.run().tasks) {
+    if (!std::holds_alternative<Reorder>(task.key.op)) continue;
+    ++reorders;
+    EXPECT_EQ(task.choice.algorithm, "fake") << task.name;
+    EXPECT_EQ(task.choice.time, SimTime{1000}) << task.name;
+  }
+  EXPECT_GT(reorders, 0);
+}
+
 TEST(PlaceBuffers, InPlaceResultsTakeTheMemoryOfOperandsThatDie) {
   Lowered lowered;
   lowered.kernels.in_place = true;
