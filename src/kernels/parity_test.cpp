@@ -186,6 +186,24 @@ std::vector<OpCase> larger_cases() {
   return cases;
 }
 
+/// Products whose rows, columns and depth fill several blocks, leave a rest, or are 1.
+std::vector<OpCase> product_cases() {
+  std::vector<OpCase> cases;
+  auto add = [&](std::int64_t rows, std::int64_t outputs, std::int64_t depth) {
+    cases.push_back({"product", Linear{.out = outputs}, {f64({rows, depth})}});
+  };
+  add(1, 1, 1), add(1, 50, 70), add(33, 1, 65), add(7, 19, 1), add(1, 9, 1100);
+  add(13, 700, 1100), add(97, 49, 515), add(9, 1030, 21), add(256, 64, 48);
+  for (bool turn_a : {false, true})
+    for (bool turn_b : {false, true})
+      for (std::int64_t batches : {1, 5})
+        cases.push_back({"product_batches",
+                         Matmul{.transpose_a = turn_a, .transpose_b = turn_b},
+                         {turn_a ? f64({batches, 530, 19}) : f64({batches, 19, 530}),
+                          turn_b ? f64({batches, 37, 530}) : f64({batches, 530, 37})}});
+  return cases;
+}
+
 /// Convolutions whose tiles, windows and channels do not come out even.
 std::vector<OpCase> convolution_cases() {
   std::vector<OpCase> cases;
@@ -267,6 +285,7 @@ TEST(CpuParity, EveryCandidateAgreesWithTheReferenceInF64) {
   for (const OpCase& row : op_cases()) parity.check(row);
   for (const OpCase& row : larger_cases()) parity.check(row);
   for (const OpCase& row : channel_cases()) parity.check(row);
+  for (const OpCase& row : product_cases()) parity.check(row);
   for (const OpCase& row : convolution_cases()) parity.check(row);
   EXPECT_GT(parity.checked(), 700);
   for (const std::string& name : parity.served_by_reference())

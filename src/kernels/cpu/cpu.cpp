@@ -8,6 +8,7 @@
 
 #include "kernels/cpu/convolution.h"
 #include "kernels/cpu/offers.h"
+#include "kernels/cpu/packed_offer.h"
 #include "kernels/reference/reference.h"
 
 namespace troika {
@@ -71,6 +72,11 @@ class CpuBackend final : public Backend {
   }
 
   std::vector<DeclinedFamily> declined(const KernelKey& key) const override {
+    if (std::holds_alternative<Linear>(key.op) || std::holds_alternative<Matmul>(key.op)) {
+      std::optional<std::string> reason = packed_declined();
+      return reason ? std::vector<DeclinedFamily>{{"packed", *reason}}
+                    : std::vector<DeclinedFamily>{};
+    }
     const Conv2d* op = std::get_if<Conv2d>(&key.op);
     if (op == nullptr) return {};
     TeamSize team(context_.threads);

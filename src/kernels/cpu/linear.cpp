@@ -1,5 +1,6 @@
 #include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/offers.h"
+#include "kernels/cpu/packed_offer.h"
 
 namespace troika {
 namespace {
@@ -21,7 +22,15 @@ struct Matrices {
     x = {{rows, weight.shape[1]}, DType::f32};
     y = {{rows, weight.shape[0]}, DType::f32};
   }
+  std::int64_t rows() const { return x.shape[0]; }
+  std::int64_t inputs() const { return weight.shape[1]; }
+  std::int64_t outputs() const { return weight.shape[0]; }
+
   MemoryDesc weight_desc() const { return describe(weight, stored); }
+  /// The weight, outputs x inputs, as a factor of a product of our own.
+  PackedFactor packed_weight() const {
+    return stored == Layout::plain ? PackedFactor{1, inputs(), 1} : PackedFactor{1, 1, outputs()};
+  }
   /// The weight as the second factor of y = x * w.
   MemoryDesc turned_weight() const {
     return describe({{weight.shape[1], weight.shape[0]}, DType::f32}, opposite(stored));
@@ -66,6 +75,11 @@ void add_forward(Offers& list, const Request& request, const Matrices& m, const 
            implementations<dnnl::inner_product_forward>(engine, attr, prop_kind::forward_training,
                                                         x, w, bias, y),
            bounds(w, bias));
+  add_packed(list, request, layouts,
+             {.extent = {m.rows(), m.outputs(), m.inputs()},
+              .a = {0, m.inputs(), 1},
+              .b = m.packed_weight().turned(),
+              .tail = tail});
 }
 
 void add_backward_data(Offers& list, const Request& request, const Matrices& m) {
@@ -81,6 +95,17 @@ void add_backward_data(Offers& list, const Request& request, const Matrices& m) 
   add_best(list, request, {.algorithm = "inner_product", .layouts = layouts},
            backward_implementations<dnnl::inner_product_backward_data>(engine, hint, dx, w, dy),
            {{DNNL_ARG_DIFF_DST, 0, dy}, {DNNL_ARG_WEIGHTS, 1, w}, {DNNL_ARG_DIFF_SRC, 2, dx}});
+  add_packed(list, request, layouts,
+             {.extent = {m.rows(), m.inputs(), m.outputs()},
+              .a = {0, m.outputs(), 1},
+              .b = m.packed_weight()});
+}
+
+/// dw = dy^T x, or turned x^T dy.
+PackedOperands packed_weight_gradient(const Matrices& m) {
+  PackedFactor x{0, m.inputs(), 1}, dy{1, m.outputs(), 1};
+  if (m.stored == Layout::plain) return {{m.outputs(), m.inputs(), m.rows()}, dy.turned(), x};
+  return {{m.inputs(), m.outputs(), m.rows()}, x.turned(), dy};
 }
 
 void add_backward_weight(Offers& list, const Request& request, const Matrices& m) {
@@ -94,7 +119,8 @@ void add_backward_weight(Offers& list, const Request& request, const Matrices& m
   add_best(list, request, {.algorithm = "inner_product", .layouts = layouts},
            backward_implementations<dnnl::inner_product_backward_weights>(engine, hint, x, dw, dy),
            {{DNNL_ARG_SRC, 0, x}, {DNNL_ARG_DIFF_DST, 1, dy}, {DNNL_ARG_DIFF_WEIGHTS, 2, dw}});
-  // A product is written row by row only.
+  add_packed(list, request, layouts, packed_weight_gradient(m));
+  // A product of the library is written row by row only.
   if (m.stored != Layout::plain) return;
   add_best(list, request, {.algorithm = "matmul", .layouts = layouts},
            implementations<dnnl::matmul>(engine, attributes(), turned_dy, x, dw),

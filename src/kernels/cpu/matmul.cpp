@@ -1,4 +1,5 @@
 #include "kernels/cpu/offers.h"
+#include "kernels/cpu/packed_offer.h"
 
 namespace troika {
 namespace {
@@ -35,6 +36,23 @@ Product product_of(const Matmul& op, Phase phase) {
                         : Product{0, 1, !op.transpose_a, false};
 }
 
+PackedFactor packed_factor(const Request& request, std::size_t operand, bool transposed) {
+  const Shape& shape = request.shape(operand);
+  std::int64_t rows = shape[shape.rank() - 2], columns = shape[shape.rank() - 1];
+  PackedFactor plain{operand, columns, 1, rows * columns};
+  return transposed ? plain.turned() : plain;
+}
+
+PackedOperands packed_operands(const Request& request, const Product& p) {
+  const Shape &first = request.shape(p.first), &c = request.shape(2);
+  std::size_t rank = c.rank();
+  std::int64_t rows = c[rank - 2], columns = c[rank - 1];
+  return {.extent = {rows, columns, p.turn_first ? first[rank - 2] : first[rank - 1]},
+          .a = packed_factor(request, p.first, p.turn_first),
+          .b = packed_factor(request, p.second, p.turn_second),
+          .batches = c.elements() / (rows * columns)};
+}
+
 }  // namespace
 
 Offers offers(const Matmul& op, const Request& request) {
@@ -51,6 +69,8 @@ Offers offers(const Matmul& op, const Request& request) {
         request, candidate, each,
         {{DNNL_ARG_SRC, p.first, a}, {DNNL_ARG_WEIGHTS, p.second, b}, {DNNL_ARG_DST, 2, c}}));
   }
+  add_packed(list, request, {Layout::plain, Layout::plain, Layout::plain},
+             packed_operands(request, p));
   return list;
 }
 

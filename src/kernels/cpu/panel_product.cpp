@@ -3,72 +3,60 @@
 #include <algorithm>
 
 #include "kernels/cpu/loops.h"
-#include "kernels/cpu/vector_lanes.h"
+#include "kernels/cpu/product_panels.h"
 
 namespace troika {
 namespace {
 
-/// Vectors per row of a panel, beside rows of a that fill the registers with sums: 3 x 8 of 32
-/// registers of 16 lanes, 2 x 6 of 16 registers of 8.
-constexpr int kWidth16 = 3, kRows16 = 8, kWidth8 = 2, kRows8 = 6;
 /// So much of a panel stays in the second-level cache while all rows pass by.
-constexpr std::int64_t kDepth = 512;
+constexpr std::int64_t kPanelDepth = 512;
 
 bool has_16_lanes() { return widest_vector() == 16; }
 
-std::int64_t panel_width() { return has_16_lanes() ? 16 * kWidth16 : 8 * kWidth8; }
+std::int64_t panel_width() { return has_16_lanes() ? kPanelColumns<16> : kPanelColumns<8>; }
 
-/// One tile of sums: Rows of a against a part of one panel.
-template <int Lanes, int Width, int Rows>
-TROIKA_INLINE void multiply_tile(const PanelProduct& p, const float* a, const float* b, float* c,
-                                 std::int64_t depth, std::int64_t columns) {
-  Vector<Lanes> sums[Rows][Width] = {};
-  for (std::int64_t k = 0; k < depth; ++k, b += Width * Lanes)
-    add_outer_product<Lanes>(sums, a + k, p.a_row, b);
-  float tile[Rows][Width * Lanes];
-#pragma GCC unroll 8
-  for (int i = 0; i < Rows; ++i) {
-#pragma GCC unroll 4
-    for (int v = 0; v < Width; ++v) store(sums[i][v], tile[i] + v * Lanes);
-  }
-  for (int i = 0; i < Rows; ++i) {
-    float* to = c + i * p.c_row;
-    for (std::int64_t j = 0; j < columns; ++j) to[j] = tile[i][j] + (p.adds ? to[j] : 0.0f);
+template <int Lanes>
+TROIKA_INLINE void multiply_rows_by_panel(TileInput in, std::int64_t rows, TileOutput out) {
+  while (rows > 0) {
+    std::int64_t height = rows_of_next_tile<Lanes>(rows);
+    multiply_tile_of<Lanes>(height, in, out);
+    in.a += height * in.a_row;
+    out.skip(height, 0);
+    rows -= height;
   }
 }
 
-/// As many rows at once as the registers hold, then half as many for the rest.
-template <int Lanes, int Width, int Rows>
-TROIKA_INLINE void multiply_rows(const PanelProduct& p, std::int64_t row, const float* b, float* c,
-                                 std::int64_t depth, std::int64_t columns) {
-  for (; row + Rows <= p.rows; row += Rows)
-    multiply_tile<Lanes, Width, Rows>(p, p.a + row * p.a_row, b, c + row * p.c_row, depth, columns);
-  if constexpr (Rows > 1) multiply_rows<Lanes, Width, Rows / 2>(p, row, b, c, depth, columns);
-}
-
-template <int Lanes, int Width, int Rows>
-TROIKA_VECTORIZED void multiply_panel(const PanelProduct& product, std::int64_t panel) {
-  PanelProduct p = product;  // a copy cannot alias what is written
-  constexpr std::int64_t kColumns = Lanes * Width;
-  const float* b = p.panels + panel * kColumns * p.depth;
-  float* c = p.c + panel * kColumns;
-  std::int64_t columns = std::min(kColumns, p.columns - panel * kColumns);
-  for (std::int64_t first = 0; first < product.depth; first += kDepth) {
-    std::int64_t depth = std::min(kDepth, product.depth - first);
-    multiply_rows<Lanes, Width, Rows>(p, 0, b + first * kColumns, c, depth, columns);
-    p.a += depth;
-    p.adds = true;
+template <int Lanes>
+TROIKA_INLINE void multiply_panel(const PanelProduct& p, std::int64_t panel) {
+  std::int64_t first = panel * kPanelColumns<Lanes>;
+  TileOutput out{.c = p.c + first,
+                 .c_row = p.c_row,
+                 .columns = std::min(kPanelColumns<Lanes>, p.columns - first),
+                 .adds = p.adds,
+                 .tail = {}};
+  const float* b = p.panels + first * p.depth;
+  std::int64_t width = (out.columns + Lanes - 1) / Lanes * Lanes;
+  for (std::int64_t k = 0; k < p.depth; k += kPanelDepth) {
+    std::int64_t depth = std::min(kPanelDepth, p.depth - k);
+    multiply_rows_by_panel<Lanes>({p.a + k, p.a_row, b + k * width, depth}, p.rows, out);
+    out.adds = true;
   }
 }
 
-TROIKA_VECTORIZED void pack_panel(const SharedFactor& factor, std::int64_t width,
-                                  std::int64_t panel, float* to) {
-  std::int64_t columns = std::min(width, factor.columns - panel * width);
-  const float* from = factor.first + panel * width * factor.column;
-  for (std::int64_t k = 0; k < factor.depth; ++k, to += width) {
-    for (std::int64_t j = 0; j < columns; ++j) to[j] = from[k * factor.row + j * factor.column];
-    for (std::int64_t j = columns; j < width; ++j) to[j] = 0;
-  }
+TROIKA_VECTORIZED_16 void multiply_panel16(const PanelProduct& product, std::int64_t panel) {
+  multiply_panel<16>(product, panel);
+}
+TROIKA_VECTORIZED_8 void multiply_panel8(const PanelProduct& product, std::int64_t panel) {
+  multiply_panel<8>(product, panel);
+}
+
+TROIKA_VECTORIZED_16 void pack_panel16(const Factor& b, std::int64_t depth, std::int64_t columns,
+                                       float* to) {
+  pack_panel<16>(b, depth, columns, to);
+}
+TROIKA_VECTORIZED_8 void pack_panel8(const Factor& b, std::int64_t depth, std::int64_t columns,
+                                     float* to) {
+  pack_panel<8>(b, depth, columns, to);
 }
 
 }  // namespace
@@ -80,20 +68,20 @@ std::int64_t panel_floats(std::int64_t depth, std::int64_t columns) {
 
 void pack_panels(const SharedFactor& factor, int threads, float* panels) {
   std::int64_t width = panel_width(), count = (factor.columns + width - 1) / width;
+  Factor b{factor.first, factor.row, factor.column};
+  auto pack = has_16_lanes() ? pack_panel16 : pack_panel8;
   for_rows(threads, count, width * factor.depth, [&](std::int64_t panel) {
-    pack_panel(factor, width, panel, panels + panel * width * factor.depth);
+    std::int64_t first = panel * width;
+    pack(part_from(b, 0, first), factor.depth, std::min(width, factor.columns - first),
+         panels + first * factor.depth);
   });
 }
 
 void multiply(const PanelProduct& product, int threads) {
   std::int64_t width = panel_width(), count = (product.columns + width - 1) / width;
-  auto run = [&](std::int64_t panel) {
-    if (has_16_lanes())
-      multiply_panel<16, kWidth16, kRows16>(product, panel);
-    else
-      multiply_panel<8, kWidth8, kRows8>(product, panel);
-  };
-  for_rows(threads, count, product.rows * width * product.depth / 64, run);
+  auto run = has_16_lanes() ? multiply_panel16 : multiply_panel8;
+  for_rows(threads, count, product.rows * width * product.depth / 64,
+           [&](std::int64_t panel) { run(product, panel); });
 }
 
 }  // namespace troika

@@ -60,8 +60,17 @@ struct Forward {
   }
 };
 
-Loop forward(const RecurrentSteps& steps) {
-  return [steps](const Launch& launch) {
+ProductExtent input_product(const RecurrentSteps& s) {
+  return {s.samples * s.steps, s.gates, s.inputs};
+}
+
+/// Before the scratch of products.
+std::int64_t forward_floats(const RecurrentSteps& s) {
+  return s.samples * s.gates + panel_floats(s.hidden, s.gates);
+}
+
+Loop recurrent_forward(const RecurrentSteps& steps, int lanes) {
+  return [steps, lanes](const Launch& launch) {
     omp_set_num_threads(launch.threads);
     Arguments a = steps.arguments(launch);
     Forward run(steps, a, launch.work());
@@ -71,8 +80,8 @@ Loop forward(const RecurrentSteps& steps) {
     // U turned, as each step multiplies by it.
     pack_panels({steps.value(a, steps.at.w_hh), 1, steps.hidden, steps.hidden, steps.gates},
                 launch.threads, panels);
-    set_product({steps.samples * steps.steps, steps.gates, steps.inputs}, x, w_ih.transposed(),
-                {run.gates, steps.saved});
+    set_product(input_product(steps), x, w_ih.transposed(), {run.gates, steps.saved},
+                {launch.threads, lanes, launch.work() + forward_floats(steps)});
     run.start(a);
     for (std::int64_t k = 0; k < steps.steps; ++k) {
       multiply({.rows = steps.samples,
@@ -94,15 +103,23 @@ Loop forward(const RecurrentSteps& steps) {
 
 Offers offers(const Recurrent& op, const Request& request) {
   RecurrentSteps steps(op, request);
-  int threads = request.context.threads;
   bool is_forward = request.key.phase == Phase::forward;
-  Candidate candidate{.algorithm = "steps",
-                      .layouts = std::vector(request.operands.size(), Layout::plain)};
-  std::int64_t forward_floats =
-      steps.samples * steps.gates + panel_floats(steps.hidden, steps.gates);
-  candidate.scratch =
-      is_forward ? Bytes{4 * forward_floats} : recurrent_backward_scratch(steps, threads);
-  return {offer_loop(request, candidate, is_forward ? forward(steps) : recurrent_backward(steps))};
+  Offers list;
+  auto add = [&](const char* algorithm, int lanes) {
+    ProductTeam team{.threads = request.context.threads, .lanes = lanes};
+    ProductExtent product = input_product(steps);
+    Candidate candidate{.algorithm = algorithm,
+                        .layouts = std::vector(request.operands.size(), Layout::plain)};
+    candidate.scratch =
+        is_forward ? Bytes{4 * (forward_floats(steps) + product_floats({&product, 1}, team))}
+                   : recurrent_backward_scratch(steps, team);
+    list.push_back(offer_loop(
+        request, candidate,
+        is_forward ? recurrent_forward(steps, lanes) : recurrent_backward(steps, lanes)));
+  };
+  add("steps", 0);
+  if (int lanes = allowed_lanes(); lanes > 0) add("packed_steps", lanes);
+  return list;
 }
 
 }  // namespace troika

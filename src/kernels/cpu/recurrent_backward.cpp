@@ -31,12 +31,25 @@ std::vector<HiddenPart> hidden_parts(const RecurrentSteps& s) {
   return {{0, 0, 2 * s.hidden}, {2 * s.hidden, 3 * s.hidden, s.hidden}};
 }
 
-/// Floats behind the sums of the bias.
+std::int64_t hidden_panel_floats(const RecurrentSteps& s) {
+  std::int64_t floats = 0;
+  for (const HiddenPart& part : hidden_parts(s)) floats += panel_floats(part.extent, s.hidden);
+  return floats;
+}
+
+/// Floats behind the sums of the bias and before the scratch of products.
 std::int64_t floats_of(const RecurrentSteps& s) {
   std::int64_t rows = s.samples * s.steps;
-  std::int64_t panels = 0;
-  for (const HiddenPart& part : hidden_parts(s)) panels += panel_floats(part.extent, s.hidden);
-  return rows * (s.saved + s.hidden) + s.samples * (s.saved + 2 * s.hidden) + s.hidden + panels;
+  return rows * (s.saved + s.hidden) + s.samples * (s.saved + 2 * s.hidden) + s.hidden +
+         hidden_panel_floats(s);
+}
+
+/// Of dx, dW and the parts of dU.
+std::vector<ProductExtent> gradient_products(const RecurrentSteps& s) {
+  std::int64_t rows = s.samples * s.steps;
+  std::vector<ProductExtent> list{{rows, s.inputs, s.gates}, {s.gates, s.inputs, rows}};
+  for (const HiddenPart& part : hidden_parts(s)) list.push_back({part.extent, s.hidden, rows});
+  return list;
 }
 
 struct Backward {
@@ -47,8 +60,10 @@ struct Backward {
   float *dgates, *h_before;      ///< Of all steps, in the order of x.
   float *step_dgates, *dh, *dc;  ///< Of one step, by sample.
   float *zeros, *panels;
+  ProductTeam team;
 
-  Backward(const RecurrentSteps& steps, const Arguments& a, const Launch& launch) : s(steps) {
+  Backward(const RecurrentSteps& steps, const Arguments& a, const Launch& launch, int lanes)
+      : s(steps), team{launch.threads, lanes} {
     y = s.value(a, s.at.y), gates = s.value(a, s.at.gates), cells = s.value(a, s.at.cells);
     h0 = s.value(a, s.at.h0), c0 = s.value(a, s.at.c0);
     dy = s.gradient(a, s.at.y);
@@ -60,7 +75,8 @@ struct Backward {
     dgates = take(s.samples * s.steps * s.saved), h_before = take(s.samples * s.steps * s.hidden);
     step_dgates = take(s.samples * s.saved);
     dh = take(s.samples * s.hidden), dc = take(s.samples * s.hidden);
-    zeros = take(s.hidden), panels = next;
+    zeros = take(s.hidden), panels = take(hidden_panel_floats(s));
+    team.work = next;
   }
 
   /// U, as each step multiplies by it, one part behind the other.
@@ -118,13 +134,13 @@ void products(const RecurrentSteps& s, const std::vector<HiddenPart>& parts, con
   std::int64_t rows = s.samples * s.steps;
   Matrix dgates{run.dgates, s.saved}, h_before{run.h_before, s.hidden};
   Matrix x{s.value(a, s.at.x), s.inputs}, w_ih{s.value(a, s.at.w_ih), s.inputs};
-  set_product({rows, s.inputs, s.gates}, dgates, w_ih, {s.gradient(a, s.at.x), s.inputs});
+  set_product({rows, s.inputs, s.gates}, dgates, w_ih, {s.gradient(a, s.at.x), s.inputs}, run.team);
   set_product({s.gates, s.inputs, rows}, dgates.transposed(), x,
-              {s.gradient(a, s.at.w_ih), s.inputs});
+              {s.gradient(a, s.at.w_ih), s.inputs}, run.team);
   float* dw_hh = s.gradient(a, s.at.w_hh);
   for (const HiddenPart& part : parts) {
     set_product({part.extent, s.hidden, rows}, dgates.columns_from(part.column).transposed(),
-                h_before, {dw_hh + part.row * s.hidden, s.hidden});
+                h_before, {dw_hh + part.row * s.hidden, s.hidden}, run.team);
   }
 }
 
@@ -139,15 +155,16 @@ void bias_gradient(const RecurrentSteps& s, int threads, const Backward& run, fl
 
 }  // namespace
 
-Bytes recurrent_backward_scratch(const RecurrentSteps& steps, int threads) {
-  return {8 * channel_sum_doubles(view_of(steps), threads) + 4 * floats_of(steps)};
+Bytes recurrent_backward_scratch(const RecurrentSteps& steps, const ProductTeam& team) {
+  return {8 * channel_sum_doubles(view_of(steps), team.threads) +
+          4 * (floats_of(steps) + product_floats(gradient_products(steps), team))};
 }
 
-Loop recurrent_backward(const RecurrentSteps& steps) {
-  return [steps, parts = hidden_parts(steps)](const Launch& launch) {
+Loop recurrent_backward(const RecurrentSteps& steps, int lanes) {
+  return [steps, lanes, parts = hidden_parts(steps)](const Launch& launch) {
     omp_set_num_threads(launch.threads);
     Arguments a = steps.arguments(launch);
-    Backward run(steps, a, launch);
+    Backward run(steps, a, launch, lanes);
     run.start(a);
     run.pack(a, parts, launch.threads);
     for (std::int64_t k = steps.steps; k-- > 0;) {

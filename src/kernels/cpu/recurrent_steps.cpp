@@ -7,12 +7,39 @@ namespace {
 
 char turn(const Matrix& matrix) { return matrix.turned ? 'T' : 'N'; }
 
+Factor factor_of(const Matrix& matrix) {
+  Factor plain{matrix.first, matrix.stride, 1};
+  return matrix.turned ? plain.turned() : plain;
+}
+
+ProductOptions options_of(const ProductTeam& team, bool turned_a) {
+  return {.lanes = team.lanes, .threads = team.threads, .turned_a = turned_a};
+}
+
 }  // namespace
 
-void set_product(const ProductExtents& extents, const Matrix& a, const Matrix& b, const Matrix& c) {
-  check_dnnl(dnnl_sgemm(turn(a), turn(b), extents.rows, extents.columns, extents.depth, 1, a.first,
-                        a.stride, b.first, b.stride, 0, c.first, c.stride),
-             "a matrix product");
+void set_product(const ProductExtent& extent, const Matrix& a, const Matrix& b, const Matrix& c,
+                 const ProductTeam& team) {
+  if (team.lanes == 0) {
+    check_dnnl(dnnl_sgemm(turn(a), turn(b), extent.rows, extent.columns, extent.depth, 1, a.first,
+                          a.stride, b.first, b.stride, 0, c.first, c.stride),
+               "a matrix product");
+    return;
+  }
+  multiply(ProductPlan(extent, options_of(team, a.turned)),
+           {factor_of(a), factor_of(b), c.first, c.stride, {}}, team.work);
+}
+
+std::int64_t product_floats(std::span<const ProductExtent> extents, const ProductTeam& team) {
+  std::int64_t most = 0;
+  for (const ProductExtent& extent : extents) {
+    for (bool turned : {false, true}) {
+      if (team.lanes == 0) continue;
+      ProductPlan plan(extent, options_of(team, turned));
+      most = std::max(most, plan.floats_per_part() * plan.parts());
+    }
+  }
+  return most;
 }
 
 RecurrentSteps::RecurrentSteps(const Recurrent& recurrent, const Request& request)

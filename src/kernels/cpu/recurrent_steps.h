@@ -4,6 +4,7 @@
 
 #include "kernels/arguments.h"
 #include "kernels/cpu/offer.h"
+#include "kernels/cpu/packed_product.h"
 #include "ops/recurrent.h"
 
 namespace troika {
@@ -18,13 +19,18 @@ struct Matrix {
   Matrix transposed() const { return {first, stride, !turned}; }
 };
 
-/// Of a product, after turning.
-struct ProductExtents {
-  std::int64_t rows, columns, depth;
+/// Which product of large matrices is used, and what it needs.
+struct ProductTeam {
+  int threads;
+  int lanes = 0;          ///< Of packed products; 0 for those of the library.
+  float* work = nullptr;  ///< As many floats as product_floats says.
 };
 
-/// c = a * b, on all threads of the calling one.
-void set_product(const ProductExtents& extents, const Matrix& a, const Matrix& b, const Matrix& c);
+/// c = a * b, with the extents after turning.
+void set_product(const ProductExtent& extent, const Matrix& a, const Matrix& b, const Matrix& c,
+                 const ProductTeam& team);
+/// The most that one of the products of a recurrent layer needs; `work` is not read.
+std::int64_t product_floats(std::span<const ProductExtent> extents, const ProductTeam& team);
 
 struct RecurrentSteps {
   RecurrentSteps(const Recurrent& recurrent, const Request& request);
@@ -64,7 +70,8 @@ struct RecurrentSteps {
                        ///< those of the bias.
 };
 
-Loop recurrent_backward(const RecurrentSteps& steps);
-Bytes recurrent_backward_scratch(const RecurrentSteps& steps, int threads);
+/// Products of `lanes`, as in ProductTeam.
+Loop recurrent_backward(const RecurrentSteps& steps, int lanes);
+Bytes recurrent_backward_scratch(const RecurrentSteps& steps, const ProductTeam& team);
 
 }  // namespace troika

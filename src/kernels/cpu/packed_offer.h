@@ -1,0 +1,43 @@
+// Matrix products of our own as candidates beside those of the library.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/cpu/epilogue.h"
+#include "kernels/cpu/offer.h"
+#include "kernels/cpu/packed_product.h"
+
+namespace troika {
+
+/// An operand as a factor: (i, j) is at i * row + j * column, and the matrix of the next batch so
+/// many floats further on. One of the two steps is 1.
+struct PackedFactor {
+  std::size_t operand;
+  std::int64_t row, column;
+  std::int64_t next = 0;
+
+  PackedFactor turned() const { return {operand, column, row, next}; }
+  Factor in(const Launch& launch, std::int64_t batch) const {
+    return {launch.at(operand) + batch * next, row, column};
+  }
+};
+
+/// c = a * b for each batch. The bias is operand 2, the residual the one before the last, c the
+/// last.
+struct PackedOperands {
+  ProductExtent extent;
+  PackedFactor a, b;
+  std::int64_t batches = 1;
+  Tail tail{};
+};
+
+/// Adds the candidate "packed", unless declined.
+void add_packed(Offers& list, const Request& request, std::vector<Layout> layouts,
+                const PackedOperands& operands);
+
+/// Why no packed product is offered here; empty when it is.
+std::optional<std::string> packed_declined();
+
+}  // namespace troika
