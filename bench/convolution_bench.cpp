@@ -4,16 +4,12 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
-#include <new>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "kernels/cpu/cpu.h"
-#include "kernels/kernel.h"
 #include "ops/op.h"
+#include "prepared_kernel.h"
 
 namespace troika {
 namespace {
@@ -55,41 +51,9 @@ std::string name_of(const Layer& layer) {
   return layer.window == 3 ? name : name + " window " + std::to_string(layer.window);
 }
 
-/// The key's operands and scratch, and the kernel; the values do not matter, but must be normal.
-class Prepared {
- public:
-  Prepared(const Backend& backend, const KernelKey& key, const Candidate& candidate)
-      : kernel_(backend.compile(key, candidate)) {
-    std::vector<Operand> list = operands_of(key);
-    for (std::size_t at = 0; at < list.size(); ++at)
-      operands_.push_back(
-          reserve(stored_bytes(candidate.layouts[at], list[at].spec.shape, DType::f32)));
-    scratch_ = reserve(candidate.scratch);
-  }
-  void launch() { kernel_->launch(operands_, scratch_); }
-
- private:
-  struct Free {
-    void operator()(float* memory) const { std::free(memory); }
-  };
-  DevicePointer reserve(Bytes bytes) {
-    std::size_t size = (static_cast<std::size_t>(bytes.count) / 64 + 1) * 64;
-    auto* memory = static_cast<float*>(std::aligned_alloc(64, size));
-    if (memory == nullptr) throw std::bad_alloc();
-    std::fill_n(memory, size / sizeof(float), 0.01f);
-    held_.emplace_back(memory);
-    return reinterpret_cast<DevicePointer>(memory);
-  }
-
-  std::vector<std::unique_ptr<float, Free>> held_;
-  std::vector<DevicePointer> operands_;
-  DevicePointer scratch_ = nullptr;
-  std::unique_ptr<Kernel> kernel_;
-};
-
 void run(benchmark::State& state, const Backend& backend, const KernelKey& key,
          const Candidate& candidate, double operations) {
-  Prepared prepared(backend, key, candidate);
+  PreparedKernel prepared(backend, key, candidate);
   prepared.launch();
   for (auto _ : state) prepared.launch();
   state.counters["GFLOP/s"] =
