@@ -44,6 +44,7 @@ std::vector<DeclinedFamily> declined_families(const Convolution& convolution,
     if (std::optional<std::string> reason = family.why_not(convolution, request))
       list.push_back({std::string(family.name), std::move(*reason)});
   }
+  std::ranges::move(unsafe_direct_kernels(convolution, request), std::back_inserter(list));
   return list;
 }
 

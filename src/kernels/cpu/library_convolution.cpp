@@ -1,5 +1,7 @@
 #include "kernels/cpu/library_convolution.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "kernels/cpu/layouts.h"
@@ -31,6 +33,30 @@ std::string algorithm_of(const Implementation& implementation) {
   if (has("brg")) return "brgemm";
   if (has("gemm")) return "gemm";
   return has("ref") ? "plain" : "direct";
+}
+
+bool is_strided(const Convolution& convolution) {
+  return convolution.stride[0] > 1 || convolution.stride[1] > 1;
+}
+
+/// oneDNN's 1x1 kernels copy a strided image into a workspace of rows as long as the image has
+/// channels, but for weight gradients they address it in rows as long as a block of channels. With
+/// fewer channels than a block they write past the part of the thread: into another thread's, past
+/// the scratch, or over the barrier of the final sum, on which they then hang. Found in 2.6.3 on
+/// AVX2 and AVX-512; open in later versions as issue 6035 of uxlfoundation/oneDNN.
+std::optional<std::string> why_unsafe(const Implementation& implementation,
+                                      const Convolution& convolution, LayoutPair layouts,
+                                      Layout stored) {
+  std::string_view name = implementation.impl_info_str();
+  const std::int64_t block = stored == Layout::weight_io16 ? 16 : 8;
+  if (!name.starts_with("jit_1x1") || convolution.result != Result::weight ||
+      layouts.image != Layout::channels_last || !is_strided(convolution) ||
+      convolution.image.shape[1] >= block)
+    return std::nullopt;
+  return fmt::format(
+      "oneDNN's {} writes past its workspace in the weight gradient of a strided convolution of "
+      "fewer than {} channels",
+      name, block);
 }
 
 /// One convolution, asked of oneDNN in several layouts.
@@ -70,12 +96,26 @@ class Search {
       std::optional<Layout> stored = weight_layout(each);
       std::string name = algorithm_of(each);
       bool wanted = stored && (even_plain_loops || !is_reference(each)) &&
-                    std::ranges::find(seen, name) == seen.end();
+                    std::ranges::find(seen, name) == seen.end() &&
+                    !why_unsafe(each, c_, layouts, *stored);
       if (!wanted) continue;
       seen.push_back(name);
       list.push_back(offer_primitive(
           request_, {.algorithm = name, .layouts = operand_layouts(layouts, *stored)}, each,
           bounds(image, weight_in(*stored).value(), places)));
+    }
+  }
+
+  /// The implementations that `add` leaves out because they are wrong.
+  void add_unsafe(std::vector<DeclinedFamily>& list, LayoutPair layouts) const {
+    MemoryDesc image = describe(c_.image, layouts.image),
+               places = describe(c_.places, layouts.places);
+    for (const Implementation& each : find(dnnl::algorithm::convolution_direct, image, places)) {
+      std::optional<Layout> stored = weight_layout(each);
+      if (!stored) continue;
+      if (std::optional<std::string> reason = why_unsafe(each, c_, layouts, *stored))
+        list.push_back({fmt::format("{} {}", algorithm_of(each), to_string(layouts.image)),
+                        std::move(*reason)});
     }
   }
 
@@ -172,6 +212,15 @@ std::optional<std::string> why_not_direct(const Convolution& convolution, const 
 
 Offers direct_offers(const Convolution& convolution, const Request& request) {
   return offers_by(dnnl::algorithm::convolution_direct, convolution, request);
+}
+
+std::vector<DeclinedFamily> unsafe_direct_kernels(const Convolution& convolution,
+                                                  const Request& request) {
+  std::vector<DeclinedFamily> list;
+  Search search(convolution, request);
+  if (!search.possible()) return list;
+  for (LayoutPair layouts : kLayoutPairs) search.add_unsafe(list, layouts);
+  return list;
 }
 
 std::optional<std::string> why_not_library_winograd(const Convolution& convolution,
