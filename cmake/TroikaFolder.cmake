@@ -55,6 +55,18 @@ function(troika_test name)
     ENVIRONMENT "GTEST_OUTPUT=xml:${PROJECT_BINARY_DIR}/test-results/${name}.xml;XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/cache/${name}")
 endfunction()
 
+# troika_test_instruction_sets(TEST FILTER): the tests of TEST that the GoogleTest filter names, once more per instruction
+# set, as ctest entries of their own. oneDNN reads the variable; src/kernels/instruction_set_test.cpp holds our own kernels
+# to the same limit, and skips the tests where the processor lacks the set.
+function(troika_test_instruction_sets test filter)
+  foreach(set SSE41 AVX2 AVX512_CORE)
+    string(TOLOWER ${test}_${set} name)
+    add_test(NAME ${name} COMMAND ${test} --gtest_filter=${filter} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 ENVIRONMENT
+      "ONEDNN_MAX_CPU_ISA=${set};GTEST_OUTPUT=xml:${PROJECT_BINARY_DIR}/test-results/${name}.xml;XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/cache/${name}")
+  endforeach()
+endfunction()
+
 # Drops from the named list what does not fit whether `library` was found: with it the stub SUBFOLDER/no_*.cpp, without
 # it everything of SUBFOLDER but the stub.
 function(troika_choose_backend list_name subfolder library)
