@@ -49,13 +49,17 @@ std::string layouts_of(const std::vector<Layout>& layouts) {
   return fmt::format("{}", fmt::join(seen, "/"));
 }
 
-/// Every candidate with its measured time, then what declined.
+/// Every candidate with its measured time, then what is wrong, then what declined.
 std::vector<std::string> reasons(const LiveModel& live, const KernelKey& key) {
   std::vector<std::string> lines;
   if (const std::vector<Candidate>* candidates = live.kernels().find(key)) {
     for (const Candidate& candidate : *candidates)
       lines.push_back(fmt::format("{} {}: {}", candidate.algorithm, layouts_of(candidate.layouts),
                                   candidate.time ? to_string(*candidate.time) : "not measured"));
+  }
+  if (const auto& costs = live.machinery().costs) {
+    for (const LeftOutKernel& kernel : costs->left_out(key))
+      lines.push_back(fmt::format("{} left out: {}", kernel.kernel, kernel.reason));
   }
   for (const DeclinedFamily& family : live.machinery().backend->declined(key))
     lines.push_back(fmt::format("{} declined: {}", family.name, family.reason));

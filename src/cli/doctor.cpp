@@ -6,8 +6,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/kernel_facts.h"
 #include "cli/machine_facts.h"
 #include "cli/text_table.h"
+#include "config/cache_folder.h"
 
 namespace troika::cli {
 namespace {
@@ -24,6 +26,11 @@ void print_text(Console& console) {
   std::vector<Fact> facts = machine_facts();
   for (const Component& component : components())
     facts.push_back({component.name, describe(component)});
+  KernelFacts kernels = kernel_facts(cache_folder("auto"));
+  facts.push_back({"kernels", fmt::format("{} checked in earlier runs, {} left out",
+                                          kernels.checked, kernels.left_out.size())});
+  for (const LeftOutKernel& kernel : kernels.left_out)
+    facts.push_back({"left out", to_text(kernel)});
   console.write(format_facts(facts));
 }
 
@@ -35,6 +42,11 @@ void print_json(Console& console) {
                                   {"found", !component.found.empty()},
                                   {"where", component.found},
                                   {"package", component.package}});
+  KernelFacts kernels = kernel_facts(cache_folder("auto"));
+  json["kernels"] = {{"checked", kernels.checked}, {"left_out", Json::array()}};
+  for (const LeftOutKernel& kernel : kernels.left_out)
+    json["kernels"]["left_out"].push_back(
+        {{"key", kernel.key}, {"kernel", kernel.kernel}, {"reason", kernel.reason}});
   console.print(json.dump(2));
 }
 

@@ -115,7 +115,7 @@ TEST(Inspect, KnowsPlansAndCosts) {
   EXPECT_EQ(value(plan, "micro-batches"), "2");
   EXPECT_EQ(plan.rows.at(1).at(1), "{n: 2}");
   Inspection costs =
-      inspect(folder.write("c.json", R"({"format":"troika costs 1","device":"cpu","hash":"7",
+      inspect(folder.write("c.json", R"({"format":"troika costs 2","device":"cpu","hash":"7",
                                                         "kernels":{"a":[{"algorithm":"x"},{"algorithm":"y"}]}})"));
   EXPECT_EQ(costs.kind, "cost file");
   EXPECT_EQ(value(costs, "candidates"), "2");

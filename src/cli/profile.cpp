@@ -38,22 +38,32 @@ void profile_kernels(const ProfileArguments& arguments, Console& console) {
     throw Error(ErrorKind::usage,
                 "the reference kernels leave no choice, so there is nothing to measure; "
                 "set kernels.backend=cpu");
+  const MeasuredCosts& costs = *machinery.costs;
   if (!arguments.request.out.empty())
     replace_file(arguments.request.out,
                  to_json(trainer.live().kernels(), machinery.device().kind()));
   if (arguments.request.json)
     return console.print(nlohmann::ordered_json{{"device", machinery.device().kind()},
-                                                {"kernels", machinery.costs->measured()},
+                                                {"kernels", costs.measured()},
                                                 {"rows", trainer.live().kernels().size()},
                                                 {"seconds", taken.count()},
-                                                {"file", machinery.costs->file().string()}}
+                                                {"measuring_seconds", costs.measuring_seconds()},
+                                                {"checking_seconds", costs.checking_seconds()},
+                                                {"checked", costs.checked()},
+                                                {"left_out", costs.left_out().size()},
+                                                {"file", costs.file().string()}}
                              .dump());
-  std::string kept = machinery.costs->file().string();
-  console.write(
-      format_facts({{"device", machinery.device().kind()},
-                    {"measured", fmt::format("{} kernels in {}", machinery.costs->measured(),
-                                             duration(taken.count()))},
-                    {"kept in", kept.empty() ? "no file: kernels.cache is \"none\"" : kept}}));
+  std::string kept = costs.file().string();
+  std::vector<Fact> facts{{"device", machinery.device().kind()},
+                          {"measured", fmt::format("{} kernels in {}", costs.measured(),
+                                                   duration(costs.measuring_seconds()))},
+                          {"checked", fmt::format("{} kernels in {}", costs.checked(),
+                                                  duration(costs.checking_seconds()))},
+                          {"in all", duration(taken.count())},
+                          {"kept in", kept.empty() ? "no file: kernels.cache is \"none\"" : kept}};
+  for (const LeftOutKernel& kernel : costs.left_out())
+    facts.push_back({"left out", to_text(kernel)});
+  console.write(format_facts(facts));
 }
 
 void run(const ProfileArguments& arguments, Context& context) {

@@ -8,6 +8,17 @@
 
 namespace troika {
 
+std::string to_text(const Candidate& candidate) {
+  std::string text = candidate.algorithm;
+  for (Layout layout : candidate.layouts) text += fmt::format(" {}", to_string(layout));
+  return text;
+}
+
+void KernelTable::add_checks(const KernelChecks& checks) {
+  for (const auto& [key, kernels] : checks)
+    for (const auto& [kernel, fault] : kernels) checks_[key][kernel] = fault;
+}
+
 const std::vector<Candidate>* KernelTable::find(const KernelKey& key) const {
   auto found = rows_.find(to_text(key));
   return found == rows_.end() ? nullptr : &found->second;

@@ -28,6 +28,13 @@ struct Candidate {
   bool operator==(const Candidate&) const = default;
 };
 
+/// What tells a candidate from the others of its key: "direct channels_last plain weight_io8".
+std::string to_text(const Candidate& candidate);
+
+/// Kernels that were held against the reference: by the text of the key and that of the candidate,
+/// what is wrong with it; empty when nothing is.
+using KernelChecks = std::map<std::string, std::map<std::string, std::string>>;
+
 class KernelTable {
  public:
   /// The candidates for a key, best first; nullptr when the key was never asked. An empty list
@@ -41,9 +48,14 @@ class KernelTable {
 
   const std::map<std::string, std::vector<Candidate>>& rows() const { return rows_; }
 
+  /// Adds results to those that are there, in place of older ones.
+  void add_checks(const KernelChecks& checks);
+  const KernelChecks& checks() const { return checks_; }
+
  private:
   std::map<std::string, std::vector<Candidate>>
       rows_;  // by key text, so that the order is the same everywhere
+  KernelChecks checks_;
 };
 
 /// Gives the candidates the times that `known` has for them. False when it lacks any: another

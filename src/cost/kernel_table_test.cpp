@@ -59,8 +59,8 @@ TEST(KernelTableJson, ReadsBackWhatItWrote) {
 TEST(KernelTableJson, RefusesWhatIsNoCostFile) {
   for (const char* text :
        {"", "[]", "{\"format\": \"troika costs 0\"}",
-        "{\"format\": \"troika costs 1\", \"device\": \"d\", \"kernels\": {\"k\": [{}]}}",
-        "{\"format\": \"troika costs 1\", \"device\": \"d\", \"kernels\": {\"k\": "
+        "{\"format\": \"troika costs 2\", \"device\": \"d\", \"kernels\": {\"k\": [{}]}}",
+        "{\"format\": \"troika costs 2\", \"device\": \"d\", \"kernels\": {\"k\": "
         "[{\"algorithm\": \"a\", \"scratch\": 0, \"layouts\": [\"sideways\"]}]}}"})
     EXPECT_THROW(parse_costs(text), Error) << text;
 }

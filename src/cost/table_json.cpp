@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr const char* kCostsFormat = "troika costs 1";
+constexpr const char* kCostsFormat = "troika costs 2";
 constexpr std::size_t kLargestCostsFile = 256u << 20;
 
 Json write(const Candidate& candidate) {
@@ -57,6 +57,7 @@ std::string to_json(const KernelTable& table, const std::string& device) {
             {"device", device},
             {"hash", fmt::format("{:016x}", table.hash())},
             {"kernels", rows}};
+  if (!table.checks().empty()) json["checks"] = table.checks();
   return json.dump(1) + "\n";
 }
 
@@ -72,6 +73,7 @@ CostFile parse_costs(const std::string& text) {
       for (const Json& row : list) candidates.push_back(read_candidate(row));
       file.table.insert(key, std::move(candidates));
     }
+    if (json.contains("checks")) file.table.add_checks(json["checks"].get<KernelChecks>());
     return file;
   } catch (const Json::exception& error) {
     throw Error(ErrorKind::file, fmt::format("no costs can be read here: {}", error.what()));

@@ -7,6 +7,7 @@
 #include "kernels/in_layout.h"
 #include "kernels/op_trial.h"
 #include "kernels/reference/reference.h"
+#include "kernels/tolerance.h"
 #include "ops/step_scalars.h"
 
 namespace troika {
@@ -101,12 +102,12 @@ class Fused : public testing::Test {
   }
 
   /// How many kernels were compared.
-  int check(const KernelKey& key, const std::vector<Expected>& expected, double tolerance) {
+  int check(const KernelKey& key, const std::vector<Expected>& expected, double usual) {
     std::vector<Candidate> candidates = backend_->candidates(key);
     EXPECT_FALSE(candidates.empty()) << to_text(key);
     for (const Candidate& candidate : candidates) {
       SCOPED_TRACE(to_text(key) + " by " + candidate.algorithm);
-      double allowed = candidate.algorithm == "winograd" ? 1e-3 : tolerance;
+      double allowed = candidate.algorithm == "winograd" ? tolerance(key, "winograd") : usual;
       EXPECT_EQ(candidate.layouts.size(), expected.size());
       compare(key, candidate, expected, allowed, nullptr);
       for (const InPlace& pair : candidate.in_place)

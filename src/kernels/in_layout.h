@@ -1,6 +1,7 @@
 // One host tensor held in some layout, converted by the backend's own reorder kernel.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <vector>
@@ -11,22 +12,39 @@ namespace troika {
 
 class InLayout {
  public:
-  InLayout(const TensorSpec& spec, Layout layout, const Backend& backend)
+  /// `guard` is what the bytes behind the tensor hold.
+  InLayout(const TensorSpec& spec, Layout layout, const Backend& backend,
+           std::byte guard = std::byte{0xff})
       : spec_(spec),
         layout_(layout),
         backend_(&backend),
-        memory_(new (std::align_val_t{64}) std::byte[size()]()) {}
+        guard_(guard),
+        memory_(new (std::align_val_t{64}) std::byte[size() + kGuard]()) {
+    std::fill_n(memory_.get() + size(), kGuard, guard_);
+  }
 
   /// Takes plain bytes in; returns where they lie in the layout.
   DevicePointer load(std::span<const std::byte> plain) {
     convert(Layout::plain, layout_, const_cast<std::byte*>(plain.data()), memory_.get());
     return memory_.get();
   }
+  /// Fills the tensor and its padding with one byte.
+  DevicePointer fill(std::byte value) {
+    std::fill_n(memory_.get(), size(), value);
+    return memory_.get();
+  }
   void store(std::span<std::byte> plain) {
     convert(layout_, Layout::plain, memory_.get(), plain.data());
   }
+  /// Whether somebody wrote behind the tensor.
+  bool is_overrun() const {
+    return std::any_of(memory_.get() + size(), memory_.get() + size() + kGuard,
+                       [&](std::byte byte) { return byte != guard_; });
+  }
 
  private:
+  static constexpr std::size_t kGuard = 4096;
+
   struct Free {
     void operator()(std::byte* memory) const { operator delete[](memory, std::align_val_t{64}); }
   };
@@ -50,6 +68,7 @@ class InLayout {
   TensorSpec spec_;
   Layout layout_;
   const Backend* backend_;
+  std::byte guard_;
   std::unique_ptr<std::byte[], Free> memory_;
 };
 

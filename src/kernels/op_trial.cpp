@@ -70,26 +70,67 @@ void put(HostTensor& into, const Region& region, const HostTensor& part, Combine
   });
 }
 
+namespace {
+
+/// Calls f with a value of the type that the elements have.
+template <class F>
+void with_element(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::f32:
+      return f(float{});
+    case DType::f64:
+      return f(double{});
+    case DType::i32:
+      return f(std::int32_t{});
+    case DType::f16:
+      return f(Float16{});
+    case DType::bf16:
+      return f(BFloat16{});
+  }
+}
+
+std::vector<double> elements_of(const HostTensor& tensor) {
+  std::vector<double> values(static_cast<std::size_t>(tensor.spec.shape.elements()));
+  with_element(tensor.spec.dtype, [&]<class T>(T element) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      std::memcpy(&element, tensor.bytes.data() + i * sizeof(T), sizeof(T));
+      values[i] = static_cast<double>(element);
+    }
+  });
+  return values;
+}
+
+}  // namespace
+
 double distance(const HostTensor& a, const HostTensor& b) {
   TROIKA_CHECK_EQ(to_string(a.spec.shape), to_string(b.spec.shape));
   double largest = 1, apart = 0;
-  for (std::int64_t i = 0; i < b.spec.shape.elements(); ++i) {
-    if (std::isnan(a.get(i)) || std::isnan(b.get(i)))
-      return std::numeric_limits<double>::infinity();
-    largest = std::max(largest, std::abs(b.get(i)));
-    apart = std::max(apart, std::abs(a.get(i) - b.get(i)));
+  const std::vector<double> left = elements_of(a), right = elements_of(b);
+  for (std::size_t i = 0; i < right.size(); ++i) {
+    if (std::isnan(left[i]) || std::isnan(right[i])) return std::numeric_limits<double>::infinity();
+    largest = std::max(largest, std::abs(right[i]));
+    apart = std::max(apart, std::abs(left[i] - right[i]));
   }
   return apart / largest;
 }
 
 HostTensor converted(const HostTensor& tensor, DType dtype) {
-  if (tensor.spec.dtype == DType::i32) return tensor;
+  if (tensor.spec.dtype == DType::i32 || tensor.spec.dtype == dtype) return tensor;
   HostTensor other({tensor.spec.shape, dtype});
-  for (std::int64_t i = 0; i < tensor.spec.shape.elements(); ++i) other.set(i, tensor.get(i));
+  const std::vector<double> values = elements_of(tensor);
+  with_element(dtype, [&]<class T>(T element) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      element = static_cast<T>(values[i]);
+      std::memcpy(other.bytes.data() + i * sizeof(T), &element, sizeof(T));
+    }
+  });
   return other;
 }
 
 OpTrial::OpTrial(const OpCase& operator_case, std::uint64_t seed)
+    : OpTrial(operator_case, seed, {}) {}
+
+OpTrial::OpTrial(const OpCase& operator_case, std::uint64_t seed, std::span<const double> pool)
     : name(operator_case.name),
       op(operator_case.op),
       inputs(operator_case.inputs),
@@ -98,12 +139,23 @@ OpTrial::OpTrial(const OpCase& operator_case, std::uint64_t seed)
     values.emplace_back(slot.spec);
     gradients.emplace_back(slot.spec);
   }
-  fill(operator_case, seed);
+  fill(operator_case, seed, pool);
 }
 
 namespace {
 
-double draw(const Slot& slot, Fill fill, const RandomStream& random, std::int64_t element) {
+struct Draws {
+  RandomStream random;
+  std::span<const double> pool;
+
+  double normal(std::uint64_t at) const {
+    if (pool.empty()) return random.normal(at);
+    return pool[(at + random.stream * 7919) % pool.size()];
+  }
+};
+
+double draw(const Slot& slot, Fill fill, const Draws& draws, std::int64_t element) {
+  const RandomStream& random = draws.random;
   auto at = static_cast<std::uint64_t>(element);
   if (slot.spec.dtype == DType::i32) {
     auto bound = static_cast<std::uint64_t>(std::max<std::int64_t>(slot.bound, 1));
@@ -112,7 +164,7 @@ double draw(const Slot& slot, Fill fill, const RandomStream& random, std::int64_
   }
   switch (fill) {
     case Fill::normal:
-      return random.normal(at);
+      return draws.normal(at);
     case Fill::positive:
       return 0.5 + random.uniform(at);
     case Fill::mask:
@@ -137,7 +189,7 @@ void fill_step(HostTensor& tensor, Role role) {
 
 }  // namespace
 
-void OpTrial::fill(const OpCase& operator_case, std::uint64_t seed) {
+void OpTrial::fill(const OpCase& operator_case, std::uint64_t seed, std::span<const double> pool) {
   std::size_t input = 0;
   for (std::size_t at = 0; at < signature.slots.size(); ++at) {
     const Slot& slot = signature.slots[at];
@@ -152,9 +204,10 @@ void OpTrial::fill(const OpCase& operator_case, std::uint64_t seed) {
     if (slot.role == Role::state) kind = Fill::positive;
     input += slot.role == Role::input;
     for (std::int64_t i = 0; i < slot.spec.shape.elements(); ++i) {
-      if (drawn) values[at].set(i, draw(slot, kind, {.key = seed, .stream = at}, i));
+      if (drawn) values[at].set(i, draw(slot, kind, {{.key = seed, .stream = at}, pool}, i));
       if (slot.spec.dtype != DType::i32)
-        gradients[at].set(i, draw(slot, Fill::normal, {.key = seed, .stream = at + 1000}, i));
+        gradients[at].set(i,
+                          draw(slot, Fill::normal, {{.key = seed, .stream = at + 1000}, pool}, i));
     }
   }
 }
@@ -179,7 +232,9 @@ void OpTrial::run(Phase phase, const Backend& backend, const Candidate& candidat
     operands.push_back(
         held.emplace_back(host.spec, candidate.layouts[at], backend).load(host.bytes));
   }
-  std::vector<std::byte> scratch(static_cast<std::size_t>(candidate.scratch.count) + 64);
+  // A launch must not count on what is in its scratch: these are the bytes of NaNs.
+  std::vector<std::byte> scratch(static_cast<std::size_t>(candidate.scratch.count) + 64,
+                                 std::byte{0xff});
   auto address = reinterpret_cast<std::uintptr_t>(scratch.data());
   backend.compile(key(phase), candidate)->launch(operands, scratch.data() + (64 - address % 64));
   for (std::size_t at = 0; at < spec.uses.size(); ++at) {

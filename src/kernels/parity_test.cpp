@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <map>
 #include <set>
 
 #include "kernels/cpu/cpu.h"
 #include "kernels/op_trial.h"
 #include "kernels/reference/reference.h"
+#include "kernels/tolerance.h"
 
 namespace troika {
 namespace {
@@ -19,17 +19,6 @@ std::unique_ptr<Backend> backend_or_null(int threads) {
   } catch (const Error&) {
     return nullptr;
   }
-}
-
-/// Of the distance to f64, relative to the largest element; a few hundred roundings of f32 unless
-/// stated.
-double tolerance(const Op& op, const std::string& algorithm) {
-  static const std::map<std::string_view, double> kByOperator{{"batch_norm", 1e-4}};
-  // Of the library, whose transforms cancel about three digits; winograd_test has tighter bounds
-  // for ours.
-  if (algorithm == "winograd") return 1e-3;
-  auto found = kByOperator.find(name_of(op));
-  return found == kByOperator.end() ? 2e-5 : found->second;
 }
 
 /// A flat candidate stands for itself in every layout that its operands can share.
@@ -135,7 +124,7 @@ class Parity {
     for (const Use& use : phase.uses) {
       if (use.access == Access::read) continue;
       EXPECT_LT(distance(trial.tensor(use), truth.tensor(use)),
-                tolerance(trial.op, candidate.algorithm) + rounding)
+                tolerance(trial.key(phase.phase), candidate.algorithm) + rounding)
           << describe(trial, phase, candidate) << (use.gradient ? " d" : " ")
           << trial.signature.slots[static_cast<std::size_t>(use.slot)].name;
     }

@@ -5,6 +5,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <utility>
 
 #include "base/durable_file.h"
@@ -43,6 +44,7 @@ class FileLock {
 MeasuredCosts::MeasuredCosts(Device& device, const Backend& backend, Options options)
     : backend_(backend),
       timer_(device, backend),
+      check_(device, backend),
       provenance_(options.made_by.empty() ? device.kind()
                                           : device.kind() + " by " + options.made_by),
       measures_anew_(options.measures_anew) {
@@ -50,12 +52,20 @@ MeasuredCosts::MeasuredCosts(Device& device, const Backend& backend, Options opt
   if (options.folder.empty()) return;
   file_ = options.folder / fmt::format("kernels-{:016x}.json", hash_text(provenance_));
   if (!measures_anew_) kept_ = read_kept(file_, provenance_);
+  check_.take_known(kept_.checks());
 }
 
 std::vector<Candidate> MeasuredCosts::answer(const KernelKey& key) {
-  std::vector<Candidate> candidates = backend_.candidates(key);
+  std::vector<Candidate> offered = backend_.candidates(key);
+  std::vector<Candidate> candidates = check_.keep_right(key, offered);
+  if (candidates.size() < offered.size())
+    for (LeftOutKernel& kernel : check_.left_out(key, offered))
+      left_out_.push_back(std::move(kernel));
   if (take_times(given_, key, candidates) || take_times(kept_, key, candidates)) return candidates;
+  auto start = std::chrono::steady_clock::now();
   timer_.measure(key, candidates);
+  measuring_seconds_ +=
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   kept_.insert(key, candidates);
   new_rows_.insert(key, candidates);
   measured_ += std::ssize(candidates);
@@ -64,7 +74,7 @@ std::vector<Candidate> MeasuredCosts::answer(const KernelKey& key) {
 
 void MeasuredCosts::finish() {
   timer_.release();
-  if (new_rows_.size() == 0 || file_.empty()) return;
+  if ((new_rows_.size() == 0 && check_.checked() == checks_kept_) || file_.empty()) return;
   try {
     make_folder(file_.parent_path());
     FileLock lock(file_.string() + ".lock");
@@ -72,11 +82,18 @@ void MeasuredCosts::finish() {
     KernelTable first = measures_anew_ ? std::move(there) : std::move(new_rows_);
     const KernelTable& last = measures_anew_ ? new_rows_ : there;
     for (const auto& [key, candidates] : last.rows()) first.insert(key, candidates);
+    first.add_checks(last.checks());
+    first.add_checks(check_.checks());
     replace_file(file_, to_json(first, provenance_));
   } catch (const Error&) {
     // The next start measures again.
   }
   new_rows_ = {};
+  checks_kept_ = check_.checked();
+}
+
+std::vector<LeftOutKernel> MeasuredCosts::left_out(const KernelKey& key) const {
+  return check_.left_out(key, backend_.candidates(key));
 }
 
 }  // namespace troika

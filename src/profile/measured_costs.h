@@ -1,11 +1,13 @@
-// Where the times of a device's kernels come from: those given (of a run that goes on), else those
-// of an earlier start on this kind of device, kept in a file, else measurement.
+// Where the times of a device's kernels come from: those given (of a run that is resumed), else
+// those of an earlier start on this kind of device, kept in a file, else measurement. Only kernels
+// that agree with the reference have one.
 #pragma once
 
 #include <filesystem>
 #include <map>
 
 #include "cost/table_json.h"
+#include "profile/kernel_check.h"
 #include "profile/kernel_timer.h"
 
 namespace troika {
@@ -26,23 +28,36 @@ class MeasuredCosts {
   };
   MeasuredCosts(Device& device, const Backend& backend, Options options);
 
-  /// What the backend offers for the key, each candidate with its time.
+  /// The candidates of the backend that agree with the reference, each with its time. Throws
+  /// Error(numeric) when none agrees.
   std::vector<Candidate> answer(const KernelKey& key);
+  /// The kernels left out of answers because they do not agree with the reference.
+  const std::vector<LeftOutKernel>& left_out() const { return left_out_; }
+  std::vector<LeftOutKernel> left_out(const KernelKey& key) const;
   /// Gives the memory of measurements back and writes what was measured since the last time. A
   /// folder that cannot be written only costs time at the next start.
   void finish();
 
   std::int64_t measured() const { return measured_; }
+  /// Kernels that were held against the reference in this process.
+  std::int64_t checked() const { return check_.checked(); }
+  /// Seconds spent on measuring and on holding kernels against the reference.
+  double measuring_seconds() const { return measuring_seconds_; }
+  double checking_seconds() const { return check_.seconds(); }
   const std::filesystem::path& file() const { return file_; }
 
  private:
   const Backend& backend_;
   KernelTimer timer_;
+  KernelCheck check_;
   std::filesystem::path file_;
   std::string provenance_;
   KernelTable given_, kept_, new_rows_;
   bool measures_anew_;
   std::int64_t measured_ = 0;
+  std::int64_t checks_kept_ = 0;
+  std::vector<LeftOutKernel> left_out_;
+  double measuring_seconds_ = 0;
 };
 
 }  // namespace troika

@@ -8,25 +8,29 @@
 #include <thread>
 
 #include "device/cpu/cpu_device.h"
+#include "kernels/reference/reference.h"
 
 namespace troika {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// Two kernels for every key: one sleeps, one does not.
+/// Two kernels for every key, the reference both: one sleeps, one does not.
 class TwoSpeeds final : public Backend {
  public:
   class Sleeper final : public Kernel {
    public:
-    Sleeper(const TwoSpeeds& owner, bool sleeps) : owner_(owner), sleeps_(sleeps) {}
-    void launch(std::span<const DevicePointer>, DevicePointer) override {
+    Sleeper(const TwoSpeeds& owner, std::unique_ptr<Kernel> kernel, bool sleeps)
+        : owner_(owner), kernel_(std::move(kernel)), sleeps_(sleeps) {}
+    void launch(std::span<const DevicePointer> operands, DevicePointer scratch) override {
+      kernel_->launch(operands, scratch);
       owner_.slow_launches += sleeps_;
       if (sleeps_) std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
 
    private:
     const TwoSpeeds& owner_;
+    std::unique_ptr<Kernel> kernel_;
     bool sleeps_;
   };
 
@@ -35,11 +39,15 @@ class TwoSpeeds final : public Backend {
     std::vector<Layout> layouts(operands_of(key).size(), Layout::plain);
     return {{.algorithm = "slow", .layouts = layouts}, {.algorithm = "fast", .layouts = layouts}};
   }
-  std::unique_ptr<Kernel> compile(const KernelKey&, const Candidate& candidate) const override {
-    return std::make_unique<Sleeper>(*this, candidate.algorithm == "slow");
+  std::unique_ptr<Kernel> compile(const KernelKey& key, const Candidate& candidate) const override {
+    return std::make_unique<Sleeper>(*this, reference_->compile(key, candidate),
+                                     candidate.algorithm == "slow");
   }
 
   mutable int slow_launches = 0;
+
+ private:
+  std::unique_ptr<Backend> reference_ = make_reference_backend();
 };
 
 class MeasuredCostsTest : public testing::Test {
@@ -157,8 +165,8 @@ TEST_F(MeasuredCostsTest, FinishGivesTheMemoryBack) {
 
 TEST_F(MeasuredCostsTest, ASpoiltFileOrOneOfAnotherDeviceIsMeasuredAnew) {
   fs::path file = fill();
-  for (const char* text : {"", "{", "{\"format\": \"troika costs 1\"}",
-                           "{\"format\": \"troika costs 1\", \"device\": \"another\", "
+  for (const char* text : {"", "{", "{\"format\": \"troika costs 2\"}",
+                           "{\"format\": \"troika costs 2\", \"device\": \"another\", "
                            "\"kernels\": {}}"}) {
     std::ofstream(file) << text;
     MeasuredCosts costs = open();

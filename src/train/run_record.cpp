@@ -51,6 +51,14 @@ std::string kernels_text(const LiveModel& live) {
   return fmt::format("{} rows, {} kernels measured now, {}", rows, costs->measured(), kept);
 }
 
+/// Kernels that did not agree with the reference, one line for each.
+void add_left_out(const LiveModel& live, std::vector<Fact>& facts) {
+  const std::unique_ptr<MeasuredCosts>& costs = live.machinery().costs;
+  if (!costs) return;
+  for (const LeftOutKernel& kernel : costs->left_out())
+    facts.push_back({"left out", to_text(kernel)});
+}
+
 std::string links_text(const LiveModel& live) {
   const Provenance& from = live.machinery().links.provenance;
   return from.date.empty() ? from.source : fmt::format("{} on {}", from.source, from.date);
@@ -119,6 +127,7 @@ std::vector<Fact> describe_run(const RunDescription& run) {
                           {"predicted step", to_string(step)}};
   if (run.live.machinery().machine.devices.size() > 1)
     facts.push_back({"links", links_text(run.live)});
+  add_left_out(run.live, facts);
   return facts;
 }
 

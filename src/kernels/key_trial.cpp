@@ -1,0 +1,325 @@
+#include "kernels/key_trial.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/random.h"
+#include "kernels/in_layout.h"
+#include "kernels/reference/reference.h"
+#include "kernels/tolerance.h"
+
+namespace troika {
+namespace {
+
+constexpr std::uint64_t kTrialSeed = 17;
+
+bool is_gradient_phase(Phase phase) {
+  return phase == Phase::backward || phase == Phase::backward_data ||
+         phase == Phase::backward_weight || phase == Phase::backward_statistics ||
+         phase == Phase::backward_apply;
+}
+
+/// A prime number of them, so that no extent of a tensor repeats the pattern.
+std::span<const double> normal_values() {
+  static const std::vector<double> values = [] {
+    std::vector<double> drawn(65521);
+    RandomStream random{.key = kTrialSeed};
+    for (std::size_t i = 0; i < drawn.size(); ++i) drawn[i] = random.normal(i);
+    return drawn;
+  }();
+  return values;
+}
+
+TensorSpec exact(TensorSpec spec) {
+  if (spec.dtype != DType::i32) spec.dtype = DType::f64;
+  return spec;
+}
+
+/// Masks, lengths and the like as the parity table has them for the same kinds of inputs.
+std::vector<Fill> fills_of(const Op& op, const std::vector<TensorSpec>& inputs) {
+  auto is_alike = [&](const OpCase& row) {
+    return row.op.index() == op.index() &&
+           std::ranges::equal(row.inputs, inputs, [](const TensorSpec& a, const TensorSpec& b) {
+             return (a.dtype == DType::i32) == (b.dtype == DType::i32) &&
+                    a.shape.rank() == b.shape.rank();
+           });
+  };
+  static const std::vector<OpCase> rows = op_cases();
+  auto found = std::ranges::find_if(rows, is_alike);
+  return found == rows.end() ? std::vector<Fill>{} : found->fills;
+}
+
+OpCase exact_case(const Op& op, const std::vector<TensorSpec>& inputs) {
+  OpCase row{"trial", op, {}, fills_of(op, inputs)};
+  for (const TensorSpec& input : inputs) row.inputs.push_back(exact(input));
+  if (auto* embedding = std::get_if<Embedding>(&row.op)) embedding->dtype = DType::f64;
+  // Operands are put into their layouts for the launch; as values a reorder is a copy.
+  if (auto* reorder = std::get_if<Reorder>(&row.op)) *reorder = {};
+  return row;
+}
+
+/// An operator in f64 whose values have been rounded to the element types of the key.
+struct ExactOp {
+  ExactOp(const Op& op, const std::vector<TensorSpec>& inputs)
+      : trial(exact_case(op, inputs), kTrialSeed, normal_values()), stored(signature(op, inputs)) {
+    round();
+  }
+
+  void round() {
+    for (std::size_t at = 0; at < stored.slots.size(); ++at) {
+      DType dtype = stored.slots[at].spec.dtype;
+      for (HostTensor* tensor : {&trial.values[at], &trial.gradients[at]})
+        *tensor = converted(converted(*tensor, dtype), tensor->spec.dtype);
+    }
+  }
+  int output() const { return trial.signature.slots_of(Role::output)[0]; }
+  bool is_output(const Use& use) const {
+    return trial.signature.slots[static_cast<std::size_t>(use.slot)].role == Role::output;
+  }
+  HostTensor& value(int slot) { return trial.values[static_cast<std::size_t>(slot)]; }
+  HostTensor& gradient(int slot) { return trial.gradients[static_cast<std::size_t>(slot)]; }
+
+  OpTrial trial;
+  Signature stored;
+};
+
+/// Whether the phase reads what an earlier one computes.
+bool reads_results(const Signature& signature, Phase phase) {
+  return std::ranges::any_of(signature.at(phase).uses, [&](const Use& use) {
+    Role role = signature.slots[static_cast<std::size_t>(use.slot)].role;
+    return !use.gradient && use.access != Access::write &&
+           (role == Role::output || role == Role::saved || role == Role::statistic);
+  });
+}
+
+/// The phases that a key's phase builds on.
+void run_before(ExactOp& op, Phase last, const Backend& reference) {
+  if (!reads_results(op.trial.signature, last)) return;
+  for (const auto* phases : {&op.trial.signature.phases, &op.trial.signature.staged}) {
+    for (const PhaseSpec& phase : *phases) {
+      if (phase.phase == last) return;
+      bool builds_on = !is_gradient_phase(phase.phase) || phase.phase == Phase::backward_statistics;
+      if (!builds_on) continue;
+      op.trial.run(phase.phase, reference);
+      op.round();
+    }
+  }
+}
+
+/// Fills in one operand after the other.
+class Operands {
+ public:
+  explicit Operands(KeyTrial& trial) : trial_(trial) {}
+  void add(const HostTensor& before, HostTensor after) {
+    DType dtype = trial_.operands[trial_.given.size()].spec.dtype;
+    trial_.given.push_back(before.spec.dtype == dtype ? before : converted(before, dtype));
+    trial_.expected.push_back(std::move(after));
+  }
+
+ private:
+  KeyTrial& trial_;
+};
+
+double lost_in_f32(const KernelKey& key, const ExactOp& before, ExactOp& after,
+                   const Backend& reference) {
+  OpTrial plain({"trial", key.op, key.inputs, fills_of(key.op, key.inputs)}, kTrialSeed,
+                normal_values());
+  for (std::size_t at = 0; at < plain.values.size(); ++at) {
+    DType dtype = plain.values[at].spec.dtype;
+    plain.values[at] = converted(before.trial.values[at], dtype);
+    plain.gradients[at] = converted(before.trial.gradients[at], dtype);
+  }
+  plain.run(key.phase, reference);
+  double most = 0;
+  for (const Use& use : plain.signature.at(key.phase).uses)
+    if (use.access != Access::read)
+      most = std::max(most, distance(plain.tensor(use), after.trial.tensor(use)));
+  return 4 * most;
+}
+
+void fill_single(KeyTrial& trial, const Backend& reference) {
+  const KernelKey& key = trial.key;
+  ExactOp op(key.op, key.inputs);
+  run_before(op, key.phase, reference);
+  ExactOp after = op;
+  after.trial.run(key.phase, reference);
+  Operands operands(trial);
+  for (const Use& use : op.trial.signature.at(key.phase).uses)
+    operands.add(op.trial.tensor(use), after.trial.tensor(use));
+  if (std::holds_alternative<Recurrent>(key.op))
+    trial.rounding = lost_in_f32(key, op, after, reference);
+}
+
+std::vector<ExactOp> run_chain(const KernelKey& key, const Backend& reference) {
+  std::vector<ExactOp> chain;
+  Phase phase = is_gradient_phase(key.phase) ? Phase::forward : key.phase;
+  chain.emplace_back(key.op, key.inputs);
+  run_before(chain[0], phase, reference);
+  chain[0].trial.run(phase, reference);
+  for (const FusedOp& next : key.fused) {
+    HostTensor y = chain.back().value(chain.back().output());
+    std::vector<TensorSpec> inputs{
+        chain.back().stored.slots[static_cast<std::size_t>(chain.back().output())].spec};
+    inputs.insert(inputs.end(), next.others.begin(), next.others.end());
+    ExactOp& op = chain.emplace_back(next.op, inputs);
+    op.value(0) = std::move(y);
+    op.trial.run(Phase::forward, reference);
+  }
+  return chain;
+}
+
+/// In the order of operands_of: values between two operators are nobody's operands.
+void fill_forward(KeyTrial& trial, const Backend& reference) {
+  std::vector<ExactOp> chain = run_chain(trial.key, reference);
+  Operands operands(trial);
+  for (std::size_t at = 0; at < chain.size(); ++at) {
+    bool first = at == 0, last = at + 1 == chain.size();
+    Phase phase = first ? trial.key.phase : Phase::forward;
+    for (const Use& use : chain[at].trial.signature.at(phase).uses) {
+      bool passed_on = !last && use.access == Access::write && chain[at].is_output(use);
+      bool taken = !first && use.slot == 0;
+      const HostTensor& tensor = chain[at].trial.tensor(use);
+      if (!passed_on && !taken) operands.add(tensor, tensor);
+    }
+  }
+}
+
+/// The gradient passes the activation behind the operator, then the operator.
+void fill_backward(KeyTrial& trial, const Backend& reference) {
+  std::vector<ExactOp> chain = run_chain(trial.key, reference);
+  TROIKA_CHECK_EQ(chain.size(), 2u);
+  ExactOp &op = chain[0], &behind = chain[1];
+  op.round();
+  HostTensor dy = behind.gradient(behind.output());
+  behind.trial.run(Phase::backward_data, reference);
+  op.gradient(op.output()) = behind.gradient(0);
+  op.trial.run(trial.key.phase, reference);
+  Operands operands(trial);
+  bool reads_all = true;
+  for (const Use& use : op.trial.signature.at(trial.key.phase).uses) {
+    if (use.access != Access::read && std::exchange(reads_all, false)) {
+      for (const Use& other : behind.trial.signature.at(Phase::backward_data).uses) {
+        const HostTensor& tensor = behind.trial.tensor(other);
+        if (!other.gradient) operands.add(tensor, tensor);
+      }
+    }
+    bool is_dy = use.gradient && use.slot == op.output();
+    const HostTensor& tensor = is_dy ? dy : op.trial.tensor(use);
+    operands.add(tensor, tensor);
+  }
+}
+
+/// One launch, with everything that it may write poisoned.
+class PoisonedLaunch {
+ public:
+  PoisonedLaunch(const KeyTrial& trial, const Backend& backend, const Candidate& candidate,
+                 std::byte poison)
+      : trial_(trial), poison_(poison) {
+    for (std::size_t at = 0; at < trial.operands.size(); ++at) {
+      InLayout& held =
+          held_.emplace_back(trial.operands[at].spec, candidate.layouts[at], backend, poison);
+      addresses_.push_back(trial.operands[at].access == Access::write
+                               ? held.fill(poison)
+                               : held.load(trial.given[at].bytes));
+      holder_.push_back(at);
+    }
+    scratch_bytes_ = static_cast<std::size_t>(candidate.scratch.count);
+    scratch_.assign(scratch_bytes_ + kAligned + kScratchGuard, poison);
+  }
+
+  /// The operand is written over the one that is read.
+  void share(const InPlace& pair) {
+    auto write = static_cast<std::size_t>(pair.write), read = static_cast<std::size_t>(pair.read);
+    addresses_[write] = addresses_[read];
+    holder_[write] = read;
+  }
+
+  void run(Kernel& kernel) { kernel.launch(addresses_, scratch()); }
+
+  HostTensor result(std::size_t operand) {
+    HostTensor tensor(trial_.operands[operand].spec);
+    held_[holder_[operand]].store(tensor.bytes);
+    return tensor;
+  }
+
+  /// What lies behind the buffers must be as before.
+  std::string find_overrun() {
+    for (std::size_t at = 0; at < held_.size(); ++at)
+      if (held_[at].is_overrun()) return "writes past operand " + trial_.operands[at].name;
+    std::span behind(scratch() + scratch_bytes_, kScratchGuard);
+    bool same = std::ranges::all_of(behind, [&](std::byte byte) { return byte == poison_; });
+    return same ? "" : "writes past its scratch";
+  }
+
+ private:
+  static constexpr std::size_t kAligned = 64, kScratchGuard = 16384;
+
+  DevicePointer scratch() {
+    auto address = reinterpret_cast<std::uintptr_t>(scratch_.data());
+    return scratch_.data() + (kAligned - address % kAligned);
+  }
+
+  const KeyTrial& trial_;
+  std::byte poison_;
+  std::vector<InLayout> held_;
+  std::vector<DevicePointer> addresses_;
+  std::vector<std::size_t> holder_;  // which of held_ an operand lies in
+  std::size_t scratch_bytes_ = 0;
+  std::vector<std::byte> scratch_;
+};
+
+std::string find_difference(const KeyTrial& trial, PoisonedLaunch& launch, double allowed) {
+  for (std::size_t at = 0; at < trial.operands.size(); ++at) {
+    if (trial.operands[at].access == Access::read) continue;
+    double off = distance(launch.result(at), trial.expected[at]);
+    if (off > allowed)
+      return fmt::format("{} is off by {:.2g}, {:.2g} is allowed", trial.operands[at].name, off,
+                         allowed);
+  }
+  return "";
+}
+
+// Bytes of NaNs, and of large numbers: a sum that took in either shows it.
+constexpr std::byte kNans{0xff}, kLarge{0x4b};
+
+}  // namespace
+
+KeyTrial make_trial(const KernelKey& key) {
+  static const std::unique_ptr<Backend> reference = make_reference_backend();
+  KeyTrial trial{.key = key, .operands = operands_of(key)};
+  if (key.fused.empty())
+    fill_single(trial, *reference);
+  else if (is_gradient_phase(key.phase))
+    fill_backward(trial, *reference);
+  else
+    fill_forward(trial, *reference);
+  return trial;
+}
+
+std::string find_fault(const KeyTrial& trial, const Backend& backend, const Candidate& candidate) {
+  double allowed = tolerance(trial.key, candidate.algorithm) + trial.rounding;
+  std::unique_ptr<Kernel> kernel = backend.compile(trial.key, candidate);
+  PoisonedLaunch first(trial, backend, candidate, kNans), second(trial, backend, candidate, kLarge);
+  for (PoisonedLaunch* launch : {&first, &second}) {
+    launch->run(*kernel);
+    if (std::string fault = launch->find_overrun(); !fault.empty()) return fault;
+    if (std::string fault = find_difference(trial, *launch, allowed); !fault.empty()) return fault;
+  }
+  for (std::size_t at = 0; at < trial.operands.size(); ++at) {
+    if (trial.operands[at].access != Access::read &&
+        first.result(at).bytes != second.result(at).bytes)
+      return trial.operands[at].name + " is not repeatable";
+  }
+  for (const InPlace& pair : candidate.in_place) {
+    PoisonedLaunch shared(trial, backend, candidate, kNans);
+    shared.share(pair);
+    shared.run(*kernel);
+    if (std::string fault = find_difference(trial, shared, allowed); !fault.empty())
+      return "in place " + fault;
+  }
+  return "";
+}
+
+}  // namespace troika
