@@ -42,25 +42,26 @@ void profile_kernels(const ProfileArguments& arguments, Console& console) {
   if (!arguments.request.out.empty())
     replace_file(arguments.request.out,
                  to_json(trainer.live().kernels(), machinery.device().kind()));
+  const std::string& why_not = costs.why_not_kept();
+  std::string kept = why_not.empty() ? costs.file().string() : "";
   if (arguments.request.json)
-    return console.print(nlohmann::ordered_json{{"device", machinery.device().kind()},
-                                                {"kernels", costs.measured()},
-                                                {"rows", trainer.live().kernels().size()},
-                                                {"seconds", taken.count()},
-                                                {"measuring_seconds", costs.measuring_seconds()},
-                                                {"checking_seconds", costs.checking_seconds()},
-                                                {"checked", costs.checked()},
-                                                {"left_out", costs.left_out().size()},
-                                                {"file", costs.file().string()}}
-                             .dump());
-  std::string kept = costs.file().string();
+    return console.print(nlohmann::ordered_json{
+        {"device", machinery.device().kind()},
+        {"kernels", costs.measured()},
+        {"rows", trainer.live().kernels().size()},
+        {"seconds", taken.count()},
+        {"measuring_seconds", costs.measuring_seconds()},
+        {"checking_seconds", costs.checking_seconds()},
+        {"checked", costs.checked()},
+        {"left_out", costs.left_out().size()},
+        {"file", kept}}.dump());
   std::vector<Fact> facts{{"device", machinery.device().kind()},
                           {"measured", fmt::format("{} kernels in {}", costs.measured(),
                                                    duration(costs.measuring_seconds()))},
                           {"checked", fmt::format("{} kernels in {}", costs.checked(),
                                                   duration(costs.checking_seconds()))},
                           {"in all", duration(taken.count())},
-                          {"kept in", kept.empty() ? "no file: kernels.cache is \"none\"" : kept}};
+                          {"kept in", kept.empty() ? "no file: " + why_not : kept}};
   for (const LeftOutKernel& kernel : costs.left_out())
     facts.push_back({"left out", to_text(kernel)});
   console.write(format_facts(facts));

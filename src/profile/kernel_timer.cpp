@@ -101,6 +101,12 @@ std::vector<std::byte> made_up_values(DType dtype) {
 
 }  // namespace
 
+Bytes memory_to_measure(const KernelKey& key, const Candidate& candidate) {
+  Bytes total{};
+  for (Bytes size : sizes_of(operands_of(key), {candidate})) total += size;
+  return total;
+}
+
 std::vector<DevicePointer> KernelTimer::place(const KernelKey& key,
                                               const std::vector<Candidate>& candidates) {
   std::vector<Operand> operands = operands_of(key);

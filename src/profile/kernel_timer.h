@@ -8,6 +8,9 @@
 
 namespace troika {
 
+/// What a measurement of the candidate takes: its operands and scratch.
+Bytes memory_to_measure(const KernelKey& key, const Candidate& candidate);
+
 /// Keeps one block of device memory for the operands of all measurements. Used by one thread.
 class KernelTimer {
  public:

@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <thread>
 #include <utility>
 
 #include "base/durable_file.h"
@@ -23,21 +25,43 @@ KernelTable read_kept(const fs::path& path, const std::string& device) {
   return costs && costs->device == device ? std::move(costs->table) : KernelTable{};
 }
 
-/// Held for the life of the object; none where the file cannot be opened.
+/// How long a start may wait for another process that writes the file. One write takes
+/// milliseconds; who holds the lock for longer has stopped, or means no good.
+constexpr std::chrono::milliseconds kLongestLockWait{1000}, kLockRetry{20};
+
+/// An exclusive lock among processes, held for the life of the object if it was got in time.
 class FileLock {
  public:
   explicit FileLock(const std::string& path)
-      : file_(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644)) {
-    if (file_ >= 0) flock(file_, LOCK_EX);
+      : file_(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600)) {
+    auto end = std::chrono::steady_clock::now() + kLongestLockWait;
+    while (file_ >= 0 && !is_held_) {
+      is_held_ = flock(file_, LOCK_EX | LOCK_NB) == 0;
+      if (is_held_ || std::chrono::steady_clock::now() >= end) return;
+      std::this_thread::sleep_for(kLockRetry);
+    }
   }
   ~FileLock() {
     if (file_ >= 0) close(file_);
   }
   FileLock(const FileLock&) = delete;
 
+  bool is_held() const { return is_held_; }
+
  private:
   int file_;
+  bool is_held_ = false;
 };
+
+/// Why nothing is written there; empty for a folder of this user or one that is still to be made.
+/// What another user can change must not be trusted with a write either: a name in it may be a link
+/// to anything.
+std::string why_read_only(const fs::path& folder) {
+  struct stat status {};
+  if (stat(folder.c_str(), &status) != 0 || status.st_uid == geteuid()) return {};
+  return fmt::format("{} belongs to another user ({}) and is only read", folder.string(),
+                     status.st_uid);
+}
 
 }  // namespace
 
@@ -47,7 +71,8 @@ MeasuredCosts::MeasuredCosts(Device& device, const Backend& backend, Options opt
       check_(device, backend),
       provenance_(options.made_by.empty() ? device.kind()
                                           : device.kind() + " by " + options.made_by),
-      measures_anew_(options.measures_anew) {
+      measures_anew_(options.measures_anew),
+      memory_(options.memory) {
   if (options.given.device == device.kind()) given_ = std::move(options.given.table);
   if (options.folder.empty()) return;
   file_ = options.folder / fmt::format("kernels-{:016x}.json", hash_text(provenance_));
@@ -62,6 +87,13 @@ std::vector<Candidate> MeasuredCosts::answer(const KernelKey& key) {
     for (LeftOutKernel& kernel : check_.left_out(key, offered))
       left_out_.push_back(std::move(kernel));
   if (take_times(given_, key, candidates) || take_times(kept_, key, candidates)) return candidates;
+  // One that does not fit into the device could not run; to measure it may get this process killed.
+  std::vector<Candidate> fitting = candidates;
+  std::erase_if(fitting, [&](const Candidate& candidate) {
+    return memory_ != Bytes{} && memory_to_measure(key, candidate) > memory_;
+  });
+  if (fitting.empty()) return candidates;
+  candidates = std::move(fitting);
   auto start = std::chrono::steady_clock::now();
   timer_.measure(key, candidates);
   measuring_seconds_ +=
@@ -74,19 +106,12 @@ std::vector<Candidate> MeasuredCosts::answer(const KernelKey& key) {
 
 void MeasuredCosts::finish() {
   timer_.release();
-  if ((new_rows_.size() == 0 && check_.checked() == checks_kept_) || file_.empty()) return;
+  why_not_kept_.clear();
+  if (new_rows_.size() == 0 && check_.checked() == checks_kept_) return;
   try {
-    make_folder(file_.parent_path());
-    FileLock lock(file_.string() + ".lock");
-    KernelTable there = read_kept(file_, provenance_);
-    KernelTable first = measures_anew_ ? std::move(there) : std::move(new_rows_);
-    const KernelTable& last = measures_anew_ ? new_rows_ : there;
-    for (const auto& [key, candidates] : last.rows()) first.insert(key, candidates);
-    first.add_checks(last.checks());
-    first.add_checks(check_.checks());
-    replace_file(file_, to_json(first, provenance_));
-  } catch (const Error&) {
-    // The next start measures again.
+    write_rows();
+  } catch (const Error& error) {  // the next start measures again
+    why_not_kept_ = error.what();
   }
   new_rows_ = {};
   checks_kept_ = check_.checked();
@@ -94,6 +119,29 @@ void MeasuredCosts::finish() {
 
 std::vector<LeftOutKernel> MeasuredCosts::left_out(const KernelKey& key) const {
   return check_.left_out(key, backend_.candidates(key));
+}
+
+void MeasuredCosts::write_rows() {
+  if (file_.empty()) {
+    why_not_kept_ = "there is no folder for them";
+    return;
+  }
+  why_not_kept_ = why_read_only(file_.parent_path());
+  if (!why_not_kept_.empty()) return;
+  make_folder(file_.parent_path());
+  FileLock lock(file_.string() + ".lock");
+  if (!lock.is_held()) {
+    why_not_kept_ =
+        fmt::format("{}.lock cannot be locked; another process holds it", file_.string());
+    return;
+  }
+  KernelTable there = read_kept(file_, provenance_);
+  KernelTable first = measures_anew_ ? std::move(there) : std::move(new_rows_);
+  const KernelTable& last = measures_anew_ ? new_rows_ : there;
+  for (const auto& [key, candidates] : last.rows()) first.insert(key, candidates);
+  first.add_checks(last.checks());
+  first.add_checks(check_.checks());
+  replace_file(file_, to_json(first, provenance_));
 }
 
 }  // namespace troika

@@ -25,6 +25,9 @@ class MeasuredCosts {
     CostFile given{};
     /// What the file has is not asked for, and replaced by what is measured now.
     bool measures_anew = false;
+    /// Candidates that take more than this are not measured, since they could not run either; 0
+    /// sets no limit.
+    Bytes memory{};
   };
   MeasuredCosts(Device& device, const Backend& backend, Options options);
 
@@ -35,8 +38,12 @@ class MeasuredCosts {
   const std::vector<LeftOutKernel>& left_out() const { return left_out_; }
   std::vector<LeftOutKernel> left_out(const KernelKey& key) const;
   /// Gives the memory of measurements back and writes what was measured since the last time. A
-  /// folder that cannot be written only costs time at the next start.
+  /// folder that cannot be written only costs time at the next start. A folder of another user is
+  /// only read, and a lock that another process holds is tried for a second.
   void finish();
+  /// Why the last finish() has not written what was measured; empty where it has, or where there
+  /// was nothing to write.
+  const std::string& why_not_kept() const { return why_not_kept_; }
 
   std::int64_t measured() const { return measured_; }
   /// Kernels that were held against the reference in this process.
@@ -47,13 +54,17 @@ class MeasuredCosts {
   const std::filesystem::path& file() const { return file_; }
 
  private:
+  void write_rows();
+
   const Backend& backend_;
   KernelTimer timer_;
   KernelCheck check_;
   std::filesystem::path file_;
   std::string provenance_;
+  std::string why_not_kept_;
   KernelTable given_, kept_, new_rows_;
   bool measures_anew_;
+  Bytes memory_;
   std::int64_t measured_ = 0;
   std::int64_t checks_kept_ = 0;
   std::vector<LeftOutKernel> left_out_;

@@ -1,10 +1,14 @@
 #include "profile/measured_costs.h"
 
+#include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "device/cpu/cpu_device.h"
@@ -14,6 +18,13 @@ namespace troika {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+std::string read_text(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
 
 /// Two kernels for every key, the reference both: one sleeps, one does not.
 class TwoSpeeds final : public Backend {
@@ -180,6 +191,61 @@ TEST_F(MeasuredCostsTest, AFolderThatCannotBeWrittenOnlyCostsTime) {
   MeasuredCosts costs = open();
   costs.answer(key_);
   EXPECT_NO_THROW(costs.finish());
+}
+
+TEST_F(MeasuredCostsTest, SayWhetherTheyWereKept) {
+  MeasuredCosts costs = open();
+  costs.answer(key_);
+  costs.finish();
+  EXPECT_EQ(costs.why_not_kept(), "");
+  EXPECT_TRUE(fs::exists(costs.file()));
+  MeasuredCosts nowhere(*device_, backend_, {});
+  nowhere.answer(key_);
+  nowhere.finish();
+  EXPECT_THAT(nowhere.why_not_kept(), HasSubstr("no folder"));
+}
+
+TEST_F(MeasuredCostsTest, AFolderOfAnotherUserIsReadAndNotWritten) {
+  constexpr uid_t kAnotherUser = 54321;
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a folder to another user";
+  fill();
+  ASSERT_EQ(chown(folder_.c_str(), kAnotherUser, kAnotherUser), 0);
+  KernelKey other{Linear{.out = 5}, {{{4, 3}, DType::f32}}, Phase::forward, {}};
+  MeasuredCosts costs = open();
+  costs.answer(key_);
+  EXPECT_EQ(costs.measured(), 0);
+  costs.answer(other);
+  std::string before = read_text(costs.file());
+  costs.finish();
+  EXPECT_THAT(costs.why_not_kept(), HasSubstr("belongs to another user (54321)"));
+  EXPECT_EQ(read_text(costs.file()), before);
+}
+
+TEST_F(MeasuredCostsTest, ALockThatIsNeverReleasedHoldsUpTheStartForASecond) {
+  fs::path file = fill();
+  KernelKey other{Linear{.out = 5}, {{{4, 3}, DType::f32}}, Phase::forward, {}};
+  MeasuredCosts costs = open();
+  costs.answer(other);
+  int lock = ::open((file.string() + ".lock").c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_EQ(flock(lock, LOCK_EX), 0);
+  auto start = std::chrono::steady_clock::now();
+  costs.finish();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(1500));
+  EXPECT_THAT(costs.why_not_kept(), HasSubstr(".lock"));
+  close(lock);
+  MeasuredCosts later = open();
+  later.answer(other);
+  later.finish();
+  EXPECT_EQ(later.why_not_kept(), "");
+}
+
+TEST_F(MeasuredCostsTest, WhatDoesNotFitIntoTheDeviceIsNotMeasured) {
+  MeasuredCosts costs(*device_, backend_, {.folder = folder_, .memory = {100}});
+  std::vector<Candidate> candidates = costs.answer(key_);
+  EXPECT_EQ(costs.measured(), 0);
+  ASSERT_EQ(candidates.size(), 2u);
+  EXPECT_FALSE(candidates[0].time);
+  EXPECT_EQ(device_->allocated(), Bytes{});
 }
 
 TEST_F(MeasuredCostsTest, TwoProcessesKeepEachOthersRows) {

@@ -47,7 +47,8 @@ std::string kernels_text(const LiveModel& live) {
   if (!costs) return "chosen by rule";
   std::size_t rows = live.kernels().size();
   if (costs->measured() == 0) return fmt::format("{} rows, measured before", rows);
-  std::string kept = costs->file().empty() ? "not kept" : "kept in " + costs->file().string();
+  std::string kept = costs->why_not_kept().empty() ? "kept in " + costs->file().string()
+                                                   : "not kept: " + costs->why_not_kept();
   return fmt::format("{} rows, {} kernels measured now, {}", rows, costs->measured(), kept);
 }
 
@@ -108,9 +109,13 @@ std::string data_text(const RunDescription& run) {
 
 }  // namespace
 
+SimTime predicted_step(const LiveModel& live, const std::string& program) {
+  return simulate(timed(live, program), 2).length();
+}
+
 std::vector<Fact> describe_run(const RunDescription& run) {
   const TaskGraph& program = run.live.session().program(run.model.graphs.front().name);
-  SimTime step = simulate(timed(run.live, program.name), 2).length();
+  SimTime step = predicted_step(run.live, program.name);
   std::int64_t parameters = 0;
   for (const StateEntry& entry : run.live.session().state())
     parameters += entry.category == Category::parameter ? entry.spec.shape.elements() : 0;

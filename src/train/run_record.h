@@ -33,6 +33,10 @@ CostFile recorded_costs(const RunFolder& folder);
 /// run.toml, plan.json, costs.json and env.json.
 void write_record(const RunFolder& folder, const RunConfig& config, Trainer& trainer);
 
+/// How long one step of a program takes by its costs. Where kernels were chosen by rule this
+/// measures the rates of the device first.
+SimTime predicted_step(const LiveModel& live, const std::string& program);
+
 /// The last step of a program as a Chrome trace, with its prediction below.
 std::string trace_of_run(const LiveModel& live, const std::string& program);
 
