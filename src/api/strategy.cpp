@@ -1,15 +1,11 @@
 #include <troika/strategy.h>
 
-#include <algorithm>
-#include <thread>
-
 #include "api/plans.h"
+#include "train/hosts.h"
 
 namespace troika::api {
 
-Machine this_machine() {
-  return {.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()))};
-}
+Machine this_machine() { return {.threads = usable_threads()}; }
 
 Strategy Strategy::single() { return Strategy(internal::single_plan()); }
 Strategy Strategy::load(const std::string& path) { return Strategy(internal::load_plan(path)); }

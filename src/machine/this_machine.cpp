@@ -10,6 +10,7 @@
 
 #include "base/cores.h"
 #include "machine/cluster.h"
+#include "machine/limits.h"
 
 namespace troika {
 namespace {
@@ -18,18 +19,25 @@ namespace {
 constexpr double kFlopsPerCore = 5e10;
 constexpr double kBytesPerSecond = 1e10;
 
-std::int64_t core_count() {
+std::int64_t core_count(const CgroupLimits& limits) {
   auto usable = static_cast<std::int64_t>(usable_cores().size());
-  return usable > 0 ? usable : std::max(1u, std::thread::hardware_concurrency());
-}
-
-std::string meminfo() {
-  std::ostringstream text;
-  text << std::ifstream("/proc/meminfo").rdbuf();
-  return text.str();
+  if (usable == 0) usable = std::max(1u, std::thread::hardware_concurrency());
+  if (limits.cores) usable = std::min(usable, whole_cores(*limits.cores));
+  return usable;
 }
 
 }  // namespace
+
+std::int64_t whole_cores(const CoreLimit& limit) {
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(limit.cores));
+}
+
+Bytes computer_memory() {
+  std::ostringstream text;
+  text << std::ifstream("/proc/meminfo").rdbuf();
+  Bytes memory = total_memory(text.str());
+  return std::min(memory, address_space_limit().value_or(memory));
+}
 
 Bytes total_memory(const std::string& meminfo) {
   constexpr std::string_view kLine = "MemTotal:";
@@ -43,11 +51,14 @@ Bytes total_memory(const std::string& meminfo) {
 }
 
 Machine this_machine(std::int64_t devices, std::int64_t threads) {
-  if (threads == 0) threads = std::max<std::int64_t>(1, core_count() / devices);
+  CgroupLimits limits = read_cgroup_limits();
+  if (threads == 0) threads = std::max<std::int64_t>(1, core_count(limits) / devices);
+  Bytes memory = computer_memory();
+  if (limits.memory) memory = std::min(memory, limits.memory->left());
   NodeSpec node{.name = "here",
                 .devices = devices,
                 .kind = fmt::format("cpu {} threads", threads),
-                .memory = {total_memory(meminfo()).count / devices},
+                .memory = {memory.count / devices},
                 .flops_per_second = kFlopsPerCore * static_cast<double>(threads),
                 .bytes_per_second = kBytesPerSecond};
   return make_machine({.name = "this machine", .nodes = {node}, .node_link = {1e10, {150}}});

@@ -15,14 +15,23 @@ double seconds_of_best(const std::vector<Candidate>& candidates) {
   return static_cast<double>(std::max<std::int64_t>(best.count, 1)) / 1e9;
 }
 
+/// The side of a matrix or the length of a vector, halved until three of them take half of the
+/// device's memory at most: a process that uses more than its limit is killed.
+std::int64_t fitting(std::int64_t count, std::int64_t bytes_per_count, Bytes memory) {
+  while (memory.count > 0 && count > 64 && 3 * count * bytes_per_count > memory.count / 2)
+    count /= 2;
+  return count;
+}
+
 }  // namespace
 
 DeviceSpec measure_rates(const DeviceSpec& spec, const Backend& backend,
                          const std::function<std::vector<Candidate>(const KernelKey&)>& answer) {
   bool slow = backend.name() == "reference";  // a thousand times slower
-  std::int64_t side = slow ? 96 : 1536;
+  std::int64_t longest = slow ? 96 : 1536;
+  std::int64_t side = fitting(longest, 4 * longest, spec.memory);
   KernelKey product{Linear{.out = side}, {{{side, side}, DType::f32}}, Phase::forward, {}};
-  TensorSpec vector{{slow ? 1 << 18 : 1 << 23}, DType::f32};
+  TensorSpec vector{{fitting(slow ? 1 << 18 : 1 << 23, 4, spec.memory)}, DType::f32};
   KernelKey sum{Sum{.count = 2}, {vector, vector}, Phase::forward, {}};
   DeviceSpec measured = spec;
   measured.flops_per_second =

@@ -64,13 +64,44 @@ TEST(ShareHosts, LeavesOneThreadWhereDevicesAreMoreThanCores) {
   EXPECT_EQ(share_hosts({rank_on("a", 0, 2, 8)}, 0, 8).threads, 1);
 }
 
+TEST(ShareHosts, DividesTheMemoryOfAControlGroupAmongItsDevices) {
+  RankHost first = rank_on("a", 0, 4, 64), second = rank_on("a", 0, 4, 64);
+  first.group_memory = second.group_memory = {"0:7", 8 * kGiB};
+  EXPECT_EQ(share_hosts({first, second}, 0, 2).memory, Bytes{2 * kGiB});
+  second.group_memory.group = "0:8";  // one group each, as tasks of a batch system may have
+  EXPECT_EQ(share_hosts({first, second}, 0, 2).memory, Bytes{4 * kGiB});
+}
+
+TEST(ShareHosts, TakesNoMoreThreadsThanAQuotaPaysFor) {
+  RankHost first = rank_on("a", 0, 16, 64), second = rank_on("a", 0, 16, 64);
+  first.group_cores = second.group_cores = {"0:7", 6};
+  HostShares shares = share_hosts({first, second}, 0, 1);
+  EXPECT_EQ(shares.threads, 3);
+  EXPECT_EQ(shares.cores, 6);
+  first.group_cores.group = "0:8";
+  EXPECT_EQ(share_hosts({first, second}, 0, 1).threads, 6);
+  EXPECT_EQ(share_hosts({first, second}, 0, 8).threads, 1);
+}
+
+TEST(ShareHosts, TakesNoMoreThreadsThanOmpNumThreadsAllows) {
+  RankHost host = rank_on("a", 0, 16, 64);
+  host.most_threads = 4;
+  EXPECT_EQ(share_hosts({host}, 0, 1).threads, 4);
+  EXPECT_EQ(share_hosts({host}, 0, 2).threads, 2);
+  EXPECT_EQ(share_hosts({host}, 0, 8).threads, 1);
+  host.most_threads = 100;
+  EXPECT_EQ(share_hosts({host}, 0, 1).threads, 16);
+}
+
 TEST(MeetHosts, HearsWhatEachRankSays) {
   expect_no_failure(run_ranks(2, [](Ranks& own) {
     HostShares alone = meet_hosts(nullptr, 2), both = meet_hosts(&own, 1);
     EXPECT_EQ(both.node_of_rank, (std::vector{0, 0}));
     EXPECT_EQ(both.cores, alone.cores);
     EXPECT_EQ(both.threads, alone.threads);
-    EXPECT_EQ(both.memory, alone.memory);
+    // In a control group the memory in use changes from call to call.
+    EXPECT_NEAR(static_cast<double>(both.memory.count), static_cast<double>(alone.memory.count),
+                0.05 * static_cast<double>(alone.memory.count));
   }));
 }
 

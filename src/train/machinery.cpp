@@ -117,7 +117,8 @@ Machinery make_machinery(const KernelsConfig& kernels, const ParallelConfig& par
     made.costs = std::make_unique<MeasuredCosts>(
         made.device(), *made.backend,
         MeasuredCosts::Options{cache_folder(kernels.cache), processor_name() + ", " TROIKA_BUILD,
-                               std::move(known.given), known.measures_anew});
+                               std::move(known.given), known.measures_anew,
+                               made.machine.devices.front().memory});
   return made;
 }
 

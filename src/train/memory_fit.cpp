@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "machine/limits.h"
+#include "machine/this_machine.h"
 #include "train/choose_strategy.h"
 
 namespace troika {
@@ -149,14 +151,73 @@ std::optional<Shortage> find_shortage(const std::vector<MemoryTable>& needed,
   return worst;
 }
 
-void require_fit(const FitRequest& request) {
-  std::optional<Shortage> shortage =
-      find_shortage(memory_by_device(request.live.programs()), request.live.machinery().machine);
+namespace {
+
+/// Why a device has less than the computer, where a control group is the reason.
+std::string limit_text(const ParallelConfig& parallel) {
+  CgroupLimits limits = read_cgroup_limits();
+  if (parallel.memory || !limits.memory || limits.memory->limit > computer_memory()) return {};
+  return fmt::format("\n  {:<12} {:>10} by {}, {} of it in use before the first step", "limit",
+                     to_string(limits.memory->limit), limits.memory->file,
+                     to_string(limits.memory->in_use));
+}
+
+/// More than the programs can hold on a device, workspace and padding aside: every tensor with its
+/// gradient, every parameter with its gradient and two moments, all at once.
+Bytes most_imaginable(const RunPrograms& run) {
+  Bytes total;
+  for (const zoo::Model* model : run.models)
+    for (const zoo::NamedGraph& named : model->graphs) {
+      for (const Tensor& tensor : named.graph.tensors) total += tensor.spec.bytes() * 2;
+      for (const Parameter& parameter : named.graph.parameters)
+        total += parameter.spec.bytes() * 4;
+    }
+  return total;
+}
+
+/// Spares most runs the cost of lowering twice. Padding is left the other half.
+bool surely_fits(const RunPrograms& run, const Machine& machine) {
+  Bytes most = most_imaginable(run);
+  return std::ranges::all_of(machine.devices, [&](const DeviceSpec& device) {
+    return device.memory == Bytes{} || most * 2 <= device.memory;
+  });
+}
+
+void require_none_short(const std::vector<MemoryTable>& needed, const FitRequest& request) {
+  std::optional<Shortage> shortage = find_shortage(needed, request.live.machinery().machine);
   if (!shortage) return;
   throw Error(ErrorKind::memory,
-              fmt::format("device {} would hold {}, but it has {}:{}\n{}", shortage->device.value,
+              fmt::format("device {} would hold {}, but it has {}:{}{}\n{}", shortage->device.value,
                           to_string(shortage->needed.total()), to_string(shortage->there),
-                          to_text(shortage->needed), find_advice(request)));
+                          to_text(shortage->needed), limit_text(request.run.config.parallel),
+                          find_advice(request)));
+}
+
+}  // namespace
+
+void require_fit(const FitRequest& request) {
+  require_none_short(memory_by_device(request.live.programs()), request);
+}
+
+void require_fit_to_measure(const FitRequest& request) {
+  const Machinery& machinery = request.live.machinery();
+  if (!machinery.is_measured || surely_fits(request.run, machinery.machine)) return;
+  std::vector<TaskGraph> programs;
+  try {
+    programs = request.live.plan_programs(request.run, request.strategy, machinery.machine);
+  } catch (const Error&) {  // infeasible: said when the programs are added
+    return;
+  }
+  std::vector<const TaskGraph*> all;
+  for (const TaskGraph& program : programs) all.push_back(&program);
+  std::vector<MemoryTable> needed = memory_by_device(all);
+  std::vector<MemoryTable> least = needed;
+  for (MemoryTable& table : least) {
+    auto workspace = table.categories.find(Category::workspace);
+    if (workspace != table.categories.end())
+      table.arena = {std::max<std::int64_t>(0, (table.arena - workspace->second).count)};
+  }
+  if (find_shortage(least, machinery.machine)) require_none_short(needed, request);
 }
 
 }  // namespace troika

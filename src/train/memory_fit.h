@@ -23,7 +23,7 @@ std::optional<Shortage> find_shortage(const std::vector<MemoryTable>& needed,
                                       const Machine& machine);
 
 struct FitRequest {
-  const LiveModel& live;  ///< With all its programs.
+  const LiveModel& live;
   const RunPrograms& run;
   const Strategy& strategy;
 };
@@ -32,5 +32,10 @@ struct FitRequest {
 /// change that would fit. A sliced update costs a gathering per step, micro-batches cost smaller
 /// kernels, more devices cost devices; they are tried in this order.
 void require_fit(const FitRequest& request);
+
+/// The same before the programs are added, whose kernels are then measured: a measurement takes
+/// memory too. Kernels are chosen by rule and their workspace is not counted, since measured ones
+/// may need less; so a run that passes may still be refused by require_fit.
+void require_fit_to_measure(const FitRequest& request);
 
 }  // namespace troika

@@ -50,7 +50,6 @@ void Trainer::build() {
     freeze_parameters(model, config_.train.freeze);
     if (auto reason = why_for_another_model(strategy_, model.train()))
       throw Error(ErrorKind::usage, *reason);
-    live_.add_training(model, config_, strategy_);
     programs.models.push_back(&model);
   }
   const zoo::Model& first = *programs.models.front();
@@ -61,10 +60,10 @@ void Trainer::build() {
             "data.test: '{}' is fed with more than samples, so it cannot be tested on them; "
             "leave data.test out",
             first.name));
-  if (sets_.test || hooks_.evaluates) {
-    programs.forward = evaluation_program(first.train());
-    live_.add_forward(*programs.forward);
-  }
+  if (sets_.test || hooks_.evaluates) programs.forward = evaluation_program(first.train());
+  require_fit_to_measure({live_, programs, strategy_});
+  for (const zoo::Model* model : programs.models) live_.add_training(*model, config_, strategy_);
+  if (programs.forward) live_.add_forward(*programs.forward);
   if (ranks() != nullptr)
     ranks()->require_agreement("plan", fingerprint_of_programs(live_, first.train(), strategy_));
   require_fit({live_, programs, strategy_});

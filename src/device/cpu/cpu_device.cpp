@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstring>
@@ -143,5 +144,7 @@ std::unique_ptr<Device> make_cpu_device(const CpuOptions& options) {
                 fmt::format("A CPU device needs at least one thread, not {}.", options.threads));
   return std::make_unique<CpuDevice>(options);
 }
+
+int openmp_threads() { return std::min(omp_get_max_threads(), omp_get_thread_limit()); }
 
 }  // namespace troika

@@ -19,4 +19,8 @@ struct CpuOptions {
 /// from any thread. Throws Error(usage) when there is less than one thread.
 std::unique_ptr<Device> make_cpu_device(const CpuOptions& options);
 
+/// The threads of a team that nobody has sized: what OMP_NUM_THREADS says, within OMP_THREAD_LIMIT,
+/// else the cores that this process may use.
+int openmp_threads();
+
 }  // namespace troika
