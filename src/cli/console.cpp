@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
+
 namespace troika::cli {
 namespace {
 
@@ -15,32 +17,32 @@ constexpr const char* kClearLine = "\r\x1b[K";
 void Console::print(std::string_view line) {
   if (is_silent_) return;
   clear_live();
-  out_ << line << '\n' << std::flush;
+  out_ << printable(line) << '\n' << std::flush;
 }
 
 void Console::write(std::string_view text) {
   if (is_silent_) return;
   clear_live();
-  out_ << text << std::flush;
+  out_ << printable(text) << std::flush;
 }
 
 void Console::say(std::string_view line) {
   if (is_silent_) return;
   clear_live();
-  people() << line << '\n' << std::flush;
+  people() << printable(line) << '\n' << std::flush;
 }
 
 void Console::warn(std::string_view sentence) {
   if (is_silent_) return;
   clear_live();
-  err_ << colored("warning: ", kYellow) << sentence << '\n' << std::flush;
+  err_ << colored("warning: ", kYellow) << printable(sentence) << '\n' << std::flush;
 }
 
 void Console::fail(std::string_view sentence) {
   if (is_silent_) return;
   clear_live();
   bool has_place = sentence.find(": error: ") != std::string_view::npos;
-  err_ << (has_place ? "" : colored("error: ", kRed)) << sentence << '\n' << std::flush;
+  err_ << (has_place ? "" : colored("error: ", kRed)) << printable(sentence) << '\n' << std::flush;
 }
 
 bool Console::can_be_live() const {
@@ -52,7 +54,7 @@ void Console::show_live(std::string_view line) {
   if (is_silent_) return;
   // A line that wraps could not be taken back.
   auto room = static_cast<std::size_t>(std::max(environment_.width - 1, 1));
-  people() << kClearLine << line.substr(0, room) << std::flush;
+  people() << kClearLine << printable(line, Lines::one).substr(0, room) << std::flush;
   is_live_ = true;
 }
 

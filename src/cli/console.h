@@ -1,4 +1,5 @@
 // The terminal as verbs see it: results, words for people, one live line. Used from one thread.
+// Whatever is printed passes through `printable`, since much of it comes from files.
 #pragma once
 
 #include <ostream>

@@ -7,6 +7,7 @@
 #include <ctime>
 
 #include "base/error.h"
+#include "base/printable.h"
 
 namespace troika::cli {
 namespace {
@@ -37,7 +38,7 @@ RankLog::RankLog(const std::filesystem::path& path) {
 void RankLog::write(LogLevel level, const std::string& message) {
   std::string now = fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(std::time(nullptr)));
   std::scoped_lock lock(mutex_);
-  file_ << fmt::format("{} {}: {}\n", now, name_of(level), message) << std::flush;
+  file_ << fmt::format("{} {}: {}\n", now, name_of(level), printable(message)) << std::flush;
 }
 
 }  // namespace troika::cli

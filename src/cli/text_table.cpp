@@ -5,18 +5,33 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/printable.h"
+
 namespace troika::cli {
+
+namespace {
+
+/// A line feed in a name from a file would look like another row.
+std::vector<std::vector<std::string>> in_one_line(std::vector<std::vector<std::string>> rows) {
+  for (auto& row : rows)
+    for (std::string& cell : row) cell = printable(cell, Lines::one);
+  return rows;
+}
+
+}  // namespace
 
 std::string format_facts(const std::vector<Fact>& facts) {
   std::size_t width = 0;
-  for (const Fact& fact : facts) width = std::max(width, fact.name.size());
+  for (const Fact& fact : facts) width = std::max(width, printable(fact.name, Lines::one).size());
   std::string text;
   for (const Fact& fact : facts)
-    text += fmt::format("  {:<{}}  {}\n", fact.name, width, fact.value);
+    text += fmt::format("  {:<{}}  {}\n", printable(fact.name, Lines::one), width,
+                        printable(fact.value, Lines::one));
   return text;
 }
 
-std::string format_rows(const std::vector<std::vector<std::string>>& rows) {
+std::string format_rows(const std::vector<std::vector<std::string>>& table) {
+  std::vector<std::vector<std::string>> rows = in_one_line(table);
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));

@@ -13,7 +13,7 @@ namespace troika::cli {
 std::string format_facts(const std::vector<Fact>& facts);
 
 /// The first row is the header. The first column is set to the left, the others to the right.
-std::string format_rows(const std::vector<std::vector<std::string>>& rows);
+std::string format_rows(const std::vector<std::vector<std::string>>& table);
 
 /// A share as "97.3 %".
 std::string percent(double share);

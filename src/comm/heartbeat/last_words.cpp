@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/printable.h"
 
 namespace troika {
 namespace {
@@ -66,8 +67,9 @@ void LastWords::leave(const Verdict& verdict) {
   if (spoken_.test_and_set()) {
     while (true) pause();
   }
-  note(fmt::format("error: {}\nexit code {}", verdict.sentence, verdict.exit_code));
-  write_all(STDERR_FILENO, fmt::format("error: {}\n", verdict.sentence));
+  std::string sentence = printable(verdict.sentence);
+  note(fmt::format("error: {}\nexit code {}", sentence, verdict.exit_code));
+  write_all(STDERR_FILENO, fmt::format("error: {}\n", sentence));
   std::this_thread::sleep_for(kTimeForOthers);
   _exit(verdict.exit_code);
 }
