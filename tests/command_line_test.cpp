@@ -166,7 +166,7 @@ TEST_F(CommandLine, StopsOnASignalSavesAndGoesOnAsIfNothingHadHappened) {
     ASSERT_TRUE(appears(folder + "/metrics.jsonl", "\"step\":5"));
     kill(child, signal);
     Result stopped = wait_for(child);
-    ASSERT_EQ(stopped.code, 0) << stopped.err;
+    ASSERT_EQ(stopped.code, 75) << stopped.err;
     ASSERT_THAT(stopped.out, HasSubstr("stopped after step"));
     EXPECT_THAT(stopped.out, HasSubstr("troika train --resume " + folder));
 
@@ -193,8 +193,9 @@ TEST_F(CommandLine, StopsWhenTheStopFileAppears) {
   ASSERT_TRUE(appears("runs/tiny/metrics.jsonl", "\"step\":5"));
   folder_.write("runs/tiny/stop", "");
   Result result = wait_for(child);
-  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.code, 75) << result.err;
   EXPECT_THAT(result.out, HasSubstr("stopped after step"));
+  EXPECT_THAT(read_text(path("runs/tiny/logs/rank-0")), HasSubstr("exit code 75"));
   EXPECT_FALSE(fs::exists(path("runs/tiny/stop")));
 }
 

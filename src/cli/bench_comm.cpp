@@ -220,7 +220,7 @@ Plan measure(const BenchCommArguments& arguments, const MemberTeam& team, LinkCo
 }
 
 void run_over_mpi(const BenchCommArguments& arguments, const LinkCosts& costs, Console& console) {
-  std::unique_ptr<MpiWorld> world = start_mpi();
+  std::unique_ptr<MpiWorld> world = start_world();
   if (world->ranks() != arguments.devices)
     throw Error(
         ErrorKind::usage,

@@ -7,8 +7,10 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/exit_code.h"
 #include "base/suggest.h"
 #include "cli/drive_run.h"
+#include "cli/rank_seat.h"
 #include "cli/text_table.h"
 #include "config/load_run.h"
 
@@ -69,10 +71,12 @@ void say_what_next(const RunResult& result, Console& console) {
 
 void run(const DemoArguments& arguments, Context& context) {
   const Demo& demo = find_demo(arguments.name);
+  refuse_mpirun("demo");
   context.console.say(fmt::format("demo '{}': {}\n", demo.name, demo.description));
   RunFile file = parse_run(demo.run_file, fmt::format("demo '{}'", demo.name), arguments.overrides);
   std::optional<RunResult> result =
       drive_run({.config = file.config, .fallback_name = demo.name}, context);
+  if (result && result->outcome.interrupted) context.exit_code = kInterruptedExitCode;
   if (!result || result->outcome.interrupted) return;
   if (result->outcome.evaluation && result->outcome.evaluation->test_accuracy)
     context.console.say(fmt::format("\nfinal test accuracy: {}",

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/exit_code.h"
 #include "checkpoint/retention.h"
+#include "cli/outside_writes.h"
 #include "cli/rank_log.h"
 #include "cli/run_progress.h"
 #include "cli/stop_signals.h"
@@ -120,6 +122,8 @@ class Drive {
     RunResult result{trainer_->run(&*folder_), folder_->path()};
     forget_stop();
     report_end(result, first_step, progress_);
+    if (result.outcome.interrupted && log_)
+      log_->write(LogLevel::info, fmt::format("exit code {}", kInterruptedExitCode));
     if (seat_.ranks != nullptr) seat_.ranks->exchange("done");
     return result;
   }
@@ -128,7 +132,12 @@ class Drive {
     const RunConfig& config = request_.config;
     if (request_.resume && seat_.ranks != nullptr)
       request_.resume = seat_.ranks->agree(request_.resume->string());
-    if (request_.resume) open_log(RunFolder::open(*request_.resume));
+    if (request_.resume) {
+      RunFolder folder = RunFolder::open(*request_.resume);
+      for (const std::string& sentence : writes_outside(folder.path(), config, seat_.rank()))
+        progress_.warn(sentence);  // before anything is written
+      open_log(folder);
+    }
     auto source = [&](const zoo::Samples& samples) { return build_model(config.model, samples); };
     TrainHooks hooks{.progress = &progress_,
                      .stop_requested = [&] { return signals.requested(); },

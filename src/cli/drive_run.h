@@ -26,7 +26,8 @@ struct RunResult {
   std::filesystem::path folder;
 };
 
-/// Nothing after a dry run. A stop by signal or stop file is saved, explained and no failure. What
+/// Nothing after a dry run. A stop by signal or stop file is saved, explained and not a failure;
+/// the verb then ends with kInterruptedExitCode. What
 /// a failure has to say stands in logs/rank-N of the run folder too. All ranks call it together.
 std::optional<RunResult> drive_run(const RunRequest& request, Context& context,
                                    const RankSeat& seat = {});

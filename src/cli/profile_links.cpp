@@ -133,9 +133,10 @@ void measure_or_check(const LinksRequest& request, const std::vector<MemberTeam>
 void profile_links(const LinksRequest& request, Console& console) {
   file_of(request);  // refuses before anything is measured
   parse_timeout(request.timeout);
+  if (!runs_under_mpirun()) refuse_lone_tasks(read_slurm_step(), 1);
   if (!runs_under_mpirun())
     return measure_or_check(request, thread_teams(request), nullptr, console);
-  std::unique_ptr<MpiWorld> world = start_mpi();
+  std::unique_ptr<MpiWorld> world = start_world();
   if (world->ranks() < 2)
     throw Error(ErrorKind::usage, "one rank has no link to measure; start with mpirun -n 2");
   RankWatch watch = watch_without_folder(world->rank(), request.timeout);

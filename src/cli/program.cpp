@@ -130,7 +130,7 @@ int run_program(const std::vector<std::string>& arguments, Context& context) {
   if (auto code = parse(app, arguments, context)) return *code;
   try {
     run_verb(verbs);
-    return 0;
+    return context.exit_code;
   } catch (const std::exception& error) {
     return report_failure(error, context.console);
   }

@@ -24,7 +24,7 @@ HeartbeatTimes parse_timeout(const std::string& timeout) {
 }
 
 RankWatch watch_without_folder(int rank, const std::string& timeout) {
-  return {.times = parse_timeout(timeout),
+  return {.heartbeat = {.times = parse_timeout(timeout)},
           .log = std::filesystem::path("logs") / fmt::format("rank-{}", rank),
           .opens_log_early = false};
 }
@@ -35,17 +35,47 @@ void refuse_mpirun(const char* verb) {
                 fmt::format("troika {} works in one process, so each rank would do all of it; "
                             "start it without mpirun",
                             verb));
+  refuse_lone_tasks(read_slurm_step(), 1);
 }
 
-void run_in_seat(Context& context, HeartbeatTimes times,
-                 const std::function<void(const RankSeat&)>& body) {
-  if (!runs_under_mpirun()) return body({});
+SlurmStep read_slurm_step() {
+  auto number = [](const char* name, int otherwise) {
+    const char* text = std::getenv(name);
+    return text != nullptr ? std::atoi(text) : otherwise;
+  };
+  return {.tasks = number("SLURM_STEP_NUM_TASKS", 1), .task = number("SLURM_PROCID", 0)};
+}
+
+void refuse_lone_tasks(const SlurmStep& step, int ranks) {
+  if (ranks > 1 || (step.tasks <= 1 && step.task == 0)) return;
+  std::string tasks = step.tasks > 1 ? fmt::format("{} tasks", step.tasks) : "several tasks";
+  throw Error(ErrorKind::usage,
+              fmt::format("srun has started {}, but MPI joins none of them, so that each would do "
+                          "the whole run; start them with srun --mpi=pmix (srun --mpi=list says "
+                          "what this site has), or one process with srun --ntasks=1",
+                          tasks));
+}
+
+std::unique_ptr<MpiWorld> start_world() {
   std::unique_ptr<MpiWorld> world = start_mpi();
+  // mpirun -n 1 inside of a step means what it says.
+  bool is_mpirun = std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr;
+  if (!is_mpirun) refuse_lone_tasks(read_slurm_step(), world->ranks());
+  return world;
+}
+
+void run_in_seat(Context& context, const HeartbeatOptions& heartbeat,
+                 const std::function<void(const RankSeat&)>& body) {
+  if (!runs_under_mpirun()) {
+    refuse_lone_tasks(read_slurm_step(), 1);
+    return body({});
+  }
+  std::unique_ptr<MpiWorld> world = start_world();
   context.console.be_plain();
   if (world->rank() != 0) context.console.be_silent();
   std::exception_ptr shared;
-  run_watched_rank(*world, {.times = times}, [&](Heartbeat& heartbeat, LastWords& last) {
-    std::unique_ptr<Ranks> ranks = make_mpi_ranks(*world, heartbeat);
+  run_watched_rank(*world, {.heartbeat = heartbeat}, [&](Heartbeat& watch, LastWords& last) {
+    std::unique_ptr<Ranks> ranks = make_mpi_ranks(*world, watch);
     try {
       body({ranks.get(), [&last](const std::filesystem::path& path) { last.open(path); }});
     } catch (const SharedError& error) {

@@ -24,6 +24,17 @@ bool runs_under_mpirun();
 /// For verbs of one process. Throws Error(usage).
 void refuse_mpirun(const char* verb);
 
+/// A step of srun, as each of its tasks is told.
+struct SlurmStep {
+  int tasks =
+      1;  ///< SLURM_STEP_NUM_TASKS. (SLURM_NTASKS is there in a batch script of one process.)
+  int task = 0;  ///< SLURM_PROCID
+};
+SlurmStep read_slurm_step();
+/// Where MPI has joined fewer ranks than the step has tasks: one. Each task would then do the whole
+/// run. Throws Error(usage).
+void refuse_lone_tasks(const SlurmStep& step, int ranks);
+
 /// What --timeout says; empty: the usual times. Throws Error(usage) where it is no time.
 HeartbeatTimes parse_timeout(const std::string& timeout);
 
@@ -31,10 +42,14 @@ HeartbeatTimes parse_timeout(const std::string& timeout);
 /// there is something to say.
 RankWatch watch_without_folder(int rank, const std::string& timeout);
 
+/// As start_mpi, but refuses tasks of srun that MPI does not join.
+std::unique_ptr<MpiWorld> start_world();
+
 /// Calls `body` once. Under mpirun MPI is started around it and the ranks watch each other: a lost
 /// one ends this process with code 5 and a sentence. Ranks but the first are silent. What all ranks
-/// have met alike (SharedError) is thrown on, after MPI has ended.
-void run_in_seat(Context& context, HeartbeatTimes times,
+/// have met alike (SharedError) is thrown on, after MPI has ended. Throws Error(usage) in a step of
+/// srun whose tasks MPI does not join.
+void run_in_seat(Context& context, const HeartbeatOptions& heartbeat,
                  const std::function<void(const RankSeat&)>& body);
 
 /// What may fail before the first step: where it does on one rank, all give up in order.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "cli/outside_writes.h"
 #include "config/load_run.h"
 
 namespace troika::cli {
@@ -23,6 +24,8 @@ SavedRun open_saved_run(const fs::path& path) {
                 fmt::format("{} says how the model of {} was made, but it is not there",
                             file.string(), run.checkpoint.string()));
   run.config = load_run(file.string());
+  // Somebody else's run file must not choose where this user writes.
+  if (writes_cache_outside(file.parent_path(), run.config)) run.config.kernels.cache = "auto";
   return run;
 }
 

@@ -8,14 +8,14 @@ namespace troika::cli {
 namespace {
 
 constexpr int kSignals[] = {SIGINT, SIGUSR1, SIGTERM};
-constexpr int kInterruptedExitCode = 130;
+constexpr int kAbandonedExitCode = 130;
 
 // A signal handler can reach nothing but a global; the one owner of it is StopSignals.
 std::atomic<int> received = 0;
 static_assert(std::atomic<int>::is_always_lock_free);
 
 void receive(int signal) {
-  if (received.exchange(signal) == SIGINT && signal == SIGINT) _exit(kInterruptedExitCode);
+  if (received.exchange(signal) == SIGINT && signal == SIGINT) _exit(kAbandonedExitCode);
 }
 
 }  // namespace

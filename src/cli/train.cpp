@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/exit_code.h"
 #include "cli/drive_run.h"
 #include "cli/rank_seat.h"
 #include "cli/run_target.h"
@@ -77,6 +78,23 @@ RunConfig load_config(const std::string& path, TrainArguments arguments) {
   return load_run(path, overrides);
 }
 
+/// The [heartbeat] of the run is asked before the run file is read for good, since the ranks watch
+/// each other from then on. What is wrong with the file is said when it is.
+HeartbeatOptions heartbeat_of(const TrainArguments& arguments) {
+  HeartbeatOptions options{.times = parse_timeout(arguments.timeout)};
+  fs::path file = is_run_folder(arguments.target) ? fs::path(arguments.target) / "run.toml"
+                                                  : fs::path(arguments.target);
+  std::vector<std::string> overrides = all_overrides(arguments);
+  std::optional<RunConfig> config = try_load(file.string(), overrides);
+  if (!config) config = try_load(file.string(), with_data_plan(std::move(overrides)));
+  if (!config) return options;
+  options.is_on = config->heartbeat.enabled;
+  options.listen = {.interface = config->heartbeat.interface,
+                    .first_port = static_cast<int>(config->heartbeat.ports.first),
+                    .last_port = static_cast<int>(config->heartbeat.ports.last)};
+  return options;
+}
+
 RunRequest resumed_run(const TrainArguments& arguments) {
   fs::path target(arguments.target);
   if (target.filename() == "run.toml" &&
@@ -129,13 +147,14 @@ RunRequest make_request(const TrainArguments& arguments) {
 }
 
 void run(TrainArguments arguments, Context& context) {
-  HeartbeatTimes times = parse_timeout(arguments.timeout);
+  HeartbeatOptions heartbeat = heartbeat_of(arguments);
   if (arguments.json) context.console.reserve_out();
-  run_in_seat(context, times, [&](const RankSeat& seat) {
+  run_in_seat(context, heartbeat, [&](const RankSeat& seat) {
     arguments.ranks = seat.count();
     RunRequest request = or_give_up(seat, [&] { return make_request(arguments); });
     std::optional<RunResult> result = drive_run(request, context, seat);
     if (result && arguments.json) print_json(*result, context.console);
+    if (result && result->outcome.interrupted) context.exit_code = kInterruptedExitCode;
   });
 }
 

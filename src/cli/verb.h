@@ -14,6 +14,7 @@ namespace troika::cli {
 /// What main makes once and hands to every verb.
 struct Context {
   Console& console;
+  int exit_code = 0;  ///< Of the program, where the verb ends without a failure.
 };
 
 struct Verb {

@@ -175,6 +175,22 @@ struct CheckpointConfig {
   bool operator==(const CheckpointConfig&) const = default;
 };
 
+/// TCP ports; 0 and 0: any free one.
+struct PortRange {
+  std::int64_t first = 0, last = 0;
+
+  bool operator==(const PortRange&) const = default;
+};
+
+/// How ranks watch each other besides MPI (docs/mpi.md).
+struct HeartbeatConfig {
+  bool enabled = true;
+  std::string interface = "auto";  ///< Or the name of one, or a network such as "10.1.0.0/16".
+  PortRange ports;
+
+  bool operator==(const HeartbeatConfig&) const = default;
+};
+
 struct LogConfig {
   Period every{50, PeriodUnit::steps};
 
@@ -191,6 +207,7 @@ struct RunConfig {
   KernelsConfig kernels;
   CheckpointConfig checkpoint;
   LogConfig log;
+  HeartbeatConfig heartbeat;
 
   bool operator==(const RunConfig&) const = default;
 };

@@ -189,6 +189,17 @@ const KeyTable<LogConfig>& log_keys() {
   return kKeys;
 }
 
+const KeyTable<HeartbeatConfig>& heartbeat_keys() {
+  using S = HeartbeatConfig;
+  static const KeyTable<S> kKeys{{
+      flag(&S::enabled, {"enabled", "ranks watch each other; false: a lost one may go unnoticed"}),
+      full_text(&S::interface,
+                {"interface", "auto, a name such as ib0, or a network such as 10.1.0.0/16"}),
+      ports(&S::ports, {"ports", "TCP ports to listen at, such as 20000-20099"}),
+  }};
+  return kKeys;
+}
+
 }  // namespace
 
 const KeyTable<RunConfig>& run_keys() {
@@ -203,6 +214,8 @@ const KeyTable<RunConfig>& run_keys() {
       nested(&S::kernels, {"kernels", "how operators are computed"}, kernels_keys()),
       nested(&S::checkpoint, {"checkpoint", "saving"}, checkpoint_keys()),
       nested(&S::log, {"log", "progress"}, log_keys()),
+      nested(&S::heartbeat, {"heartbeat", "how ranks of several processes watch each other"},
+             heartbeat_keys()),
   }};
   return kKeys;
 }

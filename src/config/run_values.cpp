@@ -1,5 +1,8 @@
 #include "config/run_values.h"
 
+#include <fmt/format.h>
+
+#include <charconv>
 #include <cmath>
 
 #include "config/key_kinds.h"
@@ -52,6 +55,25 @@ std::string print_normalize(const Normalize& normalize) {
       return toml_list({print_numbers(normalize.mean), print_numbers(normalize.deviation)});
   }
   return {};
+}
+
+std::optional<PortRange> ports_in(const Value& value) {
+  std::optional<std::string> text = text_in(value);
+  if (!text) return std::nullopt;
+  if (*text == "auto") return PortRange{};
+  PortRange range;
+  const char* end = text->data() + text->size();
+  auto first = std::from_chars(text->data(), end, range.first);
+  if (first.ec != std::errc{} || first.ptr == end || *first.ptr != '-') return std::nullopt;
+  auto last = std::from_chars(first.ptr + 1, end, range.last);
+  bool is_range = last.ec == std::errc{} && last.ptr == end && range.first >= 1 &&
+                  range.first <= range.last && range.last <= 65535;
+  return is_range ? std::optional(range) : std::nullopt;
+}
+
+std::string print_ports(const PortRange& range) {
+  return range == PortRange{} ? toml_text(std::string_view("auto"))
+                              : toml_text(fmt::format("{}-{}", range.first, range.last));
 }
 
 const std::vector<std::string>& ready_plans() {
@@ -165,6 +187,11 @@ Key<ParallelConfig> memory(std::optional<Bytes> ParallelConfig::*member, const L
     entries.push_back(std::move(entry));
   };
   return key;
+}
+
+Key<HeartbeatConfig> ports(PortRange HeartbeatConfig::*member, const Label& label) {
+  return scalar(member, label,
+                {"\"auto\" or two ports such as \"20000-20099\"", ports_in, print_ports});
 }
 
 Key<ParallelConfig> plan(PlanConfig ParallelConfig::*member, const Label& label) {

@@ -17,6 +17,8 @@ Key<TrainConfig> condition(std::optional<Condition> TrainConfig::*member, const 
 Key<ParallelConfig> memory(std::optional<Bytes> ParallelConfig::*member, const Label& label);
 Key<ParallelConfig> threads(std::optional<std::int64_t> ParallelConfig::*member,
                             const Label& label);
+/// "auto" or FIRST-LAST.
+Key<HeartbeatConfig> ports(PortRange HeartbeatConfig::*member, const Label& label);
 /// A ready plan, a .json file, or { data = …, tensor = …, pipeline = … }.
 Key<ParallelConfig> plan(PlanConfig ParallelConfig::*member, const Label& label);
 

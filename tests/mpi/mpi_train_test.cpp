@@ -145,6 +145,19 @@ TEST_F(TrainingRanks, MeasuredKernelsAreTheSameOnAllRanks) {
   EXPECT_EQ(last(run("measured")).step(), 4);
 }
 
+TEST_F(TrainingRanks, WatchEachOtherWhereAndIfTheRunFileSays) {
+  MpiJob off(2, MpiJob::Troika{words("lenet", "off", {"heartbeat.enabled=false"})});
+  EXPECT_EQ(off.wait(seconds(60)), 0) << off.output();
+  // All ranks are on one computer, so that nobody asks for the interface.
+  MpiJob loopback(2, MpiJob::Troika{words("lenet", "loopback", {"heartbeat.interface=none-such"})});
+  EXPECT_EQ(loopback.wait(seconds(60)), 0) << loopback.output();
+  // One port is not enough for two ranks: both give up.
+  std::string port = std::to_string(20000 + getpid() % 10000);
+  MpiJob one(2, MpiJob::Troika{words("lenet", "one", {"heartbeat.ports=" + port + "-" + port})});
+  EXPECT_EQ(one.wait(seconds(60)), 2) << one.output();
+  EXPECT_THAT(one.output(), HasSubstr("no TCP port from " + port + " to " + port));
+}
+
 TEST_F(TrainingRanks, SayWhatIsWrongOnceAndWithItsCode) {
   MpiJob job(2, MpiJob::Troika{words("lenet", "bad", {"optimizer.learning_rat=1"})});
   EXPECT_EQ(job.wait(seconds(60)), 2) << job.output();
@@ -212,8 +225,11 @@ TEST_F(TrainingRanks, StopTogetherAndSaveWhenOneOfThemIsAsked) {
       std::ofstream(folder / "stop") << "";
     else
       kill(job.troika_rank(1), SIGUSR1);
-    EXPECT_EQ(job.wait(seconds(60)), 0) << job.output();
-    for (int rank : {0, 1}) EXPECT_THAT(log_of(name, rank), HasSubstr("stopped after step"));
+    EXPECT_EQ(job.wait(seconds(60)), 75) << job.output();
+    for (int rank : {0, 1}) {
+      EXPECT_THAT(log_of(name, rank), HasSubstr("stopped after step"));
+      EXPECT_THAT(log_of(name, rank), HasSubstr("exit code 75"));
+    }
     EXPECT_GT(last(run(name)).step(), 1);
     EXPECT_FALSE(fs::exists(folder / "stop"));
   }

@@ -36,7 +36,7 @@ Heartbeat::Heartbeat(ListeningPort port, HeartbeatSettings settings)
       listening_(std::move(port.socket)),
       wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
       time_to_prove_(std::max(kLeastTimeToProve, settings_.times.silence / 2)),
-      core_(settings_.rank, settings_.ranks, settings_.times, now()),
+      core_(settings_.rank, settings_.watches ? settings_.ranks : 1, settings_.times, now()),
       thread_([this](const std::stop_token& stop) { run(stop); }) {
   std::unique_lock lock(mutex_);
   wait_until_joined(lock);
@@ -48,6 +48,7 @@ Heartbeat::~Heartbeat() {
 }
 
 int Heartbeat::watch(CallGroup group) {
+  if (!settings_.watches) group.members = {settings_.rank};
   std::unique_lock lock(mutex_);
   int index = core_.watch(std::move(group), now());
   eventfd_write(wake_.descriptor(), 1);

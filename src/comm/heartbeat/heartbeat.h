@@ -26,6 +26,8 @@ struct HeartbeatSettings {
   SipKey key{};                                     ///< The run's, random, known to its ranks only.
   std::vector<std::vector<std::string>> addresses;  ///< Of every rank.
   HeartbeatTimes times{};
+  /// False: no peer is watched. A lost one is noticed by the launcher at best.
+  bool watches = true;
   /// Called once when the run is over, after the neighbours were told, by a thread of the
   /// heartbeat.
   std::function<void(const Verdict&)> on_failure{};

@@ -1,8 +1,11 @@
 // Ranks as heartbeats of one process, over real sockets on the loopback.
 #include "comm/heartbeat/heartbeat.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
 
 #include "base/random.h"
 #include "comm/heartbeat/start_heartbeat.h"
@@ -12,6 +15,17 @@ namespace {
 
 using std::chrono::milliseconds;
 using testing::HasSubstr;
+
+/// Whether a connection to the address is accepted within a second.
+bool can_be_reached(const std::string& address) {
+  Socket socket = connect_to(address);
+  if (!socket.open()) return false;
+  pollfd wait{socket.descriptor(), POLLOUT, 0};
+  int code = 0;
+  socklen_t length = sizeof code;
+  return poll(&wait, 1, 1000) == 1 &&
+         getsockopt(socket.descriptor(), SOL_SOCKET, SO_ERROR, &code, &length) == 0 && code == 0;
+}
 
 TEST(HeartbeatTimes, ATimeoutIsTheSilenceOfAPeerAndNothingElseEndsARunBefore) {
   HeartbeatTimes slow = heartbeat_times(std::chrono::seconds(90));
@@ -23,13 +37,64 @@ TEST(HeartbeatTimes, ATimeoutIsTheSilenceOfAPeerAndNothingElseEndsARunBefore) {
   EXPECT_EQ(quick.join, HeartbeatTimes{}.join);
 }
 
+TEST(ListenForPeers, TakesTheFirstFreePortOfARange) {
+  int first = 0;
+  {
+    ListeningPort any = listen_for_peers({.loopback_only = true});
+    first = std::stoi(any.addresses.at(0).substr(any.addresses.at(0).find(':') + 1));
+  }
+  ListenOptions range{.loopback_only = true, .first_port = first, .last_port = first + 1};
+  if (range.last_port > 65535) GTEST_SKIP() << "the system's port is the last one";
+  ListeningPort one = listen_for_peers(range);
+  EXPECT_EQ(one.addresses, std::vector{fmt::format("127.0.0.1:{}", first)});
+  ListenOptions full{.loopback_only = true, .first_port = first, .last_port = first};
+  try {
+    listen_for_peers(full);
+    ADD_FAILURE() << "a port was opened twice";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    EXPECT_THAT(error.what(), HasSubstr(fmt::format("from {0} to {0}", first)));
+  }
+}
+
+TEST(ListenForPeers, RefusesAnInterfaceThatIsNotThere) {
+  try {
+    listen_for_peers({.interface = "no-such-interface"});
+    ADD_FAILURE() << "it listens at an interface that does not exist";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("'no-such-interface'"));
+  }
+  EXPECT_THROW(listen_for_peers({.interface = "203.0.113.7/32"}), Error);
+}
+
+TEST(ListenForPeers, BindsToTheInterfaceThatHasTheAddress) {
+  std::vector<std::string> all = listen_for_peers({}).addresses;
+  if (all.empty()) GTEST_SKIP() << "no interface but the loopback is up";
+  std::string address = all.front().substr(0, all.front().find(':'));
+  ListeningPort bound = listen_for_peers({.interface = address + "/32"});
+  ASSERT_EQ(bound.addresses.size(), 1u);
+  EXPECT_THAT(bound.addresses.front(), testing::StartsWith(address + ":"));
+  std::string port = bound.addresses.front().substr(address.size());
+  EXPECT_FALSE(can_be_reached("127.0.0.1" + port));
+  EXPECT_TRUE(can_be_reached(address + port));
+}
+
+TEST(Heartbeat, ThatIsOffWatchesNobody) {
+  Heartbeat alone({}, {.rank = 1, .ranks = 3, .watches = false});  // peers that do not exist
+  CallId call = alone.describe(alone.watch({"world", {0, 1, 2}}), "a");
+  alone.begin(call);
+  alone.end(call);
+  EXPECT_NO_THROW(alone.check());
+  EXPECT_NO_THROW(alone.leave());
+}
+
 class HeartbeatSockets : public testing::Test {
  protected:
   /// Opens the ports of all ranks and starts the heartbeats of `running` together.
   void start(int ranks, std::vector<int> running, HeartbeatTimes times = {}) {
     std::vector<ListeningPort> ports;
     for (int rank = 0; rank < ranks; ++rank) {
-      ports.push_back(listen_for_peers(true));
+      ports.push_back(listen_for_peers({.loopback_only = true}));
       addresses_.push_back(ports.back().addresses);
     }
     start_at(std::move(ports), running, times);
@@ -149,7 +214,7 @@ TEST_F(HeartbeatSockets, APeerThatNeverAnswersIsNamedAtTheStart) {
 TEST_F(HeartbeatSockets, TriesTheNextAddressWhereOneDoesNotAnswer) {
   std::vector<ListeningPort> ports;
   for (int rank : {0, 1}) {
-    ports.push_back(listen_for_peers(true));
+    ports.push_back(listen_for_peers({.loopback_only = true}));
     addresses_.push_back({"127.0.0.1:1", "no address", ports[rank].addresses[0]});
   }
   std::vector<std::jthread> starts;
@@ -186,7 +251,7 @@ TEST_F(HeartbeatSockets, AWatchThatBreaksEndsTheRun) {
   settings.on_failure = [&](const Verdict& verdict) { said = verdict.sentence; };
   std::string thrown;
   try {
-    Heartbeat beat(listen_for_peers(true), settings);
+    Heartbeat beat(listen_for_peers({.loopback_only = true}), settings);
   } catch (const Error& error) {
     thrown = error.what();
   }
@@ -220,7 +285,7 @@ TEST_F(HeartbeatSockets, AFloodOfSilentConnectionsShutsNoNeighbourOut) {
   constexpr int kRanks = 3;
   std::vector<ListeningPort> ports;
   for (int rank = 0; rank < kRanks; ++rank) {
-    ports.push_back(listen_for_peers(true));
+    ports.push_back(listen_for_peers({.loopback_only = true}));
     addresses_.push_back(ports.back().addresses);
   }
   SilentFlood flood(addresses_[2][0]);

@@ -33,23 +33,88 @@ void send_at_once(const Socket& socket) {
 std::string text_of(const in_addr& address, int port) {
   char text[INET_ADDRSTRLEN] = {};
   inet_ntop(AF_INET, &address, text, sizeof text);
-  return fmt::format("{}:{}", text, port);
+  return port == 0 ? std::string(text) : fmt::format("{}:{}", text, port);
 }
 
-std::vector<std::string> addresses_of_interfaces(int port) {
+struct Interface {
+  std::string name;
+  in_addr address{};
+};
+
+/// Those that are up, without the loopback.
+std::vector<Interface> interfaces_up() {
   ifaddrs* list = nullptr;
   if (getifaddrs(&list) != 0) return {};
   std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, freeifaddrs);
-  std::vector<std::string> addresses;
+  std::vector<Interface> found;
   for (const ifaddrs* at = list; at != nullptr; at = at->ifa_next) {
     bool usable = at->ifa_addr != nullptr && at->ifa_addr->sa_family == AF_INET &&
                   (at->ifa_flags & IFF_UP) != 0 && (at->ifa_flags & IFF_LOOPBACK) == 0;
     if (!usable) continue;
     sockaddr_in address{};
     std::memcpy(&address, at->ifa_addr, sizeof address);
-    addresses.push_back(text_of(address.sin_addr, port));
+    found.push_back({at->ifa_name, address.sin_addr});
   }
-  return addresses;
+  return found;
+}
+
+/// Whether the address is in a network such as "10.1.0.0/16"; never where the text is not one.
+bool is_in_network(const in_addr& address, const std::string& network) {
+  std::size_t slash = network.find('/');
+  if (slash == std::string::npos) return false;
+  in_addr base{};
+  int bits = -1;
+  std::from_chars(network.data() + slash + 1, network.data() + network.size(), bits);
+  if (inet_pton(AF_INET, network.substr(0, slash).c_str(), &base) != 1 || bits < 0 || bits > 32)
+    return false;
+  std::uint32_t mask = bits == 0 ? 0 : ~std::uint32_t{0} << (32 - bits);
+  return ((ntohl(address.s_addr) ^ ntohl(base.s_addr)) & mask) == 0;
+}
+
+/// The addresses to listen at and to be called by.
+struct ListeningPlace {
+  in_addr bound{};
+  std::vector<in_addr> called;
+};
+
+ListeningPlace listening_place(const ListenOptions& options) {
+  ListeningPlace place;
+  if (options.loopback_only) {
+    place.bound.s_addr = htonl(INADDR_LOOPBACK);
+    place.called = {place.bound};
+    return place;
+  }
+  place.bound.s_addr = htonl(INADDR_ANY);
+  std::vector<std::string> names;
+  for (const Interface& found : interfaces_up()) {
+    names.push_back(text_of(found.address, 0).append(" on ").append(found.name));
+    if (options.interface == "auto" || options.interface == found.name ||
+        is_in_network(found.address, options.interface))
+      place.called.push_back(found.address);
+  }
+  if (options.interface == "auto") return place;
+  if (place.called.empty())
+    throw Error(ErrorKind::usage,
+                fmt::format("heartbeat.interface: this computer has no IPv4 interface '{}' that is "
+                            "up; it has {}",
+                            options.interface, fmt::join(names, ", ")));
+  place.bound = place.called.front();
+  place.called.resize(1);
+  return place;
+}
+
+/// The port, once the socket listens at it.
+std::optional<int> listen_at(const Socket& socket, const in_addr& place, int port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr = place;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  socklen_t length = sizeof address;
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  bool good = bind(socket.descriptor(), generic, length) == 0 &&
+              listen(socket.descriptor(), SOMAXCONN) == 0 &&
+              getsockname(socket.descriptor(), generic, &length) == 0;
+  return good ? std::optional<int>(ntohs(address.sin_port)) : std::nullopt;
 }
 
 std::optional<sockaddr_in> parse_address(const std::string& text) {
@@ -78,26 +143,22 @@ Socket::~Socket() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-ListeningPort listen_for_peers(bool loopback_only) {
-  ListeningPort port{.socket = new_socket()};
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(loopback_only ? INADDR_LOOPBACK : INADDR_ANY);
-  socklen_t length = sizeof address;
-  int descriptor = port.socket.descriptor();
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  bool good = port.socket.open() && bind(descriptor, generic, length) == 0 &&
-              listen(descriptor, SOMAXCONN) == 0 && getsockname(descriptor, generic, &length) == 0;
-  if (!good) {
-    throw Error(ErrorKind::usage,
-                fmt::format("No TCP port could be opened for the heartbeat between "
-                            "ranks: {}.",
-                            std::strerror(errno)));
+ListeningPort listen_for_peers(const ListenOptions& options) {
+  ListeningPlace place = listening_place(options);
+  for (int number = options.first_port; number <= options.last_port; ++number) {
+    ListeningPort port{.socket = new_socket()};
+    std::optional<int> taken = listen_at(port.socket, place.bound, number);
+    if (!taken && errno == EADDRINUSE) continue;
+    if (!taken) break;
+    for (const in_addr& address : place.called) port.addresses.push_back(text_of(address, *taken));
+    return port;
   }
-  int number = ntohs(address.sin_port);
-  port.addresses = loopback_only ? std::vector{text_of(address.sin_addr, number)}
-                                 : addresses_of_interfaces(number);
-  return port;
+  std::string range = options.last_port > 0
+                          ? fmt::format(" from {} to {}", options.first_port, options.last_port)
+                          : std::string();
+  throw Error(ErrorKind::usage,
+              fmt::format("no TCP port{} could be opened for the heartbeat between ranks: {}",
+                          range, std::strerror(errno)));
 }
 
 Socket connect_to(const std::string& address) {

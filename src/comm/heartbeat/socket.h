@@ -34,9 +34,18 @@ struct ListeningPort {
   std::vector<std::string> addresses;
 };
 
-/// On the loopback alone, or on every IPv4 interface that is up. Throws Error(usage) when the
-/// system refuses.
-ListeningPort listen_for_peers(bool loopback_only);
+/// Where a rank listens for its peers.
+struct ListenOptions {
+  bool loopback_only = false;  ///< All peers are on this computer; `interface` is not asked then.
+  /// "auto" for every IPv4 interface that is up, the name of one ("ib0"), or the network that its
+  /// address is in ("10.1.0.0/16"), for hosts whose interfaces have different names.
+  std::string interface = "auto";
+  int first_port = 0, last_port = 0;  ///< The first free one of these; 0: the system's choice.
+};
+
+/// Throws Error(usage) when there is no such interface, when no port of the range is free, or when
+/// the system refuses.
+ListeningPort listen_for_peers(const ListenOptions& options);
 
 /// Begins to connect; closed when that is known to fail at once.
 Socket connect_to(const std::string& address);

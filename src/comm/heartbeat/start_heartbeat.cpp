@@ -11,18 +11,60 @@
 namespace troika {
 namespace {
 
-/// One word per item: the key, then the addresses.
-std::string introduction(const SipKey& key, const std::vector<std::string>& addresses) {
-  return fmt::format("{} {} {}", key[0], key[1], fmt::join(addresses, " "));
+/// What a rank tells the others: whether it listens, or why it cannot; its key; its addresses.
+struct Introduction {
+  enum class Kind { on, off, failed } kind = Kind::on;
+  SipKey key{};
+  std::vector<std::string> addresses{};
+  std::string failure{};
+};
+
+std::string to_text(const Introduction& own) {
+  if (own.kind == Introduction::Kind::failed) return "failed " + own.failure;
+  return fmt::format("{} {} {} {}", own.kind == Introduction::Kind::on ? "on" : "off", own.key[0],
+                     own.key[1], fmt::join(own.addresses, " "));
 }
 
-void read_introduction(const std::string& text, HeartbeatSettings& settings) {
+Introduction parse_introduction(const std::string& text) {
   std::istringstream words(text);
-  SipKey key{};
-  words >> key[0] >> key[1];
-  if (settings.addresses.empty()) settings.key = key;  // rank 0's
-  auto& addresses = settings.addresses.emplace_back();
-  for (std::string address; words >> address;) addresses.push_back(address);
+  Introduction told;
+  std::string kind;
+  words >> kind;
+  if (kind == "failed")
+    return {.kind = Introduction::Kind::failed, .failure = text.substr(kind.size() + 1)};
+  if (kind == "off") told.kind = Introduction::Kind::off;
+  words >> told.key[0] >> told.key[1];
+  for (std::string address; words >> address;) told.addresses.push_back(address);
+  return told;
+}
+
+/// Opens the port; a rank that cannot must tell the others, who would wait for it.
+Introduction introduce(const HeartbeatOptions& options, ListeningPort& port) {
+  Introduction own{.key = {random_word(), random_word()}};
+  if (!options.is_on) {
+    own.kind = Introduction::Kind::off;
+    return own;
+  }
+  try {
+    port = listen_for_peers(options.listen);
+    own.addresses = port.addresses;
+  } catch (const Error& error) {
+    own.kind = Introduction::Kind::failed;
+    own.failure = error.what();
+  }
+  return own;
+}
+
+/// Takes the key of rank 0 and the addresses of all; the heartbeat is off where it is off on one.
+void take_introductions(const std::vector<std::string>& texts, HeartbeatSettings& settings) {
+  for (std::size_t rank = 0; rank < texts.size(); ++rank) {
+    Introduction told = parse_introduction(texts[rank]);
+    if (told.kind == Introduction::Kind::failed)
+      throw Error(ErrorKind::usage, fmt::format("rank {}: {}", rank, told.failure));
+    if (told.kind == Introduction::Kind::off) settings.watches = false;
+    if (rank == 0) settings.key = told.key;
+    settings.addresses.push_back(std::move(told.addresses));
+  }
 }
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -45,17 +87,17 @@ std::string difference(const std::string& first, const std::string& other, int r
 
 }  // namespace
 
-std::unique_ptr<Heartbeat> start_heartbeat(MpiWorld& world, HeartbeatTimes times,
+std::unique_ptr<Heartbeat> start_heartbeat(MpiWorld& world, const HeartbeatOptions& options,
                                            std::function<void(const Verdict&)> on_failure) {
-  ListeningPort port = listen_for_peers(world.on_one_host());
+  HeartbeatOptions here = options;
+  here.listen.loopback_only = world.on_one_host();
   HeartbeatSettings settings{.rank = world.rank(),
                              .ranks = world.ranks(),
-                             .times = times,
+                             .times = options.times,
                              .on_failure = std::move(on_failure)};
-  SipKey own{random_word(), random_word()};
-  for (const std::string& text : world.exchange(introduction(own, port.addresses))) {
-    read_introduction(text, settings);
-  }
+  ListeningPort port;
+  take_introductions(world.exchange(to_text(introduce(here, port))), settings);
+  if (!settings.watches) port = {};
   auto heartbeat = std::make_unique<Heartbeat>(std::move(port), std::move(settings));
   world.while_waiting([watch = heartbeat.get()] { watch->check(); });
   return heartbeat;

@@ -10,9 +10,16 @@
 
 namespace troika {
 
+struct HeartbeatOptions {
+  HeartbeatTimes times{};
+  bool is_on = true;  ///< Off on all ranks where it is off on one.
+  ListenOptions listen{};
+};
+
 /// All ranks call it together. From here on `world` throws, too, when a peer is lost; the heartbeat
-/// ends before the world.
-std::unique_ptr<Heartbeat> start_heartbeat(MpiWorld& world, HeartbeatTimes times,
+/// ends before the world. It listens on the loopback alone where all ranks are on one computer.
+/// Throws Error(usage) on all ranks where one cannot listen.
+std::unique_ptr<Heartbeat> start_heartbeat(MpiWorld& world, const HeartbeatOptions& options,
                                            std::function<void(const Verdict&)> on_failure);
 
 /// This rank has nothing more to do: returns when no rank has, neighbours or not, and `world` no

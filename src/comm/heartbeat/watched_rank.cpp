@@ -21,7 +21,7 @@ void run_watched_rank(MpiWorld& world, const RankWatch& watch,
                                 ? LastWords::Opens::now
                                 : LastWords::Opens::when_there_is_something_to_say);
   auto heartbeat =
-      start_heartbeat(world, watch.times, [&](const Verdict& verdict) { last.leave(verdict); });
+      start_heartbeat(world, watch.heartbeat, [&](const Verdict& verdict) { last.leave(verdict); });
   std::optional<EndSignals> signals(*heartbeat);
   try {
     body(*heartbeat, last);

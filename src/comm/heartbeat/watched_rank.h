@@ -10,7 +10,7 @@
 namespace troika {
 
 struct RankWatch {
-  HeartbeatTimes times{};
+  HeartbeatOptions heartbeat{};
   std::filesystem::path log{};  ///< logs/rank-N of the run; empty: last words go to stderr only.
   /// False: the file is made only when there is something to say, where there is no run folder that
   /// it could belong to.
