@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/kernel_facts.h"
+#include "cli/limit_facts.h"
 #include "cli/machine_facts.h"
 #include "cli/text_table.h"
 #include "config/cache_folder.h"
@@ -24,6 +25,7 @@ std::string describe(const Component& component) {
 
 void print_text(Console& console) {
   std::vector<Fact> facts = machine_facts();
+  for (const Fact& fact : limit_facts()) facts.push_back(fact);
   for (const Component& component : components())
     facts.push_back({component.name, describe(component)});
   KernelFacts kernels = kernel_facts(cache_folder("auto"));
@@ -37,6 +39,7 @@ void print_text(Console& console) {
 void print_json(Console& console) {
   Json json;
   for (const Fact& fact : machine_facts()) json[fact.name] = fact.value;
+  for (const Fact& fact : limit_facts()) json["limits"][fact.name] = fact.value;
   for (const Component& component : components())
     json["components"].push_back({{"name", component.name},
                                   {"found", !component.found.empty()},

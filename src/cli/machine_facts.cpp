@@ -1,6 +1,7 @@
 #include "cli/machine_facts.h"
 
 #include <fmt/format.h>
+#include <link.h>
 #include <sys/utsname.h>
 
 #include <cstdlib>
@@ -11,6 +12,7 @@
 
 #include "base/units.h"
 #include "cli/version.h"
+#include "comm/mpi/mpi_world.h"
 #include "device/cpu/instruction_set.h"
 #include "kernels/cpu/cpu.h"
 
@@ -79,6 +81,27 @@ std::vector<fs::path> library_folders() {
           "/usr/local/cuda/lib64"};
 }
 
+/// The path of the shared library of that name that this process has loaded; empty where there is
+/// none.
+std::string loaded_library(const std::string& name) {
+  struct Wanted {
+    std::string name, path;
+  } wanted{"/" + name, {}};
+  dl_iterate_phdr(
+      [](dl_phdr_info* loaded, std::size_t, void* given) {
+        auto& target = *static_cast<Wanted*>(given);
+        std::string path = loaded->dlpi_name;
+        if (path.find(target.name) != std::string::npos) target.path = path;
+        return target.path.empty() ? 0 : 1;
+      },
+      &wanted);
+  return wanted.path;
+}
+
+std::string linked_text(const std::string& path) {
+  return path.empty() ? "linked in" : "linked with " + path;
+}
+
 }  // namespace
 
 std::string value_of(const std::string& text, const std::string& key) {
@@ -104,12 +127,17 @@ std::vector<Fact> machine_facts() {
 }
 
 std::vector<Component> components() {
-  constexpr const char* kUnused = "not used by this build";
+  constexpr const char* kUnused = "this build does not use it";
   std::vector<fs::path> programs = program_folders(), libraries = library_folders();
-  return {{"oneDNN", cpu_library(), "libdnnl-dev", "fast CPU kernels"},
-          {"OpenMP", find_file(libraries, {"libgomp.so.1", "libgomp.so"}), "libgomp1",
+  std::string mpirun = find_file(programs, {"mpirun"});
+  std::string launched = mpirun.empty() ? "no mpirun in PATH" : "started by " + mpirun;
+  std::string openmp = loaded_library("libgomp.so");
+  return {{"oneDNN", cpu_library(), "libdnnl-dev", linked_text(loaded_library("libdnnl.so"))},
+          {"OpenMP", openmp.empty() ? loaded_library("libomp.so") : openmp, "libgomp1",
            "threads of a CPU device"},
-          {"MPI", find_file(programs, {"mpirun"}), "openmpi-bin libopenmpi-dev", kUnused},
+          {"MPI", mpi_library(), "openmpi-bin libopenmpi-dev",
+           built_with_mpi() ? linked_text(loaded_library("libmpi")) + "; " + launched
+                            : "this build has none, so that it runs in one process"},
           {"CUDA compiler", find_file(programs, {"nvcc"}), "nvidia-cuda-toolkit", kUnused},
           {"CUDA driver", find_file(libraries, {"libcuda.so.1"}), "nvidia-driver", kUnused}};
 }

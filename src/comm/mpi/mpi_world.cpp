@@ -193,4 +193,6 @@ std::unique_ptr<MpiWorld> start_mpi(MpiThreading threading) {
 
 bool built_with_mpi() { return true; }
 
+std::string mpi_library() { return version_text(); }
+
 }  // namespace troika

@@ -80,5 +80,8 @@ std::unique_ptr<MpiWorld> start_mpi(MpiThreading threading = MpiThreading::multi
 
 /// Whether start_mpi can work in this build.
 bool built_with_mpi();
+/// Name and version of the MPI library that this process is linked with, in one line; empty in a
+/// build without MPI. Needs no start_mpi.
+std::string mpi_library();
 
 }  // namespace troika

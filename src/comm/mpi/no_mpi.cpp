@@ -14,4 +14,6 @@ std::unique_ptr<MpiWorld> start_mpi(MpiThreading) {
 
 bool built_with_mpi() { return false; }
 
+std::string mpi_library() { return {}; }
+
 }  // namespace troika
