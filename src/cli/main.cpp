@@ -1,8 +1,10 @@
 #include <iostream>
 
 #include "cli/program.h"
+#include "cli/waiting_threads.h"
 
 int main(int argc, char** argv) {
+  troika::cli::limit_spinning(argv);
   troika::cli::Console console(std::cout, std::cerr, troika::cli::read_environment());
   troika::cli::Context context{console};
   return troika::cli::run_program({argv + 1, argv + argc}, context);

@@ -16,6 +16,7 @@
 #include "train/progress.h"
 #include "train/requests.h"
 #include "train/run_folder.h"
+#include "train/slow_steps.h"
 #include "train/snapshot.h"
 #include "train/training_sets.h"
 
@@ -137,6 +138,8 @@ class Trainer {
     void add(const std::map<DeviceId, StepLedger>& ledgers);
   } tally_;
   double waited_seconds() const;
+  void watch_for_slow_steps();
+  SlowSteps slow_steps_;
   double waited_before_ = 0;  // by loaders that are gone
   std::vector<std::byte> feed_;
 };

@@ -100,6 +100,13 @@ void Trainer::report_step(MetricsLog* metrics) {
   outcome_.has_loss = true;
   if (metrics != nullptr) metrics->write(report);
   progress_.step(report);
+  if (loader_batch_ == course_.batches().front()) {
+    auto taken = std::chrono::duration<double, std::milli>(report.step_ms) * tally_.steps;
+    std::string warning = slow_steps_.check(
+        {tally_.steps, std::chrono::duration_cast<std::chrono::nanoseconds>(taken),
+         report.data_wait, report.communication_wait});
+    if (!warning.empty()) progress_.warn(warning);
+  }
   tally_ = {.start_seconds = seconds_now(), .waited_seconds = waited_seconds()};
 }
 
@@ -166,12 +173,22 @@ void Trainer::write_trace(const RunFolder& folder) {
   folder.write("trace.json", trace_of_run(live_, models_.at(loader_batch_).graphs.front().name));
 }
 
+/// Predictions by rule are too rough to hold steps against.
+void Trainer::watch_for_slow_steps() {
+  if (!is_first() || !live_.machinery().is_measured) return;
+  SimTime step{};
+  for (const zoo::NamedGraph& graph : models_.at(course_.batches().front()).graphs)
+    step += predicted_step(live_, graph.name);
+  slow_steps_.begin(std::chrono::nanoseconds(step.count), read_system_load());
+}
+
 Trainer::Pace Trainer::begin(const RunFolder* folder, MetricsLog* metrics) {
   RunClock clock{course_.length(), sets_.train->size()};
   Pace pace{folder, metrics, Due(config_.log.every, clock), Due(config_.checkpoint.every, clock),
             Due(config_.train.evaluate, clock)};
   for (Due* due : {&pace.log, &pace.save, &pace.evaluate})
     due->start_at({state_.step, state_.position});
+  watch_for_slow_steps();
   tally_ = {.start_seconds = seconds_now()};
   // Weights from elsewhere cannot be made again from the seed, so a run that is killed early needs
   // them here.
@@ -193,7 +210,8 @@ void Trainer::follow_step(Pace& pace, const Requests& agreed) {
   auto is_due = [&](Due& due, bool asked) {
     return has_peers() && due.is_by_time() ? asked : due.now({state_.step, state_.position});
   };
-  outcome_.interrupted = has_peers() ? agreed.stop : should_stop(pace.folder);
+  // A run that has come to its end has nothing left to resume.
+  outcome_.interrupted = !last && (has_peers() ? agreed.stop : should_stop(pace.folder));
   if (is_due(pace.log, agreed.log) || last || outcome_.interrupted)
     report_step(pace.metrics);
   else

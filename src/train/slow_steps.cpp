@@ -1,0 +1,162 @@
+#include "train/slow_steps.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "base/cores.h"
+#include "machine/limits.h"
+
+namespace troika {
+namespace {
+
+namespace fs = std::filesystem;
+using Nanoseconds = std::chrono::nanoseconds;
+
+/// A cause counts from this share of the time on: with two threads, half of it lost makes steps
+/// twice as long at least, and every thread waits for the last.
+constexpr double kTellingShare = 0.1;
+/// Cores slower than this part of what they may reach make a step longer, but hardly three times.
+constexpr double kLowFrequency = 0.6;
+constexpr std::int64_t kManyPages = 100;
+/// Of samples or messages; more than this makes a step three times as long.
+constexpr double kMostWait = 0.66;
+/// Shorter stretches say little: one interruption fills them.
+constexpr Nanoseconds kShortestStretch = std::chrono::milliseconds(200);
+
+/// Adds up what the scheduler says of each thread: ran, waited for a core (both in ns), slices.
+void add_threads(const fs::path& root, SystemLoad& load) {
+  std::error_code gone;
+  for (fs::directory_iterator thread(root / "proc/self/task", gone), end; !gone && thread != end;
+       thread.increment(gone)) {
+    std::ifstream file(thread->path() / "schedstat");
+    std::int64_t ran = 0, queued = 0;
+    if (!(file >> ran >> queued)) continue;
+    load.ran += Nanoseconds(ran);
+    load.queued += Nanoseconds(queued);
+  }
+}
+
+/// "cpu user nice system idle iowait irq softirq steal …", in ticks of all cores.
+Nanoseconds stolen_time(const fs::path& root) {
+  std::ifstream file(root / "proc/stat");
+  std::string word;
+  std::int64_t ticks = 0;
+  file >> word;
+  for (int column = 0; column < 8; ++column) file >> ticks;
+  if (!file) return {};
+  return Nanoseconds(ticks * (std::nano::den / std::max<long>(1, sysconf(_SC_CLK_TCK))));
+}
+
+/// Column 12 of stat, after the name in brackets, which may have blanks.
+std::int64_t pages_read_from_disk(const fs::path& root) {
+  std::ostringstream text;
+  text << std::ifstream(root / "proc/self/stat").rdbuf();
+  std::string line = text.str();
+  std::istringstream words(line.substr(std::min(line.size(), line.rfind(')') + 1)));
+  std::string word;
+  for (int column = 3; column <= 12; ++column) words >> word;
+  return words ? std::atoll(word.c_str()) : 0;
+}
+
+double number_of(const fs::path& file) {
+  double number = 0;
+  std::ifstream(file) >> number;
+  return number;
+}
+
+void read_frequency(const fs::path& root, SystemLoad& load) {
+  for (int core : usable_cores()) {
+    fs::path folder = root / fmt::format("sys/devices/system/cpu/cpu{}/cpufreq", core);
+    double now = number_of(folder / "scaling_cur_freq"),
+           top = number_of(folder / "cpuinfo_max_freq");
+    if (now <= 0 || top <= 0) continue;
+    if (load.frequency == 0 || now / top < load.frequency / load.top_frequency) {
+      load.frequency = now;
+      load.top_frequency = top;
+    }
+  }
+}
+
+double seconds_of(Nanoseconds time) { return std::chrono::duration<double>(time).count(); }
+
+double share_of(Nanoseconds part, Nanoseconds whole) {
+  return whole.count() > 0 ? seconds_of(part) / seconds_of(whole) : 0;
+}
+
+}  // namespace
+
+SystemLoad read_system_load(const fs::path& root) {
+  SystemLoad load{.at = std::chrono::steady_clock::now().time_since_epoch()};
+  add_threads(root, load);
+  load.throttled = throttled_time(root);
+  load.stolen = stolen_time(root);
+  load.pages_read = pages_read_from_disk(root);
+  read_frequency(root, load);
+  load.runnable = number_of(root / "proc/loadavg");
+  return load;
+}
+
+std::string explain_slowness(const SystemLoad& before, const SystemLoad& after) {
+  Nanoseconds passed = after.at - before.at;
+  double throttled = share_of(after.throttled - before.throttled, passed);
+  if (throttled > kTellingShare)
+    return fmt::format(
+        "the CPU quota of its control group (cpu.max) stopped this process for {:.0f} "
+        "% of the time; fewer parallel.threads may be faster",
+        std::min(1.0, throttled) * 100);
+  Nanoseconds queued = after.queued - before.queued, ran = after.ran - before.ran;
+  double waited = share_of(queued, queued + ran);
+  if (waited > kTellingShare)
+    return fmt::format(
+        "other processes use the cores: threads that were ready to run waited for "
+        "one {:.0f} % of the time (load average {:.1f} on {} cores)",
+        waited * 100, after.runnable, cores_of_machine());
+  double stolen = share_of(after.stolen - before.stolen, passed * std::max(1, cores_of_machine()));
+  if (stolen > kTellingShare)
+    return fmt::format("other virtual machines on this host took {:.0f} % of the cores' time",
+                       stolen * 100);
+  if (after.pages_read - before.pages_read > kManyPages)
+    return fmt::format("{} pages had to be read from disk; the computer is short of memory",
+                       after.pages_read - before.pages_read);
+  if (after.frequency < kLowFrequency * after.top_frequency)
+    return fmt::format(
+        "the processor runs at {:.1f} of {:.1f} GHz; it may be too hot, or saving "
+        "power",
+        after.frequency / 1e6, after.top_frequency / 1e6);
+  return {};
+}
+
+void SlowSteps::begin(Nanoseconds predicted, const SystemLoad& now) {
+  predicted_ = predicted;
+  before_ = now;
+}
+
+std::string SlowSteps::check(const ReportedSteps& more, const fs::path& root) {
+  since_.steps += more.steps;
+  since_.taken += more.taken;
+  if (has_warned_ || predicted_ <= Nanoseconds{} || since_.taken < kShortestStretch) return {};
+  SystemLoad after = read_system_load(root);
+  std::string reason = explain_slowness(std::exchange(before_, after), after);
+  double step = seconds_of(since_.taken) / static_cast<double>(since_.steps);
+  double times = step / seconds_of(predicted_);
+  since_ = {};
+  if (times <= kSlowStep) return {};
+  if (reason.empty() && more.data_wait > kMostWait)
+    reason = fmt::format("it waits for samples {:.0f} % of the time", more.data_wait * 100);
+  if (reason.empty() && more.communication_wait > kMostWait)
+    reason = fmt::format("it waits for other devices {:.0f} % of the time",
+                         more.communication_wait * 100);
+  if (reason.empty()) return {};
+  has_warned_ = true;
+  return fmt::format("a step takes {:.1f} ms, {:.0f} times as long as predicted: {}", step * 1e3,
+                     times, reason);
+}
+
+}  // namespace troika

@@ -1,0 +1,105 @@
+#include "train/slow_steps.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "train/small_runs_test.h"
+
+namespace troika {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// A second in which two threads ran all the time.
+SystemLoad quiet_second() { return {.at = seconds(1), .ran = seconds(2)}; }
+
+TEST(ExplainSlowness, FindsNothingOnAQuietComputer) {
+  EXPECT_THAT(explain_slowness({}, quiet_second()), IsEmpty());
+}
+
+TEST(ExplainSlowness, BlamesTheQuotaBeforeTheWaitThatItCauses) {
+  SystemLoad after = quiet_second();
+  after.throttled = milliseconds(600);
+  after.queued = seconds(1);
+  EXPECT_THAT(explain_slowness({}, after), HasSubstr("cpu.max"));
+  EXPECT_THAT(explain_slowness({}, after), HasSubstr("60 %"));
+}
+
+TEST(ExplainSlowness, BlamesOtherProcessesWhereThreadsWaitForACore) {
+  SystemLoad after = quiet_second();
+  after.ran = after.queued = seconds(1);
+  after.runnable = 4.2;
+  EXPECT_THAT(explain_slowness({}, after), HasSubstr("other processes use the cores"));
+  EXPECT_THAT(explain_slowness({}, after), HasSubstr("50 % of the time (load average 4.2"));
+}
+
+TEST(ExplainSlowness, BlamesOtherVirtualMachinesDisksAndFrequencies) {
+  SystemLoad after = quiet_second();
+  after.stolen = seconds(1000);
+  EXPECT_THAT(explain_slowness({}, after), HasSubstr("virtual machines"));
+  after = quiet_second();
+  after.pages_read = 5000;
+  EXPECT_THAT(explain_slowness({}, after), HasSubstr("5000 pages"));
+  after = quiet_second();
+  after.frequency = 8e5;
+  after.top_frequency = 3.2e6;
+  EXPECT_THAT(explain_slowness({}, after), HasSubstr("0.8 of 3.2 GHz"));
+}
+
+/// A made-up /proc with one thread.
+class SlowStepsTest : public testing::Test {
+ protected:
+  void set_thread(std::int64_t ran, std::int64_t queued) {
+    std::filesystem::path thread = folder_.path / "proc/self/task/7";
+    std::filesystem::create_directories(thread);
+    std::ofstream(thread / "schedstat") << ran << " " << queued << " 12\n";
+  }
+  std::string check(const ReportedSteps& steps) { return watched_.check(steps, folder_.path); }
+
+  Folder folder_;
+  SlowSteps watched_;
+};
+
+TEST_F(SlowStepsTest, WarnOnceAndWithTheReason) {
+  set_thread(1'000'000'000, 0);
+  watched_.begin(milliseconds(1), read_system_load(folder_.path));
+  EXPECT_THAT(check({.steps = 300, .taken = milliseconds(330)}), IsEmpty());
+  set_thread(1'200'000'000, 600'000'000);
+  EXPECT_THAT(check({.steps = 100, .taken = milliseconds(800)}),
+              testing::AllOf(HasSubstr("a step takes 8.0 ms, 8 times as long as predicted"),
+                             HasSubstr("waited for one 75 % of the time")));
+  set_thread(1'300'000'000, 1'600'000'000);
+  EXPECT_THAT(check({.steps = 100, .taken = milliseconds(800)}), IsEmpty());
+}
+
+TEST_F(SlowStepsTest, SayNothingWhereNoCauseIsFound) {
+  set_thread(0, 0);
+  watched_.begin(milliseconds(1), read_system_load(folder_.path));
+  set_thread(1'000'000'000, 0);
+  EXPECT_THAT(check({.steps = 100, .taken = milliseconds(800)}), IsEmpty());
+  EXPECT_THAT(check({.steps = 100, .taken = milliseconds(800), .data_wait = 0.9}),
+              HasSubstr("waits for samples 90 %"));
+}
+
+TEST_F(SlowStepsTest, JudgeShortStepsTogether) {
+  set_thread(0, 0);
+  watched_.begin(milliseconds(1), read_system_load(folder_.path));
+  set_thread(100, 900);
+  for (int step = 0; step < 19; ++step)
+    EXPECT_THAT(check({.steps = 1, .taken = milliseconds(10)}), IsEmpty());
+  EXPECT_THAT(check({.steps = 1, .taken = milliseconds(10)}), HasSubstr("10 times"));
+}
+
+TEST(SystemLoad, IsReadFromThisComputer) {
+  SystemLoad load = read_system_load();
+  EXPECT_GT(load.ran.count(), 0);
+  EXPECT_GE(load.queued.count(), 0);
+}
+
+}  // namespace
+}  // namespace troika
