@@ -125,7 +125,7 @@ TEST_F(SharedMachine, ARunThatDoesNotFitIntoItsControlGroupSaysSoInsteadOfBeingK
   EXPECT_EQ(refused.code, 4) << refused.out << refused.err;
   EXPECT_THAT(refused.err, HasSubstr("device 0 would hold"));
   EXPECT_THAT(refused.err, HasSubstr("optimizer"));
-  EXPECT_THAT(refused.err, HasSubstr("120.0 MiB by /sys/fs/cgroup"));
+  EXPECT_THAT(refused.err, HasSubstr("120.0 MiB for the whole process, by /sys/fs/cgroup"));
   Outcome small = run(group.enter() + "XDG_CACHE_HOME=$PWD/cache exec $TROIKA train tiny.toml");
   EXPECT_EQ(small.code, 0) << small.out << small.err;
 }

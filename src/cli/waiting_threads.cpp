@@ -7,14 +7,16 @@
 namespace troika::cli {
 namespace {
 
-/// A thread of libgomp that waits at a barrier spins 300,000 times before it sleeps: about 10 ms,
-/// which is several time slices of the scheduler. Alone on its cores that never matters. Beside
-/// other processes the thread that it waits for may not be running, and the one that spins uses up
-/// the core, and its own share of it, that the other one needs; the demo fell to a thirtieth of its
-/// speed. A sleeping thread leaves the core and is woken with priority. Waking takes about 50 µs,
-/// so not spinning at all (OMP_WAIT_POLICY=passive) is slow where kernels are short. This many
-/// turns last about as long as the gap between two kernels or steps of a small model.
-constexpr const char* kSpinCount = "10000";
+/// A thread of libgomp that waits at a barrier spins 300,000 times before it sleeps, for about 10
+/// ms and several time slices of the scheduler. Beside other processes the thread that it waits for
+/// may not be running, and the one that spins keeps the core that the other needs: beside two busy
+/// loops on two cores the demo fell to a thirtieth of its speed. A sleeping thread leaves the core
+/// at once, but waking it takes about 50 µs, which short kernels feel (OMP_WAIT_POLICY=passive does
+/// not spin at all). 3,000 turns are about 0.1 ms, longer than the gaps between the kernels of a
+/// step. On two hyper-threads of a core that was even faster than spinning on (lenet 3.26
+/// against 3.74 ms a step, mlp 32.0 against 34.5), since a thread that spins slows down its
+/// sibling.
+constexpr const char* kSpinCount = "3000";
 
 }  // namespace
 

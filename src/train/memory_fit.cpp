@@ -157,9 +157,8 @@ namespace {
 std::string limit_text(const ParallelConfig& parallel) {
   CgroupLimits limits = read_cgroup_limits();
   if (parallel.memory || !limits.memory || limits.memory->limit > computer_memory()) return {};
-  return fmt::format("\n  {:<12} {:>10} by {}, {} of it in use before the first step", "limit",
-                     to_string(limits.memory->limit), limits.memory->file,
-                     to_string(limits.memory->in_use));
+  return fmt::format("\n  {:<12} {:>10} for the whole process, by {}", "limit",
+                     to_string(limits.memory->limit), limits.memory->file);
 }
 
 /// More than the programs can hold on a device, workspace and padding aside: every tensor with its
@@ -169,8 +168,7 @@ Bytes most_imaginable(const RunPrograms& run) {
   for (const zoo::Model* model : run.models)
     for (const zoo::NamedGraph& named : model->graphs) {
       for (const Tensor& tensor : named.graph.tensors) total += tensor.spec.bytes() * 2;
-      for (const Parameter& parameter : named.graph.parameters)
-        total += parameter.spec.bytes() * 4;
+      for (const Parameter& parameter : named.graph.parameters) total += parameter.spec.bytes() * 4;
     }
   return total;
 }
