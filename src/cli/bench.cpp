@@ -42,6 +42,7 @@ Json to_json_value(const StepFigures& figures) {
           {"threads", figures.threads},
           {"devices", figures.devices},
           {"step_ms", figures.step_ms},
+          {"predicted_ms", figures.predicted_ms},
           {"samples_per_second", figures.samples_per_second},
           {"items_per_second", figures.items_per_second},
           {"gflops", figures.gflops},
@@ -85,6 +86,7 @@ void print_summary(const StepFigures& figures, Console& console) {
   console.write(format_facts({{"model", fmt::format("{}, batch {}", figures.model, figures.batch)},
                               {"device", devices + figures.device},
                               {"step", spread(figures)},
+                              {"predicted step", fmt::format("{:.2f} ms", figures.predicted_ms)},
                               {"samples/s", fmt::format("{:.2f}", figures.samples_per_second)},
                               {"items/s", fmt::format("{:.2f}", figures.items_per_second)},
                               {"GFLOP/s", fmt::format("{:.1f}", figures.gflops)},
@@ -182,7 +184,7 @@ Verb add_bench(CLI::App& parent, Context& context) {
   CLI::App* step =
       app->add_subcommand("step", "Time a training step on random data, operator by operator");
   BenchRequest& request = arguments->request;
-  step->add_option("--model", request.model, "A model of the zoo")->required();
+  step->add_option("--model", request.model, "A model of the zoo, or gpt2-small")->required();
   step->add_option("--batch", request.batch, "Global batch; default: the model's benchmark batch")
       ->check(CLI::PositiveNumber);
   step->add_option("--threads", request.threads,

@@ -13,6 +13,7 @@
 #include "train/choose_strategy.h"
 #include "train/feeds.h"
 #include "train/live_model.h"
+#include "train/predicted_step.h"
 
 namespace troika::cli {
 namespace {
@@ -232,6 +233,7 @@ StepFigures measure_step(const BenchRequest& request, Ranks* ranks) {
 
   figures.ledgers = live.session().ledgers(model.graphs.front().name);
   figures.step_ms = median(figures.repeats);
+  figures.predicted_ms = static_cast<double>(predict_step(live, model).time.count) / 1e6;
   figures.samples_per_second = static_cast<double>(figures.batch) * 1e3 / figures.step_ms;
   figures.items_per_second =
       figures.samples_per_second * static_cast<double>(items_of(model.train()));

@@ -35,6 +35,7 @@ struct StepFigures {
   int devices = 1;
   std::vector<double> repeats;  ///< Milliseconds of each timed step.
   double step_ms = 0;           ///< Their median.
+  double predicted_ms = 0;      ///< By the simulator, from the times of kernels and links.
   double samples_per_second = 0;
   double items_per_second = 0;
   double gflops = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cli/random_inputs.h"
+#include "train/live_model.h"
 #include "zoo/zoo.h"
 
 namespace troika::cli {
@@ -52,6 +53,18 @@ TEST(RandomInput, KeepsTokensBelowTheVocabularyAndWeightsAtOne) {
   std::vector<std::byte> bytes = random_input(graph, find_tensor(graph, "weight"));
   const auto* weights = reinterpret_cast<const float*>(bytes.data());
   EXPECT_EQ(std::count(weights, weights + bytes.size() / sizeof(float), 1.0F), 64);
+}
+
+TEST(BenchCase, OfTheSmallGptHasItsOwnDepthAndWidth) {
+  BenchCase small = make_bench_case({.model = "gpt2-small"});
+  zoo::Model model = build_model(small.config.model, small.samples);
+  EXPECT_EQ(model.name, "gpt2");
+  EXPECT_EQ(model.train()[find_tensor(model.train(), "target")].spec.shape, (Shape{4, 128}));
+  std::int64_t parameters = 0;
+  for (const Parameter& parameter : model.train().parameters)
+    parameters += parameter.spec.shape.elements();
+  // Two embeddings, four blocks of 12 width^2 + 13 width, the last norm; the head shares wte.
+  EXPECT_EQ(parameters, (50'304 + 128) * 256 + 4 * (12 * 256 * 256 + 13 * 256) + 2 * 256);
 }
 
 TEST(BenchCase, HasThePublishedSizes) {

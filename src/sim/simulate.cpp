@@ -1,56 +1,87 @@
 #include "sim/simulate.h"
 
 #include <algorithm>
-
-#include "base/error.h"
+#include <deque>
+#include <optional>
 
 namespace troika {
 namespace {
 
-/// When the tasks of one step start and end.
-struct StepTimes {
-  explicit StepTimes(std::size_t tasks) : start(tasks), end(tasks) {}
+/// A loop repeats itself after at most so many passes (design section 4),
+constexpr std::size_t kLongestRepetition = 8;
+/// or not at all if it has not done so by then. Lowered graphs settle within a few passes.
+constexpr std::size_t kMostPasses = 32;
 
-  std::vector<SimTime> start, end;
-};
+using Times = std::vector<SimTime>;
 
 class Simulation {
  public:
-  Simulation(const TaskGraph& graph, int steps)
+  explicit Simulation(const TaskGraph& graph)
       : graph_(graph),
+        order_(loop_order(graph)),
         into_(graph.tasks.size()),
+        start_(graph.tasks.size()),
+        end_(graph.tasks.size()),
         device_free_(graph.arena.size()),
         all_started_(graph.communications.size()) {
-    for (const Dependency& edge : graph.dependencies) into_[edge.to].push_back(edge);
-    steps_.assign(static_cast<std::size_t>(steps), StepTimes(graph.tasks.size()));
+    for (const Dependency& edge : graph.dependencies) {
+      into_[edge.to].push_back(edge);
+      reach_ = std::max(reach_, static_cast<std::size_t>(edge.distance));
+    }
+    // A carried task runs one pass late and looks back from its own step.
+    ends_.assign(reach_ + 2, end_);
   }
 
-  /// What is carried over runs together with the next step, after the last one by itself.
-  const StepTimes& run() {
-    std::vector<std::size_t> order = loop_order(graph_);
-    for (std::size_t pass = 0; pass <= steps_.size(); ++pass) {
-      for (std::size_t task : order) {
-        std::size_t step = pass - (graph_.tasks[task].carried ? 1 : 0);
-        if (step < steps_.size()) run(task, step);
-      }
+  /// The tasks of one more step, and those that the step before has carried over.
+  void run_pass() {
+    for (std::size_t task : order_) {
+      if (!graph_.tasks[task].carried)
+        run(task, passes_);
+      else if (passes_ > 0)
+        run(task, passes_ - 1);
     }
-    return steps_.back();
+    ++passes_;
+  }
+
+  /// What the last pass carries over.
+  void drain() {
+    for (std::size_t task : order_)
+      if (graph_.tasks[task].carried) run(task, passes_ - 1);
+  }
+
+  /// By so many steps dependencies reach back.
+  std::size_t reach() const { return reach_; }
+  /// When each task ended that ran last.
+  const Times& ends() const { return end_; }
+  /// When the last of the devices is done.
+  SimTime end() const {
+    return device_free_.empty() ? SimTime{} : *std::ranges::max_element(device_free_);
+  }
+
+  Timeline timeline() const {
+    SimTime begin = start_.empty() ? SimTime{} : *std::ranges::min_element(start_);
+    Timeline timeline;
+    for (std::size_t task = 0; task < graph_.tasks.size(); ++task)
+      timeline.spans.push_back({graph_.tasks[task].id, graph_.tasks[task].device,
+                                start_[task] - begin, end_[task] - begin});
+    return timeline;
   }
 
  private:
+  SimTime& end_of(std::size_t task, std::size_t step) { return ends_[step % ends_.size()][task]; }
+
   void run(std::size_t at, std::size_t step) {
     const Task& task = graph_.tasks[at];
     SimTime& free = device_free_[task.device.index()];
     SimTime ready = free;
     for (const Dependency& edge : into_[at]) {
       auto distance = static_cast<std::size_t>(edge.distance);
-      if (distance > step) continue;
-      ready = std::max(ready, steps_[step - distance].end[edge.from]);
+      if (distance <= step) ready = std::max(ready, end_of(edge.from, step - distance));
     }
-    steps_[step].start[at] = ready;
     free = ready + task.choice.time;
     if (!task.computes()) free = std::max(free, end_of_message(task, free));
-    steps_[step].end[at] = free;
+    start_[at] = ready;
+    end_[at] = end_of(at, step) = free;
   }
 
   /// Links are free when a communication starts: no queueing yet.
@@ -61,23 +92,68 @@ class Simulation {
   }
 
   const TaskGraph& graph_;
-  std::vector<std::vector<Dependency>> into_;       // by task
-  std::vector<SimTime> device_free_, all_started_;  // of each communication's last round
-  std::vector<StepTimes> steps_;
+  std::vector<std::size_t> order_;
+  std::vector<std::vector<Dependency>> into_;  // by task
+  Times start_, end_;                          // by task, when it ran last
+  std::vector<Times> ends_;                    // by step, as far as dependencies reach back
+  Times device_free_, all_started_;            // of each communication's last round
+  std::size_t reach_ = 0, passes_ = 0;
 };
+
+/// The shift between two passes whose times are the same but for it; nothing when there is none.
+std::optional<SimTime> shift_between(const Times& earlier, const Times& later) {
+  SimTime shift = later.front() - earlier.front();
+  for (std::size_t at = 0; at < later.size(); ++at)
+    if (later[at] - earlier[at] != shift) return std::nullopt;
+  return shift;
+}
+
+SimTime divided(SimTime time, std::size_t by) {
+  auto count = static_cast<std::int64_t>(by);
+  return {(time.count + count / 2) / count};
+}
+
+/// The same for the last pass and the `reach` before it, each against the one `back` passes
+/// earlier. `passes`: the last one in front.
+std::optional<SimTime> shift_over(const std::deque<Times>& passes, std::size_t back,
+                                  std::size_t reach) {
+  if (passes.size() <= back + reach) return std::nullopt;
+  std::optional<SimTime> shift = shift_between(passes[back], passes[0]);
+  for (std::size_t at = 1; shift && at <= reach; ++at)
+    if (shift_between(passes[at + back], passes[at]) != shift) return std::nullopt;
+  return shift;
+}
+
+/// Runs passes until the loop repeats itself; its period.
+SimTime settle(Simulation& simulation) {
+  std::deque<Times> passes;
+  SimTime end_before{};
+  for (std::size_t pass = 0; pass < kMostPasses; ++pass) {
+    simulation.run_pass();
+    if (pass == 0) continue;  // it lacks what the step before would have carried over
+    passes.push_front(simulation.ends());
+    for (std::size_t back = 1; back <= kLongestRepetition; ++back)
+      if (auto shift = shift_over(passes, back, simulation.reach())) return divided(*shift, back);
+    if (passes.size() > kLongestRepetition + simulation.reach()) passes.pop_back();
+    if (pass + kLongestRepetition + 1 == kMostPasses) end_before = simulation.end();
+  }
+  return divided(simulation.end() - end_before, kLongestRepetition);
+}
 
 }  // namespace
 
-Timeline simulate(const TaskGraph& graph, int steps) {
-  TROIKA_CHECK(steps >= 1);
-  Simulation simulation(graph, steps);
-  const StepTimes& last = simulation.run();
-  SimTime begin = last.start.empty() ? SimTime{} : *std::ranges::min_element(last.start);
-  Timeline timeline;
-  for (std::size_t task = 0; task < graph.tasks.size(); ++task)
-    timeline.spans.push_back({graph.tasks[task].id, graph.tasks[task].device,
-                              last.start[task] - begin, last.end[task] - begin});
-  return timeline;
+Timeline simulate(const TaskGraph& graph) {
+  Simulation simulation(graph);
+  simulation.run_pass();
+  simulation.drain();
+  return simulation.timeline();
+}
+
+SteadyLoop simulate_loop(const TaskGraph& graph) {
+  if (graph.tasks.empty()) return {};
+  Simulation simulation(graph);
+  SimTime period = settle(simulation);
+  return {simulation.timeline(), period};
 }
 
 }  // namespace troika

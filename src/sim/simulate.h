@@ -1,4 +1,4 @@
-// A task graph in virtual time. Full simulation: every task once, in order, in whole
+// A task graph in virtual time. Full simulation: every task once per step, in order, in whole
 // nanoseconds, so that equal inputs give equal timelines on any machine.
 #pragma once
 
@@ -6,9 +6,24 @@
 
 namespace troika {
 
+/// A loop that repeats itself, as the simulator sees it.
+struct SteadyLoop {
+  /// One pass of the loop: every task once. Carried tasks are those of the step before, where they
+  /// run beside this one.
+  Timeline pass;
+  /// From a task to the same task of the next step: the time of a step. Averaged where the loop
+  /// repeats only every few steps.
+  SimTime period{};
+};
+
 /// Each device runs its tasks in the order of the loop, each as soon as what it depends on has
-/// ended; a task lasts as long as its kernel choice says. `steps` repeats the loop body, with
-/// dependencies of distance 1 between neighbours; the timeline is of the last one.
-Timeline simulate(const TaskGraph& graph, int steps = 1);
+/// ended; a task lasts as long as its kernel choice says. One step from rest: the tasks that it
+/// carries over run behind the others.
+Timeline simulate(const TaskGraph& graph);
+
+/// Step after step, with dependencies of distance 1 between neighbours, until the times of a pass
+/// repeat relative to each other. Where they never do, because a device that waits for nobody runs
+/// ahead of the others, the period is that of the slowest device.
+SteadyLoop simulate_loop(const TaskGraph& graph);
 
 }  // namespace troika

@@ -7,7 +7,7 @@ namespace {
 
 /// Tasks of 10 ns each, on the devices given.
 TaskGraph tasks_on(std::initializer_list<std::size_t> devices) {
-  TaskGraph graph{.arena = std::vector<Bytes>(2)};
+  TaskGraph graph{.arena = std::vector<Bytes>(3)};
   for (std::size_t device : devices) {
     auto index = static_cast<std::int32_t>(graph.tasks.size());
     graph.tasks.push_back({.id = {0, index}, .device = DeviceId(device), .choice = {.time = {10}}});
@@ -17,12 +17,14 @@ TaskGraph tasks_on(std::initializer_list<std::size_t> devices) {
 
 TEST(Simulate, RunsTasksOfOneDeviceBackToBack) {
   TaskGraph graph = tasks_on({0, 0, 0});
-  Timeline timeline = simulate(graph, 3);
-  ASSERT_EQ(timeline.spans.size(), 3u);
-  EXPECT_EQ(timeline.length(), SimTime{30});
+  SteadyLoop loop = simulate_loop(graph);
+  EXPECT_EQ(loop.period, SimTime{30});
+  EXPECT_EQ(simulate(graph).spans, loop.pass.spans);
+  ASSERT_EQ(loop.pass.spans.size(), 3u);
+  EXPECT_EQ(loop.pass.length(), SimTime{30});
   for (std::size_t at = 0; at < 3; ++at) {
-    EXPECT_EQ(timeline.spans[at].task, graph.tasks[at].id);
-    EXPECT_EQ(timeline.spans[at].start, SimTime{10} * static_cast<std::int64_t>(at));
+    EXPECT_EQ(loop.pass.spans[at].task, graph.tasks[at].id);
+    EXPECT_EQ(loop.pass.spans[at].start, SimTime{10} * static_cast<std::int64_t>(at));
   }
 }
 
@@ -33,19 +35,25 @@ TEST(Simulate, DevicesOverlapUnlessOneWaitsForTheOther) {
   EXPECT_EQ(simulate(graph).length(), SimTime{30});
 }
 
-TEST(Simulate, TheNextStepWaitsOnlyForWhatItDependsOn) {
-  // Device 1 takes 30 ns for its half of a step, device 0 takes 10: without an edge back, device 0
-  // runs ahead.
+TEST(SimulateLoop, APipelineOfDevicesTakesAsLongAsItsSlowestUnlessTheFirstWaitsForTheLast) {
   TaskGraph graph = tasks_on({0, 1});
   graph.tasks[1].choice.time = {30};
   graph.dependencies = {{0, 1, 0}};
-  EXPECT_EQ(simulate(graph, 3).spans[1].start - simulate(graph, 3).spans[0].start,
-            SimTime{10 + 2 * 20});
+  EXPECT_EQ(simulate(graph).length(), SimTime{40});
+  EXPECT_EQ(simulate_loop(graph).period, SimTime{30}) << "device 0 runs ahead";
   graph.dependencies.push_back({1, 0, 1});
-  EXPECT_EQ(simulate(graph, 3).spans[1].start - simulate(graph, 3).spans[0].start, SimTime{10});
+  EXPECT_EQ(simulate_loop(graph).period, SimTime{40});
 }
 
-TEST(Simulate, WhatIsCarriedOverRunsBesideTheNextStep) {
+TEST(SimulateLoop, MayRepeatItselfOnlyEveryFewSteps) {
+  // A chain over three devices in which two steps may be under way: they start at 0, 10, 30,
+  // 40, 60.
+  TaskGraph graph = tasks_on({0, 1, 2});
+  graph.dependencies = {{0, 1, 0}, {1, 2, 0}, {2, 0, 2}};
+  EXPECT_EQ(simulate_loop(graph).period, SimTime{15});
+}
+
+TEST(SimulateLoop, WhatIsCarriedOverRunsBesideTheNextStep) {
   // first, second (reads w), back (writes g), a message of g, and w updated by it.
   TaskGraph graph = tasks_on({0, 0, 0, 0, 0, 0});
   const TensorSpec number{{1}, DType::f32};
@@ -66,13 +74,16 @@ TEST(Simulate, WhatIsCarriedOverRunsBesideTheNextStep) {
   auto ends = [&] {
     graph.dependencies = find_dependencies(graph);
     std::vector<std::int64_t> all;
-    for (const Span& span : simulate(graph, 2).spans) all.push_back(span.end.count);
+    for (const Span& span : simulate_loop(graph).pass.spans) all.push_back(span.end.count);
     return all;
   };
   EXPECT_EQ(ends(), (std::vector<std::int64_t>{10, 20, 30, 30, 45, 55}));
+  EXPECT_EQ(simulate_loop(graph).period, SimTime{55});
   graph.tasks[4].carried = graph.tasks[5].carried = true;
-  // The message of the step before ends 15 after its start, beside `first`.
-  EXPECT_EQ(ends(), (std::vector<std::int64_t>{10, 35, 45, 45, 60, 70}));
+  // The message of the step before began 15 before it ends, 10 of them beside `first`.
+  EXPECT_EQ(ends(), (std::vector<std::int64_t>{10, 35, 45, 45, 15, 25}));
+  EXPECT_EQ(simulate_loop(graph).period, SimTime{45});
+  EXPECT_EQ(simulate(graph).length(), SimTime{55}) << "a step alone hides nothing";
 }
 
 }  // namespace

@@ -7,25 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "config/show_run.h"
-#include "cost/retime.h"
 #include "cost/table_json.h"
-#include "profile/rates.h"
-#include "sim/simulate.h"
 #include "taskgraph/memory_table.h"
+#include "train/predicted_step.h"
 
 namespace troika {
 namespace {
-
-/// The program with predicted times. Kernels that were chosen by rule have none, so they get those
-/// of rates measured now.
-TaskGraph timed(const LiveModel& live, const std::string& name) {
-  const Machinery& machinery = live.machinery();
-  const TaskGraph& program = live.session().program(name);
-  if (machinery.is_measured) return program;
-  return retime(program, with_rates(machinery.machine, [&](const DeviceSpec& device) {
-                  return measure_rates(device, machinery.device(), *machinery.backend);
-                }));
-}
 
 /// The total of the devices here, and the categories of the first one at its peak.
 std::string memory_text(const LiveModel& live) {
@@ -109,13 +96,9 @@ std::string data_text(const RunDescription& run) {
 
 }  // namespace
 
-SimTime predicted_step(const LiveModel& live, const std::string& program) {
-  return simulate(timed(live, program), 2).length();
-}
-
 std::vector<Fact> describe_run(const RunDescription& run) {
   const TaskGraph& program = run.live.session().program(run.model.graphs.front().name);
-  SimTime step = predicted_step(run.live, program.name);
+  SimTime step = predict_step(run.live, run.model).time;
   std::int64_t parameters = 0;
   for (const StateEntry& entry : run.live.session().state())
     parameters += entry.category == Category::parameter ? entry.spec.shape.elements() : 0;
@@ -160,10 +143,10 @@ void write_record(const RunFolder& folder, const RunConfig& config, Trainer& tra
   folder.write("env.json", env.dump(2) + "\n");
 }
 
-std::string trace_of_run(const LiveModel& live, const std::string& name) {
-  TaskGraph program = timed(live, name);
-  Timeline predicted = simulate(program, 2);
-  return to_chrome_trace(program, live.session().timeline(name), &predicted);
+std::string trace_of_run(const LiveModel& live, const zoo::Model& model) {
+  PredictedStep predicted = predict_step(live, model);
+  return to_chrome_trace(predicted.program, live.session().timeline(model.graphs.front().name),
+                         &predicted.timeline);
 }
 
 bool is_target_reached(const std::optional<Condition>& until, const TrainOutcome& outcome) {

@@ -33,12 +33,8 @@ CostFile recorded_costs(const RunFolder& folder);
 /// run.toml, plan.json, costs.json and env.json.
 void write_record(const RunFolder& folder, const RunConfig& config, Trainer& trainer);
 
-/// How long one step of a program takes by its costs. Where kernels were chosen by rule this
-/// measures the rates of the device first.
-SimTime predicted_step(const LiveModel& live, const std::string& program);
-
-/// The last step of a program as a Chrome trace, with its prediction below.
-std::string trace_of_run(const LiveModel& live, const std::string& program);
+/// The last whole step of a model's first graph as a Chrome trace, with its prediction below.
+std::string trace_of_run(const LiveModel& live, const zoo::Model& model);
 
 /// Whether the last evaluation, or the loss, fulfils what [train] until asks for.
 bool is_target_reached(const std::optional<Condition>& until, const TrainOutcome& outcome);

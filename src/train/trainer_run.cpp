@@ -7,6 +7,7 @@
 #include "checkpoint/retention.h"
 #include "config/period.h"
 #include "train/due.h"
+#include "train/predicted_step.h"
 #include "train/run_record.h"
 #include "train/trainer.h"
 
@@ -170,15 +171,13 @@ bool Trainer::should_stop(const RunFolder* folder) const {
 }
 
 void Trainer::write_trace(const RunFolder& folder) {
-  folder.write("trace.json", trace_of_run(live_, models_.at(loader_batch_).graphs.front().name));
+  folder.write("trace.json", trace_of_run(live_, models_.at(loader_batch_)));
 }
 
 /// Predictions by rule are too rough to hold steps against.
 void Trainer::watch_for_slow_steps() {
   if (!is_first() || !live_.machinery().is_measured) return;
-  SimTime step{};
-  for (const zoo::NamedGraph& graph : models_.at(course_.batches().front()).graphs)
-    step += predicted_step(live_, graph.name);
+  SimTime step = predict_step(live_, models_.at(course_.batches().front())).time;
   slow_steps_.begin(std::chrono::nanoseconds(step.count), read_system_load());
 }
 
