@@ -35,7 +35,10 @@ Kernel& KernelCache::get(const Task& task) {
 }
 
 Executor::Executor(const TaskGraph& graph, const ExecutorSetting& setting)
-    : graph_(graph), device_(setting.device), progress_(setting.progress) {
+    : graph_(graph),
+      device_(setting.device),
+      progress_(setting.progress),
+      carries_(std::ranges::any_of(graph.tasks, &Task::carried)) {
   std::map<CommunicationId, Operation*> operations;
   for (std::size_t at : loop_order(graph)) {
     const Task& task = graph.tasks[at];
@@ -56,7 +59,6 @@ Executor::Executor(const TaskGraph& graph, const ExecutorSetting& setting)
     }
     entries_.push_back(std::move(entry));
   }
-  clock_.resize(entries_.size() + 1);
 }
 
 void Executor::run_entry(Entry& entry) {
@@ -94,12 +96,26 @@ void Executor::run_for_peers(const Step& step) {
 
 void Executor::run() {
   run_for_peers([&] {
-    clock_[0] = now();
-    for (std::size_t at = 0; at < entries_.size(); ++at) {
-      if (is_in_part(entries_[at])) run_entry(entries_[at]);
-      clock_[at + 1] = now();
+    std::int64_t before = now();
+    for (Entry& entry : entries_) {
+      if (!is_in_part(entry)) continue;
+      run_entry(entry);
+      // Later than the one before even on a coarse clock, so that the times tell the order.
+      std::int64_t after = std::max(now(), before + 1);
+      entry.last = {before, after};
+      before = after;
     }
   });
+  keep_whole_step();
+}
+
+void Executor::keep_whole_step() {
+  bool completes = part_ == LoopPart::step_and_carried || !carries_ ||
+                   (part_ == LoopPart::carried && lacks_carried_);
+  lacks_carried_ = part_ == LoopPart::step;
+  if (!completes) return;
+  for (Entry& entry : entries_) entry.in_whole_step = entry.last;
+  has_whole_step_ = true;
 }
 
 void Executor::run_watched(const std::function<bool(std::size_t)>& after) {
@@ -134,16 +150,17 @@ Bytes Executor::message_bytes() const {
 
 std::vector<Executor::TaskTimes> Executor::times() const {
   std::vector<TaskTimes> times;
-  for (std::size_t at = 0; at < entries_.size(); ++at)
-    times.push_back({entries_[at].task, clock_[at], clock_[at + 1]});
+  if (!has_whole_step_) return times;
+  for (const Entry& entry : entries_)
+    times.push_back({entry.task, entry.in_whole_step.start, entry.in_whole_step.end});
   return times;
 }
 
 StepLedger Executor::ledger() const {
   StepLedger ledger;
-  for (std::size_t at = 0; at < entries_.size(); ++at) {
-    const Entry& entry = entries_[at];
-    std::chrono::nanoseconds took{clock_[at + 1] - clock_[at]};
+  for (const Entry& entry : entries_) {
+    if (!is_in_part(entry)) continue;
+    std::chrono::nanoseconds took{entry.last.end - entry.last.start};
     if (entry.kind == TaskKind::compute) {
       (graph_.tasks[entry.task].is_update ? ledger.optimizer : ledger.compute) += took;
     } else if (entry.kind == TaskKind::start) {

@@ -73,18 +73,25 @@ class Executor final : public Work {
   /// left of the step before.
   void run_watched(const std::function<bool(std::size_t task)>& after);
 
-  /// When each task of this device started and ended in the last run, by its place in the graph's
-  /// list; on the clock that all devices of the process share.
+  /// When each task of this device started and ended, by its place in the graph's list; on the
+  /// clock that all devices of the process share.
   struct TaskTimes {
     std::size_t task;
     std::int64_t start, end;  // nanoseconds
   };
+  /// Of the last run that held a whole step: a step with what the step before has left, or else a
+  /// step and what it left itself, run one after the other. Empty before the first. Of two tasks
+  /// the one that ran first starts first, as the clock was read when they ran.
   std::vector<TaskTimes> times() const;
+  /// Of the last run.
   StepLedger ledger() const;
   /// What its messages hold beside the buffers that they move.
   Bytes message_bytes() const;
 
  private:
+  struct Moment {
+    std::int64_t start = 0, end = 0;  // nanoseconds
+  };
   struct Entry {
     Kernel* kernel = nullptr;  ///< Of a compute task,
     std::vector<DevicePointer> operands{};
@@ -94,12 +101,16 @@ class Executor final : public Work {
     int urgency = 0;
     std::size_t task = 0;
     bool carried = false;
-    std::int64_t waited = 0;  ///< In the last run, of the finish.
+    Moment last{};            ///< When it ran last,
+    Moment in_whole_step{};   ///< and when in the last whole step.
+    std::int64_t waited = 0;  ///< When it ran last, of the finish.
   };
   bool is_in_part(const Entry& entry) const {
     return part_ == LoopPart::step_and_carried || entry.carried == (part_ == LoopPart::carried);
   }
   void run_entry(Entry& entry);
+  /// After a run: notes whether a whole step is there, and keeps its times.
+  void keep_whole_step();
   /// Runs `step`; what it throws is told to those who wait for this device.
   template <class Step>
   void run_for_peers(const Step& step);
@@ -107,12 +118,13 @@ class Executor final : public Work {
   const TaskGraph& graph_;
   const DeviceId device_;
   MoveProgress* const progress_;
+  const bool carries_;  // some task, be it of another device, is carried
   std::vector<std::unique_ptr<Operation>> operations_;
   std::vector<Entry> entries_;  // as a loop runs them
   LoopPart part_ = LoopPart::step_and_carried;
-  int under_way_ = 0;  // operations between their start and their finish
-  std::vector<std::int64_t>
-      clock_;  // nanoseconds: clock_[i] is the start of entry i, clock_[i+1] its end
+  int under_way_ = 0;           // operations between their start and their finish
+  bool lacks_carried_ = false;  // the last run was a step without the carried tasks
+  bool has_whole_step_ = false;
 };
 
 }  // namespace troika

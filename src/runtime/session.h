@@ -97,9 +97,10 @@ class Session {
   /// being finite. Updates skip as long as the control word says so.
   std::optional<NonFinite> run_checked(const std::string& program);
 
-  /// Of the devices here, in the last run.
+  /// Of the devices here, in the last run that held a whole step: with the carried tasks of the
+  /// step before, or with its own where they have been made up for. Empty before the first.
   Timeline timeline(const std::string& program) const;
-  /// The total of each is the time from the call of run to its return.
+  /// Of the last run. The total of each is the time from the call of run to its return.
   std::map<DeviceId, StepLedger> ledgers(const std::string& program) const;
   Bytes state_bytes() const;
   Bytes arena_bytes() const;

@@ -3,11 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 
 #include "base/error.h"
-#include "sim/simulate.h"
 #include "taskgraph/memory_table.h"
 #include "train/small_runs_test.h"
 
@@ -46,16 +47,31 @@ TEST(Trainer, PredictedMemoryIsWhatIsAllocated) {
   EXPECT_EQ(memory.arena, session.arena_bytes());
 }
 
-TEST(Trainer, SimulatedAndRealTimelinesHaveTheSameTasks) {
+TEST(Trainer, TheTraceHoldsEveryTaskOnceMeasuredAndOncePredicted) {
   Folder folder;
-  auto trainer = make_trainer(language_run(folder, {"train.steps=1"}));
+  RunConfig config = language_run(folder, {"run.folder=" + folder.path.string(), "train.steps=3",
+                                           "parallel.plan=data", "parallel.devices=2"});
+  RunFolder run = RunFolder::create(config, "traced");
+  auto trainer = make_trainer(config);
   trainer->initialize();
-  trainer->run(nullptr);
-  Timeline real = trainer->live().session().timeline("train");
-  Timeline predicted = simulate(trainer->live().session().program("train"));
-  ASSERT_EQ(real.spans.size(), predicted.spans.size());
-  for (std::size_t at = 0; at < real.spans.size(); ++at)
-    EXPECT_EQ(real.spans[at].task, predicted.spans[at].task);
+  trainer->run(&run);
+  std::map<std::string, std::set<std::string>> ids;  // by timeline
+  std::map<int, std::string> timelines;
+  std::size_t spans = 0, carried = 0;
+  auto trace = nlohmann::json::parse(std::ifstream(run.path() / "trace.json"));
+  for (const auto& event : trace.at("traceEvents")) {
+    if (event.at("ph") == "M") timelines[event.at("pid")] = event.at("args").at("name");
+    if (event.at("ph") != "X") continue;
+    ++spans;
+    ids[timelines.at(event.at("pid"))].insert(event.at("args").at("id"));
+    carried += event.at("args").value("carried", false) ? 1 : 0;
+    EXPECT_TRUE(event.at("pid") != 0 || event.at("dur") > 0) << event.dump();
+  }
+  std::size_t tasks = trainer->live().session().program("train").tasks.size();
+  EXPECT_EQ(spans, 2 * tasks);
+  EXPECT_EQ(ids["measured"].size(), tasks);
+  EXPECT_EQ(ids["measured"], ids["predicted"]);
+  EXPECT_GT(carried, 0u);
 }
 
 TEST(Trainer, MetricsSayWhereTheTimeWent) {
