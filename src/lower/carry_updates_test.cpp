@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "lower/lowered.h"
 #include "strategy/ready.h"
+#include "taskgraph/lifetimes.h"
 #include "taskgraph/verify.h"
 
 namespace troika {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "lower/key_memory.h"
-#include "taskgraph/verify.h"
+#include "taskgraph/lifetimes.h"
 
 namespace troika {
 namespace {

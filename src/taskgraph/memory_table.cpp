@@ -6,7 +6,7 @@
 
 #include "collective/algorithms.h"
 #include "collective/member_memory.h"
-#include "taskgraph/verify.h"
+#include "taskgraph/lifetimes.h"
 
 namespace troika {
 namespace {

@@ -13,19 +13,8 @@ enum class Stage { expanded, chosen, placed };
 /// by updates), or a state updated twice; two states have one name; a member of a communication is
 /// missing, finishes before another one has started, or shares its buffer meanwhile; the members'
 /// ranges do not make up what is gathered, scattered or exchanged, or the stored slices a parameter
-/// or state; a task conflicts with an earlier one that is carried; a dependency points backwards
-/// within a step; from Stage::chosen: a layout differs from the chosen kernel's; from
-/// Stage::placed: two live buffers overlap, a buffer leaves the arena, or a conflicting pair of
-/// accesses is not ordered by the dependencies.
+/// or state; a task conflicts with an earlier one that is carried; from Stage::chosen: a layout
+/// differs from the chosen kernel's; from Stage::placed: what check_memory.h and check_order.h say.
 void verify(const TaskGraph& graph, Stage stage);
-
-/// First and last task that touches the memory of each root buffer; inputs live from the start,
-/// held buffers to the end, and what carried tasks touch all the time.
-struct Lifetime {
-  std::size_t first = 0;
-  std::size_t last = 0;
-  bool used = false;
-};
-std::vector<Lifetime> find_lifetimes(const TaskGraph& graph);
 
 }  // namespace troika
