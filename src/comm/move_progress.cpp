@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 
 #include "base/cores.h"
 #include "base/error.h"
@@ -172,11 +173,17 @@ void MoveProgress::insert(Operation& operation) {
 
 void MoveProgress::insert_handed_over() {
   if (handed_over_.load(std::memory_order_relaxed) == nullptr) return;
-  Operation* operation = handed_over_.exchange(nullptr, std::memory_order_acquire);
-  while (operation != nullptr) {
-    Operation* next = operation->next_handed_over_;
-    insert(*operation);
-    operation = next;
+  Operation* latest = handed_over_.exchange(nullptr, std::memory_order_acquire);
+  // Messages are offered in the order in which their operations were started.
+  Operation* earliest = nullptr;
+  while (latest != nullptr) {
+    Operation* before = std::exchange(latest->next_handed_over_, earliest);
+    earliest = std::exchange(latest, before);
+  }
+  while (earliest != nullptr) {
+    Operation* next = earliest->next_handed_over_;
+    insert(*earliest);
+    earliest = next;
   }
 }
 
