@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <set>
 
 #include "base/cores.h"
 #include "base/error.h"
@@ -60,13 +61,23 @@ std::optional<std::int64_t> parse_count(std::string_view text) {
   return whole ? std::optional(value) : std::nullopt;
 }
 
-/// The devices that a plan names.
-std::int64_t devices_of(const Strategy& strategy) {
-  std::int64_t count = strategy.made_on ? strategy.made_on->devices : 1;
+/// How many devices a plan is for: those of the machine it was made on, else those that it uses.
+/// Throws Error(usage) where it names a device beyond them, since one wrong digit would otherwise
+/// start thousands.
+std::int64_t devices_of(const Strategy& strategy, const std::string& plan) {
+  std::set<DeviceId> used{DeviceId(std::size_t{0})};
   for (const auto& [name, split] : strategy.splits)
-    for (DeviceId device : split.devices)
-      count = std::max(count, static_cast<std::int64_t>(device.value) + 1);
-  return count;
+    used.insert(split.devices.begin(), split.devices.end());
+  auto count = static_cast<std::int64_t>(used.size());
+  if (strategy.made_on) count = strategy.made_on->devices;
+  std::int64_t largest = used.rbegin()->value;
+  if (largest < count) return count;
+  std::string known = strategy.made_on ? fmt::format("was made for {}", count)
+                                       : fmt::format("uses {} in all", count);
+  throw Error(ErrorKind::usage,
+              fmt::format("the plan names device {0} but {1}; number its devices from 0 without "
+                          "gaps, or write {2}:{3} for a run on {3} devices",
+                          largest, known, plan, largest + 1));
 }
 
 Machine machine_of(std::int64_t devices) {
@@ -95,7 +106,7 @@ Asked read_asked(const std::string& text, const RunConfig& base, const zoo::Mode
                 fmt::format("plan '{0}' needs its number of devices, such as {0}:2", plan));
   Asked asked{text, on_devices(base, devices.value_or(1), plan)};
   asked.strategy = choose_strategy(asked.config, model, machine_of(devices.value_or(1)));
-  if (is_file && !devices) asked.config.parallel.devices = devices_of(asked.strategy);
+  if (is_file && !devices) asked.config.parallel.devices = devices_of(asked.strategy, plan);
   return asked;
 }
 

@@ -1,6 +1,9 @@
 #include "train/verify_plans.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+
+#include <chrono>
 
 #include "base/error.h"
 #include "strategy/ready.h"
@@ -81,6 +84,41 @@ TEST(VerifyPlans, APlanFileSaysHowManyDevicesItNeeds) {
   PlanVerdicts verdicts = verify_small(folder, {write_plan(folder, "three.json", strategy)});
   EXPECT_EQ(verdicts.plans[0].devices, 3);
   EXPECT_TRUE(verdicts.plans[0].agrees());
+}
+
+TEST(VerifyPlans, ADeviceBeyondThoseOfThePlanIsRefusedAtOnce) {
+  Folder folder;
+  auto trainer = make_trainer(language_run(folder));
+  Machine machine;
+  machine.devices.resize(2);
+  Strategy strategy = data_parallel(trainer->model().train(), machine);
+  for (std::size_t device : {65536u, 20000u, 3u}) {
+    Strategy damaged = strategy;
+    damaged.splits.begin()->second.devices.back() = DeviceId(device);
+    std::string file = write_plan(folder, "typo.json", damaged);
+    auto start = std::chrono::steady_clock::now();
+    EXPECT_EQ(complaint(folder, {file}, 2),
+              fmt::format("the plan names device {0} but uses 3 in all; number its devices from 0 "
+                          "without gaps, or write {1}:{2} for a run on {2} devices",
+                          device, file, device + 1));
+    damaged.made_on = PlannedMachine{.devices = 2};
+    file = write_plan(folder, "typo.json", damaged);
+    EXPECT_THAT(complaint(folder, {file}, 2),
+                HasSubstr(fmt::format("the plan names device {} but was made for 2;", device)));
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+  }
+}
+
+TEST(VerifyPlans, ADeviceThatIsMissingFromTheRunIsRefused) {
+  Folder folder;
+  auto trainer = make_trainer(language_run(folder));
+  Machine machine;
+  machine.devices.resize(2);
+  Strategy strategy = data_parallel(trainer->model().train(), machine);
+  strategy.splits.begin()->second.devices.back() = DeviceId(std::size_t{3});
+  std::string file = write_plan(folder, "gap.json", strategy);
+  EXPECT_THAT(complaint(folder, {file + ":3"}, 2), HasSubstr("placed on device 3"));
+  EXPECT_TRUE(verify_small(folder, {file + ":4"}).plans[0].agrees());
 }
 
 TEST(VerifyPlans, APlanThatARunOfSeveralGraphsHasSavedIsForThatModel) {
