@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -31,9 +32,9 @@ std::vector<HiddenPart> hidden_parts(const RecurrentSteps& s) {
   return {{0, 0, 2 * s.hidden}, {2 * s.hidden, 3 * s.hidden, s.hidden}};
 }
 
-std::int64_t hidden_panel_floats(const RecurrentSteps& s) {
+std::int64_t hidden_panel_floats(const RecurrentSteps& s, std::span<const HiddenPart> parts) {
   std::int64_t floats = 0;
-  for (const HiddenPart& part : hidden_parts(s)) floats += panel_floats(part.extent, s.hidden);
+  for (const HiddenPart& part : parts) floats += panel_floats(part.extent, s.hidden);
   return floats;
 }
 
@@ -41,7 +42,7 @@ std::int64_t hidden_panel_floats(const RecurrentSteps& s) {
 std::int64_t floats_of(const RecurrentSteps& s) {
   std::int64_t rows = s.samples * s.steps;
   return rows * (s.saved + s.hidden) + s.samples * (s.saved + 2 * s.hidden) + s.hidden +
-         hidden_panel_floats(s);
+         hidden_panel_floats(s, hidden_parts(s));
 }
 
 /// Of dx, dW and the parts of dU.
@@ -62,8 +63,9 @@ struct Backward {
   float *zeros, *panels;
   ProductTeam team;
 
-  Backward(const RecurrentSteps& steps, const Arguments& a, const Launch& launch, int lanes)
-      : s(steps), team{launch.threads, lanes} {
+  Backward(const RecurrentSteps& steps, std::span<const HiddenPart> parts, const Arguments& a,
+           const Launch& launch)
+      : s(steps), team{launch.threads} {
     y = s.value(a, s.at.y), gates = s.value(a, s.at.gates), cells = s.value(a, s.at.cells);
     h0 = s.value(a, s.at.h0), c0 = s.value(a, s.at.c0);
     dy = s.gradient(a, s.at.y);
@@ -75,7 +77,7 @@ struct Backward {
     dgates = take(s.samples * s.steps * s.saved), h_before = take(s.samples * s.steps * s.hidden);
     step_dgates = take(s.samples * s.saved);
     dh = take(s.samples * s.hidden), dc = take(s.samples * s.hidden);
-    zeros = take(s.hidden), panels = take(hidden_panel_floats(s));
+    zeros = take(s.hidden), panels = take(hidden_panel_floats(s, parts));
     team.work = next;
   }
 
@@ -164,7 +166,8 @@ Loop recurrent_backward(const RecurrentSteps& steps, int lanes) {
   return [steps, lanes, parts = hidden_parts(steps)](const Launch& launch) {
     omp_set_num_threads(launch.threads);
     Arguments a = steps.arguments(launch);
-    Backward run(steps, a, launch, lanes);
+    Backward run(steps, parts, a, launch);
+    run.team.lanes = lanes;
     run.start(a);
     run.pack(a, parts, launch.threads);
     for (std::int64_t k = steps.steps; k-- > 0;) {
