@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,6 +10,8 @@
 #include <system_error>
 #include <utility>
 #include <vector>
+
+#include "base/units.h"
 
 namespace troika {
 
@@ -18,13 +21,22 @@ namespace {
 
 constexpr std::string_view kPartialMark = ".partial-";
 
-std::string_view remedy(int code) {
+/// The limit of this process, or the file system's own, which nobody can ask for.
+std::string file_size_remedy() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return "write to a disk whose file system allows larger files";
+  return fmt::format("this process may write files of at most {}; raise the limit with ulimit -f",
+                     to_string(Bytes{static_cast<std::int64_t>(limit.rlim_cur)}));
+}
+
+std::string remedy(int code) {
   switch (code) {
     case ENOSPC:
     case EDQUOT:
       return "free some space, or keep fewer checkpoints";
     case EFBIG:
-      return "raise the file size limit (ulimit -f), or write to another disk";
+      return file_size_remedy();
     case EACCES:
     case EPERM:
     case EROFS:
@@ -83,7 +95,8 @@ Error file_error(std::string_view action, const fs::path& path, int code) {
 
 OutputFile::OutputFile(fs::path path, Content content) : path_(std::move(path)) {
   const bool is_new = content == Content::none;
-  const int flags = O_WRONLY | O_CLOEXEC | (is_new ? O_CREAT | O_TRUNC : 0);
+  const int flags = O_WRONLY | O_CLOEXEC | (is_new ? O_CREAT | O_TRUNC : 0) |
+                    (content == Content::appended ? O_APPEND : 0);
   handle_ = ::open(path_.c_str(), flags, 0666);
   if (handle_ < 0) throw file_error(is_new ? "create" : "open", path_, errno);
 }

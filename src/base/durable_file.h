@@ -20,8 +20,8 @@ Error file_error(std::string_view action, const std::filesystem::path& path, int
 /// destructor only closes.
 class OutputFile {
  public:
-  enum class Content { none, kept };
-  /// A file whose content is kept must be there.
+  enum class Content { none, kept, appended };
+  /// A file whose content is kept must be there; with `appended` each write goes behind its end.
   explicit OutputFile(std::filesystem::path path, Content content = Content::none);
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;

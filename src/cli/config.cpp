@@ -4,9 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
+#include "base/durable_file.h"
 #include "base/error.h"
 #include "config/load_cluster.h"
 #include "config/show_run.h"
@@ -39,11 +39,8 @@ void init(const ConfigArguments& arguments, Console& console) {
   if (std::filesystem::exists(arguments.file))
     throw Error(ErrorKind::usage,
                 fmt::format("{} exists and is left as it is; give another name", arguments.file));
-  std::ofstream file(arguments.file);
-  file << (arguments.cluster ? std::string(cluster_template()) : run_template()) << std::flush;
-  if (!file)
-    throw Error(ErrorKind::file,
-                fmt::format("{} cannot be written; does its folder exist?", arguments.file));
+  replace_file(arguments.file,
+               arguments.cluster ? std::string(cluster_template()) : run_template());
   console.print(fmt::format("wrote {}; now: troika {} {}", arguments.file,
                             arguments.cluster ? "inspect" : "train", arguments.file));
 }

@@ -1,6 +1,7 @@
 #include "cli/console.h"
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/printable.h"
 
@@ -17,19 +18,19 @@ constexpr const char* kClearLine = "\r\x1b[K";
 void Console::print(std::string_view line) {
   if (is_silent_) return;
   clear_live();
-  out_ << printable(line) << '\n' << std::flush;
+  put(out_, printable(line) + '\n');
 }
 
 void Console::write(std::string_view text) {
   if (is_silent_) return;
   clear_live();
-  out_ << printable(text) << std::flush;
+  put(out_, printable(text));
 }
 
 void Console::say(std::string_view line) {
   if (is_silent_) return;
   clear_live();
-  people() << printable(line) << '\n' << std::flush;
+  put(people(), printable(line) + '\n');
 }
 
 void Console::warn(std::string_view sentence) {
@@ -54,12 +55,19 @@ void Console::show_live(std::string_view line) {
   if (is_silent_) return;
   // A line that wraps could not be taken back.
   auto room = static_cast<std::size_t>(std::max(environment_.width - 1, 1));
-  people() << kClearLine << printable(line, Lines::one).substr(0, room) << std::flush;
+  put(people(), kClearLine + printable(line, Lines::one).substr(0, room));
   is_live_ = true;
 }
 
+/// A stream keeps no reason for its failure, so errno is read right after the write.
+void Console::put(std::ostream& stream, std::string_view text) {
+  errno = 0;
+  stream << text << std::flush;
+  if (!out_ && lost_output_ == 0) lost_output_ = errno != 0 ? errno : EIO;
+}
+
 void Console::clear_live() {
-  if (is_live_) people() << kClearLine;
+  if (is_live_) put(people(), kClearLine);
   is_live_ = false;
 }
 

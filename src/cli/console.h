@@ -41,8 +41,12 @@ class Console {
   void show_live(std::string_view line);
   int width() const { return environment_.width; }
 
+  /// The errno of the first write to stdout that failed; 0 if everything was written.
+  int lost_output() const { return lost_output_; }
+
  private:
   std::ostream& people() { return out_is_reserved_ ? err_ : out_; }
+  void put(std::ostream& stream, std::string_view text);
   void clear_live();
   std::string colored(std::string_view text, const char* code) const;
 
@@ -53,6 +57,7 @@ class Console {
   bool is_live_ = false;
   bool is_plain_ = false;
   bool is_silent_ = false;
+  int lost_output_ = 0;
 };
 
 }  // namespace troika::cli

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/suggest.h"
@@ -113,9 +114,8 @@ void run_verb(const std::vector<Verb>& verbs) {
   chosen->run();
 }
 
-}  // namespace
-
-int run_program(const std::vector<std::string>& arguments, Context& context) {
+/// Parses and runs the verb; the exit code.
+int run_arguments(const std::vector<std::string>& arguments, Context& context) {
   CLI::App app{
       "Troika trains neural networks on many devices: it finds how to split the work, says why, "
       "and runs it.",
@@ -134,6 +134,20 @@ int run_program(const std::vector<std::string>& arguments, Context& context) {
   } catch (const std::exception& error) {
     return report_failure(error, context.console);
   }
+}
+
+/// A full disk behind `troika ... > file` must not pass for success.
+int report_lost_output(int code, Console& console) {
+  if (console.lost_output() == 0) return code;
+  console.fail(fmt::format("the output is incomplete: cannot write to stdout: {}",
+                           std::generic_category().message(console.lost_output())));
+  return code == 0 ? static_cast<int>(ErrorKind::file) : code;
+}
+
+}  // namespace
+
+int run_program(const std::vector<std::string>& arguments, Context& context) {
+  return report_lost_output(run_arguments(arguments, context), context.console);
 }
 
 }  // namespace troika::cli
