@@ -1,123 +1,16 @@
 // The program as a user runs it: exit codes, messages, training, stopping and going on, in a folder
 // of its own.
-#include <fcntl.h>
+#include "command_line.h"
+
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <chrono>
 #include <csignal>
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
-#include <sstream>
-#include <thread>
-
-#include "cli/temporary_folder.h"
 
 namespace troika {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
-
-struct Result {
-  int code;
-  std::string out;
-  std::string err;
-};
-
-/// The test lies in BUILD/tests, the program in BUILD.
-fs::path program() {
-  return fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "troika";
-}
-
-std::string read_text(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
-constexpr const char* kRunFile = R"([model]
-name = "mlp"
-hidden = 32
-layers = 1
-
-[data]
-train = "digits:train?size=400"
-test = "digits:test?size=100"
-
-[train]
-global_batch = 20
-epochs = 3
-
-[optimizer]
-learning_rate = 0.02
-momentum = 0.9
-
-[parallel]
-threads = 1
-
-[log]
-every = "5 steps"
-)";
-
-class CommandLine : public testing::Test {
- protected:
-  CommandLine() { folder_.write("tiny.toml", kRunFile); }
-
-  /// Starts the program in the test's folder.
-  pid_t start(const std::vector<std::string>& arguments) {
-    std::string name = program().string();
-    std::vector<char*> words{name.data()};
-    std::vector<std::string> copies = arguments;
-    for (std::string& copy : copies) words.push_back(copy.data());
-    words.push_back(nullptr);
-    pid_t child = fork();
-    if (child != 0) return child;
-    bool ready = chdir(folder_.path().c_str()) == 0;
-    int out = open("out", O_WRONLY | O_CREAT | O_TRUNC, 0600),
-        err = open("err", O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    if (!ready || dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0) _exit(99);
-    execv(name.c_str(), words.data());
-    _exit(99);
-  }
-
-  Result wait_for(pid_t child) {
-    int status = 0;
-    waitpid(child, &status, 0);
-    int code = WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
-    return {code, read_text(path("out")), read_text(path("err"))};
-  }
-
-  Result run(const std::vector<std::string>& arguments) { return wait_for(start(arguments)); }
-
-  /// Waits until the text stands in a file of the run, at most a minute.
-  bool appears(const std::string& file, const std::string& text) {
-    for (int tries = 0; tries < 1200; ++tries) {
-      if (read_text(path(file)).find(text) != std::string::npos) return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    }
-    return false;
-  }
-
-  fs::path path(const std::string& name) const { return folder_.path() / name; }
-
-  std::string metrics_without_times(const std::string& run) {
-    std::istringstream lines(read_text(path(run + "/metrics.jsonl")));
-    std::string text;
-    for (std::string line; std::getline(lines, line);) {
-      auto json = nlohmann::ordered_json::parse(line);
-      for (const char* name : {"samples_per_second", "step_ms", "data_wait"}) json.erase(name);
-      text += json.dump() + "\n";
-    }
-    return text;
-  }
-
-  cli::TemporaryFolder folder_;
-};
 
 TEST_F(CommandLine, TrainsIntoARunFolderAndSaysHowItWent) {
   Result result = run({"train", "tiny.toml"});
@@ -352,6 +245,23 @@ TEST_F(CommandLine, TheDemoLearnsAndSaysWhatToTryNext) {
   EXPECT_THAT(result.out, HasSubstr("runs/digits/run.toml"));
   EXPECT_THAT(result.out, HasSubstr("Try next"));
   EXPECT_EQ(run({"config", "check", "runs/digits/run.toml"}).code, 0);
+}
+
+TEST_F(CommandLine, InspectDrawsTheTasksOfARunFileAndOfTheFolderItMade) {
+  Result before = run({"inspect", "tiny.toml", "--dot"});
+  ASSERT_EQ(before.code, 0) << before.err;
+  EXPECT_THAT(before.out, testing::StartsWith("digraph \"train\" {"));
+  EXPECT_THAT(before.out, HasSubstr(" -> "));
+  ASSERT_EQ(run({"train", "tiny.toml", "-n", "2", "train.epochs=1"}).code, 0);
+  for (const char* target : {"runs/tiny", "runs/tiny/run.toml", "runs/tiny/plan.json"}) {
+    Result drawn = run({"inspect", target, "--dot"});
+    ASSERT_EQ(drawn.code, 0) << drawn.err;
+    EXPECT_THAT(drawn.out, HasSubstr("device 1\"")) << target;
+    EXPECT_THAT(drawn.out, HasSubstr("shape=ellipse")) << target;
+  }
+  Result other = run({"inspect", "digits:train", "--dot"});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_THAT(other.err, HasSubstr("give a run folder, a run file, or the plan.json"));
 }
 
 }  // namespace

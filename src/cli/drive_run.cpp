@@ -49,19 +49,24 @@ void prepare(Trainer& trainer, const RunRequest& request, const RankSeat& seat,
                               fresh.size(), fmt::join(fresh, ", ")));
 }
 
-/// The first rank makes it, the others find it.
+/// The first rank makes it and writes it, the others find it.
 RunFolder create_folder(const RunRequest& request, const RankSeat& seat) {
-  std::string path;
-  if (seat.is_first())
-    path = RunFolder::create(request.config, request.fallback_name).path().string();
-  if (seat.ranks == nullptr) return RunFolder::open(path);
-  path = seat.ranks->agree(path);
+  std::optional<RunFolder> made;
+  if (seat.is_first()) made = RunFolder::create(request.config, request.fallback_name);
+  if (seat.ranks == nullptr) return std::move(*made);
+  std::string path = seat.ranks->agree(made ? made->path().string() : "");
+  if (made) return std::move(*made);
   if (!fs::is_directory(path))
     throw Error(ErrorKind::file,
                 fmt::format("the run folder {} that the first rank has made is not there on {}; "
                             "give run.folder a place on a disk that all ranks share",
                             path, seat.ranks->host()));
   return RunFolder::open(path);
+}
+
+RunFolder resumed_folder(const RunRequest& request, const RankSeat& seat) {
+  bool writes = seat.is_first() && !request.dry_run;
+  return writes ? RunFolder::open_to_write(*request.resume) : RunFolder::open(*request.resume);
 }
 
 std::string describe_end(const TrainOutcome& outcome) {
@@ -133,23 +138,26 @@ class Drive {
     if (request_.resume && seat_.ranks != nullptr)
       request_.resume = seat_.ranks->agree(request_.resume->string());
     if (request_.resume) {
-      RunFolder folder = RunFolder::open(*request_.resume);
-      for (const std::string& sentence : writes_outside(folder.path(), config, seat_.rank()))
+      for (const std::string& sentence : writes_outside(*request_.resume, config, seat_.rank()))
         progress_.warn(sentence);  // before anything is written
-      open_log(folder);
+      folder_ = resumed_folder(request_, seat_);
+      open_log(*folder_);
+      if (!folder_->takeover().empty()) progress_.warn(folder_->takeover());
     }
     auto source = [&](const zoo::Samples& samples) { return build_model(config.model, samples); };
     TrainHooks hooks{.progress = &progress_,
                      .stop_requested = [&] { return signals.requested(); },
                      .ranks = seat_.ranks};
-    if (request_.resume) hooks.costs = recorded_costs(RunFolder::open(*request_.resume));
+    if (request_.resume) hooks.costs = recorded_costs(*folder_);
     trainer_.emplace(config, source, open_sets(config), hooks);
     if (request_.dry_run) {
       if (seat_.is_first()) progress_.begin(trainer_->facts());
       return;
     }
-    folder_ = request_.resume ? RunFolder::open(*request_.resume) : create_folder(request_, seat_);
-    if (!log_) open_log(*folder_);
+    if (!folder_) {
+      folder_ = create_folder(request_, seat_);
+      open_log(*folder_);
+    }
     if (seat_.is_first()) progress_.begin(trainer_->facts());
     prepare(*trainer_, request_, seat_, progress_);
     forget_stop();

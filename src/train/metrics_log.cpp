@@ -1,11 +1,7 @@
 #include "train/metrics_log.h"
 
-#include <fmt/format.h>
-
+#include <fstream>
 #include <nlohmann/json.hpp>
-
-#include "base/durable_file.h"
-#include "base/error.h"
 
 namespace troika {
 namespace {
@@ -24,14 +20,17 @@ std::string lines_through(const std::filesystem::path& path, std::int64_t last_s
   return kept;
 }
 
+/// The path, with nothing but the lines to keep.
+std::filesystem::path cut_back(const RunFolder& folder, std::int64_t keep_through) {
+  std::filesystem::path path = folder.metrics();
+  folder.write(path.filename(), keep_through > 0 ? lines_through(path, keep_through) : "");
+  return path;
+}
+
 }  // namespace
 
-MetricsLog::MetricsLog(const std::filesystem::path& path, std::int64_t keep_through) : path_(path) {
-  std::string kept = keep_through > 0 ? lines_through(path, keep_through) : "";
-  replace_file(path, kept);
-  file_.open(path, std::ios::app);
-  if (!file_) throw Error(ErrorKind::file, fmt::format("{} cannot be written", path.string()));
-}
+MetricsLog::MetricsLog(const RunFolder& folder, std::int64_t keep_through)
+    : folder_(folder), file_(cut_back(folder, keep_through), OutputFile::Content::appended) {}
 
 void MetricsLog::write(const StepReport& report) {
   Json json{{"step", report.step},
@@ -61,10 +60,8 @@ void MetricsLog::write(const EvaluationReport& report) {
 }
 
 void MetricsLog::write_line(const std::string& line) {
-  file_ << line << "\n" << std::flush;
-  if (!file_)
-    throw Error(ErrorKind::file,
-                fmt::format("{} cannot be written; is the disk full?", path_.string()));
+  folder_.require_writer();
+  file_.write(line + "\n");
 }
 
 }  // namespace troika

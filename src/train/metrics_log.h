@@ -1,18 +1,18 @@
 // metrics.jsonl: one JSON object per logged step or evaluation, appended and flushed line by line.
 #pragma once
 
-#include <filesystem>
-#include <fstream>
-
+#include "base/durable_file.h"
 #include "train/progress.h"
+#include "train/run_folder.h"
 
 namespace troika {
 
 class MetricsLog {
  public:
   /// Keeps the lines of steps up to `keep_through` (a resumed run writes the later ones again) and
-  /// appends behind them. Throws Error(file).
-  MetricsLog(const std::filesystem::path& path, std::int64_t keep_through);
+  /// appends behind them. The folder is borrowed. This and the writes throw Error(file) when the
+  /// disk refuses or another process has become the writer.
+  MetricsLog(const RunFolder& folder, std::int64_t keep_through);
 
   void write(const StepReport& report);
   void write(const EvaluationReport& report);
@@ -20,8 +20,8 @@ class MetricsLog {
  private:
   void write_line(const std::string& line);
 
-  std::filesystem::path path_;
-  std::ofstream file_;
+  const RunFolder& folder_;
+  OutputFile file_;
 };
 
 }  // namespace troika

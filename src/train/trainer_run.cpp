@@ -148,6 +148,7 @@ void Trainer::save_if_best(const RunFolder& folder) {
 void Trainer::save(const RunFolder& folder) {
   if (saved_step_ == state_.step) return;
   OutsideSteps outside(tally_.start_seconds);
+  folder.require_writer();
   save_state(folder.checkpoints(), live_, state_);
   saved_step_ = state_.step;
   if (is_first()) tidy(folder);
@@ -231,7 +232,7 @@ void Trainer::follow_step(Pace& pace, const Requests& agreed) {
 TrainOutcome Trainer::run(const RunFolder* folder) {
   double start = seconds_now();
   std::optional<MetricsLog> metrics;
-  if (folder != nullptr && is_first()) metrics.emplace(folder->metrics(), state_.step);
+  if (folder != nullptr && is_first()) metrics.emplace(*folder, state_.step);
   Pace pace = begin(folder, metrics ? &*metrics : nullptr);
   while (state_.step < course_.total_steps() && !outcome_.interrupted && !outcome_.reached_target) {
     open_loader(course_.batch_at(state_.position));
