@@ -19,11 +19,8 @@ inline const SmallTraining& on_one_device(const SmallCase& asked) {
 
 /// How far apart two runs have moved, each from its own start.
 inline double distance_between(const SmallTraining& a, const SmallTraining& b) {
-  auto from_other_start = [&](std::vector<StateTensor> state) {
-    for (std::size_t at = 0; at < state.size(); ++at)
-      for (std::size_t i = 0; i < state[at].values.size(); ++i)
-        state[at].values[i] += a.start[at].values[i] - b.start[at].values[i];
-    return state;
+  auto from_other_start = [&](const std::vector<StateTensor>& state) {
+    return moved_to(state, b.start, a.start);
   };
   return std::max(
       compare_movements({a.start, from_other_start(b.first), a.first}, 0).largest.distance,

@@ -131,18 +131,6 @@ inline SmallTraining run_small(Session& session, const zoo::Model& model, const 
   return training;
 }
 
-/// By a few units in the last place of f32: what sums in another order do.
-inline void nudge_weights(Session& session, const zoo::Model& model, std::uint64_t nudge) {
-  for (const StateTensor& tensor : read_tensors(session, model)) {
-    if (tensor.kind != StateKind::weight) continue;
-    RandomStream random{.key = nudge, .stream = hash_text(tensor.name)};
-    std::vector<float> values;
-    for (std::size_t i = 0; i < tensor.values.size(); ++i)
-      values.push_back(static_cast<float>(tensor.values[i] * (1 + 0x1p-22 * random.normal(i))));
-    session.load(tensor.name, std::as_bytes(std::span(values)));
-  }
-}
-
 inline SmallTraining train_small(const SmallCase& asked, std::int64_t devices,
                                  const Strategy& strategy) {
   RunConfig config = config_for(asked, devices);

@@ -25,28 +25,21 @@ struct VerifyArguments {
   bool json = false;
 };
 
-/// The tensor that matters: the first beyond the tolerance, or the one furthest away.
-const TensorDistance& telling(const PlanVerdict& verdict) {
-  return verdict.tensors.first ? *verdict.tensors.first : verdict.tensors.largest;
-}
-
-bool has_same_bits(const PlanVerdict& verdict) {
-  return verdict.tensors.largest.distance == 0 && verdict.loss_distance == 0;
+/// The value that matters: the first beyond what is allowed, or the one that comes closest to it.
+const Finding& telling(const PlanVerdict& verdict) {
+  return verdict.first() != nullptr ? *verdict.first() : verdict.largest();
 }
 
 std::string answer_of(const PlanVerdict& verdict) {
   if (!verdict.agrees()) return "differs";
-  return has_same_bits(verdict) ? "same bits" : "same";
+  return verdict.has_same_bits() ? "same bits" : "same";
 }
 
 /// What a plan that differs gets wrong, in words.
 std::string describe(const PlanVerdict& verdict) {
-  if (verdict.tensors.first)
-    return fmt::format("{} differs first in '{}' by {:.2g} of its movement (allowed {:.2g})",
-                       verdict.plan, verdict.tensors.first->tensor, verdict.tensors.first->distance,
-                       verdict.tolerance);
-  return fmt::format("{} differs in the loss by {:.2g} (allowed {:.2g})", verdict.plan,
-                     verdict.loss_distance, verdict.tolerance);
+  const Finding& first = telling(verdict);
+  return fmt::format("{} differs first in '{}' after step {} by {:.2g} (allowed {:.2g})",
+                     verdict.plan, first.value, first.step, first.distance, first.allowed);
 }
 
 void print_text(const PlanVerdicts& verdicts, const VerifyArguments& arguments, Console& console) {
@@ -54,34 +47,44 @@ void print_text(const PlanVerdicts& verdicts, const VerifyArguments& arguments, 
       {"steps", with_commas(verdicts.steps)},
       {"kernels", arguments.options.cpu_kernels ? "cpu, f32" : "reference, f64"},
       {"loss", fmt::format("{:.6f} on one device", verdicts.loss)}};
-  if (verdicts.noise > 0)
-    facts.push_back({"noise", fmt::format("{:.2g} between numbers of threads", verdicts.noise)});
+  for (const Finding& finding : verdicts.sensitivity)
+    facts.push_back({fmt::format("sensitivity {}", finding.step),
+                     fmt::format("{:.2g} on one device with other last digits ('{}')",
+                                 finding.distance, finding.value)});
   std::vector<std::vector<std::string>> rows{
-      {"plan", "devices", "answer", "tensor", "distance", "allowed", "loss"}};
-  for (const PlanVerdict& verdict : verdicts.plans)
+      {"plan", "devices", "answer", "value", "step", "distance", "allowed", "loss"}};
+  for (const PlanVerdict& verdict : verdicts.plans) {
+    const Finding& finding = telling(verdict);
+    bool is_exact = verdict.has_same_bits();
     rows.push_back({verdict.plan, with_commas(verdict.devices), answer_of(verdict),
-                    has_same_bits(verdict) ? "-" : telling(verdict).tensor,
-                    fmt::format("{:.2g}", telling(verdict).distance),
-                    fmt::format("{:.2g}", verdict.tolerance), fmt::format("{:.6f}", verdict.loss)});
+                    is_exact ? "-" : finding.value, is_exact ? "-" : std::to_string(finding.step),
+                    fmt::format("{:.2g}", finding.distance), fmt::format("{:.2g}", finding.allowed),
+                    fmt::format("{:.6f}", verdict.loss)});
+  }
   console.write(format_facts(facts) + "\n" + format_rows(rows));
 }
 
-Json to_json(const TensorDistance& tensor) {
-  return {{"tensor", tensor.tensor}, {"distance", tensor.distance}};
+Json to_json(const Finding& finding) {
+  return {{"value", finding.value},
+          {"step", finding.step},
+          {"distance", finding.distance},
+          {"allowed", finding.allowed}};
 }
 
 void print_json(const PlanVerdicts& verdicts, const VerifyArguments& arguments, Console& console) {
   Json json{{"steps", verdicts.steps},
             {"backend", arguments.backend},
             {"loss", verdicts.loss},
-            {"noise", verdicts.noise},
+            {"sensitivity", Json::array()},
             {"plans", Json::array()}};
+  for (const Finding& finding : verdicts.sensitivity)
+    json["sensitivity"].push_back(
+        {{"value", finding.value}, {"step", finding.step}, {"distance", finding.distance}});
   for (const PlanVerdict& verdict : verdicts.plans) {
-    Json row{{"plan", verdict.plan},           {"devices", verdict.devices},
-             {"agrees", verdict.agrees()},     {"same_bits", has_same_bits(verdict)},
-             {"tolerance", verdict.tolerance}, {"largest", to_json(verdict.tensors.largest)},
-             {"loss", verdict.loss},           {"loss_distance", verdict.loss_distance}};
-    if (verdict.tensors.first) row["first"] = to_json(*verdict.tensors.first);
+    Json row{{"plan", verdict.plan},       {"devices", verdict.devices},
+             {"agrees", verdict.agrees()}, {"same_bits", verdict.has_same_bits()},
+             {"loss", verdict.loss},       {"largest", to_json(verdict.largest())}};
+    if (verdict.first() != nullptr) row["first"] = to_json(*verdict.first());
     json["plans"].push_back(row);
   }
   console.print(json.dump());
@@ -131,8 +134,9 @@ Verb add_verify(CLI::App& parent, Context& context) {
       ->check(CLI::IsMember({"reference", "cpu"}))
       ->capture_default_str();
   app->add_option("--tolerance", options.tolerance,
-                  "Of a tensor's movement; else 1e-9 (reference), 1e-4 or 8 times what threads "
-                  "make (cpu), 0 in fixed order")
+                  "Largest difference, as a part of a tensor's movement; default: 1e-9 "
+                  "(reference), 1e-4 or 2x the run's own sensitivity to last digits (cpu), 0 in "
+                  "fixed order")
       ->check(CLI::NonNegativeNumber);
   app->add_option("--from", options.from, "Start from these weights instead of the seed's");
   app->add_flag("--json", arguments->json, "Print JSON");

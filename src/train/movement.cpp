@@ -5,8 +5,11 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <span>
 
 #include "base/error.h"
+#include "base/hash.h"
+#include "base/random.h"
 
 namespace troika {
 namespace {
@@ -64,7 +67,7 @@ std::vector<StateTensor> read_tensors(Session& session, const zoo::Model& model)
   return tensors;
 }
 
-Comparison compare_movements(const Ends& ends, double tolerance) {
+std::vector<TensorDistance> distances_between(const Ends& ends) {
   std::map<StateKind, double> largest_moves;
   std::map<std::string, double> moves;
   for (const StateTensor& tensor : ends.truth) {
@@ -72,16 +75,47 @@ Comparison compare_movements(const Ends& ends, double tolerance) {
     moves[tensor.name] = move;
     largest_moves[tensor.kind] = std::max(largest_moves[tensor.kind], move);
   }
-  Comparison result;
+  std::vector<TensorDistance> distances;
   for (const StateTensor& tensor : ends.truth) {
     double apart = distance(find(ends.found, tensor.name).values, tensor.values);
     double relative = apart / (moves[tensor.name] + largest_moves[tensor.kind]);
     if (apart == 0) relative = 0;  // even where nothing has moved
     if (!std::isfinite(relative)) relative = std::numeric_limits<double>::infinity();
-    if (relative > tolerance && !result.first) result.first = {tensor.name, relative};
-    if (relative >= result.largest.distance) result.largest = {tensor.name, relative};
+    distances.push_back({tensor.name, relative});
+  }
+  return distances;
+}
+
+Comparison compare_movements(const Ends& ends, double tolerance) {
+  Comparison result;
+  for (const TensorDistance& tensor : distances_between(ends)) {
+    if (tensor.distance > tolerance && !result.first) result.first = tensor;
+    if (tensor.distance >= result.largest.distance) result.largest = tensor;
   }
   return result;
+}
+
+void nudge_weights(Session& session, const zoo::Model& model, std::uint64_t nudge) {
+  for (const StateTensor& tensor : read_tensors(session, model)) {
+    if (tensor.kind != StateKind::weight) continue;
+    RandomStream random{.key = nudge, .stream = hash_text(tensor.name)};
+    std::vector<float> values;
+    for (std::size_t i = 0; i < tensor.values.size(); ++i)
+      values.push_back(static_cast<float>(tensor.values[i] * (1 + 0x1p-22 * random.normal(i))));
+    session.load(tensor.name, std::as_bytes(std::span(values)));
+  }
+}
+
+std::vector<StateTensor> moved_to(std::vector<StateTensor> end,
+                                  const std::vector<StateTensor>& from,
+                                  const std::vector<StateTensor>& to) {
+  for (StateTensor& tensor : end) {
+    const std::vector<double>& old_start = find(from, tensor.name).values;
+    const std::vector<double>& new_start = find(to, tensor.name).values;
+    for (std::size_t i = 0; i < tensor.values.size(); ++i)
+      tensor.values[i] += new_start[i] - old_start[i];
+  }
+  return end;
 }
 
 }  // namespace troika

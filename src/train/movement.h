@@ -1,6 +1,7 @@
 // The state of a model as plain numbers, and how far two runs from one state came apart (law 2).
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,7 +55,19 @@ inline constexpr double kExactTolerance = 1e-9;
 /// happen to be nearer to each other than some.
 double float_tolerance(double noise);
 
-/// A number that is not finite is beyond any tolerance.
+/// Of every tensor, in the order of the truth. A number that is not finite is infinitely far away.
+std::vector<TensorDistance> distances_between(const Ends& ends);
+
 Comparison compare_movements(const Ends& ends, double tolerance);
+
+/// Changes every weight by a few units in the last place of f32, at random by `nudge`. That is what
+/// sums in another order do, so two runs that differ in this alone are equally right.
+void nudge_weights(Session& session, const zoo::Model& model, std::uint64_t nudge);
+
+/// The state `end` of a run that began at `from`, as if it had begun at `to`: movements of runs
+/// from nudged weights can then be compared.
+std::vector<StateTensor> moved_to(std::vector<StateTensor> end,
+                                  const std::vector<StateTensor>& from,
+                                  const std::vector<StateTensor>& to);
 
 }  // namespace troika

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "config/run_config.h"
-#include "train/movement.h"
+#include "train/verify_trial.h"
 
 namespace troika {
 
@@ -16,7 +16,7 @@ struct VerifyOptions {
   std::vector<std::string> plans;  ///< "data:4", "tensor:2", "plan.json", "plan.json:8".
   std::int64_t steps = 5;
   bool cpu_kernels = false;           ///< In f32; else the reference kernels in f64.
-  std::optional<double> tolerance{};  ///< Unset: as the kernels allow.
+  std::optional<double> tolerance{};  ///< Unset: as the kernels and the run's sensitivity allow.
   std::string from{};                 ///< Starts from these weights; empty: from the seed.
 };
 
@@ -24,20 +24,24 @@ struct VerifyOptions {
 struct PlanVerdict {
   std::string plan;
   std::int64_t devices = 1;
-  double tolerance = 0;      ///< 0: bit for bit.
-  Comparison tensors;        ///< Against one device.
-  double loss = 0;           ///< Of the last step.
-  double loss_distance = 0;  ///< Largest relative one over the steps.
+  double loss = 0;                ///< Of the last step.
+  std::vector<Finding> findings;  ///< In the order of compare_trained().
 
-  bool agrees() const { return !tensors.first && loss_distance <= tolerance; }
+  bool agrees() const { return first() == nullptr; }
+  bool has_same_bits() const;
+  /// The first tensor, or else loss, beyond what is allowed; null if there is none.
+  const Finding* first() const;
+  /// The value that comes closest to what is allowed, or exceeds it most.
+  const Finding& largest() const;
 };
 
 struct PlanVerdicts {
   std::int64_t steps = 0;  ///< Done under each plan.
   double loss = 0;         ///< Of the last step, on one device.
-  /// How far two runs on one device that differ in threads alone came apart; 0 where threads make
-  /// no difference to the kernels.
-  double noise = 0;
+  /// How far runs on one device came apart, after the first and after the last step, that differ
+  /// only in the number of threads or in the last digits of the initial weights. Empty where
+  /// rounding cannot explain a difference.
+  std::vector<Finding> sensitivity;
   std::vector<PlanVerdict> plans;
 };
 
