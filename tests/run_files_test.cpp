@@ -186,7 +186,11 @@ INSTANTIATE_TEST_SUITE_P(
                           "metrics.jsonl",
                           {"train.epochs=100", "log.every=1 steps", "checkpoint.every=never"}},
                     Limit{"checkpoint", 1'000'000, "model.safetensors", {"model.hidden=512"}},
-                    Limit{"trace", 8'000, "trace.json", {"model.hidden=1", "train.epochs=1"}}),
+                    Limit{"trace",
+                          16'000,
+                          "trace.json",
+                          {"model.hidden=1", "train.epochs=1", "parallel.devices=4",
+                           "parallel.plan=data"}}),
     [](const auto& row) { return row.param.name; });
 
 }  // namespace

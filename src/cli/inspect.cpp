@@ -17,6 +17,7 @@ using Json = nlohmann::ordered_json;
 struct InspectArguments {
   std::string target;
   bool json = false;
+  bool dot = false;
 };
 
 std::string to_json_text(const Inspection& found) {
@@ -32,6 +33,7 @@ std::string to_json_text(const Inspection& found) {
 }
 
 void run(const InspectArguments& arguments, Context& context) {
+  if (arguments.dot) return context.console.write(draw_tasks(arguments.target));
   Inspection found = inspect(arguments.target);
   if (arguments.json) return context.console.print(to_json_text(found));
   context.console.print(fmt::format("{}: {}", arguments.target, found.kind));
@@ -46,8 +48,14 @@ Verb add_inspect(CLI::App& parent, Context& context) {
   CLI::App* app = parent.add_subcommand("inspect", "Say what a file is and what is in it");
   app->add_option("FILE", arguments->target, "A file, a folder, or a data set such as digits:train")
       ->required();
-  app->add_flag("--json", arguments->json, "Print JSON");
-  app->footer("Example:\n  troika inspect runs/digits/checkpoints/step-628");
+  CLI::Option* json = app->add_flag("--json", arguments->json, "Print JSON");
+  app->add_flag("--dot", arguments->dot,
+                "Print the tasks of a run's step for Graphviz; FILE is a run folder, a run file or "
+                "the plan.json of a run folder")
+      ->excludes(json);
+  app->footer(
+      "Example:\n  troika inspect runs/digits/checkpoints/step-628\n"
+      "  troika inspect runs/digits --dot | dot -Tsvg > tasks.svg");
   return {app, [arguments, &context] { run(*arguments, context); }};
 }
 

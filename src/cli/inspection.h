@@ -20,6 +20,10 @@ struct Inspection {
 /// Error(file) when it is none that Troika knows, or is damaged.
 Inspection inspect(const std::string& target);
 
+/// The tasks of a training step as Graphviz text, for a run folder, a run file, or the plan.json
+/// beside one. Throws Error(usage) for anything else: a plan alone does not know its model.
+std::string draw_tasks(const std::filesystem::path& target);
+
 Inspection inspect_run_folder(const std::filesystem::path& folder);
 Inspection inspect_checkpoint(const std::filesystem::path& folder);
 Inspection inspect_safetensors(const std::filesystem::path& file);

@@ -99,6 +99,12 @@ void check_plan_file(const ParallelConfig& parallel, Reader& reader) {
         fmt::format("micro_batches = {} does nothing beside a plan file; leave it out here and set "
                     "\"micro_batches\" in {}",
                     parallel.micro_batches, parallel.plan.name));
+  if (parallel.weights != ParallelConfig{}.weights)
+    reader.refuse_together(
+        {"parallel.weights", "parallel.plan"},
+        fmt::format("weights = \"measured\" does nothing beside a plan file; leave it out here and "
+                    "set \"weights\" of each operator in {}",
+                    parallel.plan.name));
   auto refuse_flag = [&](const std::string& key) {
     reader.refuse_together(
         {"parallel." + key, "parallel.plan"},
@@ -119,6 +125,10 @@ void check_fixed_order(const RunConfig& config, Reader& reader) {
         fmt::format("order = \"fixed\" needs shards that are a power of two and a multiple of the "
                     "devices; 'shards' in [train] is {}, devices = {}",
                     shards, config.parallel.devices));
+  if (config.parallel.weights != ParallelConfig::Weights::equal)
+    reader.refuse_together({"parallel.weights", "parallel.order"},
+                           "order = \"fixed\" cuts the batch into equal shards; leave out "
+                           "weights = \"measured\", or take order = \"fast\"");
 }
 
 void check_kernels(const KernelsConfig& kernels, Reader& reader) {

@@ -102,6 +102,8 @@ TEST(CheckRun, WhatAPlanFileSaysIsNotSaidBesideIt) {
               ElementsAre(HasSubstr("set \"carry_updates\" in \"sync\" of mine.json")));
   EXPECT_THAT(errors_of(run("sliced_update = true\n")),
               ElementsAre(HasSubstr("set \"sliced_update\" in \"sync\" of mine.json")));
+  EXPECT_THAT(errors_of(run("weights = \"measured\"\n")),
+              ElementsAre(HasSubstr("set \"weights\" of each operator in mine.json")));
 }
 
 TEST(CheckRun, FixedOrderNeedsShardsForEveryDevice) {
@@ -113,6 +115,8 @@ TEST(CheckRun, FixedOrderNeedsShardsForEveryDevice) {
   EXPECT_THAT(errors_of(run(4, 2)), IsEmpty());
   EXPECT_THAT(errors_of(run(3, 1)), ElementsAre(HasSubstr("a power of two")));
   EXPECT_THAT(errors_of(run(2, 4)), ElementsAre(HasSubstr("a power of two")));
+  EXPECT_THAT(errors_of(run(4, 2) + "\nweights = \"measured\"\n"),
+              ElementsAre(HasSubstr("leave out weights = \"measured\"")));
 }
 
 }  // namespace

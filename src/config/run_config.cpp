@@ -32,6 +32,13 @@ std::span<const Choice<ParallelConfig::Order>> choices(ParallelConfig::Order) {
   return kWords;
 }
 
+std::span<const Choice<ParallelConfig::Weights>> choices(ParallelConfig::Weights) {
+  using enum ParallelConfig::Weights;
+  static constexpr auto kWords =
+      std::to_array<Choice<ParallelConfig::Weights>>({{equal, "equal"}, {measured, "measured"}});
+  return kWords;
+}
+
 std::span<const Choice<KernelsConfig::Backend>> choices(KernelsConfig::Backend) {
   using enum KernelsConfig::Backend;
   static constexpr auto kWords =

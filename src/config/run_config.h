@@ -142,15 +142,17 @@ struct PlanConfig {
 
 struct ParallelConfig {
   enum class Order { fast, fixed };
+  enum class Weights { equal, measured };
 
   std::int64_t devices = 1;             ///< In all, over all ranks.
   std::optional<std::int64_t> threads;  ///< Per device; unset: auto.
   Order order = Order::fast;
   PlanConfig plan;
-  std::int64_t micro_batches = 1;  ///< Of a ready plan; a plan file says its own.
-  bool sliced_update = false;      ///< As Sync::sliced_update; the same holds.
-  bool carry_updates = true;       ///< As Sync::carry_updates; the same holds.
-  std::optional<Bytes> memory;     ///< Of each device; unset: its share of the machine's.
+  std::int64_t micro_batches = 1;    ///< Of a ready plan; a plan file says its own.
+  bool sliced_update = false;        ///< As Sync::sliced_update; the same holds.
+  bool carry_updates = true;         ///< As Sync::carry_updates; the same holds.
+  Weights weights = Weights::equal;  ///< Of the samples on each device; of a ready plan, too.
+  std::optional<Bytes> memory;       ///< Of each device; unset: its share of the machine's.
 
   bool operator==(const ParallelConfig&) const = default;
 };
@@ -216,6 +218,7 @@ std::span<const Choice<TrainConfig::Guard>> choices(TrainConfig::Guard);
 std::span<const Choice<ScheduleConfig::Kind>> choices(ScheduleConfig::Kind);
 std::span<const Choice<OptimizerConfig::Kind>> choices(OptimizerConfig::Kind);
 std::span<const Choice<ParallelConfig::Order>> choices(ParallelConfig::Order);
+std::span<const Choice<ParallelConfig::Weights>> choices(ParallelConfig::Weights);
 std::span<const Choice<KernelsConfig::Backend>> choices(KernelsConfig::Backend);
 std::span<const Choice<DType>> choices(DType);
 

@@ -152,6 +152,8 @@ const KeyTable<ParallelConfig>& parallel_keys() {
               {.min = 1, .max = kMost}),
       flag(&S::sliced_update, {"sliced_update", "each replica updates a part, and all gather it"}),
       flag(&S::carry_updates, {"carry_updates", "updates run beside the next step's forward"}),
+      choice(&S::weights,
+             {"weights", "samples per device: equal, or by the measured speed of each rank"}),
       memory(&S::memory, {"memory", "of each device"}),
   }};
   return kKeys;

@@ -202,18 +202,6 @@ bool is_in_place(const Spread& have, const Placed& need, const Assembly& assembl
   return piece == need && only.region == need.region;
 }
 
-std::int64_t elements_moved(const Spread& have, const std::vector<Placed>& needs,
-                            const std::vector<Assembly>& assemblies) {
-  std::int64_t moved = 0;
-  for (std::size_t at = 0; at < needs.size(); ++at) {
-    for (const Taken& taken : assemblies[at]) {
-      if (have.terms[taken.term][taken.piece].device != needs[at].device)
-        moved += taken.region.elements();
-    }
-  }
-  return moved;
-}
-
 std::vector<Exchange> find_exchanges(const Spread& have, const std::vector<Placed>& needs) {
   return ExchangeFinder(have, needs).find();
 }

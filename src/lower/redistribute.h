@@ -50,10 +50,6 @@ std::vector<Assembly> assemble(const Spread& have, const std::vector<Placed>& ne
 /// Whether the assembly is the piece itself, with nothing to do.
 bool is_in_place(const Spread& have, const Placed& need, const Assembly& assembly);
 
-/// Elements that travel between devices.
-std::int64_t elements_moved(const Spread& have, const std::vector<Placed>& needs,
-                            const std::vector<Assembly>& assemblies);
-
 /// A redistribution that is a collective over the devices, each of which has one piece; `member`
 /// orders them.
 struct Exchange {

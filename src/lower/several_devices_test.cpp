@@ -2,6 +2,7 @@
 // slices of the state.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
 
@@ -215,9 +216,18 @@ TEST(Spatial, SendsJustTheRowsOfTheHalo) {
             (std::vector<std::int64_t>(6, row)));  // up and down between four neighbours
 }
 
+/// Whole operators: this one and those listed behind it on device 1, the others on device 0.
+Strategy on_device_1_from(const std::string& first, const Graph& graph) {
+  Strategy strategy;
+  auto from = std::ranges::find(graph.operators, first, &Operator::name);
+  for (auto op = from; op != graph.operators.end(); ++op)
+    strategy.splits[op->name] = {.devices = {DeviceId(1u)}};
+  return strategy;
+}
+
 TEST(Placement, SendsWhatTheNextDeviceReadsAndNothingElse) {
   TaskGraph tasks = OnDevices(2, [](const Graph& graph, const Machine&) {
-                      return placed(graph, {{"a", DeviceId(0u)}, {"b", DeviceId(1u)}});
+                      return on_device_1_from("b", graph);
                     }).run();
   EXPECT_EQ(messages_about(tasks, "s "), (std::vector<std::int64_t>{8 * 4}));
   EXPECT_EQ(messages_about(tasks, "d b"), (std::vector<std::int64_t>{8 * 4}));
@@ -234,8 +244,7 @@ operator flat reshape{shape=[48]} (a) [] -> flat
 operator relu activation{} (flat) [] -> r
 output logits r
 )");
-  lowered.strategy =
-      placed(lowered.graph, {{"a", DeviceId(0u)}, {"flat", DeviceId(0u)}, {"relu", DeviceId(1u)}});
+  lowered.strategy = on_device_1_from("relu", lowered.graph);
   lowered.kernels.wants["linear"] = {Layout::plain, Layout::plain, Layout::transposed};
   TaskGraph tasks = lowered.forward({"logits"});
   const Communication& message = tasks.communications.at(0);

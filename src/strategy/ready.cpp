@@ -26,7 +26,8 @@ constexpr std::array kReady{
     Ready{"spatial", spatial_parallel},
     Ready{"hybrid", hybrid_parallel},
     Ready{"expert", expert_parallel},
-    Ready{"placed", placed_in_order}};
+    Ready{"placed", placed_in_order},
+    Ready{"branches", placed_by_branches}};
 
 /// The axis of dimension `dim` of the first output that is an image [n,c,h,w], or -1.
 int image_axis(const Signature& s, std::size_t dim) {

@@ -4,9 +4,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "strategy/strategy.h"
@@ -46,9 +44,6 @@ Strategy placed_in_order(const Graph& graph, const Machine& machine);
 /// Operators stay on their input's device, but of several that read one tensor the second and later
 /// ones go where the fewest flops are.
 Strategy placed_by_branches(const Graph& graph, const Machine& machine);
-/// By hand: the device of each operator; what is not named stays with its first input, or on device
-/// 0. Throws Error(usage) when a name is not in the model.
-Strategy placed(const Graph& graph, const std::map<std::string, DeviceId>& devices);
 
 /// The batch in `shards` tiles, equal numbers on each device, and sums in the order of the shards:
 /// the same bits on any number of devices. Feasible if shards are a power of two and the devices
@@ -59,7 +54,7 @@ Strategy fixed_order(const Graph& graph, const Machine& machine, std::int64_t sh
 /// stay whole; a split that has no room for it stays as it is.
 Strategy weighted_by_speed(const Strategy& strategy, const Graph& graph, const Machine& machine);
 
-/// "single", "data", "tensor", "spatial", "hybrid", "expert", "placed".
+/// "single", "data", "tensor", "spatial", "hybrid", "expert", "placed", "branches".
 std::span<const std::string_view> ready_names();
 /// By name; throws Error(usage) with a suggestion when there is none.
 Strategy ready_strategy(std::string_view name, const Graph& graph, const Machine& machine);

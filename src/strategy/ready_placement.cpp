@@ -1,11 +1,7 @@
 // Operator parallelism: whole operators on different devices.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 
-#include "base/error.h"
-#include "base/suggest.h"
 #include "strategy/ready.h"
 
 namespace troika {
@@ -55,27 +51,6 @@ Strategy placed_by_branches(const Graph& graph, const Machine& machine) {
                         : static_cast<std::size_t>(std::ranges::min_element(load) - load.begin());
     strategy.splits[op.name] = whole_on(device);
     load[device] += work_of(graph, op);
-  }
-  return strategy;
-}
-
-Strategy placed(const Graph& graph, const std::map<std::string, DeviceId>& devices) {
-  Strategy strategy;
-  std::vector<std::string> names;
-  for (const Operator& op : graph.operators) {
-    names.push_back(op.name);
-    auto listed = devices.find(op.name);
-    DeviceId device = listed != devices.end()
-                          ? listed->second
-                          : input_device(graph, op, strategy).value_or(DeviceId(std::size_t{0}));
-    strategy.splits[op.name] = {.devices = {device}};
-  }
-  for (const auto& [name, device] : devices) {
-    if (strategy.splits.contains(name)) continue;
-    auto near = closest(name, names);
-    throw Error(ErrorKind::usage,
-                fmt::format("the model '{}' has no operator '{}' to place{}", graph.name, name,
-                            near ? fmt::format("; did you mean '{}'?", *near) : ""));
   }
   return strategy;
 }

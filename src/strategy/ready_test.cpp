@@ -163,18 +163,10 @@ operator b linear{out=4} (stem) [b.weight] -> b
 operator b.relu activation{} (b) [] -> b.relu
 operator join binary{} (a b.relu) [] -> join
 )");
-  Strategy placed = placed_by_branches(graph, machine(2));
+  Strategy placed = ready_strategy("branches", graph, machine(2));
   EXPECT_NE(devices_of(placed, "a"), devices_of(placed, "b"));
   EXPECT_EQ(devices_of(placed, "b"), devices_of(placed, "b.relu"));
   EXPECT_EQ(devices_of(placed, "a"), devices_of(placed, "join"));
-}
-
-TEST(Ready, PlacementByHandFollowsTheInputWhereNothingIsSaid) {
-  Strategy by_hand = placed(model(), {{"fc1", DeviceId(2u)}, {"loss", DeviceId(1u)}});
-  EXPECT_THAT(devices_of(by_hand, "conv"), ElementsAre(0));
-  EXPECT_THAT(devices_of(by_hand, "fc2"), ElementsAre(2));
-  EXPECT_THAT(devices_of(by_hand, "loss"), ElementsAre(1));
-  EXPECT_THROW(placed(model(), {{"fc9", DeviceId(0u)}}), Error);
 }
 
 TEST(Ready, FixedOrderHasTheSameTilesOnAnyNumberOfDevices) {
@@ -208,7 +200,7 @@ TEST(Ready, UnknownNamesGetASuggestion) {
   } catch (const Error& error) {
     EXPECT_EQ(std::string(error.what()),
               "there is no ready plan 'spacial', did you mean 'spatial'?; there are single, data, "
-              "tensor, spatial, hybrid, expert, placed");
+              "tensor, spatial, hybrid, expert, placed, branches");
   }
 }
 

@@ -64,6 +64,9 @@ Strategy choose_strategy(const RunConfig& config, const zoo::Model& model, const
     all.splits.merge(own.splits);
   }
   all.micro_batches = config.parallel.micro_batches;
+  if (config.parallel.weights == ParallelConfig::Weights::measured)
+    for (const zoo::NamedGraph& named : model.graphs)
+      all = weighted_by_speed(all, named.graph, machine);
   all.sync.sliced_update = config.parallel.sliced_update;
   all.sync.carry_updates = config.parallel.carry_updates;
   return all;

@@ -14,19 +14,31 @@
 namespace troika {
 namespace {
 
-/// The total of the devices here, and the categories of the first one at its peak.
-std::string memory_text(const LiveModel& live) {
-  const Session& session = live.session();
-  MemoryTable memory = memory_of(live.programs(), DeviceId(0u));
-  std::string text =
-      to_string(session.state_bytes() + session.arena_bytes() + session.message_bytes());
-  if (std::size_t devices = live.machinery().devices.size(); devices > 1)
-    text += fmt::format(" on {} devices", devices);
+/// What a device holds, by category; what its arena has beyond its fullest moment is spare.
+std::string parts_text(const MemoryTable& memory) {
   std::string parts;
-  for (const auto& [category, bytes] : memory.categories)
-    parts +=
-        fmt::format("{}{} {}", parts.empty() ? "" : ", ", to_string(category), to_string(bytes));
-  return text + " (" + parts + ")";
+  Bytes named{};
+  for (const auto& [category, bytes] : memory.categories) {
+    parts += fmt::format("{} {}, ", to_string(category), to_string(bytes));
+    named += bytes;
+  }
+  return parts + fmt::format("spare {}", to_string(memory.total() - named));
+}
+
+/// Of the fullest device, with its parts, and of all of them.
+std::string memory_text(const LiveModel& live) {
+  std::vector<MemoryTable> devices = memory_by_device(live.programs());
+  auto [least, most] = std::ranges::minmax(devices, {}, &MemoryTable::total);
+  std::string text = to_string(most.total());
+  std::string parts = parts_text(most);
+  if (devices.size() == 1) return fmt::format("{} ({})", text, parts);
+  Bytes all{};
+  for (const MemoryTable& device : devices) all += device.total();
+  if (least.total() == most.total())
+    return fmt::format("{} on each of {} devices ({}), {} in all", text, devices.size(), parts,
+                       to_string(all));
+  return fmt::format("up to {} per device ({}), {} in all on {} devices", text, parts,
+                     to_string(all), devices.size());
 }
 
 std::string kernels_text(const LiveModel& live) {
@@ -52,6 +64,33 @@ std::string links_text(const LiveModel& live) {
   return from.date.empty() ? from.source : fmt::format("{} on {}", from.source, from.date);
 }
 
+/// Where there are more devices than parts, replicas compute the same samples; where each device
+/// has the whole batch, they share it along something else.
+std::string copies_text(std::int64_t batch, std::int64_t read, std::int64_t largest) {
+  if (read <= batch || largest == batch) return "";
+  if (read % batch != 0) return ", some samples on several of them";
+  return fmt::format(", every sample on {} of them", read / batch);
+}
+
+/// By device, how many samples it reads.
+using SamplesRead = std::map<DeviceId, std::int64_t>;
+
+std::string share_text(std::int64_t batch, const SamplesRead& read, std::size_t devices) {
+  std::int64_t fewest = batch, largest = 0, all = 0;
+  for (const auto& [device, samples] : read) {
+    fewest = std::min(fewest, samples);
+    largest = std::max(largest, samples);
+    all += samples;
+  }
+  std::string share =
+      fewest >= largest ? std::to_string(largest) : fmt::format("{} to {}", fewest, largest);
+  std::string where = devices == 1 ? std::string("1 device")
+                      : read.size() < devices
+                          ? fmt::format("{} of {} devices", read.size(), devices)
+                          : fmt::format("each of {} devices", devices);
+  return fmt::format("{} -> {} on {}{}", batch, share, where, copies_text(batch, all, largest));
+}
+
 /// What each device reads of the batch, by the inputs of its share.
 std::string batch_text(const RunDescription& run, const TaskGraph& program, std::int64_t batch) {
   std::map<DeviceId, std::map<std::string, std::int64_t>> read;  // by device and input
@@ -60,23 +99,12 @@ std::string batch_text(const RunDescription& run, const TaskGraph& program, std:
     if (part.region.rank() > 0 && part.whole[0] == batch)
       read[part.device][part.part_of] += part.region[0].extent();
   }
-  std::map<DeviceId, std::int64_t> most;
+  SamplesRead most;
   for (const auto& [device, inputs] : read) {
     for (const auto& [name, samples] : inputs)
       most[device] = std::max(most[device], std::min(samples, batch));
   }
-  std::size_t devices = run.live.machinery().machine.devices.size();
-  std::int64_t fewest = batch, largest = 0;
-  for (const auto& [device, samples] : most) {
-    fewest = std::min(fewest, samples);
-    largest = std::max(largest, samples);
-  }
-  std::string share =
-      fewest >= largest ? std::to_string(largest) : fmt::format("{} to {}", fewest, largest);
-  if (most.size() < devices)
-    return fmt::format("{} -> {} on {} of {} devices", batch, share, most.size(), devices);
-  return fmt::format("{} -> {} on {}", batch, share,
-                     devices == 1 ? "1 device" : fmt::format("each of {} devices", devices));
+  return share_text(batch, most, run.live.machinery().machine.devices.size());
 }
 
 std::string plan_text(const ParallelConfig& parallel) {

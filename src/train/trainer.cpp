@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "train/choose_strategy.h"
+#include "train/device_speeds.h"
 #include "train/fingerprint.h"
 #include "train/memory_fit.h"
 #include "train/optimizer_rules.h"
@@ -21,6 +22,11 @@ LiveModel agreed_model(const RunConfig& config, const TrainingSets& sets, const 
     hooks.ranks->require_agreement("run", fingerprint_of_run(config, sets));
   return LiveModel(make_machinery(config.kernels, config.parallel,
                                   {hooks.costs, hooks.measures_anew}, hooks.ranks));
+}
+
+Machine planned_machine(const ParallelConfig& parallel, const Machinery& machinery) {
+  bool is_measured = parallel.weights == ParallelConfig::Weights::measured;
+  return is_measured ? with_measured_speeds(machinery) : machinery.machine;
 }
 
 Progress& listener(Progress* given, Progress& silent) { return given != nullptr ? *given : silent; }
@@ -44,8 +50,10 @@ void Trainer::build() {
   for (std::int64_t batch : course_.batches()) {
     zoo::Model& model = models_[batch] = source_(samples_of(*sets_.train, config_, batch));
     if (models_.size() == 1)
-      strategy_ = hooks_.strategy ? *hooks_.strategy
-                                  : choose_strategy(config_, model, live_.machinery().machine);
+      strategy_ = hooks_.strategy
+                      ? *hooks_.strategy
+                      : choose_strategy(config_, model,
+                                        planned_machine(config_.parallel, live_.machinery()));
     for (zoo::NamedGraph& graph : model.graphs) graph.name = program_name(graph, batch);
     freeze_parameters(model, config_.train.freeze);
     if (auto reason = why_for_another_model(strategy_, model.train()))

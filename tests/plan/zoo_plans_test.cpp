@@ -79,7 +79,6 @@ TEST_P(ZooPlans, ReadyStrategiesFitAnyNumberOfDevices) {
           expect_fits(strategy, graph, machine, ready);
           expect_fits(weighted_by_speed(strategy, graph, machine), graph, machine, "weighted");
         }
-        expect_fits(placed_by_branches(graph, machine), graph, machine, "branches");
       }
       expect_fits(mixed_parallel(graph, {2, 3}), graph, cluster(6, 2), "data 2, tensor 3");
       for (std::int64_t devices : {1, 2, 4, 8})

@@ -1,0 +1,44 @@
+#include "train/device_speeds.h"
+
+#include <gmock/gmock.h>
+
+#include "train/choose_strategy.h"
+#include "train/small_runs_test.h"
+
+namespace troika {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(DeviceSpeeds, AreRelativeToTheSlowestAndEqualWithinNoise) {
+  EXPECT_THAT(relative_speeds({1e11, 1.1e11, 0.99e11}), ElementsAre(1, 1, 1));
+  EXPECT_THAT(relative_speeds({5e10, 1.52e11}), ElementsAre(1, 3));
+}
+
+TEST(DeviceSpeeds, DecideTheSamplesOfEachDeviceWhereWeightsAreMeasured) {
+  Folder folder;
+  RunConfig config = language_run(folder, {"parallel.plan=data", "parallel.devices=2",
+                                           "train.global_batch=8", "parallel.weights=measured"});
+  zoo::Model model = make_trainer(config)->model();
+  Machine machine;
+  machine.devices.resize(2);
+  machine.devices[1].flops_per_second *= 3;
+  Strategy weighted = choose_strategy(config, model, machine);
+  EXPECT_THAT(weighted.splits.at("lm_head").weights.at("n"), ElementsAre(2, 6));
+  config.parallel.weights = ParallelConfig::Weights::equal;
+  Strategy equal = choose_strategy(config, model, machine);
+  EXPECT_FALSE(equal.splits.at("lm_head").weights.contains("n"));
+}
+
+TEST(DeviceSpeeds, OfOneProcessAreEqual) {
+  Folder folder;
+  auto trainer = make_trainer(
+      language_run(folder, {"parallel.plan=data", "parallel.devices=2", "parallel.weights=measured",
+                            "kernels.backend=reference"}));
+  Machine machine = with_measured_speeds(trainer->live().machinery());
+  EXPECT_EQ(machine.devices[0].flops_per_second, machine.devices[1].flops_per_second);
+  EXPECT_THAT(trainer->strategy().splits.at("lm_head").weights.at("n"), ElementsAre(4, 4));
+}
+
+}  // namespace
+}  // namespace troika
