@@ -36,21 +36,42 @@ void for_each_number(Element element, std::span<const std::byte> bytes, Visit&& 
   }
 }
 
-Shape image_shape(const ArrayFile& images) {
+/// [N,32,32,3] and its like: what most image libraries write.
+bool seems_channels_last(const Shape& all) {
+  constexpr std::int64_t kMostColours = 4;
+  return all[3] <= kMostColours && all[1] > kMostColours;
+}
+
+Shape shape_of_images(const ArrayFile& images, Channels channels) {
   const Shape& all = images.shape;
+  if (channels != Channels::unstated && all.rank() != 4)
+    throw file_error(
+        images.file.path(), 0,
+        fmt::format("channels= is for images of rank 4, not {}; remove it", to_string(all)));
   if (all.rank() == 2) return {all[1]};
   if (all.rank() == 3) return {1, all[1], all[2]};
+  if (all.rank() == 4 && channels == Channels::unstated && seems_channels_last(all))
+    throw file_error(images.file.path(), 0,
+                     fmt::format("the shape {} looks like [N,H,W,C]; add ?channels=last to the "
+                                 "data set's name, or ?channels=first if there are {} channels",
+                                 to_string(all), all[1]));
+  if (all.rank() == 4 && channels == Channels::last) return {all[3], all[1], all[2]};
   if (all.rank() == 4) return {all[1], all[2], all[3]};
   throw file_error(
       images.file.path(), 0,
-      fmt::format("images need the shape [N,H,W], [N,C,H,W] or [N,F], not {}; reshape the array",
-                  to_string(all)));
+      fmt::format(
+          "images need the shape [N,H,W], [N,C,H,W], [N,H,W,C] or [N,F], not {}; reshape the "
+          "array",
+          to_string(all)));
 }
 
 class ArrayImages final : public ImageSource {
  public:
-  ArrayImages(ArrayFile images, ArrayFile labels)
-      : images_(std::move(images)), labels_(std::move(labels)), shape_(image_shape(images_)) {
+  ArrayImages(ArrayFile images, ArrayFile labels, Channels channels)
+      : images_(std::move(images)),
+        labels_(std::move(labels)),
+        shape_(shape_of_images(images_, channels)) {
+    if (channels == Channels::last) interleaved_ = this->channels();
     check_labels();
     classes_ = count_classes();
   }
@@ -61,15 +82,17 @@ class ArrayImages final : public ImageSource {
 
   void read_pixels(std::int64_t index, std::span<float> pixels) const override {
     std::span<const std::byte> entry = images_.entry(index);
+    std::size_t plane = pixels.size() / interleaved_;
+    // Element i of [H,W,C] goes to its place in [C,H,W]; in order where nothing is interleaved.
+    auto place = [&](std::size_t i) { return i % interleaved_ * plane + i / interleaved_; };
     if (images_.element == Element::u8) {
-      std::ranges::transform(entry, pixels.begin(), [](std::byte b) {
-        return scale_byte(std::to_integer<std::uint8_t>(b));
-      });
+      for (std::size_t i = 0; i < entry.size(); ++i)
+        pixels[place(i)] = scale_byte(std::to_integer<std::uint8_t>(entry[i]));
       return;
     }
-    float* next = pixels.data();
+    std::size_t next = 0;
     for_each_number(images_.element, entry,
-                    [&](auto value) { *next++ = static_cast<float>(value); });
+                    [&](auto value) { pixels[place(next++)] = static_cast<float>(value); });
     if (!std::ranges::all_of(pixels, [](float pixel) { return std::isfinite(pixel); }))
       throw file_error(
           images_.file.path(), images_.entry_offset(index),
@@ -122,13 +145,14 @@ class ArrayImages final : public ImageSource {
   ArrayFile images_;
   ArrayFile labels_;
   Shape shape_;
+  std::size_t interleaved_ = 1;  // Channels that lie side by side in the file.
   std::int64_t classes_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<ImageSource> pair_arrays(ArrayFile images, ArrayFile labels) {
-  return std::make_unique<ArrayImages>(std::move(images), std::move(labels));
+std::unique_ptr<ImageSource> pair_arrays(ArrayFile images, ArrayFile labels, Channels channels) {
+  return std::make_unique<ArrayImages>(std::move(images), std::move(labels), channels);
 }
 
 }  // namespace troika::data

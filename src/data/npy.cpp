@@ -149,6 +149,15 @@ std::size_t little_endian(std::span<const std::byte> bytes) {
   return value;
 }
 
+Channels channels_of(const Uri& uri) {
+  auto stated = uri.query.find("channels");
+  if (stated == uri.query.end()) return Channels::unstated;
+  if (stated->second == "first") return Channels::first;
+  if (stated->second == "last") return Channels::last;
+  throw Error(ErrorKind::usage,
+              fmt::format("channels must be 'first' or 'last', not '{}'.", stated->second));
+}
+
 }  // namespace
 
 ArrayFile read_npy(const std::string& path) {
@@ -180,7 +189,8 @@ ArrayFile read_npy(const std::string& path) {
   return array;
 }
 
-std::unique_ptr<ImageSource> open_npy(const std::string& paths) {
+std::unique_ptr<ImageSource> open_npy(const Uri& uri) {
+  const std::string& paths = uri.path;
   std::size_t comma = paths.find(',');
   if (comma == std::string::npos || paths.find(',', comma + 1) != std::string::npos || comma == 0 ||
       comma + 1 == paths.size())
@@ -188,7 +198,7 @@ std::unique_ptr<ImageSource> open_npy(const std::string& paths) {
                 fmt::format("npy:{}: give two files, npy:images.npy,labels.npy.", paths));
   ArrayFile images = read_npy(paths.substr(0, comma));
   ArrayFile labels = read_npy(paths.substr(comma + 1));
-  return pair_arrays(std::move(images), std::move(labels));
+  return pair_arrays(std::move(images), std::move(labels), channels_of(uri));
 }
 
 }  // namespace troika::data

@@ -6,6 +6,7 @@
 
 #include "data/array_file.h"
 #include "data/image_source.h"
+#include "data/uri.h"
 
 namespace troika::data {
 
@@ -13,7 +14,8 @@ namespace troika::data {
 /// none.
 ArrayFile read_npy(const std::string& path);
 
-/// `paths` is "images.npy,labels.npy". Throws Error(usage) when it is not two names.
-std::unique_ptr<ImageSource> open_npy(const std::string& paths);
+/// npy:images.npy,labels.npy, for images [N,H,W,C] with ?channels=last. Throws Error(usage) when
+/// the path is not two names.
+std::unique_ptr<ImageSource> open_npy(const Uri& uri);
 
 }  // namespace troika::data

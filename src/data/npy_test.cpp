@@ -54,6 +54,35 @@ TEST(Npy, ReadsFeatureVectorsAndGreyImages) {
       (Shape{1, 3, 1}));
 }
 
+/// Two images of 2 x 5 pixels and 3 colours, which lie side by side.
+std::string coloured_images(const TemporaryFolder& folder) {
+  std::vector<float> numbers;
+  for (int i = 0; i < 60; ++i) numbers.push_back(static_cast<float>(i));
+  return with_labels(folder, npy_file(header("<f4", "(2, 5, 2, 3)"), bytes_of(numbers)));
+}
+
+TEST(Npy, ReadsChannelsThatComeLast) {
+  TemporaryFolder folder;
+  auto set = open(coloured_images(folder) + "?channels=last", kPlainArrays);
+  EXPECT_EQ(set->fields()[0].spec.shape, (Shape{3, 5, 2}));
+  std::vector<float> second = read_sample(*set, 1).input;
+  for (int channel = 0; channel < 3; ++channel)
+    for (int pixel = 0; pixel < 10; ++pixel)
+      EXPECT_EQ(second[static_cast<std::size_t>(channel * 10 + pixel)], 30 + pixel * 3 + channel);
+}
+
+TEST(Npy, RefusesWhatLooksLikeChannelsLastUnlessToldWhere) {
+  TemporaryFolder folder;
+  std::string name = coloured_images(folder);
+  EXPECT_NE(error_of([&] { open(name); }).find("add ?channels=last"), std::string::npos);
+  EXPECT_EQ(open(name + "?channels=first")->fields()[0].spec.shape, (Shape{5, 2, 3}));
+  EXPECT_NE(error_of([&] { open(name + "?channels=middle"); }).find("'first' or 'last'"),
+            std::string::npos);
+  std::string flat =
+      with_labels(folder, npy_file(header("<f4", "(2, 3)"), bytes_of<float>({1, 2, 3, 4, 5, 6})));
+  EXPECT_NE(error_of([&] { open(flat + "?channels=last"); }).find("rank 4"), std::string::npos);
+}
+
 TEST(Npy, ReadsVersionTwo) {
   TemporaryFolder folder;
   std::string text = header("<f4", "(2, 1)") + "\n";

@@ -21,7 +21,7 @@ std::unique_ptr<ImageSource> open_images(const Uri& uri) {
   if (uri.scheme == "digits") return open_digits(uri);
   if (uri.scheme == "idx") return open_idx(uri.path);
   if (uri.scheme == "cifar10") return open_cifar10(uri.path);
-  if (uri.scheme == "npy") return open_npy(uri.path);
+  if (uri.scheme == "npy") return open_npy(uri);
   return nullptr;
 }
 
@@ -34,8 +34,8 @@ std::unique_ptr<TokenSource> open_language(const Uri& uri) {
 void check_keys(const Uri& uri) {
   if (uri.scheme == "digits") return expect_keys(uri, {"size", "seed"});
   if (uri.scheme == "tokens") return expect_keys(uri, {"vocabulary"});
-  if (uri.scheme == "idx" || uri.scheme == "cifar10" || uri.scheme == "npy" || uri.scheme == "text")
-    expect_keys(uri, {});
+  if (uri.scheme == "npy") return expect_keys(uri, {"channels"});
+  if (uri.scheme == "idx" || uri.scheme == "cifar10" || uri.scheme == "text") expect_keys(uri, {});
 }
 
 std::unique_ptr<Dataset> open_parsed(const Uri& uri, const OpenOptions& options) {
