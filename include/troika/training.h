@@ -70,7 +70,7 @@ struct FitOptions {
 
 struct FitResult {
   std::int64_t step = 0;         ///< Steps done, over all fits of the trainer.
-  double loss = 0;               ///< Of the last step.
+  std::optional<double> loss{};  ///< Mean since the last report; absent when no step was left.
   std::optional<Score> score{};  ///< The last one of the test set.
   bool interrupted = false;      ///< By stop_requested.
   double seconds = 0;

@@ -70,8 +70,9 @@ RunFolder resumed_folder(const RunRequest& request, const RankSeat& seat) {
 }
 
 std::string describe_end(const TrainOutcome& outcome) {
-  std::string text = fmt::format("finished step {} after {}: loss {:.4f}", outcome.step,
-                                 duration(outcome.seconds), outcome.loss);
+  std::string text =
+      fmt::format("finished step {} after {}", outcome.step, duration(outcome.seconds));
+  if (outcome.loss) text += fmt::format(": loss {:.4f}", *outcome.loss);
   if (!outcome.evaluation) return text;
   text += fmt::format(", test_loss {:.4f}", outcome.evaluation->test_loss);
   if (outcome.evaluation->test_accuracy)

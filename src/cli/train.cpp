@@ -127,10 +127,11 @@ void print_json(const RunResult& result, Console& console) {
   const TrainOutcome& outcome = result.outcome;
   nlohmann::ordered_json json{{"run", result.folder.string()},
                               {"step", outcome.step},
-                              {"loss", outcome.loss},
+                              {"loss", nullptr},
                               {"seconds", outcome.seconds},
                               {"interrupted", outcome.interrupted},
                               {"reached_target", outcome.reached_target}};
+  if (outcome.loss) json["loss"] = *outcome.loss;
   if (outcome.evaluation) json["test_loss"] = outcome.evaluation->test_loss;
   if (outcome.evaluation && outcome.evaluation->test_accuracy)
     json["test_accuracy"] = *outcome.evaluation->test_accuracy;

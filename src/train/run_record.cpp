@@ -182,7 +182,7 @@ bool is_target_reached(const std::optional<Condition>& until, const TrainOutcome
   const std::optional<EvaluationReport>& test = outcome.evaluation;
   switch (until->metric) {
     case MetricName::loss:
-      return outcome.has_loss && holds(*until, outcome.loss);
+      return outcome.loss && holds(*until, *outcome.loss);
     case MetricName::test_loss:
       return test && holds(*until, test->test_loss);
     case MetricName::test_accuracy:

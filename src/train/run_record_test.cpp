@@ -67,7 +67,7 @@ bool is_reached(const char* until, const TrainOutcome& outcome) {
 }
 
 TrainOutcome after(double loss, std::optional<EvaluationReport> evaluation = {}) {
-  return {.loss = loss, .has_loss = true, .evaluation = evaluation};
+  return {.loss = loss, .evaluation = evaluation};
 }
 
 TEST(Target, WithoutOneNoRunIsAtItsEnd) { EXPECT_FALSE(is_target_reached(std::nullopt, after(0))); }

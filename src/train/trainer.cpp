@@ -68,7 +68,7 @@ void Trainer::build() {
             "data.test: '{}' is fed with more than samples, so it cannot be tested on them; "
             "leave data.test out",
             first.name));
-  if (sets_.test || hooks_.evaluates) programs.forward = evaluation_program(first.train());
+  if (evaluates() || hooks_.evaluates) programs.forward = evaluation_program(first.train());
   require_fit_to_measure({live_, programs, strategy_});
   for (const zoo::Model* model : programs.models) live_.add_training(*model, config_, strategy_);
   if (programs.forward) live_.add_forward(*programs.forward);

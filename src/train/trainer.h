@@ -37,8 +37,7 @@ struct TrainHooks {
 
 struct TrainOutcome {
   std::int64_t step = 0;
-  double loss = 0;                             ///< As last reported.
-  bool has_loss = false;                       ///< Something was reported.
+  std::optional<double> loss{};                ///< As last reported; absent before any step.
   std::optional<EvaluationReport> evaluation;  ///< The last one.
   bool interrupted = false;                    ///< By stop_requested or the stop file.
   bool reached_target = false;
@@ -103,6 +102,8 @@ class Trainer {
   Ranks* ranks() const { return hooks_.ranks; }
   bool is_first() const { return hooks_.ranks == nullptr || hooks_.ranks->is_first(); }
   bool has_peers() const { return hooks_.ranks != nullptr && hooks_.ranks->count() > 1; }
+  /// During training; a test set may be there for `eval` alone.
+  bool evaluates() const { return sets_.test && config_.train.evaluate.unit != PeriodUnit::never; }
   double epoch() const;
   double rate_at(std::int64_t step) const;
 

@@ -98,7 +98,6 @@ StepReport Trainer::report_so_far() const {
 void Trainer::report_step(MetricsLog* metrics) {
   StepReport report = report_so_far();
   outcome_.loss = report.loss;
-  outcome_.has_loss = true;
   if (metrics != nullptr) metrics->write(report);
   progress_.step(report);
   if (loader_batch_ == course_.batches().front()) {
@@ -217,11 +216,13 @@ void Trainer::follow_step(Pace& pace, const Requests& agreed) {
   else
     progress_.moved(report_so_far());
   const std::optional<MetricName> best = config_.checkpoint.best;
-  if (sets_.test && (is_due(pace.evaluate, agreed.evaluate) || last)) {
+  if (evaluates() && (is_due(pace.evaluate, agreed.evaluate) || last)) {
     run_evaluation(pace.metrics);
     if (pace.folder != nullptr && best && needs_test(*best)) save_if_best(*pace.folder);
   }
   outcome_.reached_target = is_target_reached(config_.train.until, outcome_);
+  // An evaluation may end the run between two reports; the steps since the last one count too.
+  if (outcome_.reached_target && tally_.steps > 0) report_step(pace.metrics);
   if (pace.folder == nullptr) return;
   if (is_due(pace.save, agreed.save) || last || outcome_.interrupted || outcome_.reached_target) {
     if (best == MetricName::loss) save_if_best(*pace.folder);

@@ -20,7 +20,7 @@ TEST(Trainer, LossFalls) {
   RunConfig config = language_run(folder, {"train.steps=60"});
   auto trainer = make_trainer(config);
   trainer->initialize();
-  double end = trainer->run(nullptr).loss;
+  double end = trainer->run(nullptr).loss.value();
   EXPECT_LT(end, 2.6);  // ln 32 = 3.5 at the start
 }
 
@@ -165,7 +165,50 @@ TEST(Trainer, StopsAtALossWithoutATestSet) {
   TrainOutcome outcome = trainer->run(nullptr);
   EXPECT_TRUE(outcome.reached_target);
   EXPECT_LT(outcome.step, 200);
-  EXPECT_LE(outcome.loss, 3.0);
+  EXPECT_LE(outcome.loss.value(), 3.0);
+}
+
+/// Learns to read a few digits, tested on others.
+RunConfig tested_run(std::vector<std::string> overrides) {
+  overrides.insert(overrides.begin(), {"train.epochs=2", "log.every=50 steps"});
+  return image_run("lenet", overrides);
+}
+
+TEST(Trainer, ARunThatEndsBetweenTwoReportsStillTellsItsLoss) {
+  Folder folder;
+  RunConfig config = tested_run({"run.folder=" + folder.path.string(),
+                                 "train.until=test_accuracy >= 0", "train.evaluate=3 steps"});
+  RunFolder run = RunFolder::create(config, "until");
+  auto trainer = make_trainer(config);
+  trainer->initialize();
+  TrainOutcome outcome = trainer->run(&run);
+  ASSERT_TRUE(outcome.reached_target);
+  EXPECT_EQ(outcome.step, 3);
+  EXPECT_NEAR(outcome.loss.value(), std::log(10), 0.5);  // untrained: any of the digits
+  std::ifstream file(run.metrics());
+  int losses = 0;
+  for (std::string line; std::getline(file, line);)
+    losses += nlohmann::json::parse(line).value("loss", 0.0) == outcome.loss;
+  EXPECT_EQ(losses, 1);
+}
+
+TEST(Trainer, ARunWithoutAStepHasNoLoss) {
+  Folder folder;
+  RunConfig config = tested_run({"run.folder=" + folder.path.string()});
+  RunFolder run = RunFolder::create(config, "done");
+  auto trainer = make_trainer(config);
+  trainer->initialize();
+  EXPECT_TRUE(trainer->run(&run).loss);
+  auto again = make_trainer(config);
+  again->resume(Checkpoint::open(find_checkpoint(run.path())));
+  EXPECT_EQ(again->run(&run).loss, std::nullopt);
+}
+
+TEST(Trainer, NeverEvaluatesWhereToldSo) {
+  auto trainer = make_trainer(tested_run({"train.evaluate=never"}));
+  trainer->initialize();
+  EXPECT_FALSE(trainer->run(nullptr).evaluation);
+  EXPECT_EQ(trainer->live().programs().size(), 1u);
 }
 
 /// Listens to a run; each save takes long.
