@@ -17,11 +17,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The newest checkpoint of a run, as the first rank finds it; empty when there is none.
-fs::path newest_checkpoint(const RunFolder& folder, const RankSeat& seat, Progress& progress) {
+/// The checkpoint to resume from, as the first rank finds it; empty when there is none.
+fs::path checkpoint_of(const RunRequest& request, const RankSeat& seat, Progress& progress) {
   std::string found;
   if (seat.is_first()) {
-    if (auto newest = find_newest_checkpoint(folder.checkpoints())) {
+    if (request.pick == Pick::best) {
+      found = find_checkpoint(*request.resume, Pick::best).string();
+    } else if (auto newest = find_newest_checkpoint(*request.resume / "checkpoints")) {
       if (!newest->warning.empty()) progress.warn(newest->warning);
       found = newest->folder.string();
     }
@@ -33,7 +35,7 @@ fs::path newest_checkpoint(const RunFolder& folder, const RankSeat& seat, Progre
 void prepare(Trainer& trainer, const RunRequest& request, const RankSeat& seat,
              Progress& progress) {
   if (request.resume) {
-    fs::path found = newest_checkpoint(RunFolder::open(*request.resume), seat, progress);
+    fs::path found = checkpoint_of(request, seat, progress);
     if (!found.empty()) {
       trainer.resume(Checkpoint::open(found));
       return progress.note(fmt::format("goes on from {}", found.string()));

@@ -17,6 +17,7 @@ struct RunRequest {
   RunConfig config;
   std::string fallback_name;  ///< Of the run folder, when the configuration has none.
   std::optional<std::filesystem::path> resume;  ///< The run folder to go on with.
+  Pick pick = Pick::newest;                     ///< Which of its checkpoints.
   std::optional<std::filesystem::path> from;    ///< Weights to start from.
   bool dry_run = false;                         ///< The table and nothing else.
 };

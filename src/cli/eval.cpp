@@ -18,6 +18,7 @@ namespace {
 struct EvalArguments {
   std::string path;
   std::string uri;
+  bool best = false;
   bool json = false;
 };
 
@@ -52,7 +53,7 @@ void print_text(const SavedRun& run, const Evaluation& result, Console& console)
 
 void run(const EvalArguments& arguments, Context& context) {
   refuse_mpirun("eval");
-  SavedRun saved = open_saved_run(arguments.path);
+  SavedRun saved = open_saved_run(arguments.path, arguments.best ? Pick::best : Pick::newest);
   Evaluation result = evaluate_saved(saved, arguments.uri);
   arguments.json ? print_json(saved, result, context.console)
                  : print_text(saved, result, context.console);
@@ -67,6 +68,7 @@ Verb add_eval(CLI::App& parent, Context& context) {
       ->required();
   app->add_option("--data", arguments->uri,
                   "Samples instead of the run's test set, such as digits:test[0:500]");
+  app->add_flag("--best", arguments->best, "The run's best checkpoint instead of its newest");
   app->add_flag("--json", arguments->json, "Print JSON");
   app->footer("Example:\n  troika eval runs/digits --data 'digits:test?seed=7'");
   return {app, [arguments, &context] { run(*arguments, context); }};

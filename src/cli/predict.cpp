@@ -22,6 +22,7 @@ struct PredictArguments {
   std::string prompt;
   std::int64_t tokens = 200;
   WritingOptions writing;
+  bool best = false;
   bool json = false;
 };
 
@@ -105,7 +106,7 @@ void write_text(const SavedRun& run, const data::Dataset& train, const PredictAr
 
 void run(const PredictArguments& arguments, Context& context) {
   refuse_mpirun("predict");
-  SavedRun saved = open_saved_run(arguments.path);
+  SavedRun saved = open_saved_run(arguments.path, arguments.best ? Pick::best : Pick::newest);
   RunConfig train_only = saved.config;
   train_only.data.test.clear();
   train_only.data.augment.clear();
@@ -140,6 +141,7 @@ Verb add_predict(CLI::App& parent, Context& context) {
       ->capture_default_str();
   app->add_option("--seed", arguments->writing.seed, "Another seed, another text")
       ->capture_default_str();
+  app->add_flag("--best", arguments->best, "The run's best checkpoint instead of its newest");
   app->add_flag("--json", arguments->json, "Print JSON");
   app->footer(
       "Example:\n  troika predict runs/digits --data 'digits:test[0:5]'\n"

@@ -11,11 +11,11 @@
 namespace troika::cli {
 namespace fs = std::filesystem;
 
-SavedRun open_saved_run(const fs::path& path) {
+SavedRun open_saved_run(const fs::path& path, Pick pick) {
   if (!fs::exists(path))
     throw Error(ErrorKind::file, fmt::format("{} does not exist", path.string()));
   SavedRun run;
-  run.checkpoint = find_checkpoint(path);
+  run.checkpoint = find_checkpoint(path, pick);
   run.step = Checkpoint::open(run.checkpoint).step();
   fs::path file =
       fs::absolute(run.checkpoint).lexically_normal().parent_path().parent_path() / "run.toml";

@@ -18,7 +18,7 @@ struct SavedRun {
 
 /// `path` is a run folder, its checkpoints or one of them. Throws Error(file) when no checkpoint,
 /// or no run.toml of its run, is there.
-SavedRun open_saved_run(const std::filesystem::path& path);
+SavedRun open_saved_run(const std::filesystem::path& path, Pick pick);
 
 /// The data set `uri`, or the run's test set if it is empty, as the model expects it: normalised
 /// like the training set, and refused with Error(usage) when samples or classes do not fit.

@@ -27,6 +27,7 @@ struct TrainArguments {
   int ranks = 1;  // of the job, not an argument
   bool resume = false;
   std::string from;
+  bool best = false;
   bool dry_run = false;
   std::string name;
   std::string timeout;
@@ -119,7 +120,9 @@ RunRequest new_run(const TrainArguments& arguments) {
                     arguments.target));
   RunRequest request{.config = load_config(arguments.target, arguments),
                      .fallback_name = name_of_run(arguments.target)};
-  if (!arguments.from.empty()) request.from = arguments.from;
+  if (!arguments.from.empty())
+    request.from =
+        arguments.best ? find_checkpoint(arguments.from, Pick::best) : fs::path(arguments.from);
   return request;
 }
 
@@ -142,7 +145,12 @@ RunRequest make_request(const TrainArguments& arguments) {
   if (arguments.resume && !arguments.from.empty())
     throw Error(ErrorKind::usage,
                 "--resume goes on with a run and --from starts a new one; give one of them");
+  if (arguments.best && !arguments.resume && arguments.from.empty())
+    throw Error(
+        ErrorKind::usage,
+        "--best says which checkpoint of an earlier run to take; add --resume or --from RUN");
   RunRequest request = arguments.resume ? resumed_run(arguments) : new_run(arguments);
+  request.pick = arguments.best ? Pick::best : Pick::newest;
   request.dry_run = arguments.dry_run;
   return request;
 }
@@ -175,6 +183,8 @@ Verb add_train(CLI::App& parent, Context& context) {
                 "Go on with the newest run of this file, or with this run folder");
   app->add_option("--from", arguments->from,
                   "Start from the weights of a checkpoint, run folder or .safetensors file");
+  app->add_flag("--best", arguments->best,
+                "With --resume or --from: the run's best checkpoint instead of its newest");
   app->add_flag("--dry-run", arguments->dry_run, "Show what would run, train nothing");
   app->add_option("--name", arguments->name, "Name of the run folder");
   app->add_option("--timeout", arguments->timeout,

@@ -44,6 +44,20 @@ Writers writers_of(Ranks* ranks) {
           [ranks](const std::string& text) { return ranks->exchange(text); }};
 }
 
+fs::path find_best(const fs::path& path) {
+  if (fs::is_regular_file(path) || fs::exists(path / "index.json"))
+    throw Error(ErrorKind::usage,
+                fmt::format("{} is not a run folder, so there is nothing to choose the best from; "
+                            "leave out --best",
+                            path.string()));
+  for (const fs::path& folder : {path / "checkpoints", path})
+    if (auto found = find_best_checkpoint(folder)) return *found;
+  throw Error(ErrorKind::file,
+              fmt::format("{} has no best checkpoint; a run keeps one when checkpoint.best names a "
+                          "metric, such as \"test_accuracy\"",
+                          path.string()));
+}
+
 }  // namespace
 
 void save_state(const fs::path& checkpoints, LiveModel& live, const RunState& state) {
@@ -117,7 +131,8 @@ void copy_state(LiveModel& from, LiveModel& to) {
   }
 }
 
-fs::path find_checkpoint(const fs::path& path) {
+fs::path find_checkpoint(const fs::path& path, Pick pick) {
+  if (pick == Pick::best) return find_best(path);
   if (fs::exists(path / "index.json")) return path;
   for (const fs::path& folder : {path / "checkpoints", path}) {
     if (!fs::is_directory(folder)) continue;

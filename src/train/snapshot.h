@@ -40,8 +40,11 @@ void copy_state(LiveModel& from, LiveModel& to);
 /// model's is returned. `source` is a checkpoint, a run folder or a .safetensors file.
 std::vector<std::string> load_weights(const std::filesystem::path& source, LiveModel& live);
 
-/// The checkpoint that a path names: itself, or the newest of a run folder or of its checkpoints.
-/// Throws Error(file).
-std::filesystem::path find_checkpoint(const std::filesystem::path& path);
+/// Which checkpoint of a run: the newest, or the best by the metric that checkpoint.best names.
+enum class Pick { newest, best };
+
+/// The checkpoint that a path names: itself, or the one to pick of a run folder or of its
+/// checkpoints. Throws Error(file) when there is none, or none was marked as the best.
+std::filesystem::path find_checkpoint(const std::filesystem::path& path, Pick pick = Pick::newest);
 
 }  // namespace troika
