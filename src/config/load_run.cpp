@@ -8,6 +8,7 @@
 #include "config/check_run.h"
 #include "config/override.h"
 #include "config/run_keys.h"
+#include "config/run_paths.h"
 #include "config/text_file.h"
 
 namespace troika {
@@ -60,7 +61,9 @@ RunFile parse_run(std::string_view text, const std::string& path,
 }
 
 RunFile read_run(const std::string& path, std::span<const std::string> overrides) {
-  return parse_run(read_text(path), path, overrides);
+  RunFile run = parse_run(read_text(path), path, overrides);
+  resolve_paths(run, std::filesystem::path(path).parent_path());
+  return run;
 }
 
 RunConfig load_run(const std::string& path, std::span<const std::string> overrides) {

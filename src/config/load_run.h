@@ -20,7 +20,7 @@ struct RunFile {
 /// Error(usage) whose message has a line for every error: "run.toml:7:1: error: …" or "command
 /// line: error: …". An override also displaces what the file says and what cannot stand beside it:
 /// `train.steps` displaces `epochs`, and another `optimizer.name` the keys that only the old one
-/// used.
+/// used. Paths in the file are relative to it, those of overrides to the working directory.
 RunFile read_run(const std::string& path, std::span<const std::string> overrides = {});
 
 /// The same for a text; `path` is its name in messages.

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "config/run_paths.h"
 #include "config/show_run.h"
 #include "cost/table_json.h"
 #include "taskgraph/memory_table.h"
@@ -153,7 +154,7 @@ CostFile recorded_costs(const RunFolder& folder) {
 
 void write_record(const RunFolder& folder, const RunConfig& config, Trainer& trainer) {
   const LiveModel& live = trainer.live();
-  folder.write("run.toml", write_toml(config));
+  folder.write("run.toml", write_toml(with_absolute_paths(config)));
   folder.write("plan.json",
                to_json(trainer.strategy(), trainer.model().train(), live.machinery().machine));
   folder.write("costs.json", to_json(live.kernels(), live.machinery().device().kind()));
