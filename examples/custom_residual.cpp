@@ -25,7 +25,7 @@ nn::Module block(std::int64_t out, std::int64_t stride) {
 
 int main() try {
   auto train = troika::data::open("digits:train?size=2000", {.augment = {"crop 2"}});
-  auto test = troika::data::open("digits:test?size=500", {.normalize_like = train});
+  auto test = troika::data::open("digits:test?size=500", {.like = train});
   auto net = nn::sequential(convolution(8, 1), nn::relu(), block(8, 1), block(16, 2), block(32, 2),
                             nn::global_average_pool(), nn::linear());
 

@@ -26,8 +26,8 @@ int main() try {
   first.save("features.safetensors");
 
   // Other digits, drawn from another seed.
-  auto few = troika::data::open("digits:train?size=256&seed=7", {.normalize_like = many});
-  auto test = troika::data::open("digits:test?size=500&seed=7", {.normalize_like = many});
+  auto few = troika::data::open("digits:train?size=256&seed=7", {.like = many});
+  auto test = troika::data::open("digits:test?size=500&seed=7", {.like = many});
   auto net = nn::sequential(features(), nn::linear({.out = 32}).named("hidden"), nn::relu(),
                             nn::linear().named("new_head"));
   troika::Trainer second{net,

@@ -40,7 +40,7 @@ std::unique_ptr<Trainer> make_trainer(const RunConfig& config, Progress* progres
 std::string write_text(Trainer& trainer, const RunConfig& config, const std::string& prompt,
                        int tokens) {
   TrainingSets sets = open_sets(config);
-  zoo::Model model = build_model(config.model, samples_of(*sets.train, config, 1));
+  zoo::Model model = build_model(config.model, samples_of(sets.train->encoding(), config, 1));
   LiveModel writer(make_machinery(config.kernels, config.parallel));
   add_prediction(writer, model.train());
   writer.start();

@@ -13,7 +13,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-const Streams kOther{.out = "out2", .err = "err2"};
+const Start kOther{.out = "out2", .err = "err2"};
 
 /// Steps of the lines in a metrics file.
 std::vector<int> steps_in(const fs::path& metrics) {

@@ -19,9 +19,9 @@ struct Ready {
   std::int64_t devices;
 };
 
-const std::vector<Ready> kAllReady{{"data", 2},   {"data", 3},    {"data", 4},    {"tensor", 2},
-                                   {"tensor", 4}, {"spatial", 2}, {"spatial", 4}, {"hybrid", 2},
-                                   {"hybrid", 4}, {"placed", 2},  {"placed", 3},  {"expert", 4},
+const std::vector<Ready> kAllReady{{"data", 2},    {"data", 3},    {"data", 4},    {"tensor", 2},
+                                   {"tensor", 4},  {"spatial", 2}, {"spatial", 4}, {"hybrid", 2},
+                                   {"hybrid", 4},  {"placed", 2},  {"placed", 3},  {"expert", 4},
                                    {"mixture", 4}, {"branches", 3}};
 /// One of each kind, on as many devices as make a difference.
 const std::vector<Ready> kFewReady{

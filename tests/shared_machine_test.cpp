@@ -18,12 +18,11 @@
 #include <sstream>
 #include <thread>
 
-#include "cli/temporary_folder.h"
+#include "program_run.h"
 
 namespace troika {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -46,38 +45,19 @@ threads = 1
 every = "5 steps"
 )";
 
-std::string text_in(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
-struct Outcome {
-  int code;  ///< 1000 + the signal that ended it.
-  std::string out, err;
-};
-
-class SharedMachine : public testing::Test {
+class SharedMachine : public ProgramTest {
  protected:
   SharedMachine() { folder_.write("tiny.toml", kTinyRun); }
 
-  static std::string troika() {
-    return (fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "troika").string();
-  }
-
   /// A line for the shell, in the folder of the test; $TROIKA is the program.
-  Outcome run(const std::string& line) {
-    folder_.write("line.sh", "cd '" + folder_.path().string() + "'\nTROIKA='" + troika() + "'\n" +
-                                 "exec >out 2>err\n" + line + "\n");
+  Result run(const std::string& line) {
+    folder_.write("line.sh", "cd '" + folder_.path().string() + "'\nTROIKA='" + program().string() +
+                                 "'\n" + "exec >out 2>err\n" + line + "\n");
     std::string command = "sh '" + (folder_.path() / "line.sh").string() + "'";
     int status = std::system(command.c_str());
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
-    return {code, text_in(path("out")), text_in(path("err"))};
+    return {code, read_text(path("out")), read_text(path("err"))};
   }
-
-  fs::path path(const std::string& name) const { return folder_.path() / name; }
-
-  cli::TemporaryFolder folder_;
 };
 
 /// A control group of the test's own, gone with it; empty where none may be made.
@@ -119,22 +99,22 @@ TEST_F(SharedMachine, ARunThatDoesNotFitIntoItsControlGroupSaysSoInsteadOfBeingK
   OwnMemoryGroup group("125829120");  // 120 MiB
   if (!group.is_there())
     GTEST_SKIP() << "this user may not make a control group with a memory limit";
-  Outcome refused = run(group.enter() +
-                        "XDG_CACHE_HOME=$PWD/cache exec $TROIKA train tiny.toml model.hidden=4000 "
-                        "model.layers=2 optimizer.momentum=0.9");
+  Result refused = run(group.enter() +
+                       "XDG_CACHE_HOME=$PWD/cache exec $TROIKA train tiny.toml model.hidden=4000 "
+                       "model.layers=2 optimizer.momentum=0.9");
   EXPECT_EQ(refused.code, 4) << refused.out << refused.err;
   EXPECT_THAT(refused.err, HasSubstr("device 0 would hold"));
   EXPECT_THAT(refused.err, HasSubstr("optimizer"));
   EXPECT_THAT(refused.err, HasSubstr("120.0 MiB for the whole process, by /sys/fs/cgroup"));
-  Outcome small = run(group.enter() + "XDG_CACHE_HOME=$PWD/cache exec $TROIKA train tiny.toml");
+  Result small = run(group.enter() + "XDG_CACHE_HOME=$PWD/cache exec $TROIKA train tiny.toml");
   EXPECT_EQ(small.code, 0) << small.out << small.err;
 }
 
 TEST_F(SharedMachine, AModelThatIsFarTooBigGetsTheTableAndAdvice) {
   // 14 GB a matrix, or 360 GB where there is so much memory.
   bool is_large = sysconf(_SC_PHYS_PAGES) > (std::int64_t{36} << 30) / sysconf(_SC_PAGESIZE);
-  Outcome result = run("exec timeout 60 $TROIKA train tiny.toml model.layers=2 model.hidden=" +
-                       std::string(is_large ? "300000" : "60000"));
+  Result result = run("exec timeout 60 $TROIKA train tiny.toml model.layers=2 model.hidden=" +
+                      std::string(is_large ? "300000" : "60000"));
   EXPECT_EQ(result.code, 4) << result.err;
   EXPECT_THAT(result.err, HasSubstr("parameters"));
   EXPECT_THAT(result.err, HasSubstr("fullest"));
@@ -142,10 +122,10 @@ TEST_F(SharedMachine, AModelThatIsFarTooBigGetsTheTableAndAdvice) {
 }
 
 TEST_F(SharedMachine, ThreadsObeyOmpNumThreadsAndAffinity) {
-  Outcome one =
+  Result one =
       run("OMP_NUM_THREADS=1 exec $TROIKA train tiny.toml parallel.threads=auto --dry-run");
   EXPECT_THAT(one.out, HasSubstr(" 1 thread ")) << one.err;
-  Outcome bound = run("exec taskset -c 0 $TROIKA train tiny.toml parallel.threads=auto --dry-run");
+  Result bound = run("exec taskset -c 0 $TROIKA train tiny.toml parallel.threads=auto --dry-run");
   if (bound.code == 127) GTEST_SKIP() << "there is no taskset";
   EXPECT_THAT(bound.out, HasSubstr(" 1 thread ")) << bound.err;
 }
@@ -153,7 +133,7 @@ TEST_F(SharedMachine, ThreadsObeyOmpNumThreadsAndAffinity) {
 TEST_F(SharedMachine, TasksOfSrunThatMpiDoesNotJoinAreRefused) {
   for (const char* step : {"SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=0", "SLURM_PROCID=1"}) {
     for (const char* line : {"train tiny.toml", "demo", "eval runs/tiny"}) {
-      Outcome result = run("env SLURM_NTASKS=2 " + std::string(step) + " $TROIKA " + line);
+      Result result = run("env SLURM_NTASKS=2 " + std::string(step) + " $TROIKA " + line);
       EXPECT_EQ(result.code, 2) << step << " " << line;
       EXPECT_THAT(result.err, HasSubstr("srun --mpi=pmix"));
     }
@@ -162,7 +142,7 @@ TEST_F(SharedMachine, TasksOfSrunThatMpiDoesNotJoinAreRefused) {
 }
 
 TEST_F(SharedMachine, ABatchScriptOfOneProcessIsLeftAlone) {
-  Outcome result = run("env SLURM_NTASKS=8 SLURM_PROCID=0 SLURM_JOB_ID=7 $TROIKA train tiny.toml");
+  Result result = run("env SLURM_NTASKS=8 SLURM_PROCID=0 SLURM_JOB_ID=7 $TROIKA train tiny.toml");
   EXPECT_EQ(result.code, 0) << result.err;
 }
 
@@ -192,14 +172,14 @@ class BusyLoops {
 TEST_F(SharedMachine, BesideBusyLoopsARunKeepsAGoodPartOfItsSpeed) {
   if (sysconf(_SC_NPROCESSORS_ONLN) < 2) GTEST_SKIP() << "a team needs two cores";
   auto speed = [&](const std::string& name) {
-    Outcome result =
+    Result result =
         run("env -u GOMP_SPINCOUNT -u OMP_WAIT_POLICY timeout -s USR1 6 $TROIKA demo "
             "digits train.epochs=4 train.evaluate=never checkpoint.every=never "
             "'log.every=20 steps' run.name=" +
             name);
     EXPECT_THAT((std::vector{0, 75, 124}), testing::Contains(result.code)) << result.err;
     std::vector<double> rates;
-    std::istringstream lines(text_in(path("runs/" + name + "/metrics.jsonl")));
+    std::istringstream lines(read_text(path("runs/" + name + "/metrics.jsonl")));
     for (std::string line; std::getline(lines, line);)
       rates.push_back(nlohmann::json::parse(line).value("samples_per_second", 0.0));
     std::ranges::sort(rates);
@@ -219,7 +199,7 @@ TEST_F(SharedMachine, BesideBusyLoopsARunKeepsAGoodPartOfItsSpeed) {
 
 /// The first block between ```bash and ``` of a page.
 std::string script_in(const fs::path& page) {
-  std::string text = text_in(page);
+  std::string text = read_text(page);
   const std::string begin = "```bash\n", end = "\n```";
   std::size_t at = text.find(begin);
   if (at == std::string::npos) return {};
@@ -251,12 +231,12 @@ wait $step
   std::string job =
       "chmod +x bin/*; TMPDIR=$PWD PATH=$PWD/bin:$PATH SLURM_NTASKS=1 SLURM_CPUS_PER_TASK=1 "
       "SLURM_JOB_NAME=tiny SLURM_JOB_ID=42 exec bash job.sh";
-  Outcome stopped = run(job);
+  Result stopped = run(job);
   EXPECT_EQ(stopped.code, 75) << stopped.out << stopped.err;
   EXPECT_THAT(stopped.out, HasSubstr("stopped after step"));
-  EXPECT_EQ(text_in(path("requeued")), "requeue 42\n");
+  EXPECT_EQ(read_text(path("requeued")), "requeue 42\n");
   fs::remove(path("requeued"));
-  Outcome complete = run(job);
+  Result complete = run(job);
   EXPECT_EQ(complete.code, 0) << complete.out << complete.err;
   EXPECT_THAT(complete.out, HasSubstr("runs/tiny-42/checkpoints/step-"));
   EXPECT_FALSE(fs::exists(path("requeued")));
@@ -270,7 +250,7 @@ TEST_F(SharedMachine, ALockedCacheHoldsUpTheStartForASecondAndIsNotCalledKept) {
   if (file.empty()) GTEST_SKIP() << "this build measures no kernels";
   int lock = open((file.string() + ".lock").c_str(), O_RDONLY | O_CLOEXEC);
   ASSERT_EQ(flock(lock, LOCK_EX), 0);
-  Outcome result =
+  Result result =
       run("XDG_CACHE_HOME=$PWD/cache exec timeout 60 $TROIKA train tiny.toml train.global_batch=10 "
           "--name locked");
   close(lock);
@@ -290,14 +270,14 @@ std::string tensor_file(const std::string& name_in_json) {
 
 TEST_F(SharedMachine, TextFromFilesIsEscaped) {
   folder_.write("evil.safetensors", tensor_file("a\\u001b[2J\\u0007\\nb"));
-  Outcome shown = run("$TROIKA inspect evil.safetensors");
+  Result shown = run("$TROIKA inspect evil.safetensors");
   EXPECT_EQ(shown.code, 0) << shown.err;
   EXPECT_THAT(shown.out, HasSubstr("a\\u001b[2J\\u0007\\u000ab"));
   EXPECT_THAT(shown.out, Not(HasSubstr("\x1b")));
   EXPECT_THAT(shown.out, Not(HasSubstr("\a")));
   folder_.write("evil.toml", std::string(kTinyRun) + "\"\\u001b[31mkey\" = 1\n");
   for (const char* verb : {"inspect", "train", "config check"}) {
-    Outcome refused = run("$TROIKA " + std::string(verb) + " evil.toml");
+    Result refused = run("$TROIKA " + std::string(verb) + " evil.toml");
     EXPECT_EQ(refused.code, 2) << verb;
     EXPECT_THAT(refused.err, HasSubstr("[31mkey")) << verb;
     EXPECT_THAT(refused.out + refused.err, Not(HasSubstr("\x1b"))) << verb;
@@ -306,16 +286,16 @@ TEST_F(SharedMachine, TextFromFilesIsEscaped) {
 
 TEST_F(SharedMachine, AResumedRunSaysWhatItWritesElsewhere) {
   ASSERT_EQ(run("$TROIKA train tiny.toml").code, 0);
-  Outcome own = run("$TROIKA train --resume runs/tiny train.epochs=2");
+  Result own = run("$TROIKA train --resume runs/tiny train.epochs=2");
   ASSERT_EQ(own.code, 0) << own.err;
   EXPECT_THAT(own.err, Not(HasSubstr("outside")));
 
-  std::string toml = text_in(path("runs/tiny/run.toml"));
+  std::string toml = read_text(path("runs/tiny/run.toml"));
   toml.replace(toml.find("cache = \"auto\""), 14, "cache = \"" + path("other").string() + "\"");
   folder_.write("runs/tiny/run.toml", toml);
   fs::rename(path("runs/tiny/logs"), path("elsewhere"));
   fs::create_directory_symlink(path("elsewhere"), path("runs/tiny/logs"));
-  Outcome result = run("$TROIKA train --resume runs/tiny train.epochs=3");
+  Result result = run("$TROIKA train --resume runs/tiny train.epochs=3");
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.err, HasSubstr("kernels.cache"));
   EXPECT_THAT(result.err, HasSubstr(path("other").string()));
@@ -326,12 +306,12 @@ TEST_F(SharedMachine, AResumedRunSaysWhatItWritesElsewhere) {
 }
 
 TEST_F(SharedMachine, DoctorNamesWhatItIsLinkedWithAndItsLimits) {
-  Outcome result = run("OMP_NUM_THREADS=1 exec $TROIKA doctor");
+  Result result = run("OMP_NUM_THREADS=1 exec $TROIKA doctor");
   EXPECT_EQ(result.code, 0) << result.err;
   for (const char* part : {"cgroup memory", "cgroup cpu", "affinity", "OMP_NUM_THREADS=1",
                            "address space", "1 in all devices"})
     EXPECT_THAT(result.out, HasSubstr(part));
-  Outcome linked = run("ldd $TROIKA");
+  Result linked = run("ldd $TROIKA");
   if (linked.out.find("libmpi") == std::string::npos) GTEST_SKIP() << "this build has no MPI";
   std::string mpi = result.out.substr(result.out.find("\n  MPI "));
   mpi = mpi.substr(0, mpi.find('\n', 1));

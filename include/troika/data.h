@@ -1,7 +1,7 @@
 // Samples to train on and to test with.
 //
 //   troika::data::Source train = troika::data::open("digits:train");
-//   troika::data::Source test = troika::data::open("digits:test", {.normalize_like = train});
+//   troika::data::Source test = troika::data::open("digits:test", {.like = train});
 #pragma once
 
 #include <cstdint>
@@ -35,20 +35,24 @@ class Source {
 };
 
 struct SourceOptions {
-  /// Tokens per sample of text and token files.
-  std::int64_t sequence_length = 128;
+  /// Tokens per sample. Absent: 128 of a running text, the longest of separate texts.
+  std::optional<std::int64_t> sequence_length{};
   /// Changes to training images, drawn anew for each sample and epoch from `seed`: "crop 4",
   /// "flip".
   std::vector<std::string> augment{};
   std::uint64_t seed = 1;
-  /// Images are shifted and scaled by the figures of this source; absent: by those measured on the
-  /// images themselves. A test set should be like its training set.
-  std::optional<Source> normalize_like{};
+  /// Hide tokens of a running text and ask for those alone, as a bidirectional model needs it.
+  bool masked = false;
+  /// Read the samples as this source was: with its normalisation, vocabulary, classes and lengths;
+  /// absent: with what is found in the samples themselves. A test set should be like its training
+  /// set.
+  std::optional<Source> like{};
 };
 
 /// Opens samples by name, `scheme:path?key=value[begin:end]`:
 ///   digits:train, digits:test    drawn by Troika itself, 28 x 28; ?size=N, ?seed=N
-///   idx:FOLDER, cifar10:FOLDER, npy:images.npy,labels.npy, tokens:FILE.bin, text:FILE
+///   idx:FOLDER, cifar10:FOLDER, npy:images.npy,labels.npy, tokens:FILE.bin, text:FILE,
+///   pairs:FILE, labelled:FILE
 /// Reads the files, or maps them: they must not change while the source is in use. Throws
 /// Error(usage) for a bad name or option, Error(file) for a file that is missing or damaged.
 Source open(const std::string& name, const SourceOptions& options = {});

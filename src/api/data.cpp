@@ -14,12 +14,11 @@ std::vector<std::int64_t> Source::shape() const {
 }
 
 Source open(const std::string& name, const SourceOptions& options) {
-  OpenOptions made{
-      .sequence_length = options.sequence_length, .augment = options.augment, .seed = options.seed};
-  if (options.normalize_like) {
-    if (const Normalization* used = options.normalize_like->dataset()->normalization())
-      made.normalization = *used;
-  }
+  OpenOptions made{.sequence_length = options.sequence_length,
+                   .augment = options.augment,
+                   .seed = options.seed,
+                   .masked = options.masked};
+  if (options.like) made.like = options.like->dataset()->encoding();
   return Source(open(std::string_view(name), made));
 }
 

@@ -37,7 +37,7 @@ TEST(PublicData, OpensByName) {
 TEST(PublicData, NormalizesATestSetLikeItsTrainingSet) {
   data::Source train = open("digits:train?size=50");
   data::Source alone = open("digits:test?size=50");
-  data::Source like = open("digits:test?size=50", {.normalize_like = train});
+  data::Source like = open("digits:test?size=50", {.like = train});
   EXPECT_EQ(*like.dataset()->normalization(), *train.dataset()->normalization());
   EXPECT_NE(*alone.dataset()->normalization(), *train.dataset()->normalization());
 }

@@ -66,8 +66,9 @@ class TrainingEngine final : public Engine {
         }),
         callbacks_(request.options.test ? request.options.test->size() : 0) {
     if (request.options.test) test_ = request.options.test->dataset();
-    if (test_) check_fit(*samples_, *test_, "the samples to evaluate");
-    zoo::Model model = source_(samples_of(*samples_, config_, config_.train.global_batch));
+    if (test_) check_fit(samples_->encoding(), test_->encoding());
+    zoo::Model model =
+        source_(samples_of(samples_->encoding(), config_, config_.train.global_batch));
     freeze_parameters(model, config_.train.freeze);
     graph_ = model.train();
   }
@@ -88,7 +89,7 @@ class TrainingEngine final : public Engine {
   }
 
   Score evaluate(const data::Source& samples) override {
-    check_fit(*samples_, *samples.dataset(), "the samples to evaluate");
+    check_fit(samples_->encoding(), samples.dataset()->encoding());
     Evaluation found = troika::evaluate(live(), *samples.dataset(), config_.train.global_batch,
                                         config_.kernels.dtype);
     return {found.loss, found.accuracy, found.samples};

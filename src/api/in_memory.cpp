@@ -44,14 +44,14 @@ class MemoryDataset final : public Dataset {
     Shape shape;
     for (std::int64_t extent : samples_.shape) shape.push_back(extent);
     elements_ = elements_of(samples_);
-    fields_ = {{"input", {shape, DType::f32}}, {"target", {{}, DType::i32}}};
-    if (samples_.classes == 0)
-      samples_.classes = 1 + std::int64_t{*std::ranges::max_element(samples_.targets)};
+    encoding_.fields = {{"input", {shape, DType::f32}}, {"target", {{}, DType::i32}}};
+    encoding_.classes = samples_.classes > 0
+                            ? samples_.classes
+                            : 1 + std::int64_t{*std::ranges::max_element(samples_.targets)};
   }
 
   std::int64_t size() const override { return std::ssize(samples_.targets); }
-  std::span<const Field> fields() const override { return fields_; }
-  std::int64_t classes() const override { return samples_.classes; }
+  const Encoding& encoding() const override { return encoding_; }
 
   void read(Sample sample, std::span<const std::span<std::byte>> fields) const override {
     auto index = static_cast<std::size_t>(sample.index);
@@ -61,7 +61,7 @@ class MemoryDataset final : public Dataset {
 
  private:
   MemorySamples samples_;
-  std::vector<Field> fields_;
+  Encoding encoding_;
   std::size_t elements_ = 0;
 };
 

@@ -13,13 +13,10 @@ class SharedDataset final : public data::Dataset {
       : shared_(std::move(shared)) {}
 
   std::int64_t size() const override { return shared_->size(); }
-  std::span<const data::Field> fields() const override { return shared_->fields(); }
-  std::int64_t classes() const override { return shared_->classes(); }
+  const data::Encoding& encoding() const override { return shared_->encoding(); }
   void read(data::Sample sample, std::span<const std::span<std::byte>> fields) const override {
     shared_->read(sample, fields);
   }
-  const data::Normalization* normalization() const override { return shared_->normalization(); }
-  const data::Vocabulary* vocabulary() const override { return shared_->vocabulary(); }
 
  private:
   std::shared_ptr<const data::Dataset> shared_;

@@ -23,13 +23,13 @@ struct EvalArguments {
 };
 
 Evaluation evaluate_saved(SavedRun& run, const std::string& uri) {
-  TrainingSets sets = open_fitting_sets(run, uri);
-  std::int64_t batch = std::min(run.config.train.global_batch, sets.test->size());
+  std::unique_ptr<data::Dataset> samples = open_samples(run, uri);
+  std::int64_t batch = std::min(run.config.train.global_batch, samples->size());
   LiveModel live(make_machinery(run.config.kernels, run.config.parallel));
-  live.add_forward(evaluation_program(build_saved(run, *sets.train, batch).train()));
+  live.add_forward(evaluation_program(build_saved(run, batch).train()));
   live.start();
   load_saved(run, live);
-  return evaluate(live, *sets.test, batch, run.config.kernels.dtype);
+  return evaluate(live, *samples, batch, run.config.kernels.dtype);
 }
 
 void print_json(const SavedRun& run, const Evaluation& result, Console& console) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "data/encoding.h"
 #include "train/progress.h"
 
 namespace troika::cli {
@@ -35,6 +36,8 @@ Inspection inspect_json(const std::filesystem::path& file);
 /// The text of a plan file: who splits how, and where.
 Inspection inspect_plan(const std::string& text);
 Inspection inspect_dataset(const std::string& uri);
+/// Fields, classes, vocabularies, normalisation.
+std::vector<Fact> facts_of(const data::Encoding& encoding);
 /// One array file of a data set: IDX or npy.
 Inspection inspect_array(const std::filesystem::path& file, const std::string& kind);
 

@@ -88,19 +88,32 @@ Inspection inspect_json(const fs::path& path) try {
   throw error.within(path.string());
 }
 
+std::vector<Fact> facts_of(const data::Encoding& encoding) {
+  std::vector<Fact> facts;
+  for (const data::Field& field : encoding.fields)
+    facts.push_back({field.name, to_string(field.spec)});
+  bool counts_tokens = encoding.characters || encoding.target_words;
+  facts.push_back({counts_tokens ? "vocabulary" : "classes", with_commas(encoding.classes)});
+  if (encoding.words) {
+    const char* name = encoding.target_words ? "source vocabulary" : "vocabulary";
+    facts.push_back({name, with_commas(encoding.words->size())});
+  }
+  if (!encoding.labels.empty())
+    facts.push_back({"labels", fmt::format("{}", fmt::join(encoding.labels, ", "))});
+  if (encoding.normalization) {
+    const data::Normalization& normalization = *encoding.normalization;
+    facts.push_back({"mean", fmt::format("{:.4f}", fmt::join(normalization.mean, ", "))});
+    facts.push_back({"deviation", fmt::format("{:.4f}", fmt::join(normalization.deviation, ", "))});
+  }
+  return facts;
+}
+
 Inspection inspect_dataset(const std::string& uri) {
   std::unique_ptr<data::Dataset> dataset = data::open(uri);
   Inspection found{.kind = "data set",
                    .facts = {{"name", uri}, {"samples", with_commas(dataset->size())}}};
-  for (const data::Field& field : dataset->fields())
-    found.facts.push_back({field.name, to_string(field.spec)});
-  found.facts.push_back({dataset->vocabulary() != nullptr ? "vocabulary" : "classes",
-                         with_commas(dataset->classes())});
-  if (const data::Normalization* normalization = dataset->normalization()) {
-    found.facts.push_back({"mean", fmt::format("{:.4f}", fmt::join(normalization->mean, ", "))});
-    found.facts.push_back(
-        {"deviation", fmt::format("{:.4f}", fmt::join(normalization->deviation, ", "))});
-  }
+  std::vector<Fact> more = facts_of(dataset->encoding());
+  found.facts.insert(found.facts.end(), more.begin(), more.end());
   return found;
 }
 

@@ -11,6 +11,7 @@
 #include "cli/inspection.h"
 #include "cli/text_table.h"
 #include "config/load_run.h"
+#include "train/encoding_json.h"
 
 namespace troika::cli {
 namespace {
@@ -98,8 +99,12 @@ Inspection inspect_checkpoint(const fs::path& folder) {
                                                 checkpoint.tensors().size(), to_string(bytes))});
   Json meta = Json::parse(checkpoint.meta_json());
   for (const auto& [name, value] : meta.items())
-    if (name != "step")
+    if (name != "step" && name != "run" && name != "samples")
       found.facts.push_back({name, value.is_string() ? value.get<std::string>() : value.dump()});
+  if (meta.contains("run"))
+    append(found.facts, facts_of_run(parse_run(meta["run"].get<std::string>(), "run").config));
+  if (meta.contains("samples"))
+    append(found.facts, facts_of(parse_encoding(meta["samples"].dump())));
   return found;
 }
 

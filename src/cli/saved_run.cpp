@@ -11,35 +11,62 @@
 namespace troika::cli {
 namespace fs = std::filesystem;
 
+namespace {
+
+RunConfig config_of(const fs::path& checkpoint, const RunState& state) {
+  fs::path file =
+      fs::absolute(checkpoint).lexically_normal().parent_path().parent_path() / "run.toml";
+  RunConfig config;
+  if (fs::exists(file))
+    config = load_run(file.string());
+  else if (!state.run.empty())
+    config = parse_run(state.run, checkpoint.string()).config;
+  else
+    throw Error(ErrorKind::file,
+                fmt::format("{} says how the model of {} was made, but it is not there",
+                            file.string(), checkpoint.string()));
+  // Somebody else's run file must not choose where this user writes.
+  if (writes_cache_outside(file.parent_path(), config)) config.kernels.cache = "auto";
+  return config;
+}
+
+/// For a checkpoint that does not say it: from the training data.
+data::Encoding learn_encoding(const SavedRun& run) try {
+  RunConfig train_only = run.config;
+  train_only.data.test.clear();
+  train_only.data.augment.clear();
+  return open_sets(train_only).train->encoding();
+} catch (const Error& error) {
+  throw error.within(
+      fmt::format("{} was written by an earlier version and does not say how samples are read, so "
+                  "the training data is needed",
+                  run.checkpoint.string()));
+}
+
+}  // namespace
+
 SavedRun open_saved_run(const fs::path& path, Pick pick) {
   if (!fs::exists(path))
     throw Error(ErrorKind::file, fmt::format("{} does not exist", path.string()));
   SavedRun run;
   run.checkpoint = find_checkpoint(path, pick);
-  run.step = Checkpoint::open(run.checkpoint).step();
-  fs::path file =
-      fs::absolute(run.checkpoint).lexically_normal().parent_path().parent_path() / "run.toml";
-  if (!fs::exists(file))
-    throw Error(ErrorKind::file,
-                fmt::format("{} says how the model of {} was made, but it is not there",
-                            file.string(), run.checkpoint.string()));
-  run.config = load_run(file.string());
-  // Somebody else's run file must not choose where this user writes.
-  if (writes_cache_outside(file.parent_path(), run.config)) run.config.kernels.cache = "auto";
+  Checkpoint checkpoint = Checkpoint::open(run.checkpoint);
+  RunState state = read_state(checkpoint);
+  run.step = checkpoint.step();
+  run.config = config_of(run.checkpoint, state);
+  run.samples = state.samples ? *state.samples : learn_encoding(run);
   return run;
 }
 
-TrainingSets open_fitting_sets(SavedRun& run, const std::string& uri) {
+std::unique_ptr<data::Dataset> open_samples(SavedRun& run, const std::string& uri) {
   if (!uri.empty()) run.config.data.test = uri;
   if (run.config.data.test.empty())
     throw Error(ErrorKind::usage, "the run has no test samples; name some with --data URI");
-  // Training samples are only looked at here, so nothing is changed about them.
-  run.config.data.augment.clear();
-  return open_sets(run.config);
+  return open_like(run.samples, run.config);
 }
 
-zoo::Model build_saved(const SavedRun& run, const data::Dataset& train, std::int64_t batch) {
-  zoo::Samples samples = samples_of(train, run.config, batch);
+zoo::Model build_saved(const SavedRun& run, std::int64_t batch) {
+  zoo::Samples samples = samples_of(run.samples, run.config, batch);
   samples.shards = 1;  // the running statistics have seen all shards
   return build_model(run.config.model, samples);
 }

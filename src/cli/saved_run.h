@@ -14,18 +14,20 @@ struct SavedRun {
   std::filesystem::path checkpoint;
   std::int64_t step = 0;
   RunConfig config;
+  data::Encoding samples;  ///< How the model wants samples to be read.
 };
 
-/// `path` is a run folder, its checkpoints or one of them. Throws Error(file) when no checkpoint,
-/// or no run.toml of its run, is there.
+/// `path` is a run folder, its checkpoints or one of them. The run file is that of the run folder,
+/// or for a checkpoint that was copied elsewhere its own. No training data is needed, unless an
+/// earlier version wrote the checkpoint. Throws Error(file) when something is missing.
 SavedRun open_saved_run(const std::filesystem::path& path, Pick pick);
 
-/// The data set `uri`, or the run's test set if it is empty, as the model expects it: normalised
-/// like the training set, and refused with Error(usage) when samples or classes do not fit.
-TrainingSets open_fitting_sets(SavedRun& run, const std::string& uri);
+/// The data set `uri`, or the run's test set if it is empty, as the model expects it; refused with
+/// Error(usage) when samples or classes do not fit.
+std::unique_ptr<data::Dataset> open_samples(SavedRun& run, const std::string& uri);
 
 /// The run's model for a batch of samples like those of the training set.
-zoo::Model build_saved(const SavedRun& run, const data::Dataset& train, std::int64_t batch);
+zoo::Model build_saved(const SavedRun& run, std::int64_t batch);
 
 /// After start(): every parameter from the checkpoint; Error(file) naming the first one that it
 /// lacks.

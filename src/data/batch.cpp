@@ -35,7 +35,8 @@ Batch Batch::for_dataset(const Dataset& dataset, std::int64_t rows, DType floati
     batch.fields.emplace_back(field.name, add_rows(rows, field.spec.shape, dtype));
     if (field.name == "target") target = field.spec.shape;
   }
-  batch.fields.emplace_back("weight", add_rows(rows, target, floating));
+  if (dataset.encoding().find("weight") == nullptr)
+    batch.fields.emplace_back("weight", add_rows(rows, target, floating));
   return batch;
 }
 

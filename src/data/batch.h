@@ -46,11 +46,10 @@ class HostField {
 };
 
 struct Batch {
-  std::vector<HostField>
-      fields;                ///< Those of the data set, then "weight": [N], or [N,T] for language.
-  std::int64_t samples = 0;  ///< Real ones, which come first; the rest is padding of weight 0.
-                             ///< Counted over the whole batch, whatever rows are here.
-  std::int64_t first_row = 0;       ///< The row of the batch that the fields begin with.
+  std::vector<HostField> fields;  ///< Those of the data set, then "weight" unless it is among them.
+  std::int64_t samples = 0;       ///< Real ones, which come first; the rest is padding of weight 0.
+                                  ///< Counted over the whole batch, whatever rows are here.
+  std::int64_t first_row = 0;     ///< The row of the batch that the fields begin with.
   std::int64_t first_position = 0;  ///< Of the first sample in the sampler's row.
   std::int64_t epoch = 0;           ///< Of the first sample.
 

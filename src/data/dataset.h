@@ -11,20 +11,12 @@
 #include <string_view>
 #include <vector>
 
-#include "data/normalization.h"
-#include "data/vocabulary.h"
-#include "tensor/tensor_spec.h"
+#include "data/encoding.h"
 
 namespace troika::data {
 
-/// One named tensor of a sample, without the batch dimension.
-struct Field {
-  std::string name;
-  TensorSpec spec;
-  bool operator==(const Field&) const = default;
-};
-
-/// Which sample, and in which pass over the data: the pass seeds augmentation and nothing else.
+/// Which sample, and in which pass over the data: the pass seeds augmentation and masking
+/// and nothing else.
 struct Sample {
   std::int64_t index = 0;
   std::int64_t epoch = 0;
@@ -37,40 +29,67 @@ class Dataset {
   virtual ~Dataset() = default;
 
   virtual std::int64_t size() const = 0;
-  /// Images: "input" f32 [C,H,W] (or [F]) and "target" i32 []. Language: "input" i32 [T] and
-  /// "target" i32 [T].
-  virtual std::span<const Field> fields() const = 0;
-  /// Targets lie in [0, classes()): the classes of an image set, the vocabulary of a language set.
-  virtual std::int64_t classes() const = 0;
+  /// What a sample is made of, and how. Images: "input" f32 [C,H,W] (or [F]) and "target" i32 [].
+  /// Language: "input" i32 [T] and "target" i32 [T]. Separate texts: LabelledDataset, PairDataset.
+  /// A field "weight", f32 in the shape of "target", weighs the targets; without it each counts 1.
+  virtual const Encoding& encoding() const = 0;
 
   /// Writes one sample, field by field, in the order of fields(); each destination has exactly that
   /// field's bytes and is aligned for its element type. Throws Error(file) when the file turns out
   /// to be bad there.
   virtual void read(Sample sample, std::span<const std::span<std::byte>> fields) const = 0;
 
-  /// What was applied to the images, so that a test set can be opened with the numbers of its
-  /// training set; null for language.
-  virtual const Normalization* normalization() const { return nullptr; }
-  /// Null unless the set is text.
-  virtual const Vocabulary* vocabulary() const { return nullptr; }
+  std::span<const Field> fields() const { return encoding().fields; }
+  /// Targets lie in [0, classes()): the classes of an image set, the vocabulary of a language set.
+  std::int64_t classes() const { return encoding().classes; }
+  /// Null for language.
+  const Normalization* normalization() const {
+    return encoding().normalization ? &*encoding().normalization : nullptr;
+  }
+  /// Null unless the set is a running text.
+  const Vocabulary* vocabulary() const {
+    return encoding().characters ? &*encoding().characters : nullptr;
+  }
 };
 
+/// The elements of a destination of Dataset::read; T must be the C++ type of its field.
+template <class T>
+std::span<T> elements_of(std::span<std::byte> bytes) {
+  return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+}
+
 struct OpenOptions {
-  std::int64_t sequence_length = 128;          ///< T of language sets.
+  /// T of language sets. Absent: 128 tokens of a running text, the longest of separate texts.
+  std::optional<std::int64_t> sequence_length;
   std::optional<Normalization> normalization;  ///< Absent: measured on the set itself ("auto").
   std::vector<std::string> augment;            ///< "crop 4", "flip"; images only.
-  std::uint64_t seed = 1;                      ///< Of augmentation.
+  std::uint64_t seed = 1;                      ///< Of augmentation and masking.
+  bool masked = false;  ///< Hide tokens of a running text and ask for those alone (token_mask.h).
+  /// That of the set a model was trained on: used instead of what would be learned from the set
+  /// itself, and of the options above that say the same.
+  std::optional<Encoding> like{};
 };
 
 /// Opens `scheme:path?key=value[begin:end]`:
 ///   digits:train, digits:test    drawn by Troika itself; ?size=N, ?seed=N
 ///   idx:DIR, idx:DIR/t10k        MNIST's format, plain or gzip; a folder means its train files,
-///   else its t10k files cifar10:DIR, cifar10:DIR/test, cifar10:FILE.bin npy:images.npy,labels.npy
-///   f32, f64, i32, i64 or u8 (u8 is scaled to [0,1]), C order tokens:FILE.bin little-endian
-///   uint16; ?vocabulary=N spares the scan for the largest text:FILE                    UTF-8, one
-///   token per character
-/// The range counts samples (images) or tokens (language). Throws Error(usage) for a bad name or
-/// option, Error(file) for a bad file.
+///                                else its t10k files
+///   cifar10:DIR, cifar10:DIR/test, cifar10:FILE.bin
+///   npy:images.npy,labels.npy    f32, f64, i32, i64 or u8 (u8 is scaled to [0,1]), C order;
+///                                ?channels=last for images [N,H,W,C]
+///   tokens:FILE.bin              little-endian uint16; ?vocabulary=N spares the scan for the
+///                                largest
+///   text:FILE                    UTF-8, one token per character
+///   pairs:FILE                   UTF-8 lines of source<tab>target
+///   labelled:FILE                UTF-8 lines of label<tab>text; both with ?split=characters and
+///                                ?vocabulary=N
+/// The range counts samples (images, separate texts) or tokens (a running text). With options.like
+/// the set has that very encoding. Throws Error(usage) for a bad name or option, or a set that is
+/// not like that one, Error(file) for a bad file.
 std::unique_ptr<Dataset> open(std::string_view uri, const OpenOptions& options = {});
+
+/// A set of one sample that is in no file: a text to classify, or to turn into another one. Its
+/// target means nothing. Precondition: `like` is of labelled texts or of pairs.
+std::unique_ptr<Dataset> open_prompt(std::string_view text, const Encoding& like);
 
 }  // namespace troika::data

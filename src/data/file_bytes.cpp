@@ -19,6 +19,11 @@ FileBytes FileBytes::map_or_inflate(const std::string& path) {
   return {path, inflate_gzip(file.bytes(), path)};
 }
 
+FileBytes FileBytes::of_text(const std::string& name, std::string_view text) {
+  std::span<const std::byte> bytes = std::as_bytes(std::span(text));
+  return {name, std::vector<std::byte>(bytes.begin(), bytes.end())};
+}
+
 std::span<const std::byte> FileBytes::bytes() const {
   if (const auto* file = std::get_if<MappedFile>(&content_)) return file->bytes();
   return std::get<std::vector<std::byte>>(content_);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -18,6 +19,8 @@ class FileBytes {
   static FileBytes map(const std::string& path);
   /// The same, but a gzip file (by name or by its first bytes) is unpacked.
   static FileBytes map_or_inflate(const std::string& path);
+  /// A text that is in no file; `name` stands for the path in messages.
+  static FileBytes of_text(const std::string& name, std::string_view text);
 
   const std::string& path() const { return path_; }
   std::span<const std::byte> bytes() const;

@@ -1,7 +1,6 @@
 // Images of a source as training samples: a range of them, augmented, normalised.
 #pragma once
 
-#include <array>
 #include <memory>
 
 #include "data/augmentation.h"
@@ -18,17 +17,14 @@ class ImageDataset final : public Dataset {
   ImageDataset(std::unique_ptr<ImageSource> source, Range range, const OpenOptions& options);
 
   std::int64_t size() const override { return range_.extent(); }
-  std::span<const Field> fields() const override { return fields_; }
-  std::int64_t classes() const override { return source_->classes(); }
+  const Encoding& encoding() const override { return encoding_; }
   void read(Sample sample, std::span<const std::span<std::byte>> fields) const override;
-  const Normalization* normalization() const override { return &normalization_; }
 
  private:
   std::unique_ptr<ImageSource> source_;
   Range range_;
   Augmentation augmentation_;
-  Normalization normalization_;
-  std::array<Field, 2> fields_;
+  Encoding encoding_;
 };
 
 }  // namespace troika::data

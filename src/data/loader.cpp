@@ -110,6 +110,7 @@ void Loader::fill_row(Batch& batch, std::int64_t row, Sample sample) {
   dataset_.read(sample, destinations_);
   for (std::size_t i = 0; i < destinations_.size(); ++i)
     if (!narrow_[i].empty()) widen(narrow_[i], batch.fields[i].row(row));
+  if (batch.fields.size() == destinations_.size()) return;  // it brings its own weights
   dispatch(options_.floating, [&]<class T>() { fill_with<T>(batch.fields.back().row(row), T{1}); });
 }
 

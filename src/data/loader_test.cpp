@@ -17,8 +17,7 @@ class Numbered final : public Dataset {
  public:
   explicit Numbered(std::int64_t size) : size_(size) {}
   std::int64_t size() const override { return size_; }
-  std::span<const Field> fields() const override { return fields_; }
-  std::int64_t classes() const override { return size_; }
+  const Encoding& encoding() const override { return encoding_; }
   void read(Sample sample, std::span<const std::span<std::byte>> fields) const override {
     std::this_thread::sleep_for(delay);
     if (sample.index == bad_at) throw Error(ErrorKind::file, "sample is damaged");
@@ -35,8 +34,8 @@ class Numbered final : public Dataset {
 
  private:
   std::int64_t size_;
-  std::array<Field, 2> fields_{Field{"input", {{2}, DType::f32}},
-                               Field{"target", {{}, DType::i32}}};
+  Encoding encoding_{.fields = {{"input", {{2}, DType::f32}}, {"target", {{}, DType::i32}}},
+                     .classes = size_};
 };
 
 std::vector<std::int32_t> targets(const Batch& batch) {

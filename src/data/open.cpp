@@ -1,6 +1,7 @@
 // The list of schemes: one line here and one file pair make a new format.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "data/cifar10.h"
@@ -8,7 +9,9 @@
 #include "data/digits.h"
 #include "data/idx.h"
 #include "data/image_dataset.h"
+#include "data/labelled_dataset.h"
 #include "data/npy.h"
+#include "data/pair_dataset.h"
 #include "data/sequence_dataset.h"
 #include "data/text.h"
 #include "data/tokens.h"
@@ -17,45 +20,92 @@
 namespace troika::data {
 namespace {
 
+struct Scheme {
+  std::string_view name;
+  SampleKind kind;
+  std::vector<std::string_view> keys{};
+};
+
+const Scheme& find_scheme(const Uri& uri) {
+  using enum SampleKind;
+  static const std::vector<Scheme> kSchemes{{"digits", images, {"size", "seed"}},
+                                            {"idx", images},
+                                            {"cifar10", images},
+                                            {"npy", images, {"channels"}},
+                                            {"tokens", sequence, {"vocabulary"}},
+                                            {"text", sequence},
+                                            {"pairs", pairs, {"split", "vocabulary"}},
+                                            {"labelled", labelled, {"split", "vocabulary"}}};
+  auto found = std::ranges::find(kSchemes, uri.scheme, &Scheme::name);
+  if (found != kSchemes.end()) return *found;
+  throw Error(ErrorKind::usage,
+              fmt::format("unknown scheme '{}'; there are digits:, idx:, cifar10:, npy:, tokens:, "
+                          "text:, pairs: and labelled:.",
+                          uri.scheme));
+}
+
 std::unique_ptr<ImageSource> open_images(const Uri& uri) {
   if (uri.scheme == "digits") return open_digits(uri);
   if (uri.scheme == "idx") return open_idx(uri.path);
   if (uri.scheme == "cifar10") return open_cifar10(uri.path);
-  if (uri.scheme == "npy") return open_npy(uri);
-  return nullptr;
+  return open_npy(uri);
 }
 
-std::unique_ptr<TokenSource> open_language(const Uri& uri) {
+std::unique_ptr<TokenSource> open_language(const Uri& uri, const OpenOptions& options) {
   if (uri.scheme == "tokens") return open_tokens(uri.path, number_in_query(uri, "vocabulary"));
-  if (uri.scheme == "text") return open_text(uri.path);
-  return nullptr;
-}
-
-void check_keys(const Uri& uri) {
-  if (uri.scheme == "digits") return expect_keys(uri, {"size", "seed"});
-  if (uri.scheme == "tokens") return expect_keys(uri, {"vocabulary"});
-  if (uri.scheme == "npy") return expect_keys(uri, {"channels"});
-  if (uri.scheme == "idx" || uri.scheme == "cifar10" || uri.scheme == "text") expect_keys(uri, {});
-}
-
-std::unique_ptr<Dataset> open_parsed(const Uri& uri, const OpenOptions& options) {
-  check_keys(uri);
-  if (uri.scheme != "digits" && uri.path.empty())
+  if (!options.like) return open_text(uri.path);
+  if (!options.like->characters)
     throw Error(ErrorKind::usage,
-                fmt::format("there is no path after '{0}:'; write {0}:PATH.", uri.scheme));
-  if (auto images = open_images(uri)) {
+                "the model was trained on samples of token numbers, which have no characters; "
+                "give it tokens:FILE");
+  return open_text(uri.path, options.like->characters);
+}
+
+/// What a set that is opened like another one takes from it.
+OpenOptions settled(OpenOptions options, SampleKind kind) {
+  if (!options.like) return options;
+  const Encoding& like = *options.like;
+  if (like.kind() != kind)
+    throw Error(ErrorKind::usage,
+                fmt::format("the model was trained on samples of another kind: {}, not {}",
+                            describe(like.kind()), describe(kind)));
+  options.masked = like.masked;
+  if (like.normalization) options.normalization = like.normalization;
+  if (kind == SampleKind::sequence) options.sequence_length = like.find("input")->spec.shape[0];
+  return options;
+}
+
+void refuse_image_options(const OpenOptions& options) {
+  if (!options.augment.empty())
+    throw Error(ErrorKind::usage,
+                fmt::format("Augmentation '{}' is for images; remove it.", options.augment[0]));
+  if (options.normalization)
+    throw Error(ErrorKind::usage, "Normalisation is for images; remove it.");
+}
+
+std::unique_ptr<Dataset> open_kind(SampleKind kind, const Uri& uri, const OpenOptions& options) {
+  if (kind == SampleKind::images) {
+    std::unique_ptr<ImageSource> images = open_images(uri);
     Range range = select(uri, images->size());
     return std::make_unique<ImageDataset>(std::move(images), range, options);
   }
-  if (auto tokens = open_language(uri)) {
-    Range range = select(uri, tokens->size());
-    return std::make_unique<SequenceDataset>(std::move(tokens), range, options);
-  }
-  throw Error(
-      ErrorKind::usage,
-      fmt::format(
-          "unknown scheme '{}'; there are digits:, idx:, cifar10:, npy:, tokens: and text:.",
-          uri.scheme));
+  refuse_image_options(options);
+  if (kind == SampleKind::pairs)
+    return std::make_unique<PairDataset>(FileBytes::map(uri.path), uri, options);
+  if (kind == SampleKind::labelled)
+    return std::make_unique<LabelledDataset>(FileBytes::map(uri.path), uri, options);
+  std::unique_ptr<TokenSource> tokens = open_language(uri, options);
+  Range range = select(uri, tokens->size());
+  return std::make_unique<SequenceDataset>(std::move(tokens), range, options);
+}
+
+std::unique_ptr<Dataset> open_parsed(const Uri& uri, const OpenOptions& options) {
+  const Scheme& scheme = find_scheme(uri);
+  expect_keys(uri, scheme.keys);
+  if (uri.scheme != "digits" && uri.path.empty())
+    throw Error(ErrorKind::usage,
+                fmt::format("there is no path after '{0}:'; write {0}:PATH.", uri.scheme));
+  return open_kind(scheme.kind, uri, settled(options, scheme.kind));
 }
 
 }  // namespace
@@ -64,6 +114,19 @@ std::unique_ptr<Dataset> open(std::string_view uri, const OpenOptions& options) 
   return open_parsed(parse_uri(uri), options);
 } catch (const Error& error) {
   throw error.within(fmt::format("data set '{}'", uri));
+}
+
+std::unique_ptr<Dataset> open_prompt(std::string_view text, const Encoding& like) {
+  TROIKA_CHECK(like.words);
+  std::string line(text);
+  std::ranges::replace_if(
+      line, [](char c) { return c == '\t' || c == '\n'; }, ' ');
+  OpenOptions options{.like = like};
+  if (like.kind() == SampleKind::pairs)
+    return std::make_unique<PairDataset>(FileBytes::of_text("the prompt", line + "\t"), Uri{},
+                                         options);
+  return std::make_unique<LabelledDataset>(
+      FileBytes::of_text("the prompt", like.labels.front() + '\t' + line), Uri{}, options);
 }
 
 }  // namespace troika::data

@@ -5,50 +5,64 @@
 #include <algorithm>
 #include <utility>
 
+#include "data/token_mask.h"
+
 namespace troika::data {
 namespace {
 
-void check_options(Range range, const OpenOptions& options) {
-  if (options.sequence_length < 1)
+constexpr std::int64_t kUsualSequence = 128;
+
+void check_length(Range range, std::int64_t length, bool masked) {
+  if (length < 1)
     throw Error(ErrorKind::usage,
-                fmt::format("A sequence length of {} is not possible; give 1 or more.",
-                            options.sequence_length));
-  if (range.extent() - 1 < options.sequence_length)
-    throw Error(
-        ErrorKind::file,
-        fmt::format("{} tokens are too few for one sequence of {} and its target; shorten the "
-                    "sequence or use more text.",
-                    range.extent(), options.sequence_length));
-  if (!options.augment.empty())
-    throw Error(ErrorKind::usage,
-                fmt::format("Augmentation '{}' is for images; remove it.", options.augment[0]));
-  if (options.normalization)
-    throw Error(ErrorKind::usage, "Normalisation is for images; remove it.");
+                fmt::format("A sequence length of {} is not possible; give 1 or more.", length));
+  if (range.extent() - (masked ? 0 : 1) < length)
+    throw Error(ErrorKind::file,
+                fmt::format("{} tokens are too few for one sequence of {}{}; shorten the "
+                            "sequence or use more text.",
+                            range.extent(), length, masked ? "" : " and its target"));
 }
 
-std::span<std::int32_t> as_tokens(std::span<std::byte> bytes) {
-  return {reinterpret_cast<std::int32_t*>(bytes.data()), bytes.size() / sizeof(std::int32_t)};
+Encoding sequence_encoding(const TokenSource& source, std::int64_t length, bool masked) {
+  TensorSpec row{{length}, DType::i32};
+  Encoding encoding{.fields = {{"input", row}, {"target", row}},
+                    .classes = source.symbols() + (masked ? 1 : 0),
+                    .masked = masked};
+  if (masked) encoding.fields.push_back({"weight", {{length}, DType::f32}});
+  if (source.vocabulary() != nullptr) encoding.characters = *source.vocabulary();
+  return encoding;
 }
 
 }  // namespace
 
 SequenceDataset::SequenceDataset(std::unique_ptr<TokenSource> source, Range range,
                                  const OpenOptions& options)
-    : source_(std::move(source)), range_(range), length_(options.sequence_length) {
-  check_options(range, options);
-  TensorSpec row{{length_}, DType::i32};
-  fields_ = {Field{"input", row}, Field{"target", row}};
+    : source_(std::move(source)),
+      range_(range),
+      length_(options.sequence_length.value_or(kUsualSequence)),
+      seed_(options.seed),
+      encoding_(sequence_encoding(*source_, length_, options.masked)) {
+  check_length(range, length_, options.masked);
+  if (!options.like) return;
+  check_fit(*options.like, encoding_);
+  encoding_ = *options.like;
 }
 
 void SequenceDataset::read(Sample sample, std::span<const std::span<std::byte>> fields) const {
   TROIKA_CHECK(sample.index >= 0 && sample.index < size());
-  TROIKA_CHECK_EQ(fields.size(), fields_.size());
+  TROIKA_CHECK_EQ(fields.size(), encoding_.fields.size());
   for (std::span<std::byte> field : fields)
-    TROIKA_CHECK_EQ(static_cast<std::int64_t>(field.size()), fields_[0].spec.bytes().count);
+    TROIKA_CHECK_EQ(static_cast<std::int64_t>(field.size()),
+                    encoding_.fields[0].spec.bytes().count);
   std::int64_t first = range_.begin + sample.index * length_;
-  std::span<std::int32_t> input = as_tokens(fields[0]);
-  std::span<std::int32_t> target = as_tokens(fields[1]);
+  std::span<std::int32_t> input = elements_of<std::int32_t>(fields[0]),
+                          target = elements_of<std::int32_t>(fields[1]);
   source_->read(first, input);
+  if (masked()) {
+    std::ranges::copy(input, target.begin());
+    TokenMask{seed_, encoding_.classes - 1}.apply(sample, input, elements_of<float>(fields[2]));
+    return;
+  }
   std::copy(input.begin() + 1, input.end(), target.begin());
   source_->read(first + length_, target.last(1));
 }

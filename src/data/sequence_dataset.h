@@ -1,7 +1,7 @@
-// Tokens of a source cut into training samples: T tokens in, the same tokens one later as targets.
+// Tokens of a source cut into training samples: T tokens in, the same tokens one later as targets;
+// or, masked, T tokens of which some are hidden, and those as targets.
 #pragma once
 
-#include <array>
 #include <memory>
 
 #include "data/dataset.h"
@@ -11,24 +11,26 @@
 namespace troika::data {
 
 /// Sample i reads the tokens [i*T, i*T + T] of the range, so samples share one token and nothing
-/// else; what does not fill a sample at the end is left out.
+/// else; what does not fill a sample at the end is left out. Masked, it reads [i*T, i*T + T), has
+/// the field "weight" too, and its vocabulary ends with the mask.
 class SequenceDataset final : public Dataset {
  public:
   /// Throws Error(usage) when the options do not fit, Error(file) when the range is too short for
   /// one sample.
   SequenceDataset(std::unique_ptr<TokenSource> source, Range range, const OpenOptions& options);
 
-  std::int64_t size() const override { return (range_.extent() - 1) / length_; }
-  std::span<const Field> fields() const override { return fields_; }
-  std::int64_t classes() const override { return source_->symbols(); }
+  std::int64_t size() const override { return (range_.extent() - (masked() ? 0 : 1)) / length_; }
+  const Encoding& encoding() const override { return encoding_; }
   void read(Sample sample, std::span<const std::span<std::byte>> fields) const override;
-  const Vocabulary* vocabulary() const override { return source_->vocabulary(); }
 
  private:
+  bool masked() const { return encoding_.masked; }
+
   std::unique_ptr<TokenSource> source_;
   Range range_;
   std::int64_t length_;
-  std::array<Field, 2> fields_;
+  std::uint64_t seed_;
+  Encoding encoding_;
 };
 
 }  // namespace troika::data

@@ -16,7 +16,8 @@ namespace {
 /// kStride-th one is kept.
 class Text final : public TokenSource {
  public:
-  explicit Text(const std::string& path) : file_(FileBytes::map(path)), vocabulary_(scan()) {}
+  Text(const std::string& path, const std::optional<Vocabulary>& known)
+      : file_(FileBytes::map(path)), vocabulary_(known ? scan(*known) : scan()) {}
 
   std::int64_t size() const override { return size_; }
   std::int64_t symbols() const override { return vocabulary_.size(); }
@@ -48,20 +49,40 @@ class Text final : public TokenSource {
     return *next;
   }
 
-  Vocabulary scan() {
+  /// Counts the characters and notes the offset of some.
+  template <class Visit>
+  void scan_characters(Visit&& visit) {
     if (file_.size() == 0)
       throw file_error(file_.path(), 0, "the text is empty; give a file with text");
-    std::vector<bool> seen(kCodePoints);
     for (std::size_t at = 0; at < file_.size(); ++size_) {
       if (size_ % kStride == 0) offsets_.push_back(at);
       Utf8Character next = character_at(at);
-      seen[next.character] = true;
+      visit(next.character, at);
       at += next.bytes;
     }
+  }
+
+  Vocabulary scan() {
+    std::vector<bool> seen(kCodePoints);
+    scan_characters([&](char32_t character, std::size_t) { seen[character] = true; });
     std::vector<char32_t> characters;
     for (char32_t character = 0; character < kCodePoints; ++character)
       if (seen[character]) characters.push_back(character);
     return Vocabulary(std::move(characters));
+  }
+
+  Vocabulary scan(const Vocabulary& known) {
+    scan_characters([&](char32_t character, std::size_t at) {
+      if (known.token(character) >= 0) return;
+      std::string shown;
+      append_utf8(character, shown);
+      throw file_error(
+          file_.path(), at,
+          fmt::format("the model does not know the character '{}': it was trained on a text "
+                      "without it; replace it",
+                      shown));
+    });
+    return known;
   }
 
   FileBytes file_;
@@ -72,8 +93,9 @@ class Text final : public TokenSource {
 
 }  // namespace
 
-std::unique_ptr<TokenSource> open_text(const std::string& path) {
-  return std::make_unique<Text>(path);
+std::unique_ptr<TokenSource> open_text(const std::string& path,
+                                       const std::optional<Vocabulary>& known) {
+  return std::make_unique<Text>(path, known);
 }
 
 }  // namespace troika::data

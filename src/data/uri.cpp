@@ -89,7 +89,7 @@ Range select(const Uri& uri, std::int64_t size) {
   return range;
 }
 
-void expect_keys(const Uri& uri, std::initializer_list<std::string_view> known) {
+void expect_keys(const Uri& uri, std::span<const std::string_view> known) {
   for (const auto& [key, value] : uri.query) {
     if (std::ranges::find(known, key) != known.end()) continue;
     throw usage(known.size() == 0 ? fmt::format("{}: takes no '{}='; remove it.", uri.scheme, key)

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -29,7 +29,7 @@ Uri parse_uri(std::string_view text);
 Range select(const Uri& uri, std::int64_t size);
 
 /// Throws Error(usage) when the query has a key not in `known`.
-void expect_keys(const Uri& uri, std::initializer_list<std::string_view> known);
+void expect_keys(const Uri& uri, std::span<const std::string_view> known);
 /// A whole number >= 1 from the query, if it is there; throws Error(usage) otherwise.
 std::optional<std::int64_t> number_in_query(const Uri& uri, const std::string& key);
 

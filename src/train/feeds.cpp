@@ -1,9 +1,51 @@
 #include "train/feeds.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/error.h"
 #include "base/hash.h"
 #include "base/random.h"
 
 namespace troika {
+namespace {
+
+/// The shape that a field of a sample has in a batch; nothing where samples have no such field.
+std::optional<Shape> shape_in_batch(const std::string& name, const zoo::Samples& samples) {
+  // The loader weighs every target where samples do not.
+  const zoo::Field* field = samples.find(name);
+  if (field == nullptr && name == "weight") field = samples.find("target");
+  if (field == nullptr) return std::nullopt;
+  Shape shape{samples.batch};
+  for (std::int64_t extent : field->spec.shape) shape.push_back(extent);
+  return shape;
+}
+
+void require_input(const zoo::NamedGraph& named, const Tensor& input, const zoo::Samples& samples) {
+  if (std::ranges::count(named.feeds, input.name, &zoo::Feed::input) > 0) return;
+  std::optional<Shape> shape = shape_in_batch(input.name, samples);
+  if (shape == input.spec.shape) return;
+  std::vector<std::string> there;
+  for (const zoo::Field& field : samples.fields) there.push_back(field.name);
+  throw Error(
+      ErrorKind::usage,
+      shape
+          ? fmt::format("model '{}' takes '{}' as {}, but a batch of the data has {}",
+                        named.graph.name, input.name, to_string(input.spec), to_string(*shape))
+          : fmt::format("model '{}' has an input '{}' that nothing feeds: the data has {}; choose "
+                        "data that has it",
+                        named.graph.name, input.name, fmt::join(there, ", ")));
+}
+
+}  // namespace
+
+void require_fed(const zoo::Model& model, const zoo::Samples& samples) {
+  for (const zoo::NamedGraph& named : model.graphs)
+    for (TensorId input : named.graph.inputs) require_input(named, named.graph[input], samples);
+}
 
 void fill_feed(const zoo::Feed& feed, const TensorSpec& spec, StepKey key,
                std::span<std::byte> bytes) {

@@ -4,6 +4,9 @@
 
 #include <cmath>
 
+#include "base/error.h"
+#include "zoo/zoo.h"
+
 namespace troika {
 namespace {
 
@@ -12,6 +15,28 @@ std::vector<float> filled(const zoo::Feed& feed, StepKey key, std::int64_t sampl
   std::vector<float> values(static_cast<std::size_t>(spec.shape.elements()));
   fill_feed(feed, spec, key, std::as_writable_bytes(std::span(values)));
   return values;
+}
+
+TEST(Feeds, AnInputThatNothingFeedsIsNamed) {
+  zoo::Samples samples{.batch = 4, .fields = {{"input", {{784}, DType::f32}}}, .classes = 10};
+  zoo::Model model = zoo::build({.name = "mlp", .samples = samples});
+  auto refusal = [&] {
+    try {
+      require_fed(model, samples);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refusal(),
+            "model 'mlp' has an input 'target' that nothing feeds: the data has input; choose data "
+            "that has it");
+  samples.fields.push_back({"target", {{}, DType::i32}});
+  EXPECT_EQ(refusal(), "");  // the loader makes the weights
+  samples.fields[1].spec.shape = {3};
+  EXPECT_EQ(refusal(), "model 'mlp' takes 'target' as i32[4], but a batch of the data has [4,3]");
+  model.graphs.front().feeds = {{.input = "target"}, {.input = "weight"}};
+  EXPECT_EQ(refusal(), "");
 }
 
 TEST(Feeds, ColumnsAreTheSameInEverySample) {

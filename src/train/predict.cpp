@@ -14,27 +14,26 @@ namespace {
 
 constexpr const char* kLogits = "logits";
 
+}  // namespace
+
 const TensorSpec& logits_spec(const Session& session) {
   const TaskGraph& program = session.program(kPredictProgram);
   return program[program.outputs.at(kLogits)].spec;
 }
 
-/// All logits of the last run, row-major.
-std::vector<double> read_logits(Session& session) {
+Logits read_logits(Session& session) {
   const TensorSpec& spec = logits_spec(session);
   std::vector<std::byte> bytes(static_cast<std::size_t>(spec.bytes().count));
   session.read_output(kPredictProgram, kLogits, bytes);
-  return dispatch(spec.dtype, [&]<class T>() {
-    const T* values = reinterpret_cast<const T*>(bytes.data());
-    return std::vector<double>(values, values + bytes.size() / sizeof(T));
-  });
+  return {spec.shape, dispatch(spec.dtype, [&]<class T>() {
+            const T* values = reinterpret_cast<const T*>(bytes.data());
+            return std::vector<double>(values, values + bytes.size() / sizeof(T));
+          })};
 }
 
 std::size_t index_of_largest(std::span<const double> values) {
   return static_cast<std::size_t>(std::ranges::max_element(values) - values.begin());
 }
-
-}  // namespace
 
 void add_prediction(LiveModel& live, const Graph& graph) {
   if (std::ranges::count(graph.outputs, kLogits, &NamedTensor::name) == 0)
@@ -48,7 +47,6 @@ void predict_classes(LiveModel& live, const data::Dataset& dataset, std::int64_t
                      const std::function<void(const Prediction&)>& visit) {
   Session& session = live.session();
   const TensorSpec& spec = logits_spec(session);
-  auto classes = static_cast<std::size_t>(spec.shape.back());
   data::Loader loader(dataset,
                       {.batch = batch, .purpose = data::Purpose::evaluate, .floating = spec.dtype});
   std::int64_t index = 0;
@@ -56,10 +54,10 @@ void predict_classes(LiveModel& live, const data::Dataset& dataset, std::int64_t
     for (const data::HostField& field : next->fields)
       session.write_input(kPredictProgram, field.name(), field.bytes());
     session.run(kPredictProgram);
-    std::vector<double> logits = read_logits(session);
+    Logits logits = read_logits(session);
     std::span<const std::int32_t> targets = (*next)["target"].as<std::int32_t>();
     for (std::size_t row = 0; row < static_cast<std::size_t>(next->samples); ++row, ++index) {
-      std::vector<double> shares = softmax_of(std::span(logits).subspan(row * classes, classes));
+      std::vector<double> shares = softmax_of(logits.row(row));
       std::size_t best = index_of_largest(shares);
       visit({index, static_cast<std::int32_t>(best), shares[best], targets[row]});
     }
@@ -76,7 +74,6 @@ TokenWriter::TokenWriter(LiveModel& live, std::vector<std::int32_t> prompt,
   TROIKA_CHECK(shape.rank() == 3 && shape[0] == 1, "a language model of batch 1");
   TROIKA_CHECK(!tokens_.empty(), "the prompt is empty");
   context_ = static_cast<std::size_t>(shape[1]);
-  vocabulary_ = static_cast<std::size_t>(shape[2]);
 }
 
 std::vector<double> TokenWriter::last_logits() {
@@ -86,9 +83,9 @@ std::vector<double> TokenWriter::last_logits() {
   Session& session = live_.session();
   session.write_input(kPredictProgram, "input", std::as_bytes(std::span(input)));
   session.run(kPredictProgram);
-  std::vector<double> logits = read_logits(session);
-  auto first = logits.begin() + static_cast<std::ptrdiff_t>((seen - 1) * vocabulary_);
-  return {first, first + static_cast<std::ptrdiff_t>(vocabulary_)};
+  Logits logits = read_logits(session);
+  std::span<const double> last = logits.row(seen - 1);
+  return {last.begin(), last.end()};
 }
 
 std::int32_t TokenWriter::next() {

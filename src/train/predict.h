@@ -1,4 +1,5 @@
-// Using a trained model: the classes of samples, and the tokens that a language model goes on with.
+// Using a trained model: the classes of samples, and the tokens that a language model continues
+// with.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,21 @@ inline constexpr const char* kPredictProgram = "predict";
 /// Adds the program to the model; `graph` has the batch of the calls below. Throws Error(usage)
 /// when the model has no logits.
 void add_prediction(LiveModel& live, const Graph& graph);
+
+/// What the last run of the program gave: [n, classes] or [n, t, vocabulary].
+struct Logits {
+  Shape shape;
+  std::vector<double> values;  ///< Row-major.
+
+  /// Of row number `row` over all dimensions but the last.
+  std::span<const double> row(std::size_t row) const {
+    auto width = static_cast<std::size_t>(shape.back());
+    return std::span(values).subspan(row * width, width);
+  }
+};
+const TensorSpec& logits_spec(const Session& session);
+Logits read_logits(Session& session);
+std::size_t index_of_largest(std::span<const double> values);
 
 struct Prediction {
   std::int64_t index = 0;      ///< Of the sample in its data set.
@@ -55,7 +71,6 @@ class TokenWriter {
   RandomStream random_;
   std::uint64_t drawn_ = 0;
   std::size_t context_ = 0;  // tokens that the model sees at once
-  std::size_t vocabulary_ = 0;
 };
 
 /// Probabilities of a row of logits.

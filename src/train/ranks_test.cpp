@@ -169,13 +169,11 @@ class Counted final : public data::Dataset {
   Counted(std::unique_ptr<data::Dataset> inner, std::atomic<int>& reads)
       : inner_(std::move(inner)), reads_(reads) {}
   std::int64_t size() const override { return inner_->size(); }
-  std::span<const data::Field> fields() const override { return inner_->fields(); }
-  std::int64_t classes() const override { return inner_->classes(); }
+  const data::Encoding& encoding() const override { return inner_->encoding(); }
   void read(data::Sample sample, std::span<const std::span<std::byte>> fields) const override {
     ++reads_;
     inner_->read(sample, fields);
   }
-  const data::Normalization* normalization() const override { return inner_->normalization(); }
 
  private:
   std::unique_ptr<data::Dataset> inner_;

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "checkpoint/retention.h"
 #include "checkpoint/save.h"
+#include "train/encoding_json.h"
 #include "train/owned_parts.h"
 
 namespace troika {
@@ -22,6 +23,8 @@ std::string to_meta(const RunState& state) {
             {"plan_hash", state.plan_hash}, {"choices_hash", state.choices_hash},
             {"device", state.device}};
   if (state.has_best) json["best_value"] = state.best_value;
+  if (!state.run.empty()) json["run"] = state.run;
+  if (state.samples) json["samples"] = Json::parse(to_json(*state.samples));
   return json.dump();
 }
 
@@ -96,6 +99,8 @@ RunState read_state(const Checkpoint& checkpoint) {
                    .device = json.at("device")};
     state.has_best = json.contains("best_value");
     if (state.has_best) state.best_value = json["best_value"];
+    state.run = json.value("run", "");
+    if (json.contains("samples")) state.samples = parse_encoding(json["samples"].dump());
     return state;
   } catch (const Json::exception& error) {
     throw Error(ErrorKind::file,

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
+#include "data/encoding.h"
 #include "train/live_model.h"
 
 namespace troika {
@@ -22,6 +24,8 @@ struct RunState {
   std::string device;
   double best_value = 0;  ///< Of the metric that picks the best checkpoint.
   bool has_best = false;
+  std::string run;  ///< The run file, so that the checkpoint can be used without its run folder.
+  std::optional<data::Encoding> samples{};  ///< Of the training set; both absent in old ones.
 
   bool operator==(const RunState&) const = default;
 };

@@ -55,8 +55,8 @@ inline TrainHooks hooks_for(const Spread& spread, const RunConfig& config, Ranks
   TrainHooks hooks{.ranks = ranks};
   if (spread.name != "sliced") return hooks;
   auto sets = open_sets(config);
-  zoo::Model model =
-      build_model(config.model, samples_of(*sets.train, config, config.train.global_batch));
+  zoo::Model model = build_model(
+      config.model, samples_of(sets.train->encoding(), config, config.train.global_batch));
   Machine machine;
   machine.devices.resize(static_cast<std::size_t>(spread.devices));
   hooks.strategy = ready_strategy("data", model.train(), machine);

@@ -6,8 +6,11 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "config/run_paths.h"
+#include "config/show_run.h"
 #include "train/choose_strategy.h"
 #include "train/device_speeds.h"
+#include "train/feeds.h"
 #include "train/fingerprint.h"
 #include "train/memory_fit.h"
 #include "train/optimizer_rules.h"
@@ -48,7 +51,9 @@ Trainer::Trainer(RunConfig config, ModelSource source, TrainingSets sets, TrainH
 void Trainer::build() {
   RunPrograms programs{.config = config_};
   for (std::int64_t batch : course_.batches()) {
-    zoo::Model& model = models_[batch] = source_(samples_of(*sets_.train, config_, batch));
+    zoo::Samples samples = samples_of(sets_.train->encoding(), config_, batch);
+    zoo::Model& model = models_[batch] = source_(samples);
+    require_fed(model, samples);
     if (models_.size() == 1)
       strategy_ = hooks_.strategy
                       ? *hooks_.strategy
@@ -88,6 +93,8 @@ void Trainer::describe_state(const zoo::Model& model) {
   state_.plan_hash = fmt::format("{:016x}", hash_text(to_json(plan)));
   state_.choices_hash = fmt::format("{:016x}", live_.choices_hash());
   state_.device = live_.machinery().device().kind();
+  state_.run = write_toml(with_absolute_paths(config_));
+  state_.samples = sets_.train->encoding();
 }
 
 std::string Trainer::program_name(const zoo::NamedGraph& graph, std::int64_t batch) const {
@@ -118,10 +125,16 @@ void Trainer::resume(const Checkpoint& checkpoint) {
         fmt::format("the checkpoint was made on '{}' with other kernels than '{}' has; the run "
                     "goes on, but not bit for bit as it would have there",
                     state_.device, now.device));
+  if (state_.samples && state_.samples != now.samples)
+    progress_.warn(
+        "the training samples are encoded otherwise than those that the checkpoint was made with: "
+        "their normalisation, classes or vocabulary changed");
   state_.model_hash = now.model_hash;
   state_.plan_hash = now.plan_hash;
   state_.choices_hash = now.choices_hash;
   state_.device = now.device;
+  state_.run = now.run;
+  state_.samples = now.samples;
 }
 
 void Trainer::resume(Trainer& earlier) {

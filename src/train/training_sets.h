@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "config/run_config.h"
 #include "data/dataset.h"
@@ -15,14 +14,15 @@ struct TrainingSets {
   std::unique_ptr<data::Dataset> test;  ///< Null: no evaluation.
 };
 
-/// Opens what [data] names; the test set is normalised like the training set. Throws Error(usage)
-/// when the two do not fit each other.
+/// Opens what [data] names, the test set like the training set. Throws Error(usage) when the two do
+/// not fit each other.
 TrainingSets open_sets(const RunConfig& config);
 
-/// Throws Error(usage) unless a model trained on `train` can be used on `given`: the same fields,
-/// no class it does not know, the same characters.
-void check_fit(const data::Dataset& train, const data::Dataset& given, const std::string& name);
+/// The run's test set for a model that was trained on samples with this encoding. Throws
+/// Error(usage) when they do not fit it.
+std::unique_ptr<data::Dataset> open_like(const data::Encoding& trained, const RunConfig& config);
 
-zoo::Samples samples_of(const data::Dataset& dataset, const RunConfig& config, std::int64_t batch);
+zoo::Samples samples_of(const data::Encoding& encoding, const RunConfig& config,
+                        std::int64_t batch);
 
 }  // namespace troika

@@ -83,7 +83,8 @@ Machine machine_of(std::int64_t devices) {
 }
 
 zoo::Model model_of(const RunConfig& config, const data::Dataset& samples) {
-  return build_model(config.model, samples_of(samples, config, config.train.global_batch));
+  return build_model(config.model,
+                     samples_of(samples.encoding(), config, config.train.global_batch));
 }
 
 Asked read_asked(const std::string& text, const RunConfig& base, const zoo::Model& model) {

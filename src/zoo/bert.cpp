@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kBertDeviation = 0.02;
 constexpr double kEpsilon = 1e-12;
+constexpr std::int64_t kUsualTokens = 512;
 constexpr const char* kWord = "embeddings.word";
 
 enum class Head { automatic, classify, masked };
@@ -91,12 +92,19 @@ struct Encoder {
 Graph make(const Bert& options, const Samples& samples) {
   require_heads("bert", options.heads, options.width);
   bool masked = is_masked(options, samples);
-  std::int64_t vocabulary = masked ? classes(samples, options.vocabulary) : options.vocabulary;
-  std::int64_t sequence = sequence_length("bert", samples, 512);
+  // It sees every token of its input, so those that it is asked for must be hidden there; the
+  // weights say which.
+  if (masked)
+    require_field("bert", samples,
+                  {"weight",
+                   "masked samples: text:FILE or tokens:FILE, in the "
+                   "C++ API opened with masked = true"});
+  std::int64_t vocabulary =
+      masked ? classes(samples, options.vocabulary) : input_vocabulary(samples, options.vocabulary);
   GraphBuilder b("bert");
-  TaskInputs inputs =
-      token_inputs(b, samples, sequence, masked ? TargetPer::token : TargetPer::sample);
-  Shape tokens{samples.batch, sequence};
+  TokenTask task{"bert", kUsualTokens, masked ? TargetPer::token : TargetPer::sample};
+  TaskInputs inputs = token_inputs(b, samples, task);
+  Shape tokens{samples.batch, sequence_length("bert", samples, kUsualTokens)};
   std::optional<TensorId> segment = optional_input(b, samples, "segment", {tokens, DType::i32});
   std::optional<TensorId> mask = optional_input(b, samples, "mask", {tokens, samples.dtype});
 

@@ -19,7 +19,7 @@ struct Bert {
     visit("layers", self.layers, "transformer blocks");
     visit("heads", self.heads, "attention heads; they divide the width");
     visit("width", self.width, "of the vectors between the blocks");
-    visit("vocabulary", self.vocabulary, "of a classifier; the masked head takes the data's");
+    visit("vocabulary", self.vocabulary, "of a classifier, unless the data says its own");
     visit("dropout", self.dropout, "rate behind the embedding and each branch");
     visit("head", self.head,
           "\"classify\" a sample by its first token, predict \"masked\" tokens, or \"auto\": as "

@@ -36,8 +36,7 @@ Graph make(const Gpt2& options, const Samples& samples) {
   require_heads("gpt2", options.heads, options.width);
   GraphBuilder b("gpt2");
   std::int64_t vocabulary = classes(samples, 50'257);
-  TaskInputs inputs =
-      token_inputs(b, samples, sequence_length("gpt2", samples, 1024), TargetPer::token);
+  TaskInputs inputs = token_inputs(b, samples, {.model = "gpt2", .usual_length = 1024});
   TensorId x = layers::embedding(b, "wte", inputs.input,
                                  {.vocabulary = vocabulary,
                                   .width = options.width,

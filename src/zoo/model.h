@@ -24,9 +24,10 @@ struct Field {
 struct Samples {
   std::int64_t batch = 1;
   std::vector<Field> fields{};
-  std::int64_t classes = 0;  ///< Of targets: classes, or the vocabulary. 0: the usual number.
-  DType dtype = DType::f32;  ///< Of floating tensors, whatever the fields say.
-  std::int64_t shards = 1;   ///< Parts of the batch that batch norm takes its statistics from.
+  std::int64_t classes = 0;     ///< Of targets: classes, or the vocabulary. 0: the usual number.
+  std::int64_t vocabulary = 0;  ///< Of inputs where targets are no tokens of it. 0: the usual one.
+  DType dtype = DType::f32;     ///< Of floating tensors, whatever the fields say.
+  std::int64_t shards = 1;      ///< Parts of the batch that batch norm takes its statistics from.
 
   const Field* find(std::string_view name) const;
 };

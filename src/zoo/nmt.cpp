@@ -7,18 +7,19 @@
 namespace troika::zoo {
 namespace {
 
-constexpr std::int64_t kUsualLength = 50;
+constexpr std::int64_t kUsualSentence = 50;
 
 }  // namespace
 
 Graph make(const Nmt& options, const Samples& samples) {
   require_heads("nmt", options.heads, options.width);
+  require_field("nmt", samples, {"source", "pairs of texts: data.train = \"pairs:FILE\""});
   GraphBuilder b("nmt");
   std::int64_t vocabulary = classes(samples, 32'000);
   const Field* source_field = samples.find("source");
-  std::int64_t length = source_field ? source_field->spec.shape.elements() : kUsualLength;
-  TaskInputs inputs =
-      token_inputs(b, samples, sequence_length("nmt", samples, kUsualLength), TargetPer::token);
+  std::int64_t length = source_field ? source_field->spec.shape.elements() : kUsualSentence;
+  TaskInputs inputs = token_inputs(
+      b, samples, {.model = "nmt", .usual_length = kUsualSentence, .reads_source = true});
   TensorId source = b.input("source", {{samples.batch, length}, DType::i32});
   std::optional<TensorId> lengths =
       optional_input(b, samples, "length", {{samples.batch}, DType::i32});
@@ -34,7 +35,9 @@ Graph make(const Nmt& options, const Samples& samples) {
   layers::RecurrentOptions encoder_stack = stack, decoder_stack = stack;
   encoder_stack.lengths = lengths;
   auto [memory, last] = layers::recurrent(
-      b, "encoder", embed("encoder.embedding", source, options.vocabulary), encoder_stack);
+      b, "encoder",
+      embed("encoder.embedding", source, input_vocabulary(samples, options.vocabulary)),
+      encoder_stack);
   decoder_stack.start = last;
   TensorId x = layers::recurrent(b, "decoder", embed("decoder.embedding", inputs.input, vocabulary),
                                  decoder_stack)

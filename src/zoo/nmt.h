@@ -16,7 +16,7 @@ struct Nmt {
   double dropout = 0.2;
 
   static void fields(auto& self, auto&& visit) {
-    visit("vocabulary", self.vocabulary, "of the source language; the target's is the data's");
+    visit("vocabulary", self.vocabulary, "of the source language, unless the data says its own");
     visit("layers", self.layers, "LSTM layers of the encoder, and of the decoder");
     visit("width", self.width, "of embeddings and states");
     visit("heads", self.heads, "attention heads; they divide the width");

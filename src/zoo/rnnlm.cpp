@@ -10,8 +10,7 @@ Graph make(const Rnnlm& options, const Samples& samples) {
   RecurrentKind kind = parse_choice<RecurrentKind>({"rnnlm", "cell"}, options.cell);
   GraphBuilder b("rnnlm");
   std::int64_t vocabulary = classes(samples, 10'000);
-  TaskInputs inputs =
-      token_inputs(b, samples, sequence_length("rnnlm", samples, 35), TargetPer::token);
+  TaskInputs inputs = token_inputs(b, samples, {.model = "rnnlm", .usual_length = 35});
   Init init{Init::Kind::uniform, 0.05};
   TensorId x = layers::embedding(
       b, "embedding", inputs.input,

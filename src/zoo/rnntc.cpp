@@ -29,13 +29,14 @@ Graph make(const Rnntc& options, const Samples& samples) {
   RecurrentKind kind = parse_choice<RecurrentKind>({"rnntc", "cell"}, options.cell);
   PoolOver over = parse_choice<PoolOver>({"rnntc", "pool"}, options.pool);
   GraphBuilder b("rnntc");
-  TaskInputs inputs =
-      token_inputs(b, samples, sequence_length("rnntc", samples, 200), TargetPer::sample);
+  TaskInputs inputs = token_inputs(
+      b, samples, {.model = "rnntc", .usual_length = 200, .target = TargetPer::sample});
   std::optional<TensorId> lengths =
       optional_input(b, samples, "length", {{samples.batch}, DType::i32});
-  TensorId x = layers::embedding(
-      b, "embedding", inputs.input,
-      {.vocabulary = options.vocabulary, .width = options.hidden, .dtype = samples.dtype});
+  TensorId x = layers::embedding(b, "embedding", inputs.input,
+                                 {.vocabulary = input_vocabulary(samples, options.vocabulary),
+                                  .width = options.hidden,
+                                  .dtype = samples.dtype});
   layers::RecurrentResult result = layers::recurrent(b, options.cell, x,
                                                      {.kind = kind,
                                                       .hidden = options.hidden,

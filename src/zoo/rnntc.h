@@ -17,7 +17,7 @@ struct Rnntc {
   std::string pool = "last";
 
   static void fields(auto& self, auto&& visit) {
-    visit("vocabulary", self.vocabulary, "of the texts");
+    visit("vocabulary", self.vocabulary, "of the texts, unless the data says its own");
     visit("layers", self.layers, "recurrent layers");
     visit("hidden", self.hidden, "of each layer and direction, and of the embedding");
     visit("bidirectional", self.bidirectional, "read each text both ways");

@@ -50,6 +50,8 @@ std::map<std::string, ModelRequest> small_requests() {
         .samples = images({1, 28, 28})}},
   };
   for (auto& [name, request] : small) request.name = name;
+  small["nmt"].samples.fields.push_back({"source", {{50}, DType::i32}});
+  small["bert"].samples.fields.push_back({"weight", {{6}, DType::f32}});
   return small;
 }
 

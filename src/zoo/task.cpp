@@ -19,6 +19,24 @@ TaskInputs add_inputs(GraphBuilder& b, const Samples& samples, const TensorSpec&
   return inputs;
 }
 
+void check_targets(const Samples& samples, const TokenTask& task) {
+  if (samples.find("source") != nullptr && !task.reads_source)
+    throw Error(ErrorKind::usage,
+                fmt::format("model '{}' reads one text, but the data has pairs of a 'source' and a "
+                            "target; choose the model 'nmt' or other data",
+                            task.model));
+  const Field* target = samples.find("target");
+  if (target == nullptr) return;
+  bool per_token = task.target == TargetPer::token;
+  if (target->spec.shape.rank() == (per_token ? 1 : 0)) return;
+  throw Error(ErrorKind::usage,
+              fmt::format("model '{}' takes one target per {}, but the data's 'target' is {}; give "
+                          "it {}",
+                          task.model, per_token ? "token" : "text", to_string(target->spec),
+                          per_token ? "a running text: text:FILE or tokens:FILE"
+                                    : "labelled texts: labelled:FILE"));
+}
+
 }  // namespace
 
 Shape batched(std::int64_t batch, const Shape& sample) {
@@ -63,11 +81,11 @@ TaskInputs float_inputs(GraphBuilder& b, const Samples& samples, const Shape& in
   return add_inputs(b, samples, {batched(samples.batch, input), samples.dtype}, {samples.batch});
 }
 
-TaskInputs token_inputs(GraphBuilder& b, const Samples& samples, std::int64_t sequence,
-                        TargetPer target) {
-  Shape tokens{samples.batch, sequence};
+TaskInputs token_inputs(GraphBuilder& b, const Samples& samples, const TokenTask& task) {
+  Shape tokens{samples.batch, sequence_length(task.model, samples, task.usual_length)};
+  check_targets(samples, task);
   return add_inputs(b, samples, {tokens, DType::i32},
-                    target == TargetPer::token ? tokens : Shape{samples.batch});
+                    task.target == TargetPer::token ? tokens : Shape{samples.batch});
 }
 
 std::int64_t sequence_length(std::string_view model, const Samples& samples, std::int64_t usual) {
@@ -86,8 +104,23 @@ std::optional<TensorId> optional_input(GraphBuilder& b, const Samples& samples,
   return b.input(name, spec);
 }
 
+void require_field(std::string_view model, const Samples& samples, const NeededField& needed) {
+  // Sizes alone, without targets, are those of a benchmark or a test.
+  if (samples.find("target") == nullptr || samples.find(needed.name) != nullptr) return;
+  std::string there;
+  for (const Field& field : samples.fields) there += (there.empty() ? "" : ", ") + field.name;
+  throw Error(ErrorKind::usage,
+              fmt::format("model '{}' has an input '{}' that nothing feeds: the data has {}; give "
+                          "it {}",
+                          model, needed.name, there, needed.source));
+}
+
 std::int64_t classes(const Samples& samples, std::int64_t usual) {
   return samples.classes > 0 ? samples.classes : usual;
+}
+
+std::int64_t input_vocabulary(const Samples& samples, std::int64_t usual) {
+  return samples.vocabulary > 0 ? samples.vocabulary : usual;
 }
 
 void classify(GraphBuilder& b, const TaskInputs& inputs, TensorId logits) {

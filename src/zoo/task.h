@@ -30,10 +30,15 @@ Shape image_shape(std::string_view model, const Samples& samples, const Shape& u
 /// added.
 TaskInputs float_inputs(GraphBuilder& b, const Samples& samples, const Shape& input);
 enum class TargetPer { token, sample };
+struct TokenTask {
+  std::string_view model;
+  std::int64_t usual_length = 0;
+  TargetPer target = TargetPer::token;
+  bool reads_source = false;  ///< Another text beside the input.
+};
 /// "input" i32 [n,t], "target" i32 and "weight" [n,t] or [n]; to be called before any operator is
-/// added.
-TaskInputs token_inputs(GraphBuilder& b, const Samples& samples, std::int64_t sequence,
-                        TargetPer target);
+/// added. Throws Error(usage) when the samples are of another kind, naming one that would do.
+TaskInputs token_inputs(GraphBuilder& b, const Samples& samples, const TokenTask& task);
 /// Tokens of a sample: those of the field "input", or the usual number.
 std::int64_t sequence_length(std::string_view model, const Samples& samples, std::int64_t usual);
 
@@ -41,7 +46,17 @@ std::int64_t sequence_length(std::string_view model, const Samples& samples, std
 std::optional<TensorId> optional_input(GraphBuilder& b, const Samples& samples,
                                        const std::string& name, const TensorSpec& spec);
 
+/// An input that samples must have, and who has it.
+struct NeededField {
+  std::string_view name;
+  std::string_view source;  ///< "pairs of texts: data.train = \"pairs:FILE\""
+};
+/// Throws Error(usage) naming all three when the samples are those of a data set and lack it.
+void require_field(std::string_view model, const Samples& samples, const NeededField& needed);
+
 std::int64_t classes(const Samples& samples, std::int64_t usual);
+/// Tokens that inputs are made of: what the samples say, or the model's own option.
+std::int64_t input_vocabulary(const Samples& samples, std::int64_t usual);
 
 /// The outputs "logits" and "correct", and cross entropy as the loss.
 void classify(GraphBuilder& b, const TaskInputs& inputs, TensorId logits);

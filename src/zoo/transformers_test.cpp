@@ -11,7 +11,8 @@ Samples bert_samples(const Shape& target) {
   return {.fields = {{"input", {{512}, DType::i32}},
                      {"segment", {{512}, DType::i32}},
                      {"mask", {{512}, DType::f32}},
-                     {"target", {target, DType::i32}}}};
+                     {"target", {target, DType::i32}},
+                     {"weight", {target, DType::f32}}}};
 }
 
 TEST(Bert, ClassifierHasThePublishedBodyAndItsHead) {

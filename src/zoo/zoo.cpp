@@ -35,6 +35,11 @@ Entry entry(const char* name, const char* description, const Options& defaults) 
           }};
 }
 
+Entry bidirectional(Entry made) {
+  made.sees_whole_sequence = true;
+  return made;
+}
+
 std::vector<Entry> make_entries() {
   return {
       entry("mlp", "fully connected layers, 784-2048-2048-10", Mlp{}),
@@ -54,7 +59,8 @@ std::vector<Entry> make_entries() {
       entry("rnntc", "text classifier of stacked LSTMs", Rnntc{}),
       entry("nmt", "translation by LSTM encoder and decoder with attention", Nmt{}),
       entry("gpt2", "GPT-2, a causal transformer, 124 million parameters", Gpt2{}),
-      entry("bert", "BERT, a bidirectional transformer, 109 million parameters", Bert{}),
+      bidirectional(
+          entry("bert", "BERT, a bidirectional transformer, 109 million parameters", Bert{})),
       entry("autoencoder", "images through a narrow code and back", Autoencoder{}),
       entry("dcgan", "images from noise: generator and discriminator trained in turns", Dcgan{}),
   };
@@ -72,6 +78,11 @@ void set_shards(Graph& graph, const Samples& samples) {
 std::span<const Entry> entries() {
   static const std::vector<Entry> kEntries = make_entries();
   return kEntries;
+}
+
+bool sees_whole_sequence(std::string_view name) {
+  auto found = std::ranges::find(entries(), name, &Entry::name);
+  return found != entries().end() && found->sees_whole_sequence;
 }
 
 Model build(const ModelRequest& request) {

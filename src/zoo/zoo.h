@@ -25,10 +25,15 @@ struct Entry {
   std::string description;  ///< One line, for people.
   std::vector<OptionHelp> options;
   std::function<Model(const ModelRequest&)> build;
+  bool sees_whole_sequence = false;
 };
 
 /// All models, in the order in which they are shown.
 std::span<const Entry> entries();
+
+/// Whether each output of the model sees all tokens of a sequence, so that tokens it is to predict
+/// must be masked in its input. False for a name that is not known.
+bool sees_whole_sequence(std::string_view name);
 
 /// The model with its training graphs, verified. Throws Error(usage) when the name or an option is
 /// not known (with a suggestion), or does not fit the samples.

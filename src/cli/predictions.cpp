@@ -1,0 +1,218 @@
+#include "cli/predictions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/error.h"
+#include "train/masked_tokens.h"
+#include "train/translate.h"
+
+namespace troika::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using data::SampleKind;
+
+constexpr std::string_view kMaskText = "[MASK]";
+
+/// The model with its weights, ready to predict batches of this size.
+class Predictor {
+ public:
+  Predictor(const SavedRun& run, std::int64_t batch)
+      : live_(make_machinery(run.config.kernels, run.config.parallel)) {
+    add_prediction(live_, build_saved(run, batch).train());
+    live_.start();
+    load_saved(run, live_);
+  }
+
+  LiveModel& live() { return live_; }
+
+ private:
+  LiveModel live_;
+};
+
+std::unique_ptr<data::Dataset> requested_samples(SavedRun& run, const PredictRequest& request) {
+  if (request.prompt.empty()) return open_samples(run, request.uri);
+  return data::open_prompt(request.prompt, run.samples);
+}
+
+std::int64_t batch_for(const SavedRun& run, const data::Dataset& samples) {
+  return std::min(run.config.train.global_batch, samples.size());
+}
+
+/// A class by its name, or by its number where it has none.
+Json class_name(const SavedRun& run, std::int32_t number) {
+  if (run.samples.labels.empty()) return number;
+  return run.samples.labels.at(static_cast<std::size_t>(number));
+}
+
+std::string plain(const Json& json) {
+  return json.is_string() ? json.get<std::string>() : json.dump();
+}
+
+void classify(SavedRun& run, const PredictRequest& request, Console& console) {
+  std::unique_ptr<data::Dataset> samples = requested_samples(run, request);
+  std::int64_t batch = batch_for(run, *samples);
+  Predictor predictor(run, batch);
+  bool has_target = request.prompt.empty();
+  if (!request.json)
+    console.print(fmt::format("   index  predicted  probability{}", has_target ? "  target" : ""));
+  predict_classes(predictor.live(), *samples, batch, [&](const Prediction& found) {
+    Json predicted = class_name(run, found.predicted), target = class_name(run, found.target);
+    if (request.json) {
+      Json json{
+          {"index", found.index}, {"predicted", predicted}, {"probability", found.probability}};
+      if (has_target) json["target"] = target;
+      return console.print(json.dump());
+    }
+    std::string line =
+        fmt::format("{:>8} {:>10} {:>12.4f}", found.index, plain(predicted), found.probability);
+    if (has_target)
+      line += fmt::format(" {:>7}{}", plain(target), predicted == target ? "" : "  wrong");
+    console.print(line);
+  });
+}
+
+void print_translations(SavedRun& run, const PredictRequest& request, Console& console) {
+  std::unique_ptr<data::Dataset> samples = requested_samples(run, request);
+  std::int64_t batch = batch_for(run, *samples);
+  Predictor predictor(run, batch);
+  const data::WordVocabulary& words = *run.samples.target_words;
+  translate(predictor.live(), *samples, batch, [&](const Translation& found) {
+    std::string text = words.decode(found.tokens);
+    if (!request.json) return console.print(text);
+    Json json{{"index", found.index}, {"predicted", text}};
+    if (request.prompt.empty()) json["target"] = words.decode(found.target);
+    console.print(json.dump());
+  });
+}
+
+/// A token as text, or its number where there are no characters.
+Json token_text(const SavedRun& run, std::int32_t token) {
+  const std::optional<data::Vocabulary>& characters = run.samples.characters;
+  if (!characters || token >= characters->size()) return token;
+  return characters->decode(std::span(&token, 1));
+}
+
+/// Text becomes tokens by the characters; without them the prompt is token numbers.
+std::vector<std::int32_t> encode_prompt(const std::string& prompt, const SavedRun& run) {
+  if (run.samples.characters) return run.samples.characters->encode(prompt);
+  std::istringstream words(prompt);
+  std::vector<std::int32_t> tokens;
+  for (std::int64_t token = 0; words >> token;) {
+    if (token < 0 || token >= run.samples.classes) break;
+    tokens.push_back(static_cast<std::int32_t>(token));
+  }
+  if (!words.eof() || tokens.empty())
+    throw Error(
+        ErrorKind::usage,
+        fmt::format(
+            "the model was trained on token files, which have no characters; give --prompt as "
+            "numbers from 0 to {}, such as \"12 7 300\"",
+            run.samples.classes - 1));
+  return tokens;
+}
+
+/// The tokens of a text with [MASK] in it.
+std::vector<std::int32_t> encode_masked(std::string_view text, const SavedRun& run) {
+  std::vector<std::int32_t> tokens;
+  auto mask = static_cast<std::int32_t>(run.samples.classes - 1);
+  while (true) {
+    std::size_t found = std::min(text.find(kMaskText), text.size());
+    if (found > 0) {
+      std::vector<std::int32_t> part = encode_prompt(std::string(text.substr(0, found)), run);
+      tokens.insert(tokens.end(), part.begin(), part.end());
+    }
+    if (found == text.size()) break;
+    tokens.push_back(mask);
+    text.remove_prefix(found + kMaskText.size());
+  }
+  auto context = static_cast<std::size_t>(run.samples.find("input")->spec.shape[0]);
+  if (tokens.size() > context)
+    throw Error(ErrorKind::usage, fmt::format("the prompt has {} tokens, but the model sees {} at "
+                                              "once; shorten it",
+                                              tokens.size(), context));
+  return tokens;
+}
+
+void fill_prompt(const SavedRun& run, const PredictRequest& request, Console& console) {
+  std::vector<std::int32_t> tokens = encode_masked(request.prompt, run);
+  SavedRun padded = run;
+  const data::Field& input = *run.samples.find("input");
+  padded.samples.fields.push_back({"mask", {input.spec.shape, DType::f32}});
+  Predictor predictor(padded, 1);
+  std::string text;
+  for (std::int32_t token :
+       fill_masks(predictor.live(), tokens, static_cast<std::int32_t>(run.samples.classes - 1))) {
+    Json shown = token_text(run, token);
+    text += shown.is_string() ? shown.get<std::string>() : fmt::format(" {}", token);
+  }
+  console.print(request.json ? Json{{"prompt", request.prompt}, {"text", text}}.dump() : text);
+}
+
+void print_masked(SavedRun& run, const PredictRequest& request, Console& console) {
+  std::unique_ptr<data::Dataset> samples = open_samples(run, request.uri);
+  std::int64_t batch = batch_for(run, *samples);
+  Predictor predictor(run, batch);
+  if (!request.json) console.print("   index  position  predicted  probability  target");
+  predict_masked(predictor.live(), *samples, batch, [&](const MaskedToken& found) {
+    Json predicted = token_text(run, found.predicted), target = token_text(run, found.target);
+    if (request.json)
+      return console.print(Json{
+          {"index", found.index},
+          {"position", found.position},
+          {"predicted", predicted},
+          {"probability", found.probability},
+          {"target", target}}.dump());
+    console.print(fmt::format("{:>8} {:>9} {:>10} {:>12.4f} {:>7}{}", found.index, found.position,
+                              predicted.dump(), found.probability, target.dump(),
+                              predicted == target ? "" : "  wrong"));
+  });
+}
+
+std::vector<std::int32_t> first_tokens(const SavedRun& run, const std::string& prompt) {
+  if (!prompt.empty()) return encode_prompt(prompt, run);
+  const std::optional<data::Vocabulary>& characters = run.samples.characters;
+  return {characters ? std::max<std::int32_t>(characters->token(U'\n'), 0) : 0};
+}
+
+void write_text(const SavedRun& run, const PredictRequest& request, Console& console) {
+  Predictor predictor(run, 1);
+  TokenWriter writer(predictor.live(), first_tokens(run, request.prompt), request.writing);
+  std::string text;
+  if (!request.json) console.write(request.prompt);
+  for (std::int64_t count = 0; count < request.tokens; ++count) {
+    std::int32_t token = writer.next();
+    Json shown = token_text(run, token);
+    text += shown.is_string() ? shown.get<std::string>() : fmt::format(" {}", token);
+    if (!request.json) console.write(text), text.clear();
+  }
+  console.print(request.json ? Json{{"prompt", request.prompt}, {"text", text}}.dump() : "");
+}
+
+}  // namespace
+
+void predict(SavedRun& run, const PredictRequest& request, Console& console) {
+  switch (run.samples.kind()) {
+    case SampleKind::images:
+      if (!request.prompt.empty())
+        throw Error(ErrorKind::usage,
+                    fmt::format("{} is not a language model, so it cannot use --prompt; name "
+                                "samples with --data",
+                                run.checkpoint.string()));
+      return classify(run, request, console);
+    case SampleKind::labelled:
+      return classify(run, request, console);
+    case SampleKind::pairs:
+      return print_translations(run, request, console);
+    case SampleKind::sequence:
+      if (!run.samples.masked) return write_text(run, request, console);
+      return request.prompt.empty() ? print_masked(run, request, console)
+                                    : fill_prompt(run, request, console);
+  }
+}
+
+}  // namespace troika::cli

@@ -1,0 +1,26 @@
+// What `predict` prints, for each kind of model.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cli/console.h"
+#include "cli/saved_run.h"
+#include "train/predict.h"
+
+namespace troika::cli {
+
+struct PredictRequest {
+  std::string uri;     ///< Samples; empty: the run's test set.
+  std::string prompt;  ///< A text; empty: samples.
+  std::int64_t tokens = 200;
+  WritingOptions writing;
+  bool json = false;
+};
+
+/// By the samples that the model was trained on: a class per sample (images, labelled texts), the
+/// other text of a pair, hidden tokens, or a text that continues the prompt. Throws Error(usage)
+/// when the request does not suit the model.
+void predict(SavedRun& run, const PredictRequest& request, Console& console);
+
+}  // namespace troika::cli

@@ -1,0 +1,58 @@
+#include "data/encoding.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace troika::data {
+
+const Field* Encoding::find(std::string_view name) const {
+  auto found = std::ranges::find(fields, name, &Field::name);
+  return found == fields.end() ? nullptr : &*found;
+}
+
+SampleKind Encoding::kind() const {
+  if (target_words) return SampleKind::pairs;
+  if (words) return SampleKind::labelled;
+  const Field* input = find("input");
+  bool counts = input != nullptr && input->spec.dtype == DType::i32;
+  return counts ? SampleKind::sequence : SampleKind::images;
+}
+
+void check_fit(const Encoding& trained, const Encoding& given) {
+  for (std::size_t at = 0; at < trained.fields.size(); ++at) {
+    if (at < given.fields.size() && given.fields[at] == trained.fields[at]) continue;
+    throw Error(ErrorKind::usage,
+                fmt::format("the model was trained on samples with '{}' {}, but these have {}",
+                            trained.fields[at].name, to_string(trained.fields[at].spec),
+                            at < given.fields.size() ? to_string(given.fields[at].spec) : "none"));
+  }
+  if (given.classes > trained.classes)
+    throw Error(ErrorKind::usage, fmt::format("the samples have {} classes, but the model knows {}",
+                                              given.classes, trained.classes));
+  bool other_characters =
+      trained.characters && given.characters && *trained.characters != *given.characters;
+  if (other_characters || trained.words != given.words ||
+      trained.target_words != given.target_words || trained.labels != given.labels)
+    throw Error(ErrorKind::usage,
+                "the samples are numbered by another vocabulary than those that the model was "
+                "trained on; open them like those");
+}
+
+std::string_view describe(SampleKind kind) {
+  switch (kind) {
+    case SampleKind::images:
+      return "images";
+    case SampleKind::sequence:
+      return "a running text";
+    case SampleKind::labelled:
+      return "labelled texts";
+    case SampleKind::pairs:
+      return "pairs of texts";
+  }
+  return {};
+}
+
+}  // namespace troika::data

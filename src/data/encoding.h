@@ -1,0 +1,56 @@
+// How samples become numbers. It is learned from the training set and kept in checkpoints, so that
+// any other set can be read alike.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/normalization.h"
+#include "data/vocabulary.h"
+#include "data/word_vocabulary.h"
+#include "tensor/tensor_spec.h"
+
+namespace troika::data {
+
+/// One named tensor of a sample, without the batch dimension.
+struct Field {
+  std::string name;
+  TensorSpec spec;
+  bool operator==(const Field&) const = default;
+};
+
+/// What one sample is.
+enum class SampleKind {
+  images,    ///< Pixels or features, and a class.
+  sequence,  ///< A piece of a long row of tokens; the targets are tokens too.
+  labelled,  ///< A text of its own, and a class.
+  pairs,     ///< A text and another one that it is turned into.
+};
+
+struct Encoding {
+  std::vector<Field> fields;
+  std::int64_t classes = 0;  ///< Targets lie in [0, classes).
+  std::optional<Normalization> normalization{};
+  std::optional<Vocabulary> characters{};        ///< Of a running text.
+  std::optional<WordVocabulary> words{};         ///< Of labelled texts, or of the sources of pairs.
+  std::optional<WordVocabulary> target_words{};  ///< Of the targets of pairs.
+  std::vector<std::string> labels{};  ///< Names of the classes; empty where they are numbers.
+  bool masked = false;  ///< Tokens are hidden in the input; the last token is the mask.
+
+  SampleKind kind() const;
+  /// Null when there is no such field.
+  const Field* find(std::string_view name) const;
+  bool operator==(const Encoding&) const = default;
+};
+
+/// Throws Error(usage) unless a model that was trained on samples encoded one way can be used on
+/// those encoded the other way: the same fields, no class it does not know, the same vocabularies.
+void check_fit(const Encoding& trained, const Encoding& given);
+
+/// "images", "a running text", "labelled texts", "pairs of texts"
+std::string_view describe(SampleKind kind);
+
+}  // namespace troika::data

@@ -1,0 +1,68 @@
+#include "train/masked_tokens.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "data/loader.h"
+#include "train/predict.h"
+
+namespace troika {
+namespace {
+
+/// The mask itself, the last token, is never the answer.
+std::size_t most_probable(std::span<const double> logits) {
+  return index_of_largest(logits.first(logits.size() - 1));
+}
+
+}  // namespace
+
+void predict_masked(LiveModel& live, const data::Dataset& dataset, std::int64_t batch,
+                    const std::function<void(const MaskedToken&)>& visit) {
+  Session& session = live.session();
+  DType floating = logits_spec(session).dtype;
+  data::Loader loader(dataset,
+                      {.batch = batch, .purpose = data::Purpose::evaluate, .floating = floating});
+  std::int64_t first = 0;
+  while (const data::Batch* next = loader.next()) {
+    for (const data::HostField& field : next->fields)
+      session.write_input(kPredictProgram, field.name(), field.bytes());
+    live.run(kPredictProgram);
+    Logits logits = read_logits(session);
+    std::span<const std::int32_t> targets = (*next)["target"].as<std::int32_t>();
+    auto length = static_cast<std::size_t>(logits.shape[1]);
+    dispatch(floating, [&]<class T>() {
+      std::span<const T> weights = (*next)["weight"].as<T>();
+      for (std::size_t at = 0; at < weights.size(); ++at) {
+        if (weights[at] == 0) continue;
+        std::size_t best = most_probable(logits.row(at));
+        visit({first + static_cast<std::int64_t>(at / length),
+               static_cast<std::int64_t>(at % length), static_cast<std::int32_t>(best),
+               softmax_of(logits.row(at))[best], targets[at]});
+      }
+    });
+    first += next->samples;
+  }
+}
+
+std::vector<std::int32_t> fill_masks(LiveModel& live, std::vector<std::int32_t> tokens,
+                                     std::int32_t mask) {
+  Session& session = live.session();
+  TensorSpec spec = logits_spec(session);
+  auto context = static_cast<std::size_t>(spec.shape[1]);
+  TROIKA_CHECK(tokens.size() <= context);
+  std::vector<std::int32_t> input = tokens;
+  input.resize(context);
+  session.write_input(kPredictProgram, "input", std::as_bytes(std::span(input)));
+  dispatch(spec.dtype, [&]<class T>() {
+    std::vector<T> seen(context);
+    std::fill_n(seen.begin(), tokens.size(), T{1});
+    session.write_input(kPredictProgram, "mask", std::as_bytes(std::span(seen)));
+  });
+  live.run(kPredictProgram);
+  Logits logits = read_logits(session);
+  for (std::size_t at = 0; at < tokens.size(); ++at)
+    if (tokens[at] == mask) tokens[at] = static_cast<std::int32_t>(most_probable(logits.row(at)));
+  return tokens;
+}
+
+}  // namespace troika

@@ -1,0 +1,33 @@
+// What a bidirectional model takes hidden tokens for.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "data/dataset.h"
+#include "train/live_model.h"
+
+namespace troika {
+
+struct MaskedToken {
+  std::int64_t index = 0;      ///< Of the sample in its data set.
+  std::int64_t position = 0;   ///< In the sample.
+  std::int32_t predicted = 0;  ///< The most probable token.
+  double probability = 0;
+  std::int32_t target = 0;
+};
+
+/// Every token that the samples ask for, in order. Preconditions: the data is masked, and the
+/// program of add_prediction has this batch.
+void predict_masked(LiveModel& live, const data::Dataset& dataset, std::int64_t batch,
+                    const std::function<void(const MaskedToken&)>& visit);
+
+/// The tokens with the most probable ones in place of each `mask`. Preconditions: the program has
+/// batch 1 and an input "mask", which hides the padding behind a short text; there are at most as
+/// many tokens as it sees at once.
+std::vector<std::int32_t> fill_masks(LiveModel& live, std::vector<std::int32_t> tokens,
+                                     std::int32_t mask);
+
+}  // namespace troika

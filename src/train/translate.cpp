@@ -1,0 +1,82 @@
+#include "train/translate.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "data/loader.h"
+#include "train/predict.h"
+
+namespace troika {
+namespace {
+
+using data::WordVocabulary;
+
+/// The decoder's inputs of a batch, grown by one word per run of the program.
+class Decoder {
+ public:
+  Decoder(LiveModel& live, const data::Batch& batch)
+      : live_(live),
+        batch_(batch),
+        rows_(static_cast<std::size_t>(batch["input"].spec().shape[0])),
+        length_(static_cast<std::size_t>(batch["input"].spec().shape[1])),
+        input_(rows_ * length_, WordVocabulary::kPadding),
+        words_(rows_) {
+    for (std::size_t row = 0; row < rows_; ++row) input_[row * length_] = WordVocabulary::kBegin;
+  }
+
+  /// The words of each row.
+  std::vector<std::vector<std::int32_t>> run() {
+    std::vector<bool> ended(rows_);
+    for (std::size_t at = 0; at < length_ && std::ranges::count(ended, false) > 0; ++at) {
+      write_inputs();
+      live_.run(kPredictProgram);
+      Logits logits = read_logits(live_.session());
+      for (std::size_t row = 0; row < rows_; ++row) {
+        if (ended[row]) continue;
+        auto word = static_cast<std::int32_t>(index_of_largest(logits.row(row * length_ + at)));
+        ended[row] = word == WordVocabulary::kEnd;
+        if (!ended[row]) words_[row].push_back(word);
+        if (at + 1 < length_) input_[row * length_ + at + 1] = word;
+      }
+    }
+    return std::move(words_);
+  }
+
+ private:
+  /// All of them each time: a run may use the memory of its inputs for something else.
+  void write_inputs() {
+    for (const data::HostField& field : batch_.fields) {
+      bool grown = field.name() == "input";
+      live_.session().write_input(kPredictProgram, field.name(),
+                                  grown ? std::as_bytes(std::span(input_)) : field.bytes());
+    }
+  }
+
+  LiveModel& live_;
+  const data::Batch& batch_;
+  std::size_t rows_;
+  std::size_t length_;
+  std::vector<std::int32_t> input_;
+  std::vector<std::vector<std::int32_t>> words_;
+};
+
+}  // namespace
+
+void translate(LiveModel& live, const data::Dataset& dataset, std::int64_t batch,
+               const std::function<void(const Translation&)>& visit) {
+  DType floating = logits_spec(live.session()).dtype;
+  data::Loader loader(dataset,
+                      {.batch = batch, .purpose = data::Purpose::evaluate, .floating = floating});
+  std::int64_t index = 0;
+  while (const data::Batch* next = loader.next()) {
+    auto length = static_cast<std::size_t>((*next)["target"].spec().shape[1]);
+    std::vector<std::vector<std::int32_t>> words = Decoder(live, *next).run();
+    std::span<const std::int32_t> targets = (*next)["target"].as<std::int32_t>();
+    for (std::size_t row = 0; row < static_cast<std::size_t>(next->samples); ++row, ++index) {
+      auto target = targets.subspan(row * length, length);
+      visit({index, std::move(words[row]), {target.begin(), target.end()}});
+    }
+  }
+}
+
+}  // namespace troika

@@ -1,0 +1,83 @@
+// For tests: the program as a user runs it, in a folder of its own.
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "cli/temporary_folder.h"
+
+namespace troika {
+
+namespace fs = std::filesystem;
+
+struct Result {
+  int code;
+  std::string out;
+  std::string err;
+};
+
+/// The test lies in BUILD/tests, the program in BUILD.
+inline fs::path program() {
+  return fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "troika";
+}
+
+inline std::string read_text(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+/// How the program is started. Paths are relative to the test's folder.
+struct Start {
+  std::string folder = ".";  ///< It starts in.
+  std::string out = "out", err = "err";
+  rlim_t file_limit = RLIM_INFINITY;  ///< Of the files it writes.
+};
+
+class ProgramTest : public testing::Test {
+ protected:
+  pid_t start(const std::vector<std::string>& arguments, const Start& how = {}) {
+    std::string name = program().string();
+    std::vector<char*> words{name.data()};
+    std::vector<std::string> copies = arguments;
+    for (std::string& copy : copies) words.push_back(copy.data());
+    words.push_back(nullptr);
+    pid_t child = fork();
+    if (child != 0) return child;
+    bool ready = chdir(path(how.folder).c_str()) == 0;
+    int out = open(path(how.out).c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600),
+        err = open(path(how.err).c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (!ready || dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0) _exit(99);
+    rlimit limit{how.file_limit, RLIM_INFINITY};
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(99);
+    execv(name.c_str(), words.data());
+    _exit(99);
+  }
+
+  Result wait_for(pid_t child, const Start& how = {}) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+    bool kept = !how.out.starts_with("/dev/");
+    return {code, kept ? read_text(path(how.out)) : "", read_text(path(how.err))};
+  }
+
+  Result run(const std::vector<std::string>& arguments, const Start& how = {}) {
+    return wait_for(start(arguments, how), how);
+  }
+
+  fs::path path(const std::string& name) const { return folder_.path() / name; }
+
+  cli::TemporaryFolder folder_;
+};
+
+}  // namespace troika
