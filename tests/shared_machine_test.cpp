@@ -226,7 +226,7 @@ fi
 wait $step
 )");
   folder_.write("bin/scontrol", "#!/bin/bash\necho \"$@\" >>requeued\n");
-  folder_.write("bin/troika", "#!/bin/bash\nexec '" + troika() + "' \"$@\"\n");
+  folder_.write("bin/troika", "#!/bin/bash\nexec '" + program().string() + "' \"$@\"\n");
   folder_.write("run.toml", kTinyRun);
   std::string job =
       "chmod +x bin/*; TMPDIR=$PWD PATH=$PWD/bin:$PATH SLURM_NTASKS=1 SLURM_CPUS_PER_TASK=1 "
