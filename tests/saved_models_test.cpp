@@ -120,7 +120,7 @@ TEST_F(SavedModels, AreTheSameFromAnotherWorkingDirectory) {
   // A path on the command line is relative to where the command runs.
   Result own = run({"train", "../files/run.toml", "data.train=labelled:train.tsv", "train.epochs=1",
                     "--dry-run"},
-                   "data");
+                   {.folder = "data"});
   EXPECT_EQ(own.code, 0) << own.err;
 }
 
