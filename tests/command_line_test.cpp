@@ -67,7 +67,7 @@ TEST_F(CommandLine, StopsOnASignalSavesAndGoesOnAsIfNothingHadHappened) {
     std::string length = "train.steps=" + std::to_string(step + 30);
     Result resumed = run({"train", "--resume", folder, length});
     ASSERT_EQ(resumed.code, 0) << resumed.err;
-    EXPECT_THAT(resumed.out, HasSubstr("goes on from " + folder + "/checkpoints/step-"));
+    EXPECT_THAT(resumed.out, HasSubstr("resumed from " + folder + "/checkpoints/step-"));
     EXPECT_THAT(resumed.out, Not(HasSubstr("step 5/")));  // no step is done twice
     std::string whole = "whole-" + std::to_string(signal);
     ASSERT_EQ(run({"train", "tiny.toml", "--name", whole, length, "train.evaluate=never",

@@ -74,6 +74,12 @@ std::optional<fs::path> find_best_checkpoint(const fs::path& checkpoints) {
   return folder;
 }
 
+void rewind_to_best_checkpoint(const fs::path& checkpoints) {
+  const Marker best = read_marker(checkpoints, kBest);
+  TROIKA_CHECK(best.step);
+  write_marker(checkpoints, kLatest, *best.step);
+}
+
 void mark_best_checkpoint(const fs::path& checkpoints, std::int64_t step) {
   TROIKA_CHECK(fs::exists(step_folder(checkpoints, step)));
   write_marker(checkpoints, kBest, step);

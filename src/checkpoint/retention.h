@@ -25,6 +25,9 @@ struct FoundCheckpoint {
     const std::filesystem::path& checkpoints);
 /// The checkpoint must be there.
 void mark_best_checkpoint(const std::filesystem::path& checkpoints, std::int64_t step);
+/// Makes the best checkpoint, which must be there, the latest: a run that continues from it has
+/// left the later ones behind, even if it is killed before its first save.
+void rewind_to_best_checkpoint(const std::filesystem::path& checkpoints);
 
 /// Keeps the `keep` newest checkpoints and the best one, removes the others, and returns a warning
 /// or nothing. Checkpoints later than `latest` are of a run that was rewound; they stay until the

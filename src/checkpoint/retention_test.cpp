@@ -98,6 +98,14 @@ TEST_F(Retention, KeepsTheNewestAndTheBest) {
   EXPECT_EQ(find_best_checkpoint(checkpoints_), folder_of(2));
 }
 
+TEST_F(Retention, ARunThatContinuesFromTheBestCheckpointHasItAsItsLatest) {
+  save({1, 2, 3});
+  mark_best_checkpoint(checkpoints_, 2);
+  rewind_to_best_checkpoint(checkpoints_);
+  ASSERT_TRUE(find_newest_checkpoint(checkpoints_));
+  EXPECT_EQ(find_newest_checkpoint(checkpoints_)->folder, folder_of(2));
+}
+
 TEST_F(Retention, ABestAmongTheNewestTakesNoExtraPlace) {
   save({1, 2, 3});
   mark_best_checkpoint(checkpoints_, 3);

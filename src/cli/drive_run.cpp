@@ -38,7 +38,9 @@ void prepare(Trainer& trainer, const RunRequest& request, const RankSeat& seat,
     fs::path found = checkpoint_of(request, seat, progress);
     if (!found.empty()) {
       trainer.resume(Checkpoint::open(found));
-      return progress.note(fmt::format("goes on from {}", found.string()));
+      if (request.pick == Pick::best && seat.is_first())
+        rewind_to_best_checkpoint(*request.resume / "checkpoints");
+      return progress.note(fmt::format("resumed from {}", found.string()));
     }
     progress.note(fmt::format("{} has no checkpoint yet; starts from the beginning",
                               request.resume->string()));
@@ -87,7 +89,7 @@ void report_end(const RunResult& result, std::int64_t first_step, Progress& prog
   std::string folder = result.folder.string();
   if (outcome.interrupted)
     return progress.note(
-        fmt::format("stopped after step {} and saved; go on with: troika train --resume {}",
+        fmt::format("stopped after step {} and saved; resume with: troika train --resume {}",
                     outcome.step, folder));
   if (outcome.step == first_step && first_step > 0)
     return progress.note(
@@ -144,7 +146,7 @@ class Drive {
       for (const std::string& sentence : writes_outside(*request_.resume, config, seat_.rank()))
         progress_.warn(sentence);  // before anything is written
       folder_ = resumed_folder(request_, seat_);
-      open_log(*folder_);
+      if (!request_.dry_run) open_log(*folder_);
       if (!folder_->takeover().empty()) progress_.warn(folder_->takeover());
     }
     auto source = [&](const zoo::Samples& samples) { return build_model(config.model, samples); };
@@ -167,7 +169,7 @@ class Drive {
     if (seat_.is_first()) write_record(*folder_, config, *trainer_);
   }
 
-  /// A wish of an earlier run, or one that was fulfilled.
+  /// Removes a stop request that is left over or was obeyed.
   void forget_stop() {
     std::error_code none;
     if (seat_.is_first()) fs::remove(folder_->stop(), none);

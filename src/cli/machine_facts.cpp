@@ -137,7 +137,7 @@ std::vector<Component> components() {
            "threads of a CPU device"},
           {"MPI", mpi_library(), "openmpi-bin libopenmpi-dev",
            built_with_mpi() ? linked_text(loaded_library("libmpi")) + "; " + launched
-                            : "this build has none, so that it runs in one process"},
+                            : "built without MPI: one process only"},
           {"CUDA compiler", find_file(programs, {"nvcc"}), "nvidia-cuda-toolkit", kUnused},
           {"CUDA driver", find_file(libraries, {"libcuda.so.1"}), "nvidia-driver", kUnused}};
 }

@@ -15,8 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr Bytes kCheckedElement{4};
-
 /// The calls of a size, as the choice lists them.
 TimedGroup group_of(const MemberTeam& team, const CheckedSize& size) {
   TimedGroup group;
@@ -77,7 +75,7 @@ std::vector<CheckedSize> check_predictions(const MemberTeam& team, const std::ve
   for (Bytes bytes : sizes) {
     CollectiveCall call = team_call(team, Collective::all_reduce, bytes);
     checked.push_back(
-        {bytes, choose_algorithm(call, kCheckedElement, costs, {}, {.offers_mpi = team.has_mpi})});
+        {bytes, choose_algorithm(call, kTimedElement, costs, {}, {.offers_mpi = team.has_mpi})});
     groups.push_back(group_of(team, checked.back()));
     longest = std::max(longest, bytes);
   }

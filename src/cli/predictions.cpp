@@ -122,7 +122,8 @@ std::vector<std::int32_t> encode_masked(std::string_view text, const SavedRun& r
   auto mask = static_cast<std::int32_t>(run.samples.classes - 1);
   while (true) {
     std::size_t found = std::min(text.find(kMaskText), text.size());
-    if (found > 0) {
+    bool is_blank = text.substr(0, found).find_first_not_of(" \t\n") == std::string_view::npos;
+    if (found > 0 && !(is_blank && !run.samples.characters)) {
       std::vector<std::int32_t> part = encode_prompt(std::string(text.substr(0, found)), run);
       tokens.insert(tokens.end(), part.begin(), part.end());
     }

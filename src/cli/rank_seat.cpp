@@ -50,7 +50,7 @@ void refuse_lone_tasks(const SlurmStep& step, int ranks) {
   if (ranks > 1 || (step.tasks <= 1 && step.task == 0)) return;
   std::string tasks = step.tasks > 1 ? fmt::format("{} tasks", step.tasks) : "several tasks";
   throw Error(ErrorKind::usage,
-              fmt::format("srun has started {}, but MPI joins none of them, so that each would do "
+              fmt::format("srun has started {}, but MPI sees one rank in each, so each would train "
                           "the whole run; start them with srun --mpi=pmix (srun --mpi=list says "
                           "what this site has), or one process with srun --ntasks=1",
                           tasks));

@@ -79,8 +79,8 @@ RunConfig load_config(const std::string& path, TrainArguments arguments) {
   return load_run(path, overrides);
 }
 
-/// The [heartbeat] of the run is asked before the run file is read for good, since the ranks watch
-/// each other from then on. What is wrong with the file is said when it is.
+/// Read early, because the ranks watch each other from the start. Errors in the file are reported
+/// by the full load.
 HeartbeatOptions heartbeat_of(const TrainArguments& arguments) {
   HeartbeatOptions options{.times = parse_timeout(arguments.timeout)};
   fs::path file = is_run_folder(arguments.target) ? fs::path(arguments.target) / "run.toml"
@@ -115,7 +115,7 @@ RunRequest new_run(const TrainArguments& arguments) {
   if (is_run_folder(arguments.target))
     throw Error(
         ErrorKind::usage,
-        fmt::format("{0} is a run folder; go on with: troika train --resume {0}, or train anew "
+        fmt::format("{0} is a run folder; resume with: troika train --resume {0}, or train anew "
                     "with: troika train {0}/run.toml",
                     arguments.target));
   RunRequest request{.config = load_config(arguments.target, arguments),

@@ -151,7 +151,7 @@ struct ParallelConfig {
   std::int64_t micro_batches = 1;    ///< Of a ready plan; a plan file says its own.
   bool sliced_update = false;        ///< As Sync::sliced_update; the same holds.
   bool carry_updates = true;         ///< As Sync::carry_updates; the same holds.
-  Weights weights = Weights::equal;  ///< Of the samples on each device; of a ready plan, too.
+  Weights weights = Weights::equal;  ///< How a ready plan divides samples.
   std::optional<Bytes> memory;       ///< Of each device; unset: its share of the machine's.
 
   bool operator==(const ParallelConfig&) const = default;

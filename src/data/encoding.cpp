@@ -37,8 +37,8 @@ void check_fit(const Encoding& trained, const Encoding& given) {
   if (other_characters || trained.words != given.words ||
       trained.target_words != given.target_words || trained.labels != given.labels)
     throw Error(ErrorKind::usage,
-                "the samples are numbered by another vocabulary than those that the model was "
-                "trained on; open them like those");
+                "the samples use a different vocabulary from the training data; open them with "
+                "its encoding");
 }
 
 std::string_view describe(SampleKind kind) {

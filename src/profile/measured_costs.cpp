@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <thread>
 #include <utility>
 
@@ -26,7 +28,7 @@ KernelTable read_kept(const fs::path& path, const std::string& device) {
 }
 
 /// How long a start may wait for another process that writes the file. One write takes
-/// milliseconds; who holds the lock for longer has stopped, or means no good.
+/// milliseconds; a process that holds the lock longer is stopped or hostile.
 constexpr std::chrono::milliseconds kLongestLockWait{1000}, kLockRetry{20};
 
 /// An exclusive lock among processes, held for the life of the object if it was got in time.
@@ -35,9 +37,11 @@ class FileLock {
   explicit FileLock(const std::string& path)
       : file_(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600)) {
     auto end = std::chrono::steady_clock::now() + kLongestLockWait;
+    error_ = file_ < 0 ? errno : 0;
     while (file_ >= 0 && !is_held_) {
       is_held_ = flock(file_, LOCK_EX | LOCK_NB) == 0;
-      if (is_held_ || std::chrono::steady_clock::now() >= end) return;
+      error_ = is_held_ ? 0 : errno;
+      if (error_ != EWOULDBLOCK || std::chrono::steady_clock::now() >= end) return;
       std::this_thread::sleep_for(kLockRetry);
     }
   }
@@ -47,9 +51,14 @@ class FileLock {
   FileLock(const FileLock&) = delete;
 
   bool is_held() const { return is_held_; }
+  /// Why it is not.
+  std::string reason() const {
+    return error_ == EWOULDBLOCK ? "another process holds it" : std::strerror(error_);
+  }
 
  private:
   int file_;
+  int error_ = 0;
   bool is_held_ = false;
 };
 
@@ -80,20 +89,23 @@ MeasuredCosts::MeasuredCosts(Device& device, const Backend& backend, Options opt
   check_.take_known(kept_.checks());
 }
 
+std::vector<Candidate> MeasuredCosts::fitting(const KernelKey& key,
+                                              std::vector<Candidate> candidates) const {
+  std::vector<Candidate> kept = candidates;
+  std::erase_if(kept, [&](const Candidate& candidate) {
+    return memory_ != Bytes{} && memory_to_measure(key, candidate) > memory_;
+  });
+  return kept.empty() ? candidates : kept;
+}
+
 std::vector<Candidate> MeasuredCosts::answer(const KernelKey& key) {
-  std::vector<Candidate> offered = backend_.candidates(key);
+  std::vector<Candidate> offered = fitting(key, backend_.candidates(key));
   std::vector<Candidate> candidates = check_.keep_right(key, offered);
   if (candidates.size() < offered.size())
     for (LeftOutKernel& kernel : check_.left_out(key, offered))
       left_out_.push_back(std::move(kernel));
   if (take_times(given_, key, candidates) || take_times(kept_, key, candidates)) return candidates;
-  // One that does not fit into the device could not run; to measure it may get this process killed.
-  std::vector<Candidate> fitting = candidates;
-  std::erase_if(fitting, [&](const Candidate& candidate) {
-    return memory_ != Bytes{} && memory_to_measure(key, candidate) > memory_;
-  });
-  if (fitting.empty()) return candidates;
-  candidates = std::move(fitting);
+  if (memory_ != Bytes{} && memory_to_measure(key, candidates.front()) > memory_) return candidates;
   auto start = std::chrono::steady_clock::now();
   timer_.measure(key, candidates);
   measuring_seconds_ +=
@@ -131,8 +143,7 @@ void MeasuredCosts::write_rows() {
   make_folder(file_.parent_path());
   FileLock lock(file_.string() + ".lock");
   if (!lock.is_held()) {
-    why_not_kept_ =
-        fmt::format("{}.lock cannot be locked; another process holds it", file_.string());
+    why_not_kept_ = fmt::format("{}.lock cannot be locked: {}", file_.string(), lock.reason());
     return;
   }
   KernelTable there = read_kept(file_, provenance_);

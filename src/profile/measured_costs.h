@@ -54,6 +54,9 @@ class MeasuredCosts {
   const std::filesystem::path& file() const { return file_; }
 
  private:
+  /// Without those that do not fit into the device: to check or measure one of them may get this
+  /// process killed. All of them where none fits.
+  std::vector<Candidate> fitting(const KernelKey& key, std::vector<Candidate> candidates) const;
   void write_rows();
 
   const Backend& backend_;

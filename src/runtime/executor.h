@@ -79,9 +79,9 @@ class Executor final : public Work {
     std::size_t task;
     std::int64_t start, end;  // nanoseconds
   };
-  /// Of the last run that held a whole step: a step with what the step before has left, or else a
-  /// step and what it left itself, run one after the other. Empty before the first. Of two tasks
-  /// the one that ran first starts first, as the clock was read when they ran.
+  /// Times of the last complete step: its tasks plus the carried tasks of the step before, or its
+  /// own carried tasks if those ran apart. Empty before the first. Read from the clock as the tasks
+  /// ran, so of two tasks the one that ran first starts first.
   std::vector<TaskTimes> times() const;
   /// Of the last run.
   StepLedger ledger() const;

@@ -7,9 +7,9 @@
 namespace troika {
 namespace {
 
-/// A loop repeats itself after at most so many passes (design section 4),
+/// Longest period, in passes, that is looked for.
 constexpr std::size_t kLongestRepetition = 8;
-/// or not at all if it has not done so by then. Lowered graphs settle within a few passes.
+/// Passes after which the loop is taken as not periodic. Lowered graphs settle within a few.
 constexpr std::size_t kMostPasses = 32;
 
 using Times = std::vector<SimTime>;
@@ -49,9 +49,9 @@ class Simulation {
       if (graph_.tasks[task].carried) run(task, passes_ - 1);
   }
 
-  /// By so many steps dependencies reach back.
+  /// Largest distance of a dependency, in steps.
   std::size_t reach() const { return reach_; }
-  /// When each task ended that ran last.
+  /// End of the latest run of each task.
   const Times& ends() const { return end_; }
   /// When the last of the devices is done.
   SimTime end() const {

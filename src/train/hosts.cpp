@@ -25,13 +25,17 @@ constexpr Bytes kOwnNeeds{std::int64_t{24} << 20};
 /// An amount divided among the devices of a control group.
 struct SharedAmount {
   std::int64_t amount = 0;
-  int devices = 0;
+  int processes = 0, devices = 0;
 
   void add(std::int64_t stated, int more) {
     amount = devices == 0 ? stated : std::min(amount, stated);
+    ++processes;
     devices += more;
   }
-  std::int64_t per_device() const { return amount / devices; }
+  /// Of what is left once each process has had `own`.
+  std::int64_t per_device(std::int64_t own = 0) const {
+    return std::max<std::int64_t>(1, amount - processes * own) / devices;
+  }
 };
 using GroupAmounts = std::map<std::string, SharedAmount>;
 
@@ -70,7 +74,7 @@ struct Computer {
   Bytes memory_of_device() const {
     Bytes least{memory.count / devices};
     for (const auto& [group, shared] : group_memory)
-      least = std::min(least, Bytes{shared.per_device()});
+      least = std::min(least, Bytes{shared.per_device(kOwnNeeds.count)});
     return least;
   }
   int usable_cores() const {
@@ -122,10 +126,7 @@ std::vector<int> own_cores() {
 RankHost own_host() {
   RankHost own{.cores = own_cores(), .memory = computer_memory(), .most_threads = openmp_threads()};
   CgroupLimits limits = read_cgroup_limits();
-  if (limits.memory) {
-    Bytes left = limits.memory->left();
-    own.group_memory = {limits.memory->group, left > kOwnNeeds ? (left - kOwnNeeds).count : 1};
-  }
+  if (limits.memory) own.group_memory = {limits.memory->group, limits.memory->left().count};
   if (limits.cores) own.group_cores = {limits.cores->group, whole_cores(*limits.cores)};
   return own;
 }

@@ -127,8 +127,8 @@ void Trainer::resume(const Checkpoint& checkpoint) {
                     state_.device, now.device));
   if (state_.samples && state_.samples != now.samples)
     progress_.warn(
-        "the training samples are encoded otherwise than those that the checkpoint was made with: "
-        "their normalisation, classes or vocabulary changed");
+        "the training data is encoded differently from the checkpoint's: its normalisation, "
+        "classes or vocabulary changed");
   state_.model_hash = now.model_hash;
   state_.plan_hash = now.plan_hash;
   state_.choices_hash = now.choices_hash;

@@ -221,6 +221,7 @@ void Trainer::follow_step(Pace& pace, const Requests& agreed) {
     if (pace.folder != nullptr && best && needs_test(*best)) save_if_best(*pace.folder);
   }
   outcome_.reached_target = is_target_reached(config_.train.until, outcome_);
+  outcome_.interrupted = outcome_.interrupted && !outcome_.reached_target;
   // An evaluation may end the run between two reports; the steps since the last one count too.
   if (outcome_.reached_target && tally_.steps > 0) report_step(pace.metrics);
   if (pace.folder == nullptr) return;

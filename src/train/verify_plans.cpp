@@ -57,9 +57,9 @@ std::optional<std::int64_t> parse_count(std::string_view text) {
   return whole ? std::optional(value) : std::nullopt;
 }
 
-/// How many devices a plan is for: those of the machine it was made on, else those that it uses.
-/// Throws Error(usage) where it names a device beyond them, since one wrong digit would otherwise
-/// start thousands.
+/// How many devices a plan needs. Throws Error(usage) where it names a device beyond those of the
+/// machine it was made on, or beyond those it uses where it does not say: one wrong digit, there or
+/// in the number of the machine, must not start thousands of devices.
 std::int64_t devices_of(const Strategy& strategy, const std::string& plan) {
   std::set<DeviceId> used{DeviceId(std::size_t{0})};
   for (const auto& [name, split] : strategy.splits)
@@ -67,7 +67,7 @@ std::int64_t devices_of(const Strategy& strategy, const std::string& plan) {
   auto count = static_cast<std::int64_t>(used.size());
   if (strategy.made_on) count = strategy.made_on->devices;
   std::int64_t largest = used.rbegin()->value;
-  if (largest < count) return count;
+  if (largest < count) return largest + 1;
   std::string known = strategy.made_on ? fmt::format("was made for {}", count)
                                        : fmt::format("uses {} in all", count);
   throw Error(ErrorKind::usage,

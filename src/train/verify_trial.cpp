@@ -18,6 +18,8 @@ constexpr std::uint64_t kFewNudges = 3, kMostNudges = 12;
 // A flip has the same size in every run, so little more is allowed than was seen. More would hide a
 // gradient that is off by 1 %.
 constexpr double kTimesSensitivity = 2;
+/// A larger difference is not called rounding, whatever the run itself makes of last digits.
+constexpr double kMostAllowed = 0.1;
 
 /// Keeps the loss of every step and the state after the first.
 class StepRecorder : public Progress {
@@ -93,7 +95,7 @@ bool Sensitivity::nudge() {
 void Sensitivity::allow(std::vector<Finding>& findings) const {
   for (std::size_t at = 0; at < findings.size(); ++at)
     findings[at].allowed =
-        std::max(float_tolerance(0), kTimesSensitivity * largest_.at(at).distance);
+        std::clamp(kTimesSensitivity * largest_.at(at).distance, float_tolerance(0), kMostAllowed);
 }
 
 void Sensitivity::add(const Trained& other) {

@@ -29,7 +29,8 @@ struct LeaseOwner {
   std::string host = "an unknown host";
   std::int64_t process = 0;
   std::string started;
-  std::string boot;  ///< Differs between computers, and between two starts of one.
+  std::string boot;       ///< Differs between computers, and between two starts of one.
+  std::string processes;  ///< The namespace in which `process` is a number.
 };
 
 /// An open file, closed at the end.
@@ -51,20 +52,27 @@ std::string first_line(const fs::path& path) {
   return line;
 }
 
+std::string process_namespace() {
+  std::error_code unknown;
+  return fs::read_symlink("/proc/self/ns/pid", unknown).string();
+}
+
 LeaseOwner this_process() {
   char host[256] = {};
   gethostname(host, sizeof host - 1);
   return {.host = host,
           .process = ::getpid(),
           .started = fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(std::time(nullptr))),
-          .boot = first_line("/proc/sys/kernel/random/boot_id")};
+          .boot = first_line("/proc/sys/kernel/random/boot_id"),
+          .processes = process_namespace()};
 }
 
 std::string lease_text(const LeaseOwner& owner) {
   return nlohmann::ordered_json{{"host", owner.host},
                                 {"process", owner.process},
                                 {"started", owner.started},
-                                {"boot", owner.boot}}
+                                {"boot", owner.boot},
+                                {"processes", owner.processes}}
              .dump() +
          "\n";
 }
@@ -75,7 +83,10 @@ LeaseOwner read_owner(const fs::path& path) {
   auto text = [&](const char* key) {
     return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : "";
   };
-  LeaseOwner owner{.host = text("host"), .started = text("started"), .boot = text("boot")};
+  LeaseOwner owner{.host = text("host"),
+                   .started = text("started"),
+                   .boot = text("boot"),
+                   .processes = text("processes")};
   if (json.contains("process") && json["process"].is_number_integer())
     owner.process = json["process"];
   return owner;
@@ -85,8 +96,11 @@ std::string name_of(const LeaseOwner& owner) {
   return fmt::format("process {} on {}", owner.process, owner.host);
 }
 
-/// A process that was stopped keeps its lock and cannot heed a stop file.
+/// A process that was stopped keeps its lock and cannot obey a stop file. False for a process of
+/// another computer or container, whose number means nothing here.
 bool is_stopped(const LeaseOwner& owner) {
+  LeaseOwner own = this_process();
+  if (owner.boot != own.boot || owner.processes != own.processes) return false;
   std::string stat = first_line(fmt::format("/proc/{}/stat", owner.process));
   std::size_t name_end = stat.rfind(')');
   return name_end != std::string::npos && stat.size() > name_end + 2 && stat[name_end + 2] == 'T';

@@ -25,7 +25,7 @@ struct Samples {
   std::int64_t batch = 1;
   std::vector<Field> fields{};
   std::int64_t classes = 0;     ///< Of targets: classes, or the vocabulary. 0: the usual number.
-  std::int64_t vocabulary = 0;  ///< Of inputs where targets are no tokens of it. 0: the usual one.
+  std::int64_t vocabulary = 0;  ///< Of the inputs, if targets have another. 0: the default.
   DType dtype = DType::f32;     ///< Of floating tensors, whatever the fields say.
   std::int64_t shards = 1;      ///< Parts of the batch that batch norm takes its statistics from.
 

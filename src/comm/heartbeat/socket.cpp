@@ -145,11 +145,15 @@ Socket::~Socket() {
 
 ListeningPort listen_for_peers(const ListenOptions& options) {
   ListeningPlace place = listening_place(options);
+  int error = EADDRINUSE;
   for (int number = options.first_port; number <= options.last_port; ++number) {
     ListeningPort port{.socket = new_socket()};
     std::optional<int> taken = listen_at(port.socket, place.bound, number);
-    if (!taken && errno == EADDRINUSE) continue;
-    if (!taken) break;
+    if (!taken) {
+      error = errno;
+      if (error == EADDRINUSE) continue;
+      break;
+    }
     for (const in_addr& address : place.called) port.addresses.push_back(text_of(address, *taken));
     return port;
   }
@@ -158,7 +162,7 @@ ListeningPort listen_for_peers(const ListenOptions& options) {
                           : std::string();
   throw Error(ErrorKind::usage,
               fmt::format("no TCP port{} could be opened for the heartbeat between ranks: {}",
-                          range, std::strerror(errno)));
+                          range, std::strerror(error)));
 }
 
 Socket connect_to(const std::string& address) {
