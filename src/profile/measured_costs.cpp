@@ -92,10 +92,12 @@ MeasuredCosts::MeasuredCosts(Device& device, const Backend& backend, Options opt
 std::vector<Candidate> MeasuredCosts::fitting(const KernelKey& key,
                                               std::vector<Candidate> candidates) const {
   std::vector<Candidate> kept = candidates;
-  std::erase_if(kept, [&](const Candidate& candidate) {
-    return memory_ != Bytes{} && memory_to_measure(key, candidate) > memory_;
-  });
+  std::erase_if(kept, [&](const Candidate& candidate) { return !fits(key, candidate); });
   return kept.empty() ? candidates : kept;
+}
+
+bool MeasuredCosts::fits(const KernelKey& key, const Candidate& candidate) const {
+  return memory_ == Bytes{} || memory_to_measure(key, candidate) <= memory_;
 }
 
 std::vector<Candidate> MeasuredCosts::answer(const KernelKey& key) {
@@ -105,7 +107,7 @@ std::vector<Candidate> MeasuredCosts::answer(const KernelKey& key) {
     for (LeftOutKernel& kernel : check_.left_out(key, offered))
       left_out_.push_back(std::move(kernel));
   if (take_times(given_, key, candidates) || take_times(kept_, key, candidates)) return candidates;
-  if (memory_ != Bytes{} && memory_to_measure(key, candidates.front()) > memory_) return candidates;
+  if (!candidates.empty() && !fits(key, candidates.front())) return candidates;
   auto start = std::chrono::steady_clock::now();
   timer_.measure(key, candidates);
   measuring_seconds_ +=

@@ -57,6 +57,7 @@ class MeasuredCosts {
   /// Without those that do not fit into the device: to check or measure one of them may get this
   /// process killed. All of them where none fits.
   std::vector<Candidate> fitting(const KernelKey& key, std::vector<Candidate> candidates) const;
+  bool fits(const KernelKey& key, const Candidate& candidate) const;
   void write_rows();
 
   const Backend& backend_;
