@@ -19,7 +19,7 @@ constexpr std::uint64_t kFewNudges = 3, kMostNudges = 12;
 // gradient that is off by 1 %.
 constexpr double kTimesSensitivity = 2;
 /// A larger difference is not called rounding, whatever the run itself makes of last digits.
-constexpr double kMostAllowed = 0.1;
+constexpr double kMostAllowed = 0.5;
 
 /// Keeps the loss of every step and the state after the first.
 class StepRecorder : public Progress {
