@@ -8,10 +8,11 @@ namespace troika {
 namespace {
 
 TEST(EncodingJson, ReadsBackWhatItWrote) {
-  data::Encoding images{.fields = {{"input", {{3, 4, 5}, DType::f32}}, {"target", {{}, DType::i32}}},
-                        .classes = 7,
-                        .normalization = data::Normalization{{0.1F, 1e-7F}, {0.3F, 2}},
-                        .labels = {"cat", "dog \"x\""}};
+  data::Encoding images{
+      .fields = {{"input", {{3, 4, 5}, DType::f32}}, {"target", {{}, DType::i32}}},
+      .classes = 7,
+      .normalization = data::Normalization{{0.1F, 1e-7F}, {0.3F, 2}},
+      .labels = {"cat", "dog \"x\""}};
   data::Encoding text{.fields = {{"input", {{8}, DType::i32}}},
                       .classes = 4,
                       .characters = data::Vocabulary("a\nö"),

@@ -41,7 +41,8 @@ TEST(Samples, WithOtherTargetsAreRefusedWithWhatWouldDo) {
   EXPECT_EQ(refusal_of("rnntc", {kTokens, kClass}), "");
   EXPECT_NE(refusal_of("gpt2", {kTokens, kClass}).find("text:FILE"), std::string::npos);
   EXPECT_NE(refusal_of("rnnlm", {kTokens, kClass}).find("text:FILE"), std::string::npos);
-  EXPECT_NE(refusal_of("gpt2", {kTokens, kNext, kWeight, kSource}).find("'nmt'"), std::string::npos);
+  EXPECT_NE(refusal_of("gpt2", {kTokens, kNext, kWeight, kSource}).find("'nmt'"),
+            std::string::npos);
 }
 
 TEST(Samples, SayHowManyWordsTheInputsAreMadeOf) {
