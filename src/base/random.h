@@ -43,6 +43,13 @@ struct RandomStream {
 
   /// Uniform in [0, 1), 24 bits, exact in f32 and f64 alike.
   constexpr double uniform(std::uint64_t index) const { return (word(index) >> 8) * 0x1p-24; }
+  /// The four uniform numbers 4*block .. 4*block+3, for what one of them costs.
+  constexpr std::array<double, 4> uniforms(std::uint64_t block) const {
+    std::array<double, 4> numbers{};
+    std::array<std::uint32_t, 4> drawn = words(block);
+    for (std::size_t i = 0; i < 4; ++i) numbers[i] = (drawn[i] >> 8) * 0x1p-24;
+    return numbers;
+  }
   /// Standard normal by Box-Muller; each index uses two words of its own.
   double normal(std::uint64_t index) const;
   /// Uniform integer in [0, bound).

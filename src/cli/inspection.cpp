@@ -8,10 +8,10 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "config/load_cluster.h"
 #include "data/file_bytes.h"
 #include "data/gzip.h"
-#include "data/utf8.h"
 
 namespace troika::cli {
 namespace {
@@ -54,7 +54,7 @@ bool looks_like_cifar(std::span<const std::byte> bytes) {
 bool looks_like_text(std::string_view text) {
   if (text.empty()) return false;
   while (!text.empty()) {
-    auto next = data::decode_utf8(text);
+    auto next = decode_utf8(text);
     if (!next || next->character == 0) return false;
     text.remove_prefix(next->bytes);
   }

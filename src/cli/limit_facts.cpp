@@ -5,9 +5,11 @@
 
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include "base/cores.h"
 #include "base/units.h"
+#include "cli/process_setup.h"
 #include "machine/limits.h"
 #include "train/hosts.h"
 
@@ -48,8 +50,12 @@ std::string openmp_text() {
   std::string text;
   for (const char* name : {"OMP_NUM_THREADS", "OMP_THREAD_LIMIT", "OMP_WAIT_POLICY",
                            "OMP_PROC_BIND", "OMP_PLACES", "GOMP_SPINCOUNT", "GOMP_CPU_AFFINITY"})
-    if (const char* value = std::getenv(name))
-      text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
+    if (const char* value = std::getenv(name)) {
+      bool is_ours =
+          name == std::string_view("GOMP_SPINCOUNT") && value == std::string_view(kSpinCount);
+      text += fmt::format("{}{}={}{}", text.empty() ? "" : " ", name, value,
+                          is_ours ? " (set by troika)" : "");
+    }
   return text.empty() ? "not set" : text;
 }
 

@@ -2,7 +2,6 @@
 
 #include "cli/process_setup.h"
 #include "cli/program.h"
-#include "cli/waiting_threads.h"
 
 int main(int argc, char** argv) {
   troika::cli::prepare_process();

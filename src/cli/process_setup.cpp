@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 
 namespace troika::cli {
 
@@ -13,6 +14,14 @@ void prepare_process() {
   for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(stream, F_GETFD) < 0)
       ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+void limit_spinning(char** arguments) {
+  for (const char* stated : {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"})
+    if (std::getenv(stated) != nullptr) return;
+  // libgomp reads the variable in its constructor, which runs before main, and has no call to
+  // change it later. The variable also keeps the second start from making a third.
+  if (setenv("GOMP_SPINCOUNT", kSpinCount, 1) == 0) execv("/proc/self/exe", arguments);
 }
 
 }  // namespace troika::cli

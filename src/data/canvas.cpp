@@ -6,7 +6,7 @@
 namespace troika::data {
 namespace {
 
-double distance_to_line(Point p, Point from, Point to) {
+double squared_distance_to_line(Point p, Point from, Point to) {
   double dx = to.x - from.x;
   double dy = to.y - from.y;
   double length = dx * dx + dy * dy;
@@ -14,7 +14,7 @@ double distance_to_line(Point p, Point from, Point to) {
       length > 0 ? std::clamp(((p.x - from.x) * dx + (p.y - from.y) * dy) / length, 0.0, 1.0) : 0.0;
   double ex = p.x - from.x - along * dx;
   double ey = p.y - from.y - along * dy;
-  return std::sqrt(ex * ex + ey * ey);
+  return ex * ex + ey * ey;
 }
 
 }  // namespace
@@ -29,9 +29,11 @@ void Canvas::draw_line(Point from, Point to, double radius) {
   };
   for (int y = first(from.y, to.y); y <= last(from.y, to.y); ++y)
     for (int x = first(from.x, to.x); x <= last(from.x, to.x); ++x) {
-      double covered = std::clamp(reach - distance_to_line({x + 0.0, y + 0.0}, from, to), 0.0, 1.0);
       double& pixel = pixels_[static_cast<std::size_t>(y * kSide + x)];
-      pixel = std::max(pixel, covered);
+      if (pixel >= 1) continue;  // as most are: neighbouring lines cover the same pixels
+      double distance = squared_distance_to_line({x + 0.0, y + 0.0}, from, to);
+      if (distance >= reach * reach) continue;
+      pixel = std::max(pixel, std::min(reach - std::sqrt(distance), 1.0));
     }
 }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "data/utf8.h"
+#include "base/utf8.h"
 
 namespace troika::data {
 

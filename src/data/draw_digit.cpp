@@ -9,8 +9,8 @@ namespace {
 
 constexpr double kPixels = Canvas::kSide;
 constexpr int kStepsPerSpan = 6;
-constexpr std::uint64_t kNoiseWords =
-    1 << 16;  // Where the noise begins in the stream, after all other numbers.
+/// Where the noise begins in the stream, in blocks of four: after all other numbers.
+constexpr std::uint64_t kNoiseBlock = 1 << 14;
 
 /// Numbers from the stream, one after the other.
 class Dice {
@@ -107,10 +107,12 @@ DrawnDigit draw_digit(const RandomStream& random) {
   double noise = dice.between(0, 0.15);
   Canvas canvas;
   for (const Stroke& stroke : glyph.strokes) draw_stroke(stroke, hand, radius, canvas);
-  for (std::size_t i = 0; i < digit.pixels.size(); ++i) {
-    double grain = noise * (random.uniform(kNoiseWords + i) - 0.5);
-    double value = std::clamp(ink * canvas.pixels()[i] + grain, 0.0, 1.0);
-    digit.pixels[i] = static_cast<std::uint8_t>(std::lround(255 * value));
+  for (std::size_t i = 0; i < digit.pixels.size(); i += 4) {
+    std::array<double, 4> grains = random.uniforms(kNoiseBlock + i / 4);
+    for (std::size_t j = 0; j < 4; ++j) {
+      double value = std::clamp(ink * canvas.pixels()[i + j] + noise * (grains[j] - 0.5), 0.0, 1.0);
+      digit.pixels[i + j] = static_cast<std::uint8_t>(255 * value + 0.5);
+    }
   }
   return digit;
 }

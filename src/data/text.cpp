@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/utf8.h"
 #include "data/file_bytes.h"
-#include "data/utf8.h"
 
 namespace troika::data {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "data/utf8.h"
+#include "base/utf8.h"
 
 namespace troika::data {
 namespace {

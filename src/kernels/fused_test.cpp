@@ -126,8 +126,7 @@ class Fused : public testing::Test {
       // What is written must not depend on what was there.
       for (std::int64_t i = 0; expected[at].access == Access::write && i < elements(host); ++i)
         host.set(i, -77);
-      operands.push_back(
-          held.emplace_back(host.spec, candidate.layouts[at], *backend_).load(host.bytes));
+      operands.push_back(held.emplace_back(host.spec, candidate.layouts[at]).load(host.bytes));
     }
     auto place = [](int operand) { return static_cast<std::size_t>(operand); };
     if (shared != nullptr) operands[place(shared->write)] = operands[place(shared->read)];

@@ -1,44 +1,53 @@
-// One host tensor held in some layout, converted by the backend's own reorder kernel.
+// One host tensor held in some layout.
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "kernels/kernel.h"
+#include "device/device.h"
+#include "tensor/layout.h"
 
 namespace troika {
 
 class InLayout {
  public:
   /// `guard` is what the bytes behind the tensor hold.
-  InLayout(const TensorSpec& spec, Layout layout, const Backend& backend,
-           std::byte guard = std::byte{0xff})
-      : spec_(spec),
-        layout_(layout),
-        backend_(&backend),
+  InLayout(const TensorSpec& spec, Layout layout, std::byte guard = std::byte{0xff})
+      : element_(static_cast<std::size_t>(size_of(spec.dtype).count)),
+        size_(static_cast<std::size_t>(stored_bytes(layout, spec.shape, spec.dtype).count)),
         guard_(guard),
-        memory_(new (std::align_val_t{64}) std::byte[size() + kGuard]()) {
-    std::fill_n(memory_.get() + size(), kGuard, guard_);
+        memory_(new (std::align_val_t{64}) std::byte[size_ + kGuard]()) {
+    if (layout != Layout::plain) places_ = element_places(layout, spec.shape);
+    std::fill_n(memory_.get() + size_, kGuard, guard_);
   }
 
-  /// Takes plain bytes in; returns where they lie in the layout.
+  /// Takes plain bytes in; returns where they lie in the layout. Padding becomes zero.
   DevicePointer load(std::span<const std::byte> plain) {
-    convert(Layout::plain, layout_, const_cast<std::byte*>(plain.data()), memory_.get());
+    if (places_.empty()) {
+      std::ranges::copy(plain, memory_.get());
+      return memory_.get();
+    }
+    fill(std::byte{});
+    move([&](std::byte* held, std::size_t at) { std::memcpy(held, &plain[at], element_); });
     return memory_.get();
   }
   /// Fills the tensor and its padding with one byte.
   DevicePointer fill(std::byte value) {
-    std::fill_n(memory_.get(), size(), value);
+    std::fill_n(memory_.get(), size_, value);
     return memory_.get();
   }
-  void store(std::span<std::byte> plain) {
-    convert(layout_, Layout::plain, memory_.get(), plain.data());
+  void store(std::span<std::byte> plain) const {
+    if (places_.empty())
+      std::copy_n(memory_.get(), plain.size(), plain.begin());
+    else
+      move([&](const std::byte* held, std::size_t at) { std::memcpy(&plain[at], held, element_); });
   }
   /// Whether somebody wrote behind the tensor.
   bool is_overrun() const {
-    return std::any_of(memory_.get() + size(), memory_.get() + size() + kGuard,
+    return std::any_of(memory_.get() + size_, memory_.get() + size_ + kGuard,
                        [&](std::byte byte) { return byte != guard_; });
   }
 
@@ -48,28 +57,17 @@ class InLayout {
   struct Free {
     void operator()(std::byte* memory) const { operator delete[](memory, std::align_val_t{64}); }
   };
-  std::size_t size() const {
-    return static_cast<std::size_t>(stored_bytes(layout_, spec_.shape, spec_.dtype).count);
+
+  /// Visits each element where it is held, with the position of its first plain byte.
+  void move(const auto& visit) const {
+    for (std::size_t at = 0; at < places_.size(); ++at)
+      visit(memory_.get() + static_cast<std::size_t>(places_[at]) * element_, at * element_);
   }
 
-  void convert(Layout from, Layout to, DevicePointer source, DevicePointer target) {
-    if (from == to) {
-      std::copy_n(source, size(), target);
-      return;
-    }
-    KernelKey key{Reorder{from, to}, {spec_}, Phase::forward, {}};
-    std::vector<Candidate> candidates = backend_->candidates(key);
-    TROIKA_CHECK(!candidates.empty(), "no kernel for " + to_text(key));
-    std::vector<std::byte> scratch(static_cast<std::size_t>(candidates[0].scratch.count));
-    std::vector<DevicePointer> operands{source, target};
-    backend_->compile(key, candidates[0])->launch(operands, scratch.data());
-  }
-
-  TensorSpec spec_;
-  Layout layout_;
-  const Backend* backend_;
+  std::size_t element_, size_;
   std::byte guard_;
   std::unique_ptr<std::byte[], Free> memory_;
+  std::vector<std::int64_t> places_;  // of the elements; empty for the plain layout
 };
 
 }  // namespace troika

@@ -128,9 +128,6 @@ HostTensor converted(const HostTensor& tensor, DType dtype) {
 }
 
 OpTrial::OpTrial(const OpCase& operator_case, std::uint64_t seed)
-    : OpTrial(operator_case, seed, {}) {}
-
-OpTrial::OpTrial(const OpCase& operator_case, std::uint64_t seed, std::span<const double> pool)
     : name(operator_case.name),
       op(operator_case.op),
       inputs(operator_case.inputs),
@@ -139,23 +136,24 @@ OpTrial::OpTrial(const OpCase& operator_case, std::uint64_t seed, std::span<cons
     values.emplace_back(slot.spec);
     gradients.emplace_back(slot.spec);
   }
-  fill(operator_case, seed, pool);
+  fill(operator_case, seed);
 }
 
 namespace {
 
-struct Draws {
-  RandomStream random;
-  std::span<const double> pool;
+/// Drawn once for all trials, and taken from another place for each stream: drawing each anew would
+/// take longer than most kernels do. A prime number of them, so that no extent of a tensor repeats
+/// the pattern.
+double normal_value(const RandomStream& random, std::uint64_t at) {
+  static const std::vector<double> values = [] {
+    std::vector<double> drawn(65521);
+    for (std::size_t i = 0; i < drawn.size(); ++i) drawn[i] = RandomStream{}.normal(i);
+    return drawn;
+  }();
+  return values[(at + random.stream * 7919 + random.key * 31337) % values.size()];
+}
 
-  double normal(std::uint64_t at) const {
-    if (pool.empty()) return random.normal(at);
-    return pool[(at + random.stream * 7919) % pool.size()];
-  }
-};
-
-double draw(const Slot& slot, Fill fill, const Draws& draws, std::int64_t element) {
-  const RandomStream& random = draws.random;
+double draw(const Slot& slot, Fill fill, const RandomStream& random, std::int64_t element) {
   auto at = static_cast<std::uint64_t>(element);
   if (slot.spec.dtype == DType::i32) {
     auto bound = static_cast<std::uint64_t>(std::max<std::int64_t>(slot.bound, 1));
@@ -164,7 +162,7 @@ double draw(const Slot& slot, Fill fill, const Draws& draws, std::int64_t elemen
   }
   switch (fill) {
     case Fill::normal:
-      return draws.normal(at);
+      return normal_value(random, at);
     case Fill::positive:
       return 0.5 + random.uniform(at);
     case Fill::mask:
@@ -189,7 +187,7 @@ void fill_step(HostTensor& tensor, Role role) {
 
 }  // namespace
 
-void OpTrial::fill(const OpCase& operator_case, std::uint64_t seed, std::span<const double> pool) {
+void OpTrial::fill(const OpCase& operator_case, std::uint64_t seed) {
   std::size_t input = 0;
   for (std::size_t at = 0; at < signature.slots.size(); ++at) {
     const Slot& slot = signature.slots[at];
@@ -204,10 +202,9 @@ void OpTrial::fill(const OpCase& operator_case, std::uint64_t seed, std::span<co
     if (slot.role == Role::state) kind = Fill::positive;
     input += slot.role == Role::input;
     for (std::int64_t i = 0; i < slot.spec.shape.elements(); ++i) {
-      if (drawn) values[at].set(i, draw(slot, kind, {{.key = seed, .stream = at}, pool}, i));
+      if (drawn) values[at].set(i, draw(slot, kind, {.key = seed, .stream = at}, i));
       if (slot.spec.dtype != DType::i32)
-        gradients[at].set(i,
-                          draw(slot, Fill::normal, {{.key = seed, .stream = at + 1000}, pool}, i));
+        gradients[at].set(i, draw(slot, Fill::normal, {.key = seed, .stream = at + 1000}, i));
     }
   }
 }
@@ -229,8 +226,7 @@ void OpTrial::run(Phase phase, const Backend& backend, const Candidate& candidat
   std::vector<DevicePointer> operands;
   for (std::size_t at = 0; at < spec.uses.size(); ++at) {
     const HostTensor& host = tensor(spec.uses[at]);
-    operands.push_back(
-        held.emplace_back(host.spec, candidate.layouts[at], backend).load(host.bytes));
+    operands.push_back(held.emplace_back(host.spec, candidate.layouts[at]).load(host.bytes));
   }
   // A launch must not count on what is in its scratch: these are the bytes of NaNs.
   std::vector<std::byte> scratch(static_cast<std::size_t>(candidate.scratch.count) + 64,

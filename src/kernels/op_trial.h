@@ -40,9 +40,6 @@ class OpTrial {
  public:
   /// Inputs, weights and output gradients get seeded values; everything else is zero.
   OpTrial(const OpCase& operator_case, std::uint64_t seed);
-  /// The same with normal values out of `pool`, over and over: drawing each one takes longer than
-  /// most kernels do.
-  OpTrial(const OpCase& operator_case, std::uint64_t seed, std::span<const double> pool);
 
   /// Runs one phase with the backend's candidate; view phases copy.
   void run(Phase phase, const Backend& backend, const Candidate& candidate);
@@ -63,7 +60,7 @@ class OpTrial {
 
  private:
   static std::size_t index(const Use& use) { return static_cast<std::size_t>(use.slot); }
-  void fill(const OpCase& operator_case, std::uint64_t seed, std::span<const double> pool);
+  void fill(const OpCase& operator_case, std::uint64_t seed);
 };
 
 }  // namespace troika

@@ -137,14 +137,5 @@ TEST_F(LimitsTest, ThrottledTimeIsInTheUnitsOfEachVersion) {
   EXPECT_EQ(throttled_time(root_), std::chrono::nanoseconds(7000));
 }
 
-TEST(ThisMachine, HasNoMoreThanItsGroupAllows) {
-  CgroupLimits limits = read_cgroup_limits();
-  Machine machine = this_machine(1, 0);
-  EXPECT_GT(machine.devices.at(0).memory, Bytes{});
-  if (limits.memory) {
-    EXPECT_LE(machine.devices.at(0).memory, limits.memory->limit);
-  }
-}
-
 }  // namespace
 }  // namespace troika

@@ -3,36 +3,72 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <string>
+#include <utility>
 
 namespace troika {
 namespace {
 
-struct Blocks {
+struct Description {
   Layout layout;
   std::string_view name;
   std::size_t rank;         // required rank, 0 = any
-  std::int64_t dim0, dim1;  // the dimension is padded to a multiple of this
+  std::int64_t dim0, dim1;  // the dimension is cut into blocks of this, the last one padded
+  // Dimensions as they lie in memory, the outermost first: blocks, then elements inside of a block.
+  std::string_view blocks, inside;
 };
 
-constexpr std::array<Blocks, 14> kLayouts{{{Layout::plain, "plain", 0, 1, 1},
-                                           {Layout::channels_last, "channels_last", 4, 1, 1},
-                                           {Layout::blocked8, "blocked8", 4, 1, 8},
-                                           {Layout::blocked16, "blocked16", 4, 1, 16},
-                                           {Layout::transposed, "transposed", 2, 1, 1},
-                                           {Layout::weight_io8, "weight_io8", 4, 8, 8},
-                                           {Layout::weight_io16, "weight_io16", 4, 16, 16},
-                                           {Layout::weight_oi8, "weight_oi8", 4, 8, 8},
-                                           {Layout::weight_oi16, "weight_oi16", 4, 16, 16},
-                                           {Layout::weight_o8, "weight_o8", 4, 8, 1},
-                                           {Layout::weight_o16, "weight_o16", 4, 16, 1},
-                                           {Layout::weight_hwio, "weight_hwio", 4, 1, 1},
-                                           {Layout::group_g8, "group_g8", 4, 8, 1},
-                                           {Layout::group_g16, "group_g16", 4, 16, 1}}};
+constexpr std::array<Description, 14> kLayouts{
+    {{Layout::plain, "plain", 0, 1, 1, "", ""},
+     {Layout::channels_last, "channels_last", 4, 1, 1, "0231", ""},
+     {Layout::blocked8, "blocked8", 4, 1, 8, "0123", "1"},
+     {Layout::blocked16, "blocked16", 4, 1, 16, "0123", "1"},
+     {Layout::transposed, "transposed", 2, 1, 1, "10", ""},
+     {Layout::weight_io8, "weight_io8", 4, 8, 8, "0123", "10"},
+     {Layout::weight_io16, "weight_io16", 4, 16, 16, "0123", "10"},
+     {Layout::weight_oi8, "weight_oi8", 4, 8, 8, "0123", "01"},
+     {Layout::weight_oi16, "weight_oi16", 4, 16, 16, "0123", "01"},
+     {Layout::weight_o8, "weight_o8", 4, 8, 1, "0231", "0"},
+     {Layout::weight_o16, "weight_o16", 4, 16, 1, "0231", "0"},
+     {Layout::weight_hwio, "weight_hwio", 4, 1, 1, "2310", ""},
+     {Layout::group_g8, "group_g8", 4, 8, 1, "0123", "0"},
+     {Layout::group_g16, "group_g16", 4, 16, 1, "0123", "0"}}};
 
-const Blocks& row_of(Layout layout) { return kLayouts[static_cast<std::size_t>(layout)]; }
+const Description& row_of(Layout layout) { return kLayouts[static_cast<std::size_t>(layout)]; }
 
 std::int64_t padded(std::int64_t extent, std::int64_t block) {
   return (extent + block - 1) / block * block;
+}
+
+std::int64_t block_of(const Description& row, std::size_t dim) {
+  return dim == 0 ? row.dim0 : dim == 1 ? row.dim1 : 1;
+}
+
+/// Of each index of each dimension. An element lies at the sum of its indices' offsets.
+std::vector<std::vector<std::int64_t>> index_offsets(Layout layout, const Shape& shape) {
+  const Description& row = row_of(layout);
+  std::string order(row.blocks);
+  for (std::size_t dim = 0; row.rank == 0 && dim < shape.rank(); ++dim)
+    order += static_cast<char>('0' + dim);
+  std::vector<std::vector<std::int64_t>> offsets(shape.rank());
+  for (std::size_t dim = 0; dim < shape.rank(); ++dim)
+    offsets[dim].assign(static_cast<std::size_t>(shape[dim]), 0);
+  std::int64_t stride = 1;
+  for (auto letter = row.inside.rbegin(); letter != row.inside.rend(); ++letter) {
+    auto dim = static_cast<std::size_t>(*letter - '0');
+    std::int64_t block = block_of(row, dim);
+    for (std::int64_t i = 0; i < shape[dim]; ++i)
+      offsets[dim][static_cast<std::size_t>(i)] += i % block * stride;
+    stride *= block;
+  }
+  for (auto letter = order.rbegin(); letter != order.rend(); ++letter) {
+    auto dim = static_cast<std::size_t>(*letter - '0');
+    std::int64_t block = block_of(row, dim);
+    for (std::int64_t i = 0; i < shape[dim]; ++i)
+      offsets[dim][static_cast<std::size_t>(i)] += i / block * stride;
+    stride *= padded(shape[dim], block) / block;
+  }
+  return offsets;
 }
 
 }  // namespace
@@ -40,7 +76,7 @@ std::int64_t padded(std::int64_t extent, std::int64_t block) {
 std::string_view to_string(Layout layout) { return row_of(layout).name; }
 
 Layout parse_layout(std::string_view text) {
-  for (const Blocks& row : kLayouts) {
+  for (const Description& row : kLayouts) {
     if (row.name == text) return row.layout;
   }
   throw Error(ErrorKind::file, fmt::format("'{}' is not the name of a layout", text));
@@ -57,6 +93,19 @@ std::int64_t stored_elements(Layout layout, const Shape& shape) {
   if (row_of(layout).dim0 > 1) stored[0] = padded(shape[0], row_of(layout).dim0);
   if (row_of(layout).dim1 > 1) stored[1] = padded(shape[1], row_of(layout).dim1);
   return stored.elements();
+}
+
+std::vector<std::int64_t> element_places(Layout layout, const Shape& shape) {
+  TROIKA_CHECK(fits(layout, shape));
+  std::vector<std::int64_t> places{0};
+  for (const std::vector<std::int64_t>& offsets : index_offsets(layout, shape)) {
+    std::vector<std::int64_t> longer;
+    longer.reserve(places.size() * offsets.size());
+    for (std::int64_t place : places)
+      for (std::int64_t offset : offsets) longer.push_back(place + offset);
+    places = std::move(longer);
+  }
+  return places;
 }
 
 Bytes stored_bytes(Layout layout, const Shape& shape, DType dtype) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -40,18 +41,27 @@ void add_threads(const fs::path& root, SystemLoad& load) {
     if (!(file >> ran >> queued)) continue;
     load.ran += Nanoseconds(ran);
     load.queued += Nanoseconds(queued);
+    ++load.threads;
   }
 }
 
-/// "cpu user nice system idle iowait irq softirq steal …", in ticks of all cores.
-Nanoseconds stolen_time(const fs::path& root) {
-  std::ifstream file(root / "proc/stat");
-  std::string word;
-  std::int64_t ticks = 0;
-  file >> word;
-  for (int column = 0; column < 8; ++column) file >> ticks;
-  if (!file) return {};
+Nanoseconds ticks_to_time(std::int64_t ticks) {
   return Nanoseconds(ticks * (std::nano::den / std::max<long>(1, sysconf(_SC_CLK_TCK))));
+}
+
+/// Lines "cpu… user nice system idle iowait irq softirq steal …" in ticks: the first is of all
+/// cores, "cpu3" of one.
+void read_core_times(const fs::path& root, SystemLoad& load) {
+  std::set<std::string> names;
+  for (int core : usable_cores()) names.insert(fmt::format("cpu{}", core));
+  std::ifstream file(root / "proc/stat");
+  for (std::string line, name; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::int64_t user = 0, nice = 0, system = 0, idle = 0, disk = 0, irq = 0, soft = 0, stolen = 0;
+    if (!(words >> name >> user >> nice >> system >> idle >> disk >> irq >> soft >> stolen)) return;
+    if (name == "cpu") load.stolen = ticks_to_time(stolen);
+    if (names.contains(name)) load.used += ticks_to_time(user + nice + system + irq + soft);
+  }
 }
 
 /// Column 12 of stat, after the name in brackets, which may have blanks.
@@ -90,13 +100,32 @@ double share_of(Nanoseconds part, Nanoseconds whole) {
   return whole.count() > 0 ? seconds_of(part) / seconds_of(whole) : 0;
 }
 
+/// Threads that are ready wait for a core because of other processes, or of each other.
+std::string explain_wait(const SystemLoad& before, const SystemLoad& after) {
+  Nanoseconds queued = after.queued - before.queued, ran = after.ran - before.ran;
+  double waited = share_of(queued, queued + ran);
+  if (waited <= kTellingShare) return {};
+  auto cores = std::max<std::int64_t>(1, std::ssize(usable_cores()));
+  double others = share_of(after.used - before.used - ran, (after.at - before.at) * cores);
+  if (others > kTellingShare)
+    return fmt::format(
+        "other processes took {:.0f} % of the time of its {} cores, and its threads waited for one "
+        "{:.0f} % of the time (load average {:.1f})",
+        others * 100, cores, waited * 100, after.runnable);
+  return fmt::format(
+      "its own {} threads wait for each other: {:.0f} % of the time they were ready to run and "
+      "none "
+      "of the {} cores was free; fewer parallel.threads may be faster",
+      after.threads, waited * 100, cores);
+}
+
 }  // namespace
 
 SystemLoad read_system_load(const fs::path& root) {
   SystemLoad load{.at = std::chrono::steady_clock::now().time_since_epoch()};
   add_threads(root, load);
   load.throttled = throttled_time(root);
-  load.stolen = stolen_time(root);
+  read_core_times(root, load);
   load.pages_read = pages_read_from_disk(root);
   read_frequency(root, load);
   load.runnable = number_of(root / "proc/loadavg");
@@ -111,13 +140,7 @@ std::string explain_slowness(const SystemLoad& before, const SystemLoad& after) 
         "the CPU quota of its control group (cpu.max) stopped this process for {:.0f} "
         "% of the time; fewer parallel.threads may be faster",
         std::min(1.0, throttled) * 100);
-  Nanoseconds queued = after.queued - before.queued, ran = after.ran - before.ran;
-  double waited = share_of(queued, queued + ran);
-  if (waited > kTellingShare)
-    return fmt::format(
-        "other processes use the cores: threads that were ready to run waited for "
-        "one {:.0f} % of the time (load average {:.1f} on {} cores)",
-        waited * 100, after.runnable, cores_of_machine());
+  if (std::string reason = explain_wait(before, after); !reason.empty()) return reason;
   double stolen = share_of(after.stolen - before.stolen, passed * std::max(1, cores_of_machine()));
   if (stolen > kTellingShare)
     return fmt::format("other virtual machines on this host took {:.0f} % of the cores' time",

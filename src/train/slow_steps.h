@@ -13,12 +13,14 @@ struct SystemLoad {
   std::chrono::nanoseconds at{};         ///< Of the steady clock.
   std::chrono::nanoseconds ran{};        ///< CPU time of this process's threads,
   std::chrono::nanoseconds queued{};     ///< and how long they waited for a core, all together.
+  std::chrono::nanoseconds used{};       ///< CPU time of all processes on the cores of this one.
   std::chrono::nanoseconds throttled{};  ///< By the CPU quota of a control group.
   std::chrono::nanoseconds stolen{};     ///< From all cores, by other virtual machines.
   std::int64_t pages_read{};             ///< Page faults that read from disk.
   double frequency = 0,
          top_frequency = 0;  ///< Of the slowest core now, and what it may reach; kHz.
   double runnable = 0;       ///< Load average of the last minute.
+  int threads = 0;           ///< Of this process.
 };
 
 /// Reads /proc and /sys below `root`.

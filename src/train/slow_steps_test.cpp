@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "base/cores.h"
 #include "train/small_runs_test.h"
 
 namespace troika {
@@ -15,8 +16,12 @@ using std::chrono::seconds;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// A second in which two threads ran all the time.
-SystemLoad quiet_second() { return {.at = seconds(1), .ran = seconds(2)}; }
+std::int64_t cores() { return std::ssize(usable_cores()); }
+
+/// A second in which this process kept all its cores busy.
+SystemLoad quiet_second() {
+  return {.at = seconds(1), .ran = seconds(cores()), .used = seconds(cores())};
+}
 
 TEST(ExplainSlowness, FindsNothingOnAQuietComputer) {
   EXPECT_THAT(explain_slowness({}, quiet_second()), IsEmpty());
@@ -32,10 +37,18 @@ TEST(ExplainSlowness, BlamesTheQuotaBeforeTheWaitThatItCauses) {
 
 TEST(ExplainSlowness, BlamesOtherProcessesWhereThreadsWaitForACore) {
   SystemLoad after = quiet_second();
-  after.ran = after.queued = seconds(1);
+  after.ran = after.queued = milliseconds(500 * cores());
   after.runnable = 4.2;
-  EXPECT_THAT(explain_slowness({}, after), HasSubstr("other processes use the cores"));
+  EXPECT_THAT(explain_slowness({}, after), HasSubstr("other processes took 50 % of the time"));
   EXPECT_THAT(explain_slowness({}, after), HasSubstr("50 % of the time (load average 4.2"));
+}
+
+TEST(ExplainSlowness, BlamesItsOwnThreadsWhereOnlyTheyUseTheCores) {
+  SystemLoad after = quiet_second();
+  after.queued = seconds(cores());
+  after.threads = 9;
+  EXPECT_THAT(explain_slowness({}, after),
+              HasSubstr("its own 9 threads wait for each other: 50 %"));
 }
 
 TEST(ExplainSlowness, BlamesOtherVirtualMachinesDisksAndFrequencies) {
@@ -59,6 +72,14 @@ class SlowStepsTest : public testing::Test {
     std::filesystem::create_directories(thread);
     std::ofstream(thread / "schedstat") << ran << " " << queued << " 12\n";
   }
+  /// Ticks that all processes spent on each core in user and system mode.
+  void set_cores(std::int64_t ticks) {
+    std::ofstream file(folder_.path / "proc/stat");
+    file << "cpu 1 1 1 1 1 1 1 1\n";
+    for (int core : usable_cores())
+      file << "cpu" << core << " " << ticks / 2 << " 0 " << ticks / 2 << " 77 0 0 0 0\n";
+    file << "intr 12\n";
+  }
   std::string check(const ReportedSteps& steps) { return watched_.check(steps, folder_.path); }
 
   Folder folder_;
@@ -67,12 +88,15 @@ class SlowStepsTest : public testing::Test {
 
 TEST_F(SlowStepsTest, WarnOnceAndWithTheReason) {
   set_thread(1'000'000'000, 0);
+  set_cores(100);
   watched_.begin(milliseconds(1), read_system_load(folder_.path));
   EXPECT_THAT(check({.steps = 300, .taken = milliseconds(330)}), IsEmpty());
   set_thread(1'200'000'000, 600'000'000);
-  EXPECT_THAT(check({.steps = 100, .taken = milliseconds(800)}),
-              testing::AllOf(HasSubstr("a step takes 8.0 ms, 8 times as long as predicted"),
-                             HasSubstr("waited for one 75 % of the time")));
+  set_cores(10'000'000);
+  EXPECT_THAT(
+      check({.steps = 100, .taken = milliseconds(800)}),
+      testing::AllOf(HasSubstr("a step takes 8.0 ms, 8 times as long as predicted"),
+                     HasSubstr("other processes"), HasSubstr("waited for one 75 % of the time")));
   set_thread(1'300'000'000, 1'600'000'000);
   EXPECT_THAT(check({.steps = 100, .taken = milliseconds(800)}), IsEmpty());
 }
@@ -99,6 +123,8 @@ TEST(SystemLoad, IsReadFromThisComputer) {
   SystemLoad load = read_system_load();
   EXPECT_GT(load.ran.count(), 0);
   EXPECT_GE(load.queued.count(), 0);
+  EXPECT_GT(load.used.count(), 0);
+  EXPECT_GE(load.threads, 1);
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ class ConvolutionTrial {
     for (std::size_t at = 0; at < spec.uses.size(); ++at) {
       HostTensor& host = trial.tensor(spec.uses[at]);
       operands.push_back(
-          held.emplace_back(host.spec, offer.candidate.layouts[at], *backend_).load(host.bytes));
+          held.emplace_back(host.spec, offer.candidate.layouts[at]).load(host.bytes));
     }
     // A launch must not count on what is in its scratch.
     std::vector<std::byte> scratch(static_cast<std::size_t>(offer.candidate.scratch.count),

@@ -20,6 +20,23 @@ struct LaneVector {
 template <int Lanes>
 using Vector = typename LaneVector<Lanes>::Type;
 
+template <class F>
+TROIKA_VECTORIZED_16 void call_with_16_lanes(const F& f) {
+  f();
+}
+template <class F>
+TROIKA_VECTORIZED_8 void call_with_8_lanes(const F& f) {
+  f();
+}
+/// Calls f(), compiled for the processors whose widest vectors have so many lanes.
+template <int Lanes, class F>
+void call_with_lanes(const F& f) {
+  if constexpr (Lanes == 16)
+    call_with_16_lanes(f);
+  else
+    call_with_8_lanes(f);
+}
+
 // By reference, and through memcpy: the address need not be aligned, and no vector is passed in a
 // register that the caller's instruction set may lack.
 template <class V>

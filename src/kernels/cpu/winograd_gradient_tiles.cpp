@@ -5,8 +5,8 @@ namespace troika {
 namespace {
 
 template <int Outputs, int Lanes>
-TROIKA_VECTORIZED void gradient_tiles(const WinogradPlan& plan, const float* places, Range tiles,
-                                      Range to_blocks, float* to) {
+TROIKA_INLINE void gradient_tiles(const WinogradPlan& plan, const float* places, Range tiles,
+                                  Range to_blocks, float* to) {
   constexpr int kSide = Outputs + 2;
   const std::int64_t width = to_blocks.extent(), point = plan.product_point(width);
   for (std::int64_t block = to_blocks.begin; block < to_blocks.end; ++block) {
@@ -21,8 +21,8 @@ TROIKA_VECTORIZED void gradient_tiles(const WinogradPlan& plan, const float* pla
 }
 
 template <int Outputs, int Lanes>
-TROIKA_VECTORIZED void gradient_weights(const WinogradPlan& plan, const WinogradSums& sums,
-                                        float* stored) {
+TROIKA_INLINE void gradient_weights(const WinogradPlan& plan, const WinogradSums& sums,
+                                    float* stored) {
   constexpr int kSide = Outputs + 2;
   const Range to_blocks = plan.blocks_of(sums.panel);
   const float* first = sums.first;

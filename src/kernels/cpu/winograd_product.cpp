@@ -57,7 +57,7 @@ constexpr int rows_at_once(int lanes, bool turned, int width) {
 }
 
 template <int Lanes, bool Turned, int Width>
-TROIKA_VECTORIZED void multiply_points(const PointProducts& products) {
+TROIKA_INLINE void multiply_points(const PointProducts& products) {
   PointProducts p = products;  // a copy cannot alias what is written
   for (std::int64_t point = 0; point < p.count; ++point)
     multiply_point<Lanes, Turned, Width, rows_at_once(Lanes, Turned, Width)>(
@@ -68,13 +68,13 @@ template <int Lanes, bool Turned>
 void multiply_panel(const PointProducts& p) {
   switch (p.width) {
     case 4:
-      return multiply_points<Lanes, Turned, 4>(p);
+      return call_with_lanes<Lanes>([&] { multiply_points<Lanes, Turned, 4>(p); });
     case 3:
-      return multiply_points<Lanes, Turned, 3>(p);
+      return call_with_lanes<Lanes>([&] { multiply_points<Lanes, Turned, 3>(p); });
     case 2:
-      return multiply_points<Lanes, Turned, 2>(p);
+      return call_with_lanes<Lanes>([&] { multiply_points<Lanes, Turned, 2>(p); });
     default:
-      return multiply_points<Lanes, Turned, 1>(p);
+      return call_with_lanes<Lanes>([&] { multiply_points<Lanes, Turned, 1>(p); });
   }
 }
 

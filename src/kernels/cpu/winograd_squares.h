@@ -1,6 +1,8 @@
 // Squares of vectors, the tiles of all Winograd transforms: how they are read and written.
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/cpu/winograd_plan.h"
 #include "kernels/cpu/winograd_points.h"
 
@@ -9,11 +11,19 @@ namespace troika {
 template <int Outputs, int Lanes>
 struct TileKind {};
 
-/// Calls f with the plan's TileKind.
+/// Calls f with the plan's TileKind, compiled for its lanes.
 template <class F>
 void dispatch(const WinogradPlan& plan, const F& f) {
-  if (plan.outputs == 4) return plan.lanes() == 16 ? f(TileKind<4, 16>{}) : f(TileKind<4, 8>{});
-  return plan.lanes() == 16 ? f(TileKind<2, 16>{}) : f(TileKind<2, 8>{});
+  auto call = [&]<int Lanes>(std::integral_constant<int, Lanes>) {
+    if (plan.outputs == 4)
+      call_with_lanes<Lanes>([&] { f(TileKind<4, Lanes>{}); });
+    else
+      call_with_lanes<Lanes>([&] { f(TileKind<2, Lanes>{}); });
+  };
+  if (plan.lanes() == 16)
+    call(std::integral_constant<int, 16>{});
+  else
+    call(std::integral_constant<int, 8>{});
 }
 
 /// Vectors that are `point` elements apart.

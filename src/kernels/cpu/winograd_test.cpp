@@ -8,6 +8,7 @@
 #include <map>
 
 #include "kernels/cpu/convolution_trial_test.h"
+#include "kernels/cpu/vector_lanes.h"
 #include "kernels/cpu/winograd_weight.h"
 
 namespace troika {
@@ -32,18 +33,20 @@ TEST(Winograd, ErrorsStayBelowTheStatedBounds) {
     ConvolutionTrial trial(conv_case({1, channels, 8, 8}, channels, 1));
     for (Phase phase : kConvolutionPhases) {
       double worst[2] = {};
-      trial.for_each(phase, winograd_in_lanes(16), [&](const std::string& algorithm, double error) {
-        EXPECT_LT(error, bound_of(algorithm)) << channels << " channels, " << to_string(phase);
-        double& of_kind = worst[algorithm == "winograd4"];
-        of_kind = std::max(of_kind, error);
-      });
+      trial.for_each(phase, winograd_in_lanes(widest_vector()),
+                     [&](const std::string& algorithm, double error) {
+                       EXPECT_LT(error, bound_of(algorithm))
+                           << channels << " channels, " << to_string(phase);
+                       double& of_kind = worst[algorithm == "winograd4"];
+                       of_kind = std::max(of_kind, error);
+                     });
       std::printf("%4d channels, %-15s winograd4 %.1e, winograd2 %.1e\n",
                   static_cast<int>(channels), to_string(phase).data(), worst[1], worst[0]);
     }
   }
 }
 
-TEST(Winograd, AnySizeComesOutRightInBothWidths) {
+TEST(Winograd, AnySizeComesOutRightInAllWidths) {
   const std::vector<OpCase> rows{
       conv_case({2, 19, 13, 11}, 21, 1), conv_case({2, 19, 13, 11}, 21, 0),
       conv_case({2, 19, 13, 11}, 21, 2), conv_case({1, 3, 1, 1}, 5, 1),
@@ -53,7 +56,7 @@ TEST(Winograd, AnySizeComesOutRightInBothWidths) {
   for (const OpCase& row : rows) {
     ConvolutionTrial trial(row);
     for (Phase phase : kConvolutionPhases) {
-      for (int lanes : {8, 16}) {
+      for (int lanes = 8; lanes <= widest_vector(); lanes *= 2) {
         int seen = 0;
         trial.for_each(
             phase, winograd_in_lanes(lanes), [&](const std::string& algorithm, double error) {
@@ -67,11 +70,12 @@ TEST(Winograd, AnySizeComesOutRightInBothWidths) {
   }
 }
 
-/// The weight's gradient of 2 x 40 x 21 x 18 with 70 channels out, computed so.
+/// The weight's gradient of 2 x 3 x 21 x 18 blocks of channels with 5 blocks out, computed so.
 std::vector<float> weights_by(WinogradWeight::Sharing sharing, std::int64_t tile_block) {
+  const int lanes = widest_vector();
   WinogradWeight kernel{.plan = {.samples = 2,
-                                 .from = {3, 21, 18, 16},
-                                 .to = {5, 21, 18, 16},
+                                 .from = {3, 21, 18, lanes},
+                                 .to = {5, 21, 18, lanes},
                                  .pad = {1, 1},
                                  .outputs = 4,
                                  .threads = 3},
@@ -81,8 +85,9 @@ std::vector<float> weights_by(WinogradWeight::Sharing sharing, std::int64_t tile
   kernel.divide();
   kernel.sharing = sharing;
   kernel.plan.tile_block = tile_block;
-  std::vector<float> image(2 * 3 * 21 * 18 * 16), places(2 * 5 * 21 * 18 * 16),
-      weight(3 * 5 * 9 * 16 * 16),
+  auto block = static_cast<std::size_t>(lanes);
+  std::vector<float> image(2 * 3 * 21 * 18 * block), places(2 * 5 * 21 * 18 * block),
+      weight(3 * 5 * 9 * block * block),
       scratch(static_cast<std::size_t>(kernel.scratch().count) / sizeof(float), NAN);
   for (std::size_t i = 0; i < image.size(); ++i) image[i] = std::sin(static_cast<float>(i));
   for (std::size_t i = 0; i < places.size(); ++i) places[i] = std::cos(static_cast<float>(3 * i));

@@ -6,8 +6,8 @@ namespace troika {
 namespace {
 
 template <int Outputs, int Lanes>
-TROIKA_VECTORIZED void image_tiles(const WinogradPlan& plan, const float* image, Range tiles,
-                                   float* to) {
+TROIKA_INLINE void image_tiles(const WinogradPlan& plan, const float* image, Range tiles,
+                               float* to) {
   constexpr int kSide = Outputs + 2;
   const std::int64_t point = plan.image_point();
   for (std::int64_t block = 0; block < plan.from.blocks; ++block) {
@@ -44,9 +44,9 @@ TROIKA_INLINE void load_weights(const float* block, int from_lane, bool flipped,
 }
 
 template <int Outputs, int Lanes>
-TROIKA_VECTORIZED void weight_panel(const WinogradPlan& plan, const WinogradWeights& weights,
-                                    const float* stored, Range to_blocks, std::int64_t from_block,
-                                    float* to) {
+TROIKA_INLINE void weight_panel(const WinogradPlan& plan, const WinogradWeights& weights,
+                                const float* stored, Range to_blocks, std::int64_t from_block,
+                                float* to) {
   constexpr int kSide = Outputs + 2;
   const std::int64_t row = to_blocks.extent() * Lanes, point = plan.from.blocks * Lanes * row;
   alignas(64) float turned[9 * Lanes * Lanes];
@@ -84,9 +84,8 @@ TROIKA_INLINE void apply_tail(const WinogradTail& tail, std::int64_t channels, s
 }
 
 template <int Outputs, int Lanes>
-TROIKA_VECTORIZED void place_tiles(const WinogradPlan& plan, const WinogradTail& tail,
-                                   const float* products, Range tiles, Range to_blocks,
-                                   float* places) {
+TROIKA_INLINE void place_tiles(const WinogradPlan& plan, const WinogradTail& tail,
+                               const float* products, Range tiles, Range to_blocks, float* places) {
   constexpr int kSide = Outputs + 2;
   const std::int64_t width = to_blocks.extent(), point = plan.product_point(width);
   for (std::int64_t block = to_blocks.begin; block < to_blocks.end; ++block) {

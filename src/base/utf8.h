@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace troika::data {
+namespace troika {
 
 inline constexpr char32_t kCodePoints = 0x110000;
 
@@ -21,4 +21,4 @@ std::optional<Utf8Character> decode_utf8(std::string_view text);
 
 void append_utf8(char32_t character, std::string& text);
 
-}  // namespace troika::data
+}  // namespace troika

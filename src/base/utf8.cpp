@@ -1,6 +1,6 @@
-#include "data/utf8.h"
+#include "base/utf8.h"
 
-namespace troika::data {
+namespace troika {
 namespace {
 
 /// Bytes of a character by its first byte; 0 for a byte that begins none.
@@ -52,4 +52,4 @@ void append_utf8(char32_t character, std::string& text) {
   }
 }
 
-}  // namespace troika::data
+}  // namespace troika
