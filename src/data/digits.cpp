@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/cores.h"
 #include "base/error.h"
 #include "base/hash.h"
 
@@ -17,15 +19,27 @@ namespace {
 constexpr std::int64_t kTrainSize = 10'000;
 constexpr std::int64_t kTestSize = 2'000;
 constexpr std::int64_t kMostKept = 1 << 17;  // About 100 MiB.
+/// So many are drawn at the start, by all cores in a fraction of a second. A loader that draws them
+/// during the first epoch would take a core from the kernels, which wait for each other.
+constexpr std::int64_t kDrawnAtStart = 1 << 14;
 
-/// Draws an image when it is first asked for, and keeps the first kMostKept of them.
+/// Draws the first images at the start and others when they are asked for, and keeps the first
+/// kMostKept of them.
 class Digits final : public ImageSource {
  public:
   Digits(const std::string& part, std::uint64_t seed, std::int64_t size)
       : random_{.key = seed, .stream = hash_text("digits:" + part)},
         size_(size),
         kept_(static_cast<std::size_t>(std::min(size, kMostKept))),
-        states_(kept_.size()) {}
+        states_(kept_.size()) {
+    const std::int64_t cores = std::max<std::int64_t>(1, std::ssize(usable_cores()));
+    std::vector<std::jthread> threads;
+    for (std::int64_t core = 0; core < cores; ++core)
+      threads.emplace_back([this, core, cores] {
+        for (std::int64_t i = core; i < std::min(size_, kDrawnAtStart); i += cores)
+          with_digit(i, [](const DrawnDigit&) {});
+      });
+  }
 
   std::int64_t size() const override { return size_; }
   const Shape& shape() const override { return shape_; }

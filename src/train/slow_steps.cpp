@@ -28,8 +28,8 @@ constexpr double kLowFrequency = 0.6;
 constexpr std::int64_t kManyPages = 100;
 /// Of samples or messages; more than this makes a step three times as long.
 constexpr double kMostWait = 0.66;
-/// Shorter stretches say little: one interruption fills them.
-constexpr Nanoseconds kShortestStretch = std::chrono::milliseconds(200);
+/// Shorter stretches say little: a checkpoint on its way to the disk fills them.
+constexpr Nanoseconds kShortestStretch = std::chrono::seconds(1);
 
 /// Adds up what the scheduler says of each thread: ran, waited for a core (both in ns), slices.
 void add_threads(const fs::path& root, SystemLoad& load) {

@@ -90,23 +90,23 @@ TEST_F(SlowStepsTest, WarnOnceAndWithTheReason) {
   set_thread(1'000'000'000, 0);
   set_cores(100);
   watched_.begin(milliseconds(1), read_system_load(folder_.path));
-  EXPECT_THAT(check({.steps = 300, .taken = milliseconds(330)}), IsEmpty());
+  EXPECT_THAT(check({.steps = 1000, .taken = milliseconds(1100)}), IsEmpty());
   set_thread(1'200'000'000, 600'000'000);
   set_cores(10'000'000);
   EXPECT_THAT(
-      check({.steps = 100, .taken = milliseconds(800)}),
+      check({.steps = 200, .taken = milliseconds(1600)}),
       testing::AllOf(HasSubstr("a step takes 8.0 ms, 8 times as long as predicted"),
                      HasSubstr("other processes"), HasSubstr("waited for one 75 % of the time")));
   set_thread(1'300'000'000, 1'600'000'000);
-  EXPECT_THAT(check({.steps = 100, .taken = milliseconds(800)}), IsEmpty());
+  EXPECT_THAT(check({.steps = 200, .taken = milliseconds(1600)}), IsEmpty());
 }
 
 TEST_F(SlowStepsTest, SayNothingWhereNoCauseIsFound) {
   set_thread(0, 0);
   watched_.begin(milliseconds(1), read_system_load(folder_.path));
   set_thread(1'000'000'000, 0);
-  EXPECT_THAT(check({.steps = 100, .taken = milliseconds(800)}), IsEmpty());
-  EXPECT_THAT(check({.steps = 100, .taken = milliseconds(800), .data_wait = 0.9}),
+  EXPECT_THAT(check({.steps = 200, .taken = milliseconds(1600)}), IsEmpty());
+  EXPECT_THAT(check({.steps = 200, .taken = milliseconds(1600), .data_wait = 0.9}),
               HasSubstr("waits for samples 90 %"));
 }
 
@@ -114,7 +114,7 @@ TEST_F(SlowStepsTest, JudgeShortStepsTogether) {
   set_thread(0, 0);
   watched_.begin(milliseconds(1), read_system_load(folder_.path));
   set_thread(100, 900);
-  for (int step = 0; step < 19; ++step)
+  for (int step = 0; step < 99; ++step)
     EXPECT_THAT(check({.steps = 1, .taken = milliseconds(10)}), IsEmpty());
   EXPECT_THAT(check({.steps = 1, .taken = milliseconds(10)}), HasSubstr("10 times"));
 }
