@@ -293,10 +293,10 @@ KeyTrial make_trial(const KernelKey& key) {
 std::string find_fault(const KeyTrial& trial, const Backend& backend, const Candidate& candidate) {
   double allowed = tolerance(trial.key, candidate.algorithm) + trial.rounding;
   std::unique_ptr<Kernel> kernel = backend.compile(trial.key, candidate);
+  PoisonedLaunch launches[]{{trial, candidate, kNans}, {trial, candidate, kLarge}};
+  for (PoisonedLaunch& launch : launches) launch.run(*kernel);  // while the team is awake
   std::vector<Results> runs;
-  for (std::byte poison : {kNans, kLarge}) {
-    PoisonedLaunch launch(trial, candidate, poison);
-    launch.run(*kernel);
+  for (PoisonedLaunch& launch : launches) {
     if (std::string fault = launch.find_overrun(); !fault.empty()) return fault;
     runs.push_back(launch.results());
     if (std::string fault = find_difference(trial, runs.back(), allowed); !fault.empty())

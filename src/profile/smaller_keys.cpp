@@ -99,7 +99,8 @@ class Shrinking {
   explicit Shrinking(const KernelKey& key) : side_block_(side_block(key.op)), keys_{key} {}
 
   std::vector<KernelKey> run() {
-    shrink_samples();
+    while (halve_samples()) {
+    }
     while (shrink_largest(64)) {
     }
     for (std::int64_t block : {32, 16})
@@ -109,19 +110,23 @@ class Shrinking {
   }
 
  private:
-  /// The first dimension of tensors that have rows of their own; those of a matrix are extents.
-  void shrink_samples() {
+  /// The first dimension of tensors that have rows of their own; those of a matrix are extents. In
+  /// steps, because some kernels are offered from a number of samples on.
+  bool halve_samples() {
     KernelKey smaller = keys_.back();
-    if (smaller.inputs.empty() || smaller.inputs[0].shape.rank() < 3) return;
+    if (smaller.inputs.empty() || smaller.inputs[0].shape.rank() < 3) return false;
     const std::int64_t samples = smaller.inputs[0].shape[0];
-    auto shrink = [&](std::vector<TensorSpec>& specs) {
+    const std::int64_t fewest = std::min(samples, 2 + samples % 2);
+    std::int64_t half = samples / 2;
+    if (half % 2 != samples % 2) ++half;
+    auto halve = [&](std::vector<TensorSpec>& specs) {
       for (TensorSpec& spec : specs)
         if (spec.shape.rank() > 0 && spec.shape[0] == samples)
-          spec.shape[0] = std::min(samples, 2 + samples % 2);
+          spec.shape[0] = std::max(half, fewest);
     };
-    shrink(smaller.inputs);
-    for (FusedOp& next : smaller.fused) shrink(next.others);
-    take(std::move(smaller));
+    halve(smaller.inputs);
+    for (FusedOp& next : smaller.fused) halve(next.others);
+    return take(std::move(smaller));
   }
 
   bool is_side(std::int64_t extent) const {
