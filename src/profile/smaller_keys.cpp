@@ -10,8 +10,8 @@
 namespace troika {
 namespace {
 
-/// A check of this much work takes a few milliseconds with the reference loops.
-constexpr std::int64_t kEnoughWork = 6'000'000;
+/// A check of this much work takes about a millisecond with the reference loops.
+constexpr std::int64_t kEnoughWork = 2'000'000;
 /// Drawing, converting and comparing an element costs about as much as so many operations.
 constexpr std::int64_t kWorkPerElement = 30;
 
