@@ -18,16 +18,27 @@ concept Localizable = requires(const A& a, const Signature& s, const Region& til
 
 template <std::size_t At = 0>
 Op parse_named(std::string_view name, std::string_view inner) {
-  if constexpr (At == std::variant_size_v<Op>) {
+  if constexpr (At == std::variant_size_v<AnyOp>) {
     throw Error(ErrorKind::file, fmt::format("'{}' is not an operator", name));
   } else {
-    using Attributes = std::variant_alternative_t<At, Op>;
+    using Attributes = std::variant_alternative_t<At, AnyOp>;
     if (name == Attributes::kName) return parse_attributes<Attributes>(inner);
     return parse_named<At + 1>(name, inner);
   }
 }
 
 }  // namespace
+
+Op::Op() = default;
+Op::Op(const Op& other) = default;
+Op::Op(Op&& other) noexcept = default;
+Op& Op::operator=(const Op& other) = default;
+Op& Op::operator=(Op&& other) noexcept = default;
+Op::~Op() = default;
+
+bool operator==(const Op& a, const Op& b) {
+  return static_cast<const AnyOp&>(a) == static_cast<const AnyOp&>(b);
+}
 
 std::string_view name_of(const Op& op) {
   return std::visit([]<class A>(const A&) { return A::kName; }, op);

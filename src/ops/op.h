@@ -4,6 +4,8 @@
 
 #include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <variant>
 
 #include "ops/accuracy.h"
@@ -46,7 +48,7 @@
 
 namespace troika {
 
-using Op = std::variant<  //
+using AnyOp = std::variant<  //
     Linear, Bias, Position, Activation, Binary, CrossEntropy,
     // windows, norms and products
     Conv2d, Pool2d, GlobalPool, BatchNorm, LayerNorm, Matmul, ConvTranspose2d, LocalResponseNorm,
@@ -60,6 +62,28 @@ using Op = std::variant<  //
     Sgd, Adam, Lars, Lamb, RunningAverage, Guard, SquareSum,
     // made by lowering
     Sum, Reorder, Assemble>;
+
+template <class T, class Variant>
+inline constexpr bool kIsOneOf = false;
+template <class T, class... Types>
+inline constexpr bool kIsOneOf<T, std::variant<Types...>> = (std::is_same_v<T, Types> || ...);
+
+/// One operator. What copies, destroys and compares it is compiled once, in op.cpp: for a variant
+/// of so many types that takes the compiler seconds, in each file that copies an operator.
+class Op : public AnyOp {
+ public:
+  Op();
+  template <class T>
+  requires kIsOneOf<T, AnyOp> Op(T op)
+      : AnyOp(std::in_place_type<T>, std::move(op)) {}  // as a variant does, implicitly
+  Op(const Op& other);
+  Op(Op&& other) noexcept;
+  Op& operator=(const Op& other);
+  Op& operator=(Op&& other) noexcept;
+  ~Op();
+
+  friend bool operator==(const Op& a, const Op& b);
+};
 
 std::string_view name_of(const Op& op);
 /// Shapes, axes and phases for these inputs; throws Error(usage) with a sentence when they do not

@@ -178,17 +178,18 @@ TROIKA_INLINE void gather_whole(const Pooling& p, const Lanes& lanes, const Taps
 template <int Columns, int Stride, bool Max, class Lanes>
 TROIKA_VECTORIZED void gather_row(const Pooling& p, const Lanes& lanes, const Taps& taps,
                                   float* dx) {
-  if constexpr (Columns == 0 || Stride == 0) {
-    gather_any<Max>(p, lanes, taps, {0, p.in[1]}, dx);
-  } else {
+  Seen edges[2] = {{0, p.in[1]}, {0, 0}};
+  if constexpr (Columns > 0 && Stride > 0) {
     std::int64_t pad = p.pad[1];
     Seen places{std::max<std::int64_t>((Columns - 1) / Stride, (pad + Stride - 1) / Stride),
                 std::min(p.out[1], (p.in[1] + pad) / Stride)};
-    if (places.begin >= places.end) return gather_any<Max>(p, lanes, taps, {0, p.in[1]}, dx);
-    gather_any<Max>(p, lanes, taps, {0, places.begin * Stride - pad}, dx);
-    gather_whole<Columns, Stride, Max>(p, lanes, taps, places, dx);
-    gather_any<Max>(p, lanes, taps, {places.end * Stride - pad, p.in[1]}, dx);
+    if (places.begin < places.end) {
+      edges[0].end = places.begin * Stride - pad;
+      edges[1] = {places.end * Stride - pad, p.in[1]};
+      gather_whole<Columns, Stride, Max>(p, lanes, taps, places, dx);
+    }
   }
+  for (const Seen& edge : edges) gather_any<Max>(p, lanes, taps, edge, dx);
 }
 
 template <int Columns, bool Max, class Lanes>

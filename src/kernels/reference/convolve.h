@@ -22,7 +22,8 @@ struct WindowSweep {
 
 /// The places along dimension 2 or 3 whose element number `tap` of the window lies in the image.
 inline Range places_inside(const WindowSweep& c, std::size_t dim, std::int64_t tap) {
-  const std::int64_t stride = c.stride[dim - 2], before = c.pad[dim - 2] - tap * c.dilation[dim - 2];
+  const std::int64_t stride = c.stride[dim - 2],
+                     before = c.pad[dim - 2] - tap * c.dilation[dim - 2];
   const std::int64_t last = c.image[dim] - 1 + before;
   std::int64_t begin = before <= 0 ? 0 : (before + stride - 1) / stride;
   std::int64_t end = last < 0 ? 0 : std::min(c.places[dim], last / stride + 1);
