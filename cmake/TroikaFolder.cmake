@@ -46,8 +46,8 @@ function(troika_test name)
   add_executable(${name} ${test_SOURCES})
   troika_compile_settings(${name})
   troika_unity(${name} ${test_SOURCES})
-  # What is tested is optimised; the tests themselves need not be, under sanitizers not at all.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1> $<$<CONFIG:None>:-O0>)
+  # What is tested is optimised; the tests themselves need not be.
+  target_compile_options(${name} PRIVATE -O0)
   target_link_libraries(${name} PRIVATE ${test_LIBS} fmt::fmt GTest::gmock GTest::gtest_main)
   troika_precompile(${name} test LIBS ${test_LIBS} HEADERS <gtest/gtest.h> <gmock/gmock.h>)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
