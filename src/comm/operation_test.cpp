@@ -8,6 +8,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/instrumented.h"
 #include "base/random.h"
 #include "comm/full_grid_test.h"
 #include "comm/members_test.h"
@@ -61,16 +62,10 @@ void check(Communicator& communicator, const Case& test, const Recipe& recipe) {
   dispatch_elements(test.dtype, [&]<class T>() { check_typed<T>(communicator, test, recipe); });
 }
 
-#ifdef __SANITIZE_ADDRESS__
-constexpr bool kIsQuick = false;
-#else
-constexpr bool kIsQuick = true;
-#endif
-
 /// The count 2^20+3 for f32 and one number of members only, unless the grid is the full one.
 bool is_in_small_grid(const Case& test) {
   if (test.call.count <= 1000) return test.call.members != 7 && test.call.members != 6;
-  if (!kIsQuick) return false;
+  if (kInstrumented) return false;
   return test.call.members == 3 && test.dtype == DType::f32 && test.rule == CombineRule::sum;
 }
 

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/instrumented.h"
 #include "comm/operation.h"
 
 namespace troika {
@@ -13,11 +14,7 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 using Microseconds = std::chrono::duration<double, std::micro>;
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr bool kTimesCount = false;  // instrumented code keeps no time limits
-#else
-constexpr bool kTimesCount = true;
-#endif
+constexpr bool kTimesCount = !kInstrumented;  // instrumented code keeps no time limits
 
 inline void wait_for(Operation& operation, int urgency) {
   operation.start(urgency);

@@ -7,6 +7,7 @@
 #include <set>
 #include <thread>
 
+#include "base/instrumented.h"
 #include "data/file_fixture.h"
 
 namespace troika::data {
@@ -57,6 +58,7 @@ TEST(Digits, HoldAllTenClassesInFairShares) {
 }
 
 TEST(Digits, CanBeToldApartByTheNearestNeighbourButVary) {
+  if (kInstrumented) GTEST_SKIP() << "arithmetic only, and slow when instrumented";
   auto known = read_all(*open("digits:train?size=1500"));
   auto asked = read_all(*open("digits:test?size=200"));
   int right = 0;

@@ -18,12 +18,23 @@ double terms_per_element(const KernelKey& key) {
   return static_cast<double>(flops_of(key).count) / 2 / static_cast<double>(elements);
 }
 
+/// Whether an activation squeezes the sums into [-1, 1].
+bool is_squeezed(const KernelKey& key) {
+  return std::ranges::any_of(key.fused, [](const FusedOp& next) {
+    const auto* activation = std::get_if<Activation>(&next.op);
+    return activation != nullptr && (activation->kind == ActivationKind::tanh ||
+                                     activation->kind == ActivationKind::sigmoid);
+  });
+}
+
 }  // namespace
 
 double tolerance(const KernelKey& key, std::string_view algorithm) {
   if (algorithm == "winograd") return kLibraryWinogradTolerance;
   double least = std::holds_alternative<BatchNorm>(key.op) ? kNormTolerance : kTolerance;
-  return least * std::sqrt(std::max(1.0, terms_per_element(key) / kTermsWithoutExtra));
+  double terms = std::max(1.0, terms_per_element(key));
+  if (is_squeezed(key)) least *= std::sqrt(terms);
+  return least * std::sqrt(std::max(1.0, terms / kTermsWithoutExtra));
 }
 
 }  // namespace troika

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/instrumented.h"
 #include "lower/lowered.h"
 #include "strategy/ready.h"
 #include "taskgraph/check_memory.h"
@@ -191,6 +192,7 @@ TEST_P(DamagedProgram, IsRefusedExactlyWhenAMovedBufferMeetsALivingOne) {
   ASSERT_FALSE(overlap_somewhere(graph, lives));
   std::set<std::size_t> roots;
   for (const Life& life : lives) roots.insert(life.root);
+  if (kInstrumented) std::erase_if(roots, [](std::size_t root) { return root % 3 != 0; });
   int refused = 0, taken = 0;
   for (std::size_t moved : roots)
     for (std::size_t onto : roots) {
