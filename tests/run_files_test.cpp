@@ -42,8 +42,8 @@ class OneWriter : public CommandLine {
     return writer;
   }
 
-  /// Of the tiny run, so many that its newest checkpoint is behind them.
-  int later_epoch() {
+  /// A number of epochs that the newest checkpoint has not reached.
+  int epochs_past_checkpoint() {
     std::string name = read_text(path("runs/shared/checkpoints/latest"));
     return std::stoi(name.substr(name.find('-') + 1)) / kStepsPerEpoch + 2;
   }
@@ -111,7 +111,7 @@ TEST_F(OneWriter, AKilledRunIsResumedAtOnce) {
   pid_t writer = start_and_stop();
   kill(writer, SIGKILL);
   EXPECT_EQ(wait_for(writer).code, 1000 + SIGKILL);
-  int epochs = later_epoch();
+  int epochs = epochs_past_checkpoint();
   Result second =
       run({"train", "--resume", "runs/shared", "train.epochs=" + std::to_string(epochs)});
   EXPECT_EQ(second.code, 0) << second.err;

@@ -43,5 +43,12 @@ TEST(RandomStream, DiffersByKeyStreamAndStep) {
   EXPECT_NE(a.word(0), (RandomStream{.key = 1, .stream = 1, .step = 2}.word(0)));
 }
 
+TEST(RandomStream, FourAtOnceAreTheSameAsOneByOne) {
+  RandomStream random{.key = 3, .stream = 5, .step = 7};
+  for (std::uint64_t block : {0u, 1u, 77u})
+    for (std::size_t i = 0; i < 4; ++i)
+      EXPECT_EQ(random.uniforms(block)[i], random.uniform(4 * block + i));
+}
+
 }  // namespace
 }  // namespace troika

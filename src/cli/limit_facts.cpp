@@ -54,7 +54,7 @@ std::string openmp_text() {
       bool is_ours =
           name == std::string_view("GOMP_SPINCOUNT") && value == std::string_view(kSpinCount);
       text += fmt::format("{}{}={}{}", text.empty() ? "" : " ", name, value,
-                          is_ours ? " (set by troika)" : "");
+                          is_ours ? " (troika's default)" : "");
     }
   return text.empty() ? "not set" : text;
 }

@@ -8,7 +8,7 @@ namespace troika::cli {
 /// receive the output.
 void prepare_process();
 
-/// How often a thread turns at a barrier before it sleeps: the value for GOMP_SPINCOUNT.
+/// How often a thread spins at a barrier before it sleeps: the value for GOMP_SPINCOUNT.
 ///
 /// A thread of libgomp that waits at a barrier spins 300,000 times before it sleeps, for about 10
 /// ms and several time slices of the scheduler. Beside other processes the thread that it waits for

@@ -62,10 +62,11 @@ void check(Communicator& communicator, const Case& test, const Recipe& recipe) {
   dispatch_elements(test.dtype, [&]<class T>() { check_typed<T>(communicator, test, recipe); });
 }
 
-/// The count 2^20+3 for f32 and one number of members only, unless the grid is the full one.
+/// The count 2^20+3 for f32 and one number of members only, and not where each address is checked,
+/// unless the grid is the full one.
 bool is_in_small_grid(const Case& test) {
   if (test.call.count <= 1000) return test.call.members != 7 && test.call.members != 6;
-  if (kInstrumented) return false;
+  if (kChecksAddresses) return false;
   return test.call.members == 3 && test.dtype == DType::f32 && test.rule == CombineRule::sum;
 }
 

@@ -19,9 +19,10 @@ namespace {
 constexpr std::int64_t kTrainSize = 10'000;
 constexpr std::int64_t kTestSize = 2'000;
 constexpr std::int64_t kMostKept = 1 << 17;  // About 100 MiB.
-/// So many are drawn at the start, by all cores in a fraction of a second. A loader that draws them
-/// during the first epoch would take a core from the kernels, which wait for each other.
+/// This many are drawn at the start, by all cores in a fraction of a second. A loader that draws
+/// them during the first epoch would take a core from the kernels, which wait for each other.
 constexpr std::int64_t kDrawnAtStart = 1 << 14;
+constexpr std::int64_t kDrawnPerThread = 1000;  // A thread for fewer does not pay.
 
 /// Draws the first images at the start and others when they are asked for, and keeps the first
 /// kMostKept of them.
@@ -32,13 +33,7 @@ class Digits final : public ImageSource {
         size_(size),
         kept_(static_cast<std::size_t>(std::min(size, kMostKept))),
         states_(kept_.size()) {
-    const std::int64_t cores = std::max<std::int64_t>(1, std::ssize(usable_cores()));
-    std::vector<std::jthread> threads;
-    for (std::int64_t core = 0; core < cores; ++core)
-      threads.emplace_back([this, core, cores] {
-        for (std::int64_t i = core; i < std::min(size_, kDrawnAtStart); i += cores)
-          with_digit(i, [](const DrawnDigit&) {});
-      });
+    draw_first(std::min(size, kDrawnAtStart));
   }
 
   std::int64_t size() const override { return size_; }
@@ -59,6 +54,17 @@ class Digits final : public ImageSource {
 
  private:
   enum class State : std::uint8_t { absent, being_kept, kept };
+
+  void draw_first(std::int64_t count) const {
+    const std::int64_t shares = std::clamp<std::int64_t>(
+        count / kDrawnPerThread, 1, std::max<std::int64_t>(1, std::ssize(usable_cores())));
+    auto draw_share = [&](std::int64_t share) {
+      for (std::int64_t i = share; i < count; i += shares) with_digit(i, [](const DrawnDigit&) {});
+    };
+    std::vector<std::jthread> others;
+    for (std::int64_t share = 1; share < shares; ++share) others.emplace_back(draw_share, share);
+    draw_share(0);
+  }
 
   DrawnDigit draw(std::int64_t index) const {
     RandomStream random = random_;

@@ -106,6 +106,7 @@ DrawnDigit draw_digit(const RandomStream& random) {
   double ink = dice.between(0.75, 1.0);
   double noise = dice.between(0, 0.15);
   Canvas canvas;
+  static_assert(Canvas::kSide * Canvas::kSide % 4 == 0);
   for (const Stroke& stroke : glyph.strokes) draw_stroke(stroke, hand, radius, canvas);
   for (std::size_t i = 0; i < digit.pixels.size(); i += 4) {
     std::array<double, 4> grains = random.uniforms(kNoiseBlock + i / 4);

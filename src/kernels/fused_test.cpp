@@ -101,7 +101,8 @@ class Fused : public testing::Test {
     }
   }
 
-  /// How many kernels were compared.
+  /// Each kernel within its tolerance, and within `at_most` where that is less. Returns how many
+  /// kernels were compared.
   int check(const KernelKey& key, const std::vector<Expected>& expected, double at_most = 1) {
     std::vector<Candidate> candidates = backend_->candidates(key);
     EXPECT_FALSE(candidates.empty()) << to_text(key);

@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <span>
 #include <vector>
 
+#include "base/error.h"
 #include "device/device.h"
 #include "tensor/layout.h"
+#include "tensor/tensor_spec.h"
 
 namespace troika {
 
@@ -17,6 +20,7 @@ class InLayout {
   /// `guard` is what the bytes behind the tensor hold.
   InLayout(const TensorSpec& spec, Layout layout, std::byte guard = std::byte{0xff})
       : element_(static_cast<std::size_t>(size_of(spec.dtype).count)),
+        plain_size_(static_cast<std::size_t>(spec.bytes().count)),
         size_(static_cast<std::size_t>(stored_bytes(layout, spec.shape, spec.dtype).count)),
         guard_(guard),
         memory_(new (std::align_val_t{64}) std::byte[size_ + kGuard]()) {
@@ -26,12 +30,14 @@ class InLayout {
 
   /// Takes plain bytes in; returns where they lie in the layout. Padding becomes zero.
   DevicePointer load(std::span<const std::byte> plain) {
+    TROIKA_CHECK_EQ(plain.size(), plain_size_);
     if (places_.empty()) {
       std::ranges::copy(plain, memory_.get());
       return memory_.get();
     }
     fill(std::byte{});
-    move([&](std::byte* held, std::size_t at) { std::memcpy(held, &plain[at], element_); });
+    for_each_element(
+        [&](std::byte* held, std::size_t at) { std::memcpy(held, &plain[at], element_); });
     return memory_.get();
   }
   /// Fills the tensor and its padding with one byte.
@@ -40,10 +46,12 @@ class InLayout {
     return memory_.get();
   }
   void store(std::span<std::byte> plain) const {
+    TROIKA_CHECK_EQ(plain.size(), plain_size_);
     if (places_.empty())
       std::copy_n(memory_.get(), plain.size(), plain.begin());
     else
-      move([&](const std::byte* held, std::size_t at) { std::memcpy(&plain[at], held, element_); });
+      for_each_element(
+          [&](const std::byte* held, std::size_t at) { std::memcpy(&plain[at], held, element_); });
   }
   /// Whether somebody wrote behind the tensor.
   bool is_overrun() const {
@@ -59,12 +67,12 @@ class InLayout {
   };
 
   /// Visits each element where it is held, with the position of its first plain byte.
-  void move(const auto& visit) const {
+  void for_each_element(const auto& visit) const {
     for (std::size_t at = 0; at < places_.size(); ++at)
       visit(memory_.get() + static_cast<std::size_t>(places_[at]) * element_, at * element_);
   }
 
-  std::size_t element_, size_;
+  std::size_t element_, plain_size_, size_;
   std::byte guard_;
   std::unique_ptr<std::byte[], Free> memory_;
   std::vector<std::int64_t> places_;  // of the elements; empty for the plain layout

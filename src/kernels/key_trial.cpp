@@ -226,7 +226,7 @@ class PoisonedLaunch {
 
   void run(Kernel& kernel) { kernel.launch(addresses_, scratch()); }
 
-  /// Of the operands that are written.
+  /// The operands that are written.
   Results results() const {
     Results tensors;
     for (std::size_t at = 0; at < trial_.operands.size(); ++at) {
@@ -293,8 +293,9 @@ KeyTrial make_trial(const KernelKey& key) {
 std::string find_fault(const KeyTrial& trial, const Backend& backend, const Candidate& candidate) {
   double allowed = tolerance(trial.key, candidate.algorithm) + trial.rounding;
   std::unique_ptr<Kernel> kernel = backend.compile(trial.key, candidate);
+  // One after the other: between launches the threads of the kernels fall asleep.
   PoisonedLaunch launches[]{{trial, candidate, kNans}, {trial, candidate, kLarge}};
-  for (PoisonedLaunch& launch : launches) launch.run(*kernel);  // while the team is awake
+  for (PoisonedLaunch& launch : launches) launch.run(*kernel);
   std::vector<Results> runs;
   for (PoisonedLaunch& launch : launches) {
     if (std::string fault = launch.find_overrun(); !fault.empty()) return fault;

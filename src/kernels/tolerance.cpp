@@ -6,7 +6,8 @@
 namespace troika {
 namespace {
 
-constexpr double kTolerance = 2e-5, kNormTolerance = 1e-4, kLibraryWinogradTolerance = 1e-3;
+constexpr double kTolerance = 2e-5, kNormTolerance = 1e-4, kLibraryWinogradTolerance = 1e-3,
+                 kMostSqueezed = 1e-3;
 constexpr double kTermsWithoutExtra = 4096;
 
 /// Terms that are summed for each element of the result; one multiplication and one addition each.
@@ -33,7 +34,7 @@ double tolerance(const KernelKey& key, std::string_view algorithm) {
   if (algorithm == "winograd") return kLibraryWinogradTolerance;
   double least = std::holds_alternative<BatchNorm>(key.op) ? kNormTolerance : kTolerance;
   double terms = std::max(1.0, terms_per_element(key));
-  if (is_squeezed(key)) least *= std::sqrt(terms);
+  if (is_squeezed(key)) return std::min(least * std::sqrt(terms), kMostSqueezed);
   return least * std::sqrt(std::max(1.0, terms / kTermsWithoutExtra));
 }
 

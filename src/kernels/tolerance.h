@@ -15,7 +15,7 @@ namespace troika {
 /// them. 2e-5 is over 300 roundings: enough for 4096 terms and a factor of 5 for unlucky ones;
 /// longer sums get more by their square root. Wrong kernels are off by 1e-2 and more.
 /// Roundings are relative to the largest sum, which is about sqrt(k); behind tanh and sigmoid the
-/// largest result is 1 whatever the sums are, so there the bound grows with them.
+/// largest result is 1 whatever the sums are, so there the bound grows with them, up to 1e-3.
 /// Batch norm divides by a deviation that is itself a difference of sums (1e-4), and the transforms
 /// of oneDNN's Winograd kernels cancel about three digits (1e-3). Ours have tighter bounds of their
 /// own, which winograd_test and fft_test hold them to.

@@ -192,7 +192,8 @@ TEST_P(DamagedProgram, IsRefusedExactlyWhenAMovedBufferMeetsALivingOne) {
   ASSERT_FALSE(overlap_somewhere(graph, lives));
   std::set<std::size_t> roots;
   for (const Life& life : lives) roots.insert(life.root);
-  if (kInstrumented) std::erase_if(roots, [](std::size_t root) { return root % 3 != 0; });
+  // Pairs are tried in square time; a third of the buffers is enough where it is slow.
+  if (asks_less()) std::erase_if(roots, [](std::size_t root) { return root % 3 != 0; });
   int refused = 0, taken = 0;
   for (std::size_t moved : roots)
     for (std::size_t onto : roots) {

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "machine/computer.h"
 #include "machine/route.h"
 #include "machine/speed_text.h"
-#include "machine/this_machine.h"
 
 namespace troika {
 namespace {

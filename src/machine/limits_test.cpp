@@ -1,4 +1,4 @@
-// Control groups as made-up trees of /proc and /sys, and once for real.
+// Control groups as made-up trees of /proc and /sys.
 #include "machine/limits.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 
 #include <fstream>
 
-#include "machine/this_machine.h"
+#include "machine/computer.h"
 
 namespace troika {
 namespace {

@@ -111,7 +111,7 @@ class Shrinking {
 
  private:
   /// The first dimension of tensors that have rows of their own; those of a matrix are extents. In
-  /// steps, because some kernels are offered from a number of samples on.
+  /// steps, because some kernels are not offered for few samples.
   bool halve_samples() {
     KernelKey smaller = keys_.back();
     if (smaller.inputs.empty() || smaller.inputs[0].shape.rank() < 3) return false;

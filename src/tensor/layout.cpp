@@ -44,7 +44,7 @@ std::int64_t block_of(const Description& row, std::size_t dim) {
   return dim == 0 ? row.dim0 : dim == 1 ? row.dim1 : 1;
 }
 
-/// Of each index of each dimension. An element lies at the sum of its indices' offsets.
+/// One offset for each index of each dimension: an element lies at the sum of those of its indices.
 std::vector<std::vector<std::int64_t>> index_offsets(Layout layout, const Shape& shape) {
   const Description& row = row_of(layout);
   std::string order(row.blocks);
@@ -96,7 +96,8 @@ std::int64_t stored_elements(Layout layout, const Shape& shape) {
 }
 
 std::vector<std::int64_t> element_places(Layout layout, const Shape& shape) {
-  TROIKA_CHECK(fits(layout, shape));
+  TROIKA_CHECK(fits(layout, shape),
+               fmt::format("{} cannot lie {}", to_string(shape), to_string(layout)));
   std::vector<std::int64_t> places{0};
   for (const std::vector<std::int64_t>& offsets : index_offsets(layout, shape)) {
     std::vector<std::int64_t> longer;

@@ -12,8 +12,8 @@
 
 #include "base/cores.h"
 #include "device/cpu/cpu_device.h"
+#include "machine/computer.h"
 #include "machine/limits.h"
-#include "machine/this_machine.h"
 
 namespace troika {
 namespace {

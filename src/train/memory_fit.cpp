@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "machine/computer.h"
 #include "machine/limits.h"
-#include "machine/this_machine.h"
 #include "train/choose_strategy.h"
 
 namespace troika {

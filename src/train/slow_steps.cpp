@@ -28,7 +28,7 @@ constexpr double kLowFrequency = 0.6;
 constexpr std::int64_t kManyPages = 100;
 /// Of samples or messages; more than this makes a step three times as long.
 constexpr double kMostWait = 0.66;
-/// Shorter stretches say little: a checkpoint on its way to the disk fills them.
+/// Shorter stretches say little: writing one checkpoint may take as long.
 constexpr Nanoseconds kShortestStretch = std::chrono::seconds(1);
 
 /// Adds up what the scheduler says of each thread: ran, waited for a core (both in ns), slices.
@@ -41,7 +41,6 @@ void add_threads(const fs::path& root, SystemLoad& load) {
     if (!(file >> ran >> queued)) continue;
     load.ran += Nanoseconds(ran);
     load.queued += Nanoseconds(queued);
-    ++load.threads;
   }
 }
 
@@ -105,18 +104,20 @@ std::string explain_wait(const SystemLoad& before, const SystemLoad& after) {
   Nanoseconds queued = after.queued - before.queued, ran = after.ran - before.ran;
   double waited = share_of(queued, queued + ran);
   if (waited <= kTellingShare) return {};
+  if (after.used <= before.used)
+    return fmt::format("its threads waited for a core {:.0f} % of the time", waited * 100);
   auto cores = std::max<std::int64_t>(1, std::ssize(usable_cores()));
-  double others = share_of(after.used - before.used - ran, (after.at - before.at) * cores);
+  double others =
+      std::min(1.0, share_of(after.used - before.used - ran, (after.at - before.at) * cores));
   if (others > kTellingShare)
     return fmt::format(
         "other processes took {:.0f} % of the time of its {} cores, and its threads waited for one "
         "{:.0f} % of the time (load average {:.1f})",
         others * 100, cores, waited * 100, after.runnable);
   return fmt::format(
-      "its own {} threads wait for each other: {:.0f} % of the time they were ready to run and "
-      "none "
-      "of the {} cores was free; fewer parallel.threads may be faster",
-      after.threads, waited * 100, cores);
+      "its own threads compete for {} cores: they waited for one {:.0f} % of the time; fewer "
+      "parallel.threads may be faster",
+      cores, waited * 100);
 }
 
 }  // namespace

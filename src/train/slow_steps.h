@@ -20,14 +20,13 @@ struct SystemLoad {
   double frequency = 0,
          top_frequency = 0;  ///< Of the slowest core now, and what it may reach; kHz.
   double runnable = 0;       ///< Load average of the last minute.
-  int threads = 0;           ///< Of this process.
 };
 
 /// Reads /proc and /sys below `root`.
 SystemLoad read_system_load(const std::filesystem::path& root = "/");
 
-/// What happened between two moments, as the reason of a sentence ("other processes used the cores
-/// …"); empty where nothing did that explains slow steps.
+/// What happened between two moments, as the reason of a sentence ("other processes took
+/// 40 % …"); empty where nothing did that explains slow steps.
 std::string explain_slowness(const SystemLoad& before, const SystemLoad& after);
 
 /// Steps that take longer than this many times the prediction are worth a warning.

@@ -28,9 +28,11 @@ template <class F>
 TROIKA_VECTORIZED_8 void call_with_8_lanes(const F& f) {
   f();
 }
-/// Calls f(), compiled for the processors whose widest vectors have so many lanes.
+/// Calls f(), compiled for the processors whose widest vectors have so many lanes: 16 need a
+/// processor whose widest_vector() is 16.
 template <int Lanes, class F>
 void call_with_lanes(const F& f) {
+  static_assert(Lanes == 8 || Lanes == 16);
   if constexpr (Lanes == 16)
     call_with_16_lanes(f);
   else

@@ -19,7 +19,7 @@ std::optional<std::string> why_not_winograd(const Convolution& convolution, cons
 /// "winograd4" and "winograd2" on channels blocked by 16 where the processor has such vectors, else
 /// by 8.
 Offers winograd_offers(const Convolution& convolution, const Request& request);
-/// On channels blocked by `lanes`.
+/// On channels blocked by `lanes`, 8 or 16, at most widest_vector().
 Offers winograd_offers_in(const Convolution& convolution, const Request& request, int lanes);
 
 }  // namespace troika

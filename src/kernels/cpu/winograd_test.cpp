@@ -70,7 +70,8 @@ TEST(Winograd, AnySizeComesOutRightInAllWidths) {
   }
 }
 
-/// The weight's gradient of 2 x 3 x 21 x 18 blocks of channels with 5 blocks out, computed so.
+/// The weight's gradient of 2 x 3 x 21 x 18 blocks of channels with 5 blocks out, with the work
+/// divided like this.
 std::vector<float> weights_by(WinogradWeight::Sharing sharing, std::int64_t tile_block) {
   const int lanes = widest_vector();
   WinogradWeight kernel{.plan = {.samples = 2,

@@ -1,4 +1,4 @@
-// What the computer that the program runs on has.
+// The memory and the cores of the computer that the program runs on.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "machine/this_machine.h"
+#include "machine/computer.h"
 
 #include <algorithm>
 #include <charconv>
