@@ -74,8 +74,8 @@ class Op : public AnyOp {
  public:
   Op();
   template <class T>
-  requires kIsOneOf<T, AnyOp> Op(T op)
-      : AnyOp(std::in_place_type<T>, std::move(op)) {}  // as a variant does, implicitly
+  requires kIsOneOf<T, AnyOp> Op(T op)  // NOLINT(google-explicit-constructor): as a variant does
+      : AnyOp(std::in_place_type<T>, std::move(op)) {}
   Op(const Op& other);
   Op(Op&& other) noexcept;
   Op& operator=(const Op& other);
