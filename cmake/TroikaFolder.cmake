@@ -40,8 +40,16 @@ function(troika_unity target)
   endforeach()
 endfunction()
 
-# troika_test(NAME SOURCES source... LIBS library...): one GoogleTest binary, one ctest entry. The XML report lets
-# scripts/run_tests count single tests and skips.
+# troika_test_entry(NAME COMMAND... [ENVIRONMENT VARIABLE=VALUE...]): a ctest entry that runs a GoogleTest binary. The XML
+# report lets scripts/run_tests count single tests and skips. Kernel times are kept in the build tree, not in the user's cache.
+function(troika_test_entry name)
+  cmake_parse_arguments(PARSE_ARGV 1 entry "" "" "ENVIRONMENT")
+  add_test(NAME ${name} COMMAND ${entry_UNPARSED_ARGUMENTS} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT
+    "GTEST_OUTPUT=xml:${PROJECT_BINARY_DIR}/test-results/${name}.xml;XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/cache/${name};${entry_ENVIRONMENT}")
+endfunction()
+
+# troika_test(NAME SOURCES source... LIBS library...): one GoogleTest binary, one ctest entry.
 function(troika_test name)
   cmake_parse_arguments(PARSE_ARGV 1 test "" "" "SOURCES;LIBS")
   add_executable(${name} ${test_SOURCES})
@@ -52,10 +60,7 @@ function(troika_test name)
   target_link_libraries(${name} PRIVATE ${test_LIBS} fmt::fmt GTest::gmock GTest::gtest_main)
   troika_precompile(${name} test LIBS ${test_LIBS} HEADERS <gtest/gtest.h> <gmock/gmock.h>)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  set_tests_properties(${name} PROPERTIES
-    # Kernel times are kept in the build tree, not in the user's cache.
-    ENVIRONMENT "GTEST_OUTPUT=xml:${PROJECT_BINARY_DIR}/test-results/${name}.xml;XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/cache/${name}")
+  troika_test_entry(${name} ${name})
 endfunction()
 
 # troika_test_instruction_sets(TEST FILTER): the tests of TEST that the GoogleTest filter names, once more per instruction
@@ -64,9 +69,8 @@ endfunction()
 function(troika_test_instruction_sets test filter)
   foreach(set SSE41 AVX2 AVX512_CORE)
     string(TOLOWER ${test}_${set} name)
-    add_test(NAME ${name} COMMAND ${test} --gtest_filter=${filter} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-    set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 ENVIRONMENT
-      "ONEDNN_MAX_CPU_ISA=${set};GTEST_OUTPUT=xml:${PROJECT_BINARY_DIR}/test-results/${name}.xml;XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/cache/${name}")
+    troika_test_entry(${name} ${test} --gtest_filter=${filter} ENVIRONMENT ONEDNN_MAX_CPU_ISA=${set})
+    set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
   endforeach()
 endfunction()
 

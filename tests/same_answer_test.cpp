@@ -2,17 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <set>
 
+#include "base/test_effort.h"
 #include "float_conditions.h"
 #include "strategy/random_strategy.h"
 #include "strategy/ready.h"
 
 namespace troika {
 namespace {
-
-bool is_full() { return std::getenv("TROIKA_FULL") != nullptr; }
 
 struct Ready {
   const char* name;
@@ -30,7 +28,7 @@ const std::vector<Ready> kFewReady{
 /// Deep models take most of the time; with TROIKA_FULL they run under all of them.
 const std::set<std::string> kDeep{"googlenet", "inception_v3", "resnet18", "resnet50", "resnet101"};
 
-bool is_deep(const std::string& model) { return kDeep.contains(model) && !is_full(); }
+bool is_deep(const std::string& model) { return kDeep.contains(model) && !full_grid(); }
 
 const std::vector<Ready>& ready_for(const std::string& model) {
   return is_deep(model) ? kFewReady : kAllReady;
@@ -63,7 +61,7 @@ SmallCase with_optimizer(SmallCase asked, const std::string& name) {
 std::vector<SmallCase> cases_for(const SmallCase& asked, std::size_t turn) {
   std::vector<SmallCase> all{asked, with_shards(asked)};
   if (!asked.cpu_kernels && !is_deep(asked.model)) all.push_back(with_optimizer(asked, "adam"));
-  return is_full() ? all : std::vector{all[turn % all.size()]};
+  return full_grid() ? all : std::vector{all[turn % all.size()]};
 }
 
 void expect_same(SmallCase asked, std::int64_t devices, const Strategy& strategy) {
@@ -132,7 +130,7 @@ TEST_P(SameAnswer, UnderReadyStrategies) {
 }
 
 TEST_P(SameAnswer, UnderRandomStrategies) {
-  expect_same_under_random(is_full() ? 40 : 5, false, GetParam());
+  expect_same_under_random(full_grid() ? 40 : 5, false, GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(Zoo, SameAnswer, testing::ValuesIn(all_models()),
@@ -141,18 +139,19 @@ INSTANTIATE_TEST_SUITE_P(Zoo, SameAnswer, testing::ValuesIn(all_models()),
 class SameAnswerInFloats : public testing::TestWithParam<std::string> {};
 
 TEST_P(SameAnswerInFloats, UnderReadyStrategies) {
-  expect_same_under(is_full() ? kAllReady : kFewReady, {.model = GetParam(), .cpu_kernels = true});
+  expect_same_under(full_grid() ? kAllReady : kFewReady,
+                    {.model = GetParam(), .cpu_kernels = true});
 }
 
 TEST_P(SameAnswerInFloats, UnderRandomStrategies) {
-  expect_same_under_random(is_full() ? 40 : 4, true, GetParam());
+  expect_same_under_random(full_grid() ? 40 : 4, true, GetParam());
 }
 
 /// A convolution net, one with batch norm, a transformer, a recurrent net and one of two programs
 /// stand for the others.
 std::vector<std::string> float_models() {
-  return is_full() ? all_models()
-                   : std::vector<std::string>{"lenet", "resnet18", "gpt2", "rnnlm", "dcgan"};
+  return full_grid() ? all_models()
+                     : std::vector<std::string>{"lenet", "resnet18", "gpt2", "rnnlm", "dcgan"};
 }
 
 INSTANTIATE_TEST_SUITE_P(Zoo, SameAnswerInFloats, testing::ValuesIn(float_models()),

@@ -8,9 +8,8 @@
 #include <cstring>
 #include <optional>
 
-#include "base/instrumented.h"
 #include "base/random.h"
-#include "comm/full_grid_test.h"
+#include "base/test_effort.h"
 #include "comm/members_test.h"
 #include "comm/serial_collective_test.h"
 #include "tensor/float16.h"

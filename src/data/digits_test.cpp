@@ -7,7 +7,7 @@
 #include <set>
 #include <thread>
 
-#include "base/instrumented.h"
+#include "base/test_effort.h"
 #include "data/file_fixture.h"
 
 namespace troika::data {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kPixels = Canvas::kSide;
 constexpr int kStepsPerSpan = 6;
-/// Where the noise begins in the stream, in blocks of four: after all other numbers.
+/// The noise uses the numbers of the stream from this block of four on, behind all others.
 constexpr std::uint64_t kNoiseBlock = 1 << 14;
 
 /// Numbers from the stream, one after the other.

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/instrumented.h"
+#include "base/test_effort.h"
 #include "lower/lowered.h"
 #include "strategy/ready.h"
 #include "taskgraph/check_memory.h"

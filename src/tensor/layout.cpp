@@ -54,20 +54,17 @@ std::vector<std::vector<std::int64_t>> index_offsets(Layout layout, const Shape&
   for (std::size_t dim = 0; dim < shape.rank(); ++dim)
     offsets[dim].assign(static_cast<std::size_t>(shape[dim]), 0);
   std::int64_t stride = 1;
-  for (auto letter = row.inside.rbegin(); letter != row.inside.rend(); ++letter) {
-    auto dim = static_cast<std::size_t>(*letter - '0');
-    std::int64_t block = block_of(row, dim);
-    for (std::int64_t i = 0; i < shape[dim]; ++i)
-      offsets[dim][static_cast<std::size_t>(i)] += i % block * stride;
-    stride *= block;
-  }
-  for (auto letter = order.rbegin(); letter != order.rend(); ++letter) {
-    auto dim = static_cast<std::size_t>(*letter - '0');
-    std::int64_t block = block_of(row, dim);
-    for (std::int64_t i = 0; i < shape[dim]; ++i)
-      offsets[dim][static_cast<std::size_t>(i)] += i / block * stride;
-    stride *= padded(shape[dim], block) / block;
-  }
+  auto lay_out = [&](std::string_view dims, bool inside) {
+    for (auto letter = dims.rbegin(); letter != dims.rend(); ++letter) {
+      auto dim = static_cast<std::size_t>(*letter - '0');
+      const std::int64_t block = block_of(row, dim);
+      for (std::int64_t i = 0; i < shape[dim]; ++i)
+        offsets[dim][static_cast<std::size_t>(i)] += (inside ? i % block : i / block) * stride;
+      stride *= inside ? block : padded(shape[dim], block) / block;
+    }
+  };
+  lay_out(row.inside, true);
+  lay_out(order, false);
   return offsets;
 }
 

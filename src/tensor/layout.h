@@ -37,8 +37,8 @@ bool fits(Layout layout, const Shape& shape);
 /// Elements occupied including padding up to full blocks.
 std::int64_t stored_elements(Layout layout, const Shape& shape);
 Bytes stored_bytes(Layout layout, const Shape& shape, DType dtype);
-/// Where each element lies, in row-major order of the elements. The other places are padding, which
-/// kernels expect to be zero.
+/// The place of each element in memory, for the elements in row-major order. All other places are
+/// padding, which kernels expect to be zero.
 std::vector<std::int64_t> element_places(Layout layout, const Shape& shape);
 
 }  // namespace troika

@@ -32,7 +32,7 @@ struct SharedAmount {
     ++processes;
     devices += more;
   }
-  /// Of what is left once each process has had `own`.
+  /// The share of a device in what is left after each process has taken `own`.
   std::int64_t per_device(std::int64_t own = 0) const {
     return std::max<std::int64_t>(1, amount - processes * own) / devices;
   }

@@ -25,8 +25,8 @@ struct SystemLoad {
 /// Reads /proc and /sys below `root`.
 SystemLoad read_system_load(const std::filesystem::path& root = "/");
 
-/// What happened between two moments, as the reason of a sentence ("other processes took
-/// 40 % …"); empty where nothing did that explains slow steps.
+/// Explains why steps between two moments were slow ("other processes took 40 % …"); empty where
+/// nothing happened that explains it.
 std::string explain_slowness(const SystemLoad& before, const SystemLoad& after);
 
 /// Steps that take longer than this many times the prediction are worth a warning.

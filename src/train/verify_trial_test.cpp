@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 
+#include "base/test_effort.h"
 #include "strategy/random_strategy.h"
 #include "train/optimizer_rules.h"
 #include "train/small_runs_test.h"
@@ -79,8 +79,7 @@ class SensitiveRun : public testing::TestWithParam<std::string> {};
 
 /// One batch, or all with TROIKA_FULL.
 std::vector<std::string> batches() {
-  bool is_full = std::getenv("TROIKA_FULL") != nullptr;
-  return is_full ? std::vector<std::string>{"5", "9", "10"} : std::vector<std::string>{"5"};
+  return full_grid() ? std::vector<std::string>{"5", "9", "10"} : std::vector<std::string>{"5"};
 }
 
 TEST_P(SensitiveRun, AgreesUnderRandomPlans) {
