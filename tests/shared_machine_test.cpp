@@ -185,9 +185,9 @@ TEST_F(SharedMachine, BesideBusyLoopsARunKeepsAGoodPartOfItsSpeed) {
     std::ranges::sort(rates);
     return rates.empty() ? 0 : rates[rates.size() / 2];
   };
-  // A third is what it keeps; half of that is left to whatever else runs here. Threads that spin as
-  // long as the OpenMP runtime does by itself keep a thirtieth.
-  constexpr double kLeast = 1.0 / 6;
+  // A fair share is a half. Threads that the scheduler places keep a fourth in every third run, and
+  // threads that spin as long as the OpenMP runtime does by itself keep a thirtieth.
+  constexpr double kLeast = 1.0 / 3;
   double best = 0;
   for (int attempt = 0; attempt < 3 && best < kLeast; ++attempt) {
     double quiet = speed("quiet" + std::to_string(attempt));

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "device/cpu/host_memory.h"
 #include "device/cpu/instruction_set.h"
+#include "device/cpu/team_placement.h"
 
 namespace troika {
 namespace {
@@ -42,6 +43,7 @@ class WorkQueue {
   void loop(const std::stop_token& stop, int threads) {
     omp_set_dynamic(0);
     omp_set_num_threads(threads);
+    TeamPlacement placement(threads);
     std::vector<Entry> taken =
         with_room();  // trades places with waiting_, so both keep their capacity
     while (true) {
@@ -51,7 +53,10 @@ class WorkQueue {
         if (waiting_.empty()) return;
         taken.swap(waiting_);
       }
-      for (const Entry& entry : taken) entry.done->signal(run(*entry.work));
+      for (const Entry& entry : taken) {
+        entry.done->signal(run(*entry.work));
+        placement.renew();
+      }
       taken.clear();
     }
   }

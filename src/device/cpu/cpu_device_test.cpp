@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 #include <omp.h>
+#include <sched.h>
 
 #include <algorithm>
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <latch>
@@ -99,6 +101,62 @@ TEST(CpuDevice, TeamsOfTwoDevicesAreDisjoint) {
   std::set<std::thread::id> all(of_a.begin(), of_a.end());
   all.insert(of_b.begin(), of_b.end());
   EXPECT_EQ(all.size(), 4u);
+}
+
+std::set<int> cores_of_this_thread() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  EXPECT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
+  std::set<int> cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core)
+    if (CPU_ISSET(core, &set)) cores.insert(core);
+  return cores;
+}
+
+/// The cores that each thread of a device's team may use.
+std::vector<std::set<int>> cores_of_team(Device& device) {
+  std::vector<std::set<int>> cores(static_cast<std::size_t>(device.threads()));
+  Piece(device, [&] {
+#pragma omp parallel
+    cores[static_cast<std::size_t>(omp_get_thread_num())] = cores_of_this_thread();
+  }).wait();
+  return cores;
+}
+
+std::vector<std::set<int>> cores_of_team(int threads) {
+  return cores_of_team(*make_cpu_device({.threads = threads}));
+}
+
+TEST(CpuDevice, ThreadsOfATeamShareNoCores) {
+  if (kTeamsLookLikeRaces) GTEST_SKIP() << "the system's OpenMP runtime is not instrumented";
+  const std::set<int> all = cores_of_this_thread();
+  for (int threads = 2; threads <= static_cast<int>(all.size()); ++threads) {
+    std::set<int> taken;
+    for (const std::set<int>& cores : cores_of_team(threads)) {
+      EXPECT_GE(cores.size(), all.size() / static_cast<std::size_t>(threads));
+      for (int core : cores) EXPECT_TRUE(taken.insert(core).second) << core;
+    }
+    EXPECT_EQ(taken, all) << threads << " threads";
+  }
+}
+
+TEST(CpuDevice, ThreadsThatASmallerTeamEndedAreReplacedOnCoresOfTheirOwn) {
+  if (kTeamsLookLikeRaces) GTEST_SKIP() << "the system's OpenMP runtime is not instrumented";
+  const auto threads = static_cast<int>(cores_of_this_thread().size());
+  if (threads < 3) GTEST_SKIP() << "needs three cores";
+  auto device = make_cpu_device({.threads = threads});
+  Piece(*device, [&] {
+#pragma omp parallel num_threads(2)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the others end meanwhile
+  }).wait();
+  EXPECT_EQ(cores_of_team(*device).back().size(), 1u);
+}
+
+TEST(CpuDevice, ATeamLargerThanTheMachineMayUseAllCores) {
+  if (kTeamsLookLikeRaces) GTEST_SKIP() << "the system's OpenMP runtime is not instrumented";
+  const std::set<int> all = cores_of_this_thread();
+  for (const std::set<int>& cores : cores_of_team(static_cast<int>(all.size()) + 1))
+    EXPECT_EQ(cores, all);
 }
 
 TEST(CpuDevice, GivesZeroedAlignedMemoryAndCountsIt) {
