@@ -79,7 +79,7 @@ schedule = { kind = "cosine", warmup = "5%" }
                                          "data.test=idx:" + folder.string() + "[8000:]"})
           .config;
   TrainOutcome outcome = make_trainer(config, nullptr)->run(nullptr);
-  EXPECT_GE(outcome.evaluation->test_accuracy.value(), 0.96);
+  EXPECT_GE(outcome.value_of({Metric::Set::test, Metric::Measure::accuracy}).value(), 0.96);
 }
 
 TEST(Learning, SmallGpt2LearnsShakespeareAndWritesText) {

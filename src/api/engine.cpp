@@ -10,11 +10,17 @@
 #include "api/shared_dataset.h"
 #include "base/error.h"
 #include "checkpoint/safetensors.h"
+#include "train/evaluate.h"
 #include "train/optimizer_rules.h"
 #include "train/trainer.h"
 
 namespace troika::internal {
 namespace {
+
+Score to_score(const Figures& figures, std::int64_t samples) {
+  return {find(figures, Metric::Measure::loss).value_or(0),
+          find(figures, Metric::Measure::accuracy), samples};
+}
 
 /// Hands the trainer's reports to the callbacks of the fit that is going on.
 class Callbacks final : public Progress {
@@ -34,7 +40,7 @@ class Callbacks final : public Progress {
   bool stop_requested() const { return options_->stop_requested && options_->stop_requested(); }
 
   Score score(const EvaluationReport& report) const {
-    return {report.test_loss, report.test_accuracy, test_samples_};
+    return to_score(report.figures, test_samples_);
   }
 
  private:
@@ -84,7 +90,8 @@ class TrainingEngine final : public Engine {
                      .loss = outcome.loss,
                      .interrupted = outcome.interrupted,
                      .seconds = outcome.seconds};
-    if (outcome.evaluation) result.score = callbacks_.score(*outcome.evaluation);
+    if (const EvaluationReport* test = outcome.evaluation(Metric::Set::test))
+      result.score = callbacks_.score(*test);
     return result;
   }
 
@@ -92,7 +99,7 @@ class TrainingEngine final : public Engine {
     check_fit(samples_->encoding(), samples.dataset()->encoding());
     Evaluation found = troika::evaluate(live(), *samples.dataset(), config_.train.global_batch,
                                         config_.kernels.dtype);
-    return {found.loss, found.accuracy, found.samples};
+    return to_score(found.figures, found.samples);
   }
 
   void save(const std::string& path) override {

@@ -78,9 +78,9 @@ void run(const DemoArguments& arguments, Context& context) {
       drive_run({.config = file.config, .fallback_name = demo.name}, context);
   if (result && result->outcome.interrupted) context.exit_code = kInterruptedExitCode;
   if (!result || result->outcome.interrupted) return;
-  if (result->outcome.evaluation && result->outcome.evaluation->test_accuracy)
-    context.console.say(fmt::format("\nfinal test accuracy: {}",
-                                    percent(*result->outcome.evaluation->test_accuracy)));
+  constexpr Metric kTestAccuracy{Metric::Set::test, Metric::Measure::accuracy};
+  if (std::optional<double> accuracy = result->outcome.value_of(kTestAccuracy))
+    context.console.say(fmt::format("\nfinal test accuracy: {}", percent(*accuracy)));
   say_what_next(*result, context.console);
 }
 

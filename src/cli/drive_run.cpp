@@ -77,10 +77,9 @@ std::string describe_end(const TrainOutcome& outcome) {
   std::string text =
       fmt::format("finished step {} after {}", outcome.step, duration(outcome.seconds));
   if (outcome.loss) text += fmt::format(": loss {:.4f}", *outcome.loss);
-  if (!outcome.evaluation) return text;
-  text += fmt::format(", test_loss {:.4f}", outcome.evaluation->test_loss);
-  if (outcome.evaluation->test_accuracy)
-    text += ", test_accuracy " + percent(*outcome.evaluation->test_accuracy);
+  for (const EvaluationReport& report : outcome.evaluations)
+    text += fmt::format(", {}", fmt::join(figures_text(report), ", "));
+  if (outcome.stopped_early) return text + "; stopped early, as train.patience says";
   return outcome.reached_target ? text + "; the target is reached" : text;
 }
 

@@ -32,22 +32,24 @@ Evaluation evaluate_saved(SavedRun& run, const std::string& uri) {
   return evaluate(live, *samples, batch, run.config.kernels.dtype);
 }
 
+Metric test_metric(const Figure& figure) { return {Metric::Set::test, figure.measure}; }
+
 void print_json(const SavedRun& run, const Evaluation& result, Console& console) {
   nlohmann::ordered_json json{{"checkpoint", run.checkpoint.string()},
                               {"step", run.step},
                               {"data", run.config.data.test},
-                              {"samples", result.samples},
-                              {"test_loss", result.loss}};
-  if (result.accuracy) json["test_accuracy"] = *result.accuracy;
+                              {"samples", result.samples}};
+  for (const Figure& figure : result.figures)
+    json[std::string(to_word(test_metric(figure)))] = figure.value;
   console.print(json.dump());
 }
 
 void print_text(const SavedRun& run, const Evaluation& result, Console& console) {
   std::vector<Fact> facts{
       {"checkpoint", run.checkpoint.string()},
-      {"data", fmt::format("{} ({} samples)", run.config.data.test, with_commas(result.samples))},
-      {"test_loss", fmt::format("{:.4f}", result.loss)}};
-  if (result.accuracy) facts.push_back({"test_accuracy", percent(*result.accuracy)});
+      {"data", fmt::format("{} ({} samples)", run.config.data.test, with_commas(result.samples))}};
+  for (const Figure& figure : result.figures)
+    facts.push_back({std::string(to_word(test_metric(figure))), figure_text(figure)});
   console.write(format_facts(facts));
 }
 
@@ -63,7 +65,8 @@ void run(const EvalArguments& arguments, Context& context) {
 
 Verb add_eval(CLI::App& parent, Context& context) {
   auto arguments = std::make_shared<EvalArguments>();  // shared by the parser and the verb
-  CLI::App* app = parent.add_subcommand("eval", "Loss and accuracy of a saved model");
+  CLI::App* app =
+      parent.add_subcommand("eval", "Loss, accuracy and other figures of a saved model");
   app->add_option("RUN", arguments->path, "A run folder (its newest checkpoint) or a checkpoint")
       ->required();
   app->add_option("--data", arguments->uri,

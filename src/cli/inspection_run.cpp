@@ -53,10 +53,12 @@ std::vector<Json> read_lines(const fs::path& path) {
 /// The newest value of each metric.
 std::vector<Fact> newest_values(const std::vector<Json>& lines) {
   std::vector<Fact> facts;
-  for (const char* name : {"step", "epoch", "loss", "test_loss", "test_accuracy"}) {
+  std::vector<std::string> names{"step", "epoch"};
+  for (const Choice<Metric>& metric : choices(Metric{})) names.emplace_back(metric.word);
+  for (const std::string& name : names) {
     for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
       if (!line->contains(name)) continue;
-      facts.push_back({std::string("last ") + name, (*line)[name].dump()});
+      facts.push_back({"last " + name, (*line)[name].dump()});
       break;
     }
   }

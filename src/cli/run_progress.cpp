@@ -30,11 +30,8 @@ std::string step_line(const StepReport& report) {
 }
 
 std::string evaluation_line(const EvaluationReport& report) {
-  std::string line = fmt::format("step {}  epoch {:.2f}  test_loss {:.4f}", report.step,
-                                 report.epoch, report.test_loss);
-  if (report.test_accuracy)
-    line += fmt::format("  test_accuracy {}", percent(*report.test_accuracy));
-  return line;
+  return fmt::format("step {}  epoch {:.2f}  {}", report.step, report.epoch,
+                     fmt::join(figures_text(report), "  "));
 }
 
 void RunProgress::log(LogLevel level, const std::string& line) {

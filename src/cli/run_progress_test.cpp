@@ -32,11 +32,16 @@ TEST(StepLine, NamesFurtherLosses) {
   EXPECT_THAT(step_line(report), HasSubstr("generator loss 1.5000"));
 }
 
-TEST(EvaluationLine, LeavesOutTheAccuracyOfWhatDoesNotClassify) {
-  EXPECT_EQ(evaluation_line({.step = 7, .epoch = 1, .test_loss = 0.5, .test_accuracy = 0.972}),
-            "step 7  epoch 1.00  test_loss 0.5000  test_accuracy 97.20 %");
-  EXPECT_EQ(evaluation_line({.step = 7, .epoch = 1, .test_loss = 0.5}),
-            "step 7  epoch 1.00  test_loss 0.5000");
+TEST(EvaluationLine, NamesTheSetAndWritesSharesAsPercentages) {
+  using M = Metric::Measure;
+  EXPECT_EQ(
+      evaluation_line({.step = 7, .epoch = 1, .figures = {{M::loss, 0.5}, {M::accuracy, 0.972}}}),
+      "step 7  epoch 1.00  test_loss 0.5000  test_accuracy 97.20 %");
+  EXPECT_EQ(evaluation_line({.step = 7,
+                             .epoch = 1,
+                             .set = Metric::Set::validation,
+                             .figures = {{M::loss, 0.5}, {M::perplexity, 1.6487}}}),
+            "step 7  epoch 1.00  validation_loss 0.5000  validation_perplexity 1.6487");
 }
 
 TEST(RunProgress, WritesPlainLinesWhereNobodyLooks) {
@@ -53,10 +58,10 @@ TEST(RunProgress, KeepsOneLiveLineOnATerminal) {
   progress.step(kReport);
   progress.step(kReport);
   EXPECT_EQ(out.str().find('\n'), std::string::npos);
-  progress.evaluated({.step = 50, .epoch = 0.5, .test_loss = 1});
-  EXPECT_THAT(out.str(),
-              testing::EndsWith(
-                  "\r\x1b[K" + evaluation_line({.step = 50, .epoch = 0.5, .test_loss = 1}) + "\n"));
+  const EvaluationReport evaluation{
+      .step = 50, .epoch = 0.5, .figures = {{Metric::Measure::loss, 1}}};
+  progress.evaluated(evaluation);
+  EXPECT_THAT(out.str(), testing::EndsWith("\r\x1b[K" + evaluation_line(evaluation) + "\n"));
 }
 
 TEST(RunProgress, MovesTheLiveLineTenTimesASecondAtMostAndWritesNothingElsewhere) {

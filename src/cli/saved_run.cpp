@@ -34,6 +34,7 @@ RunConfig config_of(const fs::path& checkpoint, const RunState& state) {
 data::Encoding learn_encoding(const SavedRun& run) try {
   RunConfig train_only = run.config;
   train_only.data.test.clear();
+  train_only.data.validation.clear();
   train_only.data.augment.clear();
   return open_sets(train_only).train->encoding();
 } catch (const Error& error) {
@@ -62,7 +63,7 @@ std::unique_ptr<data::Dataset> open_samples(SavedRun& run, const std::string& ur
   if (!uri.empty()) run.config.data.test = uri;
   if (run.config.data.test.empty())
     throw Error(ErrorKind::usage, "the run has no test samples; name some with --data URI");
-  return open_like(run.samples, run.config);
+  return open_like(run.samples, run.config.data.test, run.config);
 }
 
 zoo::Model build_saved(const SavedRun& run, std::int64_t batch) {

@@ -52,6 +52,19 @@ std::string format_rows(const std::vector<std::vector<std::string>>& table) {
 
 std::string percent(double share) { return fmt::format("{:.2f} %", share * 100); }
 
+std::string figure_text(const Figure& figure) {
+  return is_higher_better(figure.measure) ? percent(figure.value)
+                                          : fmt::format("{:.4f}", figure.value);
+}
+
+std::vector<std::string> figures_text(const EvaluationReport& report) {
+  std::vector<std::string> texts;
+  for (const Figure& figure : report.figures)
+    texts.push_back(
+        fmt::format("{} {}", to_word(Metric{report.set, figure.measure}), figure_text(figure)));
+  return texts;
+}
+
 std::string duration(double seconds) {
   if (!std::isfinite(seconds)) return "unknown";
   if (seconds < 10) return fmt::format("{:.1f} s", seconds);

@@ -133,11 +133,12 @@ void print_json(const RunResult& result, Console& console) {
                               {"loss", nullptr},
                               {"seconds", outcome.seconds},
                               {"interrupted", outcome.interrupted},
-                              {"reached_target", outcome.reached_target}};
+                              {"reached_target", outcome.reached_target},
+                              {"stopped_early", outcome.stopped_early}};
   if (outcome.loss) json["loss"] = *outcome.loss;
-  if (outcome.evaluation) json["test_loss"] = outcome.evaluation->test_loss;
-  if (outcome.evaluation && outcome.evaluation->test_accuracy)
-    json["test_accuracy"] = *outcome.evaluation->test_accuracy;
+  for (const EvaluationReport& report : outcome.evaluations)
+    for (const Figure& figure : report.figures)
+      json[std::string(to_word(Metric{report.set, figure.measure}))] = figure.value;
   console.print(json.dump());
 }
 

@@ -57,21 +57,39 @@ void check_schedule_end(const RunConfig& config, Reader& reader) {
         "the schedule depends on the length of the run; add 'epochs' or 'steps' to [train]");
 }
 
-void check_test(const RunConfig& config, Reader& reader) {
-  bool is_evaluated = config.train.evaluate.unit != PeriodUnit::never;
-  auto check = [&](std::string_view path, MetricName metric) {
-    if (!needs_test(metric)) return;
-    if (config.data.test.empty())
-      reader.refuse_together(
-          {path, "data.test"},
-          fmt::format("{} needs test samples; add 'test' to [data]", to_word(metric)));
-    else if (!is_evaluated)
-      reader.refuse_together(
-          {path, "train.evaluate"},
-          fmt::format("{} is never known with evaluate = \"never\" in [train]", to_word(metric)));
-  };
-  if (config.train.until) check("train.until", config.train.until->metric);
-  if (config.checkpoint.best) check("checkpoint.best", *config.checkpoint.best);
+/// A metric that the key at `path` looks at during training.
+void check_metric(std::string_view path, const Metric& metric, const RunConfig& config,
+                  Reader& reader) {
+  if (metric.set == Metric::Set::train) return;
+  bool is_test = metric.set == Metric::Set::test;
+  const std::string& samples = is_test ? config.data.test : config.data.validation;
+  std::string_view key = is_test ? "test" : "validation", word = to_word(metric);
+  if (samples.empty())
+    reader.refuse_together({path, is_test ? "data.test" : "data.validation"},
+                           fmt::format("{0} needs {1} samples; add '{1}' to [data]", word, key));
+  else if (metric.set != config.evaluated_set())
+    reader.refuse_together(
+        {path, "data.validation"},
+        fmt::format("with 'validation' in [data] the test samples are evaluated once, at the end; "
+                    "use {} instead of {}",
+                    to_word(Metric{Metric::Set::validation, metric.measure}), word));
+  else if (config.train.evaluate.unit == PeriodUnit::never)
+    reader.refuse_together(
+        {path, "train.evaluate"},
+        fmt::format("{} is never known with evaluate = \"never\" in [train]", word));
+}
+
+void check_metrics(const RunConfig& config, Reader& reader) {
+  if (config.train.until) check_metric("train.until", config.train.until->metric, config, reader);
+  if (config.checkpoint.best)
+    check_metric("checkpoint.best", *config.checkpoint.best, config, reader);
+  if (!config.train.patience) return;
+  if (config.checkpoint.best && config.checkpoint.best->set == Metric::Set::train)
+    reader.refuse_together({"train.patience", "checkpoint.best"},
+                           "'patience' in [train] counts evaluations, but best = \"loss\" in "
+                           "[checkpoint] looks at none; choose another metric");
+  else
+    check_metric("train.patience", *config.best_metric(), config, reader);
 }
 
 void check_plan(const ParallelConfig& parallel, Reader& reader) {
@@ -145,7 +163,7 @@ void check_run(const RunConfig& config, Reader& reader) {
   check_batch(config.train, reader);
   check_optimizer(config.optimizer, reader);
   check_schedule_end(config, reader);
-  check_test(config, reader);
+  check_metrics(config, reader);
   check_plan(config.parallel, reader);
   check_plan_file(config.parallel, reader);
   check_fixed_order(config, reader);

@@ -82,6 +82,24 @@ TEST(CheckRun, TestMetricsNeedTestSamplesAndEvaluation) {
               ElementsAre(HasSubstr("test_accuracy is never known")));
 }
 
+TEST(CheckRun, WithValidationSamplesTheTestSetDecidesNothing) {
+  const std::string data =
+      "[model]\nname = \"lenet\"\n[data]\ntrain = \"digits:train\"\nvalidation = \"10%\"\n"
+      "test = \"digits:test\"\n[train]\nepochs = 1\n";
+  EXPECT_THAT(errors_of(data + "until = \"test_accuracy > 0.9\"\n"),
+              ElementsAre(HasSubstr("use validation_accuracy instead of test_accuracy")));
+  EXPECT_THAT(errors_of(data + "until = \"validation_accuracy > 0.9\"\npatience = 3\n"), IsEmpty());
+  EXPECT_THAT(errors_of(small_run_with("until = \"validation_loss < 1\"\n")),
+              ElementsAre(HasSubstr("validation_loss needs validation samples")));
+}
+
+TEST(CheckRun, PatienceNeedsEvaluations) {
+  EXPECT_THAT(errors_of(small_run_with("patience = 3\n")),
+              ElementsAre(HasSubstr("test_loss needs test samples")));
+  EXPECT_THAT(errors_of(std::string(kUntilRun) + "patience = 3\n[checkpoint]\nbest = \"loss\"\n"),
+              ElementsAre(HasSubstr("'patience' in [train] counts evaluations")));
+}
+
 TEST(CheckRun, ThePlanUsesTheDevicesThereAre) {
   EXPECT_THAT(errors_of(small_run_with("[parallel]\ndevices = 2\n")),
               ElementsAre(HasSubstr("run.toml:8:11: error: plan = \"single\" uses one device")));

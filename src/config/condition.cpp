@@ -21,13 +21,6 @@ std::optional<double> parse_number(std::string_view text) {
 
 }  // namespace
 
-std::span<const Choice<MetricName>> choices(MetricName) {
-  using enum MetricName;
-  static constexpr auto kWords = std::to_array<Choice<MetricName>>(
-      {{loss, "loss"}, {test_loss, "test_loss"}, {test_accuracy, "test_accuracy"}});
-  return kWords;
-}
-
 std::span<const Choice<Condition::Comparison>> choices(Condition::Comparison) {
   using enum Condition::Comparison;
   static constexpr auto kWords = std::to_array<Choice<Condition::Comparison>>(
@@ -35,13 +28,11 @@ std::span<const Choice<Condition::Comparison>> choices(Condition::Comparison) {
   return kWords;
 }
 
-bool needs_test(MetricName metric) { return metric != MetricName::loss; }
-
 std::optional<Condition> parse_condition(std::string_view text) {
   std::size_t sign = text.find_first_of("<>");
   if (sign == std::string_view::npos) return std::nullopt;
   std::size_t length = text.substr(sign + 1).starts_with('=') ? 2 : 1;
-  auto metric = from_word<MetricName>(config::trim(text.substr(0, sign)));
+  auto metric = from_word<Metric>(config::trim(text.substr(0, sign)));
   auto comparison = from_word<Condition::Comparison>(text.substr(sign, length));
   auto bound = parse_number(config::trim(text.substr(sign + length)));
   if (!metric || !comparison || !bound) return std::nullopt;

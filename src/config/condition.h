@@ -5,21 +5,14 @@
 #include <string>
 #include <string_view>
 
-#include "config/choices.h"
+#include "config/metric.h"
 
 namespace troika {
-
-enum class MetricName { loss, test_loss, test_accuracy };
-
-std::span<const Choice<MetricName>> choices(MetricName);
-
-/// Whether the metric needs test samples.
-bool needs_test(MetricName metric);
 
 struct Condition {
   enum class Comparison { less, less_equal, greater, greater_equal };
 
-  MetricName metric = MetricName::test_accuracy;
+  Metric metric;
   Comparison comparison = Comparison::greater_equal;
   double bound = 0;
 

@@ -6,14 +6,16 @@ namespace troika {
 namespace {
 
 using Comparison = Condition::Comparison;
+using Measure = Metric::Measure;
+using Set = Metric::Set;
 
 TEST(ParseCondition, ReadsEveryComparisonWithAndWithoutSpaces) {
   EXPECT_EQ(parse_condition("test_accuracy >= 0.99"),
-            (Condition{MetricName::test_accuracy, Comparison::greater_equal, 0.99}));
-  EXPECT_EQ(parse_condition("loss<1e-3"), (Condition{MetricName::loss, Comparison::less, 1e-3}));
+            (Condition{Metric{Set::test, Measure::accuracy}, Comparison::greater_equal, 0.99}));
+  EXPECT_EQ(parse_condition("loss<1e-3"), (Condition{Metric{}, Comparison::less, 1e-3}));
   EXPECT_EQ(parse_condition(" test_loss<= 2 "),
-            (Condition{MetricName::test_loss, Comparison::less_equal, 2}));
-  EXPECT_EQ(parse_condition("loss >-1"), (Condition{MetricName::loss, Comparison::greater, -1}));
+            (Condition{Metric{Set::test, Measure::loss}, Comparison::less_equal, 2}));
+  EXPECT_EQ(parse_condition("loss >-1"), (Condition{Metric{}, Comparison::greater, -1}));
 }
 
 TEST(ParseCondition, RefusesWhatIsNoCondition) {
@@ -25,13 +27,13 @@ TEST(ParseCondition, RefusesWhatIsNoCondition) {
 }
 
 TEST(ParseCondition, ReadsBackWhatToStringWrites) {
-  Condition condition{MetricName::test_loss, Comparison::less, 0.1};
+  Condition condition{Metric{Set::test, Measure::loss}, Comparison::less, 0.1};
   EXPECT_EQ(parse_condition(to_string(condition)), condition);
 }
 
 TEST(Holds, ComparesAsItSays) {
   auto at = [](Comparison comparison, double value) {
-    return holds({MetricName::loss, comparison, 1.0}, value);
+    return holds({Metric{}, comparison, 1.0}, value);
   };
   EXPECT_TRUE(at(Comparison::less, 0.9));
   EXPECT_FALSE(at(Comparison::less, 1.0));

@@ -56,8 +56,8 @@ TEST(ParseRun, ReadsOptimizerDevicesAndTheRest) {
   EXPECT_EQ(run.parallel.threads, 2);
   EXPECT_EQ(run.parallel.plan, (PlanConfig{"", 2, 2, 1}));
   EXPECT_EQ(run.kernels, (KernelsConfig{KernelsConfig::Backend::reference, DType::f64, false}));
-  EXPECT_EQ(run.checkpoint,
-            (CheckpointConfig{Period{600, PeriodUnit::seconds}, 5, MetricName::test_loss}));
+  EXPECT_EQ(run.checkpoint, (CheckpointConfig{Period{600, PeriodUnit::seconds}, 5,
+                                              Metric{Metric::Set::test, Metric::Measure::loss}}));
 }
 
 TEST(ParseRun, SuggestsTheNearestKeyOfTheSection) {

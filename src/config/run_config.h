@@ -53,6 +53,8 @@ struct Normalize {
 
 struct DataConfig {
   std::string train;
+  /// "10%" or "[begin:end]" of `train`, or a set of its own; empty: none.
+  std::string validation;
   std::string test;  ///< Empty: no evaluation.
   std::vector<std::string> augment;
   Normalize normalize;
@@ -76,6 +78,7 @@ struct TrainConfig {
   std::optional<std::int64_t> epochs;  ///< At most one of epochs and steps;
   std::optional<std::int64_t> steps;   ///< with `until` it is the upper limit.
   std::optional<Condition> until;
+  std::optional<std::int64_t> patience;  ///< Evaluations without a better one; unset: no limit.
   std::int64_t seed = 1;
   Guard guard = Guard::loss;
   std::int64_t shards = 1;
@@ -172,7 +175,7 @@ struct KernelsConfig {
 struct CheckpointConfig {
   Period every{1, PeriodUnit::epochs};
   std::int64_t keep = 3;
-  std::optional<MetricName> best;  ///< Unset: no best checkpoint is kept apart.
+  std::optional<Metric> best;  ///< Unset: see RunConfig::best_metric.
 
   bool operator==(const CheckpointConfig&) const = default;
 };
@@ -211,6 +214,16 @@ struct RunConfig {
   LogConfig log;
   HeartbeatConfig heartbeat;
 
+  /// The set that is evaluated during training: what conditions, the best checkpoint and early
+  /// stopping look at.
+  Metric::Set evaluated_set() const {
+    return data.validation.empty() ? Metric::Set::test : Metric::Set::validation;
+  }
+  /// The metric by which the best checkpoint is kept; early stopping needs one.
+  std::optional<Metric> best_metric() const {
+    if (!checkpoint.best && train.patience) return Metric{evaluated_set(), Metric::Measure::loss};
+    return checkpoint.best;
+  }
   bool operator==(const RunConfig&) const = default;
 };
 

@@ -34,6 +34,7 @@ void for_each_path(RunConfig& config, Visit&& visit) {
     return [&name](const ChangePath& change) { change_data(name, change); };
   };
   visit("data.train", data(config.data.train));
+  visit("data.validation", data(config.data.validation));
   visit("data.test", data(config.data.test));
   visit("run.folder", plain(config.run.folder));
   if (config.parallel.plan.is_file()) visit("parallel.plan", plain(config.parallel.plan.name));

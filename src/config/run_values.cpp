@@ -144,10 +144,10 @@ Key<TrainConfig> condition(std::optional<Condition> TrainConfig::*member, const 
     auto text = text_in(value);
     return text ? parse_condition(*text) : std::nullopt;
   };
-  return scalar(member, label,
-                {"METRIC (<, <=, > or >=) NUMBER, with a metric of " +
-                     describe_choices(words_of<MetricName>()),
-                 parse, [](const Condition& value) { return toml_text(to_string(value)); }});
+  return scalar(
+      member, label,
+      {"METRIC (<, <=, > or >=) NUMBER, with a metric of " + describe_choices(words_of<Metric>()),
+       parse, [](const Condition& value) { return toml_text(to_string(value)); }});
 }
 
 Key<ParallelConfig> threads(std::optional<std::int64_t> ParallelConfig::*member,

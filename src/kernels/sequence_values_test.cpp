@@ -166,5 +166,28 @@ TEST(AccuracyValues, TheFirstOfEqualMaximaWins) {
   EXPECT_EQ(value(trial, 3)[0], 0.5);
 }
 
+TEST(AccuracyValues, CountsTargetsAmongTheLargest) {
+  OpTrial trial = trial_of(Accuracy{.top = 2}, {f64({3, 4}), i32({3}), f64({3})});
+  const double x[] = {4,
+                      1,
+                      3,
+                      2,  // the target is second
+                      2,
+                      2,
+                      2,
+                      1,  // third of three that are equal
+                      std::nan(""),
+                      0,
+                      0,
+                      0};  // not a number: never right
+  for (std::size_t i = 0; i < 12; ++i) value(trial, 0)[i] = x[i];
+  trial.values[1].set(0, 2);
+  trial.values[1].set(1, 2);
+  trial.values[1].set(2, 0);
+  value(trial, 2)[0] = 0.5, value(trial, 2)[1] = 4, value(trial, 2)[2] = 8;
+  run(trial);
+  EXPECT_EQ(value(trial, 3)[0], 0.5);
+}
+
 }  // namespace
 }  // namespace troika

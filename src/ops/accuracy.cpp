@@ -4,10 +4,12 @@
 
 namespace troika {
 
-Signature signature(const Accuracy&, std::span<const TensorSpec> inputs) {
+Signature signature(const Accuracy& op, std::span<const TensorSpec> inputs) {
   require_inputs("accuracy", inputs, 3);
   const Shape& x = inputs[0].shape;
   require(x.rank() >= 2, "accuracy", "takes logits of rank 2 or more, not ", inputs[0]);
+  require(op.top >= 1 && op.top <= x.back(), "accuracy", "counts from 1 to all of the logits ",
+          inputs[0], ", not ", op.top);
   Shape rows(std::span(x.begin(), x.rank() - 1));
   require(
       inputs[1] == TensorSpec{rows, DType::i32} && inputs[2] == TensorSpec{rows, inputs[0].dtype},

@@ -1,5 +1,5 @@
-// The sum over rows of w where the largest logit is the target's; of equal logits the first counts.
-// No gradient.
+// The sum over rows of w where the target's logit is among the largest; of equal logits the first
+// come first. No gradient.
 #pragma once
 
 #include <span>
@@ -10,7 +10,9 @@ namespace troika {
 
 struct Accuracy {
   static constexpr std::string_view kName = "accuracy";
-  static void fields(auto&, auto&&) {}
+  std::int64_t top = 1;  ///< How many of the largest logits count.
+
+  static void fields(auto& self, auto&& visit) { visit("top", self.top); }
   bool operator==(const Accuracy&) const = default;
 };
 

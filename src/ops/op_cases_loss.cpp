@@ -20,6 +20,7 @@ std::vector<OpCase> loss_cases() {
        weighted},
       {"mean_squared_error_one_target", MeanSquaredError{}, {f64({7}), f64({7}), f64({7})}, padded},
       {"accuracy", Accuracy{}, {f64({7, 3}), i32({7}), f64({7})}, weighted},
+      {"accuracy_top2", Accuracy{.top = 2}, {f64({7, 3}), i32({7}), f64({7})}, weighted},
       {"accuracy_tokens", Accuracy{}, {f64({3, 5, 2}), i32({3, 5}), f64({3, 5})}, padded},
   };
 }

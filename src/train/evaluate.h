@@ -1,17 +1,17 @@
-// The loss and the share of right answers over a whole data set.
+// How well a model does over a whole data set.
 #pragma once
 
 #include <optional>
 #include <string>
 
 #include "data/dataset.h"
+#include "train/figures.h"
 #include "train/live_model.h"
 
 namespace troika {
 
 struct Evaluation {
-  double loss = 0;
-  std::optional<double> accuracy;  ///< Absent when the model does not classify.
+  Figures figures;  ///< The loss, and what else the model and its samples have.
   std::int64_t samples = 0;
 };
 

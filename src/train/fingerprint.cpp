@@ -28,6 +28,7 @@ std::string fingerprint_of_run(const RunConfig& config, const TrainingSets& sets
   std::string text = fmt::format("build {} by {}\n", TROIKA_BUILD, __VERSION__);
   text += write_toml(config);
   text += describe(config.data.train, *sets.train);
+  if (sets.validation) text += describe(config.data.validation, *sets.validation);
   if (sets.test) text += describe(config.data.test, *sets.test);
   return text;
 }

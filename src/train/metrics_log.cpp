@@ -35,6 +35,7 @@ MetricsLog::MetricsLog(const RunFolder& folder, std::int64_t keep_through)
 void MetricsLog::write(const StepReport& report) {
   Json json{{"step", report.step},
             {"epoch", report.epoch},
+            {"seconds", report.seconds},
             {"samples", report.samples},
             {"loss", report.loss},
             {"learning_rate", report.learning_rate},
@@ -49,13 +50,15 @@ void MetricsLog::write(const StepReport& report) {
               {"waiting", report.shares.waiting},
               {"data", report.shares.data},
               {"other", report.shares.other}}}};
+  if (report.tokens_per_second) json["tokens_per_second"] = *report.tokens_per_second;
   for (const auto& [name, value] : report.more) json[name + "_loss"] = value;
   write_line(json.dump());
 }
 
 void MetricsLog::write(const EvaluationReport& report) {
-  Json json{{"step", report.step}, {"epoch", report.epoch}, {"test_loss", report.test_loss}};
-  if (report.test_accuracy) json["test_accuracy"] = *report.test_accuracy;
+  Json json{{"step", report.step}, {"epoch", report.epoch}, {"seconds", report.seconds}};
+  for (const Figure& figure : report.figures)
+    json[std::string(to_word(Metric{report.set, figure.measure}))] = figure.value;
   write_line(json.dump());
 }
 

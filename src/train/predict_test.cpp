@@ -108,7 +108,8 @@ TEST(PredictClasses, AgreesWithTheAccuracyOfAnEvaluation) {
   EXPECT_EQ(predictions.back().index, 49);
   auto right = std::ranges::count_if(predictions,
                                      [](const Prediction& p) { return p.predicted == p.target; });
-  EXPECT_DOUBLE_EQ(*evaluate(live, *dataset, 16, DType::f32).accuracy,
+  Figures figures = evaluate(live, *dataset, 16, DType::f32).figures;
+  EXPECT_DOUBLE_EQ(find(figures, Metric::Measure::accuracy).value(),
                    static_cast<double>(right) / 50);
   for (const Prediction& prediction : predictions) {
     EXPECT_GE(prediction.probability, 0.1);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "train/figures.h"
 
 namespace troika {
 
@@ -29,11 +30,13 @@ struct TimeShares {
 struct StepReport {
   std::int64_t step = 0;  ///< Steps done, from 1.
   std::int64_t total_steps = 0;
-  double epoch = 0;  ///< Passes over the data so far.
+  double epoch = 0;    ///< Passes over the data so far.
+  double seconds = 0;  ///< Since the start of the run, without the time between two processes.
   std::int64_t samples = 0;
   double loss = 0;  ///< Mean since the last report.
   double learning_rate = 0;
   double samples_per_second = 0;
+  std::optional<double> tokens_per_second{};  ///< Of sequences: those that are predicted.
   double step_ms = 0;
   double data_wait = 0;           ///< Share of the time spent waiting for data,
   double communication_wait = 0;  ///< and for messages, on the device that waits most.
@@ -44,8 +47,9 @@ struct StepReport {
 struct EvaluationReport {
   std::int64_t step = 0;
   double epoch = 0;
-  double test_loss = 0;
-  std::optional<double> test_accuracy;
+  double seconds = 0;
+  Metric::Set set = Metric::Set::test;
+  Figures figures{};
 };
 
 class Progress {

@@ -116,10 +116,13 @@ std::string plan_text(const ParallelConfig& parallel) {
 }
 
 std::string data_text(const RunDescription& run) {
-  std::string text =
-      fmt::format("{} ({} samples)", run.config.data.train, with_commas(run.train.size()));
-  if (run.test != nullptr)
-    text += fmt::format(", test {} ({})", run.config.data.test, with_commas(run.test->size()));
+  const DataConfig& names = run.config.data;
+  const TrainingSets& sets = run.sets;
+  std::string text = fmt::format("{} ({} samples)", names.train, with_commas(sets.train->size()));
+  if (sets.validation)
+    text +=
+        fmt::format(", validation {} ({})", names.validation, with_commas(sets.validation->size()));
+  if (sets.test) text += fmt::format(", test {} ({})", names.test, with_commas(sets.test->size()));
   return text;
 }
 
@@ -176,20 +179,6 @@ std::string trace_of_run(const LiveModel& live, const zoo::Model& model) {
   PredictedStep predicted = predict_step(live, model);
   return to_chrome_trace(predicted.program, live.session().timeline(model.graphs.front().name),
                          &predicted.timeline);
-}
-
-bool is_target_reached(const std::optional<Condition>& until, const TrainOutcome& outcome) {
-  if (!until) return false;
-  const std::optional<EvaluationReport>& test = outcome.evaluation;
-  switch (until->metric) {
-    case MetricName::loss:
-      return outcome.loss && holds(*until, *outcome.loss);
-    case MetricName::test_loss:
-      return test && holds(*until, test->test_loss);
-    case MetricName::test_accuracy:
-      return test && test->test_accuracy && holds(*until, *test->test_accuracy);
-  }
-  return false;
 }
 
 }  // namespace troika

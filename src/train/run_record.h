@@ -17,8 +17,7 @@ namespace troika {
 struct RunDescription {
   const RunConfig& config;
   const zoo::Model& model;
-  const data::Dataset& train;
-  const data::Dataset* test;
+  const TrainingSets& sets;
   const Course& course;
   const LiveModel& live;
 };
@@ -35,8 +34,5 @@ void write_record(const RunFolder& folder, const RunConfig& config, Trainer& tra
 
 /// The last whole step of a model's first graph as a Chrome trace, with its prediction below.
 std::string trace_of_run(const LiveModel& live, const zoo::Model& model);
-
-/// Whether the last evaluation, or the loss, fulfils what [train] until asks for.
-bool is_target_reached(const std::optional<Condition>& until, const TrainOutcome& outcome);
 
 }  // namespace troika

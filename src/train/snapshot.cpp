@@ -21,8 +21,10 @@ std::string to_meta(const RunState& state) {
   Json json{{"step", state.step},           {"position", state.position},
             {"seed", state.seed},           {"model_hash", state.model_hash},
             {"plan_hash", state.plan_hash}, {"choices_hash", state.choices_hash},
-            {"device", state.device}};
-  if (state.has_best) json["best_value"] = state.best_value;
+            {"device", state.device},       {"seconds", state.seconds}};
+  if (state.best_value) json["best_value"] = *state.best_value;
+  if (state.evaluations_since_best > 0)
+    json["evaluations_since_best"] = state.evaluations_since_best;
   if (!state.run.empty()) json["run"] = state.run;
   if (state.samples) json["samples"] = Json::parse(to_json(*state.samples));
   return json.dump();
@@ -57,7 +59,7 @@ fs::path find_best(const fs::path& path) {
     if (auto found = find_best_checkpoint(folder)) return *found;
   throw Error(ErrorKind::file,
               fmt::format("{} has no best checkpoint; a run keeps one when checkpoint.best names a "
-                          "metric, such as \"test_accuracy\"",
+                          "metric, such as \"test_accuracy\", or train.patience is set",
                           path.string()));
 }
 
@@ -97,8 +99,9 @@ RunState read_state(const Checkpoint& checkpoint) {
                    .plan_hash = json.value("plan_hash", ""),
                    .choices_hash = json.at("choices_hash"),
                    .device = json.at("device")};
-    state.has_best = json.contains("best_value");
-    if (state.has_best) state.best_value = json["best_value"];
+    state.seconds = json.value("seconds", 0.0);
+    if (json.contains("best_value")) state.best_value = json["best_value"];
+    state.evaluations_since_best = json.value("evaluations_since_best", std::int64_t{0});
     state.run = json.value("run", "");
     if (json.contains("samples")) state.samples = parse_encoding(json["samples"].dump());
     return state;

@@ -92,7 +92,7 @@ TextRun with_text(TextRun run, std::string content) {
 
 double trained_accuracy(Trainer& trainer) {
   trainer.initialize();
-  return trainer.run(nullptr).evaluation.value().test_accuracy.value();
+  return trainer.run(nullptr).value_of({Metric::Set::test, Metric::Measure::accuracy}).value();
 }
 
 /// The trained weights in a program that predicts batches of this size.

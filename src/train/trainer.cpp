@@ -10,6 +10,7 @@
 #include "config/show_run.h"
 #include "train/choose_strategy.h"
 #include "train/device_speeds.h"
+#include "train/evaluate.h"
 #include "train/feeds.h"
 #include "train/fingerprint.h"
 #include "train/memory_fit.h"
@@ -32,6 +33,13 @@ Machine planned_machine(const ParallelConfig& parallel, const Machinery& machine
   return is_measured ? with_measured_speeds(machinery) : machinery.machine;
 }
 
+/// Those that are predicted; absent if samples are not sequences.
+std::optional<std::int64_t> tokens_per_sample(const data::Encoding& encoding) {
+  using enum data::SampleKind;
+  if (encoding.kind() != sequence && encoding.kind() != pairs) return std::nullopt;
+  return encoding.find("target")->spec.shape[0];
+}
+
 Progress& listener(Progress* given, Progress& silent) { return given != nullptr ? *given : silent; }
 
 }  // namespace
@@ -44,14 +52,17 @@ Trainer::Trainer(RunConfig config, ModelSource source, TrainingSets sets, TrainH
       progress_(listener(hooks_.progress, silent_)),
       course_(config_.train, sets_.train->size()),
       rates_(make_rate_schedule(config_.optimizer, course_.length())),
-      live_(agreed_model(config_, sets_, hooks_)) {
+      live_(agreed_model(config_, sets_, hooks_)),
+      steps_({live_, *sets_.train, models_, config_.kernels.dtype, hooks_.ranks}),
+      reporter_({progress_, live_.machinery().devices.size(),
+                 tokens_per_sample(sets_.train->encoding())}) {
   build();
 }
 
 void Trainer::build() {
   RunPrograms programs{.config = config_};
   for (std::int64_t batch : course_.batches()) {
-    zoo::Samples samples = samples_of(sets_.train->encoding(), config_, batch);
+    zoo::Samples samples = troika::samples_of(sets_.train->encoding(), config_, batch);
     zoo::Model& model = models_[batch] = source_(samples);
     require_fed(model, samples);
     if (models_.size() == 1)
@@ -66,12 +77,12 @@ void Trainer::build() {
     programs.models.push_back(&model);
   }
   const zoo::Model& first = *programs.models.front();
-  if (sets_.test && !first.graphs.front().feeds.empty())
+  if ((sets_.test || sets_.validation) && !first.graphs.front().feeds.empty())
     throw Error(
         ErrorKind::usage,
         fmt::format(
             "data.test: '{}' is fed with more than samples, so it cannot be tested on them; "
-            "leave data.test out",
+            "leave data.test and data.validation out",
             first.name));
   if (evaluates() || hooks_.evaluates) programs.forward = evaluation_program(first.train());
   require_fit_to_measure({live_, programs, strategy_});
@@ -154,6 +165,23 @@ void Trainer::set_length(std::int64_t total_steps, const Period& log_every) {
   outcome_ = {};
 }
 
+const data::Dataset* Trainer::samples_of(Metric::Set set) const {
+  switch (set) {
+    case Metric::Set::train:
+      return sets_.train.get();
+    case Metric::Set::validation:
+      return sets_.validation.get();
+    case Metric::Set::test:
+      return sets_.test.get();
+  }
+  return nullptr;
+}
+
+bool Trainer::evaluates() const {
+  return samples_of(config_.evaluated_set()) != nullptr &&
+         config_.train.evaluate.unit != PeriodUnit::never;
+}
+
 double Trainer::epoch() const {
   return static_cast<double>(state_.position) / static_cast<double>(sets_.train->size());
 }
@@ -163,7 +191,7 @@ double Trainer::rate_at(std::int64_t step) const {
 }
 
 std::vector<Fact> Trainer::facts() const {
-  return describe_run({config_, model(), *sets_.train, sets_.test.get(), course_, live_});
+  return describe_run({config_, model(), sets_, course_, live_});
 }
 
 }  // namespace troika

@@ -1,23 +1,21 @@
 // The training loop: data in, steps on a live model, metrics, evaluations and checkpoints out.
 #pragma once
 
-#include <chrono>
 #include <functional>
-#include <memory>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "data/loader.h"
 #include "optim/rate_schedule.h"
 #include "train/course.h"
-#include "train/evaluate.h"
+#include "train/due.h"
 #include "train/live_model.h"
-#include "train/metrics_log.h"
-#include "train/progress.h"
-#include "train/requests.h"
+#include "train/outcome.h"
 #include "train/run_folder.h"
-#include "train/slow_steps.h"
+#include "train/run_reporter.h"
 #include "train/snapshot.h"
+#include "train/step_runner.h"
 #include "train/training_sets.h"
 
 namespace troika {
@@ -35,27 +33,20 @@ struct TrainHooks {
   Ranks* ranks = nullptr;                  ///< Borrowed; null where this process is alone.
 };
 
-struct TrainOutcome {
-  std::int64_t step = 0;
-  std::optional<double> loss{};                ///< As last reported; absent before any step.
-  std::optional<EvaluationReport> evaluation;  ///< The last one.
-  bool interrupted = false;                    ///< By stop_requested or the stop file.
-  bool reached_target = false;
-  double seconds = 0;  ///< Spent in this call.
-};
-
 /// One run. Not thread-safe; the caller's thread drives, the device's thread computes. With ranks
 /// all of them make the same calls; the first one writes metrics.
 class Trainer {
  public:
   Trainer(RunConfig config, ModelSource source, TrainingSets sets, TrainHooks hooks);
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
 
   /// Fresh weights; or those of another run, the names that did not match are returned.
   void initialize();
   std::vector<std::string> start_from(const std::filesystem::path& weights);
-  /// Goes on from a checkpoint; notes when the kernels are not the ones it was made with.
+  /// Continues from a checkpoint; notes when the kernels are not the ones it was made with.
   void resume(const Checkpoint& checkpoint);
-  /// Goes on from another trainer of the same model and optimizer, whatever its strategy; where a
+  /// Continues from another trainer of the same model and optimizer, whatever its strategy; where a
   /// loss was not finite there, this one does not move the weights either.
   void resume(Trainer& earlier);
   /// Gives the run another length, counted from its first step, and another pace of reports.
@@ -77,33 +68,36 @@ class Trainer {
   void build();
   void describe_state(const zoo::Model& model);
   std::string program_name(const zoo::NamedGraph& graph, std::int64_t batch) const;
-  void open_loader(std::int64_t batch);
-  void step(const data::Batch& batch);
-  /// A step that tells all ranks what this one asks for, and what all together did.
-  Requests step_with(const Requests& requests);
-  void write_inputs(const zoo::NamedGraph& graph, const std::string& program,
-                    const data::Batch& batch);
-  [[noreturn]] void explain_non_finite(const zoo::NamedGraph& graph, const std::string& program,
-                                       const data::Batch& batch);
+
+  // The loop, in trainer_run.cpp.
   struct Pace;
   Pace begin(const RunFolder* folder, MetricsLog* metrics);
-  /// What this rank asks of all, before a step; and what all do after it.
+  bool is_over() const { return state_.step >= course_.total_steps() || outcome_.is_ended(); }
+  Requests take_step(Pace& pace);
+  void report(Pace& pace, const Requests& agreed);
+  void evaluate_if_due(Pace& pace, const Requests& agreed);
+  void save_if_due(Pace& pace, const Requests& agreed);
+  void evaluate_test_at_end();
   Requests own_requests(Pace& pace) const;
-  void follow_step(Pace& pace, const Requests& agreed);
-  StepReport report_so_far() const;
-  void report_step(MetricsLog* metrics);
-  void run_evaluation(MetricsLog* metrics);
-  std::optional<double> value_of_best_metric() const;
-  void save_if_best(const RunFolder& folder);
-  void save(const RunFolder& folder);
-  void tidy(const RunFolder& folder);
-  void write_trace(const RunFolder& folder);
+  bool is_due(Due& due, bool asked) const;
+  void evaluate_set(Metric::Set set);
+  void compare_with_best(Pace& pace, const Metric& metric, std::optional<double> value);
+  ReportPoint report_point() const;
+  void watch_for_slow_steps();
   bool should_stop(const RunFolder* folder) const;
+  void write_trace(const RunFolder& folder);
+
   Ranks* ranks() const { return hooks_.ranks; }
   bool is_first() const { return hooks_.ranks == nullptr || hooks_.ranks->is_first(); }
   bool has_peers() const { return hooks_.ranks != nullptr && hooks_.ranks->count() > 1; }
+  bool is_last_step() const { return state_.step == course_.total_steps(); }
+  /// Null if there is none.
+  const data::Dataset* samples_of(Metric::Set set) const;
+  bool is_patience_over() const {
+    return config_.train.patience && state_.evaluations_since_best >= *config_.train.patience;
+  }
   /// During training; a test set may be there for `eval` alone.
-  bool evaluates() const { return sets_.test && config_.train.evaluate.unit != PeriodUnit::never; }
+  bool evaluates() const;
   double epoch() const;
   double rate_at(std::int64_t step) const;
 
@@ -118,31 +112,11 @@ class Trainer {
   std::map<std::int64_t, zoo::Model> models_;  // by batch
   Strategy strategy_;
   LiveModel live_;
-  std::unique_ptr<data::Loader> loader_;
-  std::int64_t loader_batch_ = 0;
+  StepRunner steps_;
+  RunReporter reporter_;
   RunState state_;
-  std::int64_t saved_step_ = -1;
   bool started_from_weights_ = false;
   TrainOutcome outcome_;
-
-  // Since the last report.
-  struct Tally {
-    double loss = 0;
-    std::map<std::string, double> more;
-    std::int64_t steps = 0;
-    std::int64_t samples = 0;
-    double start_seconds = 0;  // moved on by what is no part of a step: saves, evaluations
-    double waited_seconds = 0;
-    StepLedger ledger;                    // of all devices here together
-    std::chrono::nanoseconds messages{};  // on the device that waits most, step by step
-
-    void add(const std::map<DeviceId, StepLedger>& ledgers);
-  } tally_;
-  double waited_seconds() const;
-  void watch_for_slow_steps();
-  SlowSteps slow_steps_;
-  double waited_before_ = 0;  // by loaders that are gone
-  std::vector<std::byte> feed_;
 };
 
 }  // namespace troika

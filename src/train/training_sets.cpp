@@ -1,5 +1,6 @@
 #include "train/training_sets.h"
 
+#include "data/held_out.h"
 #include "zoo/zoo.h"
 
 namespace troika {
@@ -14,6 +15,20 @@ data::Normalization normalization_of(const Normalize& config) {
   return normalization;
 }
 
+void add_validation(TrainingSets& sets, const RunConfig& config) {
+  const std::string& validation = config.data.validation;
+  const data::Encoding& encoding = sets.train->encoding();
+  if (!data::is_part(validation)) {
+    sets.validation = open_like(encoding, validation, config);
+    return;
+  }
+  data::TrainingViews views{.plain = open_like(encoding, config.data.train, config)};
+  views.augmented = std::move(sets.train);
+  data::HeldOut parts = data::hold_out(validation, std::move(views));
+  sets.train = std::move(parts.train);
+  sets.validation = std::move(parts.held_out);
+}
+
 }  // namespace
 
 TrainingSets open_sets(const RunConfig& config) {
@@ -24,13 +39,15 @@ TrainingSets open_sets(const RunConfig& config) {
   if (config.data.normalize.kind != Normalize::Kind::automatic)
     options.normalization = normalization_of(config.data.normalize);
   TrainingSets sets{.train = data::open(config.data.train, options)};
-  if (!config.data.test.empty()) sets.test = open_like(sets.train->encoding(), config);
+  if (!config.data.test.empty())
+    sets.test = open_like(sets.train->encoding(), config.data.test, config);
+  if (!config.data.validation.empty()) add_validation(sets, config);
   return sets;
 }
 
-std::unique_ptr<data::Dataset> open_like(const data::Encoding& trained, const RunConfig& config) {
-  return data::open(config.data.test,
-                    {.seed = static_cast<std::uint64_t>(config.train.seed), .like = trained});
+std::unique_ptr<data::Dataset> open_like(const data::Encoding& trained, const std::string& uri,
+                                         const RunConfig& config) {
+  return data::open(uri, {.seed = static_cast<std::uint64_t>(config.train.seed), .like = trained});
 }
 
 zoo::Samples samples_of(const data::Encoding& encoding, const RunConfig& config,

@@ -11,16 +11,19 @@ namespace troika {
 
 struct TrainingSets {
   std::unique_ptr<data::Dataset> train;
-  std::unique_ptr<data::Dataset> test;  ///< Null: no evaluation.
+  std::unique_ptr<data::Dataset> validation;  ///< Null: the test set is evaluated instead.
+  std::unique_ptr<data::Dataset> test;        ///< Null: not evaluated.
 };
 
-/// Opens what [data] names, the test set like the training set. Throws Error(usage) when the two do
-/// not fit each other.
+/// Opens what [data] names, the other sets like the training set, without augmentation. Throws
+/// Error(usage) if they do not fit each other. Normalisation and vocabulary are those of all of
+/// data.train, held-out samples included.
 TrainingSets open_sets(const RunConfig& config);
 
-/// The run's test set for a model that was trained on samples with this encoding. Throws
-/// Error(usage) when they do not fit it.
-std::unique_ptr<data::Dataset> open_like(const data::Encoding& trained, const RunConfig& config);
+/// Samples for a model that was trained on others with this encoding. Throws Error(usage) when they
+/// do not fit it.
+std::unique_ptr<data::Dataset> open_like(const data::Encoding& trained, const std::string& uri,
+                                         const RunConfig& config);
 
 zoo::Samples samples_of(const data::Encoding& encoding, const RunConfig& config,
                         std::int64_t batch);

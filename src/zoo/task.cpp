@@ -125,7 +125,13 @@ std::int64_t input_vocabulary(const Samples& samples, std::int64_t usual) {
 
 void classify(GraphBuilder& b, const TaskInputs& inputs, TensorId logits) {
   b.output("logits", logits);
-  b.output("correct", b.add("accuracy", Accuracy{}, {logits, inputs.target, inputs.weight}));
+  const std::vector<TensorId> judged{logits, inputs.target, inputs.weight};
+  b.output("correct", b.add("accuracy", Accuracy{}, judged));
+  // As in the ImageNet challenge; for tokens it is not usual, and would cost as much again.
+  constexpr std::int64_t kTop = 5;
+  const Shape& shape = b.spec(logits).shape;
+  if (shape.rank() == 2 && shape.back() > kTop)
+    b.output("correct_top5", b.add("accuracy_top5", Accuracy{.top = kTop}, judged));
   b.loss("loss", CrossEntropy{}, {logits, inputs.target, inputs.weight});
 }
 

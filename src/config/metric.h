@@ -1,0 +1,28 @@
+// The figures of a run that conditions, the best checkpoint and early stopping look at.
+#pragma once
+
+#include <span>
+
+#include "config/choices.h"
+
+namespace troika {
+
+/// A measure of how well the model does on a set of samples: "validation_accuracy". That of the
+/// training samples is called "loss" and is measured while they are learned.
+struct Metric {
+  enum class Set { train, validation, test };
+  enum class Measure { loss, accuracy, top5, perplexity, absolute_error };
+
+  Set set = Set::train;
+  Measure measure = Measure::loss;
+
+  bool operator==(const Metric&) const = default;
+};
+
+std::span<const Choice<Metric>> choices(Metric);
+/// "loss", without the set.
+std::span<const Choice<Metric::Measure>> choices(Metric::Measure);
+
+bool is_higher_better(Metric::Measure measure);
+
+}  // namespace troika

@@ -1,0 +1,98 @@
+#include "data/held_out.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "data/sampler.h"
+#include "data/uri.h"
+
+namespace troika::data {
+namespace {
+
+/// The number in the whole set of each sample of a part.
+using Numbering = std::function<std::int64_t(std::int64_t)>;
+
+class PartOfSet final : public Dataset {
+ public:
+  PartOfSet(std::unique_ptr<Dataset> whole, std::int64_t size, Numbering number)
+      : whole_(std::move(whole)), size_(size), number_(std::move(number)) {}
+
+  std::int64_t size() const override { return size_; }
+  const Encoding& encoding() const override { return whole_->encoding(); }
+  void read(Sample sample, std::span<const std::span<std::byte>> fields) const override {
+    TROIKA_CHECK(sample.index >= 0 && sample.index < size_);
+    whole_->read({number_(sample.index), sample.epoch}, fields);
+  }
+
+ private:
+  std::unique_ptr<Dataset> whole_;
+  std::int64_t size_;
+  Numbering number_;
+};
+
+[[noreturn]] void refuse(std::string_view part, const std::string& why) {
+  throw Error(ErrorKind::usage, fmt::format("data.validation = \"{}\": {}", part, why));
+}
+
+std::int64_t samples_in(std::string_view percent, std::int64_t size) {
+  double number = 0;
+  const char* end = percent.data() + percent.size() - 1;
+  auto [rest, problem] = std::from_chars(percent.data(), end, number);
+  if (problem != std::errc{} || rest != end || !(number > 0 && number < 100))
+    refuse(percent, "give a percentage above 0 and below 100, such as \"10%\"");
+  std::int64_t held_out = std::llround(static_cast<double>(size) * number / 100);
+  if (held_out < 1 || held_out >= size)
+    refuse(percent, fmt::format("of {} samples that leaves none on one side", size));
+  return held_out;
+}
+
+/// The samples [begin, end) are held out.
+HeldOut hold_out_range(Range range, TrainingViews views) {
+  std::int64_t rest = views.augmented->size() - range.extent();
+  return {
+      .train = std::make_unique<PartOfSet>(
+          std::move(views.augmented), rest,
+          [range](std::int64_t i) { return i < range.begin ? i : i + range.extent(); }),
+      .held_out = std::make_unique<PartOfSet>(std::move(views.plain), range.extent(),
+                                              [range](std::int64_t i) { return range.begin + i; })};
+}
+
+HeldOut hold_out_share(std::string_view percent, TrainingViews views) {
+  const std::int64_t size = views.augmented->size(), held_out = samples_in(percent, size);
+  if (views.augmented->encoding().kind() == SampleKind::sequence)
+    return hold_out_range({size - held_out, size}, std::move(views));
+  const RandomStream random{.key = 0, .stream = hash_text("validation")};
+  auto shuffled = [=](std::int64_t i) { return permute(random, size, i); };
+  return {
+      .train = std::make_unique<PartOfSet>(std::move(views.augmented), size - held_out,
+                                           [=](std::int64_t i) { return shuffled(held_out + i); }),
+      .held_out = std::make_unique<PartOfSet>(std::move(views.plain), held_out, shuffled)};
+}
+
+/// A range is written as behind the name of a set.
+Range range_in(std::string_view part, std::int64_t size) try {
+  return select(parse_uri("train:" + std::string(part)), size);
+} catch (const Error& error) {
+  refuse(part, error.what());
+}
+
+}  // namespace
+
+bool is_part(std::string_view text) { return text.ends_with('%') || text.starts_with('['); }
+
+HeldOut hold_out(std::string_view part, TrainingViews views) {
+  TROIKA_CHECK_EQ(views.augmented->size(), views.plain->size());
+  if (part.ends_with('%')) return hold_out_share(part, std::move(views));
+  const std::int64_t size = views.augmented->size();
+  Range range = range_in(part, size);
+  if (range.extent() == size) refuse(part, "no sample is left to train on");
+  return hold_out_range(range, std::move(views));
+}
+
+}  // namespace troika::data

@@ -1,0 +1,32 @@
+#include "train/checkpoint_keeper.h"
+
+#include <fmt/format.h>
+
+#include "checkpoint/retention.h"
+
+namespace troika {
+
+void CheckpointKeeper::save(const RunState& state) {
+  if (saved_ == state.step) return;
+  s_.folder.require_writer();
+  save_state(s_.folder.checkpoints(), s_.live, state);
+  saved_ = state.step;
+  if (is_first()) tidy(state.step);
+  // So that no rank waits, in the next step, for one that removes files.
+  if (s_.ranks != nullptr && s_.ranks->count() > 1) s_.ranks->exchange("saved");
+}
+
+void CheckpointKeeper::save_best(const RunState& state) {
+  save(state);
+  if (is_first()) mark_best_checkpoint(s_.folder.checkpoints(), state.step);
+}
+
+void CheckpointKeeper::tidy(std::int64_t step) {
+  if (std::string warning =
+          retain_checkpoints(s_.folder.checkpoints(), static_cast<std::size_t>(s_.keep));
+      !warning.empty())
+    s_.progress.warn(warning);
+  s_.progress.saved((s_.folder.checkpoints() / fmt::format("step-{}", step)).string());
+}
+
+}  // namespace troika

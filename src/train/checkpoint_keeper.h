@@ -1,0 +1,39 @@
+// The checkpoints of a run: those that are due, and the best one.
+#pragma once
+
+#include <cstdint>
+
+#include "train/live_model.h"
+#include "train/progress.h"
+#include "train/run_folder.h"
+#include "train/snapshot.h"
+
+namespace troika {
+
+/// Borrows all that it is made with. With ranks all of them make the same calls.
+class CheckpointKeeper {
+ public:
+  struct Setting {
+    const RunFolder& folder;
+    LiveModel& live;
+    Progress& progress;
+    std::int64_t keep;  ///< How many of the newest.
+    Ranks* ranks;       ///< Null if this process is alone.
+  };
+  /// `saved` is the step of a checkpoint that is there already, or -1.
+  CheckpointKeeper(const Setting& setting, std::int64_t saved) : s_(setting), saved_(saved) {}
+
+  /// Saves unless this step was saved before. Throws Error(file).
+  void save(const RunState& state);
+  /// Saves, and marks the checkpoint as the best one.
+  void save_best(const RunState& state);
+
+ private:
+  void tidy(std::int64_t step);
+  bool is_first() const { return s_.ranks == nullptr || s_.ranks->is_first(); }
+
+  const Setting s_;
+  std::int64_t saved_;
+};
+
+}  // namespace troika

@@ -1,0 +1,132 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "train/small_runs_test.h"
+
+namespace troika {
+namespace {
+
+using Measure = Metric::Measure;
+using Set = Metric::Set;
+using testing::ElementsAre;
+
+/// A rate so small that no evaluation is ever better than the first by more than rounding, on
+/// samples of which some are held out.
+RunConfig idle_run(const Folder& folder, std::vector<std::string> overrides = {}) {
+  overrides.insert(
+      overrides.begin(),
+      {"run.folder=" + folder.path.string(), "data.train=digits:train?size=40",
+       "data.validation=20%", "train.global_batch=8", "train.epochs=10", "train.evaluate=2 steps",
+       "optimizer.name=sgd", "optimizer.learning_rate=1e-30", "log.every=1 steps"});
+  return image_run("lenet", overrides);
+}
+
+std::vector<nlohmann::json> rows_with(const RunFolder& run, const std::string& key) {
+  std::vector<nlohmann::json> rows;
+  std::ifstream file(run.metrics());
+  for (std::string line; std::getline(file, line);)
+    if (auto row = nlohmann::json::parse(line); row.contains(key)) rows.push_back(row);
+  return rows;
+}
+
+std::vector<int> steps_of(const std::vector<nlohmann::json>& rows) {
+  std::vector<int> steps;
+  for (const nlohmann::json& row : rows) steps.push_back(row.at("step"));
+  return steps;
+}
+
+TEST(EarlyStop, EndsARunThatNoLongerImproves) {
+  Folder folder;
+  RunConfig config = idle_run(folder, {"train.patience=3"});
+  RunFolder run = RunFolder::create(config, "idle");
+  auto trainer = make_trainer(config);
+  trainer->initialize();
+  TrainOutcome outcome = trainer->run(&run);
+  EXPECT_TRUE(outcome.stopped_early);
+  EXPECT_FALSE(outcome.interrupted);
+  EXPECT_EQ(outcome.step, 8);  // the best after 2 steps, then three evaluations
+  EXPECT_THAT(steps_of(rows_with(run, "validation_loss")), ElementsAre(2, 4, 6, 8));
+  EXPECT_EQ(find_checkpoint(run.path(), Pick::best).filename(), "step-2");
+}
+
+TEST(EarlyStop, CountsOnAcrossAResume) {
+  Folder folder;
+  RunConfig config = idle_run(folder, {"train.patience=3"});
+  config.train.epochs.reset();
+  config.train.steps = 5;
+  RunFolder run = RunFolder::create(config, "idle");
+  auto trainer = make_trainer(config);
+  trainer->initialize();
+  trainer->run(&run);
+  config.train.steps = 50;
+  auto resumed = make_trainer(config);
+  resumed->resume(Checkpoint::open(find_checkpoint(run.path())));
+  EXPECT_EQ(resumed->run(&run).step, 6);  // evaluations after steps 2, 4, 5 and 6
+  auto again = make_trainer(config);
+  again->resume(Checkpoint::open(find_checkpoint(run.path())));
+  EXPECT_EQ(again->run(&run).step, 6) << "a run that has stopped early is complete";
+}
+
+TEST(Validation, DecidesAndTheTestSetIsSeenOnceAtTheEnd) {
+  Folder folder;
+  RunConfig config = idle_run(folder, {"train.until=validation_accuracy >= 0"});
+  RunFolder run = RunFolder::create(config, "target");
+  auto trainer = make_trainer(config);
+  trainer->initialize();
+  TrainOutcome outcome = trainer->run(&run);
+  EXPECT_TRUE(outcome.reached_target);
+  EXPECT_EQ(outcome.step, 2);
+  EXPECT_THAT(steps_of(rows_with(run, "validation_top5")), ElementsAre(2));
+  EXPECT_THAT(steps_of(rows_with(run, "test_accuracy")), ElementsAre(2));
+  EXPECT_TRUE(outcome.value_of({Set::test, Measure::loss}));
+}
+
+TEST(Validation, HeldOutSamplesAreNotTrainedOn) {
+  Folder folder;
+  auto trainer = make_trainer(idle_run(folder));
+  for (const Fact& fact : trainer->facts()) {
+    if (fact.name != "data") continue;
+    EXPECT_THAT(fact.value, testing::HasSubstr("(32 samples), validation 20% (8), test"));
+  }
+  EXPECT_EQ(trainer->facts().front().name, "model");
+}
+
+TEST(Metrics, SecondsGrowAndContinueInAResumedRun) {
+  Folder folder;
+  RunConfig config = idle_run(folder);
+  config.train.epochs.reset();
+  config.train.steps = 4;
+  RunFolder run = RunFolder::create(config, "timed");
+  auto trainer = make_trainer(config);
+  trainer->initialize();
+  trainer->run(&run);
+  config.train.steps = 6;
+  auto resumed = make_trainer(config);
+  resumed->resume(Checkpoint::open(find_checkpoint(run.path())));
+  resumed->run(&run);
+  double last = 0;
+  for (const nlohmann::json& row : rows_with(run, "loss")) {
+    EXPECT_GT(row.at("seconds"), last) << row.dump();
+    last = row.at("seconds");
+  }
+}
+
+TEST(Metrics, OfTextsArePerplexityAndTokensPerSecond) {
+  Folder folder;
+  RunConfig config = language_run(folder, {"run.folder=" + folder.path.string(), "train.steps=2",
+                                           "data.validation=20%", "log.every=1 steps"});
+  RunFolder run = RunFolder::create(config, "text");
+  auto trainer = make_trainer(config);
+  trainer->initialize();
+  trainer->run(&run);
+  nlohmann::json last = rows_with(run, "validation_perplexity").back();
+  EXPECT_NEAR(last.at("validation_perplexity"), std::exp(last.at("validation_loss").get<double>()),
+              1e-9);
+  nlohmann::json step = rows_with(run, "loss").back();
+  EXPECT_NEAR(step.at("tokens_per_second"), 16 * step.at("samples_per_second").get<double>(), 1e-6);
+}
+
+}  // namespace
+}  // namespace troika

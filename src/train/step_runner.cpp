@@ -1,0 +1,132 @@
+#include "train/step_runner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "train/feeds.h"
+#include "train/sample_rows.h"
+
+namespace troika {
+namespace {
+
+/// Of the values that were not finite on any rank, the one that the program writes first.
+std::optional<NonFinite> first_of_all(Ranks& ranks, const TaskGraph& program,
+                                      const std::optional<NonFinite>& own) {
+  std::size_t none = program.tasks.size();
+  std::vector<std::string> all =
+      ranks.exchange(fmt::format("{:012d}\n{}", own ? own->at : none, own ? own->buffer : ""));
+  std::string first = *std::ranges::min_element(all);
+  std::size_t at = std::stoul(first);
+  if (at == none) return std::nullopt;
+  return NonFinite{at, program.tasks[at].name, first.substr(first.find('\n') + 1)};
+}
+
+double seconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+void add_ledgers(const std::map<DeviceId, StepLedger>& ledgers, StepResult& result) {
+  std::chrono::nanoseconds most{};
+  for (const auto& [device, step] : ledgers) {
+    result.ledger += step;
+    most = std::max(most, step.moving + step.waiting);
+  }
+  result.messages += most;
+}
+
+}  // namespace
+
+double StepRunner::waited_seconds() const {
+  return waited_before_ + (loader_ ? seconds(loader_->waited()) : 0);
+}
+
+void StepRunner::open_loader(const StepStart& start) {
+  // A loader whose last batch was never used is ahead of the run.
+  if (loader_ && batch_ == start.batch && loader_->cursor() == start.state.position) return;
+  if (loader_) waited_before_ += seconds(loader_->waited());
+  Range rows{};
+  for (const zoo::NamedGraph& graph : s_.models.at(start.batch).graphs)
+    rows = hull(rows, sample_rows(s_.live.session(), graph.name, start.batch));
+  loader_ = std::make_unique<data::Loader>(s_.samples,
+                                           data::LoaderOptions{.batch = start.batch,
+                                                               .floating = s_.dtype,
+                                                               .seed = start.state.seed,
+                                                               .position = start.state.position,
+                                                               .rows = rows});
+  batch_ = start.batch;
+}
+
+void StepRunner::write_scalars(const StepStart& start) {
+  Session& session = s_.live.session();
+  session.write_scalar(Scalar::learning_rate, start.learning_rate);
+  session.write_scalar(Scalar::update_step, static_cast<double>(start.state.step + 1));
+  session.write_scalar(Scalar::key_low, static_cast<double>(start.state.seed & 0xffffffffu));
+  session.write_scalar(Scalar::key_high, static_cast<double>(start.state.seed >> 32));
+  // What comes from outside must reach all ranks before any of them heeds it.
+  if (has_peers()) session.write_requests(to_number(start.requests));
+}
+
+void StepRunner::write_inputs(const zoo::NamedGraph& graph, const data::Batch& batch,
+                              const RunState& state) {
+  auto is_fed = [&](const std::string& name) {
+    return std::ranges::count(graph.feeds, name, &zoo::Feed::input) > 0;
+  };
+  Session& session = s_.live.session();
+  for (const data::HostField& field : batch.fields)
+    if (!is_fed(field.name()))
+      session.write_input(graph.name, field.name(), field.bytes(), batch.first_row);
+  for (const zoo::Feed& feed : graph.feeds) {
+    const TensorSpec& spec = graph.graph[find_tensor(graph.graph, feed.input)].spec;
+    feed_.resize(static_cast<std::size_t>(spec.bytes().count));
+    fill_feed(feed, spec, {state.seed, static_cast<std::uint32_t>(state.step)}, feed_);
+    session.write_input(graph.name, feed.input, feed_);
+  }
+}
+
+void StepRunner::run_graphs(const StepStart& start, const data::Batch& batch, StepResult& result) {
+  Session& session = s_.live.session();
+  const std::vector<zoo::NamedGraph>& graphs = s_.models.at(start.batch).graphs;
+  for (const zoo::NamedGraph& graph : graphs) {
+    write_inputs(graph, batch, start.state);
+    s_.live.run(graph.name);
+    if (session.read_control(Control::ok) == 0) explain_non_finite(graph, batch, start);
+    add_ledgers(session.ledgers(graph.name), result);
+    double loss = session.read_control(Control::loss);
+    (&graph == &graphs.front() ? result.loss : result.more[graph.name]) = loss;
+  }
+}
+
+StepResult StepRunner::run(const StepStart& start) {
+  open_loader(start);
+  write_scalars(start);
+  StepResult result{.samples = start.batch};
+  run_graphs(start, *loader_->next(), result);
+  if (has_peers())
+    result.agreed = parse_requests(
+        s_.live.session().read_requests(s_.models.at(start.batch).graphs.back().name));
+  return result;
+}
+
+void StepRunner::explain_non_finite(const zoo::NamedGraph& graph, const data::Batch& batch,
+                                    const StepStart& start) {
+  // The sticky flag kept all weights as they were, so the same inputs give the same values again.
+  write_inputs(graph, batch, start.state);
+  Session& session = s_.live.session();
+  std::optional<NonFinite> found = session.run_checked(graph.name);
+  if (has_peers()) found = first_of_all(*s_.ranks, session.program(graph.name), found);
+  std::string where =
+      found ? fmt::format("the first value that is not finite is '{}', written by '{}'",
+                          found->buffer, found->task)
+            : "the replay of the step was finite";
+  const char* what = std::isfinite(session.read_control(Control::loss)) ? "gradient" : "loss";
+  // On all ranks alike.
+  throw SharedError(
+      ErrorKind::numeric,
+      fmt::format("the {} of step {} is not finite; {}. A lower learning rate than {:g}, a "
+                  "longer warm-up or train.clip_norm may help",
+                  what, start.state.step + 1, where, start.learning_rate));
+}
+
+}  // namespace troika
