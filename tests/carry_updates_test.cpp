@@ -1,5 +1,4 @@
-// Updates that run beside the next forward (design section 4: step t's all-reduce overlaps step
-// t+1's forward) change when a weight is written, never what.
+// Updates that run beside the next forward (docs/design.md, Lowering) change when a weight is written, never what.
 #include <gtest/gtest.h>
 
 #include "small_training.h"

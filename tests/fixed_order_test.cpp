@@ -1,4 +1,4 @@
-// order = "fixed": the same bits on any number of devices (design section 5).
+// order = "fixed": the same bits on any number of devices (docs/design.md, Lowering).
 #include <gtest/gtest.h>
 
 #include <algorithm>

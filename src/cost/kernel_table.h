@@ -1,6 +1,6 @@
 // Facts about kernels as data: which implementations answer a key, what layouts and scratch they
-// want, how long they take. `lower` reads it and never sees the library behind it (design section
-// 4).
+// want, how long they take. `lower` reads it and never sees the library behind it
+// (docs/design.md, Lowering).
 #pragma once
 
 #include <map>

@@ -20,8 +20,8 @@ using ValueOfUse = std::function<Value&(const Use&)>;
 
 /// Appends one task per tile; where the phase is a view, buffers and no task. What is written is
 /// partial, with a term for each part of the axes that the phase runs along and the written tensor
-/// lacks, or along which neighbouring tiles write the same elements (design section 3). Tiles that
-/// differ only in axes that the phase does not run along do the same work, each where it is.
+/// lacks, or along which neighbouring tiles write the same elements (docs/design.md, Axes). Tiles
+/// that differ only in axes that the phase does not run along do the same work, each where it is.
 void expand_phase(Draft& draft, const PhaseOfOperator& expanded, const ValueOfUse& value_of);
 
 }  // namespace troika

@@ -1,5 +1,6 @@
 // The pure parts of lowering, kept by value: one per operator, split and phase, and one per edge
-// and both its splits (design section 4). When one split changes, only its own are made anew.
+// and both its splits (docs/design.md, Lowering). When one split changes, only its own are made
+// anew.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,7 @@ struct PhaseFragment {
   struct UsePlaces {
     std::vector<Placed> places;
     /// For what is written: equal for tiles that write the same term of a sum, along the axes over
-    /// which the phase makes partial sums (design section 3).
+    /// which the phase makes partial sums (docs/design.md, Axes).
     std::vector<std::vector<std::int64_t>> terms;
   };
 

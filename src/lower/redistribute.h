@@ -1,6 +1,6 @@
 // What the tiles of a producer have against what the tiles of a consumer need: which part of which
-// piece goes where, and which of it is a collective (design section 4). Pure: regions and devices
-// only.
+// piece goes where, and which of it is a collective (docs/design.md, Lowering). Pure: regions and
+// devices only.
 #pragma once
 
 #include <vector>

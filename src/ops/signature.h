@@ -1,6 +1,6 @@
 // What the rest of Troika knows about an operator: its iteration axes, the tensors it touches, and
-// its phases. Splitting, lowering, memory and cost follow mechanically from a Signature (design
-// section 3).
+// its phases. Splitting, lowering, memory and cost follow mechanically from a Signature
+// (docs/design.md, Axes).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the same bits on any number of devices ask of a strategy (design section 5).
+// What the same bits on any number of devices ask of a strategy (docs/design.md, Lowering).
 #pragma once
 
 #include <optional>

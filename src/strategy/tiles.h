@@ -1,5 +1,5 @@
-// The tiles of a split operator: boxes in its iteration space, with their devices (design section
-// 3).
+// The tiles of a split operator: boxes in its iteration space, with their devices
+// (docs/design.md, Axes).
 #pragma once
 
 #include <string_view>

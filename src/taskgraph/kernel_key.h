@@ -1,4 +1,5 @@
-// What a kernel must compute, as a value: the key of a KernelTable row (design section 4).
+// What a kernel must compute, as a value: the key of a KernelTable row
+// (docs/design.md, Lowering).
 #pragma once
 
 #include <span>

@@ -1,6 +1,6 @@
 // What runs and what is simulated: tasks on devices over buffers, in listed order, with their
 // dependencies. A loop body: a dependency of distance 1 points at the next step. Plain values
-// (design section 4).
+// (docs/design.md, Lowering).
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
 // How the elements of a tensor lie in memory: a closed list of names, so that anyone can compute
-// their bytes without knowing the library that made them (design: layouts).
+// their bytes without knowing the library that made them (docs/design.md, Lowering).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What a rank asks of all of them. It rides in the sum at the end of a step (design section 2, law
-// 3), so that all ranks do it after the same step.
+// Requests of one rank to all of them. They are added up with the loss (docs/design.md, Laws), so
+// that all ranks obey after the same step.
 #pragma once
 
 #include <cmath>
