@@ -1,4 +1,4 @@
-// The exit code of a program that ends with an exception (docs/errors.md).
+// The exit code of a program that ends with an exception (docs/operation.md).
 #pragma once
 
 #include <exception>
