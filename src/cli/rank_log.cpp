@@ -37,7 +37,7 @@ RankLog::RankLog(const std::filesystem::path& path) {
 
 void RankLog::write(LogLevel level, const std::string& message) {
   std::string now = fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(std::time(nullptr)));
-  std::scoped_lock lock(mutex_);
+  Lock lock(mutex_);
   file_ << fmt::format("{} {}: {}\n", now, name_of(level), printable(message)) << std::flush;
 }
 

@@ -3,10 +3,10 @@
 
 #include <filesystem>
 #include <fstream>
-#include <mutex>
 #include <string>
 
 #include "base/log.h"
+#include "base/mutex.h"
 
 namespace troika::cli {
 
@@ -21,8 +21,8 @@ class RankLog final : public Log {
   void write(LogLevel level, const std::string& message) override;
 
  private:
-  std::mutex mutex_;
-  std::ofstream file_;  // guarded by mutex_
+  Mutex mutex_;
+  std::ofstream file_ TROIKA_GUARDED_BY(mutex_);
 };
 
 }  // namespace troika::cli

@@ -21,15 +21,15 @@ Buffer::~Buffer() {
 }
 
 void Event::wait() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return done_; });
+  Lock lock(mutex_);
+  while (!done_) changed_.wait(lock.native());
   done_ = false;
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
 void Event::signal(std::exception_ptr error) {
   // Under the lock: the waiter may destroy the event as soon as it sees done_.
-  std::scoped_lock lock(mutex_);
+  Lock lock(mutex_);
   done_ = true;
   error_ = std::move(error);
   changed_.notify_all();

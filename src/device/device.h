@@ -3,13 +3,12 @@
 // will be streams.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <exception>
-#include <mutex>
 #include <span>
 #include <string>
 
+#include "base/mutex.h"
 #include "base/units.h"
 
 namespace troika {
@@ -56,10 +55,10 @@ class Event {
   void signal(std::exception_ptr error);
 
  private:
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable changed_;
-  bool done_ = false;         // guarded by mutex_
-  std::exception_ptr error_;  // guarded by mutex_
+  bool done_ TROIKA_GUARDED_BY(mutex_) = false;
+  std::exception_ptr error_ TROIKA_GUARDED_BY(mutex_);
 };
 
 class Device {

@@ -1,12 +1,12 @@
 #include "profile/member_threads.h"
 
 #include <exception>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "base/cores.h"
 #include "base/error.h"
+#include "base/mutex.h"
 
 namespace troika {
 namespace {
@@ -16,19 +16,20 @@ class FirstFailure {
  public:
   void keep(ThreadTransport& transport, const std::string& what) {
     {
-      std::scoped_lock lock(mutex_);
+      Lock lock(mutex_);
       if (!failure_) failure_ = std::current_exception();
     }
     transport.fail("another device of this process has failed: " + what,
                    static_cast<int>(ErrorKind::peer));
   }
-  void rethrow() const {
+  void rethrow() {
+    Lock lock(mutex_);
     if (failure_) std::rethrow_exception(failure_);
   }
 
  private:
-  std::mutex mutex_;
-  std::exception_ptr failure_;  // guarded by mutex_ while the threads live
+  Mutex mutex_;
+  std::exception_ptr failure_ TROIKA_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -38,7 +38,7 @@ Heartbeat::Heartbeat(ListeningPort port, HeartbeatSettings settings)
       time_to_prove_(std::max(kLeastTimeToProve, settings_.times.silence / 2)),
       core_(settings_.rank, settings_.watches ? settings_.ranks : 1, settings_.times, now()),
       thread_([this](const std::stop_token& stop) { run(stop); }) {
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   wait_until_joined(lock);
 }
 
@@ -49,52 +49,52 @@ Heartbeat::~Heartbeat() {
 
 int Heartbeat::watch(CallGroup group) {
   if (!settings_.watches) group.members = {settings_.rank};
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   int index = core_.watch(std::move(group), now());
   eventfd_write(wake_.descriptor(), 1);
   wait_until_joined(lock);
   return index;
 }
 
-void Heartbeat::wait_until_joined(std::unique_lock<std::mutex>& lock) {
-  changed_.wait(lock, [&] { return core_.joined() || over_; });
+void Heartbeat::wait_until_joined(Lock& lock) {
+  while (!core_.joined() && !over_) changed_.wait(lock.native());
   if (over_) throw Error(ErrorKind::peer, verdict_.sentence);
 }
 
 CallId Heartbeat::describe(int group, std::string call) {
-  std::scoped_lock lock(mutex_);
+  Lock lock(mutex_);
   return core_.describe(group, std::move(call));
 }
 
 void Heartbeat::begin(CallId call) {
   check();
-  std::scoped_lock lock(mutex_);
+  Lock lock(mutex_);
   core_.begin(call, now());
 }
 
 void Heartbeat::end(CallId call) {
-  std::scoped_lock lock(mutex_);
+  Lock lock(mutex_);
   core_.end(call);
 }
 
 void Heartbeat::leave() {
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   core_.leave();
   eventfd_write(wake_.descriptor(), 1);
-  changed_.wait(lock, [&] { return core_.is_last() || over_; });
+  while (!core_.is_last() && !over_) changed_.wait(lock.native());
   if (over_) throw Error(ErrorKind::peer, verdict_.sentence);
 }
 
 void Heartbeat::give_up(Verdict own) {
-  std::scoped_lock lock(mutex_);
+  Lock lock(mutex_);
   core_.fail(std::move(own), now());
   eventfd_write(wake_.descriptor(), 1);
 }
 
 Verdict Heartbeat::fail(Verdict own) {
   give_up(std::move(own));
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return over_.load(); });
+  Lock lock(mutex_);
+  while (!over_) changed_.wait(lock.native());
   return verdict_;
 }
 
@@ -104,7 +104,7 @@ void Heartbeat::terminate(int signal) noexcept {
 }
 
 void Heartbeat::throw_verdict() const {
-  std::scoped_lock lock(mutex_);
+  Lock lock(mutex_);
   throw Error(ErrorKind::peer, verdict_.sentence);
 }
 
@@ -122,7 +122,7 @@ void Heartbeat::watch_peers(const std::stop_token& stop) {
     wait_for_events(next);
     serve();
     {
-      std::scoped_lock lock(mutex_);
+      Lock lock(mutex_);
       tell_core();
       if (int signal = signal_.exchange(0)) core_.terminate(reason_of(signal), now());
       if (now() >= next) {
@@ -134,7 +134,7 @@ void Heartbeat::watch_peers(const std::stop_token& stop) {
     changed_.notify_all();
   }
   {
-    std::scoped_lock lock(mutex_);
+    Lock lock(mutex_);
     core_.leave();
   }
   apply_effects();
@@ -143,7 +143,7 @@ void Heartbeat::watch_peers(const std::stop_token& stop) {
 
 void Heartbeat::end(Verdict verdict) {
   {
-    std::scoped_lock lock(mutex_);
+    Lock lock(mutex_);
     if (over_) return;
     verdict_ = std::move(verdict);
     over_ = true;
@@ -260,7 +260,7 @@ void Heartbeat::bury() {
 void Heartbeat::apply_effects() {
   std::vector<Effect> effects;
   {
-    std::scoped_lock lock(mutex_);
+    Lock lock(mutex_);
     effects = core_.take_effects();
   }
   for (Effect& effect : effects) {
@@ -280,7 +280,7 @@ void Heartbeat::dial(int rank) {
   Socket socket;
   if (!addresses.empty()) socket = connect_to(addresses[dials_[rank]++ % addresses.size()]);
   if (!socket.open()) {
-    std::scoped_lock lock(mutex_);
+    Lock lock(mutex_);
     return core_.unreachable(rank);
   }
   connections_.push_back(

@@ -3,17 +3,16 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/error.h"
+#include "base/mutex.h"
 #include "comm/heartbeat/heartbeat_core.h"
 #include "comm/heartbeat/sealed_link.h"
 #include "comm/heartbeat/socket.h"
@@ -81,11 +80,11 @@ class Heartbeat {
     bool replaced = false;  ///< By a later one of the same peer: nobody is to hear of its end.
   };
 
-  void wait_until_joined(std::unique_lock<std::mutex>& lock);
+  void wait_until_joined(Lock& lock) TROIKA_REQUIRES(mutex_);
   void run(const std::stop_token& stop);
   void watch_peers(const std::stop_token& stop);
   void wait_for_events(Moment until);
-  // Without the mutex: however many strangers come, who begins a call does not wait for them.
+  // Without the mutex, so that a call never waits for strangers, however many come.
   void serve();
   void accept_all();
   void make_room();
@@ -96,10 +95,9 @@ class Heartbeat {
   void send(int rank, const Frame& frame);
   void finish_sending(Moment limit, bool until_closed);
   void end(Verdict verdict);
-  // With it.
-  void tell_core();
-  void prove(Connection& connection);
-  void bury();
+  void tell_core() TROIKA_REQUIRES(mutex_);
+  void prove(Connection& connection) TROIKA_REQUIRES(mutex_);
+  void bury() TROIKA_REQUIRES(mutex_);
   LinkSettings link_settings() const;
   [[noreturn]] void throw_verdict() const;
 
@@ -109,9 +107,9 @@ class Heartbeat {
   Socket wake_;
   const Moment time_to_prove_;
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::condition_variable changed_;
-  HeartbeatCore core_;                                    // guarded by mutex_
+  HeartbeatCore core_ TROIKA_GUARDED_BY(mutex_);
   Verdict verdict_;                                       // written before over_, under mutex_
   std::vector<std::unique_ptr<Connection>> connections_;  // the thread's own
   std::map<int, std::size_t> dials_;                      // the thread's own

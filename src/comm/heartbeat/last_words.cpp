@@ -41,7 +41,7 @@ LastWords::LastWords(const std::filesystem::path& path, Opens opens) {
 }
 
 void LastWords::open(const std::filesystem::path& path) {
-  std::scoped_lock lock(mutex_);
+  Lock lock(mutex_);
   if (path.empty() || descriptor_ >= 0) return;
   descriptor_ = open_file(path);
   if (descriptor_ < 0) {
@@ -59,7 +59,7 @@ bool LastWords::open_late() noexcept {
 }
 
 void LastWords::note(const std::string& line) {
-  std::scoped_lock lock(mutex_);
+  Lock lock(mutex_);
   if (open_late()) write_all(descriptor_, line + "\n");
 }
 

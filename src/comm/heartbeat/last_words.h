@@ -4,9 +4,9 @@
 
 #include <atomic>
 #include <filesystem>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "comm/heartbeat/heartbeat_core.h"
 
 namespace troika {
@@ -35,11 +35,11 @@ class LastWords {
 
  private:
   /// Whether there is a file now.
-  bool open_late() noexcept;
+  bool open_late() noexcept TROIKA_REQUIRES(mutex_);
 
-  std::mutex mutex_;
-  int descriptor_ = -1;         // guarded by mutex_
-  std::filesystem::path late_;  // guarded by mutex_; opened when it is needed
+  Mutex mutex_;
+  int descriptor_ TROIKA_GUARDED_BY(mutex_) = -1;
+  std::filesystem::path late_ TROIKA_GUARDED_BY(mutex_);  // opened when it is needed
   std::atomic_flag spoken_;
 };
 

@@ -45,7 +45,7 @@ void MpiEngine::remove(MpiRequest& request) noexcept {
 }
 
 Clock::time_point MpiEngine::unwinding_limit() {
-  std::scoped_lock lock(unwinding_);
+  Lock lock(unwinding_);
   auto now = Clock::now();
   if (now > limit_ + kOneUnwinding) limit_ = now + kTimeToEnd;
   return limit_;

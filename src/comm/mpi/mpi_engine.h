@@ -8,9 +8,11 @@
 #include <mutex>
 #include <optional>
 
+#include "base/mutex.h"
+
 namespace troika {
 
-/// Holds it where there is one.
+/// Holds it where there is one. Not a Mutex: the analysis cannot follow a lock that may be absent.
 inline std::unique_lock<std::mutex> hold(std::mutex* lock) {
   return lock == nullptr ? std::unique_lock<std::mutex>{} : std::unique_lock(*lock);
 }
@@ -50,8 +52,8 @@ class MpiEngine {
   std::chrono::steady_clock::time_point unwinding_limit();
 
   std::mutex* const lock_;
-  std::mutex unwinding_;
-  std::chrono::steady_clock::time_point limit_{};  // guarded by unwinding_
+  Mutex unwinding_;
+  std::chrono::steady_clock::time_point limit_ TROIKA_GUARDED_BY(unwinding_){};
 };
 
 }  // namespace troika

@@ -155,7 +155,7 @@ std::unique_ptr<Incoming> ThreadTransport::prepare_borrow(const MessageAddress& 
 }
 
 Bell* ThreadTransport::bell(DeviceId device) {
-  std::scoped_lock lock(mutex_);
+  Lock lock(mutex_);
   return &bell_of(device);
 }
 
@@ -169,7 +169,7 @@ Bell& ThreadTransport::bell_of(DeviceId device) {
 }
 
 void ThreadTransport::fail(std::string reason, int) {
-  std::scoped_lock lock(mutex_);
+  Lock lock(mutex_);
   if (has_failed_.load(std::memory_order_relaxed)) return;
   failure_ = std::move(reason);
   has_failed_.store(true, std::memory_order_release);
@@ -177,12 +177,12 @@ void ThreadTransport::fail(std::string reason, int) {
 }
 
 void ThreadTransport::throw_failure() {
-  std::scoped_lock lock(mutex_);
+  Lock lock(mutex_);
   throw Error(ErrorKind::peer, failure_);
 }
 
 std::shared_ptr<Mailbox> ThreadTransport::take_half(const Key& key, std::size_t bytes, bool sends) {
-  std::scoped_lock lock(mutex_);
+  Lock lock(mutex_);
   const auto& [from, to, tag] = key.address;
   std::shared_ptr<Mailbox>& mailbox = mailboxes_[key];
   if (!mailbox) {
@@ -202,7 +202,7 @@ std::shared_ptr<Mailbox> ThreadTransport::take_half(const Key& key, std::size_t 
 /// Of two halves the first that goes takes the address with it, so that a new pair never meets an
 /// old half. A sender may go before its receiver has come: then the message waits.
 void ThreadTransport::leave_half(const Key& key, Mailbox& mailbox) {
-  std::scoped_lock lock(mutex_);
+  Lock lock(mutex_);
   auto found = mailboxes_.find(key);
   if (mailbox.has_sender && !mailbox.has_receiver && mailbox.holds_message()) return;
   if (found != mailboxes_.end() && found->second.get() == &mailbox) mailboxes_.erase(found);

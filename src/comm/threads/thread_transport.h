@@ -5,9 +5,9 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "comm/transport.h"
 
 namespace troika {
@@ -47,15 +47,15 @@ class ThreadTransport final : public Transport {
 
   std::shared_ptr<Mailbox> take_half(const Key& key, std::size_t bytes, bool sends);
   void leave_half(const Key& key, Mailbox& mailbox);
-  Bell& bell_of(DeviceId device);
+  Bell& bell_of(DeviceId device) TROIKA_REQUIRES(mutex_);
   [[noreturn]] void throw_failure();
 
   std::atomic<int> local_devices_{0};  // with a bell
   std::atomic<bool> has_failed_{false};
-  std::mutex mutex_;
-  std::map<Key, std::shared_ptr<Mailbox>> mailboxes_;  // guarded by mutex_
-  std::map<DeviceId, std::unique_ptr<Bell>> bells_;    // guarded by mutex_
-  std::string failure_;                                // written before has_failed_, under mutex_
+  Mutex mutex_;
+  std::map<Key, std::shared_ptr<Mailbox>> mailboxes_ TROIKA_GUARDED_BY(mutex_);
+  std::map<DeviceId, std::unique_ptr<Bell>> bells_ TROIKA_GUARDED_BY(mutex_);
+  std::string failure_ TROIKA_GUARDED_BY(mutex_);  // written before has_failed_
 };
 
 }  // namespace troika

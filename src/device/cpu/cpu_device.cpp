@@ -7,11 +7,11 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstring>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "base/error.h"
+#include "base/mutex.h"
 #include "device/cpu/host_memory.h"
 #include "device/cpu/instruction_set.h"
 #include "device/cpu/team_placement.h"
@@ -28,7 +28,7 @@ class WorkQueue {
 
   void push(Work& work, Event& done) {
     {
-      std::scoped_lock lock(mutex_);
+      Lock lock(mutex_);
       waiting_.push_back({&work, &done});
     }
     arrived_.notify_one();
@@ -48,8 +48,8 @@ class WorkQueue {
         with_room();  // trades places with waiting_, so both keep their capacity
     while (true) {
       {
-        std::unique_lock lock(mutex_);
-        arrived_.wait(lock, stop, [this] { return !waiting_.empty(); });
+        Lock lock(mutex_);
+        arrived_.wait(lock, stop, [this]() TROIKA_REQUIRES(mutex_) { return !waiting_.empty(); });
         if (waiting_.empty()) return;
         taken.swap(waiting_);
       }
@@ -78,10 +78,10 @@ class WorkQueue {
     return empty;
   }
 
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable_any arrived_;
-  std::vector<Entry> waiting_ = with_room();  // guarded by mutex_
-  std::jthread worker_;                       // last: it uses the members above
+  std::vector<Entry> waiting_ TROIKA_GUARDED_BY(mutex_) = with_room();
+  std::jthread worker_;  // last: it uses the members above
 };
 
 class CpuDevice final : public Device {
