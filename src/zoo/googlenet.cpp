@@ -50,7 +50,7 @@ class GooglenetBody {
     TensorId three = unit(name + ".branch2.0", x, {.out = m.three_reduce});
     three = unit(name + ".branch2.1", three, {.out = m.three, .kernel = 3, .pad = 1});
     TensorId five = unit(name + ".branch3.0", x, {.out = m.five_reduce});
-    five = unit(name + ".branch3.1", five, {.out = m.five, .kernel = 3, .pad = 1});
+    five = unit(name + ".branch3.1", five, {.out = m.five, .kernel = 5, .pad = 2});
     TensorId pool =
         layers::max_pool(b_, name + ".branch4.0", x, {.size = 3, .stride = 1, .pad = 1});
     pool = unit(name + ".branch4.1", pool, {.out = m.pool});

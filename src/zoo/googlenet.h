@@ -1,6 +1,6 @@
 // GoogLeNet (Szegedy et al. 2015, doi:10.1109/CVPR.2015.7298594) with batch norm and without
-// auxiliary heads; sizes and names as in torchvision, whose "5x5" branch has 3 x 3 kernels:
-// 6,624,904 parameters.
+// auxiliary heads: 7,005,832 parameters. Names as in torchvision, whose "5x5" branch has 3 x 3
+// kernels; here it has the 5 x 5 kernels of the paper.
 #pragma once
 
 #include "zoo/model.h"
