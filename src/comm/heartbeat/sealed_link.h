@@ -1,6 +1,11 @@
 // A stream of bytes between two ranks that trusts nobody: both sides prove that they know the run's
 // key, and every frame carries a proof of its own. No socket: bytes in, bytes out.
 //
+// It protects against accidents and other users of the cluster, not against whoever can already
+// speak to MPI. One frame ends a job of hundreds of nodes ("rank 3 is lost"), and the listening
+// ports are plain TCP that scanners, monitoring and stray ranks of another job connect to, while
+// the ports of an MPI library refuse such connections by its own handshake.
+//
 // The one who connects sends a greeting (the two ranks, a nonce, a proof), the other answers with a
 // nonce and a proof over both nonces; keys for both directions follow from the nonces. Who cannot
 // prove gets no answer at all.
