@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "lower/lowered.h"
+#include "lower/testing/lowered.h"
 #include "strategy/ready.h"
 #include "zoo/zoo.h"
 

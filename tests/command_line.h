@@ -53,7 +53,8 @@ class CommandLine : public ProgramTest {
     std::string text;
     for (std::string line; std::getline(lines, line);) {
       auto json = nlohmann::ordered_json::parse(line);
-      for (const char* name : {"samples_per_second", "step_ms", "data_wait"}) json.erase(name);
+      for (const char* name : {"seconds", "samples_per_second", "step_ms", "data_wait"})
+        json.erase(name);
       text += json.dump() + "\n";
     }
     return text;

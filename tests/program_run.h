@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/temporary_folder.h"
+#include "cli/testing/temporary_folder.h"
 
 namespace troika {
 

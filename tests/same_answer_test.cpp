@@ -4,10 +4,10 @@
 
 #include <set>
 
-#include "base/test_effort.h"
+#include "base/testing/test_effort.h"
 #include "float_conditions.h"
-#include "strategy/random_strategy.h"
 #include "strategy/ready.h"
+#include "strategy/testing/random_strategy.h"
 
 namespace troika {
 namespace {

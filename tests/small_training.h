@@ -12,7 +12,7 @@
 #include "strategy/strategy.h"
 #include "train/live_model.h"
 #include "train/movement.h"
-#include "zoo/small_models.h"
+#include "zoo/testing/small_models.h"
 
 namespace troika {
 

@@ -15,7 +15,7 @@
 #include "base/hash.h"
 #include "base/random.h"
 #include "checkpoint/safetensors.h"
-#include "cli/temporary_folder.h"
+#include "cli/testing/temporary_folder.h"
 #include "config/load_run.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/op_trial.h"

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/counted_news.h"
+#include "base/testing/counted_news.h"
 #include "config/load_run.h"
 #include "seeded_inputs.h"
 #include "taskgraph/memory_table.h"
 #include "train/feeds.h"
 #include "train/live_model.h"
-#include "zoo/small_models.h"
+#include "zoo/testing/small_models.h"
 
 namespace troika {
 namespace {

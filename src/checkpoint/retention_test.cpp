@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "checkpoint/marker.h"
-#include "checkpoint/sample_checkpoint.h"
+#include "checkpoint/testing/sample_checkpoint.h"
 
 namespace troika {
 namespace {

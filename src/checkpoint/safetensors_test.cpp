@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "checkpoint/sample_checkpoint.h"
+#include "checkpoint/testing/sample_checkpoint.h"
 
 namespace troika {
 namespace {

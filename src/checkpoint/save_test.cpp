@@ -15,7 +15,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/marker.h"
 #include "checkpoint/retention.h"
-#include "checkpoint/sample_checkpoint.h"
+#include "checkpoint/testing/sample_checkpoint.h"
 
 namespace troika {
 namespace {

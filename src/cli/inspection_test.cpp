@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "checkpoint/save.h"
-#include "cli/temporary_folder.h"
+#include "cli/testing/temporary_folder.h"
 #include "config/load_cluster.h"
 #include "cost/link_costs.h"
 

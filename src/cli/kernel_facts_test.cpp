@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/temporary_folder.h"
+#include "cli/testing/temporary_folder.h"
 #include "cost/table_json.h"
 
 namespace troika::cli {

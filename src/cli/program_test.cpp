@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-#include "cli/temporary_folder.h"
+#include "cli/testing/temporary_folder.h"
 #include "cli/version.h"
 
 namespace troika::cli {

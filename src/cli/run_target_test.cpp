@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "cli/temporary_folder.h"
+#include "cli/testing/temporary_folder.h"
 
 namespace troika::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "collective/check_recipe.h"
+#include "collective/testing/check_recipe.h"
 
 namespace troika {
 namespace {

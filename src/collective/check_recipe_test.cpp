@@ -1,5 +1,5 @@
 // The checker is checked by mutations: sound recipes are broken in every place, and it must see it.
-#include "collective/check_recipe.h"
+#include "collective/testing/check_recipe.h"
 
 #include <gtest/gtest.h>
 

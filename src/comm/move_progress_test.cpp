@@ -6,8 +6,8 @@
 #include <barrier>
 #include <numeric>
 
-#include "base/counted_news.h"
 #include "base/random.h"
+#include "base/testing/counted_news.h"
 #include "comm/members_test.h"
 #include "comm/timed_operations_test.h"
 

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "base/random.h"
-#include "base/test_effort.h"
+#include "base/testing/test_effort.h"
 #include "comm/members_test.h"
 #include "comm/serial_collective_test.h"
 #include "tensor/float16.h"

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <thread>
 
-#include "base/test_effort.h"
+#include "base/testing/test_effort.h"
 #include "comm/operation.h"
 
 namespace troika {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/sample_run.h"
+#include "config/testing/sample_run.h"
 
 namespace troika::config {
 namespace {

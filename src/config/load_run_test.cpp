@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "config/sample_run.h"
+#include "config/testing/sample_run.h"
 
 namespace troika::config {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "config/run_keys.h"
-#include "config/sample_run.h"
+#include "config/testing/sample_run.h"
 
 namespace troika::config {
 namespace {

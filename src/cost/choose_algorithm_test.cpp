@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "collective/algorithms.h"
-#include "cost/recipe_time.h"
+#include "cost/testing/recipe_time.h"
 
 namespace troika {
 namespace {

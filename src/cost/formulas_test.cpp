@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "collective/algorithms.h"
-#include "cost/recipe_time.h"
+#include "cost/testing/recipe_time.h"
 
 namespace troika {
 namespace {

@@ -6,7 +6,7 @@
 #include "collective/algorithms.h"
 #include "cost/choose_algorithm.h"
 #include "cost/formulas.h"
-#include "cost/recipe_time.h"
+#include "cost/testing/recipe_time.h"
 
 namespace troika {
 namespace {

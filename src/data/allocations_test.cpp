@@ -1,4 +1,4 @@
-#include "data/allocations.h"
+#include "data/testing/allocations.h"
 
 #include <algorithm>
 #include <atomic>

@@ -7,8 +7,8 @@
 #include <set>
 #include <thread>
 
-#include "base/test_effort.h"
-#include "data/file_fixture.h"
+#include "base/testing/test_effort.h"
+#include "data/testing/file_fixture.h"
 
 namespace troika::data {
 namespace {

@@ -1,4 +1,4 @@
-#include "data/file_fixture.h"
+#include "data/testing/file_fixture.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

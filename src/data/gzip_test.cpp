@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "data/allocations.h"
-#include "data/file_fixture.h"
+#include "data/testing/allocations.h"
+#include "data/testing/file_fixture.h"
 
 namespace troika::data {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "data/file_fixture.h"
+#include "data/testing/file_fixture.h"
 
 namespace troika::data {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <set>
 
-#include "data/file_fixture.h"
+#include "data/testing/file_fixture.h"
 
 namespace troika::data {
 namespace {

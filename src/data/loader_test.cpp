@@ -5,8 +5,8 @@
 #include <atomic>
 #include <set>
 
-#include "data/allocations.h"
-#include "data/file_fixture.h"
+#include "data/testing/allocations.h"
+#include "data/testing/file_fixture.h"
 
 namespace troika::data {
 namespace {

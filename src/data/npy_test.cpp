@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "data/file_fixture.h"
+#include "data/testing/file_fixture.h"
 
 namespace troika::data {
 namespace {

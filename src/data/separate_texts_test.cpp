@@ -1,8 +1,8 @@
 // Labelled texts and pairs of texts, and sets that are read like another one.
 #include <gtest/gtest.h>
 
-#include "data/file_fixture.h"
 #include "data/loader.h"
+#include "data/testing/file_fixture.h"
 #include "data/word_vocabulary.h"
 
 namespace troika::data {

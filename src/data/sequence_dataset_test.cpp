@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/utf8.h"
-#include "data/file_fixture.h"
+#include "data/testing/file_fixture.h"
 
 namespace troika::data {
 namespace {

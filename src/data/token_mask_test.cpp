@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "data/file_fixture.h"
 #include "data/loader.h"
+#include "data/testing/file_fixture.h"
 
 namespace troika::data {
 namespace {

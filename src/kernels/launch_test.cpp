@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/counted_news.h"
+#include "base/testing/counted_news.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/in_layout.h"
 #include "kernels/op_trial.h"

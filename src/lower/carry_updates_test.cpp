@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "lower/lowered.h"
+#include "lower/testing/lowered.h"
 #include "strategy/ready.h"
 #include "taskgraph/lifetimes.h"
 #include "taskgraph/verify.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "lower/lowered.h"
+#include "lower/testing/lowered.h"
 #include "strategy/ready.h"
 
 namespace troika {

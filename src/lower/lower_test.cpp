@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "lower/lowered.h"
+#include "lower/testing/lowered.h"
 #include "taskgraph/memory_table.h"
 #include "taskgraph/verify.h"
 

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "lower/lowered.h"
-#include "lower/random_spread.h"
+#include "lower/testing/lowered.h"
+#include "lower/testing/random_spread.h"
 #include "strategy/ready.h"
 #include "taskgraph/verify.h"
 

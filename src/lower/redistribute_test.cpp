@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "lower/random_spread.h"
+#include "lower/testing/random_spread.h"
 
 namespace troika {
 namespace {

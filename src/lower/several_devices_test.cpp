@@ -6,7 +6,7 @@
 #include <functional>
 #include <numeric>
 
-#include "lower/found_messages.h"
+#include "lower/testing/found_messages.h"
 #include "strategy/ready.h"
 #include "taskgraph/memory_table.h"
 

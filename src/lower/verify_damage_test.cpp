@@ -7,8 +7,8 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/test_effort.h"
-#include "lower/lowered.h"
+#include "base/testing/test_effort.h"
+#include "lower/testing/lowered.h"
 #include "strategy/ready.h"
 #include "taskgraph/check_memory.h"
 #include "taskgraph/check_order.h"

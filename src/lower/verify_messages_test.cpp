@@ -1,7 +1,7 @@
 // The verifier on what lowering makes for several devices, damaged in one place.
 #include <gtest/gtest.h>
 
-#include "lower/found_messages.h"
+#include "lower/testing/found_messages.h"
 #include "taskgraph/verify.h"
 
 namespace troika {

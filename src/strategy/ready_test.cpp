@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "graph/text.h"
 #include "strategy/grid_split.h"
-#include "strategy/random_strategy.h"
+#include "strategy/testing/random_strategy.h"
 
 namespace troika {
 namespace {

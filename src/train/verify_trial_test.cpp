@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "base/test_effort.h"
-#include "strategy/random_strategy.h"
+#include "base/testing/test_effort.h"
+#include "strategy/testing/random_strategy.h"
 #include "train/optimizer_rules.h"
 #include "train/small_runs_test.h"
 

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "graph/inference.h"
 #include "graph/text.h"
-#include "zoo/small_models.h"
+#include "zoo/testing/small_models.h"
 
 namespace troika::zoo {
 namespace {

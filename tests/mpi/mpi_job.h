@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "cli/temporary_folder.h"
+#include "cli/testing/temporary_folder.h"
 
 namespace troika {
 

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "base/random.h"
-#include "base/test_effort.h"
+#include "base/testing/test_effort.h"
 #include "differences.h"
 #include "mpi_job.h"
 

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "strategy/random_strategy.h"
 #include "strategy/ready.h"
+#include "strategy/testing/random_strategy.h"
 #include "strategy/tiles.h"
-#include "zoo/small_models.h"
+#include "zoo/testing/small_models.h"
 
 namespace troika {
 namespace {

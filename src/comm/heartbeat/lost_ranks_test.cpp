@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/test_effort.h"
+#include "base/testing/test_effort.h"
 #include "comm/heartbeat/virtual_net_test.h"
 
 namespace troika {

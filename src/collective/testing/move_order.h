@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "collective/pair_moves.h"
+#include "collective/testing/pair_moves.h"
 
 namespace troika {
 

@@ -1,4 +1,4 @@
-#include "strategy/random_strategy.h"
+#include "strategy/testing/random_strategy.h"
 
 #include <algorithm>
 #include <array>

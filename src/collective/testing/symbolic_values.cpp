@@ -1,4 +1,4 @@
-#include "collective/symbolic_values.h"
+#include "collective/testing/symbolic_values.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "lower/lowered.h"
+#include "lower/testing/lowered.h"
 #include "strategy/ready.h"
 
 namespace troika {

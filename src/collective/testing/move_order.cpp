@@ -1,4 +1,4 @@
-#include "collective/move_order.h"
+#include "collective/testing/move_order.h"
 
 #include <fmt/format.h>
 

@@ -1,12 +1,12 @@
-#include "collective/check_recipe.h"
+#include "collective/testing/check_recipe.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "collective/move_order.h"
-#include "collective/pair_moves.h"
-#include "collective/symbolic_values.h"
+#include "collective/testing/move_order.h"
+#include "collective/testing/pair_moves.h"
+#include "collective/testing/symbolic_values.h"
 
 namespace troika {
 namespace {

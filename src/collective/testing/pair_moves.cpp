@@ -1,4 +1,4 @@
-#include "collective/pair_moves.h"
+#include "collective/testing/pair_moves.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "zoo/small_models.h"
+#include "zoo/testing/small_models.h"
 
 #include <map>
 

@@ -1,9 +1,9 @@
-#include "cost/recipe_time.h"
+#include "cost/testing/recipe_time.h"
 
 #include <algorithm>
 
 #include "base/error.h"
-#include "collective/pair_moves.h"
+#include "collective/testing/pair_moves.h"
 
 namespace troika {
 namespace {

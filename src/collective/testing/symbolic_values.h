@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "collective/move_order.h"
+#include "collective/testing/move_order.h"
 
 namespace troika {
 
