@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "data/loader.h"
+#include "train/hosts.h"
 #include "train/sample_rows.h"
 
 namespace troika {
@@ -27,6 +28,7 @@ Evaluation evaluate(LiveModel& live, const data::Dataset& dataset, std::int64_t 
   data::Loader loader(dataset, {.batch = batch,
                                 .purpose = data::Purpose::evaluate,
                                 .floating = dtype,
+                                .threads = usable_threads(),
                                 .rows = sample_rows(session, kEvaluateProgram, batch)});
   double loss = 0, weight = 0, correct = 0;
   std::int64_t samples = 0;

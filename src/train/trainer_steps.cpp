@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "train/feeds.h"
+#include "train/hosts.h"
 #include "train/sample_rows.h"
 #include "train/trainer.h"
 
@@ -38,6 +39,7 @@ void Trainer::open_loader(std::int64_t batch) {
                                                                .floating = config_.kernels.dtype,
                                                                .seed = state_.seed,
                                                                .position = state_.position,
+                                                               .threads = usable_threads(),
                                                                .rows = rows});
   loader_batch_ = batch;
 }
