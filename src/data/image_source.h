@@ -45,6 +45,6 @@ class ImageSource {
 inline constexpr std::int64_t kMaxClasses = 1 << 20;
 
 /// The value of a pixel stored as one byte.
-inline float scale_byte(std::uint8_t byte) { return static_cast<float>(byte) / 255.0F; }
+constexpr float scale_byte(std::uint8_t byte) { return static_cast<float>(byte) / 255.0F; }
 
 }  // namespace troika::data
