@@ -27,4 +27,5 @@ install(FILES
   ${PROJECT_BINARY_DIR}/TroikaConfigVersion.cmake
   cmake/TroikaDependencies.cmake
   cmake/FindOneDNN.cmake
+  cmake/FindTurboJPEG.cmake
   DESTINATION ${package_dir})

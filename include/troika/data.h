@@ -38,7 +38,7 @@ struct SourceOptions {
   /// Tokens per sample. Absent: 128 of a running text, the longest of separate texts.
   std::optional<std::int64_t> sequence_length{};
   /// Changes to training images, drawn anew for each sample and epoch from `seed`: "crop 4",
-  /// "flip".
+  /// "flip", "random_crop".
   std::vector<std::string> augment{};
   std::uint64_t seed = 1;
   /// Hide tokens of a running text and ask for those alone, as a bidirectional model needs it.
@@ -51,8 +51,8 @@ struct SourceOptions {
 
 /// Opens samples by name, `scheme:path?key=value[begin:end]`:
 ///   digits:train, digits:test    drawn by Troika itself, 28 x 28; ?size=N, ?seed=N
-///   idx:FOLDER, cifar10:FOLDER, npy:images.npy,labels.npy, tokens:FILE.bin, text:FILE,
-///   pairs:FILE, labelled:FILE
+///   idx:FOLDER, cifar10:FOLDER, npy:images.npy,labels.npy, images:FOLDER, tokens:FILE.bin,
+///   text:FILE, pairs:FILE, labelled:FILE
 /// Reads the files, or maps them: they must not change while the source is in use. Throws
 /// Error(usage) for a bad name or option, Error(file) for a file that is missing or damaged.
 Source open(const std::string& name, const SourceOptions& options = {});

@@ -108,12 +108,27 @@ std::vector<Fact> facts_of(const data::Encoding& encoding) {
   return facts;
 }
 
+namespace {
+
+/// How many samples each class has, where classes have names.
+std::vector<std::vector<std::string>> class_rows(const data::Dataset& dataset) {
+  std::vector<std::int64_t> sizes = dataset.class_sizes();
+  if (sizes.empty()) return {};
+  std::vector<std::vector<std::string>> rows{{"class", "samples"}};
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    rows.push_back({dataset.encoding().labels[i], with_commas(sizes[i])});
+  return rows;
+}
+
+}  // namespace
+
 Inspection inspect_dataset(const std::string& uri) {
   std::unique_ptr<data::Dataset> dataset = data::open(uri);
   Inspection found{.kind = "data set",
                    .facts = {{"name", uri}, {"samples", with_commas(dataset->size())}}};
   std::vector<Fact> more = facts_of(dataset->encoding());
   found.facts.insert(found.facts.end(), more.begin(), more.end());
+  found.rows = class_rows(*dataset);
   return found;
 }
 

@@ -49,6 +49,14 @@ TEST(Inspect, KnowsARunFile) {
   EXPECT_EQ(value(found, "length"), "3 epochs");
 }
 
+TEST(Inspect, TakesAWordAndAColonForADataSet) {
+  EXPECT_THAT([] { inspect("labelled:none.tsv"); },
+              ThrowsMessage<Error>(HasSubstr("cannot read 'none.tsv'")));
+  EXPECT_THAT([] { inspect("picture:none"); },
+              ThrowsMessage<Error>(HasSubstr("unknown scheme 'picture'")));
+  EXPECT_THAT([] { inspect("folder/a:b"); }, ThrowsMessage<Error>(HasSubstr("does not exist")));
+}
+
 TEST(Inspect, KnowsARunFolderAndItsNewestMetrics) {
   TemporaryFolder folder;
   folder.write("run/run.toml", kRunFile);

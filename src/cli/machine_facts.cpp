@@ -13,6 +13,8 @@
 #include "base/units.h"
 #include "cli/version.h"
 #include "comm/mpi/mpi_world.h"
+#include "data/jpeg/jpeg.h"
+#include "data/png/png.h"
 #include "device/cpu/instruction_set.h"
 #include "kernels/cpu/cpu.h"
 
@@ -138,6 +140,10 @@ std::vector<Component> components() {
           {"MPI", mpi_library(), "openmpi-bin libopenmpi-dev",
            built_with_mpi() ? linked_text(loaded_library("libmpi")) + "; " + launched
                             : "built without MPI: one process only"},
+          {"JPEG", data::built_with_jpeg() ? linked_text(loaded_library("libturbojpeg.so")) : "",
+           "libturbojpeg0-dev", "files of images:DIR"},
+          {"PNG", data::built_with_png() ? linked_text(loaded_library("libpng")) : "", "libpng-dev",
+           "files of images:DIR"},
           {"CUDA compiler", find_file(programs, {"nvcc"}), "nvidia-cuda-toolkit", kUnused},
           {"CUDA driver", find_file(libraries, {"libcuda.so.1"}), "nvidia-driver", kUnused}};
 }

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cmath>
+#include <optional>
 #include <string_view>
 
 #include "base/error.h"
@@ -59,6 +62,35 @@ void shift_plane(std::span<float> plane, std::int64_t width, std::int64_t down,
   }
 }
 
+// Of "random_crop", from the paper. A part that does not fit into the image is drawn again.
+constexpr double kLeastArea = 0.08, kMostArea = 1.0;
+constexpr double kNarrowest = 3.0 / 4, kWidest = 4.0 / 3;
+constexpr std::uint64_t kTries = 10;
+constexpr std::uint64_t kTriesKept = 16;  // Numbers set apart for each sample.
+
+/// One try to cut a part out of an image; nothing where it does not fit.
+std::optional<Part> try_part(const std::array<double, 4>& random, PictureSize image) {
+  auto width = static_cast<double>(image.width), height = static_cast<double>(image.height);
+  double area = width * height * (kLeastArea + random[0] * (kMostArea - kLeastArea));
+  double aspect = kNarrowest * std::pow(kWidest / kNarrowest, random[1]);
+  Part part{.width = std::round(std::sqrt(area * aspect)),
+            .height = std::round(std::sqrt(area / aspect))};
+  if (part.width < 1 || part.height < 1 || part.width > width || part.height > height) return {};
+  part.x = std::floor(random[2] * (width - part.width + 1));
+  part.y = std::floor(random[3] * (height - part.height + 1));
+  return part;
+}
+
+/// The largest part in the centre of an image that is neither too narrow nor too wide.
+Part largest_part(PictureSize image) {
+  auto width = static_cast<double>(image.width), height = static_cast<double>(image.height);
+  Part part{.width = std::min(width, height * kWidest),
+            .height = std::min(height, width / kNarrowest)};
+  part.x = (width - part.width) / 2;
+  part.y = (height - part.height) / 2;
+  return part;
+}
+
 }  // namespace
 
 Augmentation::Augmentation(const std::vector<std::string>& steps, const Shape& shape,
@@ -81,10 +113,23 @@ void Augmentation::add_step(const std::string& step, const Shape& shape) {
     flip_ = true;
   else if (step.starts_with(kCrop))
     crop_ = parse_crop(step, shape);
+  else if (step == "random_crop")
+    random_crop_ = true;
   else
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("Unknown augmentation '{}'; there are \"crop PIXELS\" and \"flip\".", step));
+    throw Error(ErrorKind::usage,
+                fmt::format("Unknown augmentation '{}'; there are \"crop PIXELS\", \"flip\" and "
+                            "\"random_crop\".",
+                            step));
+}
+
+Part Augmentation::random_part(std::int64_t sample, std::int64_t epoch, PictureSize image) const {
+  RandomStream random{
+      .key = seed_, .stream = hash_text("random_crop"), .step = static_cast<std::uint32_t>(epoch)};
+  for (std::uint64_t attempt = 0; attempt < kTries; ++attempt) {
+    std::uint64_t block = static_cast<std::uint64_t>(sample) * kTriesKept + attempt;
+    if (auto part = try_part(random.uniforms(block), image)) return *part;
+  }
+  return largest_part(image);
 }
 
 void Augmentation::apply(std::int64_t sample, std::int64_t epoch, std::span<float> pixels) const {

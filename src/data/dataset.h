@@ -39,6 +39,11 @@ class Dataset {
   /// to be bad there.
   virtual void read(Sample sample, std::span<const std::span<std::byte>> fields) const = 0;
 
+  /// Whether a sample takes so long to read that several threads should share a batch.
+  virtual bool is_slow() const { return false; }
+  /// Samples of each class; empty where the classes have no names.
+  virtual std::vector<std::int64_t> class_sizes() const { return {}; }
+
   std::span<const Field> fields() const { return encoding().fields; }
   /// Targets lie in [0, classes()): the classes of an image set, the vocabulary of a language set.
   std::int64_t classes() const { return encoding().classes; }
@@ -62,7 +67,7 @@ struct OpenOptions {
   /// T of language sets. Absent: 128 tokens of a running text, the longest of separate texts.
   std::optional<std::int64_t> sequence_length;
   std::optional<Normalization> normalization;  ///< Absent: measured on the set itself ("auto").
-  std::vector<std::string> augment;            ///< "crop 4", "flip"; images only.
+  std::vector<std::string> augment;            ///< Steps of Augmentation; images only.
   std::uint64_t seed = 1;                      ///< Of augmentation and masking.
   bool masked = false;  ///< Hide tokens of a running text and ask for those alone (token_mask.h).
   /// That of the set a model was trained on: used instead of what would be learned from the set
@@ -77,6 +82,8 @@ struct OpenOptions {
 ///   cifar10:DIR, cifar10:DIR/test, cifar10:FILE.bin
 ///   npy:images.npy,labels.npy    f32, f64, i32, i64 or u8 (u8 is scaled to [0,1]), C order;
 ///                                ?channels=last for images [N,H,W,C]
+///   images:DIR                   JPEG and PNG files in a folder per class (image_folder.h);
+///                                ?size=N or ?size=HEIGHTxWIDTH, ?channels=1
 ///   tokens:FILE.bin              little-endian uint16; ?vocabulary=N spares the scan for the
 ///                                largest
 ///   text:FILE                    UTF-8, one token per character

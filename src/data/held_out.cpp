@@ -29,6 +29,7 @@ class PartOfSet final : public Dataset {
     TROIKA_CHECK(sample.index >= 0 && sample.index < size_);
     whole_->read({number_(sample.index), sample.epoch}, fields);
   }
+  bool is_slow() const override { return whole_->is_slow(); }
 
  private:
   std::unique_ptr<Dataset> whole_;

@@ -26,6 +26,7 @@ class Numbers final : public Dataset {
   void read(Sample sample, std::span<const std::span<std::byte>> fields) const override {
     elements_of<std::int32_t>(fields[0])[0] = static_cast<std::int32_t>(sample.index);
   }
+  bool is_slow() const override { return true; }
 
  private:
   std::int64_t size_;
@@ -81,6 +82,12 @@ std::string refusal(std::string_view part, std::int64_t size) {
   } catch (const Error& error) {
     return error.what();
   }
+}
+
+TEST(HoldOut, PartsAreAsSlowAsTheWhole) {
+  HeldOut parts = split("50%", 10);
+  EXPECT_TRUE(parts.train->is_slow());
+  EXPECT_TRUE(parts.held_out->is_slow());
 }
 
 TEST(HoldOut, RefusesPartsThatLeaveNothing) {

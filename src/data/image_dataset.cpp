@@ -13,13 +13,33 @@ ImageDataset::ImageDataset(std::unique_ptr<ImageSource> source, Range range,
       encoding_{.fields = {Field{"input", {source_->shape(), DType::f32}},
                            Field{"target", {Shape{}, DType::i32}}},
                 .classes = source_->classes(),
-                .normalization = options.normalization} {
+                .normalization = options.normalization,
+                .labels = {source_->labels().begin(), source_->labels().end()}} {
   if (!encoding_.normalization) encoding_.normalization = measure(*source_, range);
   check(*encoding_.normalization, source_->channels());
   if (!options.like) return;
   encoding_.labels = options.like->labels;
   check_fit(*options.like, encoding_);
   encoding_.classes = options.like->classes;
+}
+
+std::vector<std::int64_t> ImageDataset::class_sizes() const {
+  if (source_->labels().empty() || encoding_.labels.empty()) return {};
+  std::vector<std::int64_t> sizes(encoding_.labels.size());
+  for (std::int64_t index = range_.begin; index < range_.end; ++index)
+    ++sizes[static_cast<std::size_t>(source_->label(index))];
+  return sizes;
+}
+
+void ImageDataset::read_pixels(Sample sample, std::span<float> pixels) const {
+  std::int64_t index = range_.begin + sample.index;
+  if (!augmentation_.crops_at_random()) return source_->read_pixels(index, pixels);
+  source_->read_part(
+      index,
+      [&](PictureSize image) {
+        return augmentation_.random_part(sample.index, sample.epoch, image);
+      },
+      pixels);
 }
 
 void ImageDataset::read(Sample sample, std::span<const std::span<std::byte>> fields) const {
@@ -30,7 +50,7 @@ void ImageDataset::read(Sample sample, std::span<const std::span<std::byte>> fie
   TROIKA_CHECK_EQ(fields[1].size(), sizeof(std::int32_t));
   std::span<float> pixels(reinterpret_cast<float*>(fields[0].data()),
                           fields[0].size() / sizeof(float));
-  source_->read_pixels(range_.begin + sample.index, pixels);
+  read_pixels(sample, pixels);
   augmentation_.apply(sample.index, sample.epoch, pixels);
   data::apply(*encoding_.normalization, source_->channels(), pixels);
   std::int32_t label = source_->label(range_.begin + sample.index);

@@ -18,9 +18,13 @@ class ImageDataset final : public Dataset {
 
   std::int64_t size() const override { return range_.extent(); }
   const Encoding& encoding() const override { return encoding_; }
+  bool is_slow() const override { return source_->is_slow(); }
+  std::vector<std::int64_t> class_sizes() const override;
   void read(Sample sample, std::span<const std::span<std::byte>> fields) const override;
 
  private:
+  void read_pixels(Sample sample, std::span<float> pixels) const;
+
   std::unique_ptr<ImageSource> source_;
   Range range_;
   Augmentation augmentation_;

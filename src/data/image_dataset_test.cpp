@@ -114,8 +114,55 @@ TEST(Augmentation, FlipMirrorsAboutHalfOfTheImages) {
   EXPECT_LT(flipped, 250);
 }
 
+TEST(Augmentation, RandomCropTakesPartsOfTheStatedAreaAndShape) {
+  Augmentation augmentation({"random_crop"}, {3, 8, 8}, 1);
+  double smallest = 1, largest = 0, narrowest = 9, widest = 0;
+  for (std::int64_t sample = 0; sample < 2000; ++sample) {
+    Part part = augmentation.random_part(sample, 0, {400, 300});
+    EXPECT_GE(part.x, 0);
+    EXPECT_GE(part.y, 0);
+    EXPECT_LE(part.x + part.width, 400);
+    EXPECT_LE(part.y + part.height, 300);
+    double area = part.width * part.height / (400 * 300), aspect = part.width / part.height;
+    smallest = std::min(smallest, area), largest = std::max(largest, area);
+    narrowest = std::min(narrowest, aspect), widest = std::max(widest, aspect);
+  }
+  EXPECT_NEAR(smallest, 0.08, 0.01);
+  EXPECT_GT(largest, 0.9);
+  EXPECT_NEAR(narrowest, 0.75, 0.02);
+  EXPECT_NEAR(widest, 1.333, 0.02);
+}
+
+TEST(Augmentation, RandomCropOfALongImageTakesItsCentre) {
+  Augmentation augmentation({"random_crop"}, {3, 8, 8}, 1);
+  int centred = 0;
+  for (std::int64_t sample = 0; sample < 50; ++sample) {
+    Part part = augmentation.random_part(sample, 0, {900, 3});
+    EXPECT_LE(part.x + part.width, 900);
+    centred += part == Part{.x = 448, .y = 0, .width = 4, .height = 3} ? 1 : 0;
+  }
+  EXPECT_GT(centred, 40);
+}
+
+TEST(Augmentation, RandomCropResizesThePartToTheWholeImage) {
+  // Columns count up, so a part of them counts up more slowly.
+  Shape shape{1, 4, 16};
+  std::vector<float> columns;
+  for (int i = 0; i < 64; ++i) columns.push_back(static_cast<float>(i % 16));
+  ImageDataset set{std::make_unique<Copies>(shape, columns, 50),
+                   Range{0, 50},
+                   {.normalization = Normalization::identity(), .augment = {"random_crop"}}};
+  std::set<std::vector<float>> seen;
+  for (const Values& values : read_all(set)) {
+    EXPECT_LT(values.input[15] - values.input[0], 15);
+    EXPECT_TRUE(std::ranges::is_sorted(std::span(values.input).first(16)));
+    seen.insert(values.input);
+  }
+  EXPECT_GT(seen.size(), 15u);
+}
+
 TEST(Augmentation, DependsOnSeedEpochAndSampleAlone) {
-  OpenOptions options{.augment = {"crop 4", "flip"}, .seed = 5};
+  OpenOptions options{.augment = {"crop 4", "flip", "random_crop"}, .seed = 5};
   auto set = copies({3, 16, 16}, options);
   auto again = copies({3, 16, 16}, options);
   for (std::int64_t i = 99; i >= 0; --i)
@@ -132,8 +179,8 @@ TEST(Augmentation, DependsOnSeedEpochAndSampleAlone) {
 }
 
 TEST(Augmentation, RefusesUnknownStepsAndBadNumbers) {
-  for (const char* step :
-       {"rotate", "crop", "crop x", "crop 0", "crop -1", "crop 8", "crop 2px", "flip 2", ""})
+  for (const char* step : {"rotate", "crop", "crop x", "crop 0", "crop -1", "crop 8", "crop 2px",
+                           "flip 2", "random_crop 2", ""})
     EXPECT_NE(error_of([&] { copies({1, 8, 8}, {.augment = {step}}); }), "") << step;
   EXPECT_NE(error_of([&] { copies({8}, {.augment = {"flip"}}); }).find("needs images"),
             std::string::npos);

@@ -2,11 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <string>
+#include <vector>
 
+#include "data/picture.h"
 #include "tensor/shape.h"
 
 namespace troika::data {
+
+/// Says which part of an image to use, given its size as it is stored.
+using ChoosePart = std::function<Part(PictureSize)>;
 
 /// Constant after construction: every member may be called from any thread at once.
 class ImageSource {
@@ -19,8 +26,15 @@ class ImageSource {
   virtual std::int64_t classes() const = 0;
   /// Whole-number formats of one byte are scaled to [0,1].
   virtual void read_pixels(std::int64_t index, std::span<float> pixels) const = 0;
+  /// A part of the image, resized to shape(). Precondition: shape() is [C,H,W].
+  virtual void read_part(std::int64_t index, const ChoosePart& choose,
+                         std::span<float> pixels) const;
   /// In [0, classes()).
   virtual std::int32_t label(std::int64_t index) const = 0;
+  /// Names of the classes; empty where they are numbers.
+  virtual std::span<const std::string> labels() const { return {}; }
+  /// Whether an image takes so long to read that several threads should share the work.
+  virtual bool is_slow() const { return false; }
 
   std::size_t channels() const {
     return shape().rank() == 3 ? static_cast<std::size_t>(shape()[0]) : 1;
@@ -31,6 +45,6 @@ class ImageSource {
 inline constexpr std::int64_t kMaxClasses = 1 << 20;
 
 /// The value of a pixel stored as one byte.
-inline float scale_byte(std::uint8_t byte) { return static_cast<float>(byte) / 255.0F; }
+constexpr float scale_byte(std::uint8_t byte) { return static_cast<float>(byte) / 255.0F; }
 
 }  // namespace troika::data

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 namespace troika::data {
@@ -44,18 +45,25 @@ Loader::Loader(const Dataset& dataset, const LoaderOptions& options)
       rows_(options.rows.value_or(Range{0, options.batch})),
       sampler_(
           dataset.size(),
-          {options.purpose == Purpose::train ? Order::shuffled : Order::sequential, options.seed}) {
+          {options.purpose == Purpose::train ? Order::shuffled : Order::sequential, options.seed}),
+      team_(dataset.is_slow() ? options.threads : 1) {
   std::int64_t left = std::max<std::int64_t>(0, dataset.size() - options_.position);
   batches_ = options_.purpose == Purpose::train ? std::numeric_limits<std::int64_t>::max()
                                                 : (left + options_.batch - 1) / options_.batch;
   for (std::size_t i = 0; i <= options_.ahead; ++i)
     ring_.push_back(Batch::for_dataset(dataset, rows_.extent(), options_.floating));
-  for (const Field& field : dataset.fields()) {
-    bool widened = field.spec.dtype == DType::f32 && options_.floating == DType::f64;
-    narrow_.emplace_back(widened ? static_cast<std::size_t>(field.spec.bytes().count) : 0);
-  }
-  destinations_.resize(narrow_.size());
+  scratch_.assign(team_.threads(), make_scratch());
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+Loader::Scratch Loader::make_scratch() const {
+  Scratch scratch;
+  for (const Field& field : dataset_.fields()) {
+    bool widened = field.spec.dtype == DType::f32 && options_.floating == DType::f64;
+    scratch.narrow.emplace_back(widened ? static_cast<std::size_t>(field.spec.bytes().count) : 0);
+  }
+  scratch.destinations.resize(scratch.narrow.size());
+  return scratch;
 }
 
 const Batch* Loader::next() {
@@ -97,20 +105,21 @@ void Loader::fill(Batch& batch, std::int64_t position) {
     batch.samples = std::min(options_.batch, dataset_.size() - position);
   batch.first_row = rows_.begin;
   std::int64_t real = std::clamp(batch.samples, rows_.begin, rows_.end);
-  for (std::int64_t row = rows_.begin; row < real; ++row)
-    fill_row(batch, row - rows_.begin, sampler_.at(position + row));
+  auto fill_item = [&](std::int64_t item, std::size_t thread) { fill_row(batch, item, thread); };
+  team_.run(real - rows_.begin, std::ref(fill_item));  // by reference: a copy would allocate
   for (std::int64_t row = real; row < rows_.end; ++row)
     for (HostField& field : batch.fields)
       std::ranges::fill(field.row(row - rows_.begin), std::byte{0});
 }
 
-void Loader::fill_row(Batch& batch, std::int64_t row, Sample sample) {
-  for (std::size_t i = 0; i < destinations_.size(); ++i)
-    destinations_[i] = narrow_[i].empty() ? batch.fields[i].row(row) : std::span(narrow_[i]);
-  dataset_.read(sample, destinations_);
-  for (std::size_t i = 0; i < destinations_.size(); ++i)
-    if (!narrow_[i].empty()) widen(narrow_[i], batch.fields[i].row(row));
-  if (batch.fields.size() == destinations_.size()) return;  // it brings its own weights
+void Loader::fill_row(Batch& batch, std::int64_t row, std::size_t thread) {
+  auto& [narrow, destinations] = scratch_[thread];
+  for (std::size_t i = 0; i < destinations.size(); ++i)
+    destinations[i] = narrow[i].empty() ? batch.fields[i].row(row) : std::span(narrow[i]);
+  dataset_.read(sampler_.at(batch.first_position + batch.first_row + row), destinations);
+  for (std::size_t i = 0; i < destinations.size(); ++i)
+    if (!narrow[i].empty()) widen(narrow[i], batch.fields[i].row(row));
+  if (batch.fields.size() == destinations.size()) return;  // it brings its own weights
   dispatch(options_.floating, [&]<class T>() { fill_with<T>(batch.fields.back().row(row), T{1}); });
 }
 

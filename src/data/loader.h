@@ -13,6 +13,7 @@
 #include "data/batch.h"
 #include "data/dataset.h"
 #include "data/sampler.h"
+#include "data/worker_team.h"
 #include "tensor/region.h"
 
 namespace troika::data {
@@ -29,6 +30,8 @@ struct LoaderOptions {
   std::int64_t position =
       0;                  ///< Where to begin in the sampler's row: 0, or a cursor() from earlier.
   std::size_t ahead = 3;  ///< Batches made before they are asked for.
+  /// That share a batch of samples that are slow to read. The batches do not depend on it.
+  int threads = 1;
   /// The rows of each batch that are read and handed out; unset: all. Which sample is in a row does
   /// not depend on it.
   std::optional<Range> rows{};
@@ -53,9 +56,17 @@ class Loader {
   std::chrono::nanoseconds waited() const { return waited_; }
 
  private:
+  /// Of each thread that reads samples.
+  struct Scratch {
+    std::vector<std::vector<std::byte>>
+        narrow;  // One sample of each f32 field that is handed out as f64.
+    std::vector<std::span<std::byte>> destinations;
+  };
+
+  Scratch make_scratch() const;
   void run(const std::stop_token& stop);
   void fill(Batch& batch, std::int64_t position);
-  void fill_row(Batch& batch, std::int64_t row, Sample sample);
+  void fill_row(Batch& batch, std::int64_t row, std::size_t thread);
   Batch& slot(std::int64_t count) { return ring_[static_cast<std::size_t>(count) % ring_.size()]; }
 
   // Constant after construction.
@@ -70,9 +81,8 @@ class Loader {
   std::chrono::nanoseconds waited_{0};
 
   // The thread's.
-  std::vector<std::vector<std::byte>>
-      narrow_;  // One sample of each f32 field that is handed out as f64.
-  std::vector<std::span<std::byte>> destinations_;
+  std::vector<Scratch> scratch_;
+  WorkerTeam team_;
 
   // A batch belongs to the thread while filled_ <= its number < released_ + ring_.size(), then to
   // the caller.

@@ -18,8 +18,9 @@ class Numbered final : public Dataset {
   explicit Numbered(std::int64_t size) : size_(size) {}
   std::int64_t size() const override { return size_; }
   const Encoding& encoding() const override { return encoding_; }
+  bool is_slow() const override { return is_slow_to_read; }
   void read(Sample sample, std::span<const std::span<std::byte>> fields) const override {
-    std::this_thread::sleep_for(delay);
+    if (delay.count() > 0) std::this_thread::sleep_for(delay);
     if (sample.index == bad_at) throw Error(ErrorKind::file, "sample is damaged");
     ++reads;
     auto* input = reinterpret_cast<float*>(fields[0].data());
@@ -29,6 +30,7 @@ class Numbered final : public Dataset {
   }
 
   std::int64_t bad_at = -1;
+  bool is_slow_to_read = false;
   std::chrono::milliseconds delay{0};
   mutable std::atomic<int> reads{0};
 
@@ -169,6 +171,40 @@ TEST(Loader, RethrowsWhatWentWrongAfterTheGoodBatches) {
   EXPECT_EQ(targets(*loader.next()), (std::vector<std::int32_t>{2, 3}));
   EXPECT_THROW(loader.next(), Error);
   EXPECT_THROW(loader.next(), Error) << "and again: nothing hangs";
+}
+
+TEST(Loader, SharesABatchAmongThreadsAndMakesTheSameOne) {
+  Numbered set(50);
+  set.is_slow_to_read = true;
+  set.delay = std::chrono::milliseconds(1);
+  for (DType floating : {DType::f32, DType::f64}) {
+    Loader alone(set, {.batch = 12, .floating = floating, .seed = 3});
+    Loader team(set, {.batch = 12, .floating = floating, .seed = 3, .threads = 4});
+    for (int step = 0; step < 6; ++step) {
+      const Batch &a = *alone.next(), &b = *team.next();
+      for (std::size_t field = 0; field < a.fields.size(); ++field)
+        EXPECT_TRUE(std::ranges::equal(a.fields[field].bytes(), b.fields[field].bytes()));
+    }
+  }
+}
+
+TEST(Loader, WithThreadsReadsWhileASlowSampleIsRead) {
+  Numbered set(1000);
+  set.is_slow_to_read = true;
+  set.delay = std::chrono::milliseconds(10);
+  Loader team(set, {.batch = 16, .ahead = 1, .threads = 8});
+  team.next();
+  EXPECT_LT(team.waited(), std::chrono::milliseconds(120)) << "one thread needs 160";
+}
+
+TEST(Loader, RethrowsTheSameErrorWithThreads) {
+  Numbered set(10);
+  set.is_slow_to_read = true;
+  set.bad_at = 5;
+  Loader loader(set, {.batch = 4, .purpose = Purpose::evaluate, .threads = 3});
+  EXPECT_EQ(targets(*loader.next()), (std::vector<std::int32_t>{0, 1, 2, 3}));
+  EXPECT_THROW(loader.next(), Error);
+  EXPECT_THROW(loader.next(), Error);
 }
 
 TEST(Loader, NeverRunsFurtherAheadThanAsked) {

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "data/image_source.h"
+#include "data/worker_team.h"
 
 namespace troika::data {
 namespace {
@@ -29,6 +30,29 @@ void add(std::span<Sums> sums, std::span<const float> pixels) {
     sums[i / plane].first += value;
     sums[i / plane].second += value * value;
   }
+}
+
+/// Sums per channel over evenly spaced images. Those of each image are kept apart and added in
+/// order, so that the result does not depend on the number of threads.
+std::vector<Sums> sum_images(const ImageSource& source, Range range, std::int64_t images) {
+  std::size_t channels = source.channels();
+  WorkerTeam team(source.is_slow() ? threads_for_reading() : 1);
+  std::vector<std::vector<Sums>> of_image(static_cast<std::size_t>(images));
+  std::vector<std::vector<float>> pixels(team.threads());
+  team.run(images, [&](std::int64_t image, std::size_t thread) {
+    pixels[thread].resize(static_cast<std::size_t>(source.shape().elements()));
+    source.read_pixels(part_of(range.extent(), image, images).begin + range.begin, pixels[thread]);
+    std::vector<Sums>& sums = of_image[static_cast<std::size_t>(image)];
+    sums.resize(channels);
+    add(sums, pixels[thread]);
+  });
+  std::vector<Sums> total(channels);
+  for (const std::vector<Sums>& sums : of_image)
+    for (std::size_t channel = 0; channel < channels; ++channel) {
+      total[channel].first += sums[channel].first;
+      total[channel].second += sums[channel].second;
+    }
+  return total;
 }
 
 }  // namespace
@@ -54,16 +78,11 @@ void check(const Normalization& normalization, std::size_t channels) {
 
 Normalization measure(const ImageSource& source, Range range) {
   std::size_t channels = source.channels();
-  std::vector<float> pixels(static_cast<std::size_t>(source.shape().elements()));
-  std::vector<Sums> sums(channels);
+  auto pixels = static_cast<std::size_t>(source.shape().elements());
   std::int64_t images = std::min(range.extent(), kMeasuredImages);
-  for (std::int64_t i = 0; i < images; ++i) {
-    source.read_pixels(part_of(range.extent(), i, images).begin + range.begin, pixels);
-    add(sums, pixels);
-  }
   Normalization result;
-  double count = static_cast<double>(images) * static_cast<double>(pixels.size() / channels);
-  for (const Sums& sum : sums) {
+  double count = static_cast<double>(images) * static_cast<double>(pixels / channels);
+  for (const Sums& sum : sum_images(source, range, images)) {
     double mean = sum.first / count;
     double deviation = std::sqrt(std::max(0.0, sum.second / count - mean * mean));
     result.mean.push_back(static_cast<float>(mean));

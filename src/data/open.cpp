@@ -9,6 +9,7 @@
 #include "data/digits.h"
 #include "data/idx.h"
 #include "data/image_dataset.h"
+#include "data/image_folder.h"
 #include "data/labelled_dataset.h"
 #include "data/npy.h"
 #include "data/pair_dataset.h"
@@ -32,6 +33,7 @@ const Scheme& find_scheme(const Uri& uri) {
                                             {"idx", images},
                                             {"cifar10", images},
                                             {"npy", images, {"channels"}},
+                                            {"images", images, {"size", "channels"}},
                                             {"tokens", sequence, {"vocabulary"}},
                                             {"text", sequence},
                                             {"pairs", pairs, {"split", "vocabulary"}},
@@ -39,15 +41,16 @@ const Scheme& find_scheme(const Uri& uri) {
   auto found = std::ranges::find(kSchemes, uri.scheme, &Scheme::name);
   if (found != kSchemes.end()) return *found;
   throw Error(ErrorKind::usage,
-              fmt::format("unknown scheme '{}'; there are digits:, idx:, cifar10:, npy:, tokens:, "
-                          "text:, pairs: and labelled:.",
+              fmt::format("unknown scheme '{}'; there are digits:, idx:, cifar10:, npy:, images:, "
+                          "tokens:, text:, pairs: and labelled:.",
                           uri.scheme));
 }
 
-std::unique_ptr<ImageSource> open_images(const Uri& uri) {
+std::unique_ptr<ImageSource> open_images(const Uri& uri, const OpenOptions& options) {
   if (uri.scheme == "digits") return open_digits(uri);
   if (uri.scheme == "idx") return open_idx(uri.path);
   if (uri.scheme == "cifar10") return open_cifar10(uri.path);
+  if (uri.scheme == "images") return open_image_folder(uri, options.like);
   return open_npy(uri);
 }
 
@@ -85,7 +88,7 @@ void refuse_image_options(const OpenOptions& options) {
 
 std::unique_ptr<Dataset> open_kind(SampleKind kind, const Uri& uri, const OpenOptions& options) {
   if (kind == SampleKind::images) {
-    std::unique_ptr<ImageSource> images = open_images(uri);
+    std::unique_ptr<ImageSource> images = open_images(uri, options);
     Range range = select(uri, images->size());
     return std::make_unique<ImageDataset>(std::move(images), range, options);
   }

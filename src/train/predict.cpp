@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "data/loader.h"
+#include "train/hosts.h"
 
 namespace troika {
 namespace {
@@ -47,8 +48,10 @@ void predict_classes(LiveModel& live, const data::Dataset& dataset, std::int64_t
                      const std::function<void(const Prediction&)>& visit) {
   Session& session = live.session();
   const TensorSpec& spec = logits_spec(session);
-  data::Loader loader(dataset,
-                      {.batch = batch, .purpose = data::Purpose::evaluate, .floating = spec.dtype});
+  data::Loader loader(dataset, {.batch = batch,
+                                .purpose = data::Purpose::evaluate,
+                                .floating = spec.dtype,
+                                .threads = usable_threads()});
   std::int64_t index = 0;
   while (const data::Batch* next = loader.next()) {
     for (const data::HostField& field : next->fields)

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "train/feeds.h"
+#include "train/hosts.h"
 #include "train/sample_rows.h"
 
 namespace troika {
@@ -54,6 +55,7 @@ void StepRunner::open_loader(const StepStart& start) {
                                                                .floating = s_.dtype,
                                                                .seed = start.state.seed,
                                                                .position = start.state.position,
+                                                               .threads = usable_threads(),
                                                                .rows = rows});
   batch_ = start.batch;
 }

@@ -1,0 +1,65 @@
+#include "data/worker_team.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/cores.h"
+
+namespace troika::data {
+
+WorkerTeam::WorkerTeam(int threads) {
+  for (int thread = 1; thread < threads; ++thread)
+    helpers_.emplace_back([this, thread](const std::stop_token& stop) {
+      help(stop, static_cast<std::size_t>(thread));
+    });
+}
+
+void WorkerTeam::run(std::int64_t count, const WorkOnItem& work) {
+  {
+    std::scoped_lock lock(mutex_);
+    work_ = &work;
+    count_ = count;
+    next_ = 0;
+    failed_ = count;
+    error_ = nullptr;
+    busy_ = helpers_.size();
+    ++round_;
+  }
+  changed_.notify_all();
+  take_items(0);
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return busy_ == 0; });
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+void WorkerTeam::help(const std::stop_token& stop, std::size_t thread) {
+  for (std::int64_t done = 0;; ++done) {
+    {
+      std::unique_lock lock(mutex_);
+      if (!changed_.wait(lock, stop, [&] { return round_ > done; })) return;
+    }
+    take_items(thread);
+    std::scoped_lock lock(mutex_);
+    if (--busy_ == 0) changed_.notify_all();
+  }
+}
+
+void WorkerTeam::take_items(std::size_t thread) {
+  // Items are taken in order, so all below one that failed have been taken, and will be finished.
+  for (std::int64_t item = next_++; item < count_; item = next_++) {
+    try {
+      (*work_)(item, thread);
+    } catch (...) {
+      std::scoped_lock lock(mutex_);
+      if (item < failed_) {
+        failed_ = item;
+        error_ = std::current_exception();
+      }
+      next_ = count_;
+    }
+  }
+}
+
+int threads_for_reading() { return std::max(1, static_cast<int>(usable_cores().size())); }
+
+}  // namespace troika::data
