@@ -17,6 +17,7 @@ class SharedDataset final : public data::Dataset {
   void read(data::Sample sample, std::span<const std::span<std::byte>> fields) const override {
     shared_->read(sample, fields);
   }
+  bool is_slow() const override { return shared_->is_slow(); }
 
  private:
   std::shared_ptr<const data::Dataset> shared_;
