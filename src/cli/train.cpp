@@ -29,6 +29,7 @@ struct TrainArguments {
   std::string from;
   bool best = false;
   bool dry_run = false;
+  bool overwrite = false;
   std::string name;
   std::string timeout;
   bool json = false;
@@ -144,12 +145,16 @@ void print_json(const RunResult& result, Console& console) {
 RunRequest make_request(const TrainArguments& arguments) {
   if (arguments.resume && !arguments.from.empty())
     throw Error(ErrorKind::usage,
-                "--resume goes on with a run and --from starts a new one; give one of them");
+                "--resume continues a run and --from starts a new one; give one of them");
   if (arguments.best && !arguments.resume && arguments.from.empty())
     throw Error(
         ErrorKind::usage,
         "--best says which checkpoint of an earlier run to take; add --resume or --from RUN");
+  if (arguments.resume && arguments.overwrite)
+    throw Error(ErrorKind::usage,
+                "--resume continues a run and --overwrite deletes it; give one of them");
   RunRequest request = arguments.resume ? resumed_run(arguments) : new_run(arguments);
+  if (arguments.overwrite) request.if_taken = IfTaken::replace;
   request.pick = arguments.best ? Pick::best : Pick::newest;
   request.dry_run = arguments.dry_run;
   return request;
@@ -180,18 +185,21 @@ Verb add_train(CLI::App& parent, Context& context) {
                   "Devices, in all; with plan \"data\" where none is named")
       ->check(CLI::PositiveNumber);
   app->add_flag("--resume", arguments->resume,
-                "Go on with the newest run of this file, or with this run folder");
+                "Continue the newest run of this file, or this run folder");
   app->add_option("--from", arguments->from,
                   "Start from the weights of a checkpoint, run folder or .safetensors file");
   app->add_flag("--best", arguments->best,
                 "With --resume or --from: the run's best checkpoint instead of its newest");
   app->add_flag("--dry-run", arguments->dry_run, "Show what would run, train nothing");
-  app->add_option("--name", arguments->name, "Name of the run folder");
+  app->add_option("--name", arguments->name,
+                  "Name of the run folder; if it is taken, NAME-2 and so on");
+  app->add_flag("--overwrite", arguments->overwrite,
+                "Delete the run that has the name, instead of taking the next free one");
   app->add_option("--timeout", arguments->timeout,
                   "How long to wait for a silent peer, such as 30s");
   app->add_flag("--json", arguments->json, "Print the result as JSON; progress goes to stderr");
   app->footer(
-      "Example: train with another rate, stop with Ctrl-C, go on\n"
+      "Example: train with another rate, stop with Ctrl-C, resume\n"
       "  troika train run.toml optimizer.learning_rate=0.02 --name slow\n  troika train --resume "
       "runs/slow\n  mpirun -n 2 troika train run.toml parallel.plan=data    # several processes");
   return {app, [arguments, &context] { run(*arguments, context); }};
