@@ -45,5 +45,58 @@ TEST_F(FirstHour, TheCommandsOfTheHelpWorkInTheirOrderInAnEmptyFolder) {
                           HasSubstr("run folder: runs/digits-2")));
 }
 
+TEST_F(FirstHour, CheckReportsKeysModelAndDataAtOnceEachWithItsPlace) {
+  folder_.write("bad.toml",
+                "[model]\nname = \"lenett\"\n[data]\ntrain = \"digits:train\"\n"
+                "test = \"idx:nowhere\"\n[train]\nepochs = 1\nseeed = 3\n");
+  Result result = run({"config", "check", "bad.toml"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("bad.toml:2:8: error: there is no model 'lenett'; did you mean "
+                              "'lenet'?"),
+                    HasSubstr("bad.toml:5:8: error: data set 'idx:nowhere': "),
+                    HasSubstr("bad.toml:8:1: error: unknown key 'seeed'")));
+}
+
+TEST_F(FirstHour, CheckBuildsTheModelForTheData) {
+  Result good = run({"config", "check", "tiny.toml"});
+  EXPECT_EQ(good.code, 0) << good.err;
+  EXPECT_EQ(good.out,
+            "tiny.toml is a valid run file: mlp (25,450 parameters), digits:train?size=400 (400 "
+            "samples), 1 device\n");
+  Result option = run({"config", "check", "tiny.toml", "model.hiden=3", "model.dropout=true"});
+  EXPECT_THAT(option.err, HasSubstr("command line: error: model 'mlp' has no option 'hiden'"));
+  folder_.write("letters.txt", std::string(1000, 'a') + std::string(1000, 'b'));
+  Result other = run({"config", "check", "tiny.toml", "data.train=text:letters.txt",
+                      "data.test=text:letters.txt"});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_THAT(other.err, HasSubstr("tiny.toml:2:8: error: model 'mlp' takes numbers such as"));
+  Result missing = run({"config", "check", "tiny.toml", "data.train=idx:nowhere"});
+  EXPECT_EQ(missing.code, 3);
+  EXPECT_THAT(missing.err, HasSubstr("command line: error: data set 'idx:nowhere'"));
+  Result frozen = run({"config", "check", "tiny.toml", "train.freeze=[\"features.*\"]"});
+  EXPECT_THAT(frozen.err, HasSubstr("features.*"));
+}
+
+TEST_F(FirstHour, CheckResolvesThePlan) {
+  Result plan = run({"config", "check", "tiny.toml", "parallel.plan=none.json"});
+  EXPECT_EQ(plan.code, 3);
+  EXPECT_THAT(plan.err, HasSubstr("command line: error: "));
+  Result order = run({"config", "check", "tiny.toml", "parallel.plan=tensor", "parallel.devices=2",
+                      "parallel.order=fixed", "train.shards=2"});
+  EXPECT_EQ(order.code, 2) << order.out;
+  EXPECT_THAT(order.err, HasSubstr("command line: error: parallel.order = \"fixed\""));
+}
+
+TEST_F(FirstHour, APlanFileSaysHowManyDevicesThereAre) {
+  ASSERT_EQ(run({"train", "tiny.toml", "-n", "2", "train.epochs=1"}).code, 0);
+  Result again = run({"train", "tiny.toml", "train.epochs=1", "parallel.plan=runs/tiny/plan.json"});
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_THAT(again.out, HasSubstr("each of 2 devices"));
+  Result few = run({"train", "tiny.toml", "parallel.plan=runs/tiny/plan.json", "-n", "1"});
+  EXPECT_EQ(few.code, 2);
+  EXPECT_THAT(few.err, HasSubstr("but the run has 1 device"));
+}
+
 }  // namespace
 }  // namespace troika

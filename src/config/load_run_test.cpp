@@ -195,5 +195,25 @@ TEST(LoadRun, ReadsAFile) {
   EXPECT_EQ(run.model.name, "lenet");
 }
 
+constexpr std::string_view kPlanOnThree =
+    R"({"format": "troika plan 1", "micro_batches": 1,
+        "splits": {"fc": {"degrees": {"n": 3}, "devices": [0, 1, 2]}}})";
+
+TEST(ReadRun, TakesTheNumberOfDevicesFromAPlanFileUnlessItIsStated) {
+  std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("troika-plan-" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "three.json") << kPlanOnThree;
+  std::ofstream(folder / "run.toml") << small_run_with("[parallel]\nplan = \"three.json\"\n");
+  std::string file = (folder / "run.toml").string();
+  RunFile run = read_run(file);
+  EXPECT_EQ(run.config.parallel.devices, 3);
+  EXPECT_EQ(run.origins["parallel.devices"].line, 8u);
+  std::vector<std::string> stated{"parallel.devices=5"}, other{"parallel.plan=none.json"};
+  EXPECT_EQ(load_run(file, stated).parallel.devices, 5);
+  EXPECT_EQ(load_run(file, other).parallel.devices, 1);
+  std::filesystem::remove_all(folder);
+}
+
 }  // namespace
 }  // namespace troika::config
