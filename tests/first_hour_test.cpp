@@ -98,5 +98,66 @@ TEST_F(FirstHour, APlanFileSaysHowManyDevicesThereAre) {
   EXPECT_THAT(few.err, HasSubstr("but the run has 1 device"));
 }
 
+class Models : public CommandLine {
+ protected:
+  std::vector<std::string> names() {
+    std::vector<std::string> names;
+    for (const auto& model : nlohmann::json::parse(run({"models", "--json"}).out))
+      names.push_back(model["name"]);
+    return names;
+  }
+
+  /// The files that the examples name.
+  void write_data() {
+    std::string lines;
+    for (int at = 0; at < 64; ++at) lines += "one two\tthree four\n";
+    folder_.write("FILE", lines + lines);
+    std::string cifar;
+    for (int at = 0; at < 64; ++at) cifar += char(at % 10) + std::string(3072, char(at));
+    for (const char* file : {"1", "2", "3", "4", "5"})
+      folder_.write(std::string("DIR/data_batch_") + file + ".bin", cifar);
+    folder_.write("DIR/test_batch.bin", cifar);
+    folder_.write("IMAGES.npy", npy("'|u1'", "(32, 3, 299, 299)", 32 * 3 * 299 * 299));
+    folder_.write("LABELS.npy", npy("'|u1'", "(32,)", 32));
+  }
+
+ private:
+  static std::string npy(const std::string& type, const std::string& shape, std::size_t bytes) {
+    std::string header =
+        "{'descr': " + type + ", 'fortran_order': False, 'shape': " + shape + ", }";
+    header.resize(117, ' ');
+    return std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header + "\n" + std::string(bytes, '\1');
+  }
+};
+
+TEST_F(Models, AreListedWithALineEachAndExplainedOneByOne) {
+  Result list = run({"models"});
+  EXPECT_THAT(list.out, HasSubstr("  lenet         LeNet-5"));
+  Result lenet = run({"models", "lenet"});
+  ASSERT_EQ(lenet.code, 0) << lenet.err;
+  EXPECT_THAT(lenet.out,
+              AllOf(HasSubstr("61,706 at its usual size"), HasSubstr("'input' f32[1,28,28]"),
+                    HasSubstr("digits:train"), HasSubstr("width  number, default 1: multiplies")));
+  Result slip = run({"models", "lenett"});
+  EXPECT_EQ(slip.code, 2);
+  EXPECT_THAT(slip.err, HasSubstr("did you mean 'lenet'?"));
+  EXPECT_THAT(run({"inspect", "lenet"}).err, HasSubstr("did you mean: troika models lenet"));
+}
+
+TEST_F(Models, HaveExamplesThatAreValidRunFiles) {
+  write_data();
+  std::vector<std::string> all = names();
+  ASSERT_GT(all.size(), 10u);
+  for (const std::string& name : all) {
+    auto card = nlohmann::json::parse(run({"models", name, "--json"}).out);
+    EXPECT_GT(card["parameters"], 0) << name;
+    EXPECT_FALSE(card["inputs"].empty()) << name;
+    EXPECT_FALSE(card["data"].empty()) << name;
+    folder_.write("example.toml", card["example"]);
+    Result checked = run({"config", "check", "example.toml"});
+    EXPECT_EQ(checked.code, 0) << name << ": " << checked.err;
+  }
+}
+
 }  // namespace
 }  // namespace troika

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <fstream>
 #include <optional>
 
@@ -12,6 +11,7 @@
 #include "config/load_cluster.h"
 #include "data/file_bytes.h"
 #include "data/gzip.h"
+#include "zoo/zoo.h"
 
 namespace troika::cli {
 namespace {
@@ -20,14 +20,11 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kCifarRecord = 1 + 3 * 32 * 32;
 constexpr int kCifarClasses = 10;
-constexpr std::array<std::string_view, 6> kSchemes{"digits", "idx",    "cifar10",
-                                                   "npy",    "tokens", "text"};
 
+/// scheme:path; whether there is such a scheme is for the data reader to say.
 bool is_uri(const std::string& target) {
-  return std::ranges::any_of(kSchemes, [&](std::string_view scheme) {
-    return target.starts_with(scheme) && target.size() > scheme.size() &&
-           target[scheme.size()] == ':';
-  });
+  std::size_t colon = target.find(':');
+  return colon != std::string::npos && colon > 0 && target.find('/') > colon;
 }
 
 std::string_view as_text(std::span<const std::byte> bytes) {
@@ -110,7 +107,10 @@ Inspection inspect(const std::string& target) {
   if (fs::is_directory(path)) return inspect_folder(path);
   if (fs::exists(path)) return inspect_file(path);
   if (is_uri(target)) return inspect_dataset(target);
-  throw Error(ErrorKind::file, fmt::format("{} does not exist", target));
+  bool is_model = std::ranges::count(zoo::entries(), target, &zoo::Entry::name) > 0;
+  throw Error(ErrorKind::file,
+              fmt::format("'{0}' does not exist{1}", target,
+                          is_model ? fmt::format("; did you mean: troika models {}", target) : ""));
 }
 
 }  // namespace troika::cli

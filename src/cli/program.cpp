@@ -15,6 +15,7 @@
 #include "cli/eval.h"
 #include "cli/failure.h"
 #include "cli/inspect.h"
+#include "cli/models.h"
 #include "cli/predict.h"
 #include "cli/profile.h"
 #include "cli/train.h"
@@ -26,10 +27,10 @@ namespace {
 
 // One line here and one file pair make a new verb.
 std::vector<Verb> add_verbs(CLI::App& app, Context& context) {
-  return {add_doctor(app, context),  add_demo(app, context),  add_config(app, context),
-          add_train(app, context),   add_eval(app, context),  add_predict(app, context),
-          add_profile(app, context), add_bench(app, context), add_inspect(app, context),
-          add_verify(app, context)};
+  return {add_doctor(app, context),  add_demo(app, context),    add_config(app, context),
+          add_train(app, context),   add_eval(app, context),    add_predict(app, context),
+          add_models(app, context),  add_profile(app, context), add_bench(app, context),
+          add_inspect(app, context), add_verify(app, context)};
 }
 
 /// The verb, or the verb's verb, that the arguments got to.

@@ -95,7 +95,7 @@ TEST_P(HelpOfVerb, HasAWorkedExample) {
 
 INSTANTIATE_TEST_SUITE_P(AllVerbs, HelpOfVerb,
                          testing::Values("doctor", "demo", "config", "train", "eval", "predict",
-                                         "profile", "bench", "inspect", "verify"));
+                                         "models", "profile", "bench", "inspect", "verify"));
 
 TEST(Program, ProfilesEitherARunFileOrLinks) {
   for (const std::vector<std::string>& words :
