@@ -6,7 +6,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
+#include "config/other_names.h"
+#include "config/run_keys.h"
 #include "config/sample_run.h"
 
 namespace troika::config {
@@ -193,6 +196,33 @@ TEST(LoadRun, ReadsAFile) {
   std::filesystem::remove(path);
   EXPECT_EQ(run.train.seed, 9);
   EXPECT_EQ(run.model.name, "lenet");
+}
+
+TEST(ParseRun, KnowsWhatOtherFrameworksCallAKey) {
+  EXPECT_THAT(errors_of(small_run_with("[optimizer]\nlr = 0.1\nwd = 0.01\n")),
+              ElementsAre("run.toml:8:1: error: unknown key 'lr' in [optimizer]; did you mean "
+                          "'learning_rate'?",
+                          "run.toml:9:1: error: unknown key 'wd' in [optimizer]; did you mean "
+                          "'weight_decay'?"));
+  EXPECT_THAT(errors_of(kSmallRun, {"batch_size=32"}),
+              ElementsAre("command line: error: unknown key 'batch_size' outside all sections; did "
+                          "you mean 'global_batch' in [train]?"));
+  EXPECT_THAT(errors_of(kSmallRun, {"train.max_steps=10"}),
+              ElementsAre(HasSubstr("did you mean 'steps'?")));
+  EXPECT_THAT(errors_of(small_run_with("[optim]\nlr = 0.1\n")),
+              ElementsAre(HasSubstr("unknown section [optim]; did you mean [optimizer]?")));
+}
+
+TEST(OtherNames, LeadToKeysAndSectionsThatExist) {
+  std::set<std::string, std::less<>> known;
+  for (const Entry& entry : list_run({})) {
+    known.insert(entry.path);
+    known.insert(entry.path.substr(0, entry.path.find('.')));
+  }
+  for (const OtherName& other : kOtherNames) {
+    EXPECT_TRUE(known.contains(other.path)) << other.path;
+    EXPECT_EQ(our_name(other.name), other.path) << other.name << " stands there twice";
+  }
 }
 
 constexpr std::string_view kPlanOnThree =
