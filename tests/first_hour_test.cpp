@@ -11,6 +11,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 std::vector<std::string> words_of(const std::string& line) {
   std::istringstream stream(line.substr(0, line.find('#')));
@@ -96,6 +97,33 @@ TEST_F(FirstHour, APlanFileSaysHowManyDevicesThereAre) {
   Result few = run({"train", "tiny.toml", "parallel.plan=runs/tiny/plan.json", "-n", "1"});
   EXPECT_EQ(few.code, 2);
   EXPECT_THAT(few.err, HasSubstr("but the run has 1 device"));
+}
+
+TEST_F(FirstHour, AFileThatIsNotJsonIsRefusedWithItsPlaceAndWithoutTheLibrarysWords) {
+  folder_.write("broken.json", "{\n  \"format\": \"troika plan 1\",\n  oops\n}\n");
+  folder_.write("empty.json", "{\"format\": \"troika plan 1\", \"micro_batches\": 1}");
+  auto error_of = [&](const std::vector<std::string>& words) {
+    Result result = run(words);
+    EXPECT_EQ(result.code, 3);
+    EXPECT_THAT(result.err, Not(HasSubstr("json.exception")));
+    return result.err;
+  };
+  EXPECT_THAT(
+      error_of({"train", "tiny.toml", "parallel.plan=broken.json"}),
+      HasSubstr("broken.json: the plan cannot be read: it is not JSON at line 3, column 3"));
+  EXPECT_THAT(error_of({"train", "tiny.toml", "parallel.plan=empty.json"}),
+              HasSubstr("it has no 'splits'"));
+  EXPECT_THAT(error_of({"inspect", "broken.json"}), HasSubstr("it is not JSON at line 3"));
+}
+
+TEST_F(FirstHour, TheRecordSaysHowAndWhereTheRunWasStarted) {
+  ASSERT_EQ(run({"train", "tiny.toml", "train.epochs=1", "run.name=two words"}).code, 0);
+  auto env = nlohmann::json::parse(read_text(path("runs/two words/env.json")));
+  EXPECT_EQ(env["command"], "troika train tiny.toml train.epochs=1 'run.name=two words'");
+  EXPECT_FALSE(env["version"].get<std::string>().empty());
+  EXPECT_FALSE(env["host"].get<std::string>().empty());
+  EXPECT_THAT(env["date"].get<std::string>(),
+              testing::MatchesRegex("20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z"));
 }
 
 class Models : public CommandLine {

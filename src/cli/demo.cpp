@@ -70,6 +70,14 @@ void say_what_next(const RunResult& result, Console& console) {
                   folder));
 }
 
+/// The name may be left out before key=value.
+DemoArguments with_name(DemoArguments arguments) {
+  if (arguments.name.find('=') == std::string::npos) return arguments;
+  arguments.overrides.insert(arguments.overrides.begin(), arguments.name);
+  arguments.name = DemoArguments{}.name;
+  return arguments;
+}
+
 void run(const DemoArguments& arguments, Context& context) {
   const Demo& demo = find_demo(arguments.name);
   refuse_mpirun("demo");
@@ -101,7 +109,7 @@ Verb add_demo(CLI::App& parent, Context& context) {
   app->add_flag("--overwrite", arguments->overwrite,
                 "Delete the demo's earlier run, instead of taking the next free name");
   app->footer("Example:\n  troika demo digits train.epochs=2");
-  return {app, [arguments, &context] { run(*arguments, context); }};
+  return {app, [arguments, &context] { run(with_name(*arguments), context); }};
 }
 
 }  // namespace troika::cli

@@ -10,6 +10,7 @@
 #include "cli/run_progress.h"
 #include "cli/stop_signals.h"
 #include "cli/text_table.h"
+#include "cli/version.h"
 #include "train/run_record.h"
 
 namespace troika::cli {
@@ -121,7 +122,10 @@ void report_end(const RunResult& result, std::int64_t first_step, Progress& prog
 class Drive {
  public:
   Drive(RunRequest request, Context& context, const RankSeat& seat)
-      : request_(std::move(request)), seat_(seat), progress_(context.console) {}
+      : request_(std::move(request)),
+        invocation_{kVersion, context.command},
+        seat_(seat),
+        progress_(context.console) {}
 
   std::optional<RunResult> run() {
     try {
@@ -184,7 +188,7 @@ class Drive {
     if (seat_.is_first()) progress_.begin(trainer_->facts());
     prepare(*trainer_, request_, seat_, progress_);
     forget_stop();
-    if (seat_.is_first()) write_record(*folder_, config, *trainer_);
+    if (seat_.is_first()) write_record(*folder_, config, *trainer_, invocation_);
   }
 
   void say_other_name() {
@@ -213,6 +217,7 @@ class Drive {
   }
 
   RunRequest request_;
+  const Invocation invocation_;
   const RankSeat& seat_;
   RunProgress progress_;
   std::optional<RankLog> log_;

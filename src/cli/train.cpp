@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/exit_code.h"
 #include "cli/drive_run.h"
+#include "cli/number_option.h"
 #include "cli/rank_seat.h"
 #include "cli/run_target.h"
 #include "comm/heartbeat/start_heartbeat.h"
@@ -181,9 +182,8 @@ Verb add_train(CLI::App& parent, Context& context) {
       ->required();
   app->add_option("key=value", arguments->overrides,
                   "Laid over the file, such as optimizer.learning_rate=0.1");
-  app->add_option("-n", arguments->devices,
-                  "Devices, in all; with plan \"data\" where none is named")
-      ->check(CLI::PositiveNumber);
+  take_whole(app->add_option("-n", arguments->devices,
+                             "Devices, in all; with plan \"data\" where none is named"));
   app->add_flag("--resume", arguments->resume,
                 "Continue the newest run of this file, or this run folder");
   app->add_option("--from", arguments->from,
