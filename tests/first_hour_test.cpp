@@ -126,6 +126,13 @@ TEST_F(FirstHour, TheRecordSaysHowAndWhereTheRunWasStarted) {
               testing::MatchesRegex("20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z"));
 }
 
+TEST_F(FirstHour, TheDocumentOfAllKeysIsTheOneThatTheProgramWrites) {
+  Result result = run({"config", "reference"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.out, read_text(fs::path(TROIKA_DOCS) / "config.md"))
+      << "docs/config.md is stale; write it with: troika config reference > docs/config.md";
+}
+
 class Models : public CommandLine {
  protected:
   std::vector<std::string> names() {

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "cli/run_check.h"
 #include "config/load_cluster.h"
+#include "config/reference.h"
 #include "config/show_run.h"
 
 namespace troika::cli {
@@ -73,11 +74,15 @@ Verb add_config(CLI::App& parent, Context& context) {
           *arguments);
   CLI::App* show_app =
       add(*app, "show", "Print every effective value and where it comes from", *arguments);
+  CLI::App* reference_app =
+      app->add_subcommand("reference", "Print every key of both kinds of files: docs/config.md");
+  reference_app->footer("Example:\n  troika config reference > docs/config.md");
   add(*app, "init", "Write a commented run file that trains", *arguments)
       ->add_flag("--cluster", arguments->cluster, "Write a cluster file instead");
   return {app, [=, &context] {
             if (check_app->parsed()) return check(*arguments, context.console);
             if (show_app->parsed()) return show(*arguments, context.console);
+            if (reference_app->parsed()) return context.console.write(config_reference());
             init(*arguments, context.console);
           }};
 }

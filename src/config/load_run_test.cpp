@@ -93,7 +93,7 @@ TEST(ParseRun, SuggestsNothingWhereNothingIsNear) {
 TEST(ParseRun, NamesTheAllowedRangeAndWhatWasFound) {
   EXPECT_THAT(errors_of(small_run_with("shards = 0\n")),
               ElementsAre("run.toml:7:10: error: 'shards' in [train] must be an integer from 1 to "
-                          "1000000000000, not 0"));
+                          "10^12, not 0"));
   EXPECT_THAT(errors_of(small_run_with("[optimizer]\nmomentum = 1\n")),
               ElementsAre("run.toml:8:12: error: 'momentum' in [optimizer] must be a number of at "
                           "least 0 and below 1, not 1"));
