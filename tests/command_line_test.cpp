@@ -28,11 +28,35 @@ TEST_F(CommandLine, TrainsIntoARunFolderAndSaysHowItWent) {
 
 TEST_F(CommandLine, NamesASecondRunApart) {
   ASSERT_EQ(run({"train", "tiny.toml", "train.epochs=1"}).code, 0);
-  EXPECT_THAT(run({"train", "tiny.toml", "train.epochs=1"}).out,
-              HasSubstr("run folder: runs/tiny-2"));
-  Result taken = run({"train", "tiny.toml", "--name", "tiny"});
-  EXPECT_EQ(taken.code, 2);
-  EXPECT_THAT(taken.err, HasSubstr("--resume"));
+  Result second = run({"train", "tiny.toml", "train.epochs=1"});
+  EXPECT_THAT(second.out, HasSubstr("run folder: runs/tiny-2"));
+  EXPECT_THAT(second.out, HasSubstr("runs/tiny exists, so this run is runs/tiny-2; --overwrite"));
+  EXPECT_THAT(run({"train", "tiny.toml", "train.epochs=1", "--name", "tiny"}).out,
+              HasSubstr("run folder: runs/tiny-3"));
+}
+
+TEST_F(CommandLine, OverwriteReplacesTheRunThatHasTheName) {
+  ASSERT_EQ(run({"train", "tiny.toml", "train.epochs=2"}).code, 0);
+  Result again = run({"train", "tiny.toml", "train.epochs=1", "--overwrite"});
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_THAT(again.out, HasSubstr("run folder: runs/tiny\n"));
+  EXPECT_TRUE(fs::exists(path("runs/tiny/checkpoints/step-20")));
+  EXPECT_FALSE(fs::exists(path("runs/tiny/checkpoints/step-40")));
+  EXPECT_FALSE(fs::exists(path("runs/tiny-2")));
+}
+
+TEST_F(CommandLine, OverwriteLeavesOtherFoldersAndItsOwnStartAlone) {
+  folder_.write("runs/tiny/thesis.tex", "years");
+  Result other = run({"train", "tiny.toml", "train.epochs=1", "--overwrite"});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_THAT(other.err, HasSubstr("'runs/tiny' is not a run folder"));
+  EXPECT_TRUE(fs::exists(path("runs/tiny/thesis.tex")));
+  ASSERT_EQ(run({"train", "tiny.toml", "train.epochs=1", "--name", "start"}).code, 0);
+  Result itself = run({"train", "tiny.toml", "--name", "start", "--overwrite", "--from",
+                       "runs/start/checkpoints/step-20"});
+  EXPECT_EQ(itself.code, 2);
+  EXPECT_TRUE(fs::exists(path("runs/start/checkpoints/step-20")));
+  EXPECT_EQ(run({"train", "--resume", "runs/start", "--overwrite"}).code, 2);
 }
 
 TEST_F(CommandLine, ADryRunShowsTheTableAndWritesNothing) {

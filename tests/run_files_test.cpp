@@ -107,6 +107,16 @@ TEST_F(OneWriter, ALeaseOfAnotherComputerCountsUntilItIsStale) {
   EXPECT_EQ(steps_in(path("runs/shared/metrics.jsonl")), every_fifth(40));
 }
 
+TEST_F(OneWriter, ARunThatIsBeingWrittenIsNotOverwritten) {
+  pid_t writer = start_and_stop();
+  Result second = run({"train", "tiny.toml", "--name", "shared", "--overwrite"}, kOther);
+  EXPECT_EQ(second.code, 2);
+  EXPECT_THAT(second.err, HasSubstr("is being written by process"));
+  EXPECT_TRUE(fs::exists(path("runs/shared/checkpoints/latest")));
+  kill(writer, SIGKILL);
+  wait_for(writer);
+}
+
 TEST_F(OneWriter, AKilledRunIsResumedAtOnce) {
   pid_t writer = start_and_stop();
   kill(writer, SIGKILL);

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/json_reason.h"
 #include "checkpoint/strict_json.h"
 
 namespace troika {
@@ -117,8 +118,8 @@ Index parse_index(std::string_view text, const std::string& where) {
   } catch (const Error& fault) {
     throw Error(ErrorKind::file, fmt::format("{}: {}", where, fault.what()));
   } catch (const OrderedJson::exception& fault) {
-    throw Error(ErrorKind::file,
-                fmt::format("{}: it is not a checkpoint index: {}", where, fault.what()));
+    throw Error(ErrorKind::file, fmt::format("{}: it is not a checkpoint index: {}", where,
+                                             json_reason(fault.what())));
   }
 }
 

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "cli/bench_comm.h"
 #include "cli/bench_step.h"
+#include "cli/number_option.h"
 #include "cli/rank_seat.h"
 #include "cli/text_table.h"
 
@@ -185,24 +186,24 @@ Verb add_bench(CLI::App& parent, Context& context) {
       app->add_subcommand("step", "Time a training step on random data, operator by operator");
   BenchRequest& request = arguments->request;
   step->add_option("--model", request.model, "A model of the zoo, or gpt2-small")->required();
-  step->add_option("--batch", request.batch, "Global batch; default: the model's benchmark batch")
-      ->check(CLI::PositiveNumber);
-  step->add_option("--threads", request.threads,
-                   "Per device; default: the cores divided among them")
-      ->check(CLI::PositiveNumber);
-  step->add_option("--repeats", request.repeats, "Timed steps")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  take_whole(step->add_option("--batch", request.batch,
+                              "Global batch; default: the model's benchmark batch"));
+  take_whole(step->add_option("--threads", request.threads,
+                              "Per device; default: the cores divided among them"));
+  take_whole(step->add_option("--repeats", request.repeats, "Timed steps"))->capture_default_str();
   step->add_option("--backend", request.backend, "cpu or reference; default: what the build has");
-  step->add_option("-n", request.devices, "Devices")->check(CLI::PositiveNumber);
+  take_whole(step->add_option("-n", request.devices, "Devices"));
   step->add_option("--plan", request.plan, "A ready plan or a plan file; default on several: data");
   step->add_flag("--no-overlap", request.without_overlap, "Messages do not run beside kernels");
   step->add_flag("--no-priorities", request.without_priorities, "Messages go in turn");
-  step->add_option("--shards", request.shards, "Parts of the batch that batch norm sees")
-      ->check(CLI::PositiveNumber);
-  step->add_option("--tasks", arguments->tasks, "Also show this many of the longest tasks");
-  step->add_option("--why", request.why,
-                   "Show what the kernels of this many longest tasks were chosen from");
+  take_whole(
+      step->add_option("--shards", request.shards, "Parts of the batch that batch norm sees"));
+  take_whole(
+      step->add_option("--tasks", arguments->tasks, "Also show this many of the longest tasks"),
+      {.least = 0});
+  take_whole(step->add_option("--why", request.why,
+                              "Show what the kernels of this many longest tasks were chosen from"),
+             {.least = 0});
   step->add_flag("--memory", arguments->memory, "Also show the predicted memory by category");
   step->add_flag("--json", arguments->json, "Print JSON");
   step->footer("Example:\n  troika bench step --model resnet50 --batch 8 --threads 2 --tasks 10");

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "cli/bench_step.h"
+#include "cli/number_option.h"
 #include "cli/rank_seat.h"
 #include "cli/text_table.h"
 #include "comm/heartbeat/watched_rank.h"
@@ -260,8 +261,8 @@ Verb add_bench_comm(CLI::App& bench, Context& context) {
   CLI::App* app = bench.add_subcommand("comm", "Time a collective between devices");
   app->add_option("--op", arguments->op, "allreduce, reducescatter, allgather, broadcast, …")
       ->capture_default_str();
-  app->add_option("--devices", arguments->devices, "Threads of this process, or ranks of MPI")
-      ->check(CLI::PositiveNumber)
+  take_whole(
+      app->add_option("--devices", arguments->devices, "Threads of this process, or ranks of MPI"))
       ->capture_default_str();
   app->add_option("--bytes", arguments->bytes, "Sizes of the vector, such as 8,64KiB,1MiB")
       ->delimiter(',');
@@ -272,8 +273,7 @@ Verb add_bench_comm(CLI::App& bench, Context& context) {
                   "A name, or one per range of sizes: ring:64KiB-max; default: by cost");
   app->add_option("--costs", arguments->costs,
                   "Link costs; default: what `troika profile --links` has measured");
-  app->add_option("--repeats", arguments->repeats, "Timed batches of each")
-      ->check(CLI::PositiveNumber)
+  take_whole(app->add_option("--repeats", arguments->repeats, "Timed batches of each"))
       ->capture_default_str();
   app->add_option("--timeout", arguments->timeout,
                   "Over MPI: how long a rank may be silent before it is lost; default 2s");

@@ -8,7 +8,9 @@
 
 #include "base/durable_file.h"
 #include "base/error.h"
+#include "cli/run_check.h"
 #include "config/load_cluster.h"
+#include "config/reference.h"
 #include "config/show_run.h"
 
 namespace troika::cli {
@@ -27,8 +29,8 @@ void check(const ConfigArguments& arguments, Console& console) {
     load_cluster(arguments.file);
     return console.print(fmt::format("{} is a valid cluster file", arguments.file));
   }
-  read_run(arguments.file, arguments.overrides);
-  console.print(fmt::format("{} is a valid run file", arguments.file));
+  std::string run = check_run_file(arguments.file, arguments.overrides);
+  console.print(fmt::format("{} is a valid run file: {}", arguments.file, run));
 }
 
 void show(const ConfigArguments& arguments, Console& console) {
@@ -67,14 +69,20 @@ Verb add_config(CLI::App& parent, Context& context) {
   app->footer(
       "Example:\n  troika config init run.toml\n  troika config show run.toml "
       "optimizer.learning_rate=0.1");
-  CLI::App* check_app = add(*app, "check", "Report every error of a run file at once", *arguments);
+  CLI::App* check_app =
+      add(*app, "check", "Report every problem of a run file at once: keys, model, data, plan",
+          *arguments);
   CLI::App* show_app =
       add(*app, "show", "Print every effective value and where it comes from", *arguments);
+  CLI::App* reference_app =
+      app->add_subcommand("reference", "Print every key of both kinds of files: docs/config.md");
+  reference_app->footer("Example:\n  troika config reference > docs/config.md");
   add(*app, "init", "Write a commented run file that trains", *arguments)
       ->add_flag("--cluster", arguments->cluster, "Write a cluster file instead");
   return {app, [=, &context] {
             if (check_app->parsed()) return check(*arguments, context.console);
             if (show_app->parsed()) return show(*arguments, context.console);
+            if (reference_app->parsed()) return context.console.write(config_reference());
             init(*arguments, context.console);
           }};
 }

@@ -45,6 +45,7 @@ schedule = { kind = "cosine", warmup = "5%" }
 struct DemoArguments {
   std::string name = "digits";
   std::vector<std::string> overrides;
+  bool overwrite = false;
 };
 
 const Demo& find_demo(const std::string& name) {
@@ -69,13 +70,23 @@ void say_what_next(const RunResult& result, Console& console) {
                   folder));
 }
 
+/// The name may be left out before key=value.
+DemoArguments with_name(DemoArguments arguments) {
+  if (arguments.name.find('=') == std::string::npos) return arguments;
+  arguments.overrides.insert(arguments.overrides.begin(), arguments.name);
+  arguments.name = DemoArguments{}.name;
+  return arguments;
+}
+
 void run(const DemoArguments& arguments, Context& context) {
   const Demo& demo = find_demo(arguments.name);
   refuse_mpirun("demo");
   context.console.say(fmt::format("demo '{}': {}\n", demo.name, demo.description));
   RunFile file = parse_run(demo.run_file, fmt::format("demo '{}'", demo.name), arguments.overrides);
-  std::optional<RunResult> result =
-      drive_run({.config = file.config, .fallback_name = demo.name}, context);
+  take_devices_from_plan(file);
+  RunRequest request{.config = file.config, .fallback_name = demo.name};
+  if (arguments.overwrite) request.if_taken = IfTaken::replace;
+  std::optional<RunResult> result = drive_run(request, context);
   if (result && result->outcome.interrupted) context.exit_code = kInterruptedExitCode;
   if (!result || result->outcome.interrupted) return;
   constexpr Metric kTestAccuracy{Metric::Set::test, Metric::Measure::accuracy};
@@ -95,8 +106,10 @@ Verb add_demo(CLI::App& parent, Context& context) {
   app->add_option("NAME", arguments->name, "Which: " + names)->capture_default_str();
   app->add_option("key=value", arguments->overrides,
                   "Laid over its run file, such as train.epochs=1");
+  app->add_flag("--overwrite", arguments->overwrite,
+                "Delete the demo's earlier run, instead of taking the next free name");
   app->footer("Example:\n  troika demo digits train.epochs=2");
-  return {app, [arguments, &context] { run(*arguments, context); }};
+  return {app, [arguments, &context] { run(with_name(*arguments), context); }};
 }
 
 }  // namespace troika::cli

@@ -10,6 +10,7 @@
 #include "cli/run_progress.h"
 #include "cli/stop_signals.h"
 #include "cli/text_table.h"
+#include "cli/version.h"
 #include "train/run_record.h"
 
 namespace troika::cli {
@@ -53,10 +54,27 @@ void prepare(Trainer& trainer, const RunRequest& request, const RankSeat& seat,
                               fresh.size(), fmt::join(fresh, ", ")));
 }
 
+bool is_inside(const fs::path& path, const fs::path& folder) {
+  std::error_code ignored;
+  fs::path relative =
+      fs::weakly_canonical(path, ignored).lexically_relative(fs::weakly_canonical(folder, ignored));
+  return !relative.empty() && *relative.begin() != "..";
+}
+
+RunFolder create_first(const RunRequest& request) {
+  fs::path wanted = RunFolder::wanted_path(request.config, request.fallback_name);
+  if (request.if_taken == IfTaken::replace && request.from && is_inside(*request.from, wanted))
+    throw Error(ErrorKind::usage,
+                fmt::format("--from '{}' lies in the run folder that --overwrite would delete; "
+                            "give another --name",
+                            request.from->string()));
+  return RunFolder::create(request.config, request.fallback_name, request.if_taken);
+}
+
 /// The first rank makes it and writes it, the others find it.
 RunFolder create_folder(const RunRequest& request, const RankSeat& seat) {
   std::optional<RunFolder> made;
-  if (seat.is_first()) made = RunFolder::create(request.config, request.fallback_name);
+  if (seat.is_first()) made = create_first(request);
   if (seat.ranks == nullptr) return std::move(*made);
   std::string path = seat.ranks->agree(made ? made->path().string() : "");
   if (made) return std::move(*made);
@@ -103,7 +121,10 @@ void report_end(const RunResult& result, std::int64_t first_step, Progress& prog
 class Drive {
  public:
   Drive(RunRequest request, Context& context, const RankSeat& seat)
-      : request_(std::move(request)), seat_(seat), progress_(context.console) {}
+      : request_(std::move(request)),
+        invocation_{kVersion, context.command},
+        seat_(seat),
+        progress_(context.console) {}
 
   std::optional<RunResult> run() {
     try {
@@ -161,11 +182,20 @@ class Drive {
     if (!folder_) {
       folder_ = create_folder(request_, seat_);
       open_log(*folder_);
+      say_other_name();
     }
     if (seat_.is_first()) progress_.begin(trainer_->facts());
     prepare(*trainer_, request_, seat_, progress_);
     forget_stop();
-    if (seat_.is_first()) write_record(*folder_, config, *trainer_);
+    if (seat_.is_first()) write_record(*folder_, config, *trainer_, invocation_);
+  }
+
+  void say_other_name() {
+    fs::path wanted = RunFolder::wanted_path(request_.config, request_.fallback_name);
+    if (folder_->path() != wanted)
+      progress_.note(
+          fmt::format("{} exists, so this run is {}; --overwrite would replace the old one",
+                      wanted.string(), folder_->path().string()));
   }
 
   /// Removes a stop request that is left over or was obeyed.
@@ -186,6 +216,7 @@ class Drive {
   }
 
   RunRequest request_;
+  const Invocation invocation_;
   const RankSeat& seat_;
   RunProgress progress_;
   std::optional<RankLog> log_;

@@ -9,6 +9,7 @@
 #include "cli/rank_seat.h"
 #include "cli/verb.h"
 #include "config/run_config.h"
+#include "train/run_folder.h"
 #include "train/trainer.h"
 
 namespace troika::cli {
@@ -20,6 +21,7 @@ struct RunRequest {
   Pick pick = Pick::newest;                     ///< Which of its checkpoints.
   std::optional<std::filesystem::path> from;    ///< Weights to start from.
   bool dry_run = false;                         ///< The table and nothing else.
+  IfTaken if_taken = IfTaken::next_name;        ///< Of a new run.
 };
 
 struct RunResult {

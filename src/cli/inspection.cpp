@@ -12,6 +12,7 @@
 #include "config/load_cluster.h"
 #include "data/file_bytes.h"
 #include "data/gzip.h"
+#include "zoo/zoo.h"
 
 namespace troika::cli {
 namespace {
@@ -109,7 +110,10 @@ Inspection inspect(const std::string& target) {
   if (fs::is_directory(path)) return inspect_folder(path);
   if (fs::exists(path)) return inspect_file(path);
   if (is_uri(target)) return inspect_dataset(target);
-  throw Error(ErrorKind::file, fmt::format("{} does not exist", target));
+  bool is_model = std::ranges::count(zoo::entries(), target, &zoo::Entry::name) > 0;
+  throw Error(ErrorKind::file,
+              fmt::format("'{0}' does not exist{1}", target,
+                          is_model ? fmt::format("; did you mean: troika models {}", target) : ""));
 }
 
 }  // namespace troika::cli

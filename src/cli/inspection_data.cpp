@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "base/json_reason.h"
 #include "cli/inspection.h"
 #include "cli/text_table.h"
 #include "cost/link_costs.h"
@@ -83,7 +84,7 @@ Inspection inspect_json(const fs::path& path) try {
   return inspect_parsed(text.str(), Json::parse(text.str()));
 } catch (const Json::exception& error) {
   throw Error(ErrorKind::file,
-              fmt::format("{} cannot be read as JSON: {}", path.string(), error.what()));
+              fmt::format("'{}' cannot be read: {}", path.string(), json_reason(error.what())));
 } catch (const Error& error) {
   throw error.within(path.string());
 }

@@ -173,7 +173,7 @@ TEST(Inspect, RefusesWhatItDoesNotKnow) {
   EXPECT_THAT([&] { inspect(folder.write("nothing", "")); },
               ThrowsMessage<Error>(HasSubstr("an empty file")));
   EXPECT_THAT([&] { inspect(folder.write("bad.json", "{\"a\":")); },
-              ThrowsMessage<Error>(HasSubstr("as JSON")));
+              ThrowsMessage<Error>(HasSubstr("it is not JSON at line 1")));
   EXPECT_THAT([&] { inspect(folder.write("bad.jsonl", "{}\nno\n")); },
               ThrowsMessage<Error>(HasSubstr("bad.jsonl:2: error")));
 }

@@ -9,6 +9,7 @@
 
 #include "base/durable_file.h"
 #include "base/error.h"
+#include "cli/number_option.h"
 #include "cli/profile_links.h"
 #include "cli/text_table.h"
 #include "config/load_run.h"
@@ -77,11 +78,13 @@ void run(const ProfileArguments& arguments, Context& context) {
 }
 
 void add_link_options(CLI::App& app, LinksRequest& request) {
-  app.add_option("--devices", request.devices, "With --links: numbers of threads, such as 2,4,8")
-      ->delimiter(',')
-      ->check(CLI::Range(2, 256));
-  app.add_option("--seconds", request.seconds, "With --links: about how long it may take")
-      ->check(CLI::PositiveNumber)
+  take_whole(app.add_option("--devices", request.devices,
+                            "With --links: numbers of threads, such as 2,4,8"),
+             {.least = 2, .most = 256})
+      ->delimiter(',');
+  take_number(
+      app.add_option("--seconds", request.seconds, "With --links: about how long it may take"),
+      Zero::refused)
       ->capture_default_str();
   app.add_option("--timeout", request.timeout,
                  "With --links, over MPI: how long a rank may be silent; default 2s");

@@ -15,6 +15,7 @@
 #include "cli/eval.h"
 #include "cli/failure.h"
 #include "cli/inspect.h"
+#include "cli/models.h"
 #include "cli/predict.h"
 #include "cli/profile.h"
 #include "cli/train.h"
@@ -26,10 +27,10 @@ namespace {
 
 // One line here and one file pair make a new verb.
 std::vector<Verb> add_verbs(CLI::App& app, Context& context) {
-  return {add_doctor(app, context),  add_demo(app, context),  add_config(app, context),
-          add_train(app, context),   add_eval(app, context),  add_predict(app, context),
-          add_profile(app, context), add_bench(app, context), add_inspect(app, context),
-          add_verify(app, context)};
+  return {add_doctor(app, context),  add_demo(app, context),    add_config(app, context),
+          add_train(app, context),   add_eval(app, context),    add_predict(app, context),
+          add_models(app, context),  add_profile(app, context), add_bench(app, context),
+          add_inspect(app, context), add_verify(app, context)};
 }
 
 /// The verb, or the verb's verb, that the arguments got to.
@@ -77,6 +78,18 @@ std::string unexpected(const std::string& word, const CLI::App* at) {
                      near.empty() ? fmt::format("; there are {}", fmt::join(verbs, ", ")) : near);
 }
 
+/// What the parser found, in our words where its own are not plain.
+std::string plain_words(const CLI::ParseError& error) {
+  std::string text = error.what();
+  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr)  // "Could not convert: -x = y"
+    return fmt::format("'{}' is not a value that the option takes",
+                       text.substr(std::min(text.find(": ") + 2, text.size())));
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) !=
+      nullptr)  // "-x: 1 required INT missing"
+    return fmt::format("'{}' needs a value", text.substr(0, text.find(':')));
+  return text;
+}
+
 std::string explain_usage(const CLI::ParseError& error, CLI::App& app) {
   CLI::App* at = innermost(&app);
   if (std::vector<std::string> rest = app.remaining(true); !rest.empty())
@@ -84,7 +97,7 @@ std::string explain_usage(const CLI::ParseError& error, CLI::App& app) {
   std::string place = full_name(at);
   if (!names_of_verbs(at).empty() && at->get_subcommands().empty())
     return fmt::format("'{}' needs a verb: {}", place, fmt::join(names_of_verbs(at), ", "));
-  return fmt::format("{}: {}; see {} --help", place, error.what(), place);
+  return fmt::format("{}: {}; see {} --help", place, plain_words(error), place);
 }
 
 /// Fills the arguments of the verbs; returns the exit code if the program ends here.
@@ -136,6 +149,20 @@ int run_arguments(const std::vector<std::string>& arguments, Context& context) {
   }
 }
 
+/// "troika train 'my run.toml'": what would start the program the same way from a shell.
+std::string shell_text(const std::vector<std::string>& arguments) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+  std::string text = "troika";
+  for (const std::string& word : arguments) {
+    bool is_plain = !word.empty() && word.find_first_not_of(kPlain) == std::string::npos;
+    std::string quoted;
+    for (char letter : word) quoted += letter == '\'' ? "'\\''" : std::string(1, letter);
+    text += is_plain ? " " + word : " '" + quoted + "'";
+  }
+  return text;
+}
+
 /// A full disk behind `troika ... > file` must not pass for success.
 int report_lost_output(int code, Console& console) {
   if (console.lost_output() == 0) return code;
@@ -147,6 +174,7 @@ int report_lost_output(int code, Console& console) {
 }  // namespace
 
 int run_program(const std::vector<std::string>& arguments, Context& context) {
+  context.command = shell_text(arguments);
   return report_lost_output(run_arguments(arguments, context), context.console);
 }
 

@@ -67,10 +67,24 @@ TEST(Program, AsksForAMissingArgument) {
   EXPECT_THAT(result.err, HasSubstr("see troika train --help"));
 }
 
-TEST(Program, RefusesANumberThatIsNone) {
-  Result result = run({"bench", "step", "--model", "mlp", "--batch", "-4"});
-  EXPECT_EQ(result.code, 2);
-  EXPECT_THAT(result.err, HasSubstr("--batch"));
+TEST(Program, RefusesANumberThatIsNoneInPlainWords) {
+  auto error_of = [](const std::vector<std::string>& words) {
+    Result result = run(words);
+    EXPECT_EQ(result.code, 2);
+    return result.err;
+  };
+  EXPECT_EQ(error_of({"train", "run.toml", "-n", "two"}),
+            "error: troika train: -n: 'two' is not a whole number of at least 1; see troika train "
+            "--help\n");
+  EXPECT_THAT(error_of({"train", "run.toml", "-n", "2.5"}), HasSubstr("'2.5' is not a whole"));
+  EXPECT_THAT(error_of({"train", "run.toml", "-n", "99999999999"}), HasSubstr("is too large"));
+  EXPECT_THAT(error_of({"train", "run.toml", "-n"}), HasSubstr("'-n' needs a value"));
+  EXPECT_THAT(error_of({"bench", "step", "--model", "mlp", "--batch", "-4"}),
+              HasSubstr("--batch: '-4' is not a whole number of at least 1"));
+  EXPECT_THAT(error_of({"profile", "--links", "--devices", "2,1"}),
+              HasSubstr("'1' is not a whole number from 2 to 256"));
+  EXPECT_THAT(error_of({"profile", "--links", "--seconds", "0"}),
+              HasSubstr("'0' is not a number above 0"));
 }
 
 TEST(Program, VerbsOfOneProcessRefuseMpirun) {
@@ -95,7 +109,7 @@ TEST_P(HelpOfVerb, HasAWorkedExample) {
 
 INSTANTIATE_TEST_SUITE_P(AllVerbs, HelpOfVerb,
                          testing::Values("doctor", "demo", "config", "train", "eval", "predict",
-                                         "profile", "bench", "inspect", "verify"));
+                                         "models", "profile", "bench", "inspect", "verify"));
 
 TEST(Program, ProfilesEitherARunFileOrLinks) {
   for (const std::vector<std::string>& words :
@@ -138,6 +152,16 @@ TEST(Program, WritesARunFileThatIsValidAndNeverOverwritesOne) {
   EXPECT_EQ(run({"config", "check", file}).code, 0);
   EXPECT_EQ(run({"config", "init", file}).code, 2);
   EXPECT_THAT(run({"config", "show", file, "train.seed=9"}).out, HasSubstr("seed = 9"));
+}
+
+TEST(Program, ReadsOverridesAfterOptions) {
+  TemporaryFolder folder;
+  EXPECT_THAT(run({"demo", "--overwrite", "train.epochz=1"}).err,
+              HasSubstr("command line: error: unknown key 'epochz' in [train]"));
+  std::string file = (folder.path() / "mine.toml").string();
+  ASSERT_EQ(run({"config", "init", file}).code, 0);
+  EXPECT_THAT(run({"verify", file, "--plans", "data:2", "train.epochz=1"}).err,
+              HasSubstr("command line: error: unknown key 'epochz' in [train]"));
 }
 
 TEST(Program, KnowsItsDemosByName) {

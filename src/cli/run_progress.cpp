@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/text_table.h"
 
 namespace troika::cli {
@@ -29,6 +31,36 @@ std::string step_line(const StepReport& report) {
   return line;
 }
 
+std::string live_line(const StepReport& report, std::size_t width) {
+  double left = static_cast<double>(report.total_steps - report.step) * report.step_ms / 1e3;
+  // From left to right as they are shown; a part with a higher number goes first.
+  struct Part {
+    std::string text;
+    int leaves;
+  };
+  std::vector<Part> parts{{fmt::format("step {}/{}", report.step, report.total_steps), 0},
+                          {fmt::format("epoch {:.2f}", report.epoch), 5},
+                          {fmt::format("loss {:.4f}", report.loss), 1},
+                          {fmt::format("{} samples/s", rate_text(report.samples_per_second)), 4},
+                          {fmt::format("ETA {}", duration(left)), 3},
+                          {fmt::format("waits: comm {:.0f}% data {:.0f}%",
+                                       report.communication_wait * 100, report.data_wait * 100),
+                           2}};
+  for (const auto& [name, loss] : report.more)
+    parts.insert(parts.begin() + 3, {fmt::format("{} {:.4f}", name, loss), 6});
+  auto joined = [&] {
+    std::string line;
+    for (const Part& part : parts) line += (line.empty() ? "" : "  ") + part.text;
+    return line;
+  };
+  std::string line = joined();
+  while (line.size() > width && parts.size() > 1) {
+    parts.erase(std::ranges::max_element(parts, {}, &Part::leaves));
+    line = joined();
+  }
+  return line;
+}
+
 std::string evaluation_line(const EvaluationReport& report) {
   return fmt::format("step {}  epoch {:.2f}  {}", report.step, report.epoch,
                      fmt::join(figures_text(report), "  "));
@@ -47,18 +79,19 @@ void RunProgress::step(const StepReport& report) {
   std::string line = step_line(report);
   log(LogLevel::info, line);
   if (console_.can_be_live())
-    show_live(line);
+    show_live(report);
   else
     console_.say(line);
 }
 
 void RunProgress::moved(const StepReport& report) {
   if (!console_.can_be_live() || now_() - shown_ < kShortestGlance) return;
-  show_live(step_line(report));
+  show_live(report);
 }
 
-void RunProgress::show_live(const std::string& line) {
-  console_.show_live(line);
+void RunProgress::show_live(const StepReport& report) {
+  console_.show_live(
+      live_line(report, static_cast<std::size_t>(std::max(console_.width() - 1, 1))));
   shown_ = now_();
 }
 

@@ -13,6 +13,8 @@ namespace troika::cli {
 
 /// "step 150/314  epoch 0.96  loss 0.1234  812 samples/s  ETA 12 s  data wait 3 %"
 std::string step_line(const StepReport& report);
+/// The same in at most `width` columns: what matters least is left out first.
+std::string live_line(const StepReport& report, std::size_t width);
 /// "step 157  epoch 1.00  test_loss 0.1234  test_accuracy 97.20 %"
 std::string evaluation_line(const EvaluationReport& report);
 
@@ -37,7 +39,7 @@ class RunProgress final : public Progress {
 
  private:
   void log(LogLevel level, const std::string& line);
-  void show_live(const std::string& line);
+  void show_live(const StepReport& report);
 
   Console& console_;
   std::function<Clock::time_point()> now_;

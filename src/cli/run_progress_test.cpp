@@ -32,6 +32,23 @@ TEST(StepLine, NamesFurtherLosses) {
   EXPECT_THAT(step_line(report), HasSubstr("generator loss 1.5000"));
 }
 
+TEST(LiveLine, FitsEightyColumnsAndSaysWhatTheRunWaitsFor) {
+  StepReport report = kReport;
+  report.communication_wait = 0.12;
+  EXPECT_EQ(live_line(report, 100),
+            "step 50/100  epoch 0.50  loss 0.2500  6,400 samples/s  ETA 0.5 s  waits: comm 12% "
+            "data 3%");
+  report.step = 123'456;
+  report.total_steps = 1'000'000;
+  report.epoch = 123.45;
+  report.step_ms = 12;
+  report.more = {{"generator", 1.5}};
+  std::string line = live_line(report, 79);
+  EXPECT_LE(line.size(), 79u) << line;
+  EXPECT_THAT(line, HasSubstr("step 123456/1000000"));
+  EXPECT_THAT(line, HasSubstr("waits: comm 12% data 3%"));
+}
+
 TEST(EvaluationLine, NamesTheSetAndWritesSharesAsPercentages) {
   using M = Metric::Measure;
   EXPECT_EQ(

@@ -35,8 +35,6 @@ std::string name_of_run(const fs::path& file) {
 }
 
 fs::path newest_run_folder(const RunConfig& config, const fs::path& file) {
-  if (!config.run.name.empty() && is_run_folder(fs::path(config.run.folder) / config.run.name))
-    return fs::path(config.run.folder) / config.run.name;
   std::string name = config.run.name.empty() ? name_of_run(file) : config.run.name;
   fs::path newest;
   int highest = 0;
@@ -50,7 +48,7 @@ fs::path newest_run_folder(const RunConfig& config, const fs::path& file) {
   if (highest == 0)
     throw Error(
         ErrorKind::usage,
-        fmt::format("there is no run of {} below {} to go on with; leave out --resume to start one",
+        fmt::format("there is no run of {} below {} to resume; leave out --resume to start one",
                     file.string(), config.run.folder));
   return newest;
 }

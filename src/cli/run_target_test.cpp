@@ -30,12 +30,12 @@ TEST(NewestRunFolder, IsTheOneWithTheHighestNumber) {
   EXPECT_EQ(newest_run_folder(config_below(folder), "mnist.toml"), folder.path() / "mnist-10");
 }
 
-TEST(NewestRunFolder, IsTheNamedOneIfARunHasAName) {
+TEST(NewestRunFolder, GoesByTheNameOfTheRunIfItHasOne) {
   TemporaryFolder folder;
   for (const char* name : {"best", "best-2"}) folder.write(std::string(name) + "/run.toml", "");
   RunConfig config = config_below(folder);
   config.run.name = "best";
-  EXPECT_EQ(newest_run_folder(config, "mnist.toml"), folder.path() / "best");
+  EXPECT_EQ(newest_run_folder(config, "mnist.toml"), folder.path() / "best-2");
 }
 
 TEST(NewestRunFolder, IsAnErrorWhenNothingRanYet) {

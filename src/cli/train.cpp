@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/exit_code.h"
 #include "cli/drive_run.h"
+#include "cli/number_option.h"
 #include "cli/rank_seat.h"
 #include "cli/run_target.h"
 #include "comm/heartbeat/start_heartbeat.h"
@@ -29,6 +30,7 @@ struct TrainArguments {
   std::string from;
   bool best = false;
   bool dry_run = false;
+  bool overwrite = false;
   std::string name;
   std::string timeout;
   bool json = false;
@@ -145,12 +147,16 @@ void print_json(const RunResult& result, Console& console) {
 RunRequest make_request(const TrainArguments& arguments) {
   if (arguments.resume && !arguments.from.empty())
     throw Error(ErrorKind::usage,
-                "--resume goes on with a run and --from starts a new one; give one of them");
+                "--resume continues a run and --from starts a new one; give one of them");
   if (arguments.best && !arguments.resume && arguments.from.empty())
     throw Error(
         ErrorKind::usage,
         "--best says which checkpoint of an earlier run to take; add --resume or --from RUN");
+  if (arguments.resume && arguments.overwrite)
+    throw Error(ErrorKind::usage,
+                "--resume continues a run and --overwrite deletes it; give one of them");
   RunRequest request = arguments.resume ? resumed_run(arguments) : new_run(arguments);
+  if (arguments.overwrite) request.if_taken = IfTaken::replace;
   request.pick = arguments.best ? Pick::best : Pick::newest;
   request.dry_run = arguments.dry_run;
   return request;
@@ -177,22 +183,24 @@ Verb add_train(CLI::App& parent, Context& context) {
       ->required();
   app->add_option("key=value", arguments->overrides,
                   "Laid over the file, such as optimizer.learning_rate=0.1");
-  app->add_option("-n", arguments->devices,
-                  "Devices, in all; with plan \"data\" where none is named")
-      ->check(CLI::PositiveNumber);
+  take_whole(app->add_option("-n", arguments->devices,
+                             "Devices, in all; with plan \"data\" where none is named"));
   app->add_flag("--resume", arguments->resume,
-                "Go on with the newest run of this file, or with this run folder");
+                "Continue the newest run of this file, or this run folder");
   app->add_option("--from", arguments->from,
                   "Start from the weights of a checkpoint, run folder or .safetensors file");
   app->add_flag("--best", arguments->best,
                 "With --resume or --from: the run's best checkpoint instead of its newest");
   app->add_flag("--dry-run", arguments->dry_run, "Show what would run, train nothing");
-  app->add_option("--name", arguments->name, "Name of the run folder");
+  app->add_option("--name", arguments->name,
+                  "Name of the run folder; if it is taken, NAME-2 and so on");
+  app->add_flag("--overwrite", arguments->overwrite,
+                "Delete the run that has the name, instead of taking the next free one");
   app->add_option("--timeout", arguments->timeout,
                   "How long to wait for a silent peer, such as 30s");
   app->add_flag("--json", arguments->json, "Print the result as JSON; progress goes to stderr");
   app->footer(
-      "Example: train with another rate, stop with Ctrl-C, go on\n"
+      "Example: train with another rate, stop with Ctrl-C, resume\n"
       "  troika train run.toml optimizer.learning_rate=0.02 --name slow\n  troika train --resume "
       "runs/slow\n  mpirun -n 2 troika train run.toml parallel.plan=data    # several processes");
   return {app, [arguments, &context] { run(*arguments, context); }};

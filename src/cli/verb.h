@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "cli/console.h"
 
@@ -14,7 +15,8 @@ namespace troika::cli {
 /// What main makes once and hands to every verb.
 struct Context {
   Console& console;
-  int exit_code = 0;  ///< Of the program, where the verb ends without a failure.
+  int exit_code = 0;      ///< Of the program, where the verb ends without a failure.
+  std::string command{};  ///< The command line, as a shell would take it.
 };
 
 struct Verb {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "cli/number_option.h"
 #include "cli/rank_seat.h"
 #include "cli/text_table.h"
 #include "config/load_run.h"
@@ -125,19 +126,20 @@ Verb add_verify(CLI::App& parent, Context& context) {
   app->add_option("--plans", options.plans,
                   "Ready plans with their devices, such as data:4, and plan files")
       ->delimiter(',')
+      ->allow_extra_args(false)  // key=value may follow
       ->required();
-  app->add_option("--steps", options.steps, "Steps under each plan")
-      ->check(CLI::PositiveNumber)
+  take_whole(app->add_option("--steps", options.steps, "Steps under each plan"))
       ->capture_default_str();
   app->add_option("--backend", arguments->backend,
                   "reference (f64) or cpu (f32, direct convolutions, one choice of kernels)")
       ->check(CLI::IsMember({"reference", "cpu"}))
       ->capture_default_str();
-  app->add_option("--tolerance", options.tolerance,
+  take_number(app->add_option(
+                  "--tolerance", options.tolerance,
                   "Largest difference, as a part of a tensor's movement; default: 1e-9 "
                   "(reference), 1e-4 or 2x the run's own sensitivity to last digits (cpu), 0 in "
-                  "fixed order")
-      ->check(CLI::NonNegativeNumber);
+                  "fixed order"),
+              Zero::allowed);
   app->add_option("--from", options.from, "Start from these weights instead of the seed's");
   app->add_flag("--json", arguments->json, "Print JSON");
   app->footer(

@@ -40,9 +40,9 @@ std::optional<Bytes> parse_memory(std::string_view text) {
 
 const KeyTable<LinkSpeed>& speed_keys() {
   static const KeyTable<LinkSpeed> kKeys{{
-      required(rate(&LinkSpeed::bytes_per_second, {"bandwidth", "in each direction"})),
+      required(rate(&LinkSpeed::bytes_per_second, {"bandwidth", "bandwidth in each direction"})),
       with_unit<LinkSpeed, SimTime>(
-          &LinkSpeed::latency, {"latency", "of a message without content"},
+          &LinkSpeed::latency, {"latency", "time of an empty message"},
           "a time such as \"20us\" or \"500ns\"", parse_latency,
           [](const SimTime& time) { return std::to_string(time.count) + "ns"; }),
   }};
@@ -69,19 +69,21 @@ const KeyTable<NodeSpec>& node_keys() {
   using S = NodeSpec;
   constexpr const char* kMemory = "a size such as \"64GiB\"";
   static const KeyTable<S> kKeys{{
-      required(
-          full_text(&S::name, {"name", "of the node; with a number behind if there are more"})),
-      integer(&S::count, {"count", "equal nodes"}, {.min = 1, .max = kMostNodes}),
-      integer(&S::devices, {"devices", "of each node"}, {.min = 1, .max = kMostNodeDevices}),
-      integer(&S::ranks, {"ranks", "processes of each node, which share its devices"},
+      required(full_text(&S::name,
+                         {"name", "name of these nodes; gpu0, gpu1, … where there are several"})),
+      integer(&S::count, {"count", "number of equal nodes"}, {.min = 1, .max = kMostNodes}),
+      integer(&S::devices, {"devices", "devices of each node"},
               {.min = 1, .max = kMostNodeDevices}),
-      text(&S::kind, {"kind", "of the devices: what kernel times depend on"}),
-      with_unit<S, Bytes>(&S::memory, {"memory", "of each device"}, kMemory, parse_memory,
+      integer(&S::ranks, {"ranks", "processes on each node, which share its devices evenly"},
+              {.min = 1, .max = kMostNodeDevices}),
+      text(&S::kind,
+           {"kind", "kind of its devices, as in costs.json: what kernel times depend on"}),
+      with_unit<S, Bytes>(&S::memory, {"memory", "memory of each device"}, kMemory, parse_memory,
                           [](const Bytes& bytes) { return std::to_string(bytes.count); }),
-      with_unit<S, double>(&S::flops_per_second, {"flops", "matrix products of each device"},
-                           "a speed such as \"100Gflops\" or \"1.5Tflops\"", parse_flops,
-                           flops_text),
-      rate(&S::bytes_per_second, {"memory_bandwidth", "of each device"}),
+      with_unit<S, double>(
+          &S::flops_per_second, {"flops", "speed of matrix products on each device"},
+          "a speed such as \"100Gflops\" or \"1.5Tflops\"", parse_flops, flops_text),
+      rate(&S::bytes_per_second, {"memory_bandwidth", "memory bandwidth of each device"}),
   }};
   return kKeys;
 }
@@ -90,12 +92,14 @@ const KeyTable<NetworkSpec>& network_keys() {
   static const KeyTable<NetworkSpec> kKeys = [] {
     KeyTable<NetworkSpec> table;
     add_speed(table, &NetworkSpec::link);
-    table.keys.push_back(integer(&NetworkSpec::nodes_per_switch,
-                                 {"nodes_per_switch", "0: one switch for all"},
-                                 {.min = 0, .max = kMostNodes}));
+    table.keys.push_back(
+        integer(&NetworkSpec::nodes_per_switch,
+                {"nodes_per_switch", "nodes that share a switch; 0: one switch for all"},
+                {.min = 0, .max = kMostNodes}));
     table.keys.push_back(
         number(&NetworkSpec::oversubscription,
-               {"oversubscription", "what nodes send to their switch over what it passes on"},
+               {"oversubscription",
+                "what the nodes of a switch can send, divided by what the switch can pass on"},
                {.min = 1}));
     return table;
   }();
@@ -105,8 +109,8 @@ const KeyTable<NetworkSpec>& network_keys() {
 const KeyTable<NamedLink>& link_keys() {
   static const KeyTable<NamedLink> kKeys = [] {
     KeyTable<NamedLink> table{
-        {required(full_text(&NamedLink::from, {"from", "a node, a device, or a switch"})),
-         required(full_text(&NamedLink::to, {"to", "a node, a device, or a switch"}))}};
+        {required(full_text(&NamedLink::from, {"from", "a node, a device or a switch"})),
+         required(full_text(&NamedLink::to, {"to", "the other end"}))}};
     add_speed(table, &NamedLink::speed);
     return table;
   }();
@@ -117,11 +121,13 @@ const KeyTable<NamedLink>& link_keys() {
 
 const KeyTable<Cluster>& cluster_keys() {
   static const KeyTable<Cluster> kKeys{{
-      full_text(&Cluster::name, {"name", "of the cluster"}),
-      required(rows(&Cluster::nodes, {"nodes", "kinds of nodes"}, node_keys())),
-      nested(&Cluster::node_link, {"node_link", "between devices of a node"}, speed_keys()),
-      nested(&Cluster::network, {"network", "between nodes"}, network_keys()),
-      rows(&Cluster::links, {"links", "links one by one, instead of [network]"}, link_keys()),
+      full_text(&Cluster::name, {"name", "name of the cluster"}),
+      required(rows(&Cluster::nodes, {"nodes", "kinds of nodes; several may follow each other"},
+                    node_keys())),
+      nested(&Cluster::node_link, {"node_link", "links between the devices of a node"},
+             speed_keys()),
+      nested(&Cluster::network, {"network", "links between nodes"}, network_keys()),
+      rows(&Cluster::links, {"links", "single links, instead of [network]"}, link_keys()),
   }};
   return kKeys;
 }

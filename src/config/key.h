@@ -25,6 +25,8 @@ struct Entry {
   std::string example;  ///< TOML text for a template, where there is no default.
   std::string used_by;  ///< "sgd, lars"; empty: always used.
   bool applies = true;  ///< Whether the value is used as the rest of the table stands.
+  bool is_required = false;
+  std::vector<Entry> elements = {};  ///< Of an array of tables: the keys of each table.
 };
 
 /// What a reader of the documentation sees of a key.
@@ -80,7 +82,8 @@ void list_table(const S& from, const KeyTable<S>& table, const std::string& path
                 key.allowed,
                 key.label.example,
                 key.used_by,
-                key.applies(from)};
+                key.applies(from),
+                key.is_required};
     key.list(from, std::move(entry), entries);
   }
   if (table.list_other) table.list_other(from, path, entries);

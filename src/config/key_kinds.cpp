@@ -22,6 +22,15 @@ std::string_view example_of(PeriodUnit unit) {
   return {};
 }
 
+/// 10^12 rather than a row of zeros that a reader would have to count.
+std::string large_text(std::int64_t number) {
+  constexpr std::int64_t kCountable = 1'000'000;
+  int zeros = 0;
+  std::int64_t rest = number;
+  for (; rest > 1 && rest % 10 == 0; rest /= 10) ++zeros;
+  return rest == 1 && number > kCountable ? fmt::format("10^{}", zeros) : std::to_string(number);
+}
+
 std::string join_or(const std::vector<std::string>& words) {
   if (words.size() < 2) return fmt::format("{}", fmt::join(words, ""));
   auto most = std::span(words).first(words.size() - 1);
@@ -33,7 +42,7 @@ std::string join_or(const std::vector<std::string>& words) {
 std::string describe(const IntegerRange& range) {
   constexpr IntegerRange kAll;
   if (range.max == kAll.max) return fmt::format("an integer of at least {}", range.min);
-  return fmt::format("an integer from {} to {}", range.min, range.max);
+  return fmt::format("an integer from {} to {}", range.min, large_text(range.max));
 }
 
 std::string describe(const NumberRange& range) {

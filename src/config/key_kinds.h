@@ -182,10 +182,13 @@ std::vector<std::string> names_of(const KeyTable<S>& table) {
   return names;
 }
 
+/// What a table is called where it is required.
+inline constexpr const char* kTable = "a table";
+
 /// A table inside the table; its keys are listed one by one.
 template <class S, class N>
 Key<S> nested(N S::*member, const Label& label, const KeyTable<N>& table) {
-  Key<S> key{.label = label, .allowed = "a table"};
+  Key<S> key{.label = label, .allowed = kTable};
   key.read = [member, &table](const Value& value, const std::string& path, S& target,
                               Reader& reader) {
     auto fields = value.as<Table>();
@@ -223,6 +226,7 @@ Key<S> rows(std::vector<N> S::*member, const Label& label, const KeyTable<N>& ta
       printed.push_back(inline_table(fields, entry.path));
     }
     entry.value = toml_list(printed);
+    list_table(N{}, table, entry.path, entry.elements);
     entries.push_back(std::move(entry));
   };
   return key;

@@ -5,16 +5,20 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/mapped_file.h"
 #include "config/check_run.h"
 #include "config/override.h"
 #include "config/run_keys.h"
 #include "config/run_paths.h"
 #include "config/text_file.h"
+#include "strategy/strategy.h"
 
 namespace troika {
 namespace {
 
 using namespace config;
+
+constexpr std::size_t kLargestPlan = 64u << 20;
 
 std::vector<std::string> known_paths() {
   std::vector<std::string> paths;
@@ -38,32 +42,62 @@ void displace_length(Table& document) {
   });
 }
 
-[[noreturn]] void fail(const std::vector<Complaint>& complaints, const std::string& path) {
-  throw Error(ErrorKind::usage, report(complaints, path));
+RunReading parse_with_complaints(std::string_view text, std::span<const std::string> overrides) {
+  auto parsed = parse_toml(text, Source::file);
+  if (auto error = std::get_if<SyntaxError>(&parsed))
+    return {.run = {}, .complaints = {{error->where, error->message}}};
+  Table& document = std::get<Table>(parsed);
+  Reader reader(known_paths());
+  apply_overrides(overrides, document, reader);
+  displace_length(document);
+  RunReading reading;
+  read_table(document, "", run_keys(), reading.run.config, reader);
+  check_run(reading.run.config, reader);
+  reading.complaints = reader.complaints();
+  reading.run.origins = reader.origins();
+  return reading;
+}
+
+RunFile require_flawless(RunReading reading, const std::string& path) {
+  if (!reading.complaints.empty()) throw Error(ErrorKind::usage, report(reading.complaints, path));
+  return std::move(reading.run);
+}
+
+/// Nothing where the file cannot be read or is not a plan.
+std::optional<std::int64_t> devices_of_plan(const std::string& path) {
+  try {
+    NamedDevices named = named_devices(parse_strategy(read_small_file(path, kLargestPlan)));
+    return named.has_gap() ? std::nullopt : std::optional(named.largest + 1);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace
 
 RunFile parse_run(std::string_view text, const std::string& path,
                   std::span<const std::string> overrides) {
-  auto parsed = parse_toml(text, Source::file);
-  if (auto error = std::get_if<SyntaxError>(&parsed)) fail({{error->where, error->message}}, path);
-  Table& document = std::get<Table>(parsed);
-  Reader reader(known_paths());
-  apply_overrides(overrides, document, reader);
-  displace_length(document);
-  RunFile run;
-  read_table(document, "", run_keys(), run.config, reader);
-  check_run(run.config, reader);
-  if (!reader.complaints().empty()) fail(reader.complaints(), path);
-  run.origins = reader.origins();
-  return run;
+  return require_flawless(parse_with_complaints(text, overrides), path);
+}
+
+RunReading read_with_complaints(const std::string& path, std::span<const std::string> overrides) {
+  RunReading reading = parse_with_complaints(read_text(path), overrides);
+  resolve_paths(reading.run, std::filesystem::path(path).parent_path());
+  take_devices_from_plan(reading.run);
+  return reading;
 }
 
 RunFile read_run(const std::string& path, std::span<const std::string> overrides) {
-  RunFile run = parse_run(read_text(path), path, overrides);
-  resolve_paths(run, std::filesystem::path(path).parent_path());
-  return run;
+  return require_flawless(read_with_complaints(path, overrides), path);
+}
+
+void take_devices_from_plan(RunFile& run) {
+  ParallelConfig& parallel = run.config.parallel;
+  if (!parallel.plan.is_file() || run.origins.contains("parallel.devices")) return;
+  std::optional<std::int64_t> devices = devices_of_plan(parallel.plan.name);
+  if (!devices) return;
+  parallel.devices = *devices;
+  run.origins["parallel.devices"] = run.origins["parallel.plan"];
 }
 
 RunConfig load_run(const std::string& path, std::span<const std::string> overrides) {

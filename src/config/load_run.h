@@ -27,6 +27,21 @@ RunFile read_run(const std::string& path, std::span<const std::string> overrides
 RunFile parse_run(std::string_view text, const std::string& path,
                   std::span<const std::string> overrides = {});
 
+/// A run file with everything that is wrong with it. Values that were refused are defaults.
+struct RunReading {
+  RunFile run;
+  std::vector<config::Complaint> complaints;
+};
+
+/// As read_run, but throws only where the file cannot be read at all: for a caller that has more
+/// to complain about.
+RunReading read_with_complaints(const std::string& path,
+                                std::span<const std::string> overrides = {});
+
+/// Where the run follows a plan file and does not state parallel.devices, the plan says how many
+/// there are. A plan that cannot be read is left to whoever follows it.
+void take_devices_from_plan(RunFile& run);
+
 /// Only the values.
 RunConfig load_run(const std::string& path, std::span<const std::string> overrides = {});
 

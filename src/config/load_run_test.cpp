@@ -6,7 +6,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
+#include "config/other_names.h"
+#include "config/run_keys.h"
 #include "config/testing/sample_run.h"
 
 namespace troika::config {
@@ -90,7 +93,7 @@ TEST(ParseRun, SuggestsNothingWhereNothingIsNear) {
 TEST(ParseRun, NamesTheAllowedRangeAndWhatWasFound) {
   EXPECT_THAT(errors_of(small_run_with("shards = 0\n")),
               ElementsAre("run.toml:7:10: error: 'shards' in [train] must be an integer from 1 to "
-                          "1000000000000, not 0"));
+                          "10^12, not 0"));
   EXPECT_THAT(errors_of(small_run_with("[optimizer]\nmomentum = 1\n")),
               ElementsAre("run.toml:8:12: error: 'momentum' in [optimizer] must be a number of at "
                           "least 0 and below 1, not 1"));
@@ -193,6 +196,53 @@ TEST(LoadRun, ReadsAFile) {
   std::filesystem::remove(path);
   EXPECT_EQ(run.train.seed, 9);
   EXPECT_EQ(run.model.name, "lenet");
+}
+
+TEST(ParseRun, KnowsWhatOtherFrameworksCallAKey) {
+  EXPECT_THAT(errors_of(small_run_with("[optimizer]\nlr = 0.1\nwd = 0.01\n")),
+              ElementsAre("run.toml:8:1: error: unknown key 'lr' in [optimizer]; did you mean "
+                          "'learning_rate'?",
+                          "run.toml:9:1: error: unknown key 'wd' in [optimizer]; did you mean "
+                          "'weight_decay'?"));
+  EXPECT_THAT(errors_of(kSmallRun, {"batch_size=32"}),
+              ElementsAre("command line: error: unknown key 'batch_size' outside all sections; did "
+                          "you mean 'global_batch' in [train]?"));
+  EXPECT_THAT(errors_of(kSmallRun, {"train.max_steps=10"}),
+              ElementsAre(HasSubstr("did you mean 'steps'?")));
+  EXPECT_THAT(errors_of(small_run_with("[optim]\nlr = 0.1\n")),
+              ElementsAre(HasSubstr("unknown section [optim]; did you mean [optimizer]?")));
+}
+
+TEST(OtherNames, LeadToKeysAndSectionsThatExist) {
+  std::set<std::string, std::less<>> known;
+  for (const Entry& entry : list_run({})) {
+    known.insert(entry.path);
+    known.insert(entry.path.substr(0, entry.path.find('.')));
+  }
+  for (const OtherName& other : kOtherNames) {
+    EXPECT_TRUE(known.contains(other.path)) << other.path;
+    EXPECT_EQ(our_name(other.name), other.path) << other.name << " stands there twice";
+  }
+}
+
+constexpr std::string_view kPlanOnThree =
+    R"({"format": "troika plan 1", "micro_batches": 1,
+        "splits": {"fc": {"degrees": {"n": 3}, "devices": [0, 1, 2]}}})";
+
+TEST(ReadRun, TakesTheNumberOfDevicesFromAPlanFileUnlessItIsStated) {
+  std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("troika-plan-" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "three.json") << kPlanOnThree;
+  std::ofstream(folder / "run.toml") << small_run_with("[parallel]\nplan = \"three.json\"\n");
+  std::string file = (folder / "run.toml").string();
+  RunFile run = read_run(file);
+  EXPECT_EQ(run.config.parallel.devices, 3);
+  EXPECT_EQ(run.origins["parallel.devices"].line, 8u);
+  std::vector<std::string> stated{"parallel.devices=5"}, other{"parallel.plan=none.json"};
+  EXPECT_EQ(load_run(file, stated).parallel.devices, 5);
+  EXPECT_EQ(load_run(file, other).parallel.devices, 1);
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/suggest.h"
+#include "config/other_names.h"
 #include "config/toml_text.h"
 
 namespace troika::config {
@@ -73,8 +74,24 @@ void Reader::refuse_unknown(std::string_view path, const Field& field,
   refuse(join_path(path, field.key), field.where, message + suggest(path, field, known_keys));
 }
 
+std::optional<std::string> Reader::suggest_by_habit(std::string_view path,
+                                                    const Field& field) const {
+  std::optional<std::string_view> ours = our_name(field.key);
+  bool is_table = field.value.as<Table>() != nullptr;
+  if (!ours || is_table != (ours->find('.') == std::string_view::npos)) return std::nullopt;
+  auto is_ours = [&](const std::string& known) {
+    return known == *ours || (is_table && known.starts_with(fmt::format("{}.", *ours)));
+  };
+  if (std::ranges::none_of(known_paths_, is_ours)) return std::nullopt;
+  if (is_table) return fmt::format("; did you mean [{}]?", *ours);
+  return path == parent(*ours)
+             ? fmt::format("; did you mean '{}'?", last_part(*ours))
+             : fmt::format("; did you mean '{}' in [{}]?", last_part(*ours), parent(*ours));
+}
+
 std::string Reader::suggest(std::string_view path, const Field& field,
                             const std::vector<std::string>& known_keys) const {
+  if (auto habit = suggest_by_habit(path, field)) return *habit;
   for (const std::string& known : known_paths_) {
     bool elsewhere = last_part(known) == field.key && !parent(known).empty();
     if (elsewhere) return fmt::format("; did you mean '{}' in [{}]?", field.key, parent(known));

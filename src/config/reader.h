@@ -4,6 +4,7 @@
 
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -50,6 +51,8 @@ class Reader {
   const std::vector<Complaint>& complaints() const { return complaints_; }
 
  private:
+  /// By what other frameworks call a key.
+  std::optional<std::string> suggest_by_habit(std::string_view path, const Field& field) const;
   std::string suggest(std::string_view path, const Field& field,
                       const std::vector<std::string>& known_keys) const;
 

@@ -16,16 +16,20 @@ constexpr NumberRange kUnitOpenEnd{.min = 0, .max = 1, .max_open = true};
 
 const KeyTable<RunSection>& section_keys() {
   static const KeyTable<RunSection> kKeys{{
-      name_of_run(&RunSection::name, {"name", "name of the run; default: the name of this file"}),
-      text(&RunSection::folder, {"folder", "where run folders are made"}),
+      name_of_run(
+          &RunSection::name,
+          {"name", "name of the run folder; default: the name of this file without its ending"}),
+      text(&RunSection::folder, {"folder", "folder in which run folders are made"}),
   }};
   return kKeys;
 }
 
 const KeyTable<ModelConfig>& model_keys() {
   static const KeyTable<ModelConfig> kKeys{
-      {required(full_text(&ModelConfig::name,
-                          {"name", "a network of the zoo; every other key is an option of it"}))},
+      {required(full_text(
+          &ModelConfig::name,
+          {"name",
+           "a model that `troika models` lists; every other key here is an option of it"}))},
       read_option,
       list_options};
   return kKeys;
@@ -34,17 +38,21 @@ const KeyTable<ModelConfig>& model_keys() {
 const KeyTable<DataConfig>& data_keys() {
   static const KeyTable<DataConfig> kKeys{{
       required(full_text(&DataConfig::train,
-                         {"train", "training samples: scheme:path, such as idx:mnist[0:8000]"})),
-      text(
-          &DataConfig::validation,
-          {"validation",
-           "samples that until, best and patience look at: 10% or [begin:end] of train, or a set"}),
+                         {"train", "training samples as scheme:path, such as idx:mnist[0:8000]"})),
+      text(&DataConfig::validation,
+           {"validation",
+            "10% or [begin:end] of train, or a set: what until, best and patience look at"}),
       text(&DataConfig::test,
-           {"test", "test samples; with validation they are evaluated once, at the end"}),
-      texts(&DataConfig::augment, {"augment", "random changes per sample, such as \"crop 4\""}),
-      normalize(&DataConfig::normalize, {"normalize", "shift and scale of the input"}),
-      integer(&DataConfig::sequence, {"sequence", "tokens per sample of a text", "256"},
-              {.min = 1, .max = kMost}),
+           {"test", "test samples; with validation samples they are evaluated once, at the end"}),
+      texts(&DataConfig::augment,
+            {"augment", "random changes of each image, such as \"crop 4\" and \"flip\""}),
+      normalize(&DataConfig::normalize,
+                {"normalize", "mean and deviation to normalize the input by; auto measures them"}),
+      integer(
+          &DataConfig::sequence,
+          {"sequence",
+           "tokens per sample of a text; default: 128, or the longest of separate texts", "256"},
+          {.min = 1, .max = kMost}),
   }};
   return kKeys;
 }
@@ -52,11 +60,11 @@ const KeyTable<DataConfig>& data_keys() {
 const KeyTable<BatchScheduleConfig>& batch_schedule_keys() {
   static const KeyTable<BatchScheduleConfig> kKeys{{
       integer(&BatchScheduleConfig::factor,
-              {"factor", "multiplies the global batch each time; 1: the batch stays"},
+              {"factor", "factor by which the global batch grows; 1 keeps it constant"},
               {.min = 1, .max = 1024}),
       period(&BatchScheduleConfig::every,
-             {"every", "how often the batch is multiplied", "\"30 epochs\""}, {{epochs}}),
-      integer(&BatchScheduleConfig::limit, {"limit", "no batch above this one", "4096"},
+             {"every", "how often the global batch grows", "\"30 epochs\""}, {{epochs}}),
+      integer(&BatchScheduleConfig::limit, {"limit", "largest global batch", "4096"},
               {.min = 1, .max = kMost}),
   }};
   return kKeys;
@@ -65,26 +73,34 @@ const KeyTable<BatchScheduleConfig>& batch_schedule_keys() {
 const KeyTable<TrainConfig>& train_keys() {
   using S = TrainConfig;
   static const KeyTable<S> kKeys{{
-      integer(&S::global_batch, {"global_batch", "samples per step, over all devices"},
+      integer(&S::global_batch, {"global_batch", "samples per step, over all devices together"},
               {.min = 1, .max = kMost}),
-      integer(&S::epochs, {"epochs", "how long to train, in passes over the samples", "2"},
+      integer(&S::epochs, {"epochs", "how long to train, in passes over the training samples", "2"},
               {.min = 1, .max = kMost}),
-      integer(&S::steps, {"steps", "how long to train, in steps, instead of epochs", "1000"},
+      integer(&S::steps, {"steps", "how long to train, in steps; instead of epochs", "1000"},
               {.min = 1, .max = kMost}),
-      condition(&S::until, {"until", "stop once this holds", "\"test_accuracy >= 0.99\""}),
+      condition(&S::until, {"until", "stop as soon as this holds", "\"test_accuracy >= 0.99\""}),
       integer(&S::patience,
-              {"patience", "stop after so many evaluations without a better one", "5"},
+              {"patience", "stop after this many evaluations without a better one", "5"},
               {.min = 1, .max = kMost}),
-      integer(&S::seed, {"seed", "decides weights, sample order and dropout"}, {.min = 0}),
-      choice(&S::guard, {"guard", "what is looked at to skip a step that is not finite"}),
-      integer(&S::shards, {"shards", "parts of the batch seen by batch norm and fixed-order sums"},
-              {.min = 1, .max = kMost}),
-      number(&S::clip_norm, {"clip_norm", "longest gradient; unset: not clipped", "1.0"},
-             kAboveZero),
-      texts(&S::freeze, {"freeze", "patterns of parameters to keep, such as \"features.*\""}),
-      period(&S::evaluate, {"evaluate", "how often the validation or test samples are evaluated"},
+      integer(&S::seed, {"seed", "seed of initial weights, sample order, augmentation and dropout"},
+              {.min = 0}),
+      choice(&S::guard, {"guard", "which value must be finite for the step to be applied"}),
+      integer(
+          &S::shards,
+          {"shards",
+           "parts of the batch that batch norm and fixed-order sums see, on any number of devices"},
+          {.min = 1, .max = kMost}),
+      number(
+          &S::clip_norm,
+          {"clip_norm", "largest norm of the whole gradient; longer ones are scaled down", "1.0"},
+          kAboveZero),
+      texts(&S::freeze,
+            {"freeze", "patterns of parameters that are not trained, such as \"features.*\""}),
+      period(&S::evaluate,
+             {"evaluate", "how often the model is evaluated on the validation or test samples"},
              {{epochs, steps, never}}),
-      nested(&S::batch_schedule, {"batch_schedule", "a batch that grows instead of a falling rate"},
+      nested(&S::batch_schedule, {"batch_schedule", "a global batch that grows during the run"},
              batch_schedule_keys()),
   }};
   return kKeys;
@@ -95,17 +111,20 @@ const KeyTable<ScheduleConfig>& schedule_keys() {
   using enum S::Kind;
   static const Selector<S, S::Kind> kKind{"kind", &S::kind};
   static const KeyTable<S> kKeys{{
-      choice(&S::kind, {"kind", "how the rate falls"}),
-      period(&S::warmup, {"warmup", "linear rise of the rate at the start"},
+      choice(&S::kind, {"kind", "how the learning rate changes over the run"}),
+      period(&S::warmup, {"warmup", "length of the linear rise of the rate at the start"},
              {{percent, steps, epochs}, true}),
-      only_for(kKind, {step}, number(&S::factor, {"factor", "multiplies the rate"}, kAboveZero)),
+      only_for(
+          kKind, {step},
+          number(&S::factor, {"factor", "factor applied to the rate at each step of the schedule"},
+                 kAboveZero)),
       only_for(kKind, {step},
-               period(&S::every, {"every", "how often the rate is multiplied", "\"30 epochs\""},
+               period(&S::every, {"every", "how often the factor is applied", "\"30 epochs\""},
                       {{epochs, steps, percent}})),
       only_for(kKind, {polynomial},
-               number(&S::power, {"power", "exponent of the descent"}, kAboveZero)),
+               number(&S::power, {"power", "exponent of the polynomial"}, kAboveZero)),
       only_for(kKind, {polynomial, cosine},
-               number(&S::final_part, {"final", "rate at the end, as a part of learning_rate"},
+               number(&S::final_part, {"final", "rate at the end, as a fraction of learning_rate"},
                       {.min = 0, .max = 1})),
   }};
   return kKeys;
@@ -113,10 +132,13 @@ const KeyTable<ScheduleConfig>& schedule_keys() {
 
 const KeyTable<GroupConfig>& group_keys() {
   static const KeyTable<GroupConfig> kKeys{{
-      required(full_text(&GroupConfig::match, {"match", "pattern over parameter names"})),
-      number(&GroupConfig::weight_decay, {"weight_decay", "instead of that of the optimizer"},
+      required(full_text(&GroupConfig::match,
+                         {"match", "pattern of parameter names, such as \"*.bias\""})),
+      number(&GroupConfig::weight_decay,
+             {"weight_decay", "weight decay of these parameters, instead of the optimizer's"},
              kFromZero),
-      number(&GroupConfig::learning_rate_factor, {"learning_rate_factor", "multiplies the rate"},
+      number(&GroupConfig::learning_rate_factor,
+             {"learning_rate_factor", "factor on the learning rate of these parameters"},
              kFromZero),
   }};
   return kKeys;
@@ -127,22 +149,25 @@ const KeyTable<OptimizerConfig>& optimizer_keys() {
   using enum S::Kind;
   static const Selector<S, S::Kind> kName{"name", &S::kind};
   static const KeyTable<S> kKeys{{
-      choice(&S::kind, {"name", "update rule"}),
-      number(&S::learning_rate, {"learning_rate", "the full rate"}, kAboveZero),
+      choice(&S::kind, {"name", "optimizer algorithm"}),
+      number(&S::learning_rate, {"learning_rate", "learning rate; the schedule scales it"},
+             kAboveZero),
       only_for(kName, {sgd, lars},
-               number(&S::momentum, {"momentum", "part of the last update kept"}, kUnitOpenEnd)),
-      only_for(kName, {sgd}, flag(&S::nesterov, {"nesterov", "look ahead along the momentum"})),
+               number(&S::momentum, {"momentum", "momentum coefficient"}, kUnitOpenEnd)),
+      only_for(kName, {sgd}, flag(&S::nesterov, {"nesterov", "use Nesterov momentum"})),
       only_for(kName, {adam, adamw, lamb},
-               number(&S::beta1, {"beta1", "decay of the first moment"}, kUnitOpenEnd)),
+               number(&S::beta1, {"beta1", "decay rate of the first moment"}, kUnitOpenEnd)),
       only_for(kName, {adam, adamw, lamb},
-               number(&S::beta2, {"beta2", "decay of the second moment"}, kUnitOpenEnd)),
+               number(&S::beta2, {"beta2", "decay rate of the second moment"}, kUnitOpenEnd)),
       only_for(kName, {adam, adamw, lars, lamb},
-               number(&S::epsilon, {"epsilon", "added to the divisor"}, kAboveZero)),
-      number(&S::weight_decay, {"weight_decay", "pull of the weights towards zero"}, kFromZero),
+               number(&S::epsilon, {"epsilon", "added to the denominator for numerical stability"},
+                      kAboveZero)),
+      number(&S::weight_decay, {"weight_decay", "weight decay coefficient"}, kFromZero),
       only_for(kName, {lars},
-               number(&S::trust, {"trust", "trust coefficient of each layer"}, kAboveZero)),
-      nested(&S::schedule, {"schedule", "the rate over the run"}, schedule_keys()),
-      rows(&S::groups, {"groups", "other values for some parameters; the first match counts"},
+               number(&S::trust, {"trust", "trust coefficient of LARS"}, kAboveZero)),
+      nested(&S::schedule, {"schedule", "the learning rate over the run"}, schedule_keys()),
+      rows(&S::groups,
+           {"groups", "other values for some parameters; the first group that matches counts"},
            group_keys()),
   }};
   return kKeys;
@@ -151,49 +176,62 @@ const KeyTable<OptimizerConfig>& optimizer_keys() {
 const KeyTable<ParallelConfig>& parallel_keys() {
   using S = ParallelConfig;
   static const KeyTable<S> kKeys{{
-      integer(&S::devices, {"devices", "devices in all, over all ranks"},
+      integer(&S::devices,
+              {"devices",
+               "number of devices, over all ranks together; default: 1, or what a plan file needs"},
               {.min = 1, .max = kMostDevices}),
-      threads(&S::threads, {"threads", "threads of each device"}),
-      choice(&S::order, {"order", "fixed: the same bits on any number of devices"}),
-      plan(&S::plan, {"plan", "how the work is split"}),
-      integer(&S::micro_batches, {"micro_batches", "parts of the batch, one after the other"},
+      threads(&S::threads, {"threads", "threads of each device; auto divides the cores"}),
+      choice(&S::order,
+             {"order", "order of sums; fixed gives the same bits on any number of devices"}),
+      plan(&S::plan, {"plan", "how the work is split over the devices"}),
+      integer(&S::micro_batches,
+              {"micro_batches",
+               "parts of the batch that are computed one after the other, to save memory"},
               {.min = 1, .max = kMost}),
-      flag(&S::sliced_update, {"sliced_update", "each replica updates a part, and all gather it"}),
-      flag(&S::carry_updates, {"carry_updates", "updates run beside the next step's forward"}),
+      flag(&S::sliced_update, {"sliced_update",
+                               "each replica updates a part of the parameters and all gather the "
+                               "result, to save memory"}),
+      flag(&S::carry_updates,
+           {"carry_updates",
+            "run updates that wait for messages during the next step's forward pass"}),
       choice(&S::weights,
-             {"weights", "samples per device: equal, or by the measured speed of each rank"}),
-      memory(&S::memory, {"memory", "of each device"}),
+             {"weights", "share of samples per device: equal, or by the measured speed of each"}),
+      memory(&S::memory, {"memory", "memory of each device; auto divides that of the machine"}),
   }};
   return kKeys;
 }
 
 const KeyTable<KernelsConfig>& kernels_keys() {
   static const KeyTable<KernelsConfig> kKeys{{
-      choice(&KernelsConfig::backend, {"backend", "fast kernels, or plain ones to compare with"}),
-      choice(&KernelsConfig::dtype, {"dtype", "numbers to compute in"}),
-      flag(&KernelsConfig::winograd, {"winograd", "allow Winograd convolutions"}),
-      flag(&KernelsConfig::measure, {"measure", "choose kernels by timing them; false: by rule"}),
+      choice(&KernelsConfig::backend,
+             {"backend", "cpu: fast kernels; reference: slow and simple ones, to compare with"}),
+      choice(&KernelsConfig::dtype, {"dtype", "number format to compute in"}),
+      flag(&KernelsConfig::winograd,
+           {"winograd", "allow Winograd convolutions, which round differently"}),
+      flag(&KernelsConfig::measure,
+           {"measure", "choose kernels by timing them; false chooses by rule"}),
       text(&KernelsConfig::cache,
-           {"cache", "folder of measured times: auto (the user's cache), none, or a path"}),
+           {"cache",
+            "folder of measured kernel times: auto (in the user's cache), none, or a path"}),
   }};
   return kKeys;
 }
 
 const KeyTable<CheckpointConfig>& checkpoint_keys() {
   static const KeyTable<CheckpointConfig> kKeys{{
-      period(&CheckpointConfig::every, {"every", "how often the run is saved"},
+      period(&CheckpointConfig::every, {"every", "how often a checkpoint is written"},
              {{epochs, steps, seconds, never}}),
-      integer(&CheckpointConfig::keep, {"keep", "how many of the newest are kept"},
+      integer(&CheckpointConfig::keep, {"keep", "how many of the newest checkpoints are kept"},
               {.min = 1, .max = kMost}),
       choice(&CheckpointConfig::best,
-             {"best", "also keep the best by this metric", "\"test_accuracy\""}),
+             {"best", "also keep the checkpoint that is best by this metric", "\"test_accuracy\""}),
   }};
   return kKeys;
 }
 
 const KeyTable<LogConfig>& log_keys() {
   static const KeyTable<LogConfig> kKeys{{
-      period(&LogConfig::every, {"every", "how often a line is logged"},
+      period(&LogConfig::every, {"every", "how often metrics are logged"},
              {{steps, epochs, seconds}}),
   }};
   return kKeys;
@@ -202,10 +240,12 @@ const KeyTable<LogConfig>& log_keys() {
 const KeyTable<HeartbeatConfig>& heartbeat_keys() {
   using S = HeartbeatConfig;
   static const KeyTable<S> kKeys{{
-      flag(&S::enabled, {"enabled", "ranks watch each other; false: a lost one may go unnoticed"}),
-      full_text(&S::interface,
-                {"interface", "auto, a name such as ib0, or a network such as 10.1.0.0/16"}),
-      ports(&S::ports, {"ports", "TCP ports to listen at, such as 20000-20099"}),
+      flag(&S::enabled,
+           {"enabled", "ranks watch each other over TCP; without it a lost rank may go unnoticed"}),
+      full_text(&S::interface, {"interface",
+                                "network interface to listen on: auto, a name such as ib0, or a "
+                                "network such as 10.1.0.0/16"}),
+      ports(&S::ports, {"ports", "TCP ports to listen on, such as 20000-20099"}),
   }};
   return kKeys;
 }
@@ -215,16 +255,16 @@ const KeyTable<HeartbeatConfig>& heartbeat_keys() {
 const KeyTable<RunConfig>& run_keys() {
   using S = RunConfig;
   static const KeyTable<S> kKeys{{
-      nested(&S::run, {"run", "this run"}, section_keys()),
-      required(nested(&S::model, {"model", "the network"}, model_keys())),
+      nested(&S::run, {"run", "name and place of the run"}, section_keys()),
+      required(nested(&S::model, {"model", "the model"}, model_keys())),
       required(nested(&S::data, {"data", "the samples"}, data_keys())),
-      nested(&S::train, {"train", "the training"}, train_keys()),
-      nested(&S::optimizer, {"optimizer", "the update rule"}, optimizer_keys()),
-      nested(&S::parallel, {"parallel", "the devices"}, parallel_keys()),
+      nested(&S::train, {"train", "batch, length and rules of the training"}, train_keys()),
+      nested(&S::optimizer, {"optimizer", "the optimizer"}, optimizer_keys()),
+      nested(&S::parallel, {"parallel", "devices and how they share the work"}, parallel_keys()),
       nested(&S::kernels, {"kernels", "how operators are computed"}, kernels_keys()),
-      nested(&S::checkpoint, {"checkpoint", "saving"}, checkpoint_keys()),
-      nested(&S::log, {"log", "progress"}, log_keys()),
-      nested(&S::heartbeat, {"heartbeat", "how ranks of several processes watch each other"},
+      nested(&S::checkpoint, {"checkpoint", "checkpoints"}, checkpoint_keys()),
+      nested(&S::log, {"log", "metrics"}, log_keys()),
+      nested(&S::heartbeat, {"heartbeat", "how the ranks of a run watch each other (docs/mpi.md)"},
              heartbeat_keys()),
   }};
   return kKeys;

@@ -88,9 +88,9 @@ const std::vector<std::string>& ready_plans() {
 const KeyTable<PlanConfig>& degree_keys() {
   constexpr IntegerRange kDegree{.min = 1, .max = 65536};
   static const KeyTable<PlanConfig> kKeys{{
-      integer(&PlanConfig::data, {"data", "replicas"}, kDegree),
-      integer(&PlanConfig::tensor, {"tensor", "parts of each operator"}, kDegree),
-      integer(&PlanConfig::pipeline, {"pipeline", "stages"}, kDegree),
+      integer(&PlanConfig::data, {"data", "number of parts of the batch"}, kDegree),
+      integer(&PlanConfig::tensor, {"tensor", "number of parts of each operator"}, kDegree),
+      integer(&PlanConfig::pipeline, {"pipeline", "number of pipeline stages"}, kDegree),
   }};
   return kKeys;
 }
@@ -204,6 +204,7 @@ Key<ParallelConfig> plan(PlanConfig ParallelConfig::*member, const Label& label)
   key.reset = [=](ParallelConfig& target) { target.*member = PlanConfig{}; };
   key.list = [=](const ParallelConfig& from, Entry entry, std::vector<Entry>& entries) {
     entry.value = print_plan(from.*member, entry.path);
+    list_table(PlanConfig{}, degree_keys(), entry.path, entry.elements);
     entries.push_back(std::move(entry));
   };
   return key;

@@ -80,10 +80,6 @@ RunConfig example_run() {
   return config;
 }
 
-std::string code(std::string_view text) {
-  return text.empty() ? std::string{} : fmt::format("`{}`", text);
-}
-
 }  // namespace
 
 std::string write_toml(const RunConfig& config) {
@@ -107,21 +103,6 @@ std::string run_template() {
     bool is_active = !entry.value.empty() && entry.applies;
     const std::string& value = entry.value.empty() ? entry.example : entry.value;
     text += fmt::format("{}{} = {}\n", is_active ? "" : "# ", key_of(entry), value);
-  });
-  return text;
-}
-
-std::string run_reference() {
-  std::string text;
-  auto open = [&](const std::string& section) {
-    text +=
-        fmt::format("{}## [{}]: {}\n\n| key | meaning | allowed | default |\n|---|---|---|---|\n",
-                    text.empty() ? "" : "\n", section, doc_of_section(section));
-  };
-  for_each_entry({}, open, [&](const Entry& entry) {
-    std::string used_by = entry.used_by.empty() ? "" : fmt::format(" (with {})", entry.used_by);
-    text += fmt::format("| `{}` | {}{} | {} | {} |\n", key_of(entry), entry.doc, used_by,
-                        entry.allowed, code(entry.value));
   });
   return text;
 }

@@ -1,5 +1,4 @@
-// A run as text: the effective file, the same with origins, a commented template, and the reference
-// of all keys.
+// A run as text: the effective file, the same with origins, and a commented template.
 #pragma once
 
 #include <string>
@@ -17,8 +16,5 @@ std::string show_run(const RunFile& run, std::string_view file);
 
 /// A complete run.toml that trains, each key explained.
 std::string run_template();
-
-/// All keys as Markdown tables, one per section.
-std::string run_reference();
 
 }  // namespace troika

@@ -79,12 +79,5 @@ TEST(RunTemplate, ItsExamplesAreAllowedValues) {
   }
 }
 
-TEST(RunReference, HasOneRowPerKey) {
-  std::string text = run_reference();
-  EXPECT_THAT(text, HasSubstr("## [optimizer]"));
-  EXPECT_THAT(text, HasSubstr("| `learning_rate` | the full rate | a number above 0 | `0.05` |\n"));
-  EXPECT_THAT(text, HasSubstr("| `schedule.power` | exponent of the descent (with polynomial) |"));
-}
-
 }  // namespace
 }  // namespace troika::config

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/json_reason.h"
 #include "base/mapped_file.h"
 #include "collective/algorithms.h"
 #include "collective/by_mpi.h"
@@ -162,9 +163,9 @@ LinkCosts parse_link_costs(const std::string& text) {
                               json["format"].dump(), kLinksFormat));
     return read_all(json);
   } catch (const Json::exception& error) {
-    throw Error(ErrorKind::file, fmt::format("no link costs can be read here: {}; `troika profile "
+    throw Error(ErrorKind::file, fmt::format("the link costs cannot be read: {}; `troika profile "
                                              "--links` writes such a file",
-                                             error.what()));
+                                             json_reason(error.what())));
   }
 }
 

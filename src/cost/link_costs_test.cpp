@@ -80,12 +80,13 @@ TEST(LinkCosts, RefuseWhatIsNoCostFile) {
     return changed.replace(changed.find(old), old.size(), text);
   };
   for (const auto& row : std::initializer_list<std::pair<std::string, const char*>>{
-           {"", "no link costs can be read here"},
-           {"[]", "no link costs can be read here"},
+           {"", "the link costs cannot be read"},
+           {"[]", "the link costs cannot be read"},
            {with("links 1", "links 9"), "of format \"troika links 9\""},
            {with("alpha_ns", "alfa_ns"), "alpha_ns"},
            {with("\"alpha_ns\": ", "\"alpha_ns\": -"), "alpha_ns is -150"},
-           {with("\"alpha_ns\": ", "\"alpha_ns\": \"x\", \"a\": "), "no link costs can be read"}})
+           {with("\"alpha_ns\": ", "\"alpha_ns\": \"x\", \"a\": "),
+            "the link costs cannot be read"}})
     EXPECT_THAT([&] { parse_link_costs(row.first); }, ThrowsMessage<Error>(HasSubstr(row.second)))
         << row.first;
   EXPECT_THAT([] { read_link_costs("no_such_file.json"); },

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_reason.h"
 #include "base/mapped_file.h"
 
 namespace troika {
@@ -76,7 +77,8 @@ CostFile parse_costs(const std::string& text) {
     if (json.contains("checks")) file.table.add_checks(json["checks"].get<KernelChecks>());
     return file;
   } catch (const Json::exception& error) {
-    throw Error(ErrorKind::file, fmt::format("no costs can be read here: {}", error.what()));
+    throw Error(ErrorKind::file,
+                fmt::format("the costs cannot be read: {}", json_reason(error.what())));
   }
 }
 

@@ -94,7 +94,7 @@ TEST(Feasibility, CountsDevicesByTilesAndReplicas) {
   EXPECT_EQ(answer("conv", {.replicas = 0}),
             "operator 'conv' has 0 replicas; 1 to 4 fit, each on a device of its own");
   EXPECT_EQ(answer("conv", {.devices = on({7})}),
-            "operator 'conv' is placed on device 7, but the machine has 4, from 0 to 3");
+            "operator 'conv' is placed on device 7, but the run has 4 devices, counted from 0");
   EXPECT_EQ(
       answer("conv", {.degrees = {{"o", 2}}, .replicas = 2, .devices = on({0, 1, 3, 3})}),
       "operator 'conv' has two replicas of tile 1 on device 3; each needs a device of its own");

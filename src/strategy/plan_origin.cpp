@@ -24,6 +24,14 @@ PlannedMachine planned_machine(const Machine& machine) {
   return planned;
 }
 
+NamedDevices named_devices(const Strategy& strategy) {
+  std::set<DeviceId> used{DeviceId(std::size_t{0})};
+  for (const auto& [name, split] : strategy.splits)
+    used.insert(split.devices.begin(), split.devices.end());
+  return {.largest = used.rbegin()->value,
+          .known = strategy.made_on ? strategy.made_on->devices : std::ssize(used)};
+}
+
 std::optional<std::string> why_for_another_model(const Strategy& strategy, const Graph& graph) {
   PlannedModel now = planned_model(graph);
   if (!strategy.made_for || strategy.made_for->hash == now.hash) return std::nullopt;

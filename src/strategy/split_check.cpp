@@ -96,8 +96,8 @@ Reason why_devices_wrong(const SplitSubject& subject, const Split& split, const 
   for (DeviceId device : split.devices) {
     if (!device.valid() || static_cast<std::int64_t>(device.index()) >= terms.devices)
       return fmt::format(
-          "operator '{}' is placed on device {}, but the machine has {}, from 0 to {}", name,
-          device.value, terms.devices, terms.devices - 1);
+          "operator '{}' is placed on device {}, but the run has {} {}, counted from 0", name,
+          device.value, terms.devices, terms.devices == 1 ? "device" : "devices");
   }
   for (std::size_t tile = 0; tile < static_cast<std::size_t>(tiles); ++tile) {
     std::set<DeviceId> seen;

@@ -91,6 +91,18 @@ Strategy restricted(const Strategy& strategy, const Graph& graph);
 
 PlannedMachine planned_machine(const Machine& machine);
 
+/// The devices that a strategy names.
+struct NamedDevices {
+  std::int64_t largest = 0;  ///< Number of the last one; device 0 is always used.
+  std::int64_t known = 1;    ///< Of the machine it was made for, or as many as it names.
+
+  /// One wrong digit in a plan must not start thousands of devices.
+  bool has_gap() const { return largest >= known; }
+  bool operator==(const NamedDevices&) const = default;
+};
+
+NamedDevices named_devices(const Strategy& strategy);
+
 /// plan.json: self-describing, with the model and the machine it was made for where the strategy
 /// says so.
 std::string to_json(const Strategy& strategy);

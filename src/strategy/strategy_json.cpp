@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/json_reason.h"
 #include "base/suggest.h"
 #include "strategy/plan_origin.h"
 
@@ -42,7 +43,8 @@ Json sync_json(const Sync& sync) {
 void require_known(const Json& json, const std::string& where,
                    std::initializer_list<const char*> known) {
   if (!json.is_object())
-    throw Error(ErrorKind::file, fmt::format("the plan cannot be read: {} is no object", where));
+    throw Error(ErrorKind::file,
+                fmt::format("the plan cannot be read: {} is not an object", where));
   std::vector<std::string> words(known.begin(), known.end());
   std::string unknown;
   for (const auto& [key, value] : json.items()) {
@@ -153,6 +155,8 @@ PlannedMachine read_machine(const Json& json) {
 }
 
 Strategy read_strategy(const Json& json) {
+  if (!json.is_object())
+    throw Error(ErrorKind::file, "the plan cannot be read: it is JSON, but not an object");
   if (json.at("format") != kFormat)
     throw Error(ErrorKind::file,
                 fmt::format("the plan has the format {}; this version reads \"{}\"",
@@ -206,7 +210,8 @@ Strategy parse_strategy(std::string_view text) {
   try {
     return read_strategy(Json::parse(text));
   } catch (const Json::exception& error) {
-    throw Error(ErrorKind::file, fmt::format("the plan cannot be read: {}", error.what()));
+    throw Error(ErrorKind::file,
+                fmt::format("the plan cannot be read: {}", json_reason(error.what())));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_reason.h"
 
 namespace troika {
 namespace {
@@ -70,8 +71,8 @@ data::Encoding parse_encoding(std::string_view json) {
   try {
     return encoding_in(Json::parse(json));
   } catch (const Json::exception& error) {
-    throw Error(ErrorKind::file,
-                fmt::format("the checkpoint does not say how samples are read: {}", error.what()));
+    throw Error(ErrorKind::file, fmt::format("the checkpoint does not say how samples are read: {}",
+                                             json_reason(error.what())));
   }
 }
 

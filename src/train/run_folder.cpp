@@ -20,24 +20,54 @@ bool make_new_folder(const fs::path& path) {
   throw file_error("create the run folder", path, errno);
 }
 
+bool is_lock(const fs::path& path) { return path.filename().string().starts_with("lock"); }
+
+/// Guards against a name that is, say, the folder of somebody's sources. A run that failed early
+/// has no run.toml yet, but nothing else either.
+void require_earlier_run(const fs::path& path) {
+  bool is_run = fs::is_regular_file(path / "run.toml") && fs::is_directory(path / "checkpoints");
+  bool has_other = false;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+    std::string name = entry.path().filename();
+    has_other |= name != "checkpoints" && name != "logs" && !is_lock(entry.path());
+  }
+  if (!is_run && has_other)
+    throw Error(ErrorKind::usage,
+                fmt::format("'{}' is not a run folder, so --overwrite leaves it alone; give "
+                            "another --name",
+                            path.string()));
+}
+
+/// All but the lock, which the caller holds, and what others write to get it.
+void remove_content(const fs::path& path) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+    std::error_code failure;
+    if (!is_lock(entry.path())) fs::remove_all(entry.path(), failure);
+    if (failure) throw file_error("remove", entry.path(), failure.value());
+  }
+}
+
 }  // namespace
 
-RunFolder RunFolder::create(const RunConfig& config, const std::string& fallback_name) {
-  fs::path below(config.run.folder);
-  bool asked = !config.run.name.empty();
-  std::string name = asked ? config.run.name : fallback_name;
-  fs::path path = below / name;
-  make_folder(path.has_parent_path() ? path.parent_path() : below);
+fs::path RunFolder::wanted_path(const RunConfig& config, const std::string& fallback_name) {
+  return fs::path(config.run.folder) / (config.run.name.empty() ? fallback_name : config.run.name);
+}
+
+RunFolder RunFolder::create(const RunConfig& config, const std::string& fallback_name,
+                            IfTaken if_taken) {
+  fs::path wanted = wanted_path(config, fallback_name), path = wanted;
+  make_folder(wanted.has_parent_path() ? wanted.parent_path() : fs::path("."));
   for (int number = 2; !make_new_folder(path); ++number) {
-    if (asked)
-      throw Error(ErrorKind::usage,
-                  fmt::format("the run folder {} exists; continue it with --resume, or give "
-                              "another --name",
-                              path.string()));
-    path = below / fmt::format("{}-{}", name, number);
+    if (if_taken == IfTaken::replace) {
+      require_earlier_run(path);
+      break;
+    }
+    path = fmt::format("{}-{}", wanted.string(), number);
   }
-  for (const char* folder : {"checkpoints", "logs"}) make_folder(path / folder);
-  return open_to_write(path);
+  RunFolder folder = open_to_write(path);
+  if (if_taken == IfTaken::replace) remove_content(path);
+  for (const char* name : {"checkpoints", "logs"}) make_folder(path / name);
+  return folder;
 }
 
 RunFolder RunFolder::open(const fs::path& path) {

@@ -11,12 +11,22 @@
 
 namespace troika {
 
+/// What becomes of a new run whose name an earlier one has.
+enum class IfTaken {
+  next_name,  ///< It is called NAME-2, NAME-3 …; two processes never get the same folder.
+  replace,    ///< The earlier run is deleted.
+};
+
 class RunFolder {
  public:
-  /// A new folder below config.run.folder, to write: NAME or, when the name was not asked for and
-  /// is taken, NAME-2, NAME-3 … Two processes never get the same one. Throws Error(usage) when an
-  /// asked-for name is taken, Error(file) when it cannot be made.
-  static RunFolder create(const RunConfig& config, const std::string& fallback_name);
+  /// A new folder, to write, at wanted_path() or beside it. To replace an earlier run throws
+  /// Error(usage) while another process writes it, or where it does not look like a run folder;
+  /// then nothing is deleted. Throws Error(file) when the folder cannot be made.
+  static RunFolder create(const RunConfig& config, const std::string& fallback_name,
+                          IfTaken if_taken = IfTaken::next_name);
+  /// The folder of a run whose name is free; `fallback_name` is for a run file without a name.
+  static std::filesystem::path wanted_path(const RunConfig& config,
+                                           const std::string& fallback_name);
   /// One that is there, to read.
   static RunFolder open(const std::filesystem::path& path);
   /// One that is there, to write. Throws Error(usage) while another process writes it.

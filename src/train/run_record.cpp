@@ -1,8 +1,11 @@
 #include "train/run_record.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -63,6 +66,18 @@ void add_left_out(const LiveModel& live, std::vector<Fact>& facts) {
 std::string links_text(const LiveModel& live) {
   const Provenance& from = live.machinery().links.provenance;
   return from.date.empty() ? from.source : fmt::format("{} on {}", from.source, from.date);
+}
+
+/// ISO 8601, such as 2026-01-31T12:00:00Z.
+std::string utc_date(std::chrono::system_clock::time_point time) {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
+                     fmt::gmtime(std::chrono::system_clock::to_time_t(time)));
+}
+
+std::string host_name() {
+  char host[256] = {};
+  gethostname(host, sizeof host - 1);
+  return host;
 }
 
 /// Where there are more devices than parts, replicas compute the same samples; where each device
@@ -155,14 +170,19 @@ CostFile recorded_costs(const RunFolder& folder) {
   return read_costs(folder.path() / "costs.json").value_or(CostFile{});
 }
 
-void write_record(const RunFolder& folder, const RunConfig& config, Trainer& trainer) {
+void write_record(const RunFolder& folder, const RunConfig& config, Trainer& trainer,
+                  const Invocation& invocation) {
   const LiveModel& live = trainer.live();
   folder.write("run.toml", write_toml(with_absolute_paths(config)));
   folder.write("plan.json",
                to_json(trainer.strategy(), trainer.model().train(), live.machinery().machine));
   folder.write("costs.json", to_json(live.kernels(), live.machinery().device().kind()));
   const Provenance& links = live.machinery().links.provenance;
-  nlohmann::ordered_json env{{"device", live.machinery().device().kind()},
+  nlohmann::ordered_json env{{"version", invocation.version},
+                             {"command", invocation.command},
+                             {"date", utc_date(std::chrono::system_clock::now())},
+                             {"host", host_name()},
+                             {"device", live.machinery().device().kind()},
                              {"backend", live.machinery().backend->name()},
                              {"threads", live.machinery().device().threads()},
                              {"compiler", __VERSION__},
@@ -172,7 +192,9 @@ void write_record(const RunFolder& folder, const RunConfig& config, Trainer& tra
                                {"machine", links.machine},
                                {"date", links.date},
                                {"method", links.method}}}};
-  folder.write("env.json", env.dump(2) + "\n");
+  // Arguments may be any bytes.
+  folder.write("env.json",
+               env.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
 std::string trace_of_run(const LiveModel& live, const zoo::Model& model) {

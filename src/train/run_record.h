@@ -29,8 +29,15 @@ std::vector<Fact> describe_run(const RunDescription& run);
 /// notices by the choices.
 CostFile recorded_costs(const RunFolder& folder);
 
+/// How the program was started, for env.json.
+struct Invocation {
+  std::string version;
+  std::string command;  ///< As a shell would take it.
+};
+
 /// run.toml, plan.json, costs.json and env.json.
-void write_record(const RunFolder& folder, const RunConfig& config, Trainer& trainer);
+void write_record(const RunFolder& folder, const RunConfig& config, Trainer& trainer,
+                  const Invocation& invocation = {});
 
 /// The last whole step of a model's first graph as a Chrome trace, with its prediction below.
 std::string trace_of_run(const LiveModel& live, const zoo::Model& model);

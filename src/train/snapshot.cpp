@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_reason.h"
 #include "checkpoint/retention.h"
 #include "checkpoint/save.h"
 #include "train/encoding_json.h"
@@ -106,8 +107,8 @@ RunState read_state(const Checkpoint& checkpoint) {
     if (json.contains("samples")) state.samples = parse_encoding(json["samples"].dump());
     return state;
   } catch (const Json::exception& error) {
-    throw Error(ErrorKind::file,
-                fmt::format("the checkpoint was not written by a training run: {}", error.what()));
+    throw Error(ErrorKind::file, fmt::format("the checkpoint was not written by a training run: {}",
+                                             json_reason(error.what())));
   }
 }
 

@@ -57,23 +57,16 @@ std::optional<std::int64_t> parse_count(std::string_view text) {
   return whole ? std::optional(value) : std::nullopt;
 }
 
-/// How many devices a plan needs. Throws Error(usage) where it names a device beyond those of the
-/// machine it was made on, or beyond those it uses where it does not say: one wrong digit, there or
-/// in the number of the machine, must not start thousands of devices.
+/// How many devices a plan needs. Throws Error(usage) where its numbers have a gap.
 std::int64_t devices_of(const Strategy& strategy, const std::string& plan) {
-  std::set<DeviceId> used{DeviceId(std::size_t{0})};
-  for (const auto& [name, split] : strategy.splits)
-    used.insert(split.devices.begin(), split.devices.end());
-  auto count = static_cast<std::int64_t>(used.size());
-  if (strategy.made_on) count = strategy.made_on->devices;
-  std::int64_t largest = used.rbegin()->value;
-  if (largest < count) return largest + 1;
-  std::string known = strategy.made_on ? fmt::format("was made for {}", count)
-                                       : fmt::format("uses {} in all", count);
+  NamedDevices named = named_devices(strategy);
+  if (!named.has_gap()) return named.largest + 1;
+  std::string known = strategy.made_on ? fmt::format("was made for {}", named.known)
+                                       : fmt::format("uses {} in all", named.known);
   throw Error(ErrorKind::usage,
               fmt::format("the plan names device {0} but {1}; number its devices from 0 without "
                           "gaps, or write {2}:{3} for a run on {3} devices",
-                          largest, known, plan, largest + 1));
+                          named.largest, known, plan, named.largest + 1));
 }
 
 Machine machine_of(std::int64_t devices) {

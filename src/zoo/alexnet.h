@@ -12,8 +12,8 @@ struct Alexnet {
   bool lrn = false;
 
   static void fields(auto& self, auto&& visit) {
-    visit("width", self.width, "factor of all channels and hidden units");
-    visit("dropout", self.dropout, "rate before the first two fully connected layers");
+    visit("width", self.width, "multiplies the channels and hidden units of every layer");
+    visit("dropout", self.dropout, "dropout rate before the first two fully connected layers");
     visit("lrn", self.lrn,
           "local response norm behind the first two convolutions, as in the paper of 2012");
   }

@@ -11,7 +11,7 @@ struct Autoencoder {
   std::string hidden = "256,64";
 
   static void fields(auto& self, auto&& visit) {
-    visit("hidden", self.hidden, "sizes down to the code; the way back mirrors them");
+    visit("hidden", self.hidden, "layer sizes of the encoder; the decoder mirrors them");
   }
 };
 

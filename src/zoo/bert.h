@@ -17,10 +17,11 @@ struct Bert {
 
   static void fields(auto& self, auto&& visit) {
     visit("layers", self.layers, "transformer blocks");
-    visit("heads", self.heads, "attention heads; they divide the width");
-    visit("width", self.width, "of the vectors between the blocks");
-    visit("vocabulary", self.vocabulary, "of a classifier, unless the data says its own");
-    visit("dropout", self.dropout, "rate behind the embedding and each branch");
+    visit("heads", self.heads, "attention heads; must divide the width");
+    visit("width", self.width, "size of the vectors between the blocks");
+    visit("vocabulary", self.vocabulary,
+          "input vocabulary of a classifier, if the data does not say");
+    visit("dropout", self.dropout, "dropout rate after the embedding and after each branch");
     visit("head", self.head,
           "\"classify\" a sample by its first token, predict \"masked\" tokens, or \"auto\": as "
           "the data's targets are");

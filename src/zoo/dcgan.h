@@ -13,9 +13,8 @@ struct Dcgan {
   std::int64_t noise = 100;
 
   static void fields(auto& self, auto&& visit) {
-    visit("width", self.width,
-          "channels next to the image; they double with each halving of the image");
-    visit("noise", self.noise, "numbers from which an image is made");
+    visit("width", self.width, "channels next to the image; doubled each time the image is halved");
+    visit("noise", self.noise, "size of the noise that an image is made from");
   }
 };
 

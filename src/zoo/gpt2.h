@@ -16,9 +16,9 @@ struct Gpt2 {
 
   static void fields(auto& self, auto&& visit) {
     visit("layers", self.layers, "transformer blocks");
-    visit("heads", self.heads, "attention heads; they divide the width");
-    visit("width", self.width, "of the vectors between the blocks");
-    visit("dropout", self.dropout, "rate behind the embedding and each branch");
+    visit("heads", self.heads, "attention heads; must divide the width");
+    visit("width", self.width, "size of the vectors between the blocks");
+    visit("dropout", self.dropout, "dropout rate after the embedding and after each branch");
   }
 };
 

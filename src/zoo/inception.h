@@ -12,9 +12,9 @@ struct Inception {
   double dropout = 0.5;
 
   static void fields(auto& self, auto&& visit) {
-    visit("width", self.width, "factor of all channels");
-    visit("depth", self.depth, "factor of the modules of each of the three stages");
-    visit("dropout", self.dropout, "rate before the last layer");
+    visit("width", self.width, "multiplies the channels of every layer");
+    visit("depth", self.depth, "multiplies the modules of each of the three stages");
+    visit("dropout", self.dropout, "dropout rate before the last layer");
   }
 };
 

@@ -11,7 +11,7 @@ struct Lenet {
   double width = 1;
 
   static void fields(auto& self, auto&& visit) {
-    visit("width", self.width, "factor of all channels and hidden units");
+    visit("width", self.width, "multiplies the channels and hidden units of every layer");
   }
 };
 

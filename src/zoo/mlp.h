@@ -13,8 +13,8 @@ struct Mlp {
   static void fields(auto& self, auto&& visit) {
     visit("hidden", self.hidden,
           "hidden units: one size for all layers, or a list such as \"512,256\"");
-    visit("layers", self.layers, "hidden layers, if one size is given");
-    visit("dropout", self.dropout, "rate behind each hidden layer");
+    visit("layers", self.layers, "number of hidden layers, if 'hidden' is one size");
+    visit("dropout", self.dropout, "dropout rate after each hidden layer");
   }
 };
 

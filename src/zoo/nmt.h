@@ -16,11 +16,11 @@ struct Nmt {
   double dropout = 0.2;
 
   static void fields(auto& self, auto&& visit) {
-    visit("vocabulary", self.vocabulary, "of the source language, unless the data says its own");
+    visit("vocabulary", self.vocabulary, "source vocabulary, if the data does not say");
     visit("layers", self.layers, "LSTM layers of the encoder, and of the decoder");
-    visit("width", self.width, "of embeddings and states");
-    visit("heads", self.heads, "attention heads; they divide the width");
-    visit("dropout", self.dropout, "rate between layers and before the last one");
+    visit("width", self.width, "size of embeddings and states");
+    visit("heads", self.heads, "attention heads; must divide the width");
+    visit("dropout", self.dropout, "dropout rate between layers and before the last one");
   }
 };
 

@@ -74,6 +74,12 @@ std::string to_text(const OptionValue& value) {
       value);
 }
 
+std::string type_of(const OptionValue& value) {
+  constexpr const char* kTypes[] = {"true or false", "integer", "number", "text"};
+  static_assert(std::size(kTypes) == std::variant_size_v<OptionValue>);
+  return kTypes[value.index()];
+}
+
 void require_known(std::string_view model, std::span<const Option> given,
                    std::span<const std::string> known) {
   std::vector<std::string> sentences;

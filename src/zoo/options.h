@@ -24,6 +24,7 @@ struct Option {
 /// One line of a model's help.
 struct OptionHelp {
   std::string name;
+  std::string type;   ///< "integer", "number", "true or false" or "text".
   std::string usual;  ///< The default, as a run file would write it.
   std::string description;
 };
@@ -43,6 +44,7 @@ void assign(const OptionPlace& place, const OptionValue& given, bool& value);
 void assign(const OptionPlace& place, const OptionValue& given, std::string& value);
 
 std::string to_text(const OptionValue& value);
+std::string type_of(const OptionValue& value);
 
 /// Throws Error(usage) that names each option which is not in `known` or is given twice, with a
 /// suggestion.
@@ -67,7 +69,7 @@ template <class Options>
 std::vector<OptionHelp> describe(const Options& defaults) {
   std::vector<OptionHelp> help;
   Options::fields(defaults, [&](const char* name, const auto& value, const char* description) {
-    help.push_back({name, to_text(OptionValue(value)), description});
+    help.push_back({name, type_of(value), to_text(OptionValue(value)), description});
   });
   return help;
 }

@@ -15,8 +15,8 @@ struct Resnet {
   std::string stem = "auto";
 
   static void fields(auto& self, auto&& visit) {
-    visit("width", self.width, "factor of all channels");
-    visit("depth", self.depth, "factor of the blocks of each of the four stages");
+    visit("width", self.width, "multiplies the channels of every layer");
+    visit("depth", self.depth, "multiplies the blocks of each of the four stages");
     visit("stem", self.stem,
           "\"large\": 7x7 convolution by 2 and pooling; \"small\": 3x3; \"auto\": large from 64 "
           "pixels on");

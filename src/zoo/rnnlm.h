@@ -15,8 +15,8 @@ struct Rnnlm {
 
   static void fields(auto& self, auto&& visit) {
     visit("layers", self.layers, "recurrent layers");
-    visit("hidden", self.hidden, "of each layer, and of the embedding");
-    visit("dropout", self.dropout, "rate around each layer");
+    visit("hidden", self.hidden, "size of each layer and of the embedding");
+    visit("dropout", self.dropout, "dropout rate before and after each layer");
     visit("cell", self.cell, "\"lstm\", \"gru\" or \"rnn\"");
   }
 };

@@ -17,11 +17,11 @@ struct Rnntc {
   std::string pool = "last";
 
   static void fields(auto& self, auto&& visit) {
-    visit("vocabulary", self.vocabulary, "of the texts, unless the data says its own");
+    visit("vocabulary", self.vocabulary, "vocabulary of the texts, if the data does not say");
     visit("layers", self.layers, "recurrent layers");
-    visit("hidden", self.hidden, "of each layer and direction, and of the embedding");
-    visit("bidirectional", self.bidirectional, "read each text both ways");
-    visit("dropout", self.dropout, "rate between layers and before the last one");
+    visit("hidden", self.hidden, "size of each layer and direction, and of the embedding");
+    visit("bidirectional", self.bidirectional, "read each text in both directions");
+    visit("dropout", self.dropout, "dropout rate between layers and before the last one");
     visit("cell", self.cell, "\"lstm\", \"gru\" or \"rnn\"");
     visit("pool", self.pool, "\"last\" state, or \"mean\" over all steps, padding included");
   }

@@ -12,9 +12,10 @@ struct Vgg {
   double dropout = 0.5;
 
   static void fields(auto& self, auto&& visit) {
-    visit("width", self.width, "factor of all channels and hidden units");
-    visit("depth", self.depth, "factor of the convolutions between two poolings");
-    visit("dropout", self.dropout, "rate behind the first two fully connected layers");
+    visit("width", self.width, "multiplies the channels and hidden units of every layer");
+    visit("depth", self.depth, "multiplies the convolutions between two poolings");
+    visit("dropout", self.dropout,
+          "dropout rate after each of the first two fully connected layers");
   }
 };
 

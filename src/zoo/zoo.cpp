@@ -85,18 +85,20 @@ bool sees_whole_sequence(std::string_view name) {
   return found != entries().end() && found->sees_whole_sequence;
 }
 
+const Entry& find(std::string_view name) {
+  auto found = std::ranges::find(entries(), name, &Entry::name);
+  if (found != entries().end()) return *found;
+  std::vector<std::string> names;
+  for (const Entry& entry : entries()) names.push_back(entry.name);
+  auto near = closest(name, names);
+  throw Error(ErrorKind::usage,
+              fmt::format("there is no model '{}'; {}", name,
+                          near ? fmt::format("did you mean '{}'?", *near)
+                               : fmt::format("there are {}", fmt::join(names, ", "))));
+}
+
 Model build(const ModelRequest& request) {
-  auto found = std::ranges::find(entries(), request.name, &Entry::name);
-  if (found == entries().end()) {
-    std::vector<std::string> names;
-    for (const Entry& entry : entries()) names.push_back(entry.name);
-    auto near = closest(request.name, names);
-    throw Error(ErrorKind::usage,
-                fmt::format("there is no model '{}'; {}", request.name,
-                            near ? fmt::format("did you mean '{}'?", *near)
-                                 : fmt::format("there are {}", fmt::join(names, ", "))));
-  }
-  Model model = found->build(request);
+  Model model = find(request.name).build(request);
   for (NamedGraph& named : model.graphs) {
     named.graph.name = model.graphs.size() == 1 ? model.name : model.name + "." + named.name;
     set_shards(named.graph, request.samples);

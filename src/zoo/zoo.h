@@ -31,6 +31,9 @@ struct Entry {
 /// All models, in the order in which they are shown.
 std::span<const Entry> entries();
 
+/// The model of that name; throws Error(usage) with a suggestion when there is none.
+const Entry& find(std::string_view name);
+
 /// Whether each output of the model sees all tokens of a sequence, so that tokens it is to predict
 /// must be masked in its input. False for a name that is not known.
 bool sees_whole_sequence(std::string_view name);

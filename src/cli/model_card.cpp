@@ -1,0 +1,121 @@
+#include "cli/model_card.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "train/feeds.h"
+
+namespace troika::cli {
+namespace {
+
+/// One kind of data: which sources give it, and what a sample of it looks like.
+struct SampleData {
+  std::vector<std::string> sources;  ///< Of training samples; the first is for the example.
+  std::string test;                  ///< Of the example.
+  zoo::Samples samples;
+};
+
+zoo::Field floats(const char* name, const Shape& shape) { return {name, {shape, DType::f32}}; }
+zoo::Field integers(const char* name, const Shape& shape) { return {name, {shape, DType::i32}}; }
+
+zoo::Samples images(const Shape& shape) {
+  return {.fields = {floats("input", shape), integers("target", {})}, .classes = 10};
+}
+
+/// In the order in which an example prefers them: without files, small files, large files. The
+/// fields are those of the readers in data/.
+std::vector<SampleData> kinds_of_data(bool is_masked) {
+  constexpr std::int64_t kTokens = 32;
+  zoo::Samples text{.fields = {integers("input", {kTokens}), integers("target", {kTokens})},
+                    .classes = 96};
+  if (is_masked) text.fields.push_back(floats("weight", {kTokens}));
+  zoo::Samples labelled{.fields = {integers("input", {kTokens}), integers("target", {}),
+                                   integers("length", {}), floats("mask", {kTokens})},
+                        .classes = 2,
+                        .vocabulary = 96};
+  zoo::Samples pairs{.fields = {integers("input", {kTokens}), integers("target", {kTokens}),
+                                floats("weight", {kTokens}), integers("source", {kTokens}),
+                                integers("length", {}), floats("mask", {kTokens})},
+                     .classes = 96,
+                     .vocabulary = 96};
+  const std::string arrays = "npy:IMAGES.npy,LABELS.npy";
+  return {{{"digits:train", "idx:DIR", arrays}, "digits:test", images({1, 28, 28})},
+          {{"cifar10:DIR", arrays}, "cifar10:DIR/test", images({3, 32, 32})},
+          {{arrays}, "", images({3, 299, 299})},
+          {{"text:FILE", "tokens:FILE.bin"}, "", text},
+          {{"labelled:FILE"}, "", labelled},
+          {{"pairs:FILE"}, "", pairs}};
+}
+
+bool fits(const std::string& model, const zoo::Samples& samples) {
+  try {
+    require_fed(zoo::build({.name = model, .samples = samples}), samples);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// Each parameter counts once, whichever graphs have it; running statistics do not.
+std::int64_t count_parameters(const zoo::Model& model) {
+  std::map<std::string, std::int64_t> sizes;
+  for (const zoo::NamedGraph& named : model.graphs)
+    for (const Parameter& parameter : named.graph.parameters)
+      if (!parameter.state) sizes[parameter.name] = parameter.spec.shape.elements();
+  std::int64_t count = 0;
+  for (const auto& [name, size] : sizes) count += size;
+  return count;
+}
+
+/// Without the batch; what the trainer itself feeds is left out.
+std::vector<Fact> list_inputs(const zoo::Model& model) {
+  std::vector<Fact> inputs;
+  std::set<std::string> seen{"weight"};
+  for (const zoo::NamedGraph& named : model.graphs) {
+    for (const zoo::Feed& feed : named.feeds) seen.insert(feed.input);
+    for (TensorId id : named.graph.inputs) {
+      const Tensor& input = named.graph[id];
+      if (!seen.insert(input.name).second) continue;
+      Shape sample;
+      for (std::size_t at = 1; at < input.spec.shape.rank(); ++at)
+        sample.push_back(input.spec.shape[at]);
+      inputs.push_back({input.name, to_string(TensorSpec{sample, input.spec.dtype})});
+    }
+  }
+  return inputs;
+}
+
+std::string write_example(const std::string& model, const std::string& train,
+                          const std::string& test) {
+  std::string text =
+      fmt::format("[model]\nname = \"{}\"\n\n[data]\ntrain = \"{}\"\n", model, train);
+  if (!test.empty()) text += fmt::format("test = \"{}\"\n", test);
+  return text + "\n[train]\nglobal_batch = 32\nepochs = 1\n";
+}
+
+}  // namespace
+
+ModelCard make_model_card(const std::string& name) {
+  const zoo::Entry& entry = zoo::find(name);
+  zoo::Model usual = zoo::build({.name = name});
+  ModelCard card{.name = name,
+                 .description = entry.description,
+                 .parameters = count_parameters(usual),
+                 .inputs = list_inputs(usual),
+                 .options = entry.options};
+  bool is_tested = usual.graphs.front().feeds.empty();
+  for (const SampleData& data : kinds_of_data(entry.sees_whole_sequence)) {
+    if (!fits(name, data.samples)) continue;
+    if (card.example.empty())
+      card.example = write_example(name, data.sources.front(), is_tested ? data.test : "");
+    for (const std::string& source : data.sources)
+      if (std::ranges::count(card.data, source) == 0) card.data.push_back(source);
+  }
+  return card;
+}
+
+}  // namespace troika::cli

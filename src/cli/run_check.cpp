@@ -1,0 +1,145 @@
+#include "cli/run_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <optional>
+#include <sstream>
+
+#include "base/error.h"
+#include "config/load_run.h"
+#include "train/choose_strategy.h"
+#include "train/feeds.h"
+#include "train/live_model.h"
+#include "train/optimizer_rules.h"
+#include "train/training_sets.h"
+
+namespace troika::cli {
+namespace {
+
+using Keys = std::initializer_list<std::string_view>;
+
+/// One run file while it is checked: each step adds what it finds, and runs as far as the steps
+/// before it allow.
+class RunFileCheck {
+ public:
+  RunFileCheck(const std::string& path, std::span<const std::string> overrides)
+      : path_(path), reading_(read_with_complaints(path, overrides)) {}
+
+  std::string run() {
+    bool has_good_keys = reading_.complaints.empty();
+    bool is_known = check_name();
+    check_data();
+    if (is_known) check_model();
+    if (model_ && has_good_keys) check_plan();
+    if (!reading_.complaints.empty())
+      throw Error(kind_.value_or(ErrorKind::usage), config::report(reading_.complaints, path_));
+    return fmt::format("{} ({} parameters), {} ({} samples), {}", model_->name,
+                       with_commas(parameter_count(model_->train())), config().data.train,
+                       with_commas(sets_.train->size()),
+                       config().parallel.devices == 1
+                           ? std::string("1 device")
+                           : fmt::format("{} devices", config().parallel.devices));
+  }
+
+ private:
+  const RunConfig& config() const { return reading_.run.config; }
+
+  /// The place of the first key that was stated, or of its section.
+  config::Where where(Keys keys) const {
+    const config::Origins& origins = reading_.run.origins;
+    for (std::string_view key : keys)
+      if (auto found = origins.find(key); found != origins.end()) return found->second;
+    auto section = origins.find(keys.begin()->substr(0, keys.begin()->find('.')));
+    return section == origins.end() ? config::Where{} : section->second;
+  }
+
+  void complain(Keys keys, const std::string& message, ErrorKind kind = ErrorKind::usage) {
+    bool is_first = reading_.complaints.empty();
+    kind_ = is_first || kind_ == kind ? kind : ErrorKind::usage;
+    reading_.complaints.push_back({where(keys), message});
+  }
+
+  /// False if the action throws an Error, which becomes a complaint about the keys.
+  template <class Action>
+  bool attempt(Keys keys, Action&& action) {
+    try {
+      action();
+      return true;
+    } catch (const Error& error) {
+      complain(keys, error.what(), error.kind());
+      return false;
+    }
+  }
+
+  bool check_name() {
+    if (config().model.name.empty()) return false;  // complained about already
+    return attempt({"model.name"}, [&] { zoo::find(config().model.name); });
+  }
+
+  void check_data() {
+    if (config().data.train.empty()) return;
+    RunConfig untested = config();
+    untested.data.test.clear();
+    bool is_open = attempt({"data.train"}, [&] { sets_ = open_sets(untested); });
+    if (is_open && !config().data.test.empty())
+      attempt({"data.test"}, [&] { sets_.test = open_like(sets_.train->encoding(), config()); });
+  }
+
+  /// Without data the model has its usual size, so that its options are checked all the same.
+  void check_model() {
+    std::int64_t batch = config().train.global_batch;
+    zoo::Samples samples =
+        sets_.train ? samples_of(sets_.train->encoding(), config(), batch) : zoo::Samples{};
+    try {
+      zoo::Model model = build_model(config().model, samples);
+      if (!sets_.train) return;
+      attempt({"model.name"}, [&] { require_fed(model, samples); });
+      attempt({"train.freeze"}, [&] { freeze_parameters(model, config().train.freeze); });
+      if (sets_.test && !model.graphs.front().feeds.empty())
+        complain({"data.test"}, fmt::format("'{}' cannot be evaluated on samples alone; leave "
+                                            "'test' out of [data]",
+                                            model.name));
+      model_ = std::move(model);
+    } catch (const Error& error) {
+      std::istringstream lines(error.what());
+      for (std::string line; std::getline(lines, line);) complain_about_model(line, error.kind());
+    }
+  }
+
+  /// The zoo's messages quote the option that they are about.
+  void complain_about_model(const std::string& message, ErrorKind kind) {
+    for (const ModelOption& option : config().model.options)
+      if (message.find(fmt::format("option '{}'", option.name)) != std::string::npos)
+        return complain({"model." + option.name}, message, kind);
+    complain({"model.name"}, message, kind);
+  }
+
+  void check_plan() {
+    Machine machine;
+    machine.devices.resize(static_cast<std::size_t>(config().parallel.devices));
+    attempt({"parallel.plan", "parallel.devices"}, [&] {
+      Strategy strategy = choose_strategy(config(), *model_, machine);
+      if (auto reason = why_for_another_model(strategy, model_->train()))
+        throw Error(ErrorKind::usage, *reason);
+      for (const zoo::NamedGraph& named : model_->graphs)
+        if (auto reason = why_infeasible(restricted(strategy, named.graph), named.graph, machine))
+          throw Error(ErrorKind::usage, *reason);
+    });
+  }
+
+  const std::string path_;
+  RunReading reading_;
+  std::optional<ErrorKind> kind_;
+  TrainingSets sets_;
+  std::optional<zoo::Model> model_;
+};
+
+}  // namespace
+
+std::string check_run_file(const std::string& path, std::span<const std::string> overrides) {
+  return RunFileCheck(path, overrides).run();
+}
+
+}  // namespace troika::cli

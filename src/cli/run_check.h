@@ -1,0 +1,15 @@
+// What `config check` finds in a run file beyond its keys: a model that is not in the zoo, data
+// that cannot be opened, a model that does not fit the data, a plan that cannot be followed.
+#pragma once
+
+#include <span>
+#include <string>
+
+namespace troika::cli {
+
+/// One line about what would run. Builds the model and opens the data, but neither lowers the plan
+/// nor measures anything, so memory is not checked. Throws one Error that has a line for every
+/// problem, of the kind of the gravest: usage before file.
+std::string check_run_file(const std::string& path, std::span<const std::string> overrides);
+
+}  // namespace troika::cli
