@@ -1,4 +1,4 @@
-// Images of a source as training samples: a range of them, augmented, normalised.
+// Images or features of a source as training samples: a range of them, augmented, normalised.
 #pragma once
 
 #include <memory>
@@ -18,9 +18,13 @@ class ImageDataset final : public Dataset {
 
   std::int64_t size() const override { return range_.extent(); }
   const Encoding& encoding() const override { return encoding_; }
+  bool has_targets() const override { return source_->has_targets(); }
   void read(Sample sample, std::span<const std::span<std::byte>> fields) const override;
 
  private:
+  void take(const Encoding& like);
+  void read_target(std::int64_t index, std::span<std::byte> target) const;
+
   std::unique_ptr<ImageSource> source_;
   Range range_;
   Augmentation augmentation_;

@@ -11,7 +11,8 @@
 namespace troika::data {
 namespace {
 
-constexpr std::int64_t kMeasuredImages = 1000;
+constexpr std::int64_t kMeasuredImages = 1000, kMeasuredRows = 100'000;
+constexpr double kLeastDeviation = 1e-30;  // Its inverse must be finite in f32.
 
 float entry(const std::vector<float>& values, std::size_t channel) {
   return values.size() == 1 ? values[0] : values[channel];
@@ -39,9 +40,9 @@ void check(const Normalization& normalization, std::size_t channels) {
   };
   if (!fits(normalization.mean) || !fits(normalization.deviation))
     throw Error(ErrorKind::usage,
-                fmt::format("Normalisation has {} means and {} deviations for images of {} "
-                            "channels; give one of each "
-                            "for all channels, one per channel, or \"auto\".",
+                fmt::format("normalisation has {} means and {} deviations for samples of {} "
+                            "channels or features; give one of each for all of them, one for each, "
+                            "or \"auto\"",
                             normalization.mean.size(), normalization.deviation.size(), channels));
   bool usable = std::ranges::all_of(normalization.mean, [](float m) { return std::isfinite(m); }) &&
                 std::ranges::all_of(normalization.deviation,
@@ -56,7 +57,9 @@ Normalization measure(const ImageSource& source, Range range) {
   std::size_t channels = source.channels();
   std::vector<float> pixels(static_cast<std::size_t>(source.shape().elements()));
   std::vector<Sums> sums(channels);
-  std::int64_t images = std::min(range.extent(), kMeasuredImages);
+  // A feature may differ in few rows only, and a row is small.
+  std::int64_t images =
+      std::min(range.extent(), source.shape().rank() == 1 ? kMeasuredRows : kMeasuredImages);
   for (std::int64_t i = 0; i < images; ++i) {
     source.read_pixels(part_of(range.extent(), i, images).begin + range.begin, pixels);
     add(sums, pixels);
@@ -67,7 +70,8 @@ Normalization measure(const ImageSource& source, Range range) {
     double mean = sum.first / count;
     double deviation = std::sqrt(std::max(0.0, sum.second / count - mean * mean));
     result.mean.push_back(static_cast<float>(mean));
-    bool varies = std::isfinite(deviation) && deviation > 1e-6 * (1 + std::abs(mean));
+    bool varies =
+        std::isfinite(deviation) && deviation > std::max(kLeastDeviation, 1e-6 * std::abs(mean));
     result.deviation.push_back(varies ? static_cast<float>(deviation) : 1.0F);
   }
   return result;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "data/cifar10.h"
+#include "data/csv.h"
 #include "data/dataset.h"
 #include "data/digits.h"
 #include "data/idx.h"
@@ -32,6 +33,7 @@ const Scheme& find_scheme(const Uri& uri) {
                                             {"idx", images},
                                             {"cifar10", images},
                                             {"npy", images, {"channels"}},
+                                            {"csv", images, {"target", "task"}},
                                             {"tokens", sequence, {"vocabulary"}},
                                             {"text", sequence},
                                             {"pairs", pairs, {"split", "vocabulary"}},
@@ -39,16 +41,17 @@ const Scheme& find_scheme(const Uri& uri) {
   auto found = std::ranges::find(kSchemes, uri.scheme, &Scheme::name);
   if (found != kSchemes.end()) return *found;
   throw Error(ErrorKind::usage,
-              fmt::format("unknown scheme '{}'; there are digits:, idx:, cifar10:, npy:, tokens:, "
-                          "text:, pairs: and labelled:.",
+              fmt::format("unknown scheme '{}'; there are digits:, idx:, cifar10:, npy:, csv:, "
+                          "tokens:, text:, pairs: and labelled:.",
                           uri.scheme));
 }
 
-std::unique_ptr<ImageSource> open_images(const Uri& uri) {
+std::unique_ptr<ImageSource> open_images(const Uri& uri, const OpenOptions& options) {
   if (uri.scheme == "digits") return open_digits(uri);
   if (uri.scheme == "idx") return open_idx(uri.path);
   if (uri.scheme == "cifar10") return open_cifar10(uri.path);
-  return open_npy(uri);
+  if (uri.scheme == "csv") return open_csv(uri, options);
+  return open_npy(uri, options);
 }
 
 std::unique_ptr<TokenSource> open_language(const Uri& uri, const OpenOptions& options) {
@@ -85,7 +88,7 @@ void refuse_image_options(const OpenOptions& options) {
 
 std::unique_ptr<Dataset> open_kind(SampleKind kind, const Uri& uri, const OpenOptions& options) {
   if (kind == SampleKind::images) {
-    std::unique_ptr<ImageSource> images = open_images(uri);
+    std::unique_ptr<ImageSource> images = open_images(uri, options);
     Range range = select(uri, images->size());
     return std::make_unique<ImageDataset>(std::move(images), range, options);
   }
