@@ -9,9 +9,11 @@ namespace troika::zoo {
 
 struct Lenet {
   double width = 1;
+  std::string loss = LossOption::kDefault;
 
   static void fields(auto& self, auto&& visit) {
     visit("width", self.width, "factor of all channels and hidden units");
+    visit("loss", self.loss, LossOption::kHelp);
   }
 };
 

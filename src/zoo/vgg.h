@@ -10,11 +10,13 @@ struct Vgg {
   double width = 1;
   double depth = 1;
   double dropout = 0.5;
+  std::string loss = LossOption::kDefault;
 
   static void fields(auto& self, auto&& visit) {
     visit("width", self.width, "factor of all channels and hidden units");
     visit("depth", self.depth, "factor of the convolutions between two poolings");
     visit("dropout", self.dropout, "rate behind the first two fully connected layers");
+    visit("loss", self.loss, LossOption::kHelp);
   }
 };
 
