@@ -224,6 +224,11 @@ def per_sample(function):
     return loss
 
 
+def mean_error(row):
+    penalty = {"squared": F.mse_loss, "absolute": F.l1_loss}[row.get("penalty", "squared")]
+    return per_sample(penalty)(row)
+
+
 def accuracy(row):
     hits = row["x"].argmax(-1) == row["target"]
     return {"correct_sum": (hits * row["weight"]).sum().view(1)}
@@ -308,7 +313,7 @@ OPERATORS = {
     "softmax": softmax, "embedding": embedding, "dropout": dropout, "attention": attention,
     "recurrent": recurrent, "accuracy": accuracy,
     "sigmoid_cross_entropy": per_sample(F.binary_cross_entropy_with_logits),
-    "mean_squared_error": per_sample(F.mse_loss),
+    "mean_error": mean_error,
     "sgd": stepped(make_sgd, {"momentum_buffer": "momentum"}),
     "adam": stepped(make_adam, {"exp_avg": "first_moment", "exp_avg_sq": "second_moment"}),
     "lars": lars, "lamb": lamb, "running_average": running_average, "square_sum": square_sum,
@@ -318,5 +323,5 @@ OPERATORS = {
 # Floating inputs that get no gradient.
 CONSTANTS = {
     "cross_entropy": {"weight"}, "sigmoid_cross_entropy": {"target", "weight"},
-    "mean_squared_error": {"target", "weight"}, "attention": {"mask"}, "dropout": {"scalars"},
+    "mean_error": {"target", "weight"}, "attention": {"mask"}, "dropout": {"scalars"},
 }

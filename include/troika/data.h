@@ -21,7 +21,8 @@ class Source {
  public:
   /// Samples in one pass: an epoch.
   std::int64_t size() const;
-  /// Targets lie in [0, classes()): the classes of images, the vocabulary of text.
+  /// Targets lie in [0, classes()): the classes of images, the vocabulary of text. 0 where they are
+  /// numbers to predict.
   std::int64_t classes() const;
   /// Of one input, without the batch: {channels, height, width}, {features}, or {tokens}.
   std::vector<std::int64_t> shape() const;
@@ -51,8 +52,8 @@ struct SourceOptions {
 
 /// Opens samples by name, `scheme:path?key=value[begin:end]`:
 ///   digits:train, digits:test    drawn by Troika itself, 28 x 28; ?size=N, ?seed=N
-///   idx:FOLDER, cifar10:FOLDER, npy:images.npy,labels.npy, images:FOLDER, tokens:FILE.bin,
-///   text:FILE, pairs:FILE, labelled:FILE
+///   idx:FOLDER, cifar10:FOLDER, npy:images.npy,labels.npy, images:FOLDER, csv:FILE,
+///   tokens:FILE.bin, text:FILE, pairs:FILE, labelled:FILE
 /// Reads the files, or maps them: they must not change while the source is in use. Throws
 /// Error(usage) for a bad name or option, Error(file) for a file that is missing or damaged.
 Source open(const std::string& name, const SourceOptions& options = {});

@@ -25,8 +25,8 @@ Loss cross_entropy();
 struct TargetOptions {
   std::string target = "input";
 };
-/// The mean over a sample's elements of (x - target)^2. The targets of today's sources are classes,
-/// so what can be compared with is the input.
+/// The mean over a sample's elements of (x - target)^2. Compares with the input, or with "target"
+/// where the samples have numbers to predict (csv:, npy: with floating labels).
 Loss mean_squared_error(const TargetOptions& options = {});
 /// Each element of the result is the logit of an independent yes or no; the target's elements lie
 /// in [0, 1].

@@ -23,12 +23,20 @@ std::string_view name_of(loss::Kind kind) {
   throw Bug("a loss without a name");
 }
 
+/// What a loss operator is called above, but for the losses that only models of the zoo have.
+std::string name_of_loss(const Op& op) {
+  if (const auto* error = std::get_if<MeanError>(&op))
+    return fmt::format("mean_{}_error",
+                       enum_names(error->penalty)[static_cast<std::size_t>(error->penalty)]);
+  return std::string(name_of(op));
+}
+
 zoo::Model build_zoo(zoo::ModelRequest request, const loss::Loss& loss,
                      const zoo::Samples& samples) {
   request.samples = samples;
   zoo::Model model = zoo::build(request);
   const Graph& graph = model.train();
-  std::string_view own = name_of(graph[graph[graph.loss->loss_sum].producer].op);
+  std::string own = name_of_loss(graph[graph[graph.loss->loss_sum].producer].op);
   if (loss.kind != loss::Kind::of_model && name_of(loss.kind) != own)
     throw Error(ErrorKind::usage,
                 fmt::format("the model '{}' is trained with {}, not {}; pass loss::of_model()",
@@ -117,7 +125,7 @@ class NetworkBuilder {
     builder_.output("output", result);
     std::vector<TensorId> inputs{result, in_shape_of(builder_, target_, result), weight_};
     if (loss_.kind == loss::Kind::mean_squared_error)
-      builder_.loss("loss", MeanSquaredError{}, inputs);
+      builder_.loss("loss", MeanError{}, inputs);
     else
       builder_.loss("loss", SigmoidCrossEntropy{}, inputs);
   }

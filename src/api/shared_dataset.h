@@ -18,6 +18,7 @@ class SharedDataset final : public data::Dataset {
     shared_->read(sample, fields);
   }
   bool is_slow() const override { return shared_->is_slow(); }
+  bool has_targets() const override { return shared_->has_targets(); }
 
  private:
   std::shared_ptr<const data::Dataset> shared_;

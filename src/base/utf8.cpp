@@ -36,6 +36,11 @@ std::optional<Utf8Character> decode_utf8(std::string_view text) {
   return Utf8Character{character, bytes};
 }
 
+bool is_utf8(std::string_view text) {
+  while (auto next = decode_utf8(text)) text.remove_prefix(next->bytes);
+  return text.empty();
+}
+
 void append_utf8(char32_t character, std::string& text) {
   auto tail = [&](int shift) { text += static_cast<char>(0x80U | (character >> shift & 0x3FU)); };
   if (character < 0x80) {

@@ -19,6 +19,9 @@ struct Utf8Character {
 /// overlong, surrogate).
 std::optional<Utf8Character> decode_utf8(std::string_view text);
 
+/// Whether all of the text is UTF-8.
+bool is_utf8(std::string_view text);
+
 void append_utf8(char32_t character, std::string& text);
 
 }  // namespace troika

@@ -27,11 +27,15 @@ void run(const PredictArguments& arguments, Context& context) {
 Verb add_predict(CLI::App& parent, Context& context) {
   auto arguments = std::make_shared<PredictArguments>();  // shared by the parser and the verb
   CLI::App* app = parent.add_subcommand(
-      "predict", "Classes of samples, translations, hidden tokens, or text from a language model");
+      "predict",
+      "Classes of samples or numbers, translations, hidden tokens, or text from a language model");
   app->add_option("RUN", arguments->path, "A run folder (its newest checkpoint) or a checkpoint")
       ->required();
   app->add_option("--data", arguments->request.uri,
-                  "Samples instead of the run's test set, such as digits:test[0:5]");
+                  "Samples instead of the run's test set, such as digits:test[0:5]; csv: needs no "
+                  "target column, npy: no second file");
+  app->add_option("--out", arguments->request.out,
+                  "Write classes or numbers to FILE.csv or FILE.npy instead of printing them");
   app->add_option("--prompt", arguments->request.prompt,
                   "Text to continue, to classify, to translate, or to fill where it says [MASK]");
   app->add_option("--tokens", arguments->request.tokens, "How many tokens to continue a text with")
@@ -47,6 +51,7 @@ Verb add_predict(CLI::App& parent, Context& context) {
   app->add_flag("--json", arguments->request.json, "Print JSON");
   app->footer(
       "Example:\n  troika predict runs/digits --data 'digits:test[0:5]'\n"
+      "  troika predict runs/concrete --data csv:mixtures.csv --out strengths.csv\n"
       "  troika predict runs/tale --prompt 'Once upon' --tokens 300 --temperature 0.8");
   return {app, [arguments, &context] { run(*arguments, context); }};
 }

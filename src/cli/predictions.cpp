@@ -7,6 +7,8 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "cli/predict_samples.h"
+#include "cli/prediction_file.h"
 #include "train/masked_tokens.h"
 #include "train/translate.h"
 
@@ -17,64 +19,6 @@ using Json = nlohmann::ordered_json;
 using data::SampleKind;
 
 constexpr std::string_view kMaskText = "[MASK]";
-
-/// The model with its weights, ready to predict batches of this size.
-class Predictor {
- public:
-  Predictor(const SavedRun& run, std::int64_t batch)
-      : live_(make_machinery(run.config.kernels, run.config.parallel)) {
-    add_prediction(live_, build_saved(run, batch).train());
-    live_.start();
-    load_saved(run, live_);
-  }
-
-  LiveModel& live() { return live_; }
-
- private:
-  LiveModel live_;
-};
-
-std::unique_ptr<data::Dataset> requested_samples(SavedRun& run, const PredictRequest& request) {
-  if (request.prompt.empty()) return open_samples(run, request.uri);
-  return data::open_prompt(request.prompt, run.samples);
-}
-
-std::int64_t batch_for(const SavedRun& run, const data::Dataset& samples) {
-  return std::min(run.config.train.global_batch, samples.size());
-}
-
-/// A class by its name, or by its number where it has none.
-Json class_name(const SavedRun& run, std::int32_t number) {
-  if (run.samples.labels.empty()) return number;
-  return run.samples.labels.at(static_cast<std::size_t>(number));
-}
-
-std::string plain(const Json& json) {
-  return json.is_string() ? json.get<std::string>() : json.dump();
-}
-
-void classify(SavedRun& run, const PredictRequest& request, Console& console) {
-  std::unique_ptr<data::Dataset> samples = requested_samples(run, request);
-  std::int64_t batch = batch_for(run, *samples);
-  Predictor predictor(run, batch);
-  bool has_target = request.prompt.empty();
-  if (!request.json)
-    console.print(fmt::format("   index  predicted  probability{}", has_target ? "  target" : ""));
-  predict_classes(predictor.live(), *samples, batch, [&](const Prediction& found) {
-    Json predicted = class_name(run, found.predicted), target = class_name(run, found.target);
-    if (request.json) {
-      Json json{
-          {"index", found.index}, {"predicted", predicted}, {"probability", found.probability}};
-      if (has_target) json["target"] = target;
-      return console.print(json.dump());
-    }
-    std::string line =
-        fmt::format("{:>8} {:>10} {:>12.4f}", found.index, plain(predicted), found.probability);
-    if (has_target)
-      line += fmt::format(" {:>7}{}", plain(target), predicted == target ? "" : "  wrong");
-    console.print(line);
-  });
-}
 
 void print_translations(SavedRun& run, const PredictRequest& request, Console& console) {
   std::unique_ptr<data::Dataset> samples = requested_samples(run, request);
@@ -194,9 +138,17 @@ void write_text(const SavedRun& run, const PredictRequest& request, Console& con
   console.print(request.json ? Json{{"prompt", request.prompt}, {"text", text}}.dump() : "");
 }
 
+void refuse_out(const PredictRequest& request) {
+  if (request.out.empty()) return;
+  throw Error(ErrorKind::usage,
+              "--out is for classes and numbers, but this model writes text; remove it and "
+              "redirect the output");
+}
+
 }  // namespace
 
 void predict(SavedRun& run, const PredictRequest& request, Console& console) {
+  if (!request.out.empty()) require_prediction_file(request.out);
   switch (run.samples.kind()) {
     case SampleKind::images:
       if (!request.prompt.empty())
@@ -204,12 +156,15 @@ void predict(SavedRun& run, const PredictRequest& request, Console& console) {
                     fmt::format("{} is not a language model, so it cannot use --prompt; name "
                                 "samples with --data",
                                 run.checkpoint.string()));
-      return classify(run, request, console);
+      return run.samples.predicts_numbers() ? print_numbers(run, request, console)
+                                            : print_classes(run, request, console);
     case SampleKind::labelled:
-      return classify(run, request, console);
+      return print_classes(run, request, console);
     case SampleKind::pairs:
+      refuse_out(request);
       return print_translations(run, request, console);
     case SampleKind::sequence:
+      refuse_out(request);
       if (!run.samples.masked) return write_text(run, request, console);
       return request.prompt.empty() ? print_masked(run, request, console)
                                     : fill_prompt(run, request, console);

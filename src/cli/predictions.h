@@ -13,14 +13,15 @@ namespace troika::cli {
 struct PredictRequest {
   std::string uri;     ///< Samples; empty: the run's test set.
   std::string prompt;  ///< A text; empty: samples.
+  std::string out;     ///< A file to write instead of printing; empty: print.
   std::int64_t tokens = 200;
   WritingOptions writing;
   bool json = false;
 };
 
-/// By the samples that the model was trained on: a class per sample (images, labelled texts), the
-/// other text of a pair, hidden tokens, or a text that continues the prompt. Throws Error(usage)
-/// when the request does not suit the model.
+/// By the samples that the model was trained on: a class or numbers per sample (images, tables,
+/// labelled texts), the other text of a pair, hidden tokens, or a text that continues the prompt.
+/// Throws Error(usage) when the request does not suit the model.
 void predict(SavedRun& run, const PredictRequest& request, Console& console);
 
 }  // namespace troika::cli

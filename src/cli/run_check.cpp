@@ -82,9 +82,10 @@ class RunFileCheck {
     if (config().data.train.empty()) return;
     RunConfig untested = config();
     untested.data.test.clear();
-    bool is_open = attempt({"data.train"}, [&] { sets_ = open_sets(untested); });
-    if (is_open && !config().data.test.empty())
-      attempt({"data.test"}, [&] { sets_.test = open_like(sets_.train->encoding(), config()); });
+    untested.data.validation.clear();
+    if (!attempt({"data.train"}, [&] { sets_ = open_sets(untested); })) return;
+    attempt({"data.test"}, [&] { open_test(sets_, config()); });
+    attempt({"data.validation"}, [&] { open_validation(sets_, config()); });
   }
 
   /// Without data the model has its usual size, so that its options are checked all the same.
@@ -97,10 +98,11 @@ class RunFileCheck {
       if (!sets_.train) return;
       attempt({"model.name"}, [&] { require_fed(model, samples); });
       attempt({"train.freeze"}, [&] { freeze_parameters(model, config().train.freeze); });
-      if (sets_.test && !model.graphs.front().feeds.empty())
-        complain({"data.test"}, fmt::format("'{}' cannot be evaluated on samples alone; leave "
-                                            "'test' out of [data]",
-                                            model.name));
+      if ((sets_.test || sets_.validation) && !model.graphs.front().feeds.empty())
+        complain({"data.test", "data.validation"},
+                 fmt::format("'{}' cannot be evaluated on samples alone; leave 'test' and "
+                             "'validation' out of [data]",
+                             model.name));
       model_ = std::move(model);
     } catch (const Error& error) {
       std::istringstream lines(error.what());

@@ -36,6 +36,8 @@ void for_each_number(Element element, std::span<const std::byte> bytes, Visit&& 
   }
 }
 
+bool is_floating(Element element) { return element == Element::f32 || element == Element::f64; }
+
 /// [N,32,32,3] and its like: what most image libraries write.
 bool seems_channels_last(const Shape& all) {
   constexpr std::int64_t kMostColours = 4;
@@ -67,18 +69,31 @@ Shape shape_of_images(const ArrayFile& images, Channels channels) {
 
 class ArrayImages final : public ImageSource {
  public:
-  ArrayImages(ArrayFile images, ArrayFile labels, Channels channels)
+  ArrayImages(ArrayFile images, std::optional<ArrayFile> labels, Channels channels)
       : images_(std::move(images)),
         labels_(std::move(labels)),
         shape_(shape_of_images(images_, channels)) {
-    if (channels == Channels::last) interleaved_ = this->channels();
-    check_labels();
-    classes_ = count_classes();
+    if (channels == Channels::last) interleaved_ = static_cast<std::size_t>(shape_[0]);
+    if (!labels_) return;
+    if (is_floating(labels_->element)) {
+      check_numbers();
+    } else {
+      check_labels();
+      classes_ = count_classes();
+    }
   }
 
   std::int64_t size() const override { return images_.shape[0]; }
   const Shape& shape() const override { return shape_; }
   std::int64_t classes() const override { return classes_; }
+  std::int64_t numbers() const override { return numbers_; }
+  bool has_targets() const override { return labels_.has_value(); }
+
+  /// Bytes in one dimension are pixels as well, so they have one scale.
+  std::size_t channels() const override {
+    if (shape_.rank() == 1 && images_.element == Element::u8) return 1;
+    return ImageSource::channels();
+  }
 
   void read_pixels(std::int64_t index, std::span<float> pixels) const override {
     std::span<const std::byte> entry = images_.entry(index);
@@ -103,29 +118,55 @@ class ArrayImages final : public ImageSource {
     return static_cast<std::int32_t>(wide_label(index));
   }
 
+  void read_numbers(std::int64_t index, std::span<float> numbers) const override {
+    std::size_t next = 0;
+    for_each_number(labels_->element, labels_->entry(index),
+                    [&](auto value) { numbers[next++] = static_cast<float>(value); });
+  }
+
  private:
   std::int64_t wide_label(std::int64_t index) const {
     std::int64_t label = -1;
-    for_each_number(labels_.element, labels_.entry(index),
+    for_each_number(labels_->element, labels_->entry(index),
                     [&](auto value) { label = static_cast<std::int64_t>(value); });
     return label;
   }
 
   void check_labels() const {
-    bool whole = labels_.element != Element::f32 && labels_.element != Element::f64;
-    const Shape& shape = labels_.shape;
-    bool column = shape.rank() == 1 || (shape.rank() == 2 && shape[1] == 1);
-    if (!whole || !column)
-      throw file_error(
-          labels_.file.path(), 0,
-          fmt::format("labels must be whole numbers of shape [N], not {}{}; write class numbers",
-                      whole ? "" : "floating-point of shape ", to_string(shape)));
-    if (shape[0] != size())
-      throw file_error(
-          labels_.file.path(), 0,
-          fmt::format(
-              "there are {} labels but {} images in {}; give two files that belong together",
-              shape[0], size(), images_.file.path()));
+    const Shape& shape = labels_->shape;
+    if (shape.rank() > 2 || (shape.rank() == 2 && shape[1] != 1))
+      throw file_error(labels_->file.path(), 0,
+                       fmt::format("whole numbers are classes and need the shape [N], not {}; "
+                                   "write class numbers, or floats to predict numbers",
+                                   to_string(shape)));
+    check_count();
+  }
+
+  void check_numbers() {
+    const Shape& shape = labels_->shape;
+    if (shape.rank() > 2)
+      throw file_error(labels_->file.path(), 0,
+                       fmt::format("numbers to predict need the shape [N] or [N,K], not {}; "
+                                   "reshape the array",
+                                   to_string(shape)));
+    check_count();
+    numbers_ = shape.rank() == 2 ? shape[1] : 1;
+    std::vector<float> numbers(static_cast<std::size_t>(numbers_));
+    for (std::int64_t index = 0; index < size(); ++index) {
+      read_numbers(index, numbers);
+      if (!std::ranges::all_of(numbers, [](float number) { return std::isfinite(number); }))
+        throw file_error(
+            labels_->file.path(), labels_->entry_offset(index),
+            fmt::format("the target of sample {} is not finite as f32; clean the array", index));
+    }
+  }
+
+  void check_count() const {
+    if (labels_->shape[0] == size()) return;
+    throw file_error(
+        labels_->file.path(), 0,
+        fmt::format("there are {} labels but {} images in {}; give two files that belong together",
+                    labels_->shape[0], size(), images_.file.path()));
   }
 
   std::int64_t count_classes() const {
@@ -134,7 +175,7 @@ class ArrayImages final : public ImageSource {
       std::int64_t label = wide_label(i);
       if (label < 0 || label >= kMaxClasses)
         throw file_error(
-            labels_.file.path(), labels_.entry_offset(i),
+            labels_->file.path(), labels_->entry_offset(i),
             fmt::format("label {} of sample {} is no class number from 0 to {}; correct the file",
                         label, i, kMaxClasses - 1));
       largest = std::max(largest, label);
@@ -143,15 +184,17 @@ class ArrayImages final : public ImageSource {
   }
 
   ArrayFile images_;
-  ArrayFile labels_;
+  std::optional<ArrayFile> labels_;
   Shape shape_;
   std::size_t interleaved_ = 1;  // Channels that lie side by side in the file.
   std::int64_t classes_ = 0;
+  std::int64_t numbers_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<ImageSource> pair_arrays(ArrayFile images, ArrayFile labels, Channels channels) {
+std::unique_ptr<ImageSource> pair_arrays(ArrayFile images, std::optional<ArrayFile> labels,
+                                         Channels channels) {
   return std::make_unique<ArrayImages>(std::move(images), std::move(labels), channels);
 }
 

@@ -1,8 +1,9 @@
 // A data set of two arrays: images [N,H,W], [N,C,H,W], [N,H,W,C] or feature vectors [N,F], and
-// labels [N].
+// classes [N], or numbers to predict [N] or [N,K].
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "data/array_file.h"
 #include "data/image_source.h"
@@ -12,9 +13,10 @@ namespace troika::data {
 /// Where an array of rank 4 has its channels; unstated: in front, unless it looks otherwise.
 enum class Channels { unstated, first, last };
 
-/// Precondition: check_size passed for both. Throws Error(file) when the shapes do not belong
-/// together, a label is no class number, or unstated channels seem to be last.
-std::unique_ptr<ImageSource> pair_arrays(ArrayFile images, ArrayFile labels,
+/// Floating labels are numbers to predict; without labels there are no targets. Precondition:
+/// check_size passed for both. Throws Error(file) when the shapes do not belong together, a label
+/// is not a class number or not finite, or unstated channels seem to be last.
+std::unique_ptr<ImageSource> pair_arrays(ArrayFile images, std::optional<ArrayFile> labels,
                                          Channels channels = Channels::unstated);
 
 }  // namespace troika::data

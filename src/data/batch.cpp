@@ -33,7 +33,7 @@ Batch Batch::for_dataset(const Dataset& dataset, std::int64_t rows, DType floati
   for (const Field& field : dataset.fields()) {
     DType dtype = field.spec.dtype == DType::i32 ? DType::i32 : floating;
     batch.fields.emplace_back(field.name, add_rows(rows, field.spec.shape, dtype));
-    if (field.name == "target") target = field.spec.shape;
+    if (field.name == "target" && dtype == DType::i32) target = field.spec.shape;
   }
   if (dataset.encoding().find("weight") == nullptr)
     batch.fields.emplace_back("weight", add_rows(rows, target, floating));

@@ -29,9 +29,11 @@ class Dataset {
   virtual ~Dataset() = default;
 
   virtual std::int64_t size() const = 0;
-  /// What a sample is made of, and how. Images: "input" f32 [C,H,W] (or [F]) and "target" i32 [].
+  /// What a sample is made of, and how. Images: "input" f32 [C,H,W] (or [F]) and "target" i32 [],
+  /// or f32 [K] where it is numbers to predict.
   /// Language: "input" i32 [T] and "target" i32 [T]. Separate texts: LabelledDataset, PairDataset.
   /// A field "weight", f32 in the shape of "target", weighs the targets; without it each counts 1.
+  /// Numbers to predict have one weight per sample.
   virtual const Encoding& encoding() const = 0;
 
   /// Writes one sample, field by field, in the order of fields(); each destination has exactly that
@@ -43,9 +45,12 @@ class Dataset {
   virtual bool is_slow() const { return false; }
   /// Samples of each class; empty where the classes have no names.
   virtual std::vector<std::int64_t> class_sizes() const { return {}; }
+  /// False where samples have no targets, which then read as 0: see OpenOptions::unlabelled.
+  virtual bool has_targets() const { return true; }
 
   std::span<const Field> fields() const { return encoding().fields; }
   /// Targets lie in [0, classes()): the classes of an image set, the vocabulary of a language set.
+  /// 0 where targets are numbers to predict.
   std::int64_t classes() const { return encoding().classes; }
   /// Null for language.
   const Normalization* normalization() const {
@@ -73,6 +78,8 @@ struct OpenOptions {
   /// That of the set a model was trained on: used instead of what would be learned from the set
   /// itself, and of the options above that say the same.
   std::optional<Encoding> like{};
+  /// With `like`: a table may lack the columns to predict, and npy: the second file.
+  bool unlabelled = false;
 };
 
 /// Opens `scheme:path?key=value[begin:end]`:
@@ -81,9 +88,12 @@ struct OpenOptions {
 ///                                else its t10k files
 ///   cifar10:DIR, cifar10:DIR/test, cifar10:FILE.bin
 ///   npy:images.npy,labels.npy    f32, f64, i32, i64 or u8 (u8 is scaled to [0,1]), C order;
-///                                ?channels=last for images [N,H,W,C]
+///                                ?channels=last for images [N,H,W,C]; floating labels [N] or
+///                                [N,K] are numbers to predict
 ///   images:DIR                   JPEG and PNG files in a folder per class (image_folder.h);
 ///                                ?size=N or ?size=HEIGHTxWIDTH, ?channels=1
+///   csv:FILE                     comma-separated features and a target, with a header; the target
+///                                is the last column or ?target=NAME; ?task=regress|classify
 ///   tokens:FILE.bin              little-endian uint16; ?vocabulary=N spares the scan for the
 ///                                largest
 ///   text:FILE                    UTF-8, one token per character

@@ -21,6 +21,11 @@ SampleKind Encoding::kind() const {
   return counts ? SampleKind::sequence : SampleKind::images;
 }
 
+bool Encoding::predicts_numbers() const {
+  const Field* target = find("target");
+  return target != nullptr && target->spec.dtype == DType::f32;
+}
+
 void check_fit(const Encoding& trained, const Encoding& given) {
   for (std::size_t at = 0; at < trained.fields.size(); ++at) {
     if (at < given.fields.size() && given.fields[at] == trained.fields[at]) continue;
@@ -44,7 +49,7 @@ void check_fit(const Encoding& trained, const Encoding& given) {
 std::string_view describe(SampleKind kind) {
   switch (kind) {
     case SampleKind::images:
-      return "images";
+      return "images or features";
     case SampleKind::sequence:
       return "a running text";
     case SampleKind::labelled:

@@ -24,7 +24,7 @@ struct Field {
 
 /// What one sample is.
 enum class SampleKind {
-  images,    ///< Pixels or features, and a class.
+  images,    ///< Pixels or features, and a class or numbers to predict.
   sequence,  ///< A piece of a long row of tokens; the targets are tokens too.
   labelled,  ///< A text of its own, and a class.
   pairs,     ///< A text and another one that it is turned into.
@@ -32,15 +32,19 @@ enum class SampleKind {
 
 struct Encoding {
   std::vector<Field> fields;
-  std::int64_t classes = 0;  ///< Targets lie in [0, classes).
+  std::int64_t classes = 0;  ///< Targets lie in [0, classes); 0 where they are numbers to predict.
   std::optional<Normalization> normalization{};
   std::optional<Vocabulary> characters{};        ///< Of a running text.
   std::optional<WordVocabulary> words{};         ///< Of labelled texts, or of the sources of pairs.
   std::optional<WordVocabulary> target_words{};  ///< Of the targets of pairs.
-  std::vector<std::string> labels{};  ///< Names of the classes; empty where they are numbers.
+  std::vector<std::string> labels{};   ///< Names of the classes; empty where they are numbers.
+  std::vector<std::string> columns{};  ///< Names of the features, by which a table is matched.
+  std::vector<std::string> targets{};  ///< Names of the columns that are predicted.
   bool masked = false;  ///< Tokens are hidden in the input; the last token is the mask.
 
   SampleKind kind() const;
+  /// Whether the target is f32 [k]: numbers to predict, not a class.
+  bool predicts_numbers() const;
   /// Null when there is no such field.
   const Field* find(std::string_view name) const;
   bool operator==(const Encoding&) const = default;
@@ -50,7 +54,7 @@ struct Encoding {
 /// those encoded the other way: the same fields, no class it does not know, the same vocabularies.
 void check_fit(const Encoding& trained, const Encoding& given);
 
-/// "images", "a running text", "labelled texts", "pairs of texts"
+/// "images or features", "a running text", "labelled texts", "pairs of texts"
 std::string_view describe(SampleKind kind);
 
 }  // namespace troika::data

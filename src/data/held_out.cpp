@@ -30,6 +30,7 @@ class PartOfSet final : public Dataset {
     whole_->read({number_(sample.index), sample.epoch}, fields);
   }
   bool is_slow() const override { return whole_->is_slow(); }
+  bool has_targets() const override { return whole_->has_targets(); }
 
  private:
   std::unique_ptr<Dataset> whole_;

@@ -1,30 +1,50 @@
 #include "data/image_dataset.h"
 
-#include <cstring>
+#include <algorithm>
 #include <utility>
 
 namespace troika::data {
+namespace {
+
+Field target_field(const ImageSource& source) {
+  if (source.numbers() == 0) return {"target", {Shape{}, DType::i32}};
+  return {"target", {{source.numbers()}, DType::f32}};
+}
+
+}  // namespace
 
 ImageDataset::ImageDataset(std::unique_ptr<ImageSource> source, Range range,
                            const OpenOptions& options)
     : source_(std::move(source)),
       range_(range),
       augmentation_(options.augment, source_->shape(), options.seed),
-      encoding_{.fields = {Field{"input", {source_->shape(), DType::f32}},
-                           Field{"target", {Shape{}, DType::i32}}},
+      encoding_{.fields = {Field{"input", {source_->shape(), DType::f32}}, target_field(*source_)},
                 .classes = source_->classes(),
-                .normalization = options.normalization,
-                .labels = {source_->labels().begin(), source_->labels().end()}} {
+                .normalization = options.normalization} {
   if (!encoding_.normalization) encoding_.normalization = measure(*source_, range);
   check(*encoding_.normalization, source_->channels());
-  if (!options.like) return;
-  encoding_.labels = options.like->labels;
-  check_fit(*options.like, encoding_);
-  encoding_.classes = options.like->classes;
+  TROIKA_CHECK(has_targets() || options.like, "only a model says what is to be predicted");
+  if (options.like) {
+    take(*options.like);
+    return;
+  }
+  SourceNames names = source_->names();
+  encoding_.labels = names.labels;
+  encoding_.columns = names.columns;
+  encoding_.targets = names.targets;
+}
+
+void ImageDataset::take(const Encoding& like) {
+  encoding_.labels = like.labels;
+  encoding_.columns = like.columns;
+  encoding_.targets = like.targets;
+  if (!has_targets() && like.find("target") != nullptr) encoding_.fields[1] = *like.find("target");
+  check_fit(like, encoding_);
+  encoding_.classes = like.classes;
 }
 
 std::vector<std::int64_t> ImageDataset::class_sizes() const {
-  if (source_->labels().empty() || encoding_.labels.empty()) return {};
+  if (encoding_.labels.empty() || !has_targets()) return {};
   std::vector<std::int64_t> sizes(encoding_.labels.size());
   for (std::int64_t index = range_.begin; index < range_.end; ++index)
     ++sizes[static_cast<std::size_t>(source_->label(index))];
@@ -47,14 +67,19 @@ void ImageDataset::read(Sample sample, std::span<const std::span<std::byte>> fie
   TROIKA_CHECK_EQ(fields.size(), encoding_.fields.size());
   TROIKA_CHECK_EQ(static_cast<std::int64_t>(fields[0].size()),
                   encoding_.fields[0].spec.bytes().count);
-  TROIKA_CHECK_EQ(fields[1].size(), sizeof(std::int32_t));
   std::span<float> pixels(reinterpret_cast<float*>(fields[0].data()),
                           fields[0].size() / sizeof(float));
   read_pixels(sample, pixels);
   augmentation_.apply(sample.index, sample.epoch, pixels);
   data::apply(*encoding_.normalization, source_->channels(), pixels);
-  std::int32_t label = source_->label(range_.begin + sample.index);
-  std::memcpy(fields[1].data(), &label, sizeof label);
+  read_target(range_.begin + sample.index, fields[1]);
+}
+
+void ImageDataset::read_target(std::int64_t index, std::span<std::byte> target) const {
+  TROIKA_CHECK_EQ(static_cast<std::int64_t>(target.size()), encoding_.fields[1].spec.bytes().count);
+  if (!has_targets()) return void(std::ranges::fill(target, std::byte{0}));
+  if (encoding_.predicts_numbers()) return source_->read_numbers(index, elements_of<float>(target));
+  elements_of<std::int32_t>(target)[0] = source_->label(index);
 }
 
 }  // namespace troika::data

@@ -1,4 +1,4 @@
-// Images of a source as training samples: a range of them, augmented, normalised.
+// Images or features of a source as training samples: a range of them, augmented, normalised.
 #pragma once
 
 #include <memory>
@@ -19,11 +19,14 @@ class ImageDataset final : public Dataset {
   std::int64_t size() const override { return range_.extent(); }
   const Encoding& encoding() const override { return encoding_; }
   bool is_slow() const override { return source_->is_slow(); }
+  bool has_targets() const override { return source_->has_targets(); }
   std::vector<std::int64_t> class_sizes() const override;
   void read(Sample sample, std::span<const std::span<std::byte>> fields) const override;
 
  private:
   void read_pixels(Sample sample, std::span<float> pixels) const;
+  void take(const Encoding& like);
+  void read_target(std::int64_t index, std::span<std::byte> target) const;
 
   std::unique_ptr<ImageSource> source_;
   Range range_;

@@ -64,7 +64,7 @@ class ImageFolder final : public ImageSource {
   std::int64_t size() const override { return files_.size(); }
   const Shape& shape() const override { return shape_; }
   std::int64_t classes() const override { return std::ssize(labels_); }
-  std::span<const std::string> labels() const override { return labels_; }
+  SourceNames names() const override { return {.labels = labels_}; }
   bool is_slow() const override { return true; }
 
   std::int32_t label(std::int64_t index) const override {

@@ -1,4 +1,4 @@
-// Images as their format stores them, before normalisation, augmentation and ranges.
+// Images or features as their format stores them, before normalisation, augmentation and ranges.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,13 @@ namespace troika::data {
 /// Says which part of an image to use, given its size as it is stored.
 using ChoosePart = std::function<Part(PictureSize)>;
 
+/// What a format calls things; empty where it has no names.
+struct SourceNames {
+  std::vector<std::string> labels{};   ///< Of the classes.
+  std::vector<std::string> columns{};  ///< Of the features.
+  std::vector<std::string> targets{};  ///< Of what is to be predicted.
+};
+
 /// Constant after construction: every member may be called from any thread at once.
 class ImageSource {
  public:
@@ -29,16 +36,22 @@ class ImageSource {
   /// A part of the image, resized to shape(). Precondition: shape() is [C,H,W].
   virtual void read_part(std::int64_t index, const ChoosePart& choose,
                          std::span<float> pixels) const;
-  /// In [0, classes()).
+  /// In [0, classes()). Precondition: the target is a class.
   virtual std::int32_t label(std::int64_t index) const = 0;
-  /// Names of the classes; empty where they are numbers.
-  virtual std::span<const std::string> labels() const { return {}; }
   /// Whether an image takes so long to read that several threads should share the work.
   virtual bool is_slow() const { return false; }
 
-  std::size_t channels() const {
-    return shape().rank() == 3 ? static_cast<std::size_t>(shape()[0]) : 1;
-  }
+  /// How many numbers are to be predicted; 0 where the target is a class.
+  virtual std::int64_t numbers() const { return 0; }
+  /// Precondition: the span has numbers() elements.
+  virtual void read_numbers(std::int64_t /*index*/, std::span<float> /*numbers*/) const {}
+  /// False for samples that only ask for a prediction: they have neither a label nor numbers.
+  virtual bool has_targets() const { return true; }
+  virtual SourceNames names() const { return {}; }
+
+  /// How many parts of a sample, one behind the other, have a mean and a deviation of their own:
+  /// channels, or features.
+  virtual std::size_t channels() const { return static_cast<std::size_t>(shape()[0]); }
 };
 
 /// More classes than any set has; a label beyond it means a damaged file.

@@ -12,7 +12,9 @@
 namespace troika::data {
 namespace {
 
-constexpr std::int64_t kMeasuredImages = 1000;
+constexpr std::int64_t kMeasuredImages = 1000, kMeasuredRows = 100'000;
+constexpr std::int64_t kImagesAtOnce = 1000;  // Whose sums are kept apart.
+constexpr double kLeastDeviation = 1e-30;     // Its inverse must be finite in f32.
 
 float entry(const std::vector<float>& values, std::size_t channel) {
   return values.size() == 1 ? values[0] : values[channel];
@@ -37,21 +39,25 @@ void add(std::span<Sums> sums, std::span<const float> pixels) {
 std::vector<Sums> sum_images(const ImageSource& source, Range range, std::int64_t images) {
   std::size_t channels = source.channels();
   WorkerTeam team(source.is_slow() ? threads_for_reading() : 1);
-  std::vector<std::vector<Sums>> of_image(static_cast<std::size_t>(images));
   std::vector<std::vector<float>> pixels(team.threads());
-  team.run(images, [&](std::int64_t image, std::size_t thread) {
-    pixels[thread].resize(static_cast<std::size_t>(source.shape().elements()));
-    source.read_pixels(part_of(range.extent(), image, images).begin + range.begin, pixels[thread]);
-    std::vector<Sums>& sums = of_image[static_cast<std::size_t>(image)];
-    sums.resize(channels);
-    add(sums, pixels[thread]);
-  });
   std::vector<Sums> total(channels);
-  for (const std::vector<Sums>& sums : of_image)
-    for (std::size_t channel = 0; channel < channels; ++channel) {
-      total[channel].first += sums[channel].first;
-      total[channel].second += sums[channel].second;
-    }
+  for (std::int64_t first = 0; first < images; first += kImagesAtOnce) {
+    std::int64_t count = std::min(kImagesAtOnce, images - first);
+    std::vector<std::vector<Sums>> of_image(static_cast<std::size_t>(count));
+    team.run(count, [&](std::int64_t image, std::size_t thread) {
+      pixels[thread].resize(static_cast<std::size_t>(source.shape().elements()));
+      source.read_pixels(part_of(range.extent(), first + image, images).begin + range.begin,
+                         pixels[thread]);
+      std::vector<Sums>& sums = of_image[static_cast<std::size_t>(image)];
+      sums.resize(channels);
+      add(sums, pixels[thread]);
+    });
+    for (const std::vector<Sums>& sums : of_image)
+      for (std::size_t channel = 0; channel < channels; ++channel) {
+        total[channel].first += sums[channel].first;
+        total[channel].second += sums[channel].second;
+      }
+  }
   return total;
 }
 
@@ -63,9 +69,9 @@ void check(const Normalization& normalization, std::size_t channels) {
   };
   if (!fits(normalization.mean) || !fits(normalization.deviation))
     throw Error(ErrorKind::usage,
-                fmt::format("Normalisation has {} means and {} deviations for images of {} "
-                            "channels; give one of each "
-                            "for all channels, one per channel, or \"auto\".",
+                fmt::format("normalisation has {} means and {} deviations for samples of {} "
+                            "channels or features; give one of each for all of them, one for each, "
+                            "or \"auto\"",
                             normalization.mean.size(), normalization.deviation.size(), channels));
   bool usable = std::ranges::all_of(normalization.mean, [](float m) { return std::isfinite(m); }) &&
                 std::ranges::all_of(normalization.deviation,
@@ -79,14 +85,17 @@ void check(const Normalization& normalization, std::size_t channels) {
 Normalization measure(const ImageSource& source, Range range) {
   std::size_t channels = source.channels();
   auto pixels = static_cast<std::size_t>(source.shape().elements());
-  std::int64_t images = std::min(range.extent(), kMeasuredImages);
+  // A feature may differ in few rows only, and a row is small.
+  std::int64_t images =
+      std::min(range.extent(), source.shape().rank() == 1 ? kMeasuredRows : kMeasuredImages);
   Normalization result;
   double count = static_cast<double>(images) * static_cast<double>(pixels / channels);
   for (const Sums& sum : sum_images(source, range, images)) {
     double mean = sum.first / count;
     double deviation = std::sqrt(std::max(0.0, sum.second / count - mean * mean));
     result.mean.push_back(static_cast<float>(mean));
-    bool varies = std::isfinite(deviation) && deviation > 1e-6 * (1 + std::abs(mean));
+    bool varies =
+        std::isfinite(deviation) && deviation > std::max(kLeastDeviation, 1e-6 * std::abs(mean));
     result.deviation.push_back(varies ? static_cast<float>(deviation) : 1.0F);
   }
   return result;

@@ -1,4 +1,5 @@
-// Mean and standard deviation per channel, and how images are shifted and scaled by them.
+// Mean and standard deviation per channel, or per feature, and how samples are shifted and scaled
+// by them.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,7 @@ namespace troika::data {
 
 class ImageSource;
 
-/// One entry per channel, or a single entry for all channels.
+/// One entry per channel of images, or per feature; or a single entry for all of them.
 struct Normalization {
   std::vector<float> mean;
   std::vector<float> deviation;
@@ -24,8 +25,8 @@ struct Normalization {
 /// positive and finite.
 void check(const Normalization& normalization, std::size_t channels);
 
-/// "auto": measured over a fixed sample of the images in `range` (at most 1,000, evenly spaced). A
-/// channel that does not vary gets deviation 1.
+/// "auto": measured over a fixed choice of the samples in `range`, evenly spaced: at most 1,000
+/// images, or 100,000 rows of features. A channel that does not vary gets deviation 1.
 Normalization measure(const ImageSource& source, Range range);
 
 /// pixels: the channels one after the other. Precondition: check() passed.

@@ -15,6 +15,22 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kVersionAt = 6;
 constexpr std::size_t kLengthAt = 8;
 
+std::string_view type_name(Element element) {
+  switch (element) {
+    case Element::u8:
+      return "|u1";
+    case Element::i32:
+      return "<i4";
+    case Element::i64:
+      return "<i8";
+    case Element::f32:
+      return "<f4";
+    case Element::f64:
+      return "<f8";
+  }
+  return {};
+}
+
 /// The header: a Python dictionary such as {'descr': '<f4', 'fortran_order': False, 'shape': (2,
 /// 3), }
 class HeaderScanner {
@@ -57,11 +73,8 @@ class HeaderScanner {
 
   Element element() {
     std::string_view name = quoted();
-    if (name == "|u1") return Element::u8;
-    if (name == "<i4") return Element::i32;
-    if (name == "<i8") return Element::i64;
-    if (name == "<f4") return Element::f32;
-    if (name == "<f8") return Element::f64;
+    for (Element known : {Element::u8, Element::i32, Element::i64, Element::f32, Element::f64})
+      if (name == type_name(known)) return known;
     throw bad("element type '" + printable(name) +
               "' is none of |u1, <i4, <i8, <f4, <f8; convert it with astype");
   }
@@ -189,9 +202,24 @@ ArrayFile read_npy(const std::string& path) {
   return array;
 }
 
-std::unique_ptr<ImageSource> open_npy(const Uri& uri) {
+std::string npy_header(Element element, const Shape& shape) {
+  constexpr std::size_t kAlignment = 64, kFixed = kLengthAt + 2;
+  std::string extents;
+  for (std::int64_t extent : shape) extents += fmt::format("{}, ", extent);
+  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
+                                 type_name(element), extents);
+  text.resize((kFixed + text.size() + kAlignment) / kAlignment * kAlignment - kFixed - 1, ' ');
+  text += '\n';
+  std::string header(kMagic);
+  header += {1, 0, static_cast<char>(text.size() & 0xFF), static_cast<char>(text.size() >> 8)};
+  return header + text;
+}
+
+std::unique_ptr<ImageSource> open_npy(const Uri& uri, const OpenOptions& options) {
   const std::string& paths = uri.path;
   std::size_t comma = paths.find(',');
+  if (options.unlabelled && comma == std::string::npos)
+    return pair_arrays(read_npy(paths), std::nullopt, channels_of(uri));
   if (comma == std::string::npos || paths.find(',', comma + 1) != std::string::npos || comma == 0 ||
       comma + 1 == paths.size())
     throw Error(ErrorKind::usage,

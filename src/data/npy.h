@@ -5,6 +5,7 @@
 #include <string>
 
 #include "data/array_file.h"
+#include "data/dataset.h"
 #include "data/image_source.h"
 #include "data/uri.h"
 
@@ -14,8 +15,11 @@ namespace troika::data {
 /// none.
 ArrayFile read_npy(const std::string& path);
 
-/// npy:images.npy,labels.npy, for images [N,H,W,C] with ?channels=last. Throws Error(usage) when
-/// the path is not two names.
-std::unique_ptr<ImageSource> open_npy(const Uri& uri);
+/// The bytes in front of an array in C order, version 1: a multiple of 64, as NumPy writes them.
+std::string npy_header(Element element, const Shape& shape);
+
+/// npy:images.npy,labels.npy, for images [N,H,W,C] with ?channels=last; the first file alone where
+/// options.unlabelled. Throws Error(usage) when the path is not two names.
+std::unique_ptr<ImageSource> open_npy(const Uri& uri, const OpenOptions& options);
 
 }  // namespace troika::data

@@ -139,8 +139,65 @@ TEST(Npy, RefusesLabelsThatAreNoClasses) {
   std::string uri = with_labels(folder, npy_file(header("<f4", "(2, 1)"), bytes_of<float>({8, 9})));
   folder.write("y.npy", npy_file(header("<i4", "(2,)"), bytes_of<std::int32_t>({3, -1})));
   EXPECT_NE(error_of([&] { open(uri); }).find("label -1 of sample 1"), std::string::npos);
-  folder.write("y.npy", npy_file(header("<f4", "(2,)"), bytes_of<float>({3, 1})));
-  EXPECT_NE(error_of([&] { open(uri); }).find("whole numbers"), std::string::npos);
+  folder.write("y.npy", npy_file(header("<i4", "(2, 2)"), bytes_of<std::int32_t>({3, 1, 0, 2})));
+  EXPECT_NE(error_of([&] { open(uri); }).find("need the shape [N]"), std::string::npos);
+}
+
+TEST(Npy, TakesFloatingLabelsAsNumbersToPredict) {
+  TemporaryFolder folder;
+  std::string uri = with_labels(folder, npy_file(header("<f4", "(2, 1)"), bytes_of<float>({8, 9})));
+  folder.write("y.npy", npy_file(header("<f8", "(2, 2)"), bytes_of<double>({1, 2, 3, 4.5})));
+  auto set = open(uri, kPlainArrays);
+  EXPECT_EQ(set->fields()[1].spec, (TensorSpec{{2}, DType::f32}));
+  EXPECT_EQ(set->classes(), 0);
+  std::vector<float> input(1), target(2);
+  std::vector<std::span<std::byte>> fields{std::as_writable_bytes(std::span(input)),
+                                           std::as_writable_bytes(std::span(target))};
+  set->read({.index = 1}, fields);
+  EXPECT_EQ(target, (std::vector<float>{3, 4.5}));
+
+  folder.write("y.npy", npy_file(header("<f4", "(2,)"), bytes_of<float>({1, 2})));
+  EXPECT_EQ(open(uri)->fields()[1].spec, (TensorSpec{{1}, DType::f32}));
+  float nan = std::numeric_limits<float>::quiet_NaN();
+  folder.write("y.npy", npy_file(header("<f4", "(2,)"), bytes_of<float>({1, nan})));
+  EXPECT_NE(error_of([&] { open(uri); }).find("target of sample 1 is not finite"),
+            std::string::npos);
+  folder.write("y.npy", npy_file(header("<f4", "(2, 1, 1)"), bytes_of<float>({1, 2})));
+  EXPECT_NE(error_of([&] { open(uri); }).find("[N] or [N,K]"), std::string::npos);
+}
+
+TEST(Npy, NeedsNoLabelsWhereAModelIsAsked) {
+  TemporaryFolder folder;
+  std::string uri = with_labels(folder, npy_file(header("<f4", "(2, 1)"), bytes_of<float>({8, 9})));
+  std::string alone = uri.substr(0, uri.find(','));
+  OpenOptions like{.like = open(uri)->encoding()};
+  EXPECT_NE(error_of([&] { open(alone, like); }).find("give two files"), std::string::npos);
+  like.unlabelled = true;
+  auto set = open(alone, like);
+  EXPECT_FALSE(set->has_targets());
+  EXPECT_EQ(set->encoding(), *like.like);
+  EXPECT_EQ(read_sample(*set, 1).target[0], 0);
+}
+
+TEST(Npy, NormalisesFeaturesOneByOneButBytesAlike) {
+  TemporaryFolder folder;
+  auto set =
+      open(with_labels(folder, npy_file(header("<f4", "(2, 2)"), bytes_of<float>({1, 10, 3, 30}))));
+  EXPECT_EQ(*set->normalization(), (Normalization{{2, 20}, {1, 10}}));
+  auto bytes = open(with_labels(
+      folder, npy_file(header("|u1", "(2, 2)"), bytes_of<std::uint8_t>({0, 255, 0, 255}))));
+  EXPECT_EQ(*bytes->normalization(), (Normalization{{0.5F}, {0.5F}}));
+}
+
+TEST(Npy, ReadsBackTheHeaderThatItWrites) {
+  TemporaryFolder folder;
+  for (const Shape& shape : {Shape{6}, Shape{2, 3}, Shape{1, 2, 3}}) {
+    std::string start = npy_header(Element::f32, shape);
+    EXPECT_EQ(start.size() % 64, 0u);
+    ArrayFile array = read_npy(folder.write("a.npy", start + std::string(24, 0)));
+    EXPECT_EQ(array.shape, shape);
+    EXPECT_EQ(array.element, Element::f32);
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "data/cifar10.h"
+#include "data/csv.h"
 #include "data/dataset.h"
 #include "data/digits.h"
 #include "data/idx.h"
@@ -34,16 +35,18 @@ const Scheme& find_scheme(const Uri& uri) {
                                             {"cifar10", images},
                                             {"npy", images, {"channels"}},
                                             {"images", images, {"size", "channels"}},
+                                            {"csv", images, {"target", "task"}},
                                             {"tokens", sequence, {"vocabulary"}},
                                             {"text", sequence},
                                             {"pairs", pairs, {"split", "vocabulary"}},
                                             {"labelled", labelled, {"split", "vocabulary"}}};
   auto found = std::ranges::find(kSchemes, uri.scheme, &Scheme::name);
   if (found != kSchemes.end()) return *found;
-  throw Error(ErrorKind::usage,
-              fmt::format("unknown scheme '{}'; there are digits:, idx:, cifar10:, npy:, images:, "
-                          "tokens:, text:, pairs: and labelled:.",
-                          uri.scheme));
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("unknown scheme '{}'; there are digits:, idx:, cifar10:, npy:, csv:, images:, "
+                  "tokens:, text:, pairs: and labelled:.",
+                  uri.scheme));
 }
 
 std::unique_ptr<ImageSource> open_images(const Uri& uri, const OpenOptions& options) {
@@ -51,7 +54,8 @@ std::unique_ptr<ImageSource> open_images(const Uri& uri, const OpenOptions& opti
   if (uri.scheme == "idx") return open_idx(uri.path);
   if (uri.scheme == "cifar10") return open_cifar10(uri.path);
   if (uri.scheme == "images") return open_image_folder(uri, options.like);
-  return open_npy(uri);
+  if (uri.scheme == "csv") return open_csv(uri, options);
+  return open_npy(uri, options);
 }
 
 std::unique_ptr<TokenSource> open_language(const Uri& uri, const OpenOptions& options) {

@@ -134,9 +134,9 @@ TEST(Like, RefusesSamplesOfAnotherKind) {
   TemporaryFolder folder;
   auto train = open("digits:train?size=20");
   std::string text = "text:" + folder.write("a.txt", std::string(200, 'a'));
-  EXPECT_NE(error_of([&] {
-              open(text, {.like = train->encoding()});
-            }).find("the model was trained on samples of another kind: images, not a running"),
+  EXPECT_NE(error_of([&] { open(text, {.like = train->encoding()}); })
+                .find("the model was trained on samples of another kind: images or features, not a "
+                      "running"),
             std::string::npos);
 }
 

@@ -146,13 +146,27 @@ TEST(LossValues, SigmoidCrossEntropyStaysFiniteFarOut) {
 }
 
 TEST(LossValues, MeanSquaredErrorIsTheMeanOfASample) {
-  OpTrial trial = trial_of(MeanSquaredError{}, {f64({2, 2}), f64({2, 2}), f64({2})});
+  OpTrial trial = trial_of(MeanError{}, {f64({2, 2}), f64({2, 2}), f64({2})});
   const double x[] = {1, 3, 5, 5}, target[] = {0, 0, 4, 2}, weight[] = {1, 3};
   for (std::size_t i = 0; i < 4; ++i) value(trial, 0)[i] = x[i], value(trial, 1)[i] = target[i];
   for (std::size_t i = 0; i < 2; ++i) value(trial, 2)[i] = weight[i];
   run(trial);
   EXPECT_EQ(value(trial, 3)[0], 1 * (1 + 9) / 2 + 3 * (1 + 9) / 2);
   EXPECT_EQ(value(trial, 4)[0], 4);
+}
+
+TEST(LossValues, MeanAbsoluteErrorHasTheSignAsGradientAndNoneWhereItIsMet) {
+  OpTrial trial =
+      trial_of(MeanError{.penalty = Penalty::absolute}, {f64({2, 2}), f64({2, 2}), f64({2})});
+  const double x[] = {1, -3, 5, 5}, target[] = {0, 0, 5, 9}, weight[] = {1, 3};
+  for (std::size_t i = 0; i < 4; ++i) value(trial, 0)[i] = x[i], value(trial, 1)[i] = target[i];
+  for (std::size_t i = 0; i < 2; ++i) value(trial, 2)[i] = weight[i];
+  run(trial);
+  run(trial, Phase::backward_data);
+  EXPECT_EQ(value(trial, 3)[0], 1 * (1 + 3) / 2 + 3 * (0 + 4) / 2);
+  EXPECT_EQ(value(trial, 4)[0], 4);
+  const double expected[] = {0.5, -0.5, 0, -1.5};
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(gradient(trial, 0)[i], expected[i]) << i;
 }
 
 TEST(AccuracyValues, TheFirstOfEqualMaximaWins) {

@@ -31,7 +31,7 @@
 #include "ops/local_response_norm.h"
 #include "ops/matmul.h"
 #include "ops/mean.h"
-#include "ops/mean_squared_error.h"
+#include "ops/mean_error.h"
 #include "ops/pool2d.h"
 #include "ops/position.h"
 #include "ops/recurrent.h"
@@ -57,7 +57,7 @@ using AnyOp = std::variant<  //
     // sequences
     Softmax, Embedding, Dropout, Attention, Recurrent,
     // losses
-    SigmoidCrossEntropy, MeanSquaredError, Accuracy,
+    SigmoidCrossEntropy, MeanError, Accuracy,
     // update rules and the end of a step
     Sgd, Adam, Lars, Lamb, RunningAverage, Guard, SquareSum,
     // made by lowering

@@ -32,6 +32,10 @@ data::Field field_in(const Json& json) {
           {parse_shape(json.at("shape").dump()), parse_dtype(json.at("dtype").get<std::string>())}};
 }
 
+std::vector<std::string> names_in(const Json& json, const char* key) {
+  return json.value(key, std::vector<std::string>{});
+}
+
 data::Encoding encoding_in(const Json& json) {
   data::Encoding encoding{.classes = json.at("classes"), .masked = json.value("masked", false)};
   for (const Json& field : json.at("fields")) encoding.fields.push_back(field_in(field));
@@ -44,7 +48,9 @@ data::Encoding encoding_in(const Json& json) {
     encoding.characters.emplace(std::string_view(json["characters"].get_ref<const std::string&>()));
   if (json.contains("words")) encoding.words = vocabulary_in(json["words"]);
   if (json.contains("target_words")) encoding.target_words = vocabulary_in(json["target_words"]);
-  if (json.contains("labels")) encoding.labels = json["labels"].get<std::vector<std::string>>();
+  encoding.labels = names_in(json, "labels");
+  encoding.columns = names_in(json, "columns");
+  encoding.targets = names_in(json, "targets");
   return encoding;
 }
 
@@ -63,6 +69,8 @@ std::string to_json(const data::Encoding& encoding) {
   if (encoding.words) json["words"] = json_of(*encoding.words);
   if (encoding.target_words) json["target_words"] = json_of(*encoding.target_words);
   if (!encoding.labels.empty()) json["labels"] = encoding.labels;
+  if (!encoding.columns.empty()) json["columns"] = encoding.columns;
+  if (!encoding.targets.empty()) json["targets"] = encoding.targets;
   if (encoding.masked) json["masked"] = true;
   return json.dump();
 }

@@ -21,7 +21,11 @@ TEST(EncodingJson, ReadsBackWhatItWrote) {
                        .classes = 6,
                        .words = data::WordVocabulary(data::TextUnit::word, {"a", "b"}),
                        .target_words = data::WordVocabulary(data::TextUnit::character, {"ß", " "})};
-  for (const data::Encoding& encoding : {images, text, pairs, data::Encoding{}})
+  data::Encoding table{.fields = {{"input", {{2}, DType::f32}}, {"target", {{1}, DType::f32}}},
+                       .normalization = data::Normalization{{1, 2e9F}, {3, 1e-9F}},
+                       .columns = {"age", "größe, \"m\""},
+                       .targets = {"price"}};
+  for (const data::Encoding& encoding : {images, text, pairs, table, data::Encoding{}})
     EXPECT_EQ(parse_encoding(to_json(encoding)), encoding) << to_json(encoding);
 }
 

@@ -15,9 +15,12 @@ namespace {
 
 /// The shape that a field of a sample has in a batch; nothing where samples have no such field.
 std::optional<Shape> shape_in_batch(const std::string& name, const zoo::Samples& samples) {
-  // The loader weighs every target where samples do not.
+  // The loader weighs every class where samples do not, and numbers to predict by sample.
   const zoo::Field* field = samples.find(name);
-  if (field == nullptr && name == "weight") field = samples.find("target");
+  if (field == nullptr && name == "weight") {
+    field = samples.find("target");
+    if (field != nullptr && field->spec.dtype != DType::i32) return Shape{samples.batch};
+  }
   if (field == nullptr) return std::nullopt;
   Shape shape{samples.batch};
   for (std::int64_t extent : field->spec.shape) shape.push_back(extent);

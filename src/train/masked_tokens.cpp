@@ -19,7 +19,7 @@ std::size_t most_probable(std::span<const double> logits) {
 void predict_masked(LiveModel& live, const data::Dataset& dataset, std::int64_t batch,
                     const std::function<void(const MaskedToken&)>& visit) {
   Session& session = live.session();
-  DType floating = logits_spec(session).dtype;
+  DType floating = predict_output_spec(session).dtype;
   data::Loader loader(dataset,
                       {.batch = batch, .purpose = data::Purpose::evaluate, .floating = floating});
   std::int64_t first = 0;
@@ -27,7 +27,7 @@ void predict_masked(LiveModel& live, const data::Dataset& dataset, std::int64_t 
     for (const data::HostField& field : next->fields)
       session.write_input(kPredictProgram, field.name(), field.bytes());
     live.run(kPredictProgram);
-    Logits logits = read_logits(session);
+    PredictOutput logits = read_predict_output(session);
     std::span<const std::int32_t> targets = (*next)["target"].as<std::int32_t>();
     auto length = static_cast<std::size_t>(logits.shape[1]);
     dispatch(floating, [&]<class T>() {
@@ -47,7 +47,7 @@ void predict_masked(LiveModel& live, const data::Dataset& dataset, std::int64_t 
 std::vector<std::int32_t> fill_masks(LiveModel& live, std::vector<std::int32_t> tokens,
                                      std::int32_t mask) {
   Session& session = live.session();
-  TensorSpec spec = logits_spec(session);
+  TensorSpec spec = predict_output_spec(session);
   auto context = static_cast<std::size_t>(spec.shape[1]);
   TROIKA_CHECK(tokens.size() <= context);
   std::vector<std::int32_t> input = tokens;
@@ -59,7 +59,7 @@ std::vector<std::int32_t> fill_masks(LiveModel& live, std::vector<std::int32_t> 
     session.write_input(kPredictProgram, "mask", std::as_bytes(std::span(seen)));
   });
   live.run(kPredictProgram);
-  Logits logits = read_logits(session);
+  PredictOutput logits = read_predict_output(session);
   for (std::size_t at = 0; at < tokens.size(); ++at)
     if (tokens[at] == mask) tokens[at] = static_cast<std::int32_t>(most_probable(logits.row(at)));
   return tokens;

@@ -13,23 +13,48 @@
 namespace troika {
 namespace {
 
-constexpr const char* kLogits = "logits";
+constexpr const char *kLogits = "logits", *kNumbers = "prediction";
+
+const char* output_name(const Session& session) {
+  return session.has_output(kPredictProgram, kLogits) ? kLogits : kNumbers;
+}
+
+std::vector<double> as_doubles(DType dtype, std::span<const std::byte> bytes) {
+  return dispatch(dtype, [&]<class T>() {
+    const T* values = reinterpret_cast<const T*>(bytes.data());
+    return std::vector<double>(values, values + bytes.size() / sizeof(T));
+  });
+}
+
+/// Runs the program on every sample once, in order, and calls visit(batch, what it gave).
+template <class Visit>
+void predict_batches(LiveModel& live, const data::Dataset& dataset, std::int64_t batch,
+                     Visit&& visit) {
+  Session& session = live.session();
+  data::Loader loader(dataset, {.batch = batch,
+                                .purpose = data::Purpose::evaluate,
+                                .floating = predict_output_spec(session).dtype,
+                                .threads = usable_threads()});
+  while (const data::Batch* next = loader.next()) {
+    for (const data::HostField& field : next->fields)
+      session.write_input(kPredictProgram, field.name(), field.bytes());
+    session.run(kPredictProgram);
+    visit(*next, read_predict_output(session));
+  }
+}
 
 }  // namespace
 
-const TensorSpec& logits_spec(const Session& session) {
+const TensorSpec& predict_output_spec(const Session& session) {
   const TaskGraph& program = session.program(kPredictProgram);
-  return program[program.outputs.at(kLogits)].spec;
+  return program[program.outputs.at(output_name(session))].spec;
 }
 
-Logits read_logits(Session& session) {
-  const TensorSpec& spec = logits_spec(session);
+PredictOutput read_predict_output(Session& session) {
+  const TensorSpec& spec = predict_output_spec(session);
   std::vector<std::byte> bytes(static_cast<std::size_t>(spec.bytes().count));
-  session.read_output(kPredictProgram, kLogits, bytes);
-  return {spec.shape, dispatch(spec.dtype, [&]<class T>() {
-            const T* values = reinterpret_cast<const T*>(bytes.data());
-            return std::vector<double>(values, values + bytes.size() / sizeof(T));
-          })};
+  session.read_output(kPredictProgram, output_name(session), bytes);
+  return {spec.shape, as_doubles(spec.dtype, bytes)};
 }
 
 std::size_t index_of_largest(std::span<const double> values) {
@@ -37,34 +62,39 @@ std::size_t index_of_largest(std::span<const double> values) {
 }
 
 void add_prediction(LiveModel& live, const Graph& graph) {
-  if (std::ranges::count(graph.outputs, kLogits, &NamedTensor::name) == 0)
-    throw Error(ErrorKind::usage,
-                fmt::format("the model '{}' has no logits, so it predicts neither classes nor text",
-                            graph.name));
-  live.add_forward({kPredictProgram, &graph, {kLogits}});
+  for (const char* name : {kLogits, kNumbers})
+    if (std::ranges::count(graph.outputs, name, &NamedTensor::name) > 0)
+      return live.add_forward({kPredictProgram, &graph, {name}});
+  throw Error(ErrorKind::usage,
+              fmt::format("the model '{}' has neither logits nor a prediction, so it predicts no "
+                          "classes, numbers or text",
+                          graph.name));
 }
 
 void predict_classes(LiveModel& live, const data::Dataset& dataset, std::int64_t batch,
                      const std::function<void(const Prediction&)>& visit) {
-  Session& session = live.session();
-  const TensorSpec& spec = logits_spec(session);
-  data::Loader loader(dataset, {.batch = batch,
-                                .purpose = data::Purpose::evaluate,
-                                .floating = spec.dtype,
-                                .threads = usable_threads()});
   std::int64_t index = 0;
-  while (const data::Batch* next = loader.next()) {
-    for (const data::HostField& field : next->fields)
-      session.write_input(kPredictProgram, field.name(), field.bytes());
-    session.run(kPredictProgram);
-    Logits logits = read_logits(session);
-    std::span<const std::int32_t> targets = (*next)["target"].as<std::int32_t>();
-    for (std::size_t row = 0; row < static_cast<std::size_t>(next->samples); ++row, ++index) {
-      std::vector<double> shares = softmax_of(logits.row(row));
-      std::size_t best = index_of_largest(shares);
-      visit({index, static_cast<std::int32_t>(best), shares[best], targets[row]});
-    }
-  }
+  predict_batches(
+      live, dataset, batch, [&](const data::Batch& samples, const PredictOutput& logits) {
+        std::span<const std::int32_t> targets = samples["target"].as<std::int32_t>();
+        for (std::size_t row = 0; row < static_cast<std::size_t>(samples.samples); ++row, ++index) {
+          std::vector<double> shares = softmax_of(logits.row(row));
+          std::size_t best = index_of_largest(shares);
+          visit({index, static_cast<std::int32_t>(best), shares[best], targets[row]});
+        }
+      });
+}
+
+void predict_numbers(LiveModel& live, const data::Dataset& dataset, std::int64_t batch,
+                     const std::function<void(const NumberPrediction&)>& visit) {
+  std::int64_t index = 0;
+  predict_batches(
+      live, dataset, batch, [&](const data::Batch& samples, const PredictOutput& numbers) {
+        const data::HostField& target = samples["target"];
+        PredictOutput targets{target.spec().shape, as_doubles(target.spec().dtype, target.bytes())};
+        for (std::size_t row = 0; row < static_cast<std::size_t>(samples.samples); ++row, ++index)
+          visit({index, numbers.row(row), targets.row(row)});
+      });
 }
 
 TokenWriter::TokenWriter(LiveModel& live, std::vector<std::int32_t> prompt,
@@ -73,7 +103,7 @@ TokenWriter::TokenWriter(LiveModel& live, std::vector<std::int32_t> prompt,
       tokens_(std::move(prompt)),
       options_(options),
       random_{.key = options.seed, .stream = hash_text("predict")} {
-  const Shape& shape = logits_spec(live.session()).shape;
+  const Shape& shape = predict_output_spec(live.session()).shape;
   TROIKA_CHECK(shape.rank() == 3 && shape[0] == 1, "a language model of batch 1");
   TROIKA_CHECK(!tokens_.empty(), "the prompt is empty");
   context_ = static_cast<std::size_t>(shape[1]);
@@ -86,7 +116,7 @@ std::vector<double> TokenWriter::last_logits() {
   Session& session = live_.session();
   session.write_input(kPredictProgram, "input", std::as_bytes(std::span(input)));
   session.run(kPredictProgram);
-  Logits logits = read_logits(session);
+  PredictOutput logits = read_predict_output(session);
   std::span<const double> last = logits.row(seen - 1);
   return {last.begin(), last.end()};
 }

@@ -1,5 +1,5 @@
-// Using a trained model: the classes of samples, and the tokens that a language model continues
-// with.
+// Using a trained model: the classes of samples, the numbers that a regression predicts, and the
+// tokens that a language model continues with.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,12 @@ namespace troika {
 inline constexpr const char* kPredictProgram = "predict";
 
 /// Adds the program to the model; `graph` has the batch of the calls below. Throws Error(usage)
-/// when the model has no logits.
+/// when the model has neither logits nor a prediction.
 void add_prediction(LiveModel& live, const Graph& graph);
 
-/// What the last run of the program gave: [n, classes] or [n, t, vocabulary].
-struct Logits {
+/// What the last run of the program gave: logits [n, classes] or [n, t, vocabulary], or the
+/// predicted numbers [n, k].
+struct PredictOutput {
   Shape shape;
   std::vector<double> values;  ///< Row-major.
 
@@ -30,8 +31,8 @@ struct Logits {
     return std::span(values).subspan(row * width, width);
   }
 };
-const TensorSpec& logits_spec(const Session& session);
-Logits read_logits(Session& session);
+const TensorSpec& predict_output_spec(const Session& session);
+PredictOutput read_predict_output(Session& session);
 std::size_t index_of_largest(std::span<const double> values);
 
 struct Prediction {
@@ -47,8 +48,20 @@ struct Prediction {
 void predict_classes(LiveModel& live, const data::Dataset& dataset, std::int64_t batch,
                      const std::function<void(const Prediction&)>& visit);
 
+/// What a regression says of a sample. The spans live as long as the call that hands them out.
+struct NumberPrediction {
+  std::int64_t index = 0;  ///< Of the sample in its data set.
+  std::span<const double> predicted;
+  std::span<const double> target;
+};
+
+/// The same for a model that predicts numbers.
+void predict_numbers(LiveModel& live, const data::Dataset& dataset, std::int64_t batch,
+                     const std::function<void(const NumberPrediction&)>& visit);
+
 struct WritingOptions {
-  double temperature = 1;  ///< Logits are divided by it; at 0 the most probable token is taken.
+  double temperature =
+      1;  ///< PredictOutput are divided by it; at 0 the most probable token is taken.
   std::uint64_t seed = 1;
 };
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "train/evaluate.h"
@@ -115,6 +116,55 @@ TEST(PredictClasses, AgreesWithTheAccuracyOfAnEvaluation) {
     EXPECT_GE(prediction.probability, 0.1);
     EXPECT_LE(prediction.probability, 1);
   }
+}
+
+/// Rows of two features; numbers to predict are made from them.
+class SmallTable final : public data::Dataset {
+ public:
+  std::int64_t size() const override { return 7; }
+  const data::Encoding& encoding() const override { return encoding_; }
+  void read(data::Sample sample, std::span<const std::span<std::byte>> fields) const override {
+    auto at = static_cast<float>(sample.index);
+    std::span<float> input = data::elements_of<float>(fields[0]),
+                     target = data::elements_of<float>(fields[1]);
+    input[0] = at, input[1] = at * at;
+    for (std::size_t i = 0; i < 3; ++i) target[i] = at + 10 * static_cast<float>(i);
+  }
+
+ private:
+  data::Encoding encoding_{.fields = {{"input", {{2}, DType::f32}}, {"target", {{3}, DType::f32}}}};
+};
+
+TEST(PredictNumbers, AgreesWithTheErrorsOfAnEvaluation) {
+  SmallTable table;
+  zoo::Samples samples{.batch = 4};
+  for (const data::Field& field : table.fields())
+    samples.fields.push_back({field.name, field.spec});
+  zoo::Model model =
+      zoo::build({.name = "mlp", .options = {{"hidden", std::int64_t{8}}}, .samples = samples});
+  LiveModel live(reference_machinery());
+  add_prediction(live, model.train());
+  live.add_forward(
+      {kEvaluateProgram, &model.train(), {"loss_sum", "weight_sum", "absolute_error"}});
+  live.start();
+  live.initialize(1);
+
+  double squares = 0, absolute = 0;
+  std::int64_t count = 0;
+  predict_numbers(live, table, 4, [&](const NumberPrediction& found) {
+    EXPECT_EQ(found.index, count++);
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(found.target[i], static_cast<double>(found.index) + 10 * static_cast<double>(i));
+      double error = found.predicted[i] - found.target[i];
+      squares += error * error / 3, absolute += std::abs(error) / 3;
+    }
+  });
+  EXPECT_EQ(count, 7);
+  Evaluation result = evaluate(live, table, 4, DType::f32);
+  EXPECT_EQ(result.samples, 7);
+  EXPECT_NEAR(find(result.figures, Metric::Measure::loss).value(), squares / 7, 1e-5 * squares);
+  EXPECT_NEAR(find(result.figures, Metric::Measure::absolute_error).value(), absolute / 7,
+              1e-5 * absolute);
 }
 
 TEST(AddPrediction, RefusesAModelWithoutLogits) {

@@ -15,20 +15,6 @@ data::Normalization normalization_of(const Normalize& config) {
   return normalization;
 }
 
-void add_validation(TrainingSets& sets, const RunConfig& config) {
-  const std::string& validation = config.data.validation;
-  const data::Encoding& encoding = sets.train->encoding();
-  if (!data::is_part(validation)) {
-    sets.validation = open_like(encoding, validation, config);
-    return;
-  }
-  data::TrainingViews views{.plain = open_like(encoding, config.data.train, config)};
-  views.augmented = std::move(sets.train);
-  data::HeldOut parts = data::hold_out(validation, std::move(views));
-  sets.train = std::move(parts.train);
-  sets.validation = std::move(parts.held_out);
-}
-
 }  // namespace
 
 TrainingSets open_sets(const RunConfig& config) {
@@ -39,10 +25,29 @@ TrainingSets open_sets(const RunConfig& config) {
   if (config.data.normalize.kind != Normalize::Kind::automatic)
     options.normalization = normalization_of(config.data.normalize);
   TrainingSets sets{.train = data::open(config.data.train, options)};
+  open_test(sets, config);
+  open_validation(sets, config);
+  return sets;
+}
+
+void open_test(TrainingSets& sets, const RunConfig& config) {
   if (!config.data.test.empty())
     sets.test = open_like(sets.train->encoding(), config.data.test, config);
-  if (!config.data.validation.empty()) add_validation(sets, config);
-  return sets;
+}
+
+void open_validation(TrainingSets& sets, const RunConfig& config) {
+  const std::string& validation = config.data.validation;
+  if (validation.empty()) return;
+  const data::Encoding& encoding = sets.train->encoding();
+  if (!data::is_part(validation)) {
+    sets.validation = open_like(encoding, validation, config);
+    return;
+  }
+  data::TrainingViews views{.plain = open_like(encoding, config.data.train, config)};
+  views.augmented = std::move(sets.train);
+  data::HeldOut parts = data::hold_out(validation, std::move(views));
+  sets.train = std::move(parts.train);
+  sets.validation = std::move(parts.held_out);
 }
 
 std::unique_ptr<data::Dataset> open_like(const data::Encoding& trained, const std::string& uri,

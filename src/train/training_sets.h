@@ -20,6 +20,12 @@ struct TrainingSets {
 /// data.train, held-out samples included.
 TrainingSets open_sets(const RunConfig& config);
 
+/// Its parts, for sets that have none of that yet: the test set, and the validation set, which
+/// takes its samples from the training set if it is a part of it. Neither does anything if [data]
+/// does not name the set.
+void open_test(TrainingSets& sets, const RunConfig& config);
+void open_validation(TrainingSets& sets, const RunConfig& config);
+
 /// Samples for a model that was trained on others with this encoding. Throws Error(usage) when they
 /// do not fit it.
 std::unique_ptr<data::Dataset> open_like(const data::Encoding& trained, const std::string& uri,

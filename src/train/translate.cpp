@@ -30,7 +30,7 @@ class Decoder {
     for (std::size_t at = 0; at < length_ && std::ranges::count(ended, false) > 0; ++at) {
       write_inputs();
       live_.run(kPredictProgram);
-      Logits logits = read_logits(live_.session());
+      PredictOutput logits = read_predict_output(live_.session());
       for (std::size_t row = 0; row < rows_; ++row) {
         if (ended[row]) continue;
         auto word = static_cast<std::int32_t>(index_of_largest(logits.row(row * length_ + at)));
@@ -64,7 +64,7 @@ class Decoder {
 
 void translate(LiveModel& live, const data::Dataset& dataset, std::int64_t batch,
                const std::function<void(const Translation&)>& visit) {
-  DType floating = logits_spec(live.session()).dtype;
+  DType floating = predict_output_spec(live.session()).dtype;
   data::Loader loader(dataset,
                       {.batch = batch, .purpose = data::Purpose::evaluate, .floating = floating});
   std::int64_t index = 0;

@@ -48,7 +48,8 @@ Graph make(const Alexnet& options, const Samples& samples) {
     x = layers::linear(b, name, x, {.out = scaled(4096, options.width)});
     x = layers::relu(b, name + ".relu", x);
   }
-  classify(b, inputs, layers::linear(b, "classifier.6", x, {.out = classes(samples, 1000)}));
+  finish_task(b, inputs, layers::linear(b, "classifier.6", x, {.out = answers(samples, 1000)}),
+              {"alexnet", options.loss});
   return b.finish();
 }
 

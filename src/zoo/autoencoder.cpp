@@ -29,7 +29,7 @@ Graph make(const Autoencoder& options, const Samples& samples) {
   }
   connect("decoder.1", b.shape(pixels).back());
   b.output("image", x);
-  b.loss("loss", MeanSquaredError{}, {x, pixels, weight});
+  b.loss("loss", MeanError{}, {x, pixels, weight});
   return b.finish();
 }
 

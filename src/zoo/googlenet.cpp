@@ -84,9 +84,10 @@ Graph make(const Googlenet& options, const Samples& samples) {
   }
   x = layers::global_average_pool(b, "avgpool", x);
   x = layers::dropout(b, "dropout", x, options.dropout);
-  classify(
+  finish_task(
       b, inputs,
-      layers::linear(b, "fc", x, {.out = classes(samples, 1000), .init = layers::normal(0.01)}));
+      layers::linear(b, "fc", x, {.out = answers(samples, 1000), .init = layers::normal(0.01)}),
+      {"googlenet", options.loss});
   return b.finish();
 }
 

@@ -11,11 +11,13 @@ struct Googlenet {
   double width = 1;
   double depth = 1;
   double dropout = 0.2;
+  std::string loss = LossOption::kDefault;
 
   static void fields(auto& self, auto&& visit) {
     visit("width", self.width, "multiplies the channels of every layer");
     visit("depth", self.depth, "multiplies the modules of each of the three stages");
     visit("dropout", self.dropout, "dropout rate before the last layer");
+    visit("loss", self.loss, LossOption::kHelp);
   }
 };
 

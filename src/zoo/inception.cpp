@@ -151,9 +151,10 @@ Graph make(const Inception& options, const Samples& samples) {
   for (const auto& [name, size] : kept(kModulesE, options.depth)) x = body.module_e(name, x);
   x = layers::global_average_pool(b, "avgpool", x);
   x = layers::dropout(b, "dropout", x, options.dropout);
-  classify(
+  finish_task(
       b, inputs,
-      layers::linear(b, "fc", x, {.out = classes(samples, 1000), .init = layers::normal(0.1)}));
+      layers::linear(b, "fc", x, {.out = answers(samples, 1000), .init = layers::normal(0.1)}),
+      {"inception_v3", options.loss});
   return b.finish();
 }
 

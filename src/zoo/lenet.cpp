@@ -26,7 +26,8 @@ Graph make(const Lenet& options, const Samples& samples) {
   x = layers::flatten(b, "flatten", x);
   connect("3", 120);
   connect("4", 84);
-  classify(b, inputs, layers::linear(b, "output", x, {.out = classes(samples, 10)}));
+  finish_task(b, inputs, layers::linear(b, "output", x, {.out = answers(samples, 10)}),
+              {"lenet", options.loss});
   return b.finish();
 }
 

@@ -9,9 +9,11 @@ namespace troika::zoo {
 
 struct Lenet {
   double width = 1;
+  std::string loss = LossOption::kDefault;
 
   static void fields(auto& self, auto&& visit) {
     visit("width", self.width, "multiplies the channels and hidden units of every layer");
+    visit("loss", self.loss, LossOption::kHelp);
   }
 };
 

@@ -20,7 +20,8 @@ Graph make(const Mlp& options, const Samples& samples) {
     x = layers::relu(b, "relu" + layer, x);
     x = layers::dropout(b, "dropout" + layer, x, options.dropout);
   }
-  classify(b, inputs, layers::linear(b, "output", x, {.out = classes(samples, 10)}));
+  finish_task(b, inputs, layers::linear(b, "output", x, {.out = answers(samples, 10)}),
+              {"mlp", options.loss});
   return b.finish();
 }
 

@@ -32,6 +32,15 @@ struct Samples {
   const Field* find(std::string_view name) const;
 };
 
+/// The option "loss" of a model that can predict numbers.
+struct LossOption {
+  static constexpr const char* kDefault = "squared";
+  static constexpr const char* kHelp =
+      "for targets that are numbers: \"squared\" or \"absolute\" error";
+  std::string_view model;
+  std::string_view value;
+};
+
 /// An input that no data set holds: the trainer fills it, the same way on any number of devices.
 struct Feed {
   enum class Kind {

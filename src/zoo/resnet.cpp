@@ -95,7 +95,8 @@ Graph make(const Resnet& options, const Samples& samples) {
     }
   }
   x = layers::global_average_pool(b, "avgpool", x);
-  classify(b, inputs, layers::linear(b, "fc", x, {.out = classes(samples, 1000)}));
+  finish_task(b, inputs, layers::linear(b, "fc", x, {.out = answers(samples, 1000)}),
+              {"resnet", options.loss});
   return b.finish();
 }
 

@@ -13,6 +13,7 @@ struct Resnet {
   double width = 1;
   double depth = 1;
   std::string stem = "auto";
+  std::string loss = LossOption::kDefault;
 
   static void fields(auto& self, auto&& visit) {
     visit("width", self.width, "multiplies the channels of every layer");
@@ -20,6 +21,7 @@ struct Resnet {
     visit("stem", self.stem,
           "\"large\": 7x7 convolution by 2 and pooling; \"small\": 3x3; \"auto\": large from 64 "
           "pixels on");
+    visit("loss", self.loss, LossOption::kHelp);
   }
 };
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "zoo/options.h"
 
 namespace troika::zoo {
 namespace {
@@ -17,6 +18,12 @@ TaskInputs add_inputs(GraphBuilder& b, const Samples& samples, const TensorSpec&
   inputs.target = b.input("target", {target, DType::i32});
   inputs.weight = b.input("weight", {target, samples.dtype});
   return inputs;
+}
+
+/// The field whose numbers are to be predicted; null where targets are classes.
+const Field* numbers_to_predict(const Samples& samples) {
+  const Field* target = samples.find("target");
+  return target != nullptr && target->spec.dtype != DType::i32 ? target : nullptr;
 }
 
 void check_targets(const Samples& samples, const TokenTask& task) {
@@ -78,7 +85,14 @@ Shape image_shape(std::string_view model, const Samples& samples, const Shape& u
 }
 
 TaskInputs float_inputs(GraphBuilder& b, const Samples& samples, const Shape& input) {
-  return add_inputs(b, samples, {batched(samples.batch, input), samples.dtype}, {samples.batch});
+  TensorSpec pixels{batched(samples.batch, input), samples.dtype};
+  const Field* numbers = numbers_to_predict(samples);
+  if (numbers == nullptr) return add_inputs(b, samples, pixels, {samples.batch});
+  TaskInputs inputs;
+  inputs.input = b.input("input", pixels);
+  inputs.target = b.input("target", {batched(samples.batch, numbers->spec.shape), samples.dtype});
+  inputs.weight = b.input("weight", {{samples.batch}, samples.dtype});
+  return inputs;
 }
 
 TaskInputs token_inputs(GraphBuilder& b, const Samples& samples, const TokenTask& task) {
@@ -119,6 +133,11 @@ std::int64_t classes(const Samples& samples, std::int64_t usual) {
   return samples.classes > 0 ? samples.classes : usual;
 }
 
+std::int64_t answers(const Samples& samples, std::int64_t usual_classes) {
+  const Field* numbers = numbers_to_predict(samples);
+  return numbers != nullptr ? numbers->spec.shape.elements() : classes(samples, usual_classes);
+}
+
 std::int64_t input_vocabulary(const Samples& samples, std::int64_t usual) {
   return samples.vocabulary > 0 ? samples.vocabulary : usual;
 }
@@ -133,6 +152,25 @@ void classify(GraphBuilder& b, const TaskInputs& inputs, TensorId logits) {
   if (shape.rank() == 2 && shape.back() > kTop)
     b.output("correct_top5", b.add("accuracy_top5", Accuracy{.top = kTop}, judged));
   b.loss("loss", CrossEntropy{}, {logits, inputs.target, inputs.weight});
+}
+
+void finish_task(GraphBuilder& b, const TaskInputs& inputs, TensorId answer,
+                 const LossOption& loss) {
+  auto penalty = parse_choice<Penalty>({loss.model, "loss"}, loss.value);
+  if (b.spec(inputs.target).dtype == DType::i32) {
+    if (loss.value != LossOption::kDefault)
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("option 'loss' of model '{}' is for targets that are numbers, but the "
+                      "data's are classes; remove it",
+                      loss.model));
+    return classify(b, inputs, answer);
+  }
+  std::vector<TensorId> compared{answer, inputs.target, inputs.weight};
+  b.output("prediction", answer);
+  b.output("absolute_error",
+           b.apply("absolute_error", MeanError{.penalty = Penalty::absolute}, compared).front());
+  b.loss("loss", MeanError{.penalty = penalty}, compared);
 }
 
 void require_heads(std::string_view model, std::int64_t heads, std::int64_t width) {

@@ -13,8 +13,8 @@ namespace troika::zoo {
 
 struct TaskInputs {
   TensorId input;
-  TensorId target;  ///< i32: [n], or [n,t] for one target per token.
-  TensorId weight;  ///< Of each target.
+  TensorId target;  ///< i32 [n], or [n,t] for one target per token; floats [n,k] to be predicted.
+  TensorId weight;  ///< Of each target; of each sample where targets are floats.
 };
 
 /// [batch, sample…]
@@ -26,8 +26,8 @@ Shape input_shape(std::string_view model, const Samples& samples, const Shape& u
 Shape image_shape(std::string_view model, const Samples& samples, const Shape& usual,
                   std::int64_t smallest = 1);
 
-/// "input" [n, …] of floats, "target" i32 [n], "weight" [n]; to be called before any operator is
-/// added.
+/// "input" [n, …] of floats, "target" i32 [n], or [n,k] of floats where the samples' targets are
+/// numbers to predict, and "weight" [n]; to be called before any operator is added.
 TaskInputs float_inputs(GraphBuilder& b, const Samples& samples, const Shape& input);
 enum class TargetPer { token, sample };
 struct TokenTask {
@@ -54,12 +54,22 @@ struct NeededField {
 /// Throws Error(usage) naming all three when the samples are those of a data set and lack it.
 void require_field(std::string_view model, const Samples& samples, const NeededField& needed);
 
+/// A class for each target, or the usual number.
 std::int64_t classes(const Samples& samples, std::int64_t usual);
+/// What the last layer of a model that answers once per sample gives: a logit for each class, or
+/// the numbers to predict.
+std::int64_t answers(const Samples& samples, std::int64_t usual_classes);
 /// Tokens that inputs are made of: what the samples say, or the model's own option.
 std::int64_t input_vocabulary(const Samples& samples, std::int64_t usual);
 
 /// The outputs "logits" and "correct", and cross entropy as the loss.
 void classify(GraphBuilder& b, const TaskInputs& inputs, TensorId logits);
+/// The end of a model with answers(): classify(); or the outputs "prediction" and "absolute_error"
+/// (the weighted sum over samples of their mean |prediction - target|) and the mean error as the
+/// loss. `loss` is the model's option, a Penalty. Throws Error(usage) when it is not one, or is not
+/// the default where targets are classes.
+void finish_task(GraphBuilder& b, const TaskInputs& inputs, TensorId answer,
+                 const LossOption& loss);
 
 /// Throws Error(usage) unless the heads divide the width.
 void require_heads(std::string_view model, std::int64_t heads, std::int64_t width);

@@ -39,9 +39,10 @@ Graph make(const Vgg& options, const Samples& samples) {
     x = layers::relu(b, name + ".relu", x);
     x = layers::dropout(b, name + ".dropout", x, options.dropout);
   }
-  classify(b, inputs,
-           layers::linear(b, "classifier.6", x,
-                          {.out = classes(samples, 1000), .init = layers::normal(0.01)}));
+  finish_task(b, inputs,
+              layers::linear(b, "classifier.6", x,
+                             {.out = answers(samples, 1000), .init = layers::normal(0.01)}),
+              {"vgg16", options.loss});
   return b.finish();
 }
 

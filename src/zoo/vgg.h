@@ -10,12 +10,14 @@ struct Vgg {
   double width = 1;
   double depth = 1;
   double dropout = 0.5;
+  std::string loss = LossOption::kDefault;
 
   static void fields(auto& self, auto&& visit) {
     visit("width", self.width, "multiplies the channels and hidden units of every layer");
     visit("depth", self.depth, "multiplies the convolutions between two poolings");
     visit("dropout", self.dropout,
           "dropout rate after each of the first two fully connected layers");
+    visit("loss", self.loss, LossOption::kHelp);
   }
 };
 

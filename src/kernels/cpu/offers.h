@@ -29,7 +29,7 @@ Offers offers(const Linear& op, const Request& request);
 Offers offers(const LocalResponseNorm& op, const Request& request);
 Offers offers(const Matmul& op, const Request& request);
 Offers offers(const Mean& op, const Request& request);
-Offers offers(const MeanSquaredError& op, const Request& request);
+Offers offers(const MeanError& op, const Request& request);
 Offers offers(const Pool2d& op, const Request& request);
 Offers offers(const Position& op, const Request& request);
 Offers offers(const Recurrent& op, const Request& request);

@@ -41,7 +41,7 @@ void run_reference(const ConvTranspose2d& op, const Arguments& a);
 void run_reference(const LocalResponseNorm& op, const Arguments& a);
 void run_reference(const Recurrent& op, const Arguments& a);
 void run_reference(const SigmoidCrossEntropy& op, const Arguments& a);
-void run_reference(const MeanSquaredError& op, const Arguments& a);
+void run_reference(const MeanError& op, const Arguments& a);
 void run_reference(const Accuracy& op, const Arguments& a);
 void run_reference(const Sgd& op, const Arguments& a);
 void run_reference(const Adam& op, const Arguments& a);

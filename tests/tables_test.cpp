@@ -1,0 +1,190 @@
+// One's own tables, the whole way: train on a csv file, predict rows without a target into a file.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/random.h"
+#include "data/csv_reader.h"
+#include "data/npy.h"
+#include "data/number_text.h"
+#include "program_run.h"
+
+namespace troika {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using Json = nlohmann::ordered_json;
+
+constexpr double kNoise = 0.1;
+
+constexpr const char* kRunFile = R"([model]
+name = "mlp"
+hidden = 32
+layers = 2
+
+[data]
+train = "csv:table.csv[0:600]"
+test = "csv:table.csv[600:]"
+
+[train]
+global_batch = 20
+epochs = 60
+evaluate = "20 epochs"
+
+[optimizer]
+name = "adam"
+learning_rate = 0.03
+schedule = { kind = "cosine" }
+
+[parallel]
+threads = 1
+
+[kernels]
+measure = false
+
+[checkpoint]
+every = "20 epochs"
+)";
+
+double truth(double x, double z) { return 3 + 2 * x - 0.5 * x * x + 0.01 * z; }
+
+/// Columns of different scales and an order of its own; y where it is wanted.
+std::string table(std::int64_t rows, std::uint64_t seed, bool has_target) {
+  RandomStream random{.key = seed};
+  std::string text = has_target ? "x,\"z, wide\",y\n" : "\"z, wide\",x\n";
+  for (std::int64_t row = 0; row < rows; ++row) {
+    auto at = static_cast<std::uint64_t>(3 * row);
+    double x = 4 * random.uniform(at) - 2, z = 500 + 100 * random.uniform(at + 1),
+           y = truth(x, z) + kNoise * random.normal(at + 2);
+    text += has_target ? std::to_string(x) + "," + std::to_string(z) + "," + std::to_string(y)
+                       : std::to_string(z) + "," + std::to_string(x);
+    text += "\n";
+  }
+  return text;
+}
+
+/// The numbers of a file, row by row.
+std::vector<std::vector<double>> numbers_in(const fs::path& path) {
+  data::FileBytes file = data::FileBytes::map(path.string());
+  data::CsvReader reader(file);
+  std::vector<std::vector<double>> rows;
+  std::vector<data::CsvCell> cells;
+  while (reader.next(cells)) {
+    rows.emplace_back();
+    for (const data::CsvCell& cell : cells)
+      rows.back().push_back(data::parse_double(cell.text).value());
+  }
+  return rows;
+}
+
+class Tables : public ProgramTest {
+ protected:
+  Tables() {
+    folder_.write("table.csv", table(800, 1, true));
+    folder_.write("new.csv", table(70, 2, false));
+    folder_.write("run.toml", kRunFile);
+  }
+
+  void train(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments{"train", "run.toml"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    Result result = run(arguments);
+    ASSERT_EQ(result.code, 0) << result.err;
+  }
+};
+
+TEST_F(Tables, AreLearnedDownToTheirNoise) {
+  train();
+  Result evaluated = run({"eval", "runs/run", "--json"});
+  ASSERT_EQ(evaluated.code, 0) << evaluated.err;
+  Json json = Json::parse(evaluated.out);
+  EXPECT_LT(json["test_loss"].get<double>(), 1.6 * kNoise * kNoise);
+  EXPECT_GT(json["test_loss"].get<double>(), 0.6 * kNoise * kNoise);
+  EXPECT_FALSE(json.contains("test_accuracy"));
+
+  // The checkpoint knows columns and scales: the training table may go.
+  fs::remove(path("table.csv"));
+  Result written = run({"predict", "runs/run", "--data", "csv:new.csv", "--out", "new-y.csv"});
+  ASSERT_EQ(written.code, 0) << written.err;
+  EXPECT_EQ(written.out, "wrote 70 predictions to new-y.csv\n");
+  EXPECT_THAT(read_text(path("new-y.csv")), testing::StartsWith("index,y\n0,"));
+  auto asked = numbers_in(path("new.csv")), answers = numbers_in(path("new-y.csv"));
+  ASSERT_EQ(answers.size(), 70u);
+  double squares = 0;
+  for (std::size_t row = 0; row < answers.size(); ++row) {
+    EXPECT_EQ(answers[row][0], static_cast<double>(row));
+    squares += std::pow(answers[row][1] - truth(asked[row][1], asked[row][0]), 2) / 70;
+  }
+  EXPECT_LT(std::sqrt(squares), kNoise) << "closer to the truth than a single measurement";
+}
+
+TEST_F(Tables, ArePredictedOnTheTerminalAndAsAnArray) {
+  train({"train.epochs=1", "model.loss=absolute"});
+  Result labelled = run({"predict", "runs/run", "--data", "csv:table.csv[0:3]"});
+  ASSERT_EQ(labelled.code, 0) << labelled.err;
+  EXPECT_THAT(labelled.out, HasSubstr("index"));
+  EXPECT_THAT(labelled.out, HasSubstr("target"));
+  Result unlabelled = run({"predict", "runs/run", "--data", "csv:new.csv[0:3]"});
+  EXPECT_THAT(unlabelled.out, Not(HasSubstr("target")));
+  std::istringstream lines(run({"predict", "runs/run", "--data", "csv:new.csv", "--json"}).out);
+  ASSERT_EQ(run({"predict", "runs/run", "--data", "csv:new.csv", "--out", "y.npy"}).code, 0);
+  data::ArrayFile array = data::read_npy(path("y.npy").string());
+  EXPECT_EQ(array.shape, (Shape{70, 1}));
+  ASSERT_EQ(array.element, data::Element::f32);
+  std::int64_t row = 0;
+  for (std::string line; std::getline(lines, line); ++row) {
+    float stored = 0;
+    std::memcpy(&stored, array.entry(row).data(), sizeof stored);
+    EXPECT_EQ(Json::parse(line)["prediction"][0].get<float>(), stored);
+    EXPECT_FALSE(Json::parse(line).contains("target"));
+  }
+  EXPECT_EQ(row, 70);
+}
+
+TEST_F(Tables, NameTheirClassesInAFile) {
+  folder_.write("table.csv", "x,kind\n1,\"low, very\"\n2,\"low, very\"\n8,high\n9,high\n");
+  folder_.write("new.csv", "x\n1.5\n8.5\n");
+  train({"data.train=csv:table.csv", "data.test=", "train.global_batch=4"});
+  Result written = run({"predict", "runs/run", "--data", "csv:new.csv", "--out", "kinds.csv"});
+  ASSERT_EQ(written.code, 0) << written.err;
+  EXPECT_THAT(read_text(path("kinds.csv")),
+              testing::MatchesRegex("index,predicted,probability\n0,\"low, very\",[01][.0-9]*\n"
+                                    "1,high,[01][.0-9]*\n"));
+  ASSERT_EQ(run({"predict", "runs/run", "--data", "csv:new.csv", "--out", "kinds.npy"}).code, 0);
+  data::ArrayFile array = data::read_npy(path("kinds.npy").string());
+  EXPECT_EQ(array.shape, (Shape{2}));
+  EXPECT_EQ(array.element, data::Element::i32);
+  EXPECT_EQ(static_cast<int>(array.entry(0)[0]), 1);
+}
+
+TEST_F(Tables, LeaveNoHalfOfAFileBehind) {
+  train({"train.epochs=1"});
+  folder_.write("y.csv", "precious\n");
+  Result full =
+      run({"predict", "runs/run", "--data", "csv:new.csv", "--out", "y.csv"}, {.file_limit = 100});
+  EXPECT_EQ(full.code, 3) << full.err;
+  EXPECT_EQ(read_text(path("y.csv")), "precious\n");
+  for (const auto& entry : fs::directory_iterator(path(".")))
+    EXPECT_THAT(entry.path().filename().string(), Not(HasSubstr("partial")));
+  Result strange = run({"predict", "runs/run", "--out", "y.txt"});
+  EXPECT_EQ(strange.code, 2);
+  EXPECT_THAT(strange.err, HasSubstr(".csv or .npy"));
+  Result unlabelled = run({"eval", "runs/run", "--data", "csv:new.csv"});
+  EXPECT_EQ(unlabelled.code, 3);
+  EXPECT_THAT(unlabelled.err, HasSubstr("no column 'y', which the model predicts"));
+}
+
+TEST_F(Tables, GiveTheSameAnswerOnTwoDevices) {
+  for (const char* loss : {"model.loss=squared", "model.loss=absolute"}) {
+    Result result = run({"verify", "run.toml", loss, "--plans", "data:2,tensor:2"});
+    EXPECT_EQ(result.code, 0) << result.out << result.err;
+  }
+}
+
+}  // namespace
+}  // namespace troika
