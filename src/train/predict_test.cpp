@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "train/choose_strategy.h"
 #include "train/evaluate.h"
 
 namespace troika {
@@ -134,40 +135,75 @@ class SmallTable final : public data::Dataset {
   data::Encoding encoding_{.fields = {{"input", {{2}, DType::f32}}, {"target", {{3}, DType::f32}}}};
 };
 
-TEST(PredictNumbers, AgreesWithTheErrorsOfAnEvaluation) {
-  SmallTable table;
-  zoo::Samples samples{.batch = 4};
-  for (const data::Field& field : table.fields())
-    samples.fields.push_back({field.name, field.spec});
-  zoo::Model model =
-      zoo::build({.name = "mlp", .options = {{"hidden", std::int64_t{8}}}, .samples = samples});
-  LiveModel live(reference_machinery());
-  add_prediction(live, model.train());
-  live.add_forward(
-      {kEvaluateProgram, &model.train(), {"loss_sum", "weight_sum", "absolute_error"}});
-  live.start();
-  live.initialize(1);
+/// A small regression with random weights, split by samples over some devices.
+class NumberModel {
+ public:
+  explicit NumberModel(std::int64_t devices) : live_(make_machinery(config_.kernels, on(devices))) {
+    zoo::Samples samples{.batch = kBatch};
+    for (const data::Field& field : table.fields())
+      samples.fields.push_back({field.name, field.spec});
+    zoo::Model model =
+        zoo::build({.name = "mlp", .options = {{"hidden", std::int64_t{8}}}, .samples = samples});
+    live_.add_training(model, config_, choose_strategy(config_, model, live_.machinery().machine));
+    add_prediction(live_, model.train());
+    live_.add_forward(
+        {kEvaluateProgram, &model.train(), {"loss_sum", "weight_sum", "absolute_error"}});
+    live_.start();
+    live_.initialize(1);
+  }
 
+  /// Of the last batch that was evaluated.
+  double absolute_error() {
+    double sum = 0;
+    live_.session().read_output(kEvaluateProgram, "absolute_error",
+                                std::as_writable_bytes(std::span(&sum, 1)));
+    return sum;
+  }
+  LiveModel& live() { return live_; }
+
+  static constexpr std::int64_t kBatch = 8;  // one more than there are rows
+  SmallTable table;
+
+ private:
+  const ParallelConfig& on(std::int64_t devices) {
+    config_.parallel.threads = 1;
+    config_.parallel.devices = devices;
+    config_.parallel.plan.name = devices == 1 ? "single" : "data";
+    return config_.parallel;
+  }
+
+  RunConfig config_{.kernels = {.backend = KernelsConfig::Backend::reference}};
+  LiveModel live_;
+};
+
+TEST(PredictNumbers, AgreesWithTheErrorsOfAnEvaluation) {
+  NumberModel model(1);
   double squares = 0, absolute = 0;
   std::int64_t count = 0;
-  predict_numbers(live, table, 4, [&](const NumberPrediction& found) {
-    EXPECT_EQ(found.index, count++);
-    for (std::size_t i = 0; i < 3; ++i) {
-      EXPECT_EQ(found.target[i], static_cast<double>(found.index) + 10 * static_cast<double>(i));
-      double error = found.predicted[i] - found.target[i];
-      squares += error * error / 3, absolute += std::abs(error) / 3;
-    }
-  });
+  predict_numbers(model.live(), model.table, NumberModel::kBatch,
+                  [&](const NumberPrediction& found) {
+                    EXPECT_EQ(found.index, count++);
+                    for (std::size_t i = 0; i < 3; ++i) {
+                      EXPECT_EQ(found.target[i],
+                                static_cast<double>(found.index) + 10 * static_cast<double>(i));
+                      double error = found.predicted[i] - found.target[i];
+                      squares += error * error / 3, absolute += std::abs(error) / 3;
+                    }
+                  });
   EXPECT_EQ(count, 7);
-  Evaluation result = evaluate(live, table, 4, DType::f32);
+  Evaluation result = evaluate(model.live(), model.table, NumberModel::kBatch, DType::f32);
   EXPECT_EQ(result.samples, 7);
+  EXPECT_FALSE(result.accuracy);
   EXPECT_NEAR(result.loss, squares / 7, 1e-5 * squares);
-  // The last batch of three samples and one of padding is still there.
-  double last = 0;
-  live.session().read_output(kEvaluateProgram, "absolute_error",
-                             std::as_writable_bytes(std::span(&last, 1)));
-  EXPECT_GT(last, 0);
-  EXPECT_LT(last, absolute);
+  EXPECT_NEAR(model.absolute_error(), absolute, 1e-5 * absolute) << "padding has no error";
+}
+
+TEST(PredictNumbers, HaveTheSameErrorsOnTwoDevices) {
+  NumberModel one(1), two(2);
+  double loss = evaluate(one.live(), one.table, NumberModel::kBatch, DType::f32).loss;
+  EXPECT_NEAR(evaluate(two.live(), two.table, NumberModel::kBatch, DType::f32).loss, loss,
+              1e-6 * loss);
+  EXPECT_NEAR(two.absolute_error(), one.absolute_error(), 1e-6 * one.absolute_error());
 }
 
 TEST(AddPrediction, RefusesAModelWithoutLogits) {
