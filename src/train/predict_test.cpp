@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "train/choose_strategy.h"
 #include "train/evaluate.h"
 
 namespace troika {
@@ -135,36 +136,68 @@ class SmallTable final : public data::Dataset {
   data::Encoding encoding_{.fields = {{"input", {{2}, DType::f32}}, {"target", {{3}, DType::f32}}}};
 };
 
-TEST(PredictNumbers, AgreesWithTheErrorsOfAnEvaluation) {
-  SmallTable table;
-  zoo::Samples samples{.batch = 4};
-  for (const data::Field& field : table.fields())
-    samples.fields.push_back({field.name, field.spec});
-  zoo::Model model =
-      zoo::build({.name = "mlp", .options = {{"hidden", std::int64_t{8}}}, .samples = samples});
-  LiveModel live(reference_machinery());
-  add_prediction(live, model.train());
-  live.add_forward(
-      {kEvaluateProgram, &model.train(), {"loss_sum", "weight_sum", "absolute_error"}});
-  live.start();
-  live.initialize(1);
+/// A small regression with random weights, split by samples over some devices.
+class NumberModel {
+ public:
+  explicit NumberModel(std::int64_t devices) : live_(make_machinery(config_.kernels, on(devices))) {
+    zoo::Samples samples{.batch = kBatch};
+    for (const data::Field& field : table.fields())
+      samples.fields.push_back({field.name, field.spec});
+    zoo::Model model =
+        zoo::build({.name = "mlp", .options = {{"hidden", std::int64_t{8}}}, .samples = samples});
+    live_.add_training(model, config_, choose_strategy(config_, model, live_.machinery().machine));
+    add_prediction(live_, model.train());
+    live_.add_forward(evaluation_program(model.train()));
+    live_.start();
+    live_.initialize(1);
+  }
 
+  Figures figures() { return evaluate(live_, table, kBatch, DType::f32).figures; }
+  LiveModel& live() { return live_; }
+
+  static constexpr std::int64_t kBatch = 8;  // one more than there are rows
+  SmallTable table;
+
+ private:
+  const ParallelConfig& on(std::int64_t devices) {
+    config_.parallel.threads = 1;
+    config_.parallel.devices = devices;
+    config_.parallel.plan.name = devices == 1 ? "single" : "data";
+    return config_.parallel;
+  }
+
+  RunConfig config_{.kernels = {.backend = KernelsConfig::Backend::reference}};
+  LiveModel live_;
+};
+
+TEST(PredictNumbers, AgreesWithTheErrorsOfAnEvaluation) {
+  NumberModel model(1);
   double squares = 0, absolute = 0;
   std::int64_t count = 0;
-  predict_numbers(live, table, 4, [&](const NumberPrediction& found) {
-    EXPECT_EQ(found.index, count++);
-    for (std::size_t i = 0; i < 3; ++i) {
-      EXPECT_EQ(found.target[i], static_cast<double>(found.index) + 10 * static_cast<double>(i));
-      double error = found.predicted[i] - found.target[i];
-      squares += error * error / 3, absolute += std::abs(error) / 3;
-    }
-  });
+  predict_numbers(model.live(), model.table, NumberModel::kBatch,
+                  [&](const NumberPrediction& found) {
+                    EXPECT_EQ(found.index, count++);
+                    for (std::size_t i = 0; i < 3; ++i) {
+                      EXPECT_EQ(found.target[i],
+                                static_cast<double>(found.index) + 10 * static_cast<double>(i));
+                      double error = found.predicted[i] - found.target[i];
+                      squares += error * error / 3, absolute += std::abs(error) / 3;
+                    }
+                  });
   EXPECT_EQ(count, 7);
-  Evaluation result = evaluate(live, table, 4, DType::f32);
-  EXPECT_EQ(result.samples, 7);
-  EXPECT_NEAR(find(result.figures, Metric::Measure::loss).value(), squares / 7, 1e-5 * squares);
-  EXPECT_NEAR(find(result.figures, Metric::Measure::absolute_error).value(), absolute / 7,
+  Figures figures = model.figures();
+  ASSERT_EQ(figures.size(), 2u);
+  EXPECT_NEAR(find(figures, Metric::Measure::loss).value(), squares / 7, 1e-5 * squares);
+  EXPECT_NEAR(find(figures, Metric::Measure::absolute_error).value(), absolute / 7,
               1e-5 * absolute);
+}
+
+TEST(PredictNumbers, HaveTheSameErrorsOnTwoDevices) {
+  NumberModel one(1), two(2);
+  Figures of_one = one.figures(), of_two = two.figures();
+  ASSERT_EQ(of_one.size(), of_two.size());
+  for (std::size_t i = 0; i < of_one.size(); ++i)
+    EXPECT_NEAR(of_two[i].value, of_one[i].value, 1e-6 * of_one[i].value);
 }
 
 TEST(AddPrediction, RefusesAModelWithoutLogits) {
