@@ -171,7 +171,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "train.until=test_accuracy > 0.9",
                 {"test_accuracy", "add 'test' to [data]"},
                 2},
-        Mistake{"NotANumber", "train.epochs=many", {"train.epochs"}, 2}),
+        Mistake{"NotANumber", "train.epochs=many", {"'epochs' in [train]", "many"}, 2}),
     [](const auto& mistake) { return std::string(mistake.param.name); });
 
 }  // namespace
