@@ -42,10 +42,11 @@ std::vector<SampleData> kinds_of_data(bool is_masked) {
                                 integers("length", {}), floats("mask", {kTokens})},
                      .classes = 96,
                      .vocabulary = 96};
-  const std::string arrays = "npy:IMAGES.npy,LABELS.npy";
+  const std::string arrays = "npy:IMAGES.npy,LABELS.npy", files = "images:DIR";
   return {{{"digits:train", "idx:DIR", arrays}, "digits:test", images({1, 28, 28})},
-          {{"cifar10:DIR", arrays}, "cifar10:DIR/test", images({3, 32, 32})},
-          {{arrays}, "", images({3, 299, 299})},
+          {{"cifar10:DIR", arrays, files}, "cifar10:DIR/test", images({3, 32, 32})},
+          {{arrays, files}, "", images({3, 299, 299})},
+          {{"csv:FILE"}, "", images({8})},
           {{"text:FILE", "tokens:FILE.bin"}, "", text},
           {{"labelled:FILE"}, "", labelled},
           {{"pairs:FILE"}, "", pairs}};

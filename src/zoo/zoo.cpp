@@ -46,7 +46,7 @@ std::vector<Entry> make_entries() {
       entry("lenet", "LeNet-5 with relu, for 28 x 28 images", Lenet{}),
       entry("alexnet", "AlexNet in one tower, 61 million parameters", Alexnet{}),
       entry("vgg16", "VGG with 16 layers, 138 million parameters", Vgg{}),
-      entry("googlenet", "GoogLeNet with batch norm, 6.6 million parameters", Googlenet{}),
+      entry("googlenet", "GoogLeNet with batch norm, 7.0 million parameters", Googlenet{}),
       entry("inception_v3", "Inception v3 for 299 x 299 images, 24 million parameters",
             Inception{}),
       entry("resnet18", "residual network with 18 layers, 12 million parameters",
