@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <system_error>
 
 #include "base/error.h"
@@ -62,7 +63,7 @@ Entries list(const fs::path& folder) try {
                                 error.code().message()));
 }
 
-/// "3 files, such as a, b and c"
+/// "'a', 'b', 'c' and 2 more"
 std::string some_of(const std::vector<std::string>& names) {
   std::vector<std::string> shown(
       names.begin(), names.begin() + std::min<std::ptrdiff_t>(kNamesShown, std::ssize(names)));
@@ -76,8 +77,8 @@ std::vector<std::string> list_classes(const fs::path& folder) {
   Entries entries = list(folder);
   if (!entries.files.empty())
     throw image_error(folder.string(),
-                      fmt::format("{} lie outside of the class folders; move them into DIR/CLASS/ "
-                                  "or remove them",
+                      fmt::format("there are files outside of the class folders: {}; move them "
+                                  "into DIR/CLASS/ or remove them",
                                   some_of(entries.files)));
   if (entries.folders.empty())
     throw image_error(folder.string(),
@@ -90,15 +91,16 @@ std::vector<std::string> list_images(const fs::path& folder) {
   Entries entries = list(folder);
   if (!entries.folders.empty())
     throw image_error(folder.string(),
-                      fmt::format("a class folder holds files only, but there are folders {}; name "
-                                  "the folder right above the classes",
+                      fmt::format("there are folders within the class folder: {}; name the folder "
+                                  "right above the classes",
                                   some_of(entries.folders)));
   std::vector<std::string> others;
   std::ranges::remove_copy_if(entries.files, std::back_inserter(others), has_image_ending);
   if (!others.empty())
-    throw image_error(folder.string(), fmt::format("{} do not end in .jpg, .jpeg or .png; convert "
-                                                   "or remove them",
-                                                   some_of(others)));
+    throw image_error(folder.string(),
+                      fmt::format("there are files that do not end in .jpg, .jpeg or .png: {}; "
+                                  "convert or remove them",
+                                  some_of(others)));
   if (entries.files.empty())
     throw image_error(folder.string(), "the class folder has no images; add some or remove it");
   return entries.files;
