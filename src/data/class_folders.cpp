@@ -33,21 +33,26 @@ bool has_image_ending(const std::string& name) {
   return ending == ".jpg" || ending == ".jpeg" || ending == ".png";
 }
 
-void add_entry(const fs::directory_entry& entry, Entries& entries) {
-  std::string name = entry.path().filename().string();
+[[noreturn]] void refuse_entry(const fs::directory_entry& entry) {
   std::error_code problem;
-  fs::file_status status = entry.status(problem);  // of what a link leads to
-  if (status.type() == fs::file_type::directory)
-    entries.folders.push_back(std::move(name));
-  else if (status.type() == fs::file_type::regular)
-    entries.files.push_back(std::move(name));
-  else if (status.type() == fs::file_type::not_found)
+  if (entry.status(problem).type() == fs::file_type::not_found)
     throw image_error(entry.path().string(), "the link leads nowhere; correct or remove it");
-  else if (problem)
+  if (problem)
     throw image_error(entry.path().string(),
                       fmt::format("cannot be read: {}; correct or remove it", problem.message()));
+  throw image_error(entry.path().string(), "neither a file nor a folder; remove it");
+}
+
+/// Links count as what they lead to. The questions are answered by the listing itself, without a
+/// system call per file.
+void add_entry(const fs::directory_entry& entry, Entries& entries) {
+  std::error_code problem;
+  if (entry.is_regular_file(problem))
+    entries.files.push_back(entry.path().filename().string());
+  else if (entry.is_directory(problem))
+    entries.folders.push_back(entry.path().filename().string());
   else
-    throw image_error(entry.path().string(), "neither a file nor a folder; remove it");
+    refuse_entry(entry);
 }
 
 Entries list(const fs::path& folder) try {
