@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <system_error>
 
 #include "base/error.h"
@@ -32,21 +33,26 @@ bool has_image_ending(const std::string& name) {
   return ending == ".jpg" || ending == ".jpeg" || ending == ".png";
 }
 
-void add_entry(const fs::directory_entry& entry, Entries& entries) {
-  std::string name = entry.path().filename().string();
+[[noreturn]] void refuse_entry(const fs::directory_entry& entry) {
   std::error_code problem;
-  fs::file_status status = entry.status(problem);  // of what a link leads to
-  if (status.type() == fs::file_type::directory)
-    entries.folders.push_back(std::move(name));
-  else if (status.type() == fs::file_type::regular)
-    entries.files.push_back(std::move(name));
-  else if (status.type() == fs::file_type::not_found)
+  if (entry.status(problem).type() == fs::file_type::not_found)
     throw image_error(entry.path().string(), "the link leads nowhere; correct or remove it");
-  else if (problem)
+  if (problem)
     throw image_error(entry.path().string(),
                       fmt::format("cannot be read: {}; correct or remove it", problem.message()));
+  throw image_error(entry.path().string(), "neither a file nor a folder; remove it");
+}
+
+/// Links count as what they lead to. The questions are answered by the listing itself, without a
+/// system call per file.
+void add_entry(const fs::directory_entry& entry, Entries& entries) {
+  std::error_code problem;
+  if (entry.is_regular_file(problem))
+    entries.files.push_back(entry.path().filename().string());
+  else if (entry.is_directory(problem))
+    entries.folders.push_back(entry.path().filename().string());
   else
-    throw image_error(entry.path().string(), "neither a file nor a folder; remove it");
+    refuse_entry(entry);
 }
 
 Entries list(const fs::path& folder) try {
@@ -62,7 +68,7 @@ Entries list(const fs::path& folder) try {
                                 error.code().message()));
 }
 
-/// "3 files, such as a, b and c"
+/// "'a', 'b', 'c' and 2 more"
 std::string some_of(const std::vector<std::string>& names) {
   std::vector<std::string> shown(
       names.begin(), names.begin() + std::min<std::ptrdiff_t>(kNamesShown, std::ssize(names)));
@@ -76,8 +82,8 @@ std::vector<std::string> list_classes(const fs::path& folder) {
   Entries entries = list(folder);
   if (!entries.files.empty())
     throw image_error(folder.string(),
-                      fmt::format("{} lie outside of the class folders; move them into DIR/CLASS/ "
-                                  "or remove them",
+                      fmt::format("there are files outside of the class folders: {}; move them "
+                                  "into DIR/CLASS/ or remove them",
                                   some_of(entries.files)));
   if (entries.folders.empty())
     throw image_error(folder.string(),
@@ -90,15 +96,16 @@ std::vector<std::string> list_images(const fs::path& folder) {
   Entries entries = list(folder);
   if (!entries.folders.empty())
     throw image_error(folder.string(),
-                      fmt::format("a class folder holds files only, but there are folders {}; name "
-                                  "the folder right above the classes",
+                      fmt::format("there are folders within the class folder: {}; name the folder "
+                                  "right above the classes",
                                   some_of(entries.folders)));
   std::vector<std::string> others;
   std::ranges::remove_copy_if(entries.files, std::back_inserter(others), has_image_ending);
   if (!others.empty())
-    throw image_error(folder.string(), fmt::format("{} do not end in .jpg, .jpeg or .png; convert "
-                                                   "or remove them",
-                                                   some_of(others)));
+    throw image_error(folder.string(),
+                      fmt::format("there are files that do not end in .jpg, .jpeg or .png: {}; "
+                                  "convert or remove them",
+                                  some_of(others)));
   if (entries.files.empty())
     throw image_error(folder.string(), "the class folder has no images; add some or remove it");
   return entries.files;

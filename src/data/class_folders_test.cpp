@@ -69,20 +69,23 @@ TEST_F(ClassFoldersTest, RefusesLinksInACircleOrToNowhere) {
   EXPECT_THAT(error(), HasSubstr("cat/lost.jpg': the link leads nowhere; correct or remove it"));
   std::filesystem::remove(folder_.path("cat/lost.jpg"));
   link("..", "cat/up");
-  EXPECT_THAT(error(), HasSubstr("there are folders 'up'"));
+  EXPECT_THAT(error(), HasSubstr("there are folders within the class folder: 'up'"));
 }
 
 TEST_F(ClassFoldersTest, RefusesFilesOutsideOfClasses) {
   add("stray.jpg");
-  EXPECT_THAT(error(), AllOf(HasSubstr("'stray.jpg' lie outside of the class folders"),
-                             HasSubstr("move them into DIR/CLASS/")));
+  EXPECT_THAT(error(),
+              AllOf(HasSubstr("there are files outside of the class folders: 'stray.jpg';"),
+                    HasSubstr("move them into DIR/CLASS/")));
 }
 
 TEST_F(ClassFoldersTest, RefusesOtherFilesAndListsTheFirst) {
   for (const char* name : {"dog/1.txt", "dog/2.gif", "dog/3.bmp", "dog/4", "dog/5.jpg.gz"})
     add(name);
-  EXPECT_THAT(error(), AllOf(HasSubstr("dog': '1.txt', '2.gif', '3.bmp' and 2 more do not end in"),
-                             HasSubstr("convert or remove them")));
+  EXPECT_THAT(
+      error(),
+      AllOf(HasSubstr("do not end in .jpg, .jpeg or .png: '1.txt', '2.gif', '3.bmp' and 2 more;"),
+            HasSubstr("convert or remove them")));
 }
 
 TEST_F(ClassFoldersTest, RefusesAnEmptyClassAndAnEmptyFolder) {
@@ -96,8 +99,8 @@ TEST_F(ClassFoldersTest, RefusesTheFolderAboveTrainAndTest) {
   TemporaryFolder above;
   std::filesystem::create_directories(above.path("train/cat"));
   EXPECT_THAT(error_of([&] { ClassFolders files(above.path()); }),
-              AllOf(HasSubstr("train': a class folder holds files only"), HasSubstr("'cat'"),
-                    HasSubstr("name the folder right above the classes")));
+              AllOf(HasSubstr("train': there are folders within the class folder"),
+                    HasSubstr("'cat'"), HasSubstr("name the folder right above the classes")));
 }
 
 TEST_F(ClassFoldersTest, RefusesWhatIsNotThereOrNoFile) {

@@ -6,6 +6,7 @@
 
 #include "data/testing/allocations.h"
 #include "data/testing/file_fixture.h"
+#include "data/testing/image_fixture.h"
 
 namespace troika::data {
 namespace {
@@ -149,6 +150,31 @@ TEST(DamagedFiles, NpyImagesAndLabels) {
     EXPECT_GT(laboratory.refused(), 50);
     folder.write(name, content);
   }
+}
+
+TEST(DamagedFiles, Jpeg) {
+  if (!built_with_jpeg()) GTEST_SKIP() << "libturbojpeg was not found";
+  TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path("class"));
+  Laboratory laboratory(folder, {"images:" + folder.path() + "?size=8", "class/a.jpg",
+                                 jpeg_file(ramp_picture({24, 16}))});
+  laboratory.cut_at_every_length();
+  EXPECT_EQ(laboratory.read(), 0);
+  laboratory.change_every_byte();
+  EXPECT_GT(laboratory.refused(), 100);
+  EXPECT_GT(laboratory.read(), 100) << "a changed number in a table gives other pixels";
+}
+
+TEST(DamagedFiles, Png) {
+  if (!built_with_png()) GTEST_SKIP() << "libpng was not found";
+  TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path("class"));
+  Laboratory laboratory(folder, {"images:" + folder.path() + "?size=8", "class/a.png",
+                                 png_file(ramp_picture({24, 16})), true});
+  laboratory.cut_at_every_length();
+  EXPECT_LT(laboratory.read(), 20) << "only what follows the pixels may be missing";
+  laboratory.change_every_byte();
+  EXPECT_GT(laboratory.refused(), 100);
 }
 
 TEST(DamagedFiles, Tokens) {

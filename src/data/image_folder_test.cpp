@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "data/image_fixture.h"
+#include "data/testing/image_fixture.h"
 #include "data/loader.h"
 #include "data/testing/allocations.h"
 #include "data/testing/file_fixture.h"

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "data/image_fixture.h"
+#include "data/testing/image_fixture.h"
 #include "data/image_source.h"
 
 namespace troika::data {

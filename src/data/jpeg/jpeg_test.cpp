@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "data/testing/file_fixture.h"
-#include "data/image_fixture.h"
+#include "data/testing/image_fixture.h"
 
 namespace troika::data {
 

@@ -1,4 +1,4 @@
-#include "data/image_fixture.h"
+#include "data/testing/image_fixture.h"
 
 namespace troika::data {
 

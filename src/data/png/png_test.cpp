@@ -5,7 +5,7 @@
 #include <zlib.h>
 
 #include "data/testing/file_fixture.h"
-#include "data/image_fixture.h"
+#include "data/testing/image_fixture.h"
 
 namespace troika::data {
 
