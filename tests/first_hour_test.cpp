@@ -59,6 +59,18 @@ TEST_F(FirstHour, CheckReportsKeysModelAndDataAtOnceEachWithItsPlace) {
                     HasSubstr("bad.toml:8:1: error: unknown key 'seeed'")));
 }
 
+TEST_F(FirstHour, TrainReportsAllProblemsOfAFileWithTheirPlacesToo) {
+  folder_.write(
+      "bad.toml",
+      "[model]\nname = \"lenett\"\n[data]\ntrain = \"idx:nowhere\"\n[train]\nepochs = 1\n");
+  Result result = run({"train", "bad.toml", "train.seeed=1"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("bad.toml:2:8: error: there is no model 'lenett'"),
+                                HasSubstr("bad.toml:4:9: error: data set 'idx:nowhere'"),
+                                HasSubstr("command line: error: unknown key 'seeed'")));
+  EXPECT_FALSE(fs::exists(path("runs")));
+}
+
 TEST_F(FirstHour, CheckBuildsTheModelForTheData) {
   Result good = run({"config", "check", "tiny.toml"});
   EXPECT_EQ(good.code, 0) << good.err;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <new>
 
 #include "base/error.h"
@@ -15,6 +16,8 @@ std::string sentence_of(const std::exception& failure) {
   if (dynamic_cast<const Error*>(&failure) != nullptr) return failure.what();
   if (dynamic_cast<const std::bad_alloc*>(&failure) != nullptr)
     return "the machine has no memory left; a smaller train.global_batch or model may fit";
+  if (const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&failure))
+    return fmt::format("cannot access '{}': {}", file->path1().string(), file->code().message());
   return fmt::format(
       "{}\nThis is a bug in Troika {}. Please report it with this message, the command and the "
       "output of `troika doctor`.",

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <new>
 #include <sstream>
 
@@ -36,6 +37,13 @@ TEST(ReportFailure, LeavesACompilersFormAlone) {
 }
 
 TEST(ReportFailure, SaysThatMemoryRanOut) { EXPECT_EQ(report(std::bad_alloc()).code, 4); }
+
+TEST(ReportFailure, BlamesTheDiskForWhatTheStandardLibraryCannotReach) {
+  std::filesystem::filesystem_error denied("status", "runs/x",
+                                           std::make_error_code(std::errc::permission_denied));
+  EXPECT_EQ(report(denied).code, 3);
+  EXPECT_EQ(report(denied).err, "error: cannot access 'runs/x': Permission denied\n");
+}
 
 TEST(ReportFailure, AsksForAReportOfABug) {
   Reported bug = report(Bug("a == b: 1 vs 2"));

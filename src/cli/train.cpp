@@ -12,6 +12,7 @@
 #include "cli/drive_run.h"
 #include "cli/number_option.h"
 #include "cli/rank_seat.h"
+#include "cli/run_check.h"
 #include "cli/run_target.h"
 #include "comm/heartbeat/start_heartbeat.h"
 #include "config/load_run.h"
@@ -70,7 +71,7 @@ bool names_no_plan(const std::string& path, const TrainArguments& arguments) {
 
 /// Where -n asks for several devices and nothing says how to use them, each takes its share of the
 /// batch. Ranks have one device each, unless the file or -n says more.
-RunConfig load_config(const std::string& path, TrainArguments arguments) {
+std::vector<std::string> settled_overrides(const std::string& path, TrainArguments arguments) {
   if (arguments.ranks > 1 && arguments.devices == 0) {
     std::optional<RunConfig> stated = try_load(path, all_overrides(arguments));
     if (!stated || stated->parallel.devices == 1) arguments.devices = arguments.ranks;
@@ -78,7 +79,11 @@ RunConfig load_config(const std::string& path, TrainArguments arguments) {
   std::vector<std::string> overrides = all_overrides(arguments);
   if (arguments.devices > 1 && names_no_plan(path, arguments))
     overrides = with_data_plan(std::move(overrides));
-  return load_run(path, overrides);
+  return overrides;
+}
+
+RunConfig load_config(const std::string& path, const TrainArguments& arguments) {
+  return load_run(path, settled_overrides(path, arguments));
 }
 
 /// Read early, because the ranks watch each other from the start. Errors in the file are reported
@@ -162,13 +167,27 @@ RunRequest make_request(const TrainArguments& arguments) {
   return request;
 }
 
+/// Where a new run fails because of its file, throws the failure with its place in the file, beside
+/// all others.
+void explain_failure(const Error& failure, const TrainArguments& arguments) {
+  bool may_be_of_file = failure.kind() == ErrorKind::usage || failure.kind() == ErrorKind::file;
+  if (may_be_of_file && !arguments.resume && fs::is_regular_file(arguments.target))
+    check_run_file(arguments.target, settled_overrides(arguments.target, arguments));
+}
+
 void run(TrainArguments arguments, Context& context) {
   HeartbeatOptions heartbeat = heartbeat_of(arguments);
   if (arguments.json) context.console.reserve_out();
   run_in_seat(context, heartbeat, [&](const RankSeat& seat) {
     arguments.ranks = seat.count();
-    RunRequest request = or_give_up(seat, [&] { return make_request(arguments); });
-    std::optional<RunResult> result = drive_run(request, context, seat);
+    std::optional<RunResult> result;
+    try {
+      RunRequest request = or_give_up(seat, [&] { return make_request(arguments); });
+      result = drive_run(request, context, seat);
+    } catch (const Error& failure) {
+      if (seat.ranks == nullptr) explain_failure(failure, arguments);
+      throw;
+    }
     if (result && arguments.json) print_json(*result, context.console);
     if (result && result->outcome.interrupted) context.exit_code = kInterruptedExitCode;
   });

@@ -78,7 +78,8 @@ const KeyTable<NodeSpec>& node_keys() {
               {.min = 1, .max = kMostNodeDevices}),
       text(&S::kind,
            {"kind", "kind of its devices, as in costs.json: what kernel times depend on"}),
-      with_unit<S, Bytes>(&S::memory, {"memory", "memory of each device"}, kMemory, parse_memory,
+      with_unit<S, Bytes>(&S::memory, {"memory", "memory of each device; 0: not known"}, kMemory,
+                          parse_memory,
                           [](const Bytes& bytes) { return std::to_string(bytes.count); }),
       with_unit<S, double>(
           &S::flops_per_second, {"flops", "speed of matrix products on each device"},

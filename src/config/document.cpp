@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "config/nesting.h"
-#include "config/toml_text.h"
 
 namespace troika::config {
 namespace {
@@ -66,10 +65,32 @@ Value convert(const toml::node& node, Source source) {
   return value;
 }
 
-std::string tidy(std::string_view description) {
-  constexpr std::string_view kOpening = "Error while parsing ";
-  if (description.starts_with(kOpening)) description.remove_prefix(kOpening.size());
-  return fmt::format("not valid TOML: {}", on_one_line(description));
+/// Words of the parser's message, and what to tell the user instead; the first that fits counts.
+struct Rewording {
+  std::string_view part;
+  std::string_view advice;
+};
+
+constexpr Rewording kRewordings[] = {
+    {"could not determine value type", "put a text in quotes, such as \"lenet\""},
+    {"Error while parsing boolean", "put a text in quotes, such as \"lenet\""},
+    {"control characters", "a text must end with its quote on the same line"},
+    {"encountered end-of-file", "a text, an array or a table is not closed"},
+    {"unknown escape sequence", "write a backslash in a text as \\\\"},
+    {"cannot redefine existing", "a key or a section stands here for the second time"},
+    {"not representable in 64 bits", "the number is too large"},
+    {"while parsing table header", "a section is written as [name] on a line of its own"},
+    {"expected '='", "a key is followed by '=' and its value"},
+    {"expected value", "the value is missing"},
+    {"while parsing inline table", "a table in a line is written as { key = value, key = value }"},
+    {"expected a comment or whitespace", "only a comment may follow the value"},
+};
+
+std::string plain_reason(std::string_view description) {
+  for (const Rewording& rewording : kRewordings)
+    if (description.find(rewording.part) != description.npos)
+      return fmt::format("not valid TOML: {}", rewording.advice);
+  return "not valid TOML";
 }
 
 }  // namespace
@@ -83,7 +104,7 @@ std::variant<Table, SyntaxError> parse_toml(std::string_view text, Source source
   if (text.size() > kLargestText)
     return SyntaxError{
         {source, 1, 1},
-        fmt::format("longer than {} KiB; this is no file for Troika", kLargestText / 1024)};
+        fmt::format("longer than {} KiB; this is not a file for Troika", kLargestText / 1024)};
   if (auto deep = find_deep_nesting(text))
     return SyntaxError{
         {source, deep->line, deep->column},
@@ -91,7 +112,7 @@ std::variant<Table, SyntaxError> parse_toml(std::string_view text, Source source
   try {
     return convert_table(toml::parse(text), source);
   } catch (const toml::parse_error& error) {
-    return SyntaxError{where_of(error.source(), source), tidy(error.description())};
+    return SyntaxError{where_of(error.source(), source), plain_reason(error.description())};
   }
 }
 

@@ -198,6 +198,19 @@ TEST(LoadRun, ReadsAFile) {
   EXPECT_EQ(run.model.name, "lenet");
 }
 
+TEST(ParseRun, ExplainsASlipInTheSyntaxInItsOwnWords) {
+  auto error_of = [](const std::string& line) { return errors_of(line + "\n").at(0); };
+  EXPECT_EQ(error_of("name = lenet"),
+            "run.toml:1:8: error: not valid TOML: put a text in quotes, such as \"lenet\"");
+  EXPECT_THAT(error_of("name = transformer"), HasSubstr("put a text in quotes"));
+  EXPECT_THAT(error_of("name = \"lenet"), HasSubstr("a text must end with its quote"));
+  EXPECT_THAT(error_of("[model"), HasSubstr("a section is written as [name]"));
+  EXPECT_THAT(error_of("name \"lenet\""), HasSubstr("a key is followed by '='"));
+  EXPECT_THAT(error_of("epochs ="), HasSubstr("the value is missing"));
+  EXPECT_THAT(error_of("[a]\n[a]"), HasSubstr("for the second time"));
+  EXPECT_THAT(error_of("x = 2026-13-01"), testing::EndsWith("error: not valid TOML"));
+}
+
 TEST(ParseRun, KnowsWhatOtherFrameworksCallAKey) {
   EXPECT_THAT(errors_of(small_run_with("[optimizer]\nlr = 0.1\nwd = 0.01\n")),
               ElementsAre("run.toml:8:1: error: unknown key 'lr' in [optimizer]; did you mean "

@@ -65,11 +65,11 @@ void add_rows(const std::vector<Entry>& entries, std::size_t skipped, std::strin
 
 /// One section for each table at the top level; keys outside all of them come first.
 template <class S>
-std::string sections(const KeyTable<S>& table) {
+std::string sections(const KeyTable<S>& table, const S& defaults) {
   std::string text, plain;
   for (const Key<S>& key : table.keys) {
     std::vector<Entry> entries;
-    list_table(S{}, KeyTable<S>{{key}}, "", entries);
+    list_table(defaults, KeyTable<S>{{key}}, "", entries);
     const std::string& name = key.label.name;
     bool is_section = key.allowed == kTable;
     bool is_array = !is_section && !entries.front().elements.empty();
@@ -87,8 +87,10 @@ std::string sections(const KeyTable<S>& table) {
 }  // namespace
 
 std::string config_reference() {
-  return std::string(kHead) + sections(run_keys()) + std::string(kClusterHead) +
-         sections(cluster_keys());
+  RunConfig defaults;
+  defaults.kernels.backend = KernelsConfig::Backend::cpu;  // the same document from every build
+  return std::string(kHead) + sections(run_keys(), defaults) + std::string(kClusterHead) +
+         sections(cluster_keys(), Cluster{});
 }
 
 }  // namespace troika

@@ -204,7 +204,8 @@ const KeyTable<ParallelConfig>& parallel_keys() {
 const KeyTable<KernelsConfig>& kernels_keys() {
   static const KeyTable<KernelsConfig> kKeys{{
       choice(&KernelsConfig::backend,
-             {"backend", "cpu: fast kernels; reference: slow and simple ones, to compare with"}),
+             {"backend",
+              "cpu: fast kernels, where the build has oneDNN; reference: slow and simple ones"}),
       choice(&KernelsConfig::dtype, {"dtype", "number format to compute in"}),
       flag(&KernelsConfig::winograd,
            {"winograd", "allow Winograd convolutions, which round differently"}),
