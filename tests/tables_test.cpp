@@ -123,6 +123,13 @@ TEST_F(Tables, AreLearnedDownToTheirNoise) {
   EXPECT_LT(std::sqrt(squares), kNoise) << "closer to the truth than a single measurement";
 }
 
+TEST_F(Tables, AreInspectedByTheirColumns) {
+  Result inspected = run({"inspect", "csv:table.csv"});
+  ASSERT_EQ(inspected.code, 0) << inspected.err;
+  EXPECT_THAT(inspected.out, testing::ContainsRegex("targets +y"));
+  EXPECT_THAT(inspected.out, testing::Not(testing::HasSubstr("classes")));
+}
+
 TEST_F(Tables, ArePredictedOnTheTerminalAndAsAnArray) {
   train({"train.epochs=1", "model.loss=absolute"});
   Result labelled = run({"predict", "runs/run", "--data", "csv:table.csv[0:3]"});

@@ -78,7 +78,7 @@ struct ConvTranspose2dOptions {
 Module conv_transpose2d(const ConvTranspose2dOptions& options);
 
 struct LinearOptions {
-  std::int64_t out = 0;  ///< 0: one for each class of the data.
+  std::int64_t out = 0;  ///< 0: one for each class, or number to predict, of the data.
   bool bias = true;
 };
 /// Over the last dimension.

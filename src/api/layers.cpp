@@ -6,6 +6,7 @@
 #include "api/node.h"
 #include "graph/layers_attention.h"
 #include "graph/layers_recurrent.h"
+#include "zoo/task.h"
 
 namespace troika::nn {
 namespace {
@@ -90,7 +91,7 @@ Module conv_transpose2d(const ConvTranspose2dOptions& options) {
 Module linear(const LinearOptions& options) {
   require(options.out >= 0, "linear", fmt::format("'out' cannot be {}", options.out));
   return layer("linear", [options](const Place& at, TensorId x) {
-    std::int64_t out = options.out > 0 ? options.out : at.samples.classes;
+    std::int64_t out = options.out > 0 ? options.out : zoo::answers(at.samples, 0);
     return layers::linear(at.builder, at.name, x, {.out = out, .bias = options.bias});
   });
 }

@@ -94,13 +94,18 @@ std::vector<Fact> facts_of(const data::Encoding& encoding) {
   for (const data::Field& field : encoding.fields)
     facts.push_back({field.name, to_string(field.spec)});
   bool counts_tokens = encoding.characters || encoding.target_words;
-  facts.push_back({counts_tokens ? "vocabulary" : "classes", with_commas(encoding.classes)});
+  if (!encoding.predicts_numbers())
+    facts.push_back({counts_tokens ? "vocabulary" : "classes", with_commas(encoding.classes)});
   if (encoding.words) {
     const char* name = encoding.target_words ? "source vocabulary" : "vocabulary";
     facts.push_back({name, with_commas(encoding.words->size())});
   }
   if (!encoding.labels.empty())
     facts.push_back({"labels", fmt::format("{}", fmt::join(encoding.labels, ", "))});
+  if (!encoding.columns.empty())
+    facts.push_back({"columns", fmt::format("{}", fmt::join(encoding.columns, ", "))});
+  if (!encoding.targets.empty())
+    facts.push_back({"targets", fmt::format("{}", fmt::join(encoding.targets, ", "))});
   if (encoding.normalization) {
     const data::Normalization& normalization = *encoding.normalization;
     facts.push_back({"mean", fmt::format("{:.4f}", fmt::join(normalization.mean, ", "))});

@@ -62,7 +62,8 @@ std::int64_t answers(const Samples& samples, std::int64_t usual_classes);
 /// Tokens that inputs are made of: what the samples say, or the model's own option.
 std::int64_t input_vocabulary(const Samples& samples, std::int64_t usual);
 
-/// The outputs "logits" and "correct", and cross entropy as the loss.
+/// The outputs "logits", "correct" and, with more than five classes of samples, "correct_top5"; and
+/// cross entropy as the loss.
 void classify(GraphBuilder& b, const TaskInputs& inputs, TensorId logits);
 /// The end of a model with answers(): classify(); or the outputs "prediction" and "absolute_error"
 /// (the weighted sum over samples of their mean |prediction - target|) and the mean error as the
