@@ -93,7 +93,11 @@ RunFile read_run(const std::string& path, std::span<const std::string> overrides
 
 void take_devices_from_plan(RunFile& run) {
   ParallelConfig& parallel = run.config.parallel;
-  if (!parallel.plan.is_file() || run.origins.contains("parallel.devices")) return;
+  if (!parallel.plan.is_file()) return;
+  auto stated = run.origins.find("parallel.devices");
+  // A plan on the command line displaces the number in the file.
+  if (stated != run.origins.end() && stated->second.source >= run.origins["parallel.plan"].source)
+    return;
   std::optional<std::int64_t> devices = devices_of_plan(parallel.plan.name);
   if (!devices) return;
   parallel.devices = *devices;

@@ -38,8 +38,9 @@ struct RunReading {
 RunReading read_with_complaints(const std::string& path,
                                 std::span<const std::string> overrides = {});
 
-/// Where the run follows a plan file and does not state parallel.devices, the plan says how many
-/// there are. A plan that cannot be read is left to whoever follows it.
+/// Where the run follows a plan file and does not state parallel.devices, or states them in the
+/// file and the plan on the command line, the plan says how many there are. A plan that cannot be
+/// read is left to whoever follows it.
 void take_devices_from_plan(RunFile& run);
 
 /// Only the values.

@@ -255,6 +255,10 @@ TEST(ReadRun, TakesTheNumberOfDevicesFromAPlanFileUnlessItIsStated) {
   std::vector<std::string> stated{"parallel.devices=5"}, other{"parallel.plan=none.json"};
   EXPECT_EQ(load_run(file, stated).parallel.devices, 5);
   EXPECT_EQ(load_run(file, other).parallel.devices, 1);
+  std::ofstream(folder / "four.toml")
+      << small_run_with("[parallel]\ndevices = 4\nplan = \"data\"\n");
+  std::vector<std::string> displaced{"parallel.plan=" + (folder / "three.json").string()};
+  EXPECT_EQ(load_run((folder / "four.toml").string(), displaced).parallel.devices, 3);
   std::filesystem::remove_all(folder);
 }
 
