@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "cli/number_option.h"
 #include "cli/predictions.h"
 #include "cli/rank_seat.h"
 #include "cli/saved_run.h"
@@ -38,12 +39,12 @@ Verb add_predict(CLI::App& parent, Context& context) {
                   "Write classes or numbers to FILE.csv or FILE.npy instead of printing them");
   app->add_option("--prompt", arguments->request.prompt,
                   "Text to continue, to classify, to translate, or to fill where it says [MASK]");
-  app->add_option("--tokens", arguments->request.tokens, "How many tokens to continue a text with")
-      ->check(CLI::PositiveNumber)
+  take_whole(app->add_option("--tokens", arguments->request.tokens,
+                             "How many tokens to continue a text with"))
       ->capture_default_str();
-  app->add_option("--temperature", arguments->request.writing.temperature,
-                  "0: always the most probable token; higher: more daring")
-      ->check(CLI::Range(0.0, 1e6))
+  take_number(app->add_option("--temperature", arguments->request.writing.temperature,
+                              "0: always the most probable token; higher: more daring"),
+              Zero::allowed)
       ->capture_default_str();
   app->add_option("--seed", arguments->request.writing.seed, "Another seed, another text")
       ->capture_default_str();
