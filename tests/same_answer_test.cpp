@@ -237,9 +237,8 @@ std::vector<std::string> without_gradient(const std::string& model) {
 }
 
 /// Their movement is held against the largest of the model. A softmax does not see what a key's
-/// bias adds to all scores alike; the one channel of the convolution's branch is below zero for all
-/// samples of this seed, so its activation lets nothing back. No bias of the zoo stands before a
-/// batch norm, and in gpt2 and bert the keys' bias is a part of that of all projections.
+/// bias adds to all scores alike. No bias of the zoo stands before a batch norm, and in gpt2 and
+/// bert the keys' bias is a part of that of all projections.
 TEST(TensorsWithoutGradient, AreKnownByName) {
   std::map<std::string, std::vector<std::string>> expected{{"nmt", {"attention.key.bias"}}};
   for (const std::string& model : all_models())
