@@ -109,10 +109,9 @@ void report_end(const RunResult& result, std::int64_t first_step, Progress& prog
         fmt::format("stopped after step {} and saved; resume with: troika train --resume {}",
                     outcome.step, folder));
   if (outcome.step == first_step && first_step > 0)
-    return progress.note(
-        fmt::format("the run is complete at step {}; to train longer: troika train --resume {} "
-                    "train.epochs=N",
-                    outcome.step, folder));
+    return progress.note(fmt::format(
+        "the run is complete at step {}; to train longer: troika train --resume {} {}",
+        outcome.step, folder, outcome.stopped_early ? "train.patience=N" : "train.epochs=N"));
   progress.note(describe_end(outcome));
   progress.note("run folder: " + folder);
 }

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "config/load_run.h"
 #include "train/choose_strategy.h"
+#include "train/evaluate.h"
 #include "train/feeds.h"
 #include "train/live_model.h"
 #include "train/optimizer_rules.h"
@@ -98,11 +99,8 @@ class RunFileCheck {
       if (!sets_.train) return;
       attempt({"model.name"}, [&] { require_fed(model, samples); });
       attempt({"train.freeze"}, [&] { freeze_parameters(model, config().train.freeze); });
-      if ((sets_.test || sets_.validation) && !model.graphs.front().feeds.empty())
-        complain({"data.test", "data.validation"},
-                 fmt::format("'{}' cannot be evaluated on samples alone; leave 'test' and "
-                             "'validation' out of [data]",
-                             model.name));
+      attempt({"train.until", "checkpoint.best", "data.test", "data.validation"},
+              [&] { require_evaluable(config(), sets_, model); });
       model_ = std::move(model);
     } catch (const Error& error) {
       std::istringstream lines(error.what());

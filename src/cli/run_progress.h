@@ -30,7 +30,7 @@ class RunProgress final : public Progress {
 
   void begin(const std::vector<Fact>& facts) override;
   void step(const StepReport& report) override;
-  /// Only the live line follows, and not faster than eyes do.
+  /// Updates only the live line, at most every 100 ms.
   void moved(const StepReport& report) override;
   void evaluated(const EvaluationReport& report) override;
   void saved(const std::string& folder) override;

@@ -7,8 +7,8 @@
 
 namespace troika {
 
-/// A measure of how well the model does on a set of samples: "validation_accuracy". That of the
-/// training samples is called "loss" and is measured while they are learned.
+/// A measure of how well the model does on a set of samples: "validation_accuracy". The training
+/// loss is called "loss"; it is averaged over the training steps.
 struct Metric {
   enum class Set { train, validation, test };
   enum class Measure { loss, accuracy, top5, perplexity, absolute_error };

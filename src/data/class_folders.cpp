@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "data/picture.h"
 
 namespace troika::data {
@@ -88,6 +89,10 @@ std::vector<std::string> list_classes(const fs::path& folder) {
   if (entries.folders.empty())
     throw image_error(folder.string(),
                       "there are no class folders; give a folder with one folder per class");
+  for (const std::string& name : entries.folders)
+    if (!is_utf8(name))
+      throw image_error((folder / name).string(),
+                        "the name of the class is not UTF-8; rename the folder");
   return entries.folders;
 }
 

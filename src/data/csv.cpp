@@ -61,7 +61,7 @@ void require_task(Task stated, bool regresses) {
                                             regresses ? "numbers" : "classes"));
 }
 
-/// Whole numbers may be either: what the rows leave open must be said.
+/// Whole numbers can be classes or values. If the rows do not decide it, the user must.
 void refuse_doubtful(const FileBytes& file, const std::string& target, const Survey& found) {
   if (found.rows == 0 || found.largest < found.rows) return;
   throw Error(ErrorKind::file,

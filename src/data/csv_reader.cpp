@@ -136,7 +136,7 @@ void CsvReader::skip_line_end() {
 }
 
 Error CsvReader::row_error(const std::string& problem) const {
-  return {ErrorKind::file, fmt::format("{}:{}: {}.", file_.path(), row_line_, problem)};
+  return {ErrorKind::file, fmt::format("{}:{}: {}", file_.path(), row_line_, problem)};
 }
 
 Error CsvReader::cell_error(std::size_t column, const std::string& problem) const {

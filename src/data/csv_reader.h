@@ -13,7 +13,7 @@ namespace troika::data {
 /// A cell as it is in the file, without the quotes around it and blanks beside it.
 struct CsvCell {
   std::string_view text;
-  bool has_quotes = false;  ///< Quotes inside, which are written twice.
+  bool has_quotes = false;  ///< The text contains doubled quotes; value() undoes them.
 
   std::string value() const;
 };

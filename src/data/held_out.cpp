@@ -77,7 +77,7 @@ HeldOut hold_out_share(std::string_view percent, TrainingViews views) {
       .held_out = std::make_unique<PartOfSet>(std::move(views.plain), held_out, shuffled)};
 }
 
-/// A range is written as behind the name of a set.
+/// Uses the range syntax of data set names.
 Range range_in(std::string_view part, std::int64_t size) try {
   return select(parse_uri("train:" + std::string(part)), size);
 } catch (const Error& error) {

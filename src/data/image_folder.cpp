@@ -155,7 +155,7 @@ PictureSize common_size(const ClassFolders& files) {
   return first;
 }
 
-/// What is not stated follows the set that this one is to be like, then the files.
+/// Taken from the query, else from `like`, else from the files.
 Shape shape_of(const Uri& uri, const ClassFolders& files, const std::optional<Encoding>& like) {
   std::optional<PictureSize> size = stated_size(uri);
   std::optional<std::int64_t> channels = stated_channels(uri);

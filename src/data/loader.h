@@ -30,7 +30,7 @@ struct LoaderOptions {
   std::int64_t position =
       0;                  ///< Where to begin in the sampler's row: 0, or a cursor() from earlier.
   std::size_t ahead = 3;  ///< Batches made before they are asked for.
-  /// That share a batch of samples that are slow to read. The batches do not depend on it.
+  /// Threads that read one batch of a slow data set. Does not change the batches.
   int threads = 1;
   /// The rows of each batch that are read and handed out; unset: all. Which sample is in a row does
   /// not depend on it.

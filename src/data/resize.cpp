@@ -28,7 +28,9 @@ class Filter {
 
   std::size_t count() const { return begins_.size(); }
   /// Whether each target pixel is one source pixel.
-  bool only_copies() const { return weights_.size() == count(); }
+  bool only_copies() const {
+    return weights_.size() == count() && begins_.back() - begins_.front() + 1 == count();
+  }
   Taps operator[](std::size_t i) const {
     std::size_t first = i == 0 ? 0 : ends_[i - 1];
     return {begins_[i], std::span(weights_).subspan(first, ends_[i] - first)};

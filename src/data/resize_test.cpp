@@ -4,8 +4,8 @@
 
 #include <numeric>
 
-#include "data/testing/image_fixture.h"
 #include "data/image_source.h"
+#include "data/testing/image_fixture.h"
 
 namespace troika::data {
 namespace {
@@ -51,6 +51,11 @@ TEST(Resize, InterpolatesWhereItGrows) {
   two.bytes[1] = 255;
   std::vector<float> pixels = resized(two, whole(two), 1, 4);
   EXPECT_EQ(pixels, (std::vector<float>{0, 0.25, 0.75, 1}));
+}
+
+TEST(Resize, SpreadsASinglePixelOverTheWholeTarget) {
+  Picture dot = plain_picture({1, 1}, 51);
+  for (float pixel : resized(dot, whole(dot), 4, 4)) EXPECT_FLOAT_EQ(pixel, 0.2f);
 }
 
 TEST(Resize, TreatsFloatsAsBytes) {

@@ -6,19 +6,17 @@
 
 namespace troika {
 
-void CheckpointKeeper::save(const RunState& state) {
-  if (saved_ == state.step) return;
+void CheckpointKeeper::save(const RunState& state, Mark mark) {
+  const bool is_new = saved_ != state.step;
   s_.folder.require_writer();
-  save_state(s_.folder.checkpoints(), s_.live, state);
+  if (is_new) save_state(s_.folder.checkpoints(), s_.live, state);
   saved_ = state.step;
+  // At once: a resumed run takes the best value from the checkpoint and would not mark it again.
+  if (mark == Mark::best && is_first()) mark_best_checkpoint(s_.folder.checkpoints(), state.step);
+  if (!is_new) return;
   if (is_first()) tidy(state.step);
   // So that no rank waits, in the next step, for one that removes files.
   if (s_.ranks != nullptr && s_.ranks->count() > 1) s_.ranks->exchange("saved");
-}
-
-void CheckpointKeeper::save_best(const RunState& state) {
-  save(state);
-  if (is_first()) mark_best_checkpoint(s_.folder.checkpoints(), state.step);
 }
 
 void CheckpointKeeper::tidy(std::int64_t step) {

@@ -23,10 +23,10 @@ class CheckpointKeeper {
   /// `saved` is the step of a checkpoint that is there already, or -1.
   CheckpointKeeper(const Setting& setting, std::int64_t saved) : s_(setting), saved_(saved) {}
 
-  /// Saves unless this step was saved before. Throws Error(file).
-  void save(const RunState& state);
-  /// Saves, and marks the checkpoint as the best one.
-  void save_best(const RunState& state);
+  enum class Mark { none, best };
+  /// Saves unless this step was saved before, and marks the checkpoint if asked to. Throws
+  /// Error(file).
+  void save(const RunState& state, Mark mark = Mark::none);
 
  private:
   void tidy(std::int64_t step);

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "base/error.h"
 #include "train/small_runs_test.h"
 
 namespace troika {
@@ -83,14 +85,60 @@ TEST(Validation, DecidesAndTheTestSetIsSeenOnceAtTheEnd) {
   EXPECT_TRUE(outcome.value_of({Set::test, Measure::loss}));
 }
 
+/// The input of every sample of a set, as bytes.
+std::set<std::string> inputs_of(const data::Dataset& set) {
+  std::set<std::string> inputs;
+  for (std::int64_t i = 0; i < set.size(); ++i) {
+    std::vector<std::vector<std::byte>> bytes;
+    for (const data::Field& field : set.fields())
+      bytes.emplace_back(static_cast<std::size_t>(field.spec.bytes().count));
+    std::vector<std::span<std::byte>> fields(bytes.begin(), bytes.end());
+    set.read({i, 0}, fields);
+    inputs.emplace(reinterpret_cast<const char*>(bytes[0].data()), bytes[0].size());
+  }
+  return inputs;
+}
+
 TEST(Validation, HeldOutSamplesAreNotTrainedOn) {
   Folder folder;
-  auto trainer = make_trainer(idle_run(folder));
-  for (const Fact& fact : trainer->facts()) {
-    if (fact.name != "data") continue;
-    EXPECT_THAT(fact.value, testing::HasSubstr("(32 samples), validation 20% (8), test"));
-  }
-  EXPECT_EQ(trainer->facts().front().name, "model");
+  TrainingSets sets = open_sets(idle_run(folder));
+  std::set<std::string> train = inputs_of(*sets.train), held_out = inputs_of(*sets.validation);
+  EXPECT_EQ(train.size(), 32u);
+  EXPECT_EQ(held_out.size(), 8u);
+  for (const std::string& input : held_out) EXPECT_FALSE(train.contains(input));
+}
+
+TEST(Validation, AnotherSplitIsRefusedByAResume) {
+  Folder folder;
+  RunConfig config = idle_run(folder, {"train.until=validation_accuracy >= 0"});
+  RunFolder run = RunFolder::create(config, "split");
+  auto trainer = make_trainer(config);
+  trainer->initialize();
+  trainer->run(&run);
+  config.data.validation = "30%";
+  auto other = make_trainer(config);
+  EXPECT_THAT([&] { other->resume(Checkpoint::open(find_checkpoint(run.path()))); },
+              testing::ThrowsMessage<Error>(testing::HasSubstr("20% of 40 samples held out")));
+}
+
+TEST(Validation, AMetricThatTheModelLacksIsRefused) {
+  Folder folder;
+  EXPECT_THAT([&] { make_trainer(idle_run(folder, {"checkpoint.best=validation_perplexity"})); },
+              testing::ThrowsMessage<Error>(testing::HasSubstr("has no validation_perplexity")));
+}
+
+TEST(EarlyStop, StartsAnewWithAnotherMetric) {
+  Folder folder;
+  RunConfig config = idle_run(folder, {"train.patience=3"});
+  RunFolder run = RunFolder::create(config, "metric");
+  auto trainer = make_trainer(config);
+  trainer->initialize();
+  ASSERT_TRUE(trainer->run(&run).stopped_early);
+  config.checkpoint.best = Metric{Set::validation, Measure::accuracy};
+  auto resumed = make_trainer(config);
+  resumed->resume(Checkpoint::open(find_checkpoint(run.path())));
+  EXPECT_FALSE(resumed->state().best_value);
+  EXPECT_GT(resumed->run(&run).step, 8);
 }
 
 TEST(Metrics, SecondsGrowAndContinueInAResumedRun) {

@@ -1,9 +1,13 @@
 #include "train/evaluate.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "base/error.h"
 #include "data/loader.h"
 #include "train/hosts.h"
 #include "train/sample_rows.h"
@@ -35,7 +39,36 @@ bool predicts_tokens(const data::Encoding& encoding) {
          encoding.kind() == data::SampleKind::pairs;
 }
 
+std::vector<Measure> measures_of(const Graph& graph, const data::Encoding& encoding) {
+  std::vector<Measure> measures{Measure::loss};
+  for (const SummedMeasure& summed : kSummed)
+    if (std::ranges::count(graph.outputs, summed.output, &NamedTensor::name) > 0)
+      measures.push_back(summed.measure);
+  if (predicts_tokens(encoding)) measures.push_back(Measure::perplexity);
+  return measures;
+}
+
+void require_measure(const char* key, const Metric& metric, const std::vector<Measure>& measures) {
+  if (metric.set == Metric::Set::train || std::ranges::count(measures, metric.measure) > 0) return;
+  std::vector<std::string_view> known;
+  for (Measure measure : measures) known.push_back(to_word(Metric{metric.set, measure}));
+  throw Error(ErrorKind::usage, fmt::format("{}: this model on these samples has no {}; it has {}",
+                                            key, to_word(metric), fmt::join(known, ", ")));
+}
+
 }  // namespace
+
+void require_evaluable(const RunConfig& config, const TrainingSets& sets, const zoo::Model& model) {
+  if ((sets.test || sets.validation) && !model.graphs.front().feeds.empty())
+    throw Error(ErrorKind::usage,
+                fmt::format("'{}' cannot be evaluated on samples alone; leave 'test' and "
+                            "'validation' out of [data]",
+                            model.name));
+  std::vector<Measure> measures = measures_of(model.train(), sets.train->encoding());
+  if (config.train.until) require_measure("train.until", config.train.until->metric, measures);
+  if (std::optional<Metric> best = config.best_metric())
+    require_measure("checkpoint.best", *best, measures);
+}
 
 ForwardProgram evaluation_program(const Graph& graph) {
   ForwardProgram program{kEvaluateProgram, &graph, {"weight_sum"}};

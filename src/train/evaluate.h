@@ -7,6 +7,7 @@
 #include "data/dataset.h"
 #include "train/figures.h"
 #include "train/live_model.h"
+#include "train/training_sets.h"
 
 namespace troika {
 
@@ -20,6 +21,10 @@ inline constexpr const char* kEvaluateProgram = "evaluate";
 /// The program that a model needs for it; `graph`, borrowed, has the batch that evaluate() will
 /// use.
 ForwardProgram evaluation_program(const Graph& graph);
+
+/// Throws Error(usage) if there are samples to evaluate but the model needs more than samples, or
+/// if [train] until or the best checkpoint look at a measure that the model does not have.
+void require_evaluable(const RunConfig& config, const TrainingSets& sets, const zoo::Model& model);
 
 /// Runs it over every sample once.
 Evaluation evaluate(LiveModel& live, const data::Dataset& dataset, std::int64_t batch, DType dtype);

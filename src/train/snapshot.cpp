@@ -23,6 +23,8 @@ std::string to_meta(const RunState& state) {
             {"seed", state.seed},           {"model_hash", state.model_hash},
             {"plan_hash", state.plan_hash}, {"choices_hash", state.choices_hash},
             {"device", state.device},       {"seconds", state.seconds}};
+  if (!state.held_out.empty()) json["held_out"] = state.held_out;
+  if (!state.best_metric.empty()) json["best_metric"] = state.best_metric;
   if (state.best_value) json["best_value"] = *state.best_value;
   if (state.evaluations_since_best > 0)
     json["evaluations_since_best"] = state.evaluations_since_best;
@@ -101,6 +103,8 @@ RunState read_state(const Checkpoint& checkpoint) {
                    .choices_hash = json.at("choices_hash"),
                    .device = json.at("device")};
     state.seconds = json.value("seconds", 0.0);
+    state.held_out = json.value("held_out", "");
+    state.best_metric = json.value("best_metric", "");
     if (json.contains("best_value")) state.best_value = json["best_value"];
     state.evaluations_since_best = json.value("evaluations_since_best", std::int64_t{0});
     state.run = json.value("run", "");

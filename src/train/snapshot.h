@@ -22,8 +22,10 @@ struct RunState {
   std::string plan_hash;     ///< Of the strategy, and
   std::string choices_hash;  ///< of kernels; a resumed run with others is not bit for bit the same.
   std::string device;
-  double seconds = 0;                  ///< Spent so far, over all processes one after the other.
-  std::optional<double> best_value{};  ///< Of the metric that picks the best checkpoint.
+  double seconds = 0;       ///< Spent so far, over all processes one after the other.
+  std::string held_out;     ///< Which samples are not trained on; empty: none of the training set.
+  std::string best_metric;  ///< That picks the best checkpoint; empty: none.
+  std::optional<double> best_value{};       ///< Of that metric.
   std::int64_t evaluations_since_best = 0;  ///< For early stopping.
   std::string run;  ///< The run file, so that the checkpoint can be used without its run folder.
   std::optional<data::Encoding> samples{};  ///< Of the training set; both absent in old ones.

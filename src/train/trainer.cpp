@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "config/run_paths.h"
 #include "config/show_run.h"
+#include "data/held_out.h"
 #include "train/choose_strategy.h"
 #include "train/device_speeds.h"
 #include "train/evaluate.h"
@@ -77,13 +78,7 @@ void Trainer::build() {
     programs.models.push_back(&model);
   }
   const zoo::Model& first = *programs.models.front();
-  if ((sets_.test || sets_.validation) && !first.graphs.front().feeds.empty())
-    throw Error(
-        ErrorKind::usage,
-        fmt::format(
-            "data.test: '{}' is fed with more than samples, so it cannot be tested on them; "
-            "leave data.test and data.validation out",
-            first.name));
+  require_evaluable(config_, sets_, first);
   if (evaluates() || hooks_.evaluates) programs.forward = evaluation_program(first.train());
   require_fit_to_measure({live_, programs, strategy_});
   for (const zoo::Model* model : programs.models) live_.add_training(*model, config_, strategy_);
@@ -106,6 +101,11 @@ void Trainer::describe_state(const zoo::Model& model) {
   state_.device = live_.machinery().device().kind();
   state_.run = write_toml(with_absolute_paths(config_));
   state_.samples = sets_.train->encoding();
+  if (data::is_part(config_.data.validation))
+    state_.held_out = fmt::format("{} of {} samples", config_.data.validation,
+                                  sets_.train->size() + sets_.validation->size());
+  if (std::optional<Metric> best = config_.best_metric())
+    state_.best_metric = std::string(to_word(*best));
 }
 
 std::string Trainer::program_name(const zoo::NamedGraph& graph, std::int64_t batch) const {
@@ -123,6 +123,18 @@ std::vector<std::string> Trainer::start_from(const std::filesystem::path& weight
 void Trainer::resume(const Checkpoint& checkpoint) {
   RunState now = state_;
   state_ = load_state(checkpoint, live_);
+  if (state_.held_out != now.held_out && !now.held_out.empty())
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("the checkpoint was trained with {} held out, and this run would hold out {}: "
+                    "it would validate on samples that were trained on. Leave data.train and "
+                    "data.validation as they were, or start a new run with --from",
+                    state_.held_out.empty() ? "no samples" : state_.held_out, now.held_out));
+  if (state_.best_metric != now.best_metric) {
+    // A value of another metric says nothing about this one.
+    state_.best_value.reset();
+    state_.evaluations_since_best = 0;
+  }
   if (state_.model_hash != now.model_hash)
     progress_.warn("the model differs from the one that the checkpoint was made with");
   bool other_plan = state_.plan_hash != now.plan_hash;
@@ -146,6 +158,8 @@ void Trainer::resume(const Checkpoint& checkpoint) {
   state_.device = now.device;
   state_.run = now.run;
   state_.samples = now.samples;
+  state_.held_out = now.held_out;
+  state_.best_metric = now.best_metric;
 }
 
 void Trainer::resume(Trainer& earlier) {

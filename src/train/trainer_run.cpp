@@ -21,14 +21,13 @@ TrainOutcome Trainer::run(const RunFolder* folder) {
   if (folder != nullptr && is_first()) metrics.emplace(*folder, state_.step);
   Pace pace = begin(folder, metrics ? &*metrics : nullptr);
   const double before = state_.seconds;
-  const std::int64_t first_step = state_.step;
   while (!is_over()) {
     const Requests agreed = take_step(pace);
     report(pace, agreed);
     evaluate_if_due(pace, agreed);
+    if (is_over()) evaluate_test_at_end();
     save_if_due(pace, agreed);
   }
-  if (state_.step > first_step) evaluate_test_at_end();
   if (folder != nullptr && is_first() && steps_.batch() > 0) write_trace(*folder);
   outcome_.step = state_.step;
   outcome_.seconds = reporter_.seconds() - before;
@@ -150,7 +149,7 @@ void Trainer::compare_with_best(Pace& pace, const Metric& metric, std::optional<
   if (!pace.keeper) return;
   RunReporter::Pause pause(reporter_);
   state_.seconds = reporter_.seconds();
-  pace.keeper->save_best(state_);
+  pace.keeper->save(state_, CheckpointKeeper::Mark::best);
 }
 
 void Trainer::save_if_due(Pace& pace, const Requests& agreed) {
@@ -164,7 +163,7 @@ void Trainer::save_if_due(Pace& pace, const Requests& agreed) {
   pace.keeper->save(state_);
 }
 
-/// Nothing was decided by the test set if there is a validation set; it is looked at once.
+/// With a validation set, the test set is evaluated only once, at the end.
 void Trainer::evaluate_test_at_end() {
   if (evaluates() && sets_.validation && sets_.test && !outcome_.interrupted)
     evaluate_set(Metric::Set::test);

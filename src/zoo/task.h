@@ -1,5 +1,4 @@
-// The ends of a training graph: the inputs that samples give, and the loss over what the model
-// makes of them.
+// Inputs and loss of a training graph.
 #pragma once
 
 #include <optional>

@@ -23,9 +23,10 @@ class PngReader {
  public:
   explicit PngReader(const FileBytes& file) : file_(file) {
     image_.version = PNG_IMAGE_VERSION;
-    // Sixteen bits without a stated gamma are the finer form of eight, as all editors write them.
-    image_.flags = PNG_IMAGE_FLAG_16BIT_sRGB;
     check_status(png_image_begin_read_from_memory(&image_, file.bytes().data(), file.size()));
+    // Sixteen bits without a stated gamma are the finer form of eight, as all editors write them.
+    // Set here, because the call above clears all flags.
+    image_.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;
     check_pixel_count(file.path(), size());
   }
 

@@ -83,6 +83,33 @@ TEST(Png, OfSixteenBitsIsRead) {
   EXPECT_THAT(pixels(compress({2, 1}, PNG_FORMAT_LINEAR_Y, linear), 1), ElementsAre(255, 0));
 }
 
+/// A part of a PNG file: its length, name, content and checksum.
+std::string chunk(const std::string& name, const std::string& content) {
+  auto number = [](std::size_t value) {
+    std::string bytes;
+    for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(value >> shift & 0xff);
+    return bytes;
+  };
+  const std::string named = name + content;
+  return number(content.size()) + named +
+         number(crc32(0, reinterpret_cast<const Bytef*>(named.data()),
+                      static_cast<uInt>(named.size())));
+}
+
+TEST(Png, OfSixteenBitsWithoutAGammaIsTheFinerFormOfEight) {
+  const std::string row("\0\x80\0", 3);  // no filter, then 0x8000
+  std::string packed(64, '\0');
+  uLongf size = packed.size();
+  ASSERT_EQ(::compress(reinterpret_cast<Bytef*>(packed.data()), &size,
+                       reinterpret_cast<const Bytef*>(row.data()), row.size()),
+            Z_OK);
+  packed.resize(size);
+  const std::string header("\0\0\0\x01\0\0\0\x01\x10\0\0\0\0", 13);  // 1 x 1, 16 bits of grey
+  const std::string file =
+      "\x89PNG\r\n\x1a\n" + chunk("IHDR", header) + chunk("IDAT", packed) + chunk("IEND", "");
+  EXPECT_THAT(pixels(file, 1), ElementsAre(128));
+}
+
 TEST(Png, ThatIsCutShortOrDamagedIsRefused) {
   std::string whole = png_file(ramp_picture({64, 64}));
   std::string changed = whole;

@@ -53,10 +53,7 @@ class WorkQueue {
         if (waiting_.empty()) return;
         taken.swap(waiting_);
       }
-      for (const Entry& entry : taken) {
-        entry.done->signal(run(*entry.work));
-        placement.renew();
-      }
+      for (const Entry& entry : taken) entry.done->signal(run(*entry.work));
       taken.clear();
     }
   }

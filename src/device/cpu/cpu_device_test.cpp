@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "device/cpu/instruction_set.h"
+#include "device/cpu/team_placement.h"
 
 namespace troika {
 namespace {
@@ -145,11 +146,16 @@ TEST(CpuDevice, ThreadsThatASmallerTeamEndedAreReplacedOnCoresOfTheirOwn) {
   const auto threads = static_cast<int>(cores_of_this_thread().size());
   if (threads < 3) GTEST_SKIP() << "needs three cores";
   auto device = make_cpu_device({.threads = threads});
+  std::vector<std::set<int>> cores(static_cast<std::size_t>(threads));
   Piece(*device, [&] {
 #pragma omp parallel num_threads(2)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the others end meanwhile
+    TeamPlacement::renew();
+#pragma omp parallel
+    cores[static_cast<std::size_t>(omp_get_thread_num())] = cores_of_this_thread();
   }).wait();
-  EXPECT_EQ(cores_of_team(*device).back().size(), 1u);
+  for (const std::set<int>& own : cores) EXPECT_EQ(own.size(), 1u);
+  EXPECT_NE(cores.front(), cores.back());
 }
 
 TEST(CpuDevice, ATeamLargerThanTheMachineMayUseAllCores) {

@@ -18,6 +18,7 @@ struct Membership {
   }
 };
 thread_local Membership membership;
+thread_local TeamPlacement* own_team = nullptr;  // that the thread leads
 
 /// The cores of the process, or none if `threads` are not to be placed on them.
 std::optional<cpu_set_t> cores_to_share(int threads) {
@@ -66,7 +67,15 @@ TeamPlacement::TeamPlacement(int threads)
     : threads_(threads),
       cores_(cores_to_share(threads)),
       has_lost_threads_(std::make_shared<std::atomic<bool>>(false)) {
+  own_team = this;
   place();
+}
+
+TeamPlacement::~TeamPlacement() { own_team = nullptr; }
+
+void TeamPlacement::renew() {
+  if (own_team != nullptr && own_team->has_lost_threads_->load(std::memory_order_relaxed))
+    own_team->place();
 }
 
 void TeamPlacement::place() {

@@ -15,17 +15,19 @@ namespace troika {
 /// smaller teams avoid each other on one node.
 ///
 /// Places no thread if the team is larger than the number of cores, or if OMP_PROC_BIND has placed
-/// them. All calls come from the thread that leads the team.
+/// them. Made, used and destroyed by the thread that leads the team; a thread has one at a time.
 class TeamPlacement {
  public:
   explicit TeamPlacement(int threads);
+  TeamPlacement(const TeamPlacement&) = delete;
+  TeamPlacement& operator=(const TeamPlacement&) = delete;
+  ~TeamPlacement();
 
-  /// Places the threads that OpenMP has started since the last call. libgomp ends threads when a
-  /// library runs a smaller team; the threads that it starts later inherit the cores of the leading
-  /// thread. Call it between pieces of work: it costs one load if no thread has ended.
-  void renew() {
-    if (has_lost_threads_->load(std::memory_order_relaxed)) place();
-  }
+  /// Places the threads of the calling thread's team that have no cores of their own yet. libgomp
+  /// ends threads when a library runs a smaller team; the threads that it starts later inherit the
+  /// cores of the leading thread. Called after each launch of a library's kernel: it costs one load
+  /// if no thread has ended, and does nothing on a thread without a TeamPlacement.
+  static void renew();
 
  private:
   void place();

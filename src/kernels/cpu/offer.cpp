@@ -2,6 +2,8 @@
 
 #include <omp.h>
 
+#include "device/cpu/team_placement.h"
+
 namespace troika {
 namespace {
 
@@ -40,6 +42,7 @@ class PrimitiveKernel final : public Kernel {
     check_dnnl(dnnl_primitive_execute(primitive_.get(), stream_.get(),
                                       static_cast<int>(arguments_.size()), arguments_.data()),
                "a launch");
+    TeamPlacement::renew();  // oneDNN may have run a smaller team
   }
 
  private:
