@@ -67,12 +67,12 @@ Loader::Scratch Loader::make_scratch() const {
 }
 
 const Batch* Loader::next() {
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   released_ = taken_;
   changed_.notify_all();
   if (taken_ == batches_) return nullptr;
   auto start = std::chrono::steady_clock::now();
-  changed_.wait(lock, [&] { return filled_ > taken_ || error_; });
+  changed_.wait(lock, [&]() TROIKA_REQUIRES(mutex_) { return filled_ > taken_ || error_; });
   waited_ += std::chrono::steady_clock::now() - start;
   if (filled_ == taken_) std::rethrow_exception(error_);
   return &slot(taken_++);
@@ -82,17 +82,17 @@ void Loader::run(const std::stop_token& stop) try {
   auto ring = static_cast<std::int64_t>(ring_.size());
   for (std::int64_t count = 0; count < batches_; ++count) {
     {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, stop, [&] { return count - released_ < ring; });
+      Lock lock(mutex_);
+      changed_.wait(lock, stop, [&]() TROIKA_REQUIRES(mutex_) { return count - released_ < ring; });
       if (stop.stop_requested()) return;
     }
     fill(slot(count), options_.position + count * options_.batch);
-    std::scoped_lock lock(mutex_);
+    Lock lock(mutex_);
     filled_ = count + 1;
     changed_.notify_all();
   }
 } catch (...) {
-  std::scoped_lock lock(mutex_);
+  Lock lock(mutex_);
   error_ = std::current_exception();
   changed_.notify_all();
 }

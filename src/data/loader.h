@@ -5,11 +5,11 @@
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "data/batch.h"
 #include "data/dataset.h"
 #include "data/sampler.h"
@@ -87,11 +87,11 @@ class Loader {
   // A batch belongs to the thread while filled_ <= its number < released_ + ring_.size(), then to
   // the caller.
   std::vector<Batch> ring_;
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable_any changed_;
-  std::int64_t filled_ = 0;    // Guarded by mutex_.
-  std::int64_t released_ = 0;  // Guarded by mutex_.
-  std::exception_ptr error_;   // Guarded by mutex_.
+  std::int64_t filled_ TROIKA_GUARDED_BY(mutex_) = 0;
+  std::int64_t released_ TROIKA_GUARDED_BY(mutex_) = 0;
+  std::exception_ptr error_ TROIKA_GUARDED_BY(mutex_);
 
   std::jthread thread_;  // Last, so that it ends before what it uses.
 };

@@ -16,7 +16,7 @@ WorkerTeam::WorkerTeam(int threads) {
 
 void WorkerTeam::run(std::int64_t count, const WorkOnItem& work) {
   {
-    std::scoped_lock lock(mutex_);
+    Lock lock(mutex_);
     work_ = &work;
     count_ = count;
     next_ = 0;
@@ -27,19 +27,20 @@ void WorkerTeam::run(std::int64_t count, const WorkOnItem& work) {
   }
   changed_.notify_all();
   take_items(0);
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return busy_ == 0; });
+  Lock lock(mutex_);
+  changed_.wait(lock, [&]() TROIKA_REQUIRES(mutex_) { return busy_ == 0; });
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
 void WorkerTeam::help(const std::stop_token& stop, std::size_t thread) {
   for (std::int64_t done = 0;; ++done) {
     {
-      std::unique_lock lock(mutex_);
-      if (!changed_.wait(lock, stop, [&] { return round_ > done; })) return;
+      Lock lock(mutex_);
+      if (!changed_.wait(lock, stop, [&]() TROIKA_REQUIRES(mutex_) { return round_ > done; }))
+        return;
     }
     take_items(thread);
-    std::scoped_lock lock(mutex_);
+    Lock lock(mutex_);
     if (--busy_ == 0) changed_.notify_all();
   }
 }
@@ -50,7 +51,7 @@ void WorkerTeam::take_items(std::size_t thread) {
     try {
       (*work_)(item, thread);
     } catch (...) {
-      std::scoped_lock lock(mutex_);
+      Lock lock(mutex_);
       if (item < failed_) {
         failed_ = item;
         error_ = std::current_exception();

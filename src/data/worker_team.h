@@ -6,9 +6,10 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace troika::data {
 
@@ -39,12 +40,12 @@ class WorkerTeam {
   std::int64_t count_ = 0;
 
   std::atomic<std::int64_t> next_{0};  // The lowest item that no thread has taken.
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable_any changed_;
-  std::int64_t round_ = 0;    // Guarded by mutex_.
-  std::size_t busy_ = 0;      // Helpers that have not finished the round; guarded by mutex_.
-  std::int64_t failed_ = 0;   // The lowest item that failed; guarded by mutex_.
-  std::exception_ptr error_;  // Of that item; guarded by mutex_.
+  std::int64_t round_ TROIKA_GUARDED_BY(mutex_) = 0;
+  std::size_t busy_ TROIKA_GUARDED_BY(mutex_) = 0;      // Helpers that have not finished the round.
+  std::int64_t failed_ TROIKA_GUARDED_BY(mutex_) = 0;   // The lowest item that failed.
+  std::exception_ptr error_ TROIKA_GUARDED_BY(mutex_);  // Of that item.
 
   std::vector<std::jthread> helpers_;  // Last, so that they end before what they use.
 };
