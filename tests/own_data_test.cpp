@@ -76,6 +76,8 @@ validation = "20%"
 global_batch = 16
 epochs = 40
 patience = 3
+[checkpoint]
+best = "validation_accuracy"
 [parallel]
 threads = 1
 )";
