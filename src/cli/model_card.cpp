@@ -61,17 +61,6 @@ bool fits(const std::string& model, const zoo::Samples& samples) {
   }
 }
 
-/// Each parameter counts once, whichever graphs have it; running statistics do not.
-std::int64_t count_parameters(const zoo::Model& model) {
-  std::map<std::string, std::int64_t> sizes;
-  for (const zoo::NamedGraph& named : model.graphs)
-    for (const Parameter& parameter : named.graph.parameters)
-      if (!parameter.state) sizes[parameter.name] = parameter.spec.shape.elements();
-  std::int64_t count = 0;
-  for (const auto& [name, size] : sizes) count += size;
-  return count;
-}
-
 /// Without the batch; what the trainer itself feeds is left out.
 std::vector<Fact> list_inputs(const zoo::Model& model) {
   std::vector<Fact> inputs;
@@ -99,6 +88,16 @@ std::string write_example(const std::string& model, const std::string& train,
 }
 
 }  // namespace
+
+std::int64_t count_parameters(const zoo::Model& model) {
+  std::map<std::string, std::int64_t> sizes;
+  for (const zoo::NamedGraph& named : model.graphs)
+    for (const Parameter& parameter : named.graph.parameters)
+      if (!parameter.state) sizes[parameter.name] = parameter.spec.shape.elements();
+  std::int64_t count = 0;
+  for (const auto& [name, size] : sizes) count += size;
+  return count;
+}
 
 ModelCard make_model_card(const std::string& name) {
   const zoo::Entry& entry = zoo::find(name);

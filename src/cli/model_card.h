@@ -22,4 +22,7 @@ struct ModelCard {
 /// Throws Error(usage) with a suggestion when there is no such model.
 ModelCard make_model_card(const std::string& name);
 
+/// Each parameter counts once, whichever graphs have it; running statistics do not.
+std::int64_t count_parameters(const zoo::Model& model);
+
 }  // namespace troika::cli

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "cli/model_card.h"
 #include "config/load_run.h"
 #include "train/choose_strategy.h"
 #include "train/evaluate.h"
@@ -37,7 +38,7 @@ class RunFileCheck {
     if (!reading_.complaints.empty())
       throw Error(kind_.value_or(ErrorKind::usage), config::report(reading_.complaints, path_));
     return fmt::format("{} ({} parameters), {} ({} samples), {}", model_->name,
-                       with_commas(parameter_count(model_->train())), config().data.train,
+                       with_commas(count_parameters(*model_)), config().data.train,
                        with_commas(sets_.train->size()),
                        config().parallel.devices == 1
                            ? std::string("1 device")

@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "data/loader.h"
-#include "train/hosts.h"
 #include "train/sample_rows.h"
 
 namespace troika {
@@ -86,7 +85,7 @@ Evaluation evaluate(LiveModel& live, const data::Dataset& dataset, std::int64_t 
   data::Loader loader(dataset, {.batch = batch,
                                 .purpose = data::Purpose::evaluate,
                                 .floating = dtype,
-                                .threads = usable_threads(),
+                                .threads = live.machinery().threads(),
                                 .rows = sample_rows(session, kEvaluateProgram, batch)});
   double weight = 0;
   while (const data::Batch* next = loader.next()) {

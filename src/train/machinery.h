@@ -33,6 +33,8 @@ struct Machinery {
 
   /// All devices are of one kind; this one is asked where any would do.
   Device& device() const { return *devices.front(); }
+  /// In all devices of this process: its share of the computer.
+  int threads() const { return static_cast<int>(devices.size()) * device().threads(); }
   /// For a session, which borrows them.
   SessionDevices local() const;
   /// What the backend has for each key; with times where they are measured. All ranks ask for the

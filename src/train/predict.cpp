@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "data/loader.h"
-#include "train/hosts.h"
 
 namespace troika {
 namespace {
@@ -34,7 +33,7 @@ void predict_batches(LiveModel& live, const data::Dataset& dataset, std::int64_t
   data::Loader loader(dataset, {.batch = batch,
                                 .purpose = data::Purpose::evaluate,
                                 .floating = predict_output_spec(session).dtype,
-                                .threads = usable_threads()});
+                                .threads = live.machinery().threads()});
   while (const data::Batch* next = loader.next()) {
     for (const data::HostField& field : next->fields)
       session.write_input(kPredictProgram, field.name(), field.bytes());
