@@ -8,8 +8,11 @@
 #include "api/plans.h"
 #include "base/durable_file.h"
 #include "base/error.h"
+#include "train/hosts.h"
 
 namespace troika::internal {
+
+int threads_here() { return usable_threads(); }
 
 std::shared_ptr<const Plan> single_plan() {
   Strategy single = Strategy::single();

@@ -16,4 +16,7 @@ void save_plan(const Plan& plan, const std::string& path);
 const std::string& json_of(const Plan& plan);
 bool is_same(const Plan& one, const Plan& other);
 
+/// Threads that this process may keep busy.
+int threads_here();
+
 }  // namespace troika::internal

@@ -1,11 +1,10 @@
 #include <troika/strategy.h>
 
 #include "api/plans.h"
-#include "train/hosts.h"
 
 namespace troika::api {
 
-Machine this_machine() { return {.threads = usable_threads()}; }
+Machine this_machine() { return {.threads = internal::threads_here()}; }
 
 Strategy Strategy::single() { return Strategy(internal::single_plan()); }
 Strategy Strategy::load(const std::string& path) { return Strategy(internal::load_plan(path)); }
