@@ -1,4 +1,5 @@
-// Updates that run beside the next forward (docs/design.md, Lowering) change when a weight is written, never what.
+// Updates that run beside the next forward (docs/design.md, Lowering) change when a weight is
+// written, never what.
 #include <gtest/gtest.h>
 
 #include "small_training.h"

@@ -5,10 +5,10 @@
 
 #include <filesystem>
 
-#include "data/testing/image_fixture.h"
 #include "data/loader.h"
 #include "data/testing/allocations.h"
 #include "data/testing/file_fixture.h"
+#include "data/testing/image_fixture.h"
 
 namespace troika::data {
 namespace {
