@@ -50,6 +50,7 @@ std::vector<Measure> measures_of(const Graph& graph, const data::Encoding& encod
 void require_measure(const char* key, const Metric& metric, const std::vector<Measure>& measures) {
   if (metric.set == Metric::Set::train || std::ranges::count(measures, metric.measure) > 0) return;
   std::vector<std::string_view> known;
+  known.reserve(measures.size());
   for (Measure measure : measures) known.push_back(to_word(Metric{metric.set, measure}));
   throw Error(ErrorKind::usage, fmt::format("{}: this model on these samples has no {}; it has {}",
                                             key, to_word(metric), fmt::join(known, ", ")));
