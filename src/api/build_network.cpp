@@ -23,7 +23,7 @@ std::string_view name_of(loss::Kind kind) {
   throw Bug("a loss without a name");
 }
 
-/// What a loss operator is called above, but for the losses that only models of the zoo have.
+/// The public name of a loss operator. Losses that only zoo models have are not listed.
 std::string name_of_loss(const Op& op) {
   if (const auto* error = std::get_if<MeanError>(&op))
     return fmt::format("mean_{}_error",

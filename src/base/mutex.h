@@ -13,7 +13,7 @@
 #endif
 
 #define TROIKA_GUARDED_BY(mutex) TROIKA_THREAD_SAFETY(guarded_by(mutex))
-/// Of a function that must be called with the mutex held; of a lambda, behind its parameters.
+/// The function must be called with the mutex held. Lambdas take it behind their parameters.
 #define TROIKA_REQUIRES(mutex) TROIKA_THREAD_SAFETY(requires_capability(mutex))
 
 namespace troika {

@@ -18,7 +18,7 @@ struct Component {
 
 /// Operating system, processor, cores, instruction set, memory.
 std::vector<Fact> machine_facts();
-/// What this program is linked with (oneDNN, OpenMP, MPI, JPEG, PNG), and CUDA.
+/// The libraries that this program is linked with (oneDNN, OpenMP, MPI, JPEG, PNG), and CUDA.
 std::vector<Component> components();
 
 /// The value of the first "key : value" line of a text such as /proc/cpuinfo; empty when there is

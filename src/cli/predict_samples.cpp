@@ -78,20 +78,32 @@ void say_written(const PredictRequest& request, std::int64_t samples, Console& c
                     : fmt::format("wrote {} predictions to {}", with_commas(samples), request.out));
 }
 
-void write_classes(Predictor& predictor, const SavedRun& run, const data::Dataset& samples,
-                   const PredictRequest& request) {
-  PredictionFile file(request.out, {.is_class = true, .samples = samples.size()});
-  predict_classes(predictor.live(), samples, batch_for(run, samples), [&](const Prediction& found) {
-    std::string name = plain(class_name(run, found.predicted));
-    file.add({found.index, found.predicted, name, found.probability});
-  });
+/// The samples of a request, and the model made ready for them.
+struct AskedSamples {
+  AskedSamples(SavedRun& run, const PredictRequest& request)
+      : samples(requested_samples(run, request)),
+        batch(batch_for(run, *samples)),
+        predictor(run, batch) {}
+
+  std::unique_ptr<data::Dataset> samples;
+  std::int64_t batch;
+  Predictor predictor;
+};
+
+void write_classes(AskedSamples& asked, const SavedRun& run, const PredictRequest& request) {
+  PredictionFile file(request.out, {.is_class = true, .samples = asked.samples->size()});
+  predict_classes(asked.predictor.live(), *asked.samples, asked.batch,
+                  [&](const Prediction& found) {
+                    std::string name = plain(class_name(run, found.predicted));
+                    file.add({found.index, found.predicted, name, found.probability});
+                  });
   file.publish();
 }
 
-void write_numbers(Predictor& predictor, const SavedRun& run, const data::Dataset& samples,
-                   const PredictRequest& request) {
-  PredictionFile file(request.out, {.names = number_names(run.samples), .samples = samples.size()});
-  predict_numbers(predictor.live(), samples, batch_for(run, samples),
+void write_numbers(AskedSamples& asked, const SavedRun& run, const PredictRequest& request) {
+  PredictionFile file(request.out,
+                      {.names = number_names(run.samples), .samples = asked.samples->size()});
+  predict_numbers(asked.predictor.live(), *asked.samples, asked.batch,
                   [&](const NumberPrediction& found) { file.add(found.index, found.predicted); });
   file.publish();
 }
@@ -118,45 +130,44 @@ std::int64_t batch_for(const SavedRun& run, const data::Dataset& samples) {
 }
 
 void print_classes(SavedRun& run, const PredictRequest& request, Console& console) {
-  std::unique_ptr<data::Dataset> samples = requested_samples(run, request);
-  std::int64_t batch = batch_for(run, *samples);
-  Predictor predictor(run, batch);
+  AskedSamples asked(run, request);
   if (!request.out.empty()) {
-    write_classes(predictor, run, *samples, request);
-    return say_written(request, samples->size(), console);
+    write_classes(asked, run, request);
+    return say_written(request, asked.samples->size(), console);
   }
-  bool has_target = request.prompt.empty() && samples->has_targets();
+  bool has_target = request.prompt.empty() && asked.samples->has_targets();
   if (!request.json)
     console.print(fmt::format("   index  predicted  probability{}", has_target ? "  target" : ""));
-  predict_classes(predictor.live(), *samples, batch, [&](const Prediction& found) {
-    Json predicted = class_name(run, found.predicted), target = class_name(run, found.target);
-    if (request.json) {
-      Json json{
-          {"index", found.index}, {"predicted", predicted}, {"probability", found.probability}};
-      if (has_target) json["target"] = target;
-      return console.print(json.dump());
-    }
-    std::string line =
-        fmt::format("{:>8} {:>10} {:>12.4f}", found.index, plain(predicted), found.probability);
-    if (has_target)
-      line += fmt::format(" {:>7}{}", plain(target), predicted == target ? "" : "  wrong");
-    console.print(line);
-  });
+  predict_classes(
+      asked.predictor.live(), *asked.samples, asked.batch, [&](const Prediction& found) {
+        Json predicted = class_name(run, found.predicted), target = class_name(run, found.target);
+        if (request.json) {
+          Json json{
+              {"index", found.index}, {"predicted", predicted}, {"probability", found.probability}};
+          if (has_target) json["target"] = target;
+          return console.print(json.dump());
+        }
+        std::string line =
+            fmt::format("{:>8} {:>10} {:>12.4f}", found.index, plain(predicted), found.probability);
+        if (has_target)
+          line += fmt::format(" {:>7}{}", plain(target), predicted == target ? "" : "  wrong");
+        console.print(line);
+      });
 }
 
 void print_numbers(SavedRun& run, const PredictRequest& request, Console& console) {
-  std::unique_ptr<data::Dataset> samples = requested_samples(run, request);
-  std::int64_t batch = batch_for(run, *samples);
-  Predictor predictor(run, batch);
+  AskedSamples asked(run, request);
   if (!request.out.empty()) {
-    write_numbers(predictor, run, *samples, request);
-    return say_written(request, samples->size(), console);
+    write_numbers(asked, run, request);
+    return say_written(request, asked.samples->size(), console);
   }
-  NumberTable table(number_names(run.samples), samples->has_targets());
+  const bool has_target = asked.samples->has_targets();
+  NumberTable table(number_names(run.samples), has_target);
   if (!request.json) console.print(table.header());
-  predict_numbers(predictor.live(), *samples, batch, [&](const NumberPrediction& found) {
-    console.print(request.json ? json_line(found, samples->has_targets()) : table.line(found));
-  });
+  predict_numbers(asked.predictor.live(), *asked.samples, asked.batch,
+                  [&](const NumberPrediction& found) {
+                    console.print(request.json ? json_line(found, has_target) : table.line(found));
+                  });
 }
 
 }  // namespace troika::cli

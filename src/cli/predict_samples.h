@@ -1,4 +1,4 @@
-// What a model says of each sample: its class, or numbers; on the terminal or in a file.
+// Predicts the class or the numbers of each sample, and prints them or writes them to a file.
 #pragma once
 
 #include <memory>

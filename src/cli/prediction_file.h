@@ -12,7 +12,7 @@
 
 namespace troika::cli {
 
-/// What is predicted of each sample.
+/// The columns of a prediction file.
 struct PredictedColumns {
   bool is_class = false;             ///< A class and its probability, not numbers.
   std::vector<std::string> names{};  ///< Of the numbers.

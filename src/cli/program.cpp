@@ -78,7 +78,7 @@ std::string unexpected(const std::string& word, const CLI::App* at) {
                      near.empty() ? fmt::format("; there are {}", fmt::join(verbs, ", ")) : near);
 }
 
-/// What the parser found, in our words where its own are not plain.
+/// Explains an error of the parser, in our words if its own are not plain.
 std::string plain_words(const CLI::ParseError& error) {
   std::string text = error.what();
   if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr)  // "Could not convert: -x = y"

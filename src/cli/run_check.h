@@ -1,4 +1,4 @@
-// What `config check` finds in a run file beyond its keys: a model that is not in the zoo, data
+// Errors of a run file beyond its keys: a model that is not in the zoo, data
 // that cannot be opened, a model that does not fit the data, a plan that cannot be followed.
 #pragma once
 

@@ -167,8 +167,7 @@ RunRequest make_request(const TrainArguments& arguments) {
   return request;
 }
 
-/// Where a new run fails because of its file, throws the failure with its place in the file, beside
-/// all others.
+/// If a new run fails because of its file, throws all errors of that file, with their places.
 void explain_failure(const Error& failure, const TrainArguments& arguments) {
   bool may_be_of_file = failure.kind() == ErrorKind::usage || failure.kind() == ErrorKind::file;
   if (may_be_of_file && !arguments.resume && fs::is_regular_file(arguments.target))

@@ -182,7 +182,7 @@ std::vector<std::string> names_of(const KeyTable<S>& table) {
   return names;
 }
 
-/// What a table is called where it is required.
+/// The name of a table in the message that it is required.
 inline constexpr const char* kTable = "a table";
 
 /// A table inside the table; its keys are listed one by one.

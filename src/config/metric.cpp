@@ -23,17 +23,6 @@ std::span<const Choice<Metric>> choices(Metric) {
   return kWords;
 }
 
-std::span<const Choice<Metric::Measure>> choices(Metric::Measure) {
-  using enum Metric::Measure;
-  static constexpr auto kWords =
-      std::to_array<Choice<Metric::Measure>>({{loss, "loss"},
-                                              {accuracy, "accuracy"},
-                                              {top5, "top5"},
-                                              {perplexity, "perplexity"},
-                                              {absolute_error, "absolute_error"}});
-  return kWords;
-}
-
 bool is_higher_better(Metric::Measure measure) {
   return measure == Metric::Measure::accuracy || measure == Metric::Measure::top5;
 }

@@ -20,8 +20,6 @@ struct Metric {
 };
 
 std::span<const Choice<Metric>> choices(Metric);
-/// "loss", without the set.
-std::span<const Choice<Metric::Measure>> choices(Metric::Measure);
 
 bool is_higher_better(Metric::Measure measure);
 

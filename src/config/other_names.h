@@ -1,4 +1,4 @@
-// What other frameworks call the keys of run.toml.
+// Names that other frameworks use for the keys of run.toml.
 #pragma once
 
 #include <algorithm>

@@ -62,7 +62,7 @@ void shift_plane(std::span<float> plane, std::int64_t width, std::int64_t down,
   }
 }
 
-// Of "random_crop", from the paper. A part that does not fit into the image is drawn again.
+// Ranges of "random_crop", from the paper. A part that does not fit into the image is drawn again.
 constexpr double kLeastArea = 0.08, kMostArea = 1.0;
 constexpr double kNarrowest = 3.0 / 4, kWidest = 4.0 / 3;
 constexpr std::uint64_t kTries = 10;

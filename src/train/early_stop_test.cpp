@@ -39,13 +39,31 @@ std::vector<int> steps_of(const std::vector<nlohmann::json>& rows) {
   return steps;
 }
 
+/// A run from its start to its end, in a folder of this name.
+struct FinishedRun {
+  FinishedRun(const RunConfig& config, const std::string& name)
+      : run(RunFolder::create(config, name)) {
+    auto trainer = make_trainer(config);
+    trainer->initialize();
+    outcome = trainer->run(&run);
+  }
+
+  /// A trainer that continues it, perhaps with another configuration.
+  std::unique_ptr<Trainer> resumed(const RunConfig& config) const {
+    auto trainer = make_trainer(config);
+    trainer->resume(Checkpoint::open(find_checkpoint(run.path())));
+    return trainer;
+  }
+
+  RunFolder run;
+  TrainOutcome outcome;
+};
+
 TEST(EarlyStop, EndsARunThatNoLongerImproves) {
   Folder folder;
   RunConfig config = idle_run(folder, {"train.patience=3"});
-  RunFolder run = RunFolder::create(config, "idle");
-  auto trainer = make_trainer(config);
-  trainer->initialize();
-  TrainOutcome outcome = trainer->run(&run);
+  FinishedRun finished(config, "idle");
+  const auto& [run, outcome] = finished;
   EXPECT_TRUE(outcome.stopped_early);
   EXPECT_FALSE(outcome.interrupted);
   EXPECT_EQ(outcome.step, 8);  // the best after 2 steps, then three evaluations
@@ -58,26 +76,19 @@ TEST(EarlyStop, CountsOnAcrossAResume) {
   RunConfig config = idle_run(folder, {"train.patience=3"});
   config.train.epochs.reset();
   config.train.steps = 5;
-  RunFolder run = RunFolder::create(config, "idle");
-  auto trainer = make_trainer(config);
-  trainer->initialize();
-  trainer->run(&run);
+  FinishedRun finished(config, "idle");
   config.train.steps = 50;
-  auto resumed = make_trainer(config);
-  resumed->resume(Checkpoint::open(find_checkpoint(run.path())));
-  EXPECT_EQ(resumed->run(&run).step, 6);  // evaluations after steps 2, 4, 5 and 6
-  auto again = make_trainer(config);
-  again->resume(Checkpoint::open(find_checkpoint(run.path())));
-  EXPECT_EQ(again->run(&run).step, 6) << "a run that has stopped early is complete";
+  auto resumed = finished.resumed(config);
+  EXPECT_EQ(resumed->run(&finished.run).step, 6);  // evaluations after steps 2, 4, 5 and 6
+  EXPECT_EQ(finished.resumed(config)->run(&finished.run).step, 6)
+      << "a run that has stopped early is complete";
 }
 
 TEST(Validation, DecidesAndTheTestSetIsSeenOnceAtTheEnd) {
   Folder folder;
   RunConfig config = idle_run(folder, {"train.until=validation_accuracy >= 0"});
-  RunFolder run = RunFolder::create(config, "target");
-  auto trainer = make_trainer(config);
-  trainer->initialize();
-  TrainOutcome outcome = trainer->run(&run);
+  FinishedRun finished(config, "target");
+  const auto& [run, outcome] = finished;
   EXPECT_TRUE(outcome.reached_target);
   EXPECT_EQ(outcome.step, 2);
   EXPECT_THAT(steps_of(rows_with(run, "validation_top5")), ElementsAre(2));
@@ -111,13 +122,9 @@ TEST(Validation, HeldOutSamplesAreNotTrainedOn) {
 TEST(Validation, AnotherSplitIsRefusedByAResume) {
   Folder folder;
   RunConfig config = idle_run(folder, {"train.until=validation_accuracy >= 0"});
-  RunFolder run = RunFolder::create(config, "split");
-  auto trainer = make_trainer(config);
-  trainer->initialize();
-  trainer->run(&run);
+  FinishedRun finished(config, "split");
   config.data.validation = "30%";
-  auto other = make_trainer(config);
-  EXPECT_THAT([&] { other->resume(Checkpoint::open(find_checkpoint(run.path()))); },
+  EXPECT_THAT([&] { finished.resumed(config); },
               testing::ThrowsMessage<Error>(testing::HasSubstr("20% of 40 samples held out")));
 }
 
@@ -130,15 +137,12 @@ TEST(Validation, AMetricThatTheModelLacksIsRefused) {
 TEST(EarlyStop, StartsAnewWithAnotherMetric) {
   Folder folder;
   RunConfig config = idle_run(folder, {"train.patience=3"});
-  RunFolder run = RunFolder::create(config, "metric");
-  auto trainer = make_trainer(config);
-  trainer->initialize();
-  ASSERT_TRUE(trainer->run(&run).stopped_early);
+  FinishedRun finished(config, "metric");
+  ASSERT_TRUE(finished.outcome.stopped_early);
   config.checkpoint.best = Metric{Set::validation, Measure::accuracy};
-  auto resumed = make_trainer(config);
-  resumed->resume(Checkpoint::open(find_checkpoint(run.path())));
+  auto resumed = finished.resumed(config);
   EXPECT_FALSE(resumed->state().best_value);
-  EXPECT_GT(resumed->run(&run).step, 8);
+  EXPECT_GT(resumed->run(&finished.run).step, 8);
 }
 
 TEST(Metrics, SecondsGrowAndContinueInAResumedRun) {
@@ -146,16 +150,12 @@ TEST(Metrics, SecondsGrowAndContinueInAResumedRun) {
   RunConfig config = idle_run(folder);
   config.train.epochs.reset();
   config.train.steps = 4;
-  RunFolder run = RunFolder::create(config, "timed");
-  auto trainer = make_trainer(config);
-  trainer->initialize();
-  trainer->run(&run);
+  FinishedRun finished(config, "timed");
   config.train.steps = 6;
-  auto resumed = make_trainer(config);
-  resumed->resume(Checkpoint::open(find_checkpoint(run.path())));
-  resumed->run(&run);
+  auto resumed = finished.resumed(config);
+  resumed->run(&finished.run);
   double last = 0;
-  for (const nlohmann::json& row : rows_with(run, "loss")) {
+  for (const nlohmann::json& row : rows_with(finished.run, "loss")) {
     EXPECT_GT(row.at("seconds"), last) << row.dump();
     last = row.at("seconds");
   }
@@ -165,14 +165,11 @@ TEST(Metrics, OfTextsArePerplexityAndTokensPerSecond) {
   Folder folder;
   RunConfig config = language_run(folder, {"run.folder=" + folder.path.string(), "train.steps=2",
                                            "data.validation=20%", "log.every=1 steps"});
-  RunFolder run = RunFolder::create(config, "text");
-  auto trainer = make_trainer(config);
-  trainer->initialize();
-  trainer->run(&run);
-  nlohmann::json last = rows_with(run, "validation_perplexity").back();
+  FinishedRun finished(config, "text");
+  nlohmann::json last = rows_with(finished.run, "validation_perplexity").back();
   EXPECT_NEAR(last.at("validation_perplexity"), std::exp(last.at("validation_loss").get<double>()),
               1e-9);
-  nlohmann::json step = rows_with(run, "loss").back();
+  nlohmann::json step = rows_with(finished.run, "loss").back();
   EXPECT_NEAR(step.at("tokens_per_second"), 16 * step.at("samples_per_second").get<double>(), 1e-6);
 }
 
