@@ -8,7 +8,7 @@
 
 #include "config/load_run.h"
 #include "train/predict.h"
-#include "train/trainer.h"
+#include "train/training_run.h"
 
 namespace troika {
 namespace {
@@ -26,27 +26,27 @@ struct Curve : Progress {
   void step(const StepReport& report) override { steps.push_back(report); }
 };
 
-std::unique_ptr<Trainer> make_trainer(const RunConfig& config, Progress* progress) {
+std::unique_ptr<TrainingRun> make_training(const RunConfig& config, Progress* progress) {
   auto source = [model = config.model](const zoo::Samples& samples) {
     return build_model(model, samples);
   };
-  auto trainer =
-      std::make_unique<Trainer>(config, source, open_sets(config), TrainHooks{progress, {}});
-  trainer->initialize();
-  return trainer;
+  auto training =
+      std::make_unique<TrainingRun>(config, source, open_sets(config), TrainHooks{progress, {}});
+  training->initialize();
+  return training;
 }
 
 /// Text that the trained model goes on with, on a model of its own with batch 1.
-std::string write_text(Trainer& trainer, const RunConfig& config, const std::string& prompt,
+std::string write_text(TrainingRun& training, const RunConfig& config, const std::string& prompt,
                        int tokens) {
   TrainingSets sets = open_sets(config);
   zoo::Model model = build_model(config.model, samples_of(sets.train->encoding(), config, 1));
-  LiveModel writer(make_machinery(config.kernels, config.parallel));
+  LiveModel writer(set_up_runtime(config.kernels, config.parallel));
   add_prediction(writer, model.train());
   writer.start();
   for (const StateEntry& entry : writer.session().state()) {
     std::vector<std::byte> bytes(static_cast<std::size_t>(entry.spec.bytes().count));
-    trainer.live().session().store(entry.name, bytes);
+    training.live().session().store(entry.name, bytes);
     writer.session().load(entry.name, bytes);
   }
   const data::Vocabulary& vocabulary = *sets.train->vocabulary();
@@ -78,7 +78,7 @@ schedule = { kind = "cosine", warmup = "5%" }
                 std::vector<std::string>{"data.train=idx:" + folder.string() + "[0:8000]",
                                          "data.test=idx:" + folder.string() + "[8000:]"})
           .config;
-  TrainOutcome outcome = make_trainer(config, nullptr)->run(nullptr);
+  TrainOutcome outcome = make_training(config, nullptr)->run(nullptr);
   EXPECT_GE(outcome.value_of({Metric::Set::test, Metric::Measure::accuracy}).value(), 0.96);
 }
 
@@ -111,11 +111,11 @@ every = "50 steps"
                 "shakespeare.toml", std::vector<std::string>{"data.train=text:" + file.string()})
           .config;
   Curve curve;
-  auto trainer = make_trainer(config, &curve);
-  trainer->run(nullptr);
+  auto training = make_training(config, &curve);
+  training->run(nullptr);
   // 65 characters: ln 65 = 4.17 at the start, 3.3 is the frequency of characters alone.
   EXPECT_LT(curve.steps.back().loss, 2.4);
-  std::string text = write_text(*trainer, config, "ROMEO:\n", 200);
+  std::string text = write_text(*training, config, "ROMEO:\n", 200);
   EXPECT_EQ(text.size(), 200u);
   // Words of a language have vowels and spaces; noise over 65 characters has 5 in 13.
   auto common = std::ranges::count_if(text, [](char c) {
@@ -146,7 +146,7 @@ every = "10 steps"
                                "dcgan.toml")
                          .config;
   Curve curve;
-  make_trainer(config, &curve)->run(nullptr);
+  make_training(config, &curve)->run(nullptr);
   ASSERT_EQ(curve.steps.size(), 5u);
   for (const StepReport& report : curve.steps) {
     EXPECT_TRUE(std::isfinite(report.loss));

@@ -7,10 +7,10 @@
 #include <functional>
 #include <set>
 
+#include "setup/compile.h"
+#include "setup/optimizer_rules.h"
 #include "small_training.h"
 #include "strategy/ready.h"
-#include "train/compile.h"
-#include "train/optimizer_rules.h"
 
 namespace troika {
 namespace {
@@ -31,16 +31,15 @@ class DamagedTraining {
       : asked_{.model = model},
         model_(build_small(asked_)),
         config_(config_for(asked_, devices)),
-        machinery_(make_machinery(config_.kernels, config_.parallel)),
+        setup_(set_up_runtime(config_.kernels, config_.parallel)),
         optimizer_(make_optimizer(config_, graph())),
-        strategy_(ready_strategy(plan, graph(), machinery_.machine)),
+        strategy_(ready_strategy(plan, graph(), setup_.machine)),
         tasks_(compile_program(
             {.graph = &graph(),
              .strategy = &strategy_,
-             .machine = &machinery_.machine,
+             .machine = &setup_.machine,
              .optimizer = &optimizer_},
-            [this](const std::vector<KernelKey>& keys) { return machinery_.answer(keys); },
-            kernels_)),
+            [this](const std::vector<KernelKey>& keys) { return setup_.answer(keys); }, kernels_)),
         truth_(train_small(asked_, 1, Strategy::single())) {}
 
   const TaskGraph& tasks() const { return tasks_; }
@@ -50,7 +49,7 @@ class DamagedTraining {
     TaskGraph damaged = tasks_;
     damage(damaged);
     damaged.dependencies = find_dependencies(damaged);
-    Session session(machinery_.local(), *machinery_.backend);
+    Session session(setup_.local(), *setup_.backend);
     session.add(damaged);
     session.start();
     for (const Parameter& parameter : graph().parameters)
@@ -67,7 +66,7 @@ class DamagedTraining {
   SmallCase asked_;
   zoo::Model model_;
   RunConfig config_;
-  Machinery machinery_;
+  RuntimeSetup setup_;
   OptimizerSpec optimizer_;
   Strategy strategy_;
   KernelTable kernels_;

@@ -207,7 +207,7 @@ TEST(SamplesThatBecomeColumns, GiveTheSameAnswerByAllToAll) {
     Strategy strategy = for_all_graphs(asked, columns_between_samples);
     expect_same(asked, 8, strategy);
     RunConfig config = config_for(asked, 8);
-    LiveModel live(make_machinery(config.kernels, config.parallel));
+    LiveModel live(set_up_runtime(config.kernels, config.parallel));
     zoo::Model model = build_small(asked);
     live.add_training(model, config, strategy);
     auto is_trade = [](const Communication& message) {

@@ -15,11 +15,11 @@
 #include <utility>
 
 #include "runtime/prepared_messages.h"
+#include "setup/compile.h"
+#include "setup/optimizer_rules.h"
 #include "sim/simulate.h"
 #include "small_training.h"
 #include "strategy/ready.h"
-#include "train/compile.h"
-#include "train/optimizer_rules.h"
 
 namespace troika {
 namespace {
@@ -215,22 +215,22 @@ class SimulatedOrder : public testing::TestWithParam<Planned> {
       : asked_{.model = GetParam().model},
         model_(build_small(asked_)),
         config_(config_for(asked_, GetParam().devices)),
-        machinery_(make_machinery(config_.kernels, config_.parallel)),
-        transport_(*machinery_.transport) {
+        setup_(set_up_runtime(config_.kernels, config_.parallel)),
+        transport_(*setup_.transport) {
     OptimizerSpec optimizer = make_optimizer(config_, model_.train());
-    Strategy strategy = ready_strategy(GetParam().plan, model_.train(), machinery_.machine);
+    Strategy strategy = ready_strategy(GetParam().plan, model_.train(), setup_.machine);
     strategy.sync.bucket = {1};  // a message for every gradient
     KernelTable kernels;
     graph_ = compile_program(
         {.graph = &model_.train(),
          .strategy = &strategy,
-         .machine = &machinery_.machine,
+         .machine = &setup_.machine,
          .optimizer = &optimizer},
-        [this](const std::vector<KernelKey>& keys) { return machinery_.answer(keys); }, kernels);
-    SessionDevices devices = machinery_.local();
+        [this](const std::vector<KernelKey>& keys) { return setup_.answer(keys); }, kernels);
+    SessionDevices devices = setup_.local();
     devices.transport = &transport_;
     devices.moves_beside = GetParam().moves_beside;
-    session_ = std::make_unique<Session>(devices, *machinery_.backend);
+    session_ = std::make_unique<Session>(devices, *setup_.backend);
     session_->add(graph_);
     session_->start();
     session_->write_scalar(Scalar::learning_rate, asked_.rate());
@@ -246,7 +246,7 @@ class SimulatedOrder : public testing::TestWithParam<Planned> {
   SmallCase asked_;
   zoo::Model model_;
   RunConfig config_;
-  Machinery machinery_;
+  RuntimeSetup setup_;
   RecordingTransport transport_;
   TaskGraph graph_;
   std::unique_ptr<Session> session_;

@@ -9,9 +9,9 @@
 
 #include "config/load_run.h"
 #include "seeded_inputs.h"
+#include "setup/live_model.h"
 #include "strategy/strategy.h"
-#include "train/live_model.h"
-#include "train/movement.h"
+#include "verify/movement.h"
 #include "zoo/testing/small_models.h"
 
 namespace troika {
@@ -134,7 +134,7 @@ inline SmallTraining run_small(Session& session, const zoo::Model& model, const 
 inline SmallTraining train_small(const SmallCase& asked, std::int64_t devices,
                                  const Strategy& strategy) {
   RunConfig config = config_for(asked, devices);
-  LiveModel live(make_machinery(config.kernels, config.parallel));
+  LiveModel live(set_up_runtime(config.kernels, config.parallel));
   zoo::Model model = build_small(asked);
   live.add_training(model, config, strategy);
   live.start();

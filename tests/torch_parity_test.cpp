@@ -20,7 +20,7 @@
 #include "kernels/cpu/cpu.h"
 #include "kernels/op_trial.h"
 #include "kernels/reference/reference.h"
-#include "train/live_model.h"
+#include "setup/live_model.h"
 
 namespace troika {
 namespace {
@@ -283,7 +283,7 @@ class ModelStep {
   }
 
   RunConfig config_;
-  LiveModel live_{make_machinery(config_.kernels, config_.parallel)};
+  LiveModel live_{set_up_runtime(config_.kernels, config_.parallel)};
   zoo::Model model_;
   Tensors tensors_;
 };

@@ -7,9 +7,9 @@
 #include "base/testing/counted_news.h"
 #include "config/load_run.h"
 #include "seeded_inputs.h"
+#include "setup/live_model.h"
 #include "taskgraph/memory_table.h"
 #include "train/feeds.h"
-#include "train/live_model.h"
 #include "zoo/testing/small_models.h"
 
 namespace troika {
@@ -35,7 +35,7 @@ std::string default_backend() {
 class Steps {
  public:
   Steps(const std::string& name, const RunConfig& config)
-      : live_(make_machinery(config.kernels, config.parallel)) {
+      : live_(set_up_runtime(config.kernels, config.parallel)) {
     zoo::ModelRequest request = zoo::small_request(name);
     request.samples.dtype = config.kernels.dtype;
     request.samples.batch = 6;  // batch norm over two values is all rounding
@@ -101,11 +101,11 @@ TEST_P(ZooSteps, AllocateNothingOfTheirOwn) {
   Steps steps(GetParam(), config_for(GetParam(), "cpu", "f32"));
   steps.step(0);
   steps.allocations = steps.library_allocations = 0;
-  std::int64_t buffers = steps.live().machinery().device().allocations();
+  std::int64_t buffers = steps.live().setup().device().allocations();
   for (int number = 1; number < 4; ++number) steps.step(number);
   EXPECT_EQ(steps.allocations, 0);
   RecordProperty("library_allocations_per_step", static_cast<int>(steps.library_allocations / 3));
-  EXPECT_EQ(steps.live().machinery().device().allocations(), buffers);
+  EXPECT_EQ(steps.live().setup().device().allocations(), buffers);
 }
 
 TEST_P(ZooSteps, PredictedMemoryIsWhatIsAllocated) {

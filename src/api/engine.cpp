@@ -10,9 +10,9 @@
 #include "api/shared_dataset.h"
 #include "base/error.h"
 #include "checkpoint/safetensors.h"
+#include "setup/optimizer_rules.h"
 #include "train/evaluate.h"
-#include "train/optimizer_rules.h"
-#include "train/trainer.h"
+#include "train/training_run.h"
 
 namespace troika::internal {
 namespace {
@@ -22,7 +22,7 @@ Score to_score(const Figures& figures, std::int64_t samples) {
           find(figures, Metric::Measure::accuracy), samples};
 }
 
-/// Hands the trainer's reports to the callbacks of the fit that is going on.
+/// Hands the training's reports to the callbacks of the fit that is going on.
 class Callbacks final : public Progress {
  public:
   explicit Callbacks(std::int64_t test_samples) : test_samples_(test_samples) {}
@@ -81,11 +81,11 @@ class TrainingEngine final : public Engine {
 
   FitResult fit(const Plan& plan, const FitOptions& options) override {
     check(options);
-    Trainer& trainer = trainer_for(plan.strategy);
-    trainer.set_length(steps_after(options),
-                       {static_cast<double>(options.report_every), PeriodUnit::steps});
+    TrainingRun& training = training_for(plan.strategy);
+    training.set_length(steps_after(options),
+                        {static_cast<double>(options.report_every), PeriodUnit::steps});
     callbacks_.listen_to(&options);
-    TrainOutcome outcome = trainer.run(nullptr);
+    TrainOutcome outcome = training.run(nullptr);
     FitResult result{.step = outcome.step,
                      .loss = outcome.loss,
                      .interrupted = outcome.interrupted,
@@ -133,10 +133,10 @@ class TrainingEngine final : public Engine {
   }
 
  private:
-  /// Steps from the first one of the trainer to the end of this fit. What a batch takes beyond the
+  /// Steps from the first one of the training to the end of this fit. What a batch takes beyond the
   /// end of an epoch belongs to the next one.
   std::int64_t steps_after(const FitOptions& options) {
-    const RunState& state = trainer_->state();
+    const RunState& state = training_->state();
     std::int64_t batch = config_.train.global_batch;
     if (options.steps) {
       goal_ = state.position + *options.steps * batch;
@@ -147,8 +147,8 @@ class TrainingEngine final : public Engine {
   }
 
   /// One that runs this strategy, with the weights and the progress so far.
-  Trainer& trainer_for(const Strategy& strategy) {
-    if (trainer_ && trainer_->strategy() == strategy) return *trainer_;
+  TrainingRun& training_for(const Strategy& strategy) {
+    if (training_ && training_->strategy() == strategy) return *training_;
     TrainingSets sets;
     sets.train = std::make_unique<SharedDataset>(samples_);
     if (test_) sets.test = std::make_unique<SharedDataset>(test_);
@@ -156,20 +156,22 @@ class TrainingEngine final : public Engine {
                      .stop_requested = [this] { return callbacks_.stop_requested(); },
                      .strategy = strategy,
                      .evaluates = true};
-    if (trainer_) hooks.costs = trainer_->live().costs();
-    auto made = std::make_unique<Trainer>(config_, source_, std::move(sets), std::move(hooks));
-    if (trainer_)
-      made->resume(*trainer_);
+    if (training_) hooks.costs = training_->live().costs();
+    auto made = std::make_unique<TrainingRun>(config_, source_, std::move(sets), std::move(hooks));
+    if (training_)
+      made->resume(*training_);
     else
       made->initialize();
-    trainer_ = std::move(made);
-    return *trainer_;
+    training_ = std::move(made);
+    return *training_;
   }
 
   /// Other weights: what was not finite with the old ones no longer keeps them from moving.
   void forget_failure() { live().session().write_control(Control::ok, 1); }
 
-  LiveModel& live() { return trainer_ ? trainer_->live() : trainer_for(Strategy::single()).live(); }
+  LiveModel& live() {
+    return training_ ? training_->live() : training_for(Strategy::single()).live();
+  }
 
   std::vector<TensorEntry> parameter_entries() {
     std::vector<TensorEntry> entries;
@@ -184,8 +186,8 @@ class TrainingEngine final : public Engine {
   ModelSource source_;
   Graph graph_;  // of one global batch
   Callbacks callbacks_;
-  std::unique_ptr<Trainer> trainer_;  // null until weights are needed
-  std::int64_t goal_ = 0;             // samples at which the last fit was to end
+  std::unique_ptr<TrainingRun> training_;  // null until weights are needed
+  std::int64_t goal_ = 0;                  // samples at which the last fit was to end
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// What a public Trainer drives. An interface, because the source that implements it sees the
-// library's own Trainer and Strategy, and the one that uses it the public types of those names.
+// The implementation behind the public Trainer. An interface, because the source that implements it
+// uses the library's own Strategy, and the source that calls it the public type of that name.
 #pragma once
 
 #include <troika/loss.h>

@@ -8,7 +8,7 @@
 #include "api/plans.h"
 #include "base/durable_file.h"
 #include "base/error.h"
-#include "train/hosts.h"
+#include "setup/hosts.h"
 
 namespace troika::internal {
 

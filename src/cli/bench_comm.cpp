@@ -17,7 +17,7 @@
 #include "comm/heartbeat/watched_rank.h"
 #include "cost/choose_algorithm.h"
 #include "profile/links.h"
-#include "train/known_links.h"
+#include "setup/known_links.h"
 
 namespace troika::cli {
 namespace {

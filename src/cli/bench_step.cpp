@@ -10,10 +10,10 @@
 #include "base/error.h"
 #include "cli/random_inputs.h"
 #include "profile/rates.h"
-#include "train/choose_strategy.h"
+#include "setup/choose_strategy.h"
+#include "setup/live_model.h"
+#include "setup/predicted_step.h"
 #include "train/feeds.h"
-#include "train/live_model.h"
-#include "train/predicted_step.h"
 
 namespace troika::cli {
 namespace {
@@ -58,19 +58,18 @@ std::vector<std::string> reasons(const LiveModel& live, const KernelKey& key) {
       lines.push_back(fmt::format("{} {}: {}", candidate.algorithm, layouts_of(candidate.layouts),
                                   candidate.time ? to_string(*candidate.time) : "not measured"));
   }
-  if (const auto& costs = live.machinery().costs) {
+  if (const auto& costs = live.setup().costs) {
     for (const LeftOutKernel& kernel : costs->left_out(key))
       lines.push_back(fmt::format("{} left out: {}", kernel.kernel, kernel.reason));
   }
-  for (const DeclinedFamily& family : live.machinery().backend->declined(key))
+  for (const DeclinedFamily& family : live.setup().backend->declined(key))
     lines.push_back(fmt::format("{} declined: {}", family.name, family.reason));
   return lines;
 }
 
 /// The best of several short runs, before and after the steps.
-DeviceSpec measure_limits(const Machinery& machinery, const DeviceSpec& before) {
-  DeviceSpec now =
-      measure_rates(machinery.machine.devices.front(), machinery.device(), *machinery.backend);
+DeviceSpec measure_limits(const RuntimeSetup& setup, const DeviceSpec& before) {
+  DeviceSpec now = measure_rates(setup.machine.devices.front(), setup.device(), *setup.backend);
   now.flops_per_second = std::max(now.flops_per_second, before.flops_per_second);
   now.bytes_per_second = std::max(now.bytes_per_second, before.bytes_per_second);
   return now;
@@ -210,11 +209,11 @@ std::vector<TaskFigures> group_tasks(const std::vector<TaskFigures>& tasks) {
 StepFigures measure_step(const BenchRequest& request, Ranks* ranks) {
   BenchCase made = make_bench_case(request);
   zoo::Model model = build_model(made.config.model, made.samples);
-  LiveModel live(make_machinery(made.config.kernels, made.config.parallel, {}, ranks));
+  LiveModel live(set_up_runtime(made.config.kernels, made.config.parallel, {}, ranks));
   // While there is little else in memory.
   DeviceSpec none{.flops_per_second = 0, .bytes_per_second = 0};
-  DeviceSpec limits = measure_limits(live.machinery(), none);
-  Strategy strategy = choose_strategy(made.config, model, live.machinery().machine);
+  DeviceSpec limits = measure_limits(live.setup(), none);
+  Strategy strategy = choose_strategy(made.config, model, live.setup().machine);
   strategy.sync.overlap = !request.without_overlap;
   strategy.sync.priorities = !request.without_priorities;
   live.add_training(model, made.config, strategy);
@@ -224,9 +223,9 @@ StepFigures measure_step(const BenchRequest& request, Ranks* ranks) {
   Stepper stepper(live, model, made.config);
   for (int count = 0; count < kWarmUps; ++count) stepper.step(false);
   StepFigures figures{.model = request.model,
-                      .device = live.machinery().device().kind(),
+                      .device = live.setup().device().kind(),
                       .batch = made.samples.batch,
-                      .threads = live.machinery().device().threads(),
+                      .threads = live.setup().device().threads(),
                       .devices = request.devices};
   for (int count = 0; count < request.repeats; ++count)
     figures.repeats.push_back(stepper.step(true));
@@ -242,7 +241,7 @@ StepFigures measure_step(const BenchRequest& request, Ranks* ranks) {
   figures.memory =
       memory_of(live.session().program(model.graphs.front().name), DeviceId(std::size_t{0}));
   figures.tasks = stepper.tasks(request.why > 0);
-  hold_against(measure_limits(live.machinery(), limits), figures);
+  hold_against(measure_limits(live.setup(), limits), figures);
   return figures;
 }
 

@@ -8,8 +8,8 @@
 #include "base/units.h"
 #include "cli/bench_case.h"
 #include "runtime/executor.h"
+#include "setup/ranks.h"
 #include "taskgraph/memory_table.h"
-#include "train/ranks.h"
 
 namespace troika::cli {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "cli/random_inputs.h"
-#include "train/live_model.h"
+#include "setup/live_model.h"
 #include "zoo/zoo.h"
 
 namespace troika::cli {

@@ -33,12 +33,12 @@ fs::path checkpoint_of(const RunRequest& request, const RankSeat& seat, Progress
 }
 
 /// Weights, and where the run goes on.
-void prepare(Trainer& trainer, const RunRequest& request, const RankSeat& seat,
+void prepare(TrainingRun& training, const RunRequest& request, const RankSeat& seat,
              Progress& progress) {
   if (request.resume) {
     fs::path found = checkpoint_of(request, seat, progress);
     if (!found.empty()) {
-      trainer.resume(Checkpoint::open(found));
+      training.resume(Checkpoint::open(found));
       if (request.pick == Pick::best && seat.is_first())
         rewind_to_best_checkpoint(*request.resume / "checkpoints");
       return progress.note(fmt::format("resumed from {}", found.string()));
@@ -46,8 +46,8 @@ void prepare(Trainer& trainer, const RunRequest& request, const RankSeat& seat,
     progress.note(fmt::format("{} has no checkpoint yet; starts from the beginning",
                               request.resume->string()));
   }
-  if (!request.from) return trainer.initialize();
-  std::vector<std::string> fresh = trainer.start_from(*request.from);
+  if (!request.from) return training.initialize();
+  std::vector<std::string> fresh = training.start_from(*request.from);
   progress.note(fmt::format("starts from the weights of {}", request.from->string()));
   if (!fresh.empty())
     progress.warn(fmt::format("{} parameters are not there in that shape and start afresh: {}",
@@ -147,8 +147,8 @@ class Drive {
     or_give_up(seat_, [&] { set_up(signals); });
     if (seat_.ranks != nullptr) seat_.ranks->exchange("ready");
     if (request_.dry_run) return std::nullopt;
-    std::int64_t first_step = trainer_->state().step;
-    RunResult result{trainer_->run(&*folder_), folder_->path()};
+    std::int64_t first_step = training_->state().step;
+    RunResult result{training_->run(&*folder_), folder_->path()};
     forget_stop();
     report_end(result, first_step, progress_);
     if (result.outcome.interrupted && log_)
@@ -173,9 +173,9 @@ class Drive {
                      .stop_requested = [&] { return signals.requested(); },
                      .ranks = seat_.ranks};
     if (request_.resume) hooks.costs = recorded_costs(*folder_);
-    trainer_.emplace(config, source, open_sets(config), hooks);
+    training_.emplace(config, source, open_sets(config), hooks);
     if (request_.dry_run) {
-      if (seat_.is_first()) progress_.begin(trainer_->facts());
+      if (seat_.is_first()) progress_.begin(training_->facts());
       return;
     }
     if (!folder_) {
@@ -183,10 +183,10 @@ class Drive {
       open_log(*folder_);
       say_other_name();
     }
-    if (seat_.is_first()) progress_.begin(trainer_->facts());
-    prepare(*trainer_, request_, seat_, progress_);
+    if (seat_.is_first()) progress_.begin(training_->facts());
+    prepare(*training_, request_, seat_, progress_);
     forget_stop();
-    if (seat_.is_first()) write_record(*folder_, config, *trainer_, invocation_);
+    if (seat_.is_first()) write_record(*folder_, config, *training_, invocation_);
   }
 
   void say_other_name() {
@@ -219,7 +219,7 @@ class Drive {
   const RankSeat& seat_;
   RunProgress progress_;
   std::optional<RankLog> log_;
-  std::optional<Trainer> trainer_;
+  std::optional<TrainingRun> training_;
   std::optional<RunFolder> folder_;
 };
 

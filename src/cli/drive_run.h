@@ -10,7 +10,7 @@
 #include "cli/verb.h"
 #include "config/run_config.h"
 #include "train/run_folder.h"
-#include "train/trainer.h"
+#include "train/training_run.h"
 
 namespace troika::cli {
 

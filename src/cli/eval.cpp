@@ -25,7 +25,7 @@ struct EvalArguments {
 Evaluation evaluate_saved(SavedRun& run, const std::string& uri) {
   std::unique_ptr<data::Dataset> samples = open_samples(run, uri);
   std::int64_t batch = std::min(run.config.train.global_batch, samples->size());
-  LiveModel live(make_machinery(run.config.kernels, run.config.parallel));
+  LiveModel live(set_up_runtime(run.config.kernels, run.config.parallel));
   live.add_forward(evaluation_program(build_saved(run, batch).train()));
   live.start();
   load_saved(run, live);

@@ -6,7 +6,7 @@
 #include "cli/run_target.h"
 #include "config/load_run.h"
 #include "train/run_record.h"
-#include "train/trainer.h"
+#include "train/training_run.h"
 
 namespace troika::cli {
 namespace {
@@ -32,10 +32,10 @@ std::string draw_tasks(const fs::path& target) {
   if (target.extension() == ".json") config.parallel.plan = {.name = target.string()};
   TrainHooks hooks{.costs = recorded_costs(RunFolder::open(fs::absolute(file).parent_path()))};
   auto source = [&](const zoo::Samples& samples) { return build_model(config.model, samples); };
-  Trainer trainer(config, source, open_sets(config), hooks);
+  TrainingRun training(config, source, open_sets(config), hooks);
   std::string text;
-  for (const zoo::NamedGraph& graph : trainer.model().graphs)
-    text += to_dot(trainer.live().session().program(graph.name));
+  for (const zoo::NamedGraph& graph : training.model().graphs)
+    text += to_dot(training.live().session().program(graph.name));
   return text;
 }
 

@@ -11,7 +11,7 @@
 #include "base/units.h"
 #include "cli/process_setup.h"
 #include "machine/limits.h"
-#include "train/hosts.h"
+#include "setup/hosts.h"
 
 namespace troika::cli {
 namespace {

@@ -61,7 +61,7 @@ bool fits(const std::string& model, const zoo::Samples& samples) {
   }
 }
 
-/// Without the batch; what the trainer itself feeds is left out.
+/// Without the batch; what the training itself feeds is left out.
 std::vector<Fact> list_inputs(const zoo::Model& model) {
   std::vector<Fact> inputs;
   std::set<std::string> seen{"weight"};

@@ -111,7 +111,7 @@ void write_numbers(AskedSamples& asked, const SavedRun& run, const PredictReques
 }  // namespace
 
 Predictor::Predictor(const SavedRun& run, std::int64_t batch)
-    : live_(make_machinery(run.config.kernels, run.config.parallel)) {
+    : live_(set_up_runtime(run.config.kernels, run.config.parallel)) {
   add_prediction(live_, build_saved(run, batch).train());
   live_.start();
   load_saved(run, live_);

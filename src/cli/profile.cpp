@@ -14,7 +14,7 @@
 #include "cli/text_table.h"
 #include "config/load_run.h"
 #include "cost/table_json.h"
-#include "train/trainer.h"
+#include "train/training_run.h"
 
 namespace troika::cli {
 namespace {
@@ -32,31 +32,30 @@ void profile_kernels(const ProfileArguments& arguments, Console& console) {
   config.kernels.measure = true;
   auto source = [&](const zoo::Samples& samples) { return build_model(config.model, samples); };
   auto start = std::chrono::steady_clock::now();
-  Trainer trainer(config, source, open_sets(config), {.measures_anew = true});
+  TrainingRun training(config, source, open_sets(config), {.measures_anew = true});
   std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-  const Machinery& machinery = trainer.live().machinery();
-  if (!machinery.costs)
+  const RuntimeSetup& setup = training.live().setup();
+  if (!setup.costs)
     throw Error(ErrorKind::usage,
                 "the reference kernels leave no choice, so there is nothing to measure; "
                 "set kernels.backend=cpu");
-  const MeasuredCosts& costs = *machinery.costs;
+  const MeasuredCosts& costs = *setup.costs;
   if (!arguments.request.out.empty())
-    replace_file(arguments.request.out,
-                 to_json(trainer.live().kernels(), machinery.device().kind()));
+    replace_file(arguments.request.out, to_json(training.live().kernels(), setup.device().kind()));
   const std::string& why_not = costs.why_not_kept();
   std::string kept = why_not.empty() ? costs.file().string() : "";
   if (arguments.request.json)
     return console.print(nlohmann::ordered_json{
-        {"device", machinery.device().kind()},
+        {"device", setup.device().kind()},
         {"kernels", costs.measured()},
-        {"rows", trainer.live().kernels().size()},
+        {"rows", training.live().kernels().size()},
         {"seconds", taken.count()},
         {"measuring_seconds", costs.measuring_seconds()},
         {"checking_seconds", costs.checking_seconds()},
         {"checked", costs.checked()},
         {"left_out", costs.left_out().size()},
         {"file", kept}}.dump());
-  std::vector<Fact> facts{{"device", machinery.device().kind()},
+  std::vector<Fact> facts{{"device", setup.device().kind()},
                           {"measured", fmt::format("{} kernels in {}", costs.measured(),
                                                    duration(costs.measuring_seconds()))},
                           {"checked", fmt::format("{} kernels in {}", costs.checked(),

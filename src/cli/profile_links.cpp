@@ -15,7 +15,7 @@
 #include "cli/version.h"
 #include "comm/heartbeat/watched_rank.h"
 #include "profile/fit_links.h"
-#include "train/known_links.h"
+#include "setup/known_links.h"
 
 namespace troika::cli {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 #include "cli/failure.h"
-#include "train/mpi_ranks.h"
+#include "setup/mpi_ranks.h"
 
 namespace troika::cli {
 

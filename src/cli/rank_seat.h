@@ -6,7 +6,7 @@
 
 #include "cli/verb.h"
 #include "comm/heartbeat/watched_rank.h"
-#include "train/ranks.h"
+#include "setup/ranks.h"
 
 namespace troika::cli {
 

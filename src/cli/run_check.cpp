@@ -10,11 +10,11 @@
 #include "base/error.h"
 #include "cli/model_card.h"
 #include "config/load_run.h"
-#include "train/choose_strategy.h"
+#include "setup/choose_strategy.h"
+#include "setup/live_model.h"
+#include "setup/optimizer_rules.h"
 #include "train/evaluate.h"
 #include "train/feeds.h"
-#include "train/live_model.h"
-#include "train/optimizer_rules.h"
 #include "train/training_sets.h"
 
 namespace troika::cli {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "config/run_config.h"
-#include "train/trainer.h"
+#include "train/training_run.h"
 
 namespace troika::cli {
 

@@ -11,7 +11,7 @@
 #include "cli/rank_seat.h"
 #include "cli/text_table.h"
 #include "config/load_run.h"
-#include "train/verify_plans.h"
+#include "verify/verify_plans.h"
 
 namespace troika::cli {
 namespace {

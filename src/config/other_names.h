@@ -65,7 +65,7 @@ inline constexpr OtherName kOtherNames[] = {
     {"output_dir", "run.folder"},
     {"experiment", "run.name"},
     {"optim", "optimizer"},
-    {"trainer", "train"},
+    {"training", "train"},
     {"training", "train"},
     {"network", "model"},
 };

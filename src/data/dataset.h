@@ -1,4 +1,4 @@
-// A set of samples that can be read in any order: the one thing the loader, the trainer and
+// A set of samples that can be read in any order: the one thing the loader, the training and
 // `inspect` know about data.
 #pragma once
 

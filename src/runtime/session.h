@@ -1,5 +1,5 @@
-// Programs over one persistent state, on the devices of this process: what a trainer drives. Memory
-// = state + the largest arena, all of it allocated before the first step.
+// Programs over one persistent state, on the devices of this process: what a training drives.
+// Memory = state + the largest arena, all of it allocated before the first step.
 #pragma once
 
 #include <array>

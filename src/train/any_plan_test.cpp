@@ -19,11 +19,11 @@ RunFolder change_plans(const Folder& folder, const Spread& first, const Spread& 
   RunFolder run = RunFolder::create(early, name_of(first, second));
   TrainHooks hooks = hooks_for(first, early);
   hooks.stop_requested = stop_after(3).stop_requested;
-  auto before = make_trainer(early, hooks);
+  auto before = make_training(early, hooks);
   before->initialize();
   EXPECT_TRUE(before->run(&run).interrupted);
   RunConfig late = spread_run(second, folder.path, {"log.every=1 steps"});
-  auto after = make_trainer(late, hooks_for(second, late));
+  auto after = make_training(late, hooks_for(second, late));
   after->resume(Checkpoint::open(find_checkpoint(run.path())));
   EXPECT_EQ(after->run(&run).step, 6);
   return run;
@@ -66,7 +66,7 @@ TEST(AnyPlan, ARunThatGoesOnUnderAnotherOneSaysSoAndNothingOfKernels) {
     RunConfig config = spread_run(spread, folder.path);
     TrainHooks hooks = hooks_for(spread, config);
     hooks.progress = &heard;
-    make_trainer(config, hooks)->resume(Checkpoint::open(find_checkpoint(run.path())));
+    make_training(config, hooks)->resume(Checkpoint::open(find_checkpoint(run.path())));
     bool is_other = spread.name != "data";
     EXPECT_EQ(heard.notes.find("under another plan") != std::string::npos, is_other);
     EXPECT_EQ(heard.warnings, "") << spread.name;
@@ -78,15 +78,15 @@ TEST(AnyPlan, PlanJsonOfARunNamesItsModelAndMachine) {
   Spread spread = spreads()[1];
   RunConfig config = spread_run(spread, folder.path);
   RunFolder run = RunFolder::create(config, "described");
-  auto trainer = make_trainer(config);
-  write_record(run, config, *trainer);
+  auto training = make_training(config);
+  write_record(run, config, *training);
   std::ifstream file(run.path() / "plan.json");
   Strategy plan = parse_strategy(std::string{std::istreambuf_iterator<char>(file), {}});
   ASSERT_TRUE(plan.made_for && plan.made_on);
-  EXPECT_EQ(plan.made_for->hash, trainer->state().model_hash);
+  EXPECT_EQ(plan.made_for->hash, training->state().model_hash);
   EXPECT_EQ(plan.made_on->devices, 2);
   EXPECT_EQ(plan.made_on->kinds,
-            std::vector<std::string>{trainer->live().machinery().device().kind()});
+            std::vector<std::string>{training->live().setup().device().kind()});
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "train/live_model.h"
+#include "setup/live_model.h"
 #include "train/progress.h"
 #include "train/run_folder.h"
 #include "train/snapshot.h"

@@ -1,9 +1,9 @@
 // Predicted memory against what each device has allocated, and its messages beside it.
 #include <gtest/gtest.h>
 
+#include "setup/thread_ranks_test.h"
 #include "taskgraph/memory_table.h"
 #include "train/small_runs_test.h"
-#include "train/thread_ranks_test.h"
 
 namespace troika {
 namespace {
@@ -27,14 +27,14 @@ RunConfig planned_run(const Folder& folder, const std::string& model, const std:
 }
 
 /// Through a step, a save and an evaluation, so that nothing is allocated on the way and kept.
-void expect_predicted(Trainer& trainer, const std::string& what) {
-  trainer.initialize();
-  state_of(trainer);
-  trainer.run(nullptr);
-  LiveModel& live = trainer.live();
+void expect_predicted(TrainingRun& training, const std::string& what) {
+  training.initialize();
+  state_of(training);
+  training.run(nullptr);
+  LiveModel& live = training.live();
   std::vector<MemoryTable> predicted = memory_by_device(live.programs());
   Bytes messages;
-  for (const auto& [id, device] : live.machinery().local().devices) {
+  for (const auto& [id, device] : live.setup().local().devices) {
     const MemoryTable& table = predicted[id.index()];
     EXPECT_EQ(device->allocated(), table.persistent + table.arena) << what << ", " << id.value;
     EXPECT_EQ(live.session().allocated(id), table.total()) << what << ", " << id.value;
@@ -56,8 +56,8 @@ TEST_P(DeviceMemory, IsPredictedToTheByte) {
   for (Planned planned :
        {Planned{"single", 1}, Planned{"data", 2}, Planned{"tensor", 2}, Planned{"spatial", 2},
         Planned{"hybrid", 2}, Planned{"placed", 3}, Planned{"data", 3, true}}) {
-    auto trainer = make_trainer(planned_run(folder, model, backend, planned));
-    expect_predicted(*trainer, planned.plan);
+    auto training = make_training(planned_run(folder, model, backend, planned));
+    expect_predicted(*training, planned.plan);
   }
 }
 
@@ -69,17 +69,17 @@ TEST(MessageMemory, OfSumsBetweenProcessesIsThereAndPredicted) {
   Folder folder;
   RunConfig config = planned_run(folder, "lenet", "cpu", {"data", 4});
   expect_no_failure(run_ranks(2, [&](Ranks& own) {
-    auto trainer = make_trainer(config, {.ranks = &own});
-    EXPECT_GT(trainer->live().session().message_bytes(), Bytes{});
-    expect_predicted(*trainer, "rank " + std::to_string(own.rank()));
+    auto training = make_training(config, {.ranks = &own});
+    EXPECT_GT(training->live().session().message_bytes(), Bytes{});
+    expect_predicted(*training, "rank " + std::to_string(own.rank()));
   }));
 }
 
 TEST(SlicedUpdate, CutsTheOptimizersMemory) {
   Folder folder;
   auto optimizer_bytes = [&](bool sliced, std::size_t device) {
-    auto trainer = make_trainer(planned_run(folder, "gpt2", "reference", {"data", 2, sliced}));
-    return memory_of(trainer->live().session().program("train"), DeviceId(device))
+    auto training = make_training(planned_run(folder, "gpt2", "reference", {"data", 2, sliced}));
+    return memory_of(training->live().session().program("train"), DeviceId(device))
         .categories.at(Category::optimizer)
         .count;
   };

@@ -1,8 +1,8 @@
-#include "train/device_speeds.h"
+#include "setup/device_speeds.h"
 
 #include <gmock/gmock.h>
 
-#include "train/choose_strategy.h"
+#include "setup/choose_strategy.h"
 #include "train/small_runs_test.h"
 
 namespace troika {
@@ -19,7 +19,7 @@ TEST(DeviceSpeeds, DecideTheSamplesOfEachDeviceWhereWeightsAreMeasured) {
   Folder folder;
   RunConfig config = language_run(folder, {"parallel.plan=data", "parallel.devices=2",
                                            "train.global_batch=8", "parallel.weights=measured"});
-  zoo::Model model = make_trainer(config)->model();
+  zoo::Model model = make_training(config)->model();
   Machine machine;
   machine.devices.resize(2);
   machine.devices[1].flops_per_second *= 3;
@@ -32,12 +32,12 @@ TEST(DeviceSpeeds, DecideTheSamplesOfEachDeviceWhereWeightsAreMeasured) {
 
 TEST(DeviceSpeeds, OfOneProcessAreEqual) {
   Folder folder;
-  auto trainer = make_trainer(
+  auto training = make_training(
       language_run(folder, {"parallel.plan=data", "parallel.devices=2", "parallel.weights=measured",
                             "kernels.backend=reference"}));
-  Machine machine = with_measured_speeds(trainer->live().machinery());
+  Machine machine = with_measured_speeds(training->live().setup());
   EXPECT_EQ(machine.devices[0].flops_per_second, machine.devices[1].flops_per_second);
-  EXPECT_THAT(trainer->strategy().splits.at("lm_head").weights.at("n"), ElementsAre(4, 4));
+  EXPECT_THAT(training->strategy().splits.at("lm_head").weights.at("n"), ElementsAre(4, 4));
 }
 
 }  // namespace

@@ -43,16 +43,16 @@ std::vector<int> steps_of(const std::vector<nlohmann::json>& rows) {
 struct FinishedRun {
   FinishedRun(const RunConfig& config, const std::string& name)
       : run(RunFolder::create(config, name)) {
-    auto trainer = make_trainer(config);
-    trainer->initialize();
-    outcome = trainer->run(&run);
+    auto training = make_training(config);
+    training->initialize();
+    outcome = training->run(&run);
   }
 
-  /// A trainer that continues it, perhaps with another configuration.
-  std::unique_ptr<Trainer> resumed(const RunConfig& config) const {
-    auto trainer = make_trainer(config);
-    trainer->resume(Checkpoint::open(find_checkpoint(run.path())));
-    return trainer;
+  /// A training that continues it, perhaps with another configuration.
+  std::unique_ptr<TrainingRun> resumed(const RunConfig& config) const {
+    auto training = make_training(config);
+    training->resume(Checkpoint::open(find_checkpoint(run.path())));
+    return training;
   }
 
   RunFolder run;
@@ -130,7 +130,7 @@ TEST(Validation, AnotherSplitIsRefusedByAResume) {
 
 TEST(Validation, AMetricThatTheModelLacksIsRefused) {
   Folder folder;
-  EXPECT_THAT([&] { make_trainer(idle_run(folder, {"checkpoint.best=validation_perplexity"})); },
+  EXPECT_THAT([&] { make_training(idle_run(folder, {"checkpoint.best=validation_perplexity"})); },
               testing::ThrowsMessage<Error>(testing::HasSubstr("has no validation_perplexity")));
 }
 

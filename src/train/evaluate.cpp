@@ -86,7 +86,7 @@ Evaluation evaluate(LiveModel& live, const data::Dataset& dataset, std::int64_t 
   data::Loader loader(dataset, {.batch = batch,
                                 .purpose = data::Purpose::evaluate,
                                 .floating = dtype,
-                                .threads = live.machinery().threads(),
+                                .threads = live.setup().threads(),
                                 .rows = sample_rows(session, kEvaluateProgram, batch)});
   double weight = 0;
   while (const data::Batch* next = loader.next()) {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "data/dataset.h"
+#include "setup/live_model.h"
 #include "train/figures.h"
-#include "train/live_model.h"
 #include "train/training_sets.h"
 
 namespace troika {

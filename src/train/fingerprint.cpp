@@ -38,7 +38,7 @@ std::string fingerprint_of_programs(const LiveModel& live, const Graph& model,
   std::string text = fmt::format("model {:016x}\n", model_hash(model));
   text += to_json(strategy) + "\n";
   text += fmt::format("kernel table {:016x}\n", live.kernels().hash());
-  text += fmt::format("link costs {:016x}\n", hash_text(to_json(live.machinery().links)));
+  text += fmt::format("link costs {:016x}\n", hash_text(to_json(live.setup().links)));
   for (const TaskGraph* program : live.programs())
     text += fmt::format("program {} {:016x}\n", program->name, hash(*program));
   return text;

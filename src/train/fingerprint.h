@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "setup/live_model.h"
 #include "strategy/strategy.h"
-#include "train/live_model.h"
 #include "train/training_sets.h"
 
 namespace troika {

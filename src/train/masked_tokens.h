@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "data/dataset.h"
-#include "train/live_model.h"
+#include "setup/live_model.h"
 
 namespace troika {
 

@@ -1,5 +1,5 @@
 // Runs that do not fit: the sentence, the table, and advice that holds.
-#include "train/memory_fit.h"
+#include "setup/memory_fit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,16 +25,16 @@ RunConfig run_with(const Folder& folder, const Overrides& more, bool of_images =
 
 /// The most that a device holds.
 Bytes held(const RunConfig& config) {
-  auto trainer = make_trainer(config);
+  auto training = make_training(config);
   Bytes most;
-  for (const MemoryTable& table : memory_by_device(trainer->live().programs()))
+  for (const MemoryTable& table : memory_by_device(training->live().programs()))
     most = std::max(most, table.total());
   return most;
 }
 
 std::string memory_sentence(const RunConfig& config, ErrorKind& kind) {
   try {
-    make_trainer(config);
+    make_training(config);
   } catch (const Error& error) {
     kind = error.kind();
     return error.what();

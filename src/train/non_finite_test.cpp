@@ -11,30 +11,30 @@ namespace {
 
 TEST(NonFinite, ALossThatIsNotFiniteNamesTheFirstBadTaskAndKeepsTheWeights) {
   Folder folder;
-  auto trainer = make_trainer(language_run(folder, {"optimizer.name=sgd", "train.steps=5"}));
-  trainer->initialize();
+  auto training = make_training(language_run(folder, {"optimizer.name=sgd", "train.steps=5"}));
+  training->initialize();
   // A weight that overflows in the first product.
   std::vector<float> huge(
-      static_cast<std::size_t>(trainer->model().train().parameters[0].spec.shape.elements()),
+      static_cast<std::size_t>(training->model().train().parameters[0].spec.shape.elements()),
       3e38F);
-  trainer->live().session().load(trainer->model().train().parameters[0].name,
-                                 std::as_bytes(std::span(huge)));
-  auto before = state_of(*trainer);
+  training->live().session().load(training->model().train().parameters[0].name,
+                                  std::as_bytes(std::span(huge)));
+  auto before = state_of(*training);
   try {
-    trainer->run(nullptr);
+    training->run(nullptr);
     FAIL() << "the loss stayed finite";
   } catch (const Error& error) {
     EXPECT_EQ(error.exit_code(), 6);
     EXPECT_NE(std::string(error.what()).find("written by '"), std::string::npos) << error.what();
   }
-  EXPECT_EQ(state_of(*trainer), before);
-  EXPECT_EQ(trainer->state().step, 0);
+  EXPECT_EQ(state_of(*training), before);
+  EXPECT_EQ(training->state().step, 0);
 }
 
 TEST(NonFinite, ALossThatWasNotFiniteKeepsTheWeightsUnderAnotherPlanToo) {
   Folder folder;
   RunConfig config = language_run(folder, {"optimizer.name=sgd", "train.steps=5"});
-  auto failed = make_trainer(config);
+  auto failed = make_training(config);
   failed->initialize();
   const Parameter& first = failed->model().train().parameters[0];
   std::vector<float> huge(static_cast<std::size_t>(first.spec.shape.elements()), 3e38F);
@@ -43,7 +43,7 @@ TEST(NonFinite, ALossThatWasNotFiniteKeepsTheWeightsUnderAnotherPlanToo) {
   // Even where the same step would be finite now.
   failed->initialize();
   auto before = state_of(*failed);
-  auto halves = make_trainer(config, {.strategy = Strategy{.splits = {}, .micro_batches = 2}});
+  auto halves = make_training(config, {.strategy = Strategy{.splits = {}, .micro_batches = 2}});
   halves->resume(*failed);
   EXPECT_THROW(halves->run(nullptr), Error);
   EXPECT_TRUE(state_of(*halves) == before);

@@ -33,7 +33,7 @@ void predict_batches(LiveModel& live, const data::Dataset& dataset, std::int64_t
   data::Loader loader(dataset, {.batch = batch,
                                 .purpose = data::Purpose::evaluate,
                                 .floating = predict_output_spec(session).dtype,
-                                .threads = live.machinery().threads()});
+                                .threads = live.setup().threads()});
   while (const data::Batch* next = loader.next()) {
     for (const data::HostField& field : next->fields)
       session.write_input(kPredictProgram, field.name(), field.bytes());

@@ -9,7 +9,7 @@
 
 #include "base/random.h"
 #include "data/dataset.h"
-#include "train/live_model.h"
+#include "setup/live_model.h"
 
 namespace troika {
 

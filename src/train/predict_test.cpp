@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "train/choose_strategy.h"
+#include "setup/choose_strategy.h"
 #include "train/evaluate.h"
 
 namespace troika {
@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t kContext = 6, kVocabulary = 5;
 
-Machinery reference_machinery() {
-  return make_machinery({.backend = KernelsConfig::Backend::reference}, {.threads = 1});
+RuntimeSetup reference_setup() {
+  return set_up_runtime({.backend = KernelsConfig::Backend::reference}, {.threads = 1});
 }
 
 zoo::Model tiny_gpt2() {
@@ -41,7 +41,7 @@ void load_large_weights(LiveModel& live) {
 
 class TokenWriterTest : public testing::Test {
  protected:
-  TokenWriterTest() : live_(reference_machinery()) {
+  TokenWriterTest() : live_(reference_setup()) {
     zoo::Model model = tiny_gpt2();
     add_prediction(live_, model.train());
     live_.start();
@@ -98,7 +98,7 @@ TEST(PredictClasses, AgreesWithTheAccuracyOfAnEvaluation) {
     samples.fields.push_back({field.name, field.spec});
   zoo::Model model =
       zoo::build({.name = "mlp", .options = {{"hidden", std::int64_t{16}}}, .samples = samples});
-  LiveModel live(reference_machinery());
+  LiveModel live(reference_setup());
   add_prediction(live, model.train());
   live.add_forward(evaluation_program(model.train()));
   live.start();
@@ -139,13 +139,13 @@ class SmallTable final : public data::Dataset {
 /// A small regression with random weights, split by samples over some devices.
 class NumberModel {
  public:
-  explicit NumberModel(std::int64_t devices) : live_(make_machinery(config_.kernels, on(devices))) {
+  explicit NumberModel(std::int64_t devices) : live_(set_up_runtime(config_.kernels, on(devices))) {
     zoo::Samples samples{.batch = kBatch};
     for (const data::Field& field : table.fields())
       samples.fields.push_back({field.name, field.spec});
     zoo::Model model =
         zoo::build({.name = "mlp", .options = {{"hidden", std::int64_t{8}}}, .samples = samples});
-    live_.add_training(model, config_, choose_strategy(config_, model, live_.machinery().machine));
+    live_.add_training(model, config_, choose_strategy(config_, model, live_.setup().machine));
     add_prediction(live_, model.train());
     live_.add_forward(evaluation_program(model.train()));
     live_.start();
@@ -201,7 +201,7 @@ TEST(PredictNumbers, HaveTheSameErrorsOnTwoDevices) {
 }
 
 TEST(AddPrediction, RefusesAModelWithoutLogits) {
-  LiveModel live(reference_machinery());
+  LiveModel live(reference_setup());
   EXPECT_THROW(add_prediction(live, zoo::build({.name = "autoencoder"}).train()), Error);
 }
 

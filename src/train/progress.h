@@ -1,4 +1,4 @@
-// What a person watches while a run goes on. The trainer reports; the terminal, a test or nobody
+// What a person watches while a run goes on. The training reports; the terminal, a test or nobody
 // listens.
 #pragma once
 

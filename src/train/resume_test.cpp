@@ -14,7 +14,7 @@ namespace {
 TEST(Resume, ResumedAtAnyStepEndsInTheSameBits) {
   Folder folder;
   RunConfig config = language_run(folder, {"run.folder=" + folder.path.string()});
-  auto whole = make_trainer(config);
+  auto whole = make_training(config);
   whole->initialize();
   whole->run(nullptr);
   auto expected = state_of(*whole);
@@ -23,10 +23,10 @@ TEST(Resume, ResumedAtAnyStepEndsInTheSameBits) {
     RunFolder run = RunFolder::create(config, "at-" + std::to_string(stop));
     TrainHooks stops = stop_after(stop);
     stops.costs = whole->live().costs();
-    auto first = make_trainer(config, stops);
+    auto first = make_training(config, stops);
     first->initialize();
     EXPECT_TRUE(first->run(&run).interrupted);
-    auto second = make_trainer(config, {.costs = first->live().costs()});
+    auto second = make_training(config, {.costs = first->live().costs()});
     second->resume(Checkpoint::open(find_checkpoint(run.path())));
     EXPECT_EQ(second->state().step, stop);
     EXPECT_EQ(second->run(&run).step, 20);
@@ -63,14 +63,14 @@ TEST(Resume, ResumedRunsKeepTheirKernelsWhateverTheCacheSaysNow) {
                                                   "run.folder=" + folder.path.string(),
                                                   "kernels.cache=" + cache.string()})
                          .config;
-  auto whole = make_trainer(config);
-  if (!whole->live().machinery().costs) GTEST_SKIP() << "needs oneDNN, whose kernels are measured";
+  auto whole = make_training(config);
+  if (!whole->live().setup().costs) GTEST_SKIP() << "needs oneDNN, whose kernels are measured";
   whole->initialize();
   whole->run(nullptr);
 
   RunFolder run = RunFolder::create(config, "stopped");
-  auto first = make_trainer(config, stop_after(3));
-  EXPECT_EQ(first->live().machinery().costs->measured(), 0);
+  auto first = make_training(config, stop_after(3));
+  EXPECT_EQ(first->live().setup().costs->measured(), 0);
   first->initialize();
   write_record(run, config, *first);
   ASSERT_TRUE(first->run(&run).interrupted);
@@ -79,11 +79,11 @@ TEST(Resume, ResumedRunsKeepTheirKernelsWhateverTheCacheSaysNow) {
   for (const char* cache_is : {"inverted", "gone"}) {
     if (std::string_view(cache_is) == "inverted") {
       invert_times(cache);
-      EXPECT_NE(make_trainer(config)->state().choices_hash, choices) << "else this shows nothing";
+      EXPECT_NE(make_training(config)->state().choices_hash, choices) << "else this shows nothing";
     } else {
       fs::remove_all(cache);
     }
-    auto second = make_trainer(config, {.costs = recorded_costs(run)});
+    auto second = make_training(config, {.costs = recorded_costs(run)});
     EXPECT_EQ(second->state().choices_hash, choices) << cache_is;
     second->resume(Checkpoint::open(find_checkpoint(run.path())));
     EXPECT_EQ(second->run(nullptr).step, 6);

@@ -12,8 +12,8 @@
 #include "config/run_paths.h"
 #include "config/show_run.h"
 #include "cost/table_json.h"
+#include "setup/predicted_step.h"
 #include "taskgraph/memory_table.h"
-#include "train/predicted_step.h"
 
 namespace troika {
 namespace {
@@ -46,7 +46,7 @@ std::string memory_text(const LiveModel& live) {
 }
 
 std::string kernels_text(const LiveModel& live) {
-  const std::unique_ptr<MeasuredCosts>& costs = live.machinery().costs;
+  const std::unique_ptr<MeasuredCosts>& costs = live.setup().costs;
   if (!costs) return "chosen by rule";
   std::size_t rows = live.kernels().size();
   if (costs->measured() == 0) return fmt::format("{} rows, measured before", rows);
@@ -57,14 +57,14 @@ std::string kernels_text(const LiveModel& live) {
 
 /// Kernels that did not agree with the reference, one line for each.
 void add_left_out(const LiveModel& live, std::vector<Fact>& facts) {
-  const std::unique_ptr<MeasuredCosts>& costs = live.machinery().costs;
+  const std::unique_ptr<MeasuredCosts>& costs = live.setup().costs;
   if (!costs) return;
   for (const LeftOutKernel& kernel : costs->left_out())
     facts.push_back({"left out", to_text(kernel)});
 }
 
 std::string links_text(const LiveModel& live) {
-  const Provenance& from = live.machinery().links.provenance;
+  const Provenance& from = live.setup().links.provenance;
   return from.date.empty() ? from.source : fmt::format("{} on {}", from.source, from.date);
 }
 
@@ -120,7 +120,7 @@ std::string batch_text(const RunDescription& run, const TaskGraph& program, std:
     for (const auto& [name, samples] : inputs)
       most[device] = std::max(most[device], std::min(samples, batch));
   }
-  return share_text(batch, most, run.live.machinery().machine.devices.size());
+  return share_text(batch, most, run.live.setup().machine.devices.size());
 }
 
 std::string plan_text(const ParallelConfig& parallel) {
@@ -156,12 +156,11 @@ std::vector<Fact> describe_run(const RunDescription& run) {
                           {"global batch", batch_text(run, program, batch)},
                           {"steps", with_commas(run.course.total_steps())},
                           {"plan", plan_text(run.config.parallel)},
-                          {"device", run.live.machinery().device().kind()},
+                          {"device", run.live.setup().device().kind()},
                           {"memory", memory_text(run.live)},
                           {"kernels", kernels_text(run.live)},
                           {"predicted step", to_string(step)}};
-  if (run.live.machinery().machine.devices.size() > 1)
-    facts.push_back({"links", links_text(run.live)});
+  if (run.live.setup().machine.devices.size() > 1) facts.push_back({"links", links_text(run.live)});
   add_left_out(run.live, facts);
   return facts;
 }
@@ -170,21 +169,21 @@ CostFile recorded_costs(const RunFolder& folder) {
   return read_costs(folder.path() / "costs.json").value_or(CostFile{});
 }
 
-void write_record(const RunFolder& folder, const RunConfig& config, Trainer& trainer,
+void write_record(const RunFolder& folder, const RunConfig& config, TrainingRun& training,
                   const Invocation& invocation) {
-  const LiveModel& live = trainer.live();
+  const LiveModel& live = training.live();
   folder.write("run.toml", write_toml(with_absolute_paths(config)));
   folder.write("plan.json",
-               to_json(trainer.strategy(), trainer.model().train(), live.machinery().machine));
-  folder.write("costs.json", to_json(live.kernels(), live.machinery().device().kind()));
-  const Provenance& links = live.machinery().links.provenance;
+               to_json(training.strategy(), training.model().train(), live.setup().machine));
+  folder.write("costs.json", to_json(live.kernels(), live.setup().device().kind()));
+  const Provenance& links = live.setup().links.provenance;
   nlohmann::ordered_json env{{"version", invocation.version},
                              {"command", invocation.command},
                              {"date", utc_date(std::chrono::system_clock::now())},
                              {"host", host_name()},
-                             {"device", live.machinery().device().kind()},
-                             {"backend", live.machinery().backend->name()},
-                             {"threads", live.machinery().device().threads()},
+                             {"device", live.setup().device().kind()},
+                             {"backend", live.setup().backend->name()},
+                             {"threads", live.setup().device().threads()},
                              {"compiler", __VERSION__},
                              {"kernel_table", fmt::format("{:016x}", live.kernels().hash())},
                              {"links",

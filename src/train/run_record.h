@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "data/dataset.h"
+#include "setup/live_model.h"
 #include "train/course.h"
-#include "train/live_model.h"
 #include "train/progress.h"
 #include "train/run_folder.h"
-#include "train/trainer.h"
+#include "train/training_run.h"
 
 namespace troika {
 
@@ -36,7 +36,7 @@ struct Invocation {
 };
 
 /// run.toml, plan.json, costs.json and env.json.
-void write_record(const RunFolder& folder, const RunConfig& config, Trainer& trainer,
+void write_record(const RunFolder& folder, const RunConfig& config, TrainingRun& training,
                   const Invocation& invocation = {});
 
 /// The last whole step of a model's first graph as a Chrome trace, with its prediction below.

@@ -12,15 +12,15 @@ namespace {
 using testing::EndsWith;
 using testing::StartsWith;
 
-std::string fact(const Trainer& trainer, const std::string& name) {
-  for (const Fact& fact : trainer.facts())
+std::string fact(const TrainingRun& training, const std::string& name) {
+  for (const Fact& fact : training.facts())
     if (fact.name == name) return fact.value;
   return "none";
 }
 
 std::string batch_on(const Folder& folder, const std::string& devices, const std::string& batch,
                      const std::string& plan = "data") {
-  return fact(*make_trainer(language_run(
+  return fact(*make_training(language_run(
                   folder, {"kernels.backend=reference", "parallel.plan=" + plan,
                            "parallel.devices=" + devices, "train.global_batch=" + batch})),
               "global batch");
@@ -43,10 +43,10 @@ TEST(RunTable, GivesMemoryPerDeviceWithItsPartsAndInAll) {
   Folder folder;
   auto memory = [&](std::vector<std::string> overrides) {
     overrides.push_back("kernels.backend=reference");
-    return make_trainer(language_run(folder, overrides));
+    return make_training(language_run(folder, overrides));
   };
-  auto total = [](Trainer& trainer, std::size_t device) {
-    return memory_by_device(trainer.live().programs()).at(device).total();
+  auto total = [](TrainingRun& training, std::size_t device) {
+    return memory_by_device(training.live().programs()).at(device).total();
   };
   auto one = memory({});
   EXPECT_THAT(fact(*one, "memory"), StartsWith(to_string(total(*one, 0)) + " (parameters "));

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "config/load_run.h"
-#include "train/trainer.h"
+#include "train/training_run.h"
 
 namespace troika {
 
@@ -45,7 +45,7 @@ threads = 1
 /// A folder of its own for each test, removed afterwards.
 struct Folder {
   fs::path path =
-      fs::temp_directory_path() / ("troika-trainer-" + std::to_string(::getpid()) + "-" +
+      fs::temp_directory_path() / ("troika-training-" + std::to_string(::getpid()) + "-" +
                                    testing::UnitTest::GetInstance()->current_test_info()->name());
   Folder() {
     fs::remove_all(path);
@@ -88,19 +88,19 @@ threads = 1
   return parse_run("[model]\nname = \"" + model + "\"" + kRest, "images.toml", overrides).config;
 }
 
-inline std::unique_ptr<Trainer> make_trainer(const RunConfig& config, TrainHooks hooks = {}) {
-  return std::make_unique<Trainer>(
+inline std::unique_ptr<TrainingRun> make_training(const RunConfig& config, TrainHooks hooks = {}) {
+  return std::make_unique<TrainingRun>(
       config,
       [model = config.model](const zoo::Samples& samples) { return build_model(model, samples); },
       open_sets(config), hooks);
 }
 
 /// Every byte of the state: weights and optimizer.
-inline std::map<std::string, std::vector<std::byte>> state_of(Trainer& trainer) {
+inline std::map<std::string, std::vector<std::byte>> state_of(TrainingRun& training) {
   std::map<std::string, std::vector<std::byte>> state;
-  for (const StateEntry& entry : trainer.live().session().state()) {
+  for (const StateEntry& entry : training.live().session().state()) {
     std::vector<std::byte> bytes(static_cast<std::size_t>(entry.spec.bytes().count));
-    trainer.live().session().store(entry.name, bytes);
+    training.live().session().store(entry.name, bytes);
     state[entry.name] = bytes;
   }
   return state;

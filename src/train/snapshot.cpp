@@ -39,10 +39,10 @@ std::vector<std::byte> buffer_for(const TensorSpec& spec) {
 
 /// Every tensor that the model has is checked by one of the ranks.
 void check_share(const Checkpoint& checkpoint, const LiveModel& live) {
-  const Ranks* ranks = live.machinery().ranks;
+  const Ranks* ranks = live.setup().ranks;
   std::vector<StateEntry> entries = live.session().state();
   std::size_t step = ranks != nullptr ? static_cast<std::size_t>(ranks->count()) : 1;
-  for (auto at = static_cast<std::size_t>(live.machinery().rank()); at < entries.size(); at += step)
+  for (auto at = static_cast<std::size_t>(live.setup().rank()); at < entries.size(); at += step)
     checkpoint.check(entries[at].name);
 }
 
@@ -89,7 +89,7 @@ void save_state(const fs::path& checkpoints, LiveModel& live, const RunState& st
     session.store(part.slice, slice);
     copy_part(part, slice, bytes);
   };
-  save_checkpoint(checkpoints, snapshot, writers_of(live.machinery().ranks));
+  save_checkpoint(checkpoints, snapshot, writers_of(live.setup().ranks));
 }
 
 RunState read_state(const Checkpoint& checkpoint) {

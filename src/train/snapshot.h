@@ -8,7 +8,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "data/encoding.h"
-#include "train/live_model.h"
+#include "setup/live_model.h"
 
 namespace troika {
 

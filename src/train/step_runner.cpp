@@ -49,13 +49,13 @@ void StepRunner::open_loader(const StepStart& start) {
   Range rows{};
   for (const zoo::NamedGraph& graph : s_.models.at(start.batch).graphs)
     rows = hull(rows, sample_rows(s_.live.session(), graph.name, start.batch));
-  loader_ = std::make_unique<data::Loader>(
-      s_.samples, data::LoaderOptions{.batch = start.batch,
-                                      .floating = s_.dtype,
-                                      .seed = start.state.seed,
-                                      .position = start.state.position,
-                                      .threads = s_.live.machinery().threads(),
-                                      .rows = rows});
+  loader_ = std::make_unique<data::Loader>(s_.samples,
+                                           data::LoaderOptions{.batch = start.batch,
+                                                               .floating = s_.dtype,
+                                                               .seed = start.state.seed,
+                                                               .position = start.state.position,
+                                                               .threads = s_.live.setup().threads(),
+                                                               .rows = rows});
   batch_ = start.batch;
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "data/loader.h"
-#include "train/live_model.h"
+#include "setup/live_model.h"
 #include "train/requests.h"
 #include "train/snapshot.h"
 

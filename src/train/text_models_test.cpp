@@ -90,21 +90,21 @@ TextRun with_text(TextRun run, std::string content) {
   return run;
 }
 
-double trained_accuracy(Trainer& trainer) {
-  trainer.initialize();
-  return trainer.run(nullptr).value_of({Metric::Set::test, Metric::Measure::accuracy}).value();
+double trained_accuracy(TrainingRun& training) {
+  training.initialize();
+  return training.run(nullptr).value_of({Metric::Set::test, Metric::Measure::accuracy}).value();
 }
 
 /// The trained weights in a program that predicts batches of this size.
-std::unique_ptr<LiveModel> predictor(Trainer& trainer, const RunConfig& config,
+std::unique_ptr<LiveModel> predictor(TrainingRun& training, const RunConfig& config,
                                      const data::Encoding& encoding, std::int64_t batch) {
   zoo::Model model = build_model(config.model, samples_of(encoding, config, batch));
-  auto live = std::make_unique<LiveModel>(make_machinery(config.kernels, config.parallel));
+  auto live = std::make_unique<LiveModel>(set_up_runtime(config.kernels, config.parallel));
   add_prediction(*live, model.train());
   live->start();
   for (const StateEntry& entry : live->session().state()) {
     std::vector<std::byte> bytes(static_cast<std::size_t>(entry.spec.bytes().count));
-    trainer.live().session().store(entry.name, bytes);
+    training.live().session().store(entry.name, bytes);
     live->session().load(entry.name, bytes);
   }
   return live;
@@ -113,10 +113,10 @@ std::unique_ptr<LiveModel> predictor(Trainer& trainer, const RunConfig& config,
 TEST(TextModels, NmtLearnsToReverseSentencesAndWritesThem) {
   Folder folder;
   RunConfig config = text_run(folder, with_text(kReversal, reversed_sentences(1200)));
-  auto trainer = make_trainer(config);
-  EXPECT_GT(trained_accuracy(*trainer), 0.9);  // the most frequent token alone would give 0.25
+  auto training = make_training(config);
+  EXPECT_GT(trained_accuracy(*training), 0.9);  // the most frequent token alone would give 0.25
   auto test = open_sets(config).test;
-  auto live = predictor(*trainer, config, test->encoding(), 32);
+  auto live = predictor(*training, config, test->encoding(), 32);
   const data::WordVocabulary& words = *test->encoding().target_words;
   int count = 0, right = 0;
   translate(*live, *test, 32, [&](const Translation& found) {
@@ -130,7 +130,7 @@ TEST(TextModels, NmtLearnsToReverseSentencesAndWritesThem) {
 TEST(TextModels, RnntcLearnsWhichWordDecides) {
   Folder folder;
   RunConfig config = text_run(folder, with_text(kOpinions, opinions(400)));
-  EXPECT_GT(trained_accuracy(*make_trainer(config)), 0.95);  // chance: 0.5
+  EXPECT_GT(trained_accuracy(*make_training(config)), 0.95);  // chance: 0.5
 }
 
 TEST(TextModels, BertClassifiesTextsToo) {
@@ -138,17 +138,17 @@ TEST(TextModels, BertClassifiesTextsToo) {
   TextRun run = with_text(kFilling, opinions(400));
   run.scheme = "labelled";
   run.epochs = 6;
-  EXPECT_GT(trained_accuracy(*make_trainer(text_run(folder, run))), 0.95);  // chance: 0.5
+  EXPECT_GT(trained_accuracy(*make_training(text_run(folder, run))), 0.95);  // chance: 0.5
 }
 
 TEST(TextModels, BertLearnsToFillInWhatIsHidden) {
   Folder folder;
   RunConfig config = text_run(folder, with_text(kFilling, rhyme()));
-  auto trainer = make_trainer(config);
-  double accuracy = trained_accuracy(*trainer);
+  auto training = make_training(config);
+  double accuracy = trained_accuracy(*training);
   EXPECT_GT(accuracy, 0.7);  // the most frequent character would give 0.2
   auto test = open_sets(config).test;
-  auto live = predictor(*trainer, config, test->encoding(), 32);
+  auto live = predictor(*training, config, test->encoding(), 32);
   double asked = 0, right = 0;
   predict_masked(*live, *test, 32, [&](const MaskedToken& found) {
     asked += 1;
@@ -159,7 +159,7 @@ TEST(TextModels, BertLearnsToFillInWhatIsHidden) {
   // A prompt that is shorter than the model's context.
   data::Encoding encoding = test->encoding();
   encoding.fields.push_back({"mask", {{32}, DType::f32}});
-  auto filler = predictor(*trainer, config, encoding, 1);
+  auto filler = predictor(*training, config, encoding, 1);
   auto mask = static_cast<std::int32_t>(encoding.characters->size());
   std::vector<std::int32_t> prompt = encoding.characters->encode("own fox jumps over");
   std::vector<std::int32_t> hidden = prompt;
@@ -177,10 +177,10 @@ TEST(TextModels, GetTheAnswerOfOneDeviceOnTwo) {
     TextRun few = run;
     few.overrides.insert(few.overrides.end(), {"train.steps=3", "train.evaluate=never",
                                                "kernels.backend=reference", "kernels.dtype=f64"});
-    auto one = make_trainer(text_run(folder, few));
+    auto one = make_training(text_run(folder, few));
     few.overrides.insert(few.overrides.end(), {"parallel.devices=2", "parallel.plan=data"});
-    auto two = make_trainer(text_run(folder, few));
-    for (Trainer* trainer : {one.get(), two.get()}) trainer->initialize();
+    auto two = make_training(text_run(folder, few));
+    for (TrainingRun* training : {one.get(), two.get()}) training->initialize();
     EXPECT_NEAR(one->run(nullptr).loss.value(), two->run(nullptr).loss.value(), 1e-10) << run.model;
   }
 }

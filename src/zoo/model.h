@@ -41,7 +41,7 @@ struct LossOption {
   std::string_view value;
 };
 
-/// An input that no data set holds: the trainer fills it, the same way on any number of devices.
+/// An input that no data set holds: the training fills it, the same way on any number of devices.
 struct Feed {
   enum class Kind {
     columns,  ///< `values`, the same in every sample.

@@ -86,9 +86,9 @@ class TrainingRanks : public testing::Test {
     more.push_back("run.folder=" + folder_.path.string());
     RunConfig config = load_run(file(model), more);
     RunFolder folder = RunFolder::create(config, model + "-alone");
-    auto trainer = make_trainer(config);
-    trainer->initialize();
-    trainer->run(&folder);
+    auto training = make_training(config);
+    training->initialize();
+    training->run(&folder);
     return folder;
   }
 

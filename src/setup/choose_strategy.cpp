@@ -1,0 +1,75 @@
+#include "setup/choose_strategy.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+
+#include "base/error.h"
+#include "strategy/ready.h"
+
+namespace troika {
+namespace {
+
+Strategy read_plan(const RunConfig& config) {
+  const std::string& path = config.parallel.plan.name;
+  std::ifstream file(path);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) throw Error(ErrorKind::file, fmt::format("the plan {} cannot be read", path));
+  try {
+    Strategy plan = parse_strategy(text);
+    if (config.parallel.order == ParallelConfig::Order::fixed && !plan.sync.fixed_order)
+      throw Error(ErrorKind::usage,
+                  "parallel.order = \"fixed\" needs a plan that was made for it, with "
+                  "\"fixed_order\": true in \"sync\"; take plan \"data\", or the plan.json of a "
+                  "run in fixed order");
+    return plan;
+  } catch (const Error& error) {
+    throw error.within(path);
+  }
+}
+
+Strategy in_fixed_order(const RunConfig& config, const Graph& graph, const Machine& machine) {
+  const std::string& plan = config.parallel.plan.name;
+  if (plan != "data" && plan != "single")
+    throw Error(ErrorKind::usage,
+                fmt::format("parallel.order = \"fixed\" adds up whole shards in the order of a "
+                            "tree, which plan \"{}\" cannot; choose plan \"data\"",
+                            plan));
+  return fixed_order(graph, machine, config.train.shards);
+}
+
+Strategy for_graph(const RunConfig& config, const Graph& graph, const Machine& machine) {
+  const PlanConfig& plan = config.parallel.plan;
+  if (config.parallel.order == ParallelConfig::Order::fixed)
+    return in_fixed_order(config, graph, machine);
+  if (plan.name == "auto")
+    throw Error(ErrorKind::usage,
+                fmt::format("parallel.plan = \"auto\" needs the planner, which this version lacks; "
+                            "choose {} or a plan file",
+                            fmt::join(ready_names(), ", ")));
+  if (!plan.name.empty()) return ready_strategy(plan.name, graph, machine);
+  if (plan.pipeline > 1)
+    throw Error(ErrorKind::usage,
+                "parallel.plan: pipelines come with a later version; take pipeline = 1");
+  return mixed_parallel(graph, {plan.data, plan.tensor});
+}
+
+}  // namespace
+
+Strategy choose_strategy(const RunConfig& config, const zoo::Model& model, const Machine& machine) {
+  if (config.parallel.plan.is_file()) return read_plan(config);
+  Strategy all = for_graph(config, model.graphs.front().graph, machine);
+  for (const zoo::NamedGraph& named : model.graphs) {
+    Strategy own = for_graph(config, named.graph, machine);
+    all.splits.merge(own.splits);
+  }
+  all.micro_batches = config.parallel.micro_batches;
+  if (config.parallel.weights == ParallelConfig::Weights::measured)
+    for (const zoo::NamedGraph& named : model.graphs)
+      all = weighted_by_speed(all, named.graph, machine);
+  all.sync.sliced_update = config.parallel.sliced_update;
+  all.sync.carry_updates = config.parallel.carry_updates;
+  return all;
+}
+
+}  // namespace troika

@@ -1,0 +1,42 @@
+#include "setup/device_speeds.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "profile/rates.h"
+
+namespace troika {
+namespace {
+
+/// In the order of the ranks.
+std::vector<double> measure_ranks(const RuntimeSetup& setup) {
+  double own =
+      measure_rates(setup.machine.devices.front(), setup.device(), *setup.backend).flops_per_second;
+  if (setup.ranks == nullptr) return {own};
+  std::vector<double> speeds;
+  for (const std::string& text : setup.ranks->exchange(fmt::format("{}", own)))
+    speeds.push_back(std::strtod(text.c_str(), nullptr));
+  return speeds;
+}
+
+}  // namespace
+
+std::vector<double> relative_speeds(const std::vector<double>& measured) {
+  double slowest = *std::ranges::min_element(measured);
+  std::vector<double> relative;
+  for (double speed : measured) relative.push_back(std::round(4 * speed / slowest) / 4);
+  return relative;
+}
+
+Machine with_measured_speeds(const RuntimeSetup& setup) {
+  std::vector<double> speeds = relative_speeds(measure_ranks(setup));
+  Machine machine = setup.machine;
+  for (DeviceSpec& device : machine.devices)
+    device.flops_per_second *= speeds.at(static_cast<std::size_t>(device.rank));
+  return machine;
+}
+
+}  // namespace troika

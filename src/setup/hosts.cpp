@@ -1,0 +1,168 @@
+#include "setup/hosts.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <sstream>
+
+#include "base/cores.h"
+#include "device/cpu/cpu_device.h"
+#include "machine/computer.h"
+#include "machine/limits.h"
+
+namespace troika {
+namespace {
+
+/// What a process comes to need besides what it holds when it reads its limits and besides its
+/// devices: oneDNN's code, stacks, batches that are being read, files that are being written.
+constexpr Bytes kOwnNeeds{std::int64_t{24} << 20};
+
+/// An amount divided among the devices of a control group.
+struct SharedAmount {
+  std::int64_t amount = 0;
+  int processes = 0, devices = 0;
+
+  void add(std::int64_t stated, int more) {
+    amount = devices == 0 ? stated : std::min(amount, stated);
+    ++processes;
+    devices += more;
+  }
+  /// The share of a device in what is left after each process has taken `own`.
+  std::int64_t per_device(std::int64_t own = 0) const {
+    return std::max<std::int64_t>(1, amount - processes * own) / devices;
+  }
+};
+using GroupAmounts = std::map<std::string, SharedAmount>;
+
+void add_share(GroupAmounts& groups, const GroupShare& share, int devices) {
+  if (!share.group.empty()) groups[share.group].add(share.amount, devices);
+}
+
+/// A computer, as all ranks on it say together.
+struct Computer {
+  int node = 0;
+  int devices = 0;
+  std::set<int> cores;
+  Bytes memory{};
+  GroupAmounts group_memory, group_cores;
+  std::int64_t unlimited_devices = 0;  ///< Of ranks without a CPU quota.
+  std::optional<int> most_threads;     ///< Of a device.
+
+  void add(const RankHost& host, int devices_per_rank) {
+    memory = devices == 0 ? host.memory : std::min(memory, host.memory);
+    devices += devices_per_rank;
+    cores.insert(host.cores.begin(), host.cores.end());
+    add_share(group_memory, host.group_memory, devices_per_rank);
+    add_share(group_cores, host.group_cores, devices_per_rank);
+    if (host.group_cores.group.empty()) unlimited_devices += devices_per_rank;
+    if (host.most_threads > 0)
+      most_threads = std::min(most_threads.value_or(host.most_threads),
+                              std::max(1, host.most_threads / devices_per_rank));
+  }
+  /// Ranks that are bound have their cores alone, others share them.
+  int threads() const {
+    std::int64_t least = std::ssize(cores) / devices;
+    for (const auto& [group, shared] : group_cores) least = std::min(least, shared.per_device());
+    if (most_threads) least = std::min<std::int64_t>(least, *most_threads);
+    return std::max(1, static_cast<int>(least));
+  }
+  Bytes memory_of_device() const {
+    Bytes least{memory.count / devices};
+    for (const auto& [group, shared] : group_memory)
+      least = std::min(least, Bytes{shared.per_device(kOwnNeeds.count)});
+    return least;
+  }
+  int usable_cores() const {
+    std::int64_t quota = 0;
+    for (const auto& [group, shared] : group_cores) quota += shared.amount;
+    bool is_limited = unlimited_devices == 0 && quota < std::ssize(cores);
+    return static_cast<int>(is_limited ? quota : std::ssize(cores));
+  }
+};
+
+constexpr const char* kNoGroup = "-";
+
+std::string to_text(const GroupShare& share) {
+  return fmt::format("{} {}", share.group.empty() ? kNoGroup : share.group, share.amount);
+}
+
+std::string to_text(const RankHost& host) {
+  return fmt::format("{} {} {} {} {} {} {}", host.memory.count, host.cores.size(),
+                     fmt::join(host.cores, " "), to_text(host.group_memory),
+                     to_text(host.group_cores), host.most_threads, host.name);
+}
+
+std::istream& operator>>(std::istream& words, GroupShare& share) {
+  words >> share.group >> share.amount;
+  if (share.group == kNoGroup) share.group.clear();
+  return words;
+}
+
+RankHost parse_host(const std::string& text) {
+  RankHost host;
+  std::istringstream words(text);
+  std::size_t cores = 0;
+  words >> host.memory.count >> cores;
+  host.cores.resize(cores);
+  for (int& core : host.cores) words >> core;
+  words >> host.group_memory >> host.group_cores >> host.most_threads >> host.name;
+  return host;
+}
+
+/// All of them, where the system does not tell which this process may use.
+std::vector<int> own_cores() {
+  std::vector<int> cores = usable_cores();
+  if (!cores.empty()) return cores;
+  cores.resize(static_cast<std::size_t>(std::max(1, cores_of_machine())));
+  std::iota(cores.begin(), cores.end(), 0);
+  return cores;
+}
+
+RankHost own_host() {
+  RankHost own{.cores = own_cores(), .memory = computer_memory(), .most_threads = openmp_threads()};
+  CgroupLimits limits = read_cgroup_limits();
+  if (limits.memory) own.group_memory = {limits.memory->group, limits.memory->left().count};
+  if (limits.cores) own.group_cores = {limits.cores->group, whole_cores(*limits.cores)};
+  return own;
+}
+
+}  // namespace
+
+HostShares share_hosts(const std::vector<RankHost>& hosts, int own, int devices_per_rank) {
+  HostShares shares;
+  std::map<std::string, Computer> computers;
+  for (const RankHost& host : hosts) {
+    int next = static_cast<int>(computers.size());
+    Computer& computer = computers.try_emplace(host.name, Computer{next}).first->second;
+    computer.add(host, devices_per_rank);
+    shares.node_of_rank.push_back(computer.node);
+  }
+  const Computer& here = computers.at(hosts[static_cast<std::size_t>(own)].name);
+  shares.cores = here.usable_cores();
+  shares.devices = here.devices;
+  shares.threads = here.threads();
+  shares.memory = here.memory_of_device();
+  for (const auto& [name, computer] : computers) {
+    shares.threads = std::min(shares.threads, computer.threads());
+    shares.memory = std::min(shares.memory, computer.memory_of_device());
+  }
+  return shares;
+}
+
+HostShares meet_hosts(Ranks* ranks, int devices_per_rank) {
+  RankHost own = own_host();
+  if (ranks == nullptr) return share_hosts({own}, 0, devices_per_rank);
+  own.name = ranks->host();
+  std::vector<RankHost> hosts;
+  for (const std::string& text : ranks->exchange(to_text(own))) hosts.push_back(parse_host(text));
+  return share_hosts(hosts, ranks->rank(), devices_per_rank);
+}
+
+int usable_threads() { return share_hosts({own_host()}, 0, 1).threads; }
+
+}  // namespace troika

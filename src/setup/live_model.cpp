@@ -1,0 +1,220 @@
+#include "setup/live_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/random.h"
+#include "graph/inference.h"
+#include "profile/rates.h"
+#include "setup/compile.h"
+#include "setup/optimizer_rules.h"
+#include "taskgraph/memory_table.h"
+
+namespace troika {
+
+zoo::Model build_model(const ModelConfig& config, const zoo::Samples& samples) {
+  zoo::ModelRequest request{.name = config.name, .samples = samples};
+  for (const ModelOption& option : config.options)
+    request.options.push_back({option.name, option.value});
+  return zoo::build(request);
+}
+
+namespace {
+
+/// A split may be of any of the model's graphs, but it must be of one.
+void require_operators(const zoo::Model& model, const Strategy& strategy) {
+  for (const auto& [name, split] : strategy.splits) {
+    auto has = [&](const zoo::NamedGraph& named) {
+      return std::ranges::find(named.graph.operators, name, &Operator::name) !=
+             named.graph.operators.end();
+    };
+    if (!std::ranges::any_of(model.graphs, has))
+      throw Error(ErrorKind::usage,
+                  fmt::format("the strategy cannot run: the model '{}' has no operator '{}'",
+                              model.name, name));
+  }
+}
+
+using TakeRequest = std::function<void(const LowerRequest&)>;
+
+/// What the programs of a run are lowered with. A request lives as long as the call that takes it.
+struct Lowering {
+  const Strategy& strategy;
+  const Machine& machine;
+  const LinkCosts& links;
+
+  void training(const zoo::NamedGraph& named, const RunConfig& config,
+                const std::vector<StoredSlice>& storage, const TakeRequest& take) const {
+    OptimizerSpec optimizer = make_optimizer(config, named.graph);
+    Strategy own = restricted(strategy, named.graph);
+    take({.name = named.name,
+          .graph = &named.graph,
+          .strategy = &own,
+          .machine = &machine,
+          .optimizer = &optimizer,
+          .storage = storage,
+          .links = &links});
+  }
+
+  /// Where training has put the parameters, and with its micro-batches, which memory may need.
+  void forward(const ForwardProgram& program, const std::vector<StoredSlice>& storage,
+               const TakeRequest& take) const {
+    Graph graph = inference(*program.graph);
+    if (graph.loss) {
+      graph.outputs.push_back({"loss_sum", graph.loss->loss_sum});
+      graph.outputs.push_back({"weight_sum", graph.loss->weight_sum});
+    }
+    Strategy own = restricted(strategy, graph);
+    take({.name = program.name,
+          .graph = &graph,
+          .strategy = &own,
+          .machine = &machine,
+          .outputs = program.outputs,
+          .storage = storage,
+          .links = &links});
+  }
+};
+
+}  // namespace
+
+void LiveModel::add(const LowerRequest& request) {
+  for (const Parameter& parameter : request.graph->parameters)
+    parameters_.emplace(parameter.name, parameter);
+  auto answer = [this](const std::vector<KernelKey>& keys) { return setup_.answer(keys); };
+  session_.add(compile_program(request, answer, kernels_));
+  programs_.push_back(request.name);
+}
+
+void LiveModel::add_training(const zoo::Model& model, const RunConfig& config,
+                             const Strategy& strategy) {
+  strategy_ = strategy;
+  require_operators(model, strategy);
+  Lowering lowering{strategy, setup_.machine, setup_.links};
+  for (const zoo::NamedGraph& named : model.graphs)
+    lowering.training(named, config, session_.storage(),
+                      [this](const LowerRequest& request) { add(request); });
+}
+
+std::vector<TaskGraph> LiveModel::plan_programs(const RunPrograms& run, const Strategy& strategy,
+                                                const Machine& machine) const {
+  std::vector<TaskGraph> programs;
+  KernelTable table = kernels_;
+  auto answer = [this](const std::vector<KernelKey>& keys) {
+    std::vector<std::vector<Candidate>> rows;
+    for (const KernelKey& key : keys) rows.push_back(setup_.backend->candidates(key));
+    return rows;
+  };
+  std::vector<StoredSlice> storage;
+  std::set<std::string> stored;
+  auto compile = [&](const LowerRequest& request) {
+    programs.push_back(compile_program(request, answer, table));
+    for (const StoredSlice& slice : stored_slices(programs.back()))
+      if (stored.insert(slice.name).second) storage.push_back(slice);
+  };
+  Lowering lowering{strategy, machine, setup_.links};
+  for (const zoo::Model* model : run.models)
+    for (const zoo::NamedGraph& named : model->graphs)
+      lowering.training(named, run.config, storage, compile);
+  if (run.forward) lowering.forward(*run.forward, storage, compile);
+  return programs;
+}
+
+std::vector<const TaskGraph*> LiveModel::programs() const {
+  std::vector<const TaskGraph*> all;
+  for (const std::string& name : programs_) all.push_back(&session_.program(name));
+  return all;
+}
+
+void LiveModel::add_forward(const ForwardProgram& program) {
+  Lowering{strategy_, setup_.machine, setup_.links}.forward(
+      program, session_.storage(), [this](const LowerRequest& request) { add(request); });
+}
+
+LiveModel::LiveModel(RuntimeSetup setup)
+    : setup_(std::move(setup)), session_(setup_.local(), *setup_.backend) {
+  if (!setup_.is_measured) return;
+  // The rates are rows like any other, so that costs.json has all that choices rest on.
+  auto answer = [this](const KernelKey& key) {
+    std::vector<Candidate> candidates = setup_.answer({key}).front();
+    kernels_.insert(key, candidates);
+    return candidates;
+  };
+  setup_.machine = with_rates(setup_.machine, [&](const DeviceSpec& device) {
+    return measure_rates(device, *setup_.backend, answer);
+  });
+}
+
+void LiveModel::start() {
+  if (setup_.costs) setup_.costs->finish();
+  session_.start();
+  for (const auto& [device, driver] : setup_.local().devices)
+    TROIKA_CHECK_EQ(session_.allocated(device).count, memory_of(programs(), device).total().count);
+}
+
+void LiveModel::run(const std::string& program) {
+  if (setup_.ranks == nullptr) return session_.run(program);
+  setup_.ranks->watched("a step of '" + program + "'", [&] { session_.run(program); });
+}
+
+std::vector<std::byte> initial_values(const Parameter& parameter, std::uint64_t seed) {
+  return initial_values(parameter, Region::whole(parameter.spec.shape), seed);
+}
+
+std::vector<std::byte> initial_values(const Parameter& parameter, const Region& region,
+                                      std::uint64_t seed) {
+  RandomStream random{.key = seed, .stream = hash_text(parameter.name)};
+  auto value = [&](std::int64_t element) -> double {
+    auto at = static_cast<std::uint64_t>(element);
+    switch (parameter.init.kind) {
+      case Init::Kind::zeros:
+        return 0;
+      case Init::Kind::ones:
+        return 1;
+      case Init::Kind::normal:
+        return parameter.init.scale * random.normal(at);
+      case Init::Kind::uniform:
+        return parameter.init.scale * (2 * random.uniform(at) - 1);
+    }
+    return 0;
+  };
+  const TensorSpec& spec = parameter.spec;
+  std::vector<std::byte> bytes(
+      static_cast<std::size_t>((size_of(spec.dtype) * region.elements()).count));
+  dispatch(spec.dtype, [&]<class T>() {
+    T* next = reinterpret_cast<T*>(bytes.data());
+    for_each_run(spec.shape, region, [&](std::int64_t first, std::int64_t count) {
+      for (std::int64_t at = first; at < first + count; ++at) *next++ = static_cast<T>(value(at));
+    });
+  });
+  return bytes;
+}
+
+void LiveModel::initialize(std::uint64_t seed) {
+  for (const auto& [name, parameter] : parameters_) {
+    Region made;
+    std::vector<std::byte> values;
+    for (const StoredSlice& slice : session_.slices_here(name)) {
+      if (values.empty() || made != slice.region)
+        values = initial_values(parameter, made = slice.region, seed);
+      session_.load(slice, values);
+    }
+  }
+}
+
+std::uint64_t LiveModel::choices_hash() const {
+  std::uint64_t hash = hash_text(setup_.device().kind());
+  for (const std::string& name : programs_) {
+    for (const Task& task : session_.program(name).tasks) {
+      hash = hash_text(task.name, hash_text(task.choice.algorithm, hash));
+      for (Layout layout : task.choice.layouts) hash = hash_text(to_string(layout), hash);
+    }
+  }
+  return hash;
+}
+
+}  // namespace troika

@@ -1,0 +1,42 @@
+#include "setup/predicted_step.h"
+
+#include "cost/retime.h"
+#include "profile/rates.h"
+#include "sim/simulate.h"
+
+namespace troika {
+namespace {
+
+TaskGraph with_times(const LiveModel& live, const std::string& name) {
+  const RuntimeSetup& setup = live.setup();
+  const TaskGraph& program = live.session().program(name);
+  if (setup.is_measured) return program;
+  return retime(program, with_rates(setup.machine, [&](const DeviceSpec& device) {
+                  return measure_rates(device, setup.device(), *setup.backend);
+                }));
+}
+
+}  // namespace
+
+PredictedStep predict_step(const LiveModel& live, const std::vector<std::string>& programs) {
+  PredictedStep step{.program = with_times(live, programs.front())};
+  if (programs.size() == 1) {
+    SteadyLoop loop = simulate_loop(step.program);
+    step.time = loop.period;
+    step.timeline = std::move(loop.pass);
+    return step;
+  }
+  step.timeline = simulate(step.program);
+  step.time = step.timeline.length();
+  for (std::size_t at = 1; at < programs.size(); ++at)
+    step.time += simulate(with_times(live, programs[at])).length();
+  return step;
+}
+
+PredictedStep predict_step(const LiveModel& live, const zoo::Model& model) {
+  std::vector<std::string> programs;
+  for (const zoo::NamedGraph& named : model.graphs) programs.push_back(named.name);
+  return predict_step(live, programs);
+}
+
+}  // namespace troika

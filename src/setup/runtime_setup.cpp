@@ -1,0 +1,136 @@
+#include "setup/runtime_setup.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "comm/threads/thread_transport.h"
+#include "config/cache_folder.h"
+#include "device/cpu/cpu_device.h"
+#include "device/cpu/processor_name.h"
+#include "kernels/cpu/cpu.h"
+#include "kernels/reference/reference.h"
+#include "setup/hosts.h"
+#include "setup/known_links.h"
+
+namespace troika {
+namespace {
+
+int devices_per_rank(const ParallelConfig& parallel, const Ranks* ranks) {
+  int count = ranks != nullptr ? ranks->count() : 1;
+  if (parallel.devices % count == 0) return static_cast<int>(parallel.devices) / count;
+  throw Error(ErrorKind::usage,
+              fmt::format("{} devices cannot be spread evenly over {} ranks; take a multiple of {} "
+                          "for parallel.devices (or -n)",
+                          parallel.devices, count, count));
+}
+
+std::unique_ptr<Transport> join_devices(const Machine& machine, Ranks* ranks) {
+  if (machine.devices.size() < 2) return nullptr;
+  if (ranks == nullptr) return std::make_unique<ThreadTransport>();
+  std::vector<int> rank_of_device;
+  for (const DeviceSpec& device : machine.devices) rank_of_device.push_back(device.rank);
+  return ranks->join(rank_of_device);
+}
+
+using Rows = std::vector<std::vector<Candidate>>;
+
+/// The first rank's, who measures: one message for all keys. Ranks that ask for different ones
+/// notice.
+Rows agreed_rows(Ranks& ranks, const std::vector<KernelKey>& keys, MeasuredCosts* costs) {
+  std::uint64_t hash = 0;
+  for (const KernelKey& key : keys) hash = hash_text(to_text(key), hash);
+  std::string asked = fmt::format("{} kernels {:016x}", keys.size(), hash);
+  KernelTable measured;
+  if (costs != nullptr)
+    for (const KernelKey& key : keys) measured.insert(key, costs->answer(key));
+  CostFile told = parse_costs(ranks.agree(ranks.is_first() ? to_json(measured, asked) : ""));
+  Rows rows;
+  for (const KernelKey& key : keys) {
+    const std::vector<Candidate>* candidates = told.table.find(key);
+    if (candidates == nullptr || told.device != asked)
+      throw Error(ErrorKind::usage,
+                  fmt::format("the ranks are not going to do the same: the first one asks for {} "
+                              "and this one for {}, among them '{}'",
+                              told.device, asked, to_text(key)));
+    rows.push_back(*candidates);
+  }
+  return rows;
+}
+
+LinkCosts agreed_links(const KernelsConfig& kernels, Ranks* ranks) {
+  if (ranks == nullptr) return known_link_costs(default_links_file(kernels.cache));
+  std::string own;
+  if (ranks->is_first()) own = to_json(known_link_costs(default_links_file(kernels.cache)));
+  return parse_link_costs(ranks->agree(own));
+}
+
+}  // namespace
+
+Rows RuntimeSetup::answer(const std::vector<KernelKey>& keys) {
+  if (is_measured && ranks != nullptr) return agreed_rows(*ranks, keys, costs.get());
+  Rows rows;
+  for (const KernelKey& key : keys)
+    rows.push_back(is_measured ? costs->answer(key) : backend->candidates(key));
+  return rows;
+}
+
+SessionDevices RuntimeSetup::local() const {
+  SessionDevices local{.transport = transport.get(), .moves_beside = has_free_cores};
+  std::size_t next = 0;
+  for (std::size_t at = 0; at < machine.devices.size(); ++at)
+    if (machine.devices[at].rank == rank()) local.devices[DeviceId(at)] = devices.at(next++).get();
+  return local;
+}
+
+RuntimeSetup set_up_runtime(const KernelsConfig& kernels, const ParallelConfig& parallel,
+                            KnownCosts known, Ranks* ranks) {
+  int own = devices_per_rank(parallel, ranks);
+  HostShares hosts = meet_hosts(ranks, own);
+  int threads = parallel.threads ? static_cast<int>(*parallel.threads) : hosts.threads;
+  bool is_cpu = kernels.backend == KernelsConfig::Backend::cpu;
+  RuntimeSetup made{.links = agreed_links(kernels, ranks), .ranks = ranks};
+  if (is_cpu)
+    made.backend = make_cpu_backend({.threads = threads, .winograd = kernels.winograd});
+  else
+    made.backend = make_reference_backend();
+  for (int at = 0; at < own; ++at)
+    made.devices.push_back(
+        make_cpu_device({.threads = threads, .library = is_cpu ? cpu_library() : "reference"}));
+  for (int at = 0; at < static_cast<int>(parallel.devices); ++at) {
+    int rank = at / own;
+    made.machine.devices.push_back({.name = fmt::format("cpu{}", at),
+                                    .kind = made.device().kind(),
+                                    .memory = parallel.memory.value_or(hosts.memory),
+                                    .node = hosts.node_of_rank[static_cast<std::size_t>(rank)],
+                                    .rank = rank});
+  }
+  made.transport = join_devices(made.machine, ranks);
+  made.has_free_cores = hosts.devices * threads < hosts.cores;
+  // The reference kernels leave no choice; and times that differ from run to run must not choose
+  // where the bits shall be the same.
+  made.is_measured = kernels.measure && is_cpu && parallel.order != ParallelConfig::Order::fixed;
+  if (made.is_measured && made.rank() == 0)
+    made.costs = std::make_unique<MeasuredCosts>(
+        made.device(), *made.backend,
+        MeasuredCosts::Options{cache_folder(kernels.cache), processor_name() + ", " TROIKA_BUILD,
+                               std::move(known.given), known.measures_anew,
+                               made.machine.devices.front().memory});
+  return made;
+}
+
+Machine with_rates(Machine machine, const std::function<DeviceSpec(const DeviceSpec&)>& measure) {
+  std::map<std::string, DeviceSpec> known;
+  for (DeviceSpec& device : machine.devices) {
+    auto [measured, is_new] = known.try_emplace(device.kind);
+    if (is_new) measured->second = measure(device);
+    device.flops_per_second = measured->second.flops_per_second;
+    device.bytes_per_second = measured->second.bytes_per_second;
+  }
+  return machine;
+}
+
+}  // namespace troika

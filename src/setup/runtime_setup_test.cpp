@@ -1,0 +1,76 @@
+#include "setup/runtime_setup.h"
+
+#include <gtest/gtest.h>
+
+#include "base/cores.h"
+#include "setup/thread_ranks_test.h"
+
+namespace troika {
+namespace {
+
+const auto kCores = static_cast<std::int64_t>(usable_cores().size());
+
+RuntimeSetup make(std::int64_t devices, std::int64_t threads, Ranks* ranks = nullptr) {
+  return set_up_runtime({.backend = KernelsConfig::Backend::reference, .cache = "none"},
+                        {.devices = devices, .threads = threads}, {}, ranks);
+}
+
+TEST(RuntimeSetup, MovesMessagesBesideOnlyWhereCoresAreFree) {
+  EXPECT_FALSE(make(1, kCores).local().moves_beside);
+  EXPECT_FALSE(make(2, kCores).local().moves_beside);
+  EXPECT_EQ(make(2, 1).local().moves_beside, kCores > 2);
+  EXPECT_EQ(make(1, std::max<std::int64_t>(1, kCores - 1)).local().moves_beside, kCores > 1);
+}
+
+TEST(RuntimeSetup, CountsTheDevicesOfAllRanksOfTheComputer) {
+  expect_no_failure(run_ranks(2, [](Ranks& own) {
+    EXPECT_FALSE(make(2, kCores, &own).local().moves_beside);
+    EXPECT_EQ(make(2, 1, &own).local().moves_beside, kCores > 2);
+  }));
+}
+
+TEST(RuntimeSetup, MeasuresTheRatesOfAKindOnce) {
+  Machine machine;
+  machine.devices = {
+      {.name = "a", .kind = "x"}, {.name = "b", .kind = "y"}, {.name = "c", .kind = "x"}};
+  int measured = 0;
+  Machine with = with_rates(machine, [&](DeviceSpec device) {
+    device.flops_per_second = ++measured;
+    return device;
+  });
+  EXPECT_EQ(measured, 2);
+  EXPECT_EQ(with.devices[2].flops_per_second, 1);
+  EXPECT_EQ(with.devices[2].name, "c");
+}
+
+TEST(RuntimeSetup, TellsAllRanksWhatTheFirstHasMeasured) {
+  if (KernelsConfig{}.backend != KernelsConfig::Backend::cpu) GTEST_SKIP() << "needs oneDNN";
+  std::vector<KernelKey> keys;
+  for (std::int64_t size : {64, 128, 192})
+    keys.push_back({Activation{}, {{{size}, DType::f32}}, Phase::forward, {}});
+  std::array<std::vector<std::vector<Candidate>>, 2> rows;
+  expect_no_failure(run_ranks(2, [&](Ranks& own) {
+    RuntimeSetup setup = set_up_runtime({.backend = KernelsConfig::Backend::cpu, .cache = "none"},
+                                        {.devices = 2, .threads = 1}, {}, &own);
+    rows[static_cast<std::size_t>(own.rank())] = setup.answer(keys);
+  }));
+  ASSERT_EQ(rows[0].size(), keys.size());
+  for (std::size_t at = 0; at < keys.size(); ++at) {
+    ASSERT_FALSE(rows[0][at].empty());
+    EXPECT_TRUE(rows[0][at][0].time);
+    EXPECT_EQ(rows[1][at][0].time, rows[0][at][0].time);
+  }
+}
+
+TEST(RuntimeSetup, RanksThatAskForOtherKernelsNotice) {
+  if (KernelsConfig{}.backend != KernelsConfig::Backend::cpu) GTEST_SKIP() << "needs oneDNN";
+  auto failures = run_ranks(2, [&](Ranks& own) {
+    RuntimeSetup setup = set_up_runtime({.backend = KernelsConfig::Backend::cpu, .cache = "none"},
+                                        {.devices = 2, .threads = 1}, {}, &own);
+    setup.answer({{Activation{}, {{{64 + own.rank()}, DType::f32}}, Phase::forward, {}}});
+  });
+  EXPECT_NE(sentence_of(failures[1]).find("not going to do the same"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace troika

@@ -1,0 +1,211 @@
+#include "train/training_run.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "config/run_paths.h"
+#include "config/show_run.h"
+#include "data/held_out.h"
+#include "setup/choose_strategy.h"
+#include "setup/device_speeds.h"
+#include "setup/memory_fit.h"
+#include "setup/optimizer_rules.h"
+#include "train/evaluate.h"
+#include "train/feeds.h"
+#include "train/fingerprint.h"
+#include "train/run_record.h"
+
+namespace troika {
+namespace {
+
+/// Before anything is lowered, which takes the ranks' steps together.
+LiveModel agreed_model(const RunConfig& config, const TrainingSets& sets, const TrainHooks& hooks) {
+  if (hooks.ranks != nullptr)
+    hooks.ranks->require_agreement("run", fingerprint_of_run(config, sets));
+  return LiveModel(set_up_runtime(config.kernels, config.parallel,
+                                  {hooks.costs, hooks.measures_anew}, hooks.ranks));
+}
+
+Machine planned_machine(const ParallelConfig& parallel, const RuntimeSetup& setup) {
+  bool is_measured = parallel.weights == ParallelConfig::Weights::measured;
+  return is_measured ? with_measured_speeds(setup) : setup.machine;
+}
+
+/// Those that are predicted; absent if samples are not sequences.
+std::optional<std::int64_t> tokens_per_sample(const data::Encoding& encoding) {
+  using enum data::SampleKind;
+  if (encoding.kind() != sequence && encoding.kind() != pairs) return std::nullopt;
+  return encoding.find("target")->spec.shape[0];
+}
+
+Progress& listener(Progress* given, Progress& silent) { return given != nullptr ? *given : silent; }
+
+}  // namespace
+
+TrainingRun::TrainingRun(RunConfig config, ModelSource source, TrainingSets sets, TrainHooks hooks)
+    : config_(std::move(config)),
+      source_(std::move(source)),
+      sets_(std::move(sets)),
+      hooks_(std::move(hooks)),
+      progress_(listener(hooks_.progress, silent_)),
+      course_(config_.train, sets_.train->size()),
+      rates_(make_rate_schedule(config_.optimizer, course_.length())),
+      live_(agreed_model(config_, sets_, hooks_)),
+      steps_({live_, *sets_.train, models_, config_.kernels.dtype, hooks_.ranks}),
+      reporter_(
+          {progress_, live_.setup().devices.size(), tokens_per_sample(sets_.train->encoding())}) {
+  build();
+}
+
+void TrainingRun::build() {
+  RunPrograms programs{.config = config_};
+  for (std::int64_t batch : course_.batches()) {
+    zoo::Samples samples = troika::samples_of(sets_.train->encoding(), config_, batch);
+    zoo::Model& model = models_[batch] = source_(samples);
+    require_fed(model, samples);
+    if (models_.size() == 1)
+      strategy_ =
+          hooks_.strategy
+              ? *hooks_.strategy
+              : choose_strategy(config_, model, planned_machine(config_.parallel, live_.setup()));
+    for (zoo::NamedGraph& graph : model.graphs) graph.name = program_name(graph, batch);
+    freeze_parameters(model, config_.train.freeze);
+    if (auto reason = why_for_another_model(strategy_, model.train()))
+      throw Error(ErrorKind::usage, *reason);
+    programs.models.push_back(&model);
+  }
+  const zoo::Model& first = *programs.models.front();
+  require_evaluable(config_, sets_, first);
+  if (evaluates() || hooks_.evaluates) programs.forward = evaluation_program(first.train());
+  require_fit_to_measure({live_, programs, strategy_});
+  for (const zoo::Model* model : programs.models) live_.add_training(*model, config_, strategy_);
+  if (programs.forward) live_.add_forward(*programs.forward);
+  if (ranks() != nullptr)
+    ranks()->require_agreement("plan", fingerprint_of_programs(live_, first.train(), strategy_));
+  require_fit({live_, programs, strategy_});
+  live_.start();
+  describe_state(first);
+}
+
+void TrainingRun::describe_state(const zoo::Model& model) {
+  Strategy plan = strategy_;
+  plan.made_for.reset();
+  plan.made_on.reset();
+  state_.seed = static_cast<std::uint64_t>(config_.train.seed);
+  state_.model_hash = fmt::format("{:016x}", model_hash(model.train()));
+  state_.plan_hash = fmt::format("{:016x}", hash_text(to_json(plan)));
+  state_.choices_hash = fmt::format("{:016x}", live_.choices_hash());
+  state_.device = live_.setup().device().kind();
+  state_.run = write_toml(with_absolute_paths(config_));
+  state_.samples = sets_.train->encoding();
+  if (data::is_part(config_.data.validation))
+    state_.held_out = fmt::format("{} of {} samples", config_.data.validation,
+                                  sets_.train->size() + sets_.validation->size());
+  if (std::optional<Metric> best = config_.best_metric())
+    state_.best_metric = std::string(to_word(*best));
+}
+
+std::string TrainingRun::program_name(const zoo::NamedGraph& graph, std::int64_t batch) const {
+  return batch == course_.batches().front() ? graph.name : fmt::format("{}@{}", graph.name, batch);
+}
+
+void TrainingRun::initialize() { live_.initialize(state_.seed); }
+
+std::vector<std::string> TrainingRun::start_from(const std::filesystem::path& weights) {
+  initialize();
+  started_from_weights_ = true;
+  return load_weights(weights, live_);
+}
+
+void TrainingRun::resume(const Checkpoint& checkpoint) {
+  RunState now = state_;
+  state_ = load_state(checkpoint, live_);
+  if (state_.held_out != now.held_out && !now.held_out.empty())
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("the checkpoint was trained with {} held out, and this run would hold out {}: "
+                    "it would validate on samples that were trained on. Leave data.train and "
+                    "data.validation as they were, or start a new run with --from",
+                    state_.held_out.empty() ? "no samples" : state_.held_out, now.held_out));
+  if (state_.best_metric != now.best_metric) {
+    // A value of another metric says nothing about this one.
+    state_.best_value.reset();
+    state_.evaluations_since_best = 0;
+  }
+  if (state_.model_hash != now.model_hash)
+    progress_.warn("the model differs from the one that the checkpoint was made with");
+  bool other_plan = state_.plan_hash != now.plan_hash;
+  if (other_plan)
+    progress_.note(
+        "the checkpoint was made under another plan; the run goes on, but not bit for bit as it "
+        "would have there");
+  // Under another plan tiles have other sizes, so their kernels say nothing.
+  if (other_plan ? state_.device != now.device : state_.choices_hash != now.choices_hash)
+    progress_.warn(
+        fmt::format("the checkpoint was made on '{}' with other kernels than '{}' has; the run "
+                    "goes on, but not bit for bit as it would have there",
+                    state_.device, now.device));
+  if (state_.samples && state_.samples != now.samples)
+    progress_.warn(
+        "the training data is encoded differently from the checkpoint's: its normalisation, "
+        "classes or vocabulary changed");
+  state_.model_hash = now.model_hash;
+  state_.plan_hash = now.plan_hash;
+  state_.choices_hash = now.choices_hash;
+  state_.device = now.device;
+  state_.run = now.run;
+  state_.samples = now.samples;
+  state_.held_out = now.held_out;
+  state_.best_metric = now.best_metric;
+}
+
+void TrainingRun::resume(TrainingRun& earlier) {
+  copy_state(earlier.live_, live_);
+  // A loss that was not finite there stays so here: nothing moves until the host says otherwise.
+  live_.session().write_control(Control::ok, earlier.live_.session().read_control(Control::ok));
+  RunState own = std::exchange(state_, earlier.state_);
+  state_.plan_hash = own.plan_hash;
+  state_.choices_hash = own.choices_hash;
+}
+
+void TrainingRun::set_length(std::int64_t total_steps, const Period& log_every) {
+  config_.train.steps = total_steps;
+  config_.log.every = log_every;
+  course_ = Course(config_.train, sets_.train->size());
+  rates_ = make_rate_schedule(config_.optimizer, course_.length());
+  outcome_ = {};
+}
+
+const data::Dataset* TrainingRun::samples_of(Metric::Set set) const {
+  switch (set) {
+    case Metric::Set::train:
+      return sets_.train.get();
+    case Metric::Set::validation:
+      return sets_.validation.get();
+    case Metric::Set::test:
+      return sets_.test.get();
+  }
+  return nullptr;
+}
+
+bool TrainingRun::evaluates() const {
+  return samples_of(config_.evaluated_set()) != nullptr &&
+         config_.train.evaluate.unit != PeriodUnit::never;
+}
+
+double TrainingRun::epoch() const {
+  return static_cast<double>(state_.position) / static_cast<double>(sets_.train->size());
+}
+
+double TrainingRun::rate_at(std::int64_t step) const {
+  return learning_rate(rates_, step, course_.total_steps());
+}
+
+std::vector<Fact> TrainingRun::facts() const {
+  return describe_run({config_, model(), sets_, course_, live_});
+}
+
+}  // namespace troika

@@ -1,0 +1,214 @@
+#include "verify/verify_plans.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "setup/choose_strategy.h"
+#include "setup/live_model.h"
+#include "setup/optimizer_rules.h"
+#include "train/training_sets.h"
+#include "verify/verify_trial.h"
+
+namespace troika {
+namespace {
+
+/// A plan as asked for, with the run that it stands for.
+struct Asked {
+  std::string text;
+  RunConfig config;
+  Strategy strategy{};
+};
+
+/// The first steps and nothing else, with kernels that are the same everywhere.
+RunConfig trimmed(RunConfig config, const VerifyOptions& options) {
+  config.data.test.clear();
+  config.checkpoint.best.reset();
+  config.train.until.reset();
+  if (!config.train.steps && !config.train.epochs) config.train.steps = options.steps;
+  config.log.every = {1, PeriodUnit::steps};
+  config.kernels.backend =
+      options.cpu_kernels ? KernelsConfig::Backend::cpu : KernelsConfig::Backend::reference;
+  config.kernels.dtype = options.cpu_kernels ? DType::f32 : DType::f64;
+  // A tile of another size must not get another algorithm.
+  config.kernels.winograd = false;
+  config.kernels.measure = false;
+  if (!options.cpu_kernels || config.parallel.order == ParallelConfig::Order::fixed)
+    config.parallel.threads = config.parallel.threads.value_or(1);
+  return config;
+}
+
+RunConfig on_devices(RunConfig config, std::int64_t devices, const std::string& plan) {
+  config.parallel.devices = devices;
+  config.parallel.plan = {};
+  config.parallel.plan.name = plan;
+  return config;
+}
+
+std::optional<std::int64_t> parse_count(std::string_view text) {
+  std::int64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  bool whole = error == std::errc{} && end == text.data() + text.size() && value > 0;
+  return whole ? std::optional(value) : std::nullopt;
+}
+
+/// How many devices a plan needs. Throws Error(usage) where its numbers have a gap.
+std::int64_t devices_of(const Strategy& strategy, const std::string& plan) {
+  NamedDevices named = named_devices(strategy);
+  if (!named.has_gap()) return named.largest + 1;
+  std::string known = strategy.made_on ? fmt::format("was made for {}", named.known)
+                                       : fmt::format("uses {} in all", named.known);
+  throw Error(ErrorKind::usage,
+              fmt::format("the plan names device {0} but {1}; number its devices from 0 without "
+                          "gaps, or write {2}:{3} for a run on {3} devices",
+                          named.largest, known, plan, named.largest + 1));
+}
+
+Machine machine_of(std::int64_t devices) {
+  Machine machine;
+  machine.devices.resize(static_cast<std::size_t>(devices));
+  return machine;
+}
+
+zoo::Model model_of(const RunConfig& config, const data::Dataset& samples) {
+  return build_model(config.model,
+                     samples_of(samples.encoding(), config, config.train.global_batch));
+}
+
+Asked read_asked(const std::string& text, const RunConfig& base, const zoo::Model& model) {
+  std::size_t colon = text.rfind(':');
+  std::string plan = text.substr(0, colon);
+  std::optional<std::int64_t> devices;
+  if (colon != std::string::npos) {
+    devices = parse_count(std::string_view(text).substr(colon + 1));
+    if (!devices)
+      throw Error(ErrorKind::usage,
+                  fmt::format("'{}' does not end in a number of devices, as in data:4", text));
+  }
+  bool is_file = plan.ends_with(".json");
+  if (!devices && !is_file && plan != "single")
+    throw Error(ErrorKind::usage,
+                fmt::format("plan '{0}' needs its number of devices, such as {0}:2", plan));
+  Asked asked{text, on_devices(base, devices.value_or(1), plan)};
+  asked.strategy = choose_strategy(asked.config, model, machine_of(devices.value_or(1)));
+  if (is_file && !devices) asked.config.parallel.devices = devices_of(asked.strategy, plan);
+  return asked;
+}
+
+/// Why the plan cannot run; empty when it can.
+std::string find_obstacle(const Asked& asked, const zoo::Model& model) {
+  if (auto reason = why_for_another_model(asked.strategy, model.train())) return *reason;
+  for (const zoo::NamedGraph& named : model.graphs) {
+    if (auto reason = why_infeasible(restricted(asked.strategy, named.graph), named.graph,
+                                     machine_of(asked.config.parallel.devices)))
+      return *reason;
+  }
+  return {};
+}
+
+std::vector<Asked> read_plans(const RunConfig& base, const VerifyOptions& options) {
+  std::unique_ptr<data::Dataset> samples = std::move(open_sets(base).train);
+  zoo::Model model = model_of(base, *samples);
+  std::vector<Asked> plans;
+  std::string obstacles;
+  for (const std::string& text : options.plans) {
+    plans.push_back(read_asked(text, base, model));
+    if (std::string why = find_obstacle(plans.back(), model); !why.empty())
+      obstacles +=
+          fmt::format("{}plan '{}' cannot run: {}", obstacles.empty() ? "" : "\n", text, why);
+  }
+  if (!obstacles.empty()) throw Error(ErrorKind::usage, obstacles);
+  return plans;
+}
+
+/// Fills in what is allowed where the plan itself does not promise equal bits.
+void allow(std::vector<Finding>& findings, const Asked& asked, const VerifyOptions& options,
+           const Sensitivity* sensitivity) {
+  bool is_fixed = asked.config.parallel.order == ParallelConfig::Order::fixed &&
+                  asked.strategy.sync.fixed_order;
+  double usual = options.cpu_kernels ? float_tolerance(0) : kExactTolerance;
+  for (Finding& finding : findings)
+    finding.allowed = options.tolerance.value_or(is_fixed ? 0 : usual);
+  if (sensitivity != nullptr) sensitivity->allow(findings);
+}
+
+PlanVerdict judge(const Asked& asked, const VerifyOptions& options, const Trained& truth,
+                  Sensitivity* sensitivity) {
+  Trained found = run_trial({.config = asked.config,
+                             .steps = options.steps,
+                             .from = options.from,
+                             .strategy = asked.strategy});
+  PlanVerdict verdict{asked.text, asked.config.parallel.devices, found.losses.back(),
+                      compare_trained(found, truth)};
+  allow(verdict.findings, asked, options, sensitivity);
+  // Before a plan is called different: a rare flip of a sign may not have shown yet.
+  while (sensitivity != nullptr && !verdict.agrees() && sensitivity->nudge())
+    allow(verdict.findings, asked, options, sensitivity);
+  return verdict;
+}
+
+/// The most sensitive tensor after each step that is compared.
+std::vector<Finding> by_step(const std::vector<Finding>& all) {
+  std::map<std::int64_t, Finding> most;
+  for (const Finding& finding : all)
+    if (finding.value != kLossName && finding.distance >= most[finding.step].distance)
+      most[finding.step] = finding;
+  std::vector<Finding> steps;
+  for (const auto& [step, finding] : most) steps.push_back(finding);
+  return steps;
+}
+
+}  // namespace
+
+const Finding* PlanVerdict::first() const {
+  auto beyond = [](const Finding& finding) { return !finding.agrees(); };
+  auto tensor = std::ranges::find_if(findings, [&](const Finding& finding) {
+    return finding.value != kLossName && beyond(finding);
+  });
+  if (tensor == findings.end()) tensor = std::ranges::find_if(findings, beyond);
+  return tensor == findings.end() ? nullptr : &*tensor;
+}
+
+const Finding& PlanVerdict::largest() const {
+  auto exhausted = [](const Finding& finding) {
+    return finding.allowed > 0 ? finding.distance / finding.allowed : finding.distance;
+  };
+  return *std::ranges::max_element(findings, {}, exhausted);
+}
+
+bool PlanVerdict::has_same_bits() const {
+  return std::ranges::all_of(findings,
+                             [](const Finding& finding) { return finding.distance == 0; });
+}
+
+PlanVerdicts verify_plans(const RunConfig& config, const VerifyOptions& options,
+                          const VerifyNote& note) {
+  auto tell = [&](const std::string& text) { note ? note(text) : void(); };
+  RunConfig base = trimmed(config, options);
+  RunConfig one_device = on_devices(base, 1, "single");
+  std::vector<Asked> plans = read_plans(base, options);
+  tell("one device");
+  Trial alone{.config = one_device, .steps = options.steps, .from = options.from};
+  Trained truth = run_trial(alone);
+  PlanVerdicts verdicts{.steps = static_cast<std::int64_t>(truth.losses.size()),
+                        .loss = truth.losses.back()};
+  bool is_noisy = base.parallel.order != ParallelConfig::Order::fixed;
+  std::optional<Sensitivity> sensitivity;
+  if (options.cpu_kernels && !options.tolerance && is_noisy) {
+    tell("one device, other last digits");
+    sensitivity.emplace(alone, truth);
+  }
+  for (const Asked& asked : plans) {
+    tell(asked.text);
+    verdicts.plans.push_back(judge(asked, options, truth, sensitivity ? &*sensitivity : nullptr));
+  }
+  if (sensitivity) verdicts.sensitivity = by_step(sensitivity->largest());
+  return verdicts;
+}
+
+}  // namespace troika
