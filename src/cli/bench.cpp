@@ -169,8 +169,8 @@ void print_figures(const BenchStepArguments& arguments, StepFigures figures, Con
 void run(const BenchStepArguments& arguments, Context& context) {
   run_in_seat(context, {}, [&](const RankSeat& seat) {
     BenchRequest request = arguments.request;
-    request.devices = std::max(request.devices, seat.count());
-    print_figures(arguments, or_give_up(seat, [&] { return measure_step(request, seat.ranks); }),
+    request.devices = std::max(request.devices, seat.ranks->count());
+    print_figures(arguments, or_give_up(seat, [&] { return measure_step(request, *seat.ranks); }),
                   context);
   });
 }

@@ -206,7 +206,7 @@ std::vector<TaskFigures> group_tasks(const std::vector<TaskFigures>& tasks) {
   return sorted;
 }
 
-StepFigures measure_step(const BenchRequest& request, Ranks* ranks) {
+StepFigures measure_step(const BenchRequest& request, Ranks& ranks) {
   BenchCase made = make_bench_case(request);
   zoo::Model model = build_model(made.config.model, made.samples);
   LiveModel live(set_up_runtime(made.config.kernels, made.config.parallel, {}, ranks));

@@ -48,7 +48,7 @@ struct StepFigures {
 };
 
 /// With ranks each of them times its own devices, all steps together.
-StepFigures measure_step(const BenchRequest& request, Ranks* ranks = nullptr);
+StepFigures measure_step(const BenchRequest& request, Ranks& ranks = sole_rank());
 
 double median(std::vector<double> values);
 

@@ -29,7 +29,7 @@ void check(const ConfigArguments& arguments, Console& console) {
     load_cluster(arguments.file);
     return console.print(fmt::format("{} is a valid cluster file", arguments.file));
   }
-  std::string run = check_run_file(arguments.file, arguments.overrides);
+  std::string run = check_run_file(settle(read_draft(arguments.file, arguments.overrides)));
   console.print(fmt::format("{} is a valid run file: {}", arguments.file, run));
 }
 

@@ -83,7 +83,6 @@ void run(const DemoArguments& arguments, Context& context) {
   refuse_mpirun("demo");
   context.console.say(fmt::format("demo '{}': {}\n", demo.name, demo.description));
   RunFile file = parse_run(demo.run_file, fmt::format("demo '{}'", demo.name), arguments.overrides);
-  take_devices_from_plan(file);
   RunRequest request{.config = file.config, .fallback_name = demo.name};
   if (arguments.overwrite) request.if_taken = IfTaken::replace;
   std::optional<RunResult> result = drive_run(request, context);

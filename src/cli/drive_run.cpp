@@ -29,7 +29,7 @@ fs::path checkpoint_of(const RunRequest& request, const RankSeat& seat, Progress
       found = newest->folder.string();
     }
   }
-  return seat.ranks != nullptr ? seat.ranks->agree(found) : found;
+  return seat.ranks->agree(found);
 }
 
 /// Weights, and where the run goes on.
@@ -75,7 +75,6 @@ RunFolder create_first(const RunRequest& request) {
 RunFolder create_folder(const RunRequest& request, const RankSeat& seat) {
   std::optional<RunFolder> made;
   if (seat.is_first()) made = create_first(request);
-  if (seat.ranks == nullptr) return std::move(*made);
   std::string path = seat.ranks->agree(made ? made->path().string() : "");
   if (made) return std::move(*made);
   if (!fs::is_directory(path))
@@ -132,20 +131,20 @@ class Drive {
       log_failure(error.what(), error.exit_code());
       throw;
     } catch (const Error& error) {
-      if (seat_.ranks == nullptr) log_failure(error.what(), error.exit_code());
-      throw;  // with ranks it is among their last words
+      if (!seat_.is_launched()) log_failure(error.what(), error.exit_code());
+      throw;
     } catch (const std::exception& error) {
-      if (seat_.ranks == nullptr) log_failure(error.what(), kBugExitCode);
+      if (!seat_.is_launched()) log_failure(error.what(), kBugExitCode);
       throw;
     }
   }
 
  private:
   std::optional<RunResult> train() {
-    StopSignals signals(seat_.ranks != nullptr ? StopSignals::Launcher::mpirun
-                                               : StopSignals::Launcher::none);
+    StopSignals signals(seat_.is_launched() ? StopSignals::Launcher::mpirun
+                                            : StopSignals::Launcher::none);
     or_give_up(seat_, [&] { set_up(signals); });
-    if (seat_.ranks != nullptr) seat_.ranks->exchange("ready");
+    seat_.ranks->exchange("ready");
     if (request_.dry_run) return std::nullopt;
     std::int64_t first_step = training_->state().step;
     RunResult result{training_->run(&*folder_), folder_->path()};
@@ -153,16 +152,16 @@ class Drive {
     report_end(result, first_step, progress_);
     if (result.outcome.interrupted && log_)
       log_->write(LogLevel::info, fmt::format("exit code {}", kInterruptedExitCode));
-    if (seat_.ranks != nullptr) seat_.ranks->exchange("done");
+    seat_.ranks->exchange("done");
     return result;
   }
 
   void set_up(const StopSignals& signals) {
     const RunConfig& config = request_.config;
-    if (request_.resume && seat_.ranks != nullptr)
-      request_.resume = seat_.ranks->agree(request_.resume->string());
+    if (request_.resume) request_.resume = seat_.ranks->agree(request_.resume->string());
     if (request_.resume) {
-      for (const std::string& sentence : writes_outside(*request_.resume, config, seat_.rank()))
+      for (const std::string& sentence :
+           writes_outside(*request_.resume, config, seat_.ranks->rank()))
         progress_.warn(sentence);  // before anything is written
       folder_ = resumed_folder(request_, seat_);
       if (!request_.dry_run) open_log(*folder_);
@@ -204,7 +203,7 @@ class Drive {
   }
 
   void open_log(const RunFolder& folder) {
-    fs::path path = folder.path() / "logs" / fmt::format("rank-{}", seat_.rank());
+    fs::path path = folder.path() / "logs" / fmt::format("rank-{}", seat_.ranks->rank());
     log_.emplace(path);
     progress_.log_to(&*log_);
     if (seat_.keep_last_words) seat_.keep_last_words(path);

@@ -1,4 +1,4 @@
-// A verb's place among the ranks of an MPI job, where a launcher has started one.
+// How a verb runs as one rank of an MPI job, or alone.
 #pragma once
 
 #include <filesystem>
@@ -11,13 +11,13 @@
 namespace troika::cli {
 
 struct RankSeat {
-  Ranks* ranks = nullptr;  ///< Borrowed; null where no launcher was at work.
-  /// From now on the last words of this rank go to this file, too.
+  Ranks* ranks = &sole_rank();  ///< Borrowed, not null.
+  /// From now on the last error of this rank is written to this file as well. Empty if no launcher
+  /// started the process: then the verb logs its own errors.
   std::function<void(const std::filesystem::path&)> keep_last_words{};
 
-  int rank() const { return ranks != nullptr ? ranks->rank() : 0; }
-  int count() const { return ranks != nullptr ? ranks->count() : 1; }
-  bool is_first() const { return rank() == 0; }
+  bool is_launched() const { return static_cast<bool>(keep_last_words); }
+  bool is_first() const { return ranks->is_first(); }
 };
 
 bool runs_under_mpirun();
@@ -35,11 +35,11 @@ SlurmStep read_slurm_step();
 /// run. Throws Error(usage).
 void refuse_lone_tasks(const SlurmStep& step, int ranks);
 
-/// What --timeout says; empty: the usual times. Throws Error(usage) where it is no time.
+/// Parses --timeout; empty means the default times. Throws Error(usage) if it is not a time.
 HeartbeatTimes parse_timeout(const std::string& timeout);
 
-/// The watch of a verb that has no run folder: logs/rank-N in the working directory, made only when
-/// there is something to say.
+/// The watch of a verb without a run folder: it logs to logs/rank-N in the working directory, which
+/// is created at the first error.
 RankWatch watch_without_folder(int rank, const std::string& timeout);
 
 /// As start_mpi, but refuses tasks of srun that MPI does not join.
@@ -52,7 +52,7 @@ std::unique_ptr<MpiWorld> start_world();
 void run_in_seat(Context& context, const HeartbeatOptions& heartbeat,
                  const std::function<void(const RankSeat&)>& body);
 
-/// What may fail before the first step: where it does on one rank, all give up in order.
+/// Runs what may fail before the first step. If it fails on one rank, all ranks end in order.
 template <class F>
 auto or_give_up(const RankSeat& seat, F&& set_up) {
   try {
@@ -60,8 +60,7 @@ auto or_give_up(const RankSeat& seat, F&& set_up) {
   } catch (const SharedError&) {
     throw;
   } catch (const Error& error) {
-    if (seat.ranks != nullptr) seat.ranks->give_up(error);
-    throw;
+    seat.ranks->give_up(error);
   }
 }
 

@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "cli/model_card.h"
-#include "config/load_run.h"
 #include "setup/choose_strategy.h"
 #include "setup/live_model.h"
 #include "setup/optimizer_rules.h"
@@ -26,8 +25,7 @@ using Keys = std::initializer_list<std::string_view>;
 /// before it allow.
 class RunFileCheck {
  public:
-  RunFileCheck(const std::string& path, std::span<const std::string> overrides)
-      : path_(path), reading_(read_with_complaints(path, overrides)) {}
+  explicit RunFileCheck(RunReading reading) : reading_(std::move(reading)) {}
 
   std::string run() {
     bool has_good_keys = reading_.complaints.empty();
@@ -36,7 +34,8 @@ class RunFileCheck {
     if (is_known) check_model();
     if (model_ && has_good_keys) check_plan();
     if (!reading_.complaints.empty())
-      throw Error(kind_.value_or(ErrorKind::usage), config::report(reading_.complaints, path_));
+      throw Error(kind_.value_or(ErrorKind::usage),
+                  config::report(reading_.complaints, reading_.path));
     return fmt::format("{} ({} parameters), {} ({} samples), {}", model_->name,
                        with_commas(count_parameters(*model_)), config().data.train,
                        with_commas(sets_.train->size()),
@@ -130,7 +129,6 @@ class RunFileCheck {
     });
   }
 
-  const std::string path_;
   RunReading reading_;
   std::optional<ErrorKind> kind_;
   TrainingSets sets_;
@@ -139,8 +137,6 @@ class RunFileCheck {
 
 }  // namespace
 
-std::string check_run_file(const std::string& path, std::span<const std::string> overrides) {
-  return RunFileCheck(path, overrides).run();
-}
+std::string check_run_file(RunReading reading) { return RunFileCheck(std::move(reading)).run(); }
 
 }  // namespace troika::cli

@@ -26,7 +26,6 @@ struct TrainArguments {
   std::string target;
   std::vector<std::string> overrides;
   int devices = 0;
-  int ranks = 1;  // of the job, not an argument
   bool resume = false;
   std::string from;
   bool best = false;
@@ -37,15 +36,6 @@ struct TrainArguments {
   bool json = false;
 };
 
-/// Nothing where the file has errors, which may be gone with other overrides.
-std::optional<RunConfig> try_load(const std::string& path, std::vector<std::string> overrides) {
-  try {
-    return load_run(path, overrides);
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-}
-
 std::vector<std::string> all_overrides(const TrainArguments& arguments) {
   std::vector<std::string> overrides = arguments.overrides;
   if (!arguments.name.empty()) overrides.push_back("run.name=" + arguments.name);
@@ -54,83 +44,40 @@ std::vector<std::string> all_overrides(const TrainArguments& arguments) {
   return overrides;
 }
 
-std::vector<std::string> with_data_plan(std::vector<std::string> overrides) {
-  overrides.insert(overrides.begin(), "parallel.plan=data");
-  return overrides;
+/// The run folder that --resume means by a folder, or by the run.toml inside of one.
+std::optional<fs::path> named_folder(const TrainArguments& arguments) {
+  fs::path target(arguments.target), parent = fs::absolute(target).parent_path();
+  if (is_run_folder(target)) return target;
+  if (target.filename() == "run.toml" && fs::is_directory(parent / "checkpoints")) return parent;
+  return std::nullopt;
 }
 
-/// Neither the file nor the command line names a plan for several devices. Where it cannot be read
-/// with one device, that is either for its plan, or for errors that have nothing to do with it.
-bool names_no_plan(const std::string& path, const TrainArguments& arguments) {
-  std::vector<std::string> overrides = arguments.overrides;
-  overrides.push_back("parallel.devices=1");
-  if (std::optional<RunConfig> config = try_load(path, std::move(overrides)))
-    return config->parallel.plan == PlanConfig{};
-  return !try_load(path, with_data_plan(all_overrides(arguments)));
-}
-
-/// Where -n asks for several devices and nothing says how to use them, each takes its share of the
-/// batch. Ranks have one device each, unless the file or -n says more.
-std::vector<std::string> settled_overrides(const std::string& path, TrainArguments arguments) {
-  if (arguments.ranks > 1 && arguments.devices == 0) {
-    std::optional<RunConfig> stated = try_load(path, all_overrides(arguments));
-    if (!stated || stated->parallel.devices == 1) arguments.devices = arguments.ranks;
+/// The run file to read, which is that of the run folder where --resume names one.
+std::string run_file(const TrainArguments& arguments) {
+  if (!arguments.resume) {
+    if (is_run_folder(arguments.target))
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("'{0}' is a run folder; resume it with: troika train --resume {0}, or train "
+                      "again with: troika train {0}/run.toml",
+                      arguments.target));
+    return arguments.target;
   }
-  std::vector<std::string> overrides = all_overrides(arguments);
-  if (arguments.devices > 1 && names_no_plan(path, arguments))
-    overrides = with_data_plan(std::move(overrides));
-  return overrides;
-}
-
-RunConfig load_config(const std::string& path, const TrainArguments& arguments) {
-  return load_run(path, settled_overrides(path, arguments));
-}
-
-/// Read early, because the ranks watch each other from the start. Errors in the file are reported
-/// by the full load.
-HeartbeatOptions heartbeat_of(const TrainArguments& arguments) {
-  HeartbeatOptions options{.times = parse_timeout(arguments.timeout)};
-  fs::path file = is_run_folder(arguments.target) ? fs::path(arguments.target) / "run.toml"
-                                                  : fs::path(arguments.target);
-  std::vector<std::string> overrides = all_overrides(arguments);
-  std::optional<RunConfig> config = try_load(file.string(), overrides);
-  if (!config) config = try_load(file.string(), with_data_plan(std::move(overrides)));
-  if (!config) return options;
-  options.is_on = config->heartbeat.enabled;
-  options.listen = {.interface = config->heartbeat.interface,
-                    .first_port = static_cast<int>(config->heartbeat.ports.first),
-                    .last_port = static_cast<int>(config->heartbeat.ports.last)};
-  return options;
-}
-
-RunRequest resumed_run(const TrainArguments& arguments) {
-  fs::path target(arguments.target);
-  if (target.filename() == "run.toml" &&
-      fs::is_directory(fs::absolute(target).parent_path() / "checkpoints"))
-    target = fs::absolute(target).parent_path();
-  if (is_run_folder(target))
-    return {.config = load_config((target / "run.toml").string(), arguments), .resume = target};
-  if (fs::is_directory(target))
+  if (std::optional<fs::path> folder = named_folder(arguments))
+    return (*folder / "run.toml").string();
+  if (fs::is_directory(arguments.target))
     throw Error(ErrorKind::file,
-                fmt::format("{} is no run folder: it has no run.toml", target.string()));
-  RunConfig config = load_config(target.string(), arguments);
-  fs::path folder = newest_run_folder(config, target);
-  return {.config = std::move(config), .resume = std::move(folder)};
+                fmt::format("'{}' is not a run folder: it has no run.toml", arguments.target));
+  return arguments.target;
 }
 
-RunRequest new_run(const TrainArguments& arguments) {
-  if (is_run_folder(arguments.target))
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("{0} is a run folder; resume with: troika train --resume {0}, or train anew "
-                    "with: troika train {0}/run.toml",
-                    arguments.target));
-  RunRequest request{.config = load_config(arguments.target, arguments),
-                     .fallback_name = name_of_run(arguments.target)};
-  if (!arguments.from.empty())
-    request.from =
-        arguments.best ? find_checkpoint(arguments.from, Pick::best) : fs::path(arguments.from);
-  return request;
+/// From the draft, because the ranks watch each other before the run is settled.
+HeartbeatOptions heartbeat_of(const HeartbeatConfig& heartbeat, const std::string& timeout) {
+  return {.times = parse_timeout(timeout),
+          .is_on = heartbeat.enabled,
+          .listen = {.interface = heartbeat.interface,
+                     .first_port = static_cast<int>(heartbeat.ports.first),
+                     .last_port = static_cast<int>(heartbeat.ports.last)}};
 }
 
 void print_json(const RunResult& result, Console& console) {
@@ -149,7 +96,7 @@ void print_json(const RunResult& result, Console& console) {
   console.print(json.dump());
 }
 
-RunRequest make_request(const TrainArguments& arguments) {
+void refuse_contradictions(const TrainArguments& arguments) {
   if (arguments.resume && !arguments.from.empty())
     throw Error(ErrorKind::usage,
                 "--resume continues a run and --from starts a new one; give one of them");
@@ -160,33 +107,69 @@ RunRequest make_request(const TrainArguments& arguments) {
   if (arguments.resume && arguments.overwrite)
     throw Error(ErrorKind::usage,
                 "--resume continues a run and --overwrite deletes it; give one of them");
-  RunRequest request = arguments.resume ? resumed_run(arguments) : new_run(arguments);
-  if (arguments.overwrite) request.if_taken = IfTaken::replace;
-  request.pick = arguments.best ? Pick::best : Pick::newest;
-  request.dry_run = arguments.dry_run;
+}
+
+RunRequest make_request(const TrainArguments& arguments, RunConfig config) {
+  RunRequest request{.config = std::move(config),
+                     .pick = arguments.best ? Pick::best : Pick::newest,
+                     .dry_run = arguments.dry_run,
+                     .if_taken = arguments.overwrite ? IfTaken::replace : IfTaken::next_name};
+  if (arguments.resume) {
+    std::optional<fs::path> folder = named_folder(arguments);
+    request.resume = folder ? *folder : newest_run_folder(request.config, arguments.target);
+    return request;
+  }
+  request.fallback_name = name_of_run(arguments.target);
+  if (!arguments.from.empty())
+    request.from =
+        arguments.best ? find_checkpoint(arguments.from, Pick::best) : fs::path(arguments.from);
   return request;
 }
 
-/// If a new run fails because of its file, throws all errors of that file, with their places.
-void explain_failure(const Error& failure, const TrainArguments& arguments) {
+/// If a new run fails because of its file, throws all errors of that file with their lines.
+void explain_failure(const Error& failure, const TrainArguments& arguments, RunReading reading) {
   bool may_be_of_file = failure.kind() == ErrorKind::usage || failure.kind() == ErrorKind::file;
-  if (may_be_of_file && !arguments.resume && fs::is_regular_file(arguments.target))
-    check_run_file(arguments.target, settled_overrides(arguments.target, arguments));
+  if (may_be_of_file && !arguments.resume) check_run_file(std::move(reading));
 }
 
-void run(TrainArguments arguments, Context& context) {
-  HeartbeatOptions heartbeat = heartbeat_of(arguments);
+/// The run file, or why it cannot be read. The error is kept until the ranks have met, so that the
+/// job reports it once.
+struct EarlyDraft {
+  std::optional<RunDraft> draft;
+  std::exception_ptr error;
+};
+
+EarlyDraft read_early(const TrainArguments& arguments) {
+  try {
+    refuse_contradictions(arguments);
+    return {.draft = read_draft(run_file(arguments), all_overrides(arguments))};
+  } catch (const Error&) {
+    return {.error = std::current_exception()};
+  }
+}
+
+std::optional<RunResult> train(const TrainArguments& arguments, const RunDraft& draft,
+                               Context& context, const RankSeat& seat) {
+  const RunReading reading = settle(draft, seat.ranks->count());
+  try {
+    RunRequest request =
+        or_give_up(seat, [&] { return make_request(arguments, require_flawless(reading).config); });
+    return drive_run(request, context, seat);
+  } catch (const Error& failure) {
+    if (seat.ranks->count() == 1) explain_failure(failure, arguments, reading);
+    throw;
+  }
+}
+
+void run(const TrainArguments& arguments, Context& context) {
+  const EarlyDraft early = read_early(arguments);
   if (arguments.json) context.console.reserve_out();
-  run_in_seat(context, heartbeat, [&](const RankSeat& seat) {
-    arguments.ranks = seat.count();
-    std::optional<RunResult> result;
-    try {
-      RunRequest request = or_give_up(seat, [&] { return make_request(arguments); });
-      result = drive_run(request, context, seat);
-    } catch (const Error& failure) {
-      if (seat.ranks == nullptr) explain_failure(failure, arguments);
-      throw;
-    }
+  const HeartbeatConfig watch = early.draft ? early.draft->config.heartbeat : HeartbeatConfig{};
+  run_in_seat(context, heartbeat_of(watch, arguments.timeout), [&](const RankSeat& seat) {
+    or_give_up(seat, [&] {
+      if (early.error) std::rethrow_exception(early.error);
+    });
+    std::optional<RunResult> result = train(arguments, *early.draft, context, seat);
     if (result && arguments.json) print_json(*result, context.console);
     if (result && result->outcome.interrupted) context.exit_code = kInterruptedExitCode;
   });

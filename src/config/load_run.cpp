@@ -5,20 +5,17 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/mapped_file.h"
 #include "config/check_run.h"
 #include "config/override.h"
+#include "config/resolve_plan.h"
 #include "config/run_keys.h"
 #include "config/run_paths.h"
 #include "config/text_file.h"
-#include "strategy/strategy.h"
 
 namespace troika {
 namespace {
 
 using namespace config;
-
-constexpr std::size_t kLargestPlan = 64u << 20;
 
 std::vector<std::string> known_paths() {
   std::vector<std::string> paths;
@@ -26,7 +23,7 @@ std::vector<std::string> known_paths() {
   return paths;
 }
 
-/// Of two keys that exclude each other, one on the command line displaces one in the file.
+/// `epochs` and `steps` exclude each other: one on the command line removes the other in the file.
 void displace_length(Table& document) {
   auto section = std::ranges::find(document, "train", &Field::key);
   auto train = section == document.end() ? nullptr : std::get_if<Table>(&section->value.content);
@@ -42,66 +39,53 @@ void displace_length(Table& document) {
   });
 }
 
-RunReading parse_with_complaints(std::string_view text, std::span<const std::string> overrides) {
+RunDraft parse_draft(std::string_view text, const std::string& path,
+                     std::span<const std::string> overrides) {
+  RunDraft draft{.path = path, .config = {}, .reader = Reader(known_paths())};
   auto parsed = parse_toml(text, Source::file);
-  if (auto error = std::get_if<SyntaxError>(&parsed))
-    return {.run = {}, .complaints = {{error->where, error->message}}};
-  Table& document = std::get<Table>(parsed);
-  Reader reader(known_paths());
-  apply_overrides(overrides, document, reader);
-  displace_length(document);
-  RunReading reading;
-  read_table(document, "", run_keys(), reading.run.config, reader);
-  check_run(reading.run.config, reader);
-  reading.complaints = reader.complaints();
-  reading.run.origins = reader.origins();
-  return reading;
-}
-
-RunFile require_flawless(RunReading reading, const std::string& path) {
-  if (!reading.complaints.empty()) throw Error(ErrorKind::usage, report(reading.complaints, path));
-  return std::move(reading.run);
-}
-
-/// Nothing where the file cannot be read or is not a plan.
-std::optional<std::int64_t> devices_of_plan(const std::string& path) {
-  try {
-    NamedDevices named = named_devices(parse_strategy(read_small_file(path, kLargestPlan)));
-    return named.has_gap() ? std::nullopt : std::optional(named.largest + 1);
-  } catch (const Error&) {
-    return std::nullopt;
+  if (auto error = std::get_if<SyntaxError>(&parsed)) {
+    draft.reader.refuse("", error->where, error->message);
+    draft.is_toml = false;
+    return draft;
   }
+  Table& document = std::get<Table>(parsed);
+  apply_overrides(overrides, document, draft.reader);
+  displace_length(document);
+  read_table(document, "", run_keys(), draft.config, draft.reader);
+  return draft;
 }
 
 }  // namespace
 
-RunFile parse_run(std::string_view text, const std::string& path,
-                  std::span<const std::string> overrides) {
-  return require_flawless(parse_with_complaints(text, overrides), path);
+RunDraft read_draft(const std::string& path, std::span<const std::string> overrides) {
+  RunDraft draft = parse_draft(read_text(path), path, overrides);
+  resolve_paths(draft.config, draft.reader.origins(), std::filesystem::path(path).parent_path());
+  return draft;
 }
 
-RunReading read_with_complaints(const std::string& path, std::span<const std::string> overrides) {
-  RunReading reading = parse_with_complaints(read_text(path), overrides);
-  resolve_paths(reading.run, std::filesystem::path(path).parent_path());
-  take_devices_from_plan(reading.run);
-  return reading;
+RunReading settle(RunDraft draft, int ranks) {
+  if (draft.is_toml) {
+    resolve_plan(draft.config.parallel, draft.reader, ranks);
+    check_run(draft.config, draft.reader);
+  }
+  return {.path = std::move(draft.path),
+          .run = {std::move(draft.config), draft.reader.origins()},
+          .complaints = draft.reader.complaints()};
+}
+
+RunFile require_flawless(RunReading reading) {
+  if (!reading.complaints.empty())
+    throw Error(ErrorKind::usage, report(reading.complaints, reading.path));
+  return std::move(reading.run);
+}
+
+RunFile parse_run(std::string_view text, const std::string& path,
+                  std::span<const std::string> overrides) {
+  return require_flawless(settle(parse_draft(text, path, overrides)));
 }
 
 RunFile read_run(const std::string& path, std::span<const std::string> overrides) {
-  return require_flawless(read_with_complaints(path, overrides), path);
-}
-
-void take_devices_from_plan(RunFile& run) {
-  ParallelConfig& parallel = run.config.parallel;
-  if (!parallel.plan.is_file()) return;
-  auto stated = run.origins.find("parallel.devices");
-  // A plan on the command line displaces the number in the file.
-  if (stated != run.origins.end() && stated->second.source >= run.origins["parallel.plan"].source)
-    return;
-  std::optional<std::int64_t> devices = devices_of_plan(parallel.plan.name);
-  if (!devices) return;
-  parallel.devices = *devices;
-  run.origins["parallel.devices"] = run.origins["parallel.plan"];
+  return require_flawless(settle(read_draft(path, overrides)));
 }
 
 RunConfig load_run(const std::string& path, std::span<const std::string> overrides) {

@@ -16,34 +16,45 @@ struct RunFile {
   config::Origins origins;
 };
 
-/// Reads the file and lays `overrides` ("optimizer.learning_rate=0.1") over it. Throws one
+/// Reads the file and applies `overrides` ("optimizer.learning_rate=0.1") to it. Throws one
 /// Error(usage) whose message has a line for every error: "run.toml:7:1: error: …" or "command
-/// line: error: …". An override also displaces what the file says and what cannot stand beside it:
-/// `train.steps` displaces `epochs`, and another `optimizer.name` the keys that only the old one
-/// used. Paths in the file are relative to it, those of overrides to the working directory.
+/// line: error: …". An override also removes keys of the file that contradict it: `train.steps`
+/// removes `epochs`, and another `optimizer.name` removes the keys of the old one. Paths in the
+/// file are relative to it, those of overrides to the working directory.
 RunFile read_run(const std::string& path, std::span<const std::string> overrides = {});
 
 /// The same for a text; `path` is its name in messages.
 RunFile parse_run(std::string_view text, const std::string& path,
                   std::span<const std::string> overrides = {});
 
-/// A run file with everything that is wrong with it. Values that were refused are defaults.
+/// Only the values of read_run.
+RunConfig load_run(const std::string& path, std::span<const std::string> overrides = {});
+
+// The two steps of read_run, for a caller that needs settings before it knows the number of ranks,
+// or that has more errors to report.
+
+/// The keys of a run, not yet checked against each other. Values that were refused are defaults.
+struct RunDraft {
+  std::string path;
+  RunConfig config;
+  config::Reader reader;
+  bool is_toml = true;  ///< False: the text has a syntax error and no key was read.
+};
+
+/// Throws Error only if the file cannot be read at all.
+RunDraft read_draft(const std::string& path, std::span<const std::string> overrides = {});
+
+/// A run with everything that is wrong with it.
 struct RunReading {
+  std::string path;
   RunFile run;
   std::vector<config::Complaint> complaints;
 };
 
-/// As read_run, but throws only where the file cannot be read at all: for a caller that has more
-/// to complain about.
-RunReading read_with_complaints(const std::string& path,
-                                std::span<const std::string> overrides = {});
+/// Resolves the plan (config/resolve_plan.h) and checks the keys against each other.
+RunReading settle(RunDraft draft, int ranks = 1);
 
-/// Where the run follows a plan file and does not state parallel.devices, or states them in the
-/// file and the plan on the command line, the plan says how many there are. A plan that cannot be
-/// read is left to whoever follows it.
-void take_devices_from_plan(RunFile& run);
-
-/// Only the values.
-RunConfig load_run(const std::string& path, std::span<const std::string> overrides = {});
+/// Throws Error(usage) with all complaints, if there are any.
+RunFile require_flawless(RunReading reading);
 
 }  // namespace troika

@@ -44,10 +44,10 @@ void for_each_path(RunConfig& config, Visit&& visit) {
 
 }  // namespace
 
-void resolve_paths(RunFile& run, const fs::path& folder) {
-  for_each_path(run.config, [&](const char* key, const auto& change) {
-    auto origin = run.origins.find(key);
-    if (origin == run.origins.end() || origin->second.source != config::Source::file) return;
+void resolve_paths(RunConfig& run, const config::Origins& origins, const fs::path& folder) {
+  for_each_path(run, [&](const char* key, const auto& change) {
+    auto origin = origins.find(key);
+    if (origin == origins.end() || origin->second.source != config::Source::file) return;
     change([&](const fs::path& path) { return (folder / path).lexically_normal(); });
   });
 }

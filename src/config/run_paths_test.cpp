@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 RunConfig resolved(std::string_view text, const std::vector<std::string>& overrides = {}) {
   RunFile run = parse_run(text, "below/run.toml", overrides);
-  resolve_paths(run, "below");
+  resolve_paths(run.config, run.origins, "below");
   return run.config;
 }
 

@@ -15,7 +15,6 @@ namespace {
 std::vector<double> measure_ranks(const RuntimeSetup& setup) {
   double own =
       measure_rates(setup.machine.devices.front(), setup.device(), *setup.backend).flops_per_second;
-  if (setup.ranks == nullptr) return {own};
   std::vector<double> speeds;
   for (const std::string& text : setup.ranks->exchange(fmt::format("{}", own)))
     speeds.push_back(std::strtod(text.c_str(), nullptr));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -154,13 +155,18 @@ HostShares share_hosts(const std::vector<RankHost>& hosts, int own, int devices_
   return shares;
 }
 
-HostShares meet_hosts(Ranks* ranks, int devices_per_rank) {
+HostShares meet_hosts(Ranks& ranks, int devices_per_rank) {
   RankHost own = own_host();
-  if (ranks == nullptr) return share_hosts({own}, 0, devices_per_rank);
-  own.name = ranks->host();
+  own.name = ranks.host();
   std::vector<RankHost> hosts;
-  for (const std::string& text : ranks->exchange(to_text(own))) hosts.push_back(parse_host(text));
-  return share_hosts(hosts, ranks->rank(), devices_per_rank);
+  for (const std::string& text : ranks.exchange(to_text(own))) hosts.push_back(parse_host(text));
+  return share_hosts(hosts, ranks.rank(), devices_per_rank);
+}
+
+std::string host_name() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return name;
 }
 
 int usable_threads() { return share_hosts({own_host()}, 0, 1).threads; }

@@ -39,8 +39,10 @@ struct HostShares {
 /// One host per rank; `own` is the rank whose computer is told of.
 HostShares share_hosts(const std::vector<RankHost>& hosts, int own, int devices_per_rank);
 
-/// Asks all ranks; null: this process is alone.
-HostShares meet_hosts(Ranks* ranks, int devices_per_rank);
+/// Collective: every rank describes its host and gets its shares.
+HostShares meet_hosts(Ranks& ranks, int devices_per_rank);
+
+std::string host_name();
 
 /// Threads that this process may keep busy: its affinity, the CPU quota of its control groups, and
 /// OMP_NUM_THREADS, whichever is least.

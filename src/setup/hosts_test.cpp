@@ -97,7 +97,7 @@ TEST(ShareHosts, TakesNoMoreThreadsThanOmpNumThreadsAllows) {
 
 TEST(MeetHosts, HearsWhatEachRankSays) {
   expect_no_failure(run_ranks(2, [](Ranks& own) {
-    HostShares alone = meet_hosts(nullptr, 2), both = meet_hosts(&own, 1);
+    HostShares alone = meet_hosts(sole_rank(), 2), both = meet_hosts(own, 1);
     EXPECT_EQ(both.node_of_rank, (std::vector{0, 0}));
     EXPECT_EQ(both.cores, alone.cores);
     EXPECT_EQ(both.threads, alone.threads);

@@ -1,12 +1,11 @@
 #include "setup/mpi_ranks.h"
 
-#include <unistd.h>
-
 #include <map>
 #include <numeric>
 
 #include "comm/routed_transport.h"
 #include "comm/threads/thread_transport.h"
+#include "setup/hosts.h"
 
 namespace troika {
 namespace {
@@ -22,11 +21,7 @@ class MpiRanks final : public Ranks {
   int rank() const override { return world_.rank(); }
   int count() const override { return world_.ranks(); }
 
-  std::string host() const override {
-    char name[256] = {};
-    gethostname(name, sizeof name - 1);
-    return name;
-  }
+  std::string host() const override { return host_name(); }
 
   std::unique_ptr<Transport> join(const std::vector<int>& rank_of_device) override {
     auto check = [&heartbeat = heartbeat_] { heartbeat.check(); };

@@ -5,15 +5,31 @@
 #include <algorithm>
 
 #include "comm/heartbeat/start_heartbeat.h"
+#include "comm/threads/thread_transport.h"
+#include "setup/hosts.h"
 
 namespace troika {
 namespace {
 
 constexpr const char* kWell = "0";
 
+class SoleRank final : public Ranks {
+ public:
+  int rank() const override { return 0; }
+  int count() const override { return 1; }
+  std::string host() const override { return host_name(); }
+  std::unique_ptr<Transport> join(const std::vector<int>&) override {
+    return std::make_unique<ThreadTransport>();
+  }
+  void watched(const std::string&, const std::function<void()>& body) override { body(); }
+
+ private:
+  std::vector<std::string> pass_round(const std::string& text) override { return {text}; }
+};
+
 }  // namespace
 
-/// A text is the exit code of the error that its rank has met, or 0; a line break; and the rest.
+/// On the wire a text follows the exit code of its rank's error, or 0, and a line break.
 std::vector<std::string> Ranks::meet(const std::string& status, const std::string& text) {
   std::vector<std::string> texts = pass_round(status + "\n" + text);
   for (int at = 0; at < count(); ++at) {
@@ -33,7 +49,7 @@ std::vector<std::string> Ranks::exchange(const std::string& text) { return meet(
 
 void Ranks::give_up(const Error& error) {
   meet(std::to_string(error.exit_code()), error.what());
-  throw Bug("a rank gave up and went on");
+  throw Bug("a rank gave up and continued");
 }
 
 void Ranks::require_agreement(const std::string& subject, const std::string& text) {
@@ -45,6 +61,11 @@ void Ranks::require_agreement(const std::string& subject, const std::string& tex
   } catch (const Error& difference) {
     throw SharedError(difference.kind(), difference.what());
   }
+}
+
+Ranks& sole_rank() {
+  static SoleRank alone;
+  return alone;
 }
 
 }  // namespace troika

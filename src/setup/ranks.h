@@ -1,5 +1,5 @@
-// The processes that train together, and this one's place among them. All that differs between
-// one process and many goes through here.
+// The processes that train together. One process is a group of one, so callers never distinguish
+// the two cases.
 #pragma once
 
 #include <functional>
@@ -12,35 +12,35 @@
 
 namespace troika {
 
-/// A failure that all ranks have met alike, so that they can end in order, each with its code.
+/// An error that every rank has learned of, so that all of them exit in order with the same code.
 class SharedError : public Error {
  public:
   using Error::Error;
 };
 
-/// Used by the thread that drives the run. Every call but rank() and count() is made by all ranks
-/// together, in the same order.
+/// Not thread-safe: used by the thread that drives the run. All calls except rank(), count(),
+/// is_first() and host() are collective: every rank makes them, in the same order.
 class Ranks {
  public:
   virtual ~Ranks() = default;
 
   virtual int rank() const = 0;
   virtual int count() const = 0;
-  /// The computer that this rank is on.
+  /// Name of the computer that this rank runs on.
   virtual std::string host() const = 0;
-  /// Between all devices of all ranks. Lives as long as this, at most.
+  /// Returns a transport between all devices of all ranks. It must not outlive this object.
   virtual std::unique_ptr<Transport> join(const std::vector<int>& rank_of_device) = 0;
-  /// Runs what all ranks do together and wait for each other in; `call` is what a rank that waits
-  /// in vain says it was doing.
+  /// Runs `body`, in which the ranks wait for each other. `call` names it in the error of a rank
+  /// that waits for a lost peer.
   virtual void watched(const std::string& call, const std::function<void()>& body) = 0;
 
   bool is_first() const { return rank() == 0; }
-  /// Every rank gives a text and gets all of them, by rank. Throws SharedError where one of them
-  /// came to give_up instead.
+  /// Returns the texts of all ranks, indexed by rank. Throws SharedError if a rank called give_up
+  /// instead.
   std::vector<std::string> exchange(const std::string& text);
-  /// The first rank's.
+  /// Returns the text of the first rank.
   std::string agree(const std::string& text) { return exchange(text).front(); }
-  /// This rank cannot go on, and the others are on their way to an exchange: they learn it there.
+  /// Reports that this rank cannot continue; the others get the error from their next exchange.
   /// Always throws SharedError.
   [[noreturn]] void give_up(const Error& error);
   /// Throws SharedError(usage) naming two ranks and the first line in which their texts differ.
@@ -50,5 +50,8 @@ class Ranks {
   virtual std::vector<std::string> pass_round(const std::string& text) = 0;
   std::vector<std::string> meet(const std::string& status, const std::string& text);
 };
+
+/// The group of a process that runs alone. It has no state, so all threads may share it.
+Ranks& sole_rank();
 
 }  // namespace troika

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "comm/threads/thread_transport.h"
 #include "config/cache_folder.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/processor_name.h"
@@ -19,8 +18,8 @@
 namespace troika {
 namespace {
 
-int devices_per_rank(const ParallelConfig& parallel, const Ranks* ranks) {
-  int count = ranks != nullptr ? ranks->count() : 1;
+int devices_per_rank(const ParallelConfig& parallel, const Ranks& ranks) {
+  int count = ranks.count();
   if (parallel.devices % count == 0) return static_cast<int>(parallel.devices) / count;
   throw Error(ErrorKind::usage,
               fmt::format("{} devices cannot be spread evenly over {} ranks; take a multiple of {} "
@@ -28,18 +27,17 @@ int devices_per_rank(const ParallelConfig& parallel, const Ranks* ranks) {
                           parallel.devices, count, count));
 }
 
-std::unique_ptr<Transport> join_devices(const Machine& machine, Ranks* ranks) {
+std::unique_ptr<Transport> join_devices(const Machine& machine, Ranks& ranks) {
   if (machine.devices.size() < 2) return nullptr;
-  if (ranks == nullptr) return std::make_unique<ThreadTransport>();
   std::vector<int> rank_of_device;
   for (const DeviceSpec& device : machine.devices) rank_of_device.push_back(device.rank);
-  return ranks->join(rank_of_device);
+  return ranks.join(rank_of_device);
 }
 
 using Rows = std::vector<std::vector<Candidate>>;
 
-/// The first rank's, who measures: one message for all keys. Ranks that ask for different ones
-/// notice.
+/// The first rank measures and sends its rows in one message. A rank that needs other keys fails
+/// here instead of in a mismatched collective.
 Rows agreed_rows(Ranks& ranks, const std::vector<KernelKey>& keys, MeasuredCosts* costs) {
   std::uint64_t hash = 0;
   for (const KernelKey& key : keys) hash = hash_text(to_text(key), hash);
@@ -53,25 +51,24 @@ Rows agreed_rows(Ranks& ranks, const std::vector<KernelKey>& keys, MeasuredCosts
     const std::vector<Candidate>* candidates = told.table.find(key);
     if (candidates == nullptr || told.device != asked)
       throw Error(ErrorKind::usage,
-                  fmt::format("the ranks are not going to do the same: the first one asks for {} "
-                              "and this one for {}, among them '{}'",
+                  fmt::format("ranks disagree about the run: the first rank needs {} and this one "
+                              "{}, among them '{}'",
                               told.device, asked, to_text(key)));
     rows.push_back(*candidates);
   }
   return rows;
 }
 
-LinkCosts agreed_links(const KernelsConfig& kernels, Ranks* ranks) {
-  if (ranks == nullptr) return known_link_costs(default_links_file(kernels.cache));
+LinkCosts agreed_links(const KernelsConfig& kernels, Ranks& ranks) {
   std::string own;
-  if (ranks->is_first()) own = to_json(known_link_costs(default_links_file(kernels.cache)));
-  return parse_link_costs(ranks->agree(own));
+  if (ranks.is_first()) own = to_json(known_link_costs(default_links_file(kernels.cache)));
+  return parse_link_costs(ranks.agree(own));
 }
 
 }  // namespace
 
 Rows RuntimeSetup::answer(const std::vector<KernelKey>& keys) {
-  if (is_measured && ranks != nullptr) return agreed_rows(*ranks, keys, costs.get());
+  if (is_measured && ranks->count() > 1) return agreed_rows(*ranks, keys, costs.get());
   Rows rows;
   for (const KernelKey& key : keys)
     rows.push_back(is_measured ? costs->answer(key) : backend->candidates(key));
@@ -82,17 +79,18 @@ SessionDevices RuntimeSetup::local() const {
   SessionDevices local{.transport = transport.get(), .moves_beside = has_free_cores};
   std::size_t next = 0;
   for (std::size_t at = 0; at < machine.devices.size(); ++at)
-    if (machine.devices[at].rank == rank()) local.devices[DeviceId(at)] = devices.at(next++).get();
+    if (machine.devices[at].rank == ranks->rank())
+      local.devices[DeviceId(at)] = devices.at(next++).get();
   return local;
 }
 
 RuntimeSetup set_up_runtime(const KernelsConfig& kernels, const ParallelConfig& parallel,
-                            KnownCosts known, Ranks* ranks) {
+                            KnownCosts known, Ranks& ranks) {
   int own = devices_per_rank(parallel, ranks);
   HostShares hosts = meet_hosts(ranks, own);
   int threads = parallel.threads ? static_cast<int>(*parallel.threads) : hosts.threads;
   bool is_cpu = kernels.backend == KernelsConfig::Backend::cpu;
-  RuntimeSetup made{.links = agreed_links(kernels, ranks), .ranks = ranks};
+  RuntimeSetup made{.links = agreed_links(kernels, ranks), .ranks = &ranks};
   if (is_cpu)
     made.backend = make_cpu_backend({.threads = threads, .winograd = kernels.winograd});
   else
@@ -113,7 +111,7 @@ RuntimeSetup set_up_runtime(const KernelsConfig& kernels, const ParallelConfig& 
   // The reference kernels leave no choice; and times that differ from run to run must not choose
   // where the bits shall be the same.
   made.is_measured = kernels.measure && is_cpu && parallel.order != ParallelConfig::Order::fixed;
-  if (made.is_measured && made.rank() == 0)
+  if (made.is_measured && ranks.is_first())
     made.costs = std::make_unique<MeasuredCosts>(
         made.device(), *made.backend,
         MeasuredCosts::Options{cache_folder(kernels.cache), processor_name() + ", " TROIKA_BUILD,

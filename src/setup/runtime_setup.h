@@ -1,4 +1,4 @@
-// The device and kernels of a run, as its [kernels] and [parallel] sections ask for them.
+// The devices, kernels and costs of a run, set up as its [kernels] and [parallel] sections say.
 #pragma once
 
 #include <functional>
@@ -17,45 +17,41 @@ namespace troika {
 
 struct RuntimeSetup {
   std::vector<std::unique_ptr<Device>> devices;  ///< Of this process.
-  std::unique_ptr<Transport> transport;          ///< Between all; null where one is alone.
+  std::unique_ptr<Transport> transport;          ///< Between all devices; null if there is one.
   std::unique_ptr<Backend> backend;
-  /// Kernels are chosen by their times, else by rule.
-  bool is_measured = false;
-  /// Where times come from: the first rank has it, and tells the others.
+  bool is_measured = false;  ///< Kernels are chosen by measured times, else by rule.
+  /// Measures kernels. Only the first rank has it; the others receive its rows.
   std::unique_ptr<MeasuredCosts> costs;
-  LinkCosts links;  ///< What messages cost, for all ranks as the first one knows it.
-  Machine machine;  ///< With the devices of all processes.
-  /// This computer has cores that no device's thread takes.
-  bool has_free_cores = false;
-  Ranks* ranks = nullptr;  ///< Borrowed; null where this process is alone.
+  LinkCosts links;              ///< Those of the first rank, on all ranks.
+  Machine machine;              ///< With the devices of all processes.
+  bool has_free_cores = false;  ///< This computer has cores that no device uses.
+  Ranks* ranks = nullptr;       ///< Borrowed; never null after set_up_runtime.
 
-  int rank() const { return ranks != nullptr ? ranks->rank() : 0; }
-
-  /// All devices are of one kind; this one is asked where any would do.
+  /// Any device of this process: all of them are of one kind.
   Device& device() const { return *devices.front(); }
-  /// In all devices of this process: its share of the computer.
+  /// Threads of all devices of this process together.
   int threads() const { return static_cast<int>(devices.size()) * device().threads(); }
-  /// For a session, which borrows them.
+  /// The devices of this process by their ids in `machine`. The session borrows them.
   SessionDevices local() const;
-  /// What the backend has for each key; with times where they are measured. All ranks ask for the
-  /// same keys in the same order.
+  /// Returns the candidates for each key, with times if they are measured. Collective: all ranks
+  /// ask for the same keys in the same order.
   std::vector<std::vector<Candidate>> answer(const std::vector<KernelKey>& keys);
 };
 
 struct KnownCosts {
-  /// Come before all others: with those of an earlier run, equal runs make equal choices. Those of
-  /// another kind of device are left aside.
+  /// Used before all other times, so that a resumed run makes the choices of the earlier one. Rows
+  /// for another kind of device are ignored.
   CostFile given{};
-  bool measures_anew = false;  ///< Kept times are replaced, not used.
+  bool measures_anew = false;  ///< Measures again and replaces the times in the cache.
 };
 
-/// As many devices as [parallel] says, all in this process or spread evenly over the ranks. Throws
-/// Error(usage) when the backend is not there, with the package that would bring it, or when the
-/// ranks do not divide the devices.
+/// Makes as many devices as [parallel] says, spread evenly over the ranks. Throws Error(usage) if
+/// the backend is not available (naming the package that provides it) or if the number of ranks
+/// does not divide the number of devices.
 RuntimeSetup set_up_runtime(const KernelsConfig& kernels, const ParallelConfig& parallel,
-                            KnownCosts known = {}, Ranks* ranks = nullptr);
+                            KnownCosts known = {}, Ranks& ranks = sole_rank());
 
-/// The machine with the rates of its devices, measured once for each kind of them.
+/// Returns the machine with the rates of its devices, measured once per kind of device.
 Machine with_rates(Machine machine, const std::function<DeviceSpec(const DeviceSpec&)>& measure);
 
 }  // namespace troika

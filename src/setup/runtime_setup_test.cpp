@@ -10,7 +10,7 @@ namespace {
 
 const auto kCores = static_cast<std::int64_t>(usable_cores().size());
 
-RuntimeSetup make(std::int64_t devices, std::int64_t threads, Ranks* ranks = nullptr) {
+RuntimeSetup make(std::int64_t devices, std::int64_t threads, Ranks& ranks = sole_rank()) {
   return set_up_runtime({.backend = KernelsConfig::Backend::reference, .cache = "none"},
                         {.devices = devices, .threads = threads}, {}, ranks);
 }
@@ -24,8 +24,8 @@ TEST(RuntimeSetup, MovesMessagesBesideOnlyWhereCoresAreFree) {
 
 TEST(RuntimeSetup, CountsTheDevicesOfAllRanksOfTheComputer) {
   expect_no_failure(run_ranks(2, [](Ranks& own) {
-    EXPECT_FALSE(make(2, kCores, &own).local().moves_beside);
-    EXPECT_EQ(make(2, 1, &own).local().moves_beside, kCores > 2);
+    EXPECT_FALSE(make(2, kCores, own).local().moves_beside);
+    EXPECT_EQ(make(2, 1, own).local().moves_beside, kCores > 2);
   }));
 }
 
@@ -51,7 +51,7 @@ TEST(RuntimeSetup, TellsAllRanksWhatTheFirstHasMeasured) {
   std::array<std::vector<std::vector<Candidate>>, 2> rows;
   expect_no_failure(run_ranks(2, [&](Ranks& own) {
     RuntimeSetup setup = set_up_runtime({.backend = KernelsConfig::Backend::cpu, .cache = "none"},
-                                        {.devices = 2, .threads = 1}, {}, &own);
+                                        {.devices = 2, .threads = 1}, {}, own);
     rows[static_cast<std::size_t>(own.rank())] = setup.answer(keys);
   }));
   ASSERT_EQ(rows[0].size(), keys.size());
@@ -66,10 +66,10 @@ TEST(RuntimeSetup, RanksThatAskForOtherKernelsNotice) {
   if (KernelsConfig{}.backend != KernelsConfig::Backend::cpu) GTEST_SKIP() << "needs oneDNN";
   auto failures = run_ranks(2, [&](Ranks& own) {
     RuntimeSetup setup = set_up_runtime({.backend = KernelsConfig::Backend::cpu, .cache = "none"},
-                                        {.devices = 2, .threads = 1}, {}, &own);
+                                        {.devices = 2, .threads = 1}, {}, own);
     setup.answer({{Activation{}, {{{64 + own.rank()}, DType::f32}}, Phase::forward, {}}});
   });
-  EXPECT_NE(sentence_of(failures[1]).find("not going to do the same"), std::string::npos);
+  EXPECT_NE(sentence_of(failures[1]).find("ranks disagree about the run"), std::string::npos);
 }
 
 }  // namespace

@@ -12,11 +12,13 @@ void CheckpointKeeper::save(const RunState& state, Mark mark) {
   if (is_new) save_state(s_.folder.checkpoints(), s_.live, state);
   saved_ = state.step;
   // At once: a resumed run takes the best value from the checkpoint and would not mark it again.
-  if (mark == Mark::best && is_first()) mark_best_checkpoint(s_.folder.checkpoints(), state.step);
+  if (mark == Mark::best && ranks().is_first())
+    mark_best_checkpoint(s_.folder.checkpoints(), state.step);
   if (!is_new) return;
-  if (is_first()) tidy(state.step);
-  // So that no rank waits, in the next step, for one that removes files.
-  if (s_.ranks != nullptr && s_.ranks->count() > 1) s_.ranks->exchange("saved");
+  if (ranks().is_first()) tidy(state.step);
+  // Otherwise the other ranks would wait for the first one inside the next step, where a long wait
+  // looks like a lost peer.
+  ranks().exchange("saved");
 }
 
 void CheckpointKeeper::tidy(std::int64_t step) {

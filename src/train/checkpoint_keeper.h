@@ -18,7 +18,6 @@ class CheckpointKeeper {
     LiveModel& live;
     Progress& progress;
     std::int64_t keep;  ///< How many of the newest.
-    Ranks* ranks;       ///< Null if this process is alone.
   };
   /// `saved` is the step of a checkpoint that is there already, or -1.
   CheckpointKeeper(const Setting& setting, std::int64_t saved) : s_(setting), saved_(saved) {}
@@ -30,7 +29,7 @@ class CheckpointKeeper {
 
  private:
   void tidy(std::int64_t step);
-  bool is_first() const { return s_.ranks == nullptr || s_.ranks->is_first(); }
+  Ranks& ranks() const { return *s_.live.setup().ranks; }
 
   const Setting s_;
   std::int64_t saved_;

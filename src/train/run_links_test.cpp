@@ -74,7 +74,7 @@ TEST(LinksOfARun, AreThoseOfTheFirstRank) {
     KernelsConfig kernels = config.kernels;
     if (!own.is_first()) kernels.cache = "none";  // another computer has no such file
     links[static_cast<std::size_t>(own.rank())] =
-        set_up_runtime(kernels, config.parallel, {}, &own).links;
+        set_up_runtime(kernels, config.parallel, {}, own).links;
   }));
   EXPECT_EQ(links[0].process.alpha, 1e9);
   EXPECT_EQ(links[1], links[0]);

@@ -2,7 +2,6 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,6 +11,7 @@
 #include "config/run_paths.h"
 #include "config/show_run.h"
 #include "cost/table_json.h"
+#include "setup/hosts.h"
 #include "setup/predicted_step.h"
 #include "taskgraph/memory_table.h"
 
@@ -72,12 +72,6 @@ std::string links_text(const LiveModel& live) {
 std::string utc_date(std::chrono::system_clock::time_point time) {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
                      fmt::gmtime(std::chrono::system_clock::to_time_t(time)));
-}
-
-std::string host_name() {
-  char host[256] = {};
-  gethostname(host, sizeof host - 1);
-  return host;
 }
 
 /// Where there are more devices than parts, replicas compute the same samples; where each device

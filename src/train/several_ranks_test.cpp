@@ -18,8 +18,8 @@ using testing::HasSubstr;
 constexpr double kRankTolerance = 1e-9;
 
 /// Trains to the end, from the start or from where the folder's run stopped.
-void train(const Spread& spread, const RunConfig& config, const RunFolder& run, Ranks* ranks) {
-  auto training = make_training(config, hooks_for(spread, config, ranks));
+void train(const Spread& spread, const RunConfig& config, const RunFolder& run, Ranks& ranks) {
+  auto training = make_training(config, hooks_for(spread, config, &ranks));
   if (fs::exists(run.checkpoints() / "latest"))
     training->resume(Checkpoint::open(find_checkpoint(run.path())));
   else
@@ -32,7 +32,7 @@ RunFolder train_alone(const Folder& folder, const std::string& name,
   Spread single = spreads().front();
   RunConfig config = spread_run(single, folder.path, std::move(more));
   RunFolder run = RunFolder::create(config, name);
-  train(single, config, run, nullptr);
+  train(single, config, run, sole_rank());
   return run;
 }
 
@@ -48,7 +48,7 @@ TEST(Ranks, GetTheAnswerOfOneDevice) {
       SCOPED_TRACE(spread.name + std::to_string(ranks));
       RunConfig config = spread_run(spread, folder.path);
       RunFolder run = RunFolder::create(config, spread.name + std::to_string(ranks));
-      expect_no_failure(run_ranks(ranks, [&](Ranks& own) { train(spread, config, run, &own); }));
+      expect_no_failure(run_ranks(ranks, [&](Ranks& own) { train(spread, config, run, own); }));
       EXPECT_LE(distance_of(last_of(run), last_of(truth)), kRankTolerance);
     }
   }
@@ -61,15 +61,15 @@ TEST(Ranks, GoOnFromCheckpointsOfOtherNumbersOfRanks) {
   Spread two{"sliced", 4, {"parallel.plan=data"}}, four{"tensor", 4, {"parallel.plan=tensor"}};
   RunConfig first = spread_run(two, folder.path, half);
   RunFolder run = RunFolder::create(first, "spread");
-  expect_no_failure(run_ranks(2, [&](Ranks& own) { train(two, first, run, &own); }));
+  expect_no_failure(run_ranks(2, [&](Ranks& own) { train(two, first, run, own); }));
   fs::copy(run.path(), folder.path / "alone", fs::copy_options::recursive);
 
   RunConfig second = spread_run(four, folder.path);
-  expect_no_failure(run_ranks(4, [&](Ranks& own) { train(four, second, run, &own); }));
+  expect_no_failure(run_ranks(4, [&](Ranks& own) { train(four, second, run, own); }));
   EXPECT_LE(distance_of(last_of(run), last_of(truth)), kRankTolerance);
 
   RunFolder alone = RunFolder::open(folder.path / "alone");
-  train(spreads().front(), spread_run(spreads().front(), folder.path), alone, nullptr);
+  train(spreads().front(), spread_run(spreads().front(), folder.path), alone, sole_rank());
   EXPECT_LE(distance_of(last_of(alone), last_of(truth)), kRankTolerance);
 }
 
@@ -99,7 +99,7 @@ TEST(Ranks, SaveByTheClockOfTheFirst) {
   Spread spread{"data", 2, {"parallel.plan=data"}};
   RunConfig config = spread_run(spread, folder.path, {"train.steps=30", "checkpoint.every=1ms"});
   RunFolder run = RunFolder::create(config, "clock");
-  expect_no_failure(run_ranks(2, [&](Ranks& own) { train(spread, config, run, &own); }));
+  expect_no_failure(run_ranks(2, [&](Ranks& own) { train(spread, config, run, own); }));
   EXPECT_EQ(last_of(run).step(), 30);
   EXPECT_EQ(list_steps(run.checkpoints()).size(), 3u) << "the last ones are kept";
 }
@@ -110,7 +110,7 @@ TEST(Ranks, MeetALossThatIsNotFiniteTogether) {
   RunConfig config =
       spread_run(spread, folder.path, {"optimizer.name=sgd", "optimizer.learning_rate=1e200"});
   RunFolder run = RunFolder::create(config, "wild");
-  auto failures = run_ranks(2, [&](Ranks& own) { train(spread, config, run, &own); });
+  auto failures = run_ranks(2, [&](Ranks& own) { train(spread, config, run, own); });
   for (const std::exception_ptr& failure : failures) {
     ASSERT_TRUE(failure);
     EXPECT_THAT(sentence_of(failure), AllOf(HasSubstr("not finite"), HasSubstr("written by")));

@@ -37,19 +37,18 @@ std::vector<std::byte> buffer_for(const TensorSpec& spec) {
   return std::vector<std::byte>(static_cast<std::size_t>(spec.bytes().count));
 }
 
-/// Every tensor that the model has is checked by one of the ranks.
+/// Verifies the checksums of this rank's share: each tensor is checked by one rank.
 void check_share(const Checkpoint& checkpoint, const LiveModel& live) {
-  const Ranks* ranks = live.setup().ranks;
+  const Ranks& ranks = *live.setup().ranks;
   std::vector<StateEntry> entries = live.session().state();
-  std::size_t step = ranks != nullptr ? static_cast<std::size_t>(ranks->count()) : 1;
-  for (auto at = static_cast<std::size_t>(live.setup().rank()); at < entries.size(); at += step)
+  auto step = static_cast<std::size_t>(ranks.count());
+  for (auto at = static_cast<std::size_t>(ranks.rank()); at < entries.size(); at += step)
     checkpoint.check(entries[at].name);
 }
 
-Writers writers_of(Ranks* ranks) {
-  if (ranks == nullptr) return {};
-  return {ranks->rank(), ranks->count(),
-          [ranks](const std::string& text) { return ranks->exchange(text); }};
+Writers writers_of(Ranks& ranks) {
+  return {ranks.rank(), ranks.count(),
+          [&ranks](const std::string& text) { return ranks.exchange(text); }};
 }
 
 fs::path find_best(const fs::path& path) {
@@ -89,7 +88,7 @@ void save_state(const fs::path& checkpoints, LiveModel& live, const RunState& st
     session.store(part.slice, slice);
     copy_part(part, slice, bytes);
   };
-  save_checkpoint(checkpoints, snapshot, writers_of(live.setup().ranks));
+  save_checkpoint(checkpoints, snapshot, writers_of(*live.setup().ranks));
 }
 
 RunState read_state(const Checkpoint& checkpoint) {

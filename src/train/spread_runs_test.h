@@ -51,7 +51,8 @@ inline std::vector<Spread> spreads() {
 }
 
 /// Of the last spread: the update is done once per parameter.
-inline TrainHooks hooks_for(const Spread& spread, const RunConfig& config, Ranks* ranks = nullptr) {
+inline TrainHooks hooks_for(const Spread& spread, const RunConfig& config,
+                            Ranks* ranks = &sole_rank()) {
   TrainHooks hooks{.ranks = ranks};
   if (spread.name != "sliced") return hooks;
   auto sets = open_sets(config);

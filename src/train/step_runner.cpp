@@ -116,7 +116,7 @@ void StepRunner::explain_non_finite(const zoo::NamedGraph& graph, const data::Ba
   write_inputs(graph, batch, start.state);
   Session& session = s_.live.session();
   std::optional<NonFinite> found = session.run_checked(graph.name);
-  if (has_peers()) found = first_of_all(*s_.ranks, session.program(graph.name), found);
+  if (has_peers()) found = first_of_all(ranks(), session.program(graph.name), found);
   std::string where =
       found ? fmt::format("the first value that is not finite is '{}', written by '{}'",
                           found->buffer, found->task)

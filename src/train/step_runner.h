@@ -39,7 +39,6 @@ class StepRunner {
     const data::Dataset& samples;
     const std::map<std::int64_t, zoo::Model>& models;  ///< By batch.
     DType dtype;
-    Ranks* ranks;  ///< Null if this process is alone.
   };
   explicit StepRunner(const Setting& setting) : s_(setting) {}
 
@@ -59,7 +58,8 @@ class StepRunner {
   void run_graphs(const StepStart& start, const data::Batch& batch, StepResult& result);
   [[noreturn]] void explain_non_finite(const zoo::NamedGraph& graph, const data::Batch& batch,
                                        const StepStart& start);
-  bool has_peers() const { return s_.ranks != nullptr && s_.ranks->count() > 1; }
+  Ranks& ranks() const { return *s_.live.setup().ranks; }
+  bool has_peers() const { return ranks().count() > 1; }
 
   const Setting s_;
   std::unique_ptr<data::Loader> loader_;

@@ -47,9 +47,8 @@ TrainingRun::Pace TrainingRun::begin(const RunFolder* folder, MetricsLog* metric
   watch_for_slow_steps();
   outcome_.stopped_early = is_patience_over();
   if (folder == nullptr) return pace;
-  pace.keeper.emplace(
-      CheckpointKeeper::Setting{*folder, live_, progress_, config_.checkpoint.keep, ranks()},
-      state_.step == 0 ? -1 : state_.step);
+  pace.keeper.emplace(CheckpointKeeper::Setting{*folder, live_, progress_, config_.checkpoint.keep},
+                      state_.step == 0 ? -1 : state_.step);
   // Weights from elsewhere cannot be made again from the seed, so a run that is killed early needs
   // them here.
   if (started_from_weights_ && state_.step == 0) pace.keeper->save(state_);

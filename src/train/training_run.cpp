@@ -21,12 +21,12 @@
 namespace troika {
 namespace {
 
-/// Before anything is lowered, which takes the ranks' steps together.
+/// The ranks compare their runs first: everything after that is collective.
 LiveModel agreed_model(const RunConfig& config, const TrainingSets& sets, const TrainHooks& hooks) {
-  if (hooks.ranks != nullptr)
+  if (hooks.ranks->count() > 1)
     hooks.ranks->require_agreement("run", fingerprint_of_run(config, sets));
   return LiveModel(set_up_runtime(config.kernels, config.parallel,
-                                  {hooks.costs, hooks.measures_anew}, hooks.ranks));
+                                  {hooks.costs, hooks.measures_anew}, *hooks.ranks));
 }
 
 Machine planned_machine(const ParallelConfig& parallel, const RuntimeSetup& setup) {
@@ -54,7 +54,7 @@ TrainingRun::TrainingRun(RunConfig config, ModelSource source, TrainingSets sets
       course_(config_.train, sets_.train->size()),
       rates_(make_rate_schedule(config_.optimizer, course_.length())),
       live_(agreed_model(config_, sets_, hooks_)),
-      steps_({live_, *sets_.train, models_, config_.kernels.dtype, hooks_.ranks}),
+      steps_({live_, *sets_.train, models_, config_.kernels.dtype}),
       reporter_(
           {progress_, live_.setup().devices.size(), tokens_per_sample(sets_.train->encoding())}) {
   build();
@@ -83,8 +83,9 @@ void TrainingRun::build() {
   require_fit_to_measure({live_, programs, strategy_});
   for (const zoo::Model* model : programs.models) live_.add_training(*model, config_, strategy_);
   if (programs.forward) live_.add_forward(*programs.forward);
-  if (ranks() != nullptr)
-    ranks()->require_agreement("plan", fingerprint_of_programs(live_, first.train(), strategy_));
+  if (has_peers())
+    hooks_.ranks->require_agreement("plan",
+                                    fingerprint_of_programs(live_, first.train(), strategy_));
   require_fit({live_, programs, strategy_});
   live_.start();
   describe_state(first);

@@ -30,7 +30,7 @@ struct TrainHooks {
   bool evaluates = false;                  ///< evaluate() will be called, test set or not.
   CostFile costs{};                        ///< Of an earlier run; they come before all others.
   bool measures_anew = false;              ///< As in KnownCosts.
-  Ranks* ranks = nullptr;                  ///< Borrowed; null where this process is alone.
+  Ranks* ranks = &sole_rank();             ///< Borrowed, not null.
 };
 
 /// One run. Not thread-safe; the caller's thread drives, the device's thread computes. With ranks
@@ -69,7 +69,7 @@ class TrainingRun {
   void describe_state(const zoo::Model& model);
   std::string program_name(const zoo::NamedGraph& graph, std::int64_t batch) const;
 
-  // The loop, in trainer_run.cpp.
+  // The loop, in training_loop.cpp.
   struct Pace;
   Pace begin(const RunFolder* folder, MetricsLog* metrics);
   bool is_over() const { return state_.step >= course_.total_steps() || outcome_.is_ended(); }
@@ -87,9 +87,8 @@ class TrainingRun {
   bool should_stop(const RunFolder* folder) const;
   void write_trace(const RunFolder& folder);
 
-  Ranks* ranks() const { return hooks_.ranks; }
-  bool is_first() const { return hooks_.ranks == nullptr || hooks_.ranks->is_first(); }
-  bool has_peers() const { return hooks_.ranks != nullptr && hooks_.ranks->count() > 1; }
+  bool is_first() const { return hooks_.ranks->is_first(); }
+  bool has_peers() const { return hooks_.ranks->count() > 1; }
   bool is_last_step() const { return state_.step == course_.total_steps(); }
   /// Null if there is none.
   const data::Dataset* samples_of(Metric::Set set) const;

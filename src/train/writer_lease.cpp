@@ -17,6 +17,7 @@
 
 #include "base/durable_file.h"
 #include "base/error.h"
+#include "setup/hosts.h"
 
 namespace troika {
 namespace {
@@ -58,9 +59,7 @@ std::string process_namespace() {
 }
 
 LeaseOwner this_process() {
-  char host[256] = {};
-  gethostname(host, sizeof host - 1);
-  return {.host = host,
+  return {.host = host_name(),
           .process = ::getpid(),
           .started = fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(std::time(nullptr))),
           .boot = first_line("/proc/sys/kernel/random/boot_id"),
