@@ -4,12 +4,13 @@
 #include <span>
 
 #include "graph/layers_attention.h"
+#include "zoo/inputs_and_loss.h"
 #include "zoo/options.h"
-#include "zoo/task.h"
 
 namespace troika::zoo {
 namespace {
 
+// initializer_range and layer_norm_eps of the published configuration.
 constexpr double kBertDeviation = 0.02;
 constexpr double kEpsilon = 1e-12;
 constexpr std::int64_t kUsualTokens = 512;
@@ -92,8 +93,8 @@ struct Encoder {
 Graph make(const Bert& options, const Samples& samples) {
   require_heads("bert", options.heads, options.width);
   bool masked = is_masked(options, samples);
-  // It sees every token of its input, so those that it is asked for must be hidden there; the
-  // weights say which.
+  // The model reads every token of its input, so the tokens to predict must be masked there. The
+  // weights say which ones.
   if (masked)
     require_field("bert", samples,
                   {"weight",
@@ -102,8 +103,8 @@ Graph make(const Bert& options, const Samples& samples) {
   std::int64_t vocabulary =
       masked ? classes(samples, options.vocabulary) : input_vocabulary(samples, options.vocabulary);
   GraphBuilder b("bert");
-  TokenTask task{"bert", kUsualTokens, masked ? TargetPer::token : TargetPer::sample};
-  TaskInputs inputs = token_inputs(b, samples, task);
+  TokenModel model{"bert", kUsualTokens, masked ? TargetPer::token : TargetPer::sample};
+  TrainingInputs inputs = token_inputs(b, samples, model);
   Shape tokens{samples.batch, sequence_length("bert", samples, kUsualTokens)};
   std::optional<TensorId> segment = optional_input(b, samples, "segment", {tokens, DType::i32});
   std::optional<TensorId> mask = optional_input(b, samples, "mask", {tokens, samples.dtype});

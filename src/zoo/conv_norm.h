@@ -1,4 +1,4 @@
-// Convolution, batch norm and relu: the unit of which most vision models are made.
+// Convolution, batch norm and relu, the building block of most vision models.
 #pragma once
 
 #include "graph/layers.h"

@@ -6,12 +6,12 @@
 
 #include "base/error.h"
 #include "graph/layers.h"
-#include "zoo/task.h"
+#include "zoo/inputs_and_loss.h"
 
 namespace troika::zoo {
 namespace {
 
-/// The image is halved until its smaller side is 4 or odd; the generator goes the same way up.
+/// The image is halved until its smaller side is 4 or odd; the generator doubles it as often.
 struct Geometry {
   std::int64_t channels;
   layers::Extent2 start;

@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "zoo/conv_norm.h"
+#include "zoo/inputs_and_loss.h"
 #include "zoo/options.h"
-#include "zoo/task.h"
 
 namespace troika::zoo {
 namespace {
@@ -40,7 +40,7 @@ ConvNormNames unit(const std::string& block, const std::string& number) {
   return {block + ".conv" + number, block + ".bn" + number, block + ".relu" + number};
 }
 
-/// The last unit of a block: its relu comes behind the addition.
+/// The last unit of a block, without relu, which follows the addition.
 ConvNormNames last_unit(const std::string& block, const std::string& number) {
   return {block + ".conv" + number, block + ".bn" + number, ""};
 }
@@ -84,7 +84,7 @@ TensorId add_stem(GraphBuilder& b, const Resnet& options, TensorId x) {
 Graph make(const Resnet& options, const Samples& samples) {
   Plan plan = plan_of(options.layers);
   GraphBuilder b("resnet");
-  TaskInputs inputs = float_inputs(b, samples, image_shape("resnet", samples, {3, 224, 224}));
+  TrainingInputs inputs = float_inputs(b, samples, image_shape("resnet", samples, {3, 224, 224}));
   TensorId x = add_stem(b, options, inputs.input);
   for (std::size_t stage = 0; stage < plan.blocks.size(); ++stage) {
     std::int64_t middle = scaled(std::int64_t{64} << stage, options.width);
@@ -95,8 +95,8 @@ Graph make(const Resnet& options, const Samples& samples) {
     }
   }
   x = layers::global_average_pool(b, "avgpool", x);
-  finish_task(b, inputs, layers::linear(b, "fc", x, {.out = answers(samples, 1000)}),
-              {"resnet", options.loss});
+  add_loss(b, inputs, layers::linear(b, "fc", x, {.out = answers(samples, 1000)}),
+           {"resnet", options.loss});
   return b.finish();
 }
 

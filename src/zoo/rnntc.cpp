@@ -1,8 +1,8 @@
 #include "zoo/rnntc.h"
 
 #include "graph/layers_recurrent.h"
+#include "zoo/inputs_and_loss.h"
 #include "zoo/options.h"
-#include "zoo/task.h"
 
 namespace troika::zoo {
 namespace {
@@ -29,7 +29,7 @@ Graph make(const Rnntc& options, const Samples& samples) {
   RecurrentKind kind = parse_choice<RecurrentKind>({"rnntc", "cell"}, options.cell);
   PoolOver over = parse_choice<PoolOver>({"rnntc", "pool"}, options.pool);
   GraphBuilder b("rnntc");
-  TaskInputs inputs = token_inputs(
+  TrainingInputs inputs = token_inputs(
       b, samples, {.model = "rnntc", .usual_length = 200, .target = TargetPer::sample});
   std::optional<TensorId> lengths =
       optional_input(b, samples, "length", {{samples.batch}, DType::i32});
