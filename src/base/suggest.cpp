@@ -6,7 +6,7 @@
 namespace troika {
 namespace {
 
-// Longer words are no typing errors, and the distance takes quadratic time.
+// A longer word is not a typing error, and the distance takes quadratic time.
 constexpr std::size_t kLongestWord = 64;
 
 std::size_t tolerated_distance(std::string_view word) {

@@ -3,7 +3,7 @@
 namespace troika {
 namespace {
 
-/// Bytes of a character by its first byte; 0 for a byte that begins none.
+/// Returns the length of a character by its first byte; 0 if no character begins with it.
 std::size_t length_of(unsigned char first) {
   if (first < 0x80) return 1;
   if (first >= 0xC2 && first < 0xE0) return 2;

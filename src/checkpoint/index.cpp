@@ -8,8 +8,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/json_reason.h"
-#include "checkpoint/strict_json.h"
+#include "base/json_text.h"
 
 namespace troika {
 
@@ -22,7 +21,7 @@ constexpr std::size_t kMaxDepth = 64;
 
 [[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::file, why); }
 
-/// The end of the file, which seals all bytes before it.
+/// The end of the file: a checksum of all bytes before it.
 std::string seal(std::string_view body) {
   return fmt::format("  \"checksum\": \"{}\"\n}}\n", hex(checksum(std::as_bytes(std::span(body)))));
 }
@@ -76,7 +75,7 @@ Index read_members(const OrderedJson& json) {
   return index;
 }
 
-/// The seal covers the exact bytes before it and is itself known to the byte.
+/// Compares the end of the file with what to_text would have written there.
 void check_seal(std::string_view text) {
   const std::size_t body_size = text.size() - std::min(text.size(), seal("").size());
   if (text.substr(body_size) != seal(text.substr(0, body_size))) {

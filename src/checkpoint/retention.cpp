@@ -22,16 +22,16 @@ std::string missing_latest(const fs::path& checkpoints, const Marker& latest) {
                               : latest.fault;
 }
 
-/// `latest` is good and so is what it names; yet something later may lie there.
+/// A warning if there are checkpoints later than the intact one that `latest` names.
 std::string note_later(const fs::path& checkpoints, std::int64_t latest) {
   const std::vector<std::int64_t> steps = list_steps(checkpoints);
   if (steps.empty() || steps.front() <= latest) return {};
   return fmt::format(
-      "'{}' is later than step {}, which `latest` names; name it yourself to go on from there",
+      "'{}' is later than step {}, which `latest` names; to resume from it, give its path",
       step_folder(checkpoints, steps.front()).string(), latest);
 }
 
-/// Newest first, but what is later than `latest` last: it is of a run that was rewound.
+/// Newest first, but those later than `latest` last: they are from before a rewind.
 std::vector<std::int64_t> in_order_of_trust(std::vector<std::int64_t> steps, std::int64_t latest) {
   std::ranges::stable_partition(steps, [&](std::int64_t step) { return step <= latest; });
   return steps;
@@ -42,13 +42,13 @@ FoundCheckpoint scan(const fs::path& checkpoints, std::int64_t latest, std::stri
     const fs::path folder = step_folder(checkpoints, step);
     const std::optional<std::string> fault = checkpoint_fault(folder);
     if (!fault)
-      return {folder,
-              fmt::format("{}; using '{}', the newest that is whole", why, folder.string())};
+      return {folder, fmt::format("{}; using '{}', the newest intact one", why, folder.string())};
     why += "; " + *fault;
   }
-  throw Error(ErrorKind::file, fmt::format("{}; no checkpoint in '{}' is whole: restore one from a "
-                                           "copy, or train again from the start",
-                                           why, checkpoints.string()));
+  throw Error(ErrorKind::file,
+              fmt::format("{}; no checkpoint in '{}' is intact: restore one from a "
+                          "copy, or train again from the start",
+                          why, checkpoints.string()));
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ std::optional<FoundCheckpoint> find_newest_checkpoint(const fs::path& checkpoint
 std::optional<fs::path> find_best_checkpoint(const fs::path& checkpoints) {
   const Marker best = read_marker(checkpoints, kBest);
   if (!best.fault.empty())
-    throw Error(ErrorKind::file, best.fault + "; name a checkpoint yourself");
+    throw Error(ErrorKind::file, best.fault + "; give the path of a checkpoint");
   if (!best.step) return std::nullopt;
   const fs::path folder = step_folder(checkpoints, *best.step);
   Checkpoint::open(folder).verify_all();
