@@ -31,7 +31,7 @@ void verify_unique(const Graph& graph, const Things& things, std::string_view wh
   }
 }
 
-/// The specs of the wired tensors must be those of the signature's slots of that role.
+/// The connected tensors must have the specs of the signature's slots.
 void verify_slots(const Graph& graph, const Operator& op, const Signature& s) {
   std::size_t parameter = 0, output = 0;
   for (const Slot& slot : s.slots) {
@@ -44,7 +44,7 @@ void verify_slots(const Graph& graph, const Operator& op, const Signature& s) {
     const TensorSpec& wired =
         is_parameter ? graph[op.parameters[at]].spec : graph[op.outputs[at]].spec;
     if (wired != slot.spec)
-      refuse(graph, fmt::format("operator '{}' wants {} for '{}', but {} is wired", op.name,
+      refuse(graph, fmt::format("operator '{}' needs {} for '{}', but {} is connected", op.name,
                                 to_string(slot.spec), slot.name, to_string(wired)));
   }
   if (parameter != op.parameters.size() || output != op.outputs.size())

@@ -8,7 +8,7 @@ Op for_inference(Op op) {
   return op;
 }
 
-/// Copies operators one by one; tensors are numbered anew because some go.
+/// Copies operators one by one and renumbers the tensors, because some are removed.
 class Rewriter {
  public:
   explicit Rewriter(const Graph& graph) : old_(graph), new_id_(graph.tensors.size()) {

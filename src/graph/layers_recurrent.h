@@ -5,7 +5,7 @@
 
 namespace troika::layers {
 
-/// Of one layer and direction, [n, hidden].
+/// The state of one layer and direction, [n, hidden].
 struct RecurrentState {
   TensorId h;
   TensorId c{};  ///< lstm only.
@@ -15,7 +15,7 @@ struct RecurrentOptions {
   RecurrentKind kind = RecurrentKind::lstm;
   std::int64_t hidden = 0;
   std::int64_t layers = 1;
-  bool bidirectional = false;           ///< Twice the hidden width; backward beside forward.
+  bool bidirectional = false;           ///< Concatenates both directions: twice the hidden width.
   double dropout = 0;                   ///< Rate between layers.
   std::optional<TensorId> lengths{};    ///< i32 [n]: valid steps of each sample.
   std::vector<RecurrentState> start{};  ///< By layer, then direction; zeros if empty.

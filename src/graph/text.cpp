@@ -95,7 +95,7 @@ class GraphReader {
       read_loss(line);
     else
       throw Error(ErrorKind::file, fmt::format("'{}' does not begin a line of a graph", kind));
-    if (!line.done()) throw Error(ErrorKind::file, "the line goes on too long");
+    if (!line.done()) throw Error(ErrorKind::file, "the line has too many words");
   }
   Graph graph;
 

@@ -26,8 +26,8 @@ struct Lars {
   bool operator==(const Lars&) const = default;
 };
 
-/// Input: the spec of the parameter. State: momentum v. Staged when split, with the square sums of
-/// w and g in between.
+/// Input: the spec of the parameter. State: momentum v. A split parameter uses the staged phases,
+/// which sum the squares of w and g over the slices.
 Signature signature(const Lars& op, std::span<const TensorSpec> inputs);
 
 }  // namespace troika

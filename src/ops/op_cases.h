@@ -1,5 +1,5 @@
 // Small instances of every operator, with odd shapes: the rows of the parity, gradient and tile
-// tests, which fail when an operator of the list has none.
+// tests. These tests fail if an operator has no case.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace troika {
 
-/// What values a test gives an input; integers are drawn below the slot's bound (at least 1 for
-/// lengths).
+/// The values of a test input. Integers are drawn below the bound of the slot; lengths are at least
+/// 1.
 enum class Fill { normal, positive, mask, lengths };
 
 struct OpCase {

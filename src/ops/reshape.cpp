@@ -17,7 +17,7 @@ Shape resolve(const Reshape& op, const TensorSpec& x) {
   for (std::size_t dim = 0; dim < op.shape.size(); ++dim) {
     std::int64_t extent = op.shape[dim];
     require(extent >= -1 && (extent != 0 || dim < x.shape.rank()), "reshape",
-            "cannot copy or take the extent ", extent, " at place ", static_cast<std::int64_t>(dim),
+            "cannot use the extent ", extent, " for dimension ", static_cast<std::int64_t>(dim),
             " for ", x);
     y.push_back(extent == 0 ? x.shape[dim] : extent);
     if (extent != -1) known *= y.back();
@@ -45,7 +45,7 @@ std::vector<Group> groups_of(const Shape& x, const Shape& y) {
     groups.push_back(group);
     i = group.x_end, j = group.y_end;
   }
-  return groups;  // What remains are extents of 1.
+  return groups;  // The dimensions left over have extent 1.
 }
 
 /// The first dimension of [begin, end) that is not 1, or begin.

@@ -1,5 +1,5 @@
-// The update of batch norm's running statistics: r += momentum * (gradient/shards - r), where the
-// "gradient" is the sum over the step's shards of their statistic.
+// The update of the running statistics of batch norm: r += momentum * (gradient/shards - r), where
+// the "gradient" is the sum of the statistic over the shards of the step.
 #pragma once
 
 #include <span>

@@ -1,4 +1,5 @@
-// Stochastic gradient descent with momentum (Polyak) or Nesterov momentum, and L2 weight decay:
+// Stochastic gradient descent with momentum (Polyak 1964, doi:10.1016/0041-5553(64)90137-5) or
+// Nesterov momentum in the form of Bengio et al. (arXiv:1212.0901), and L2 weight decay:
 //   g = scale * gradient + decay * w;  v = momentum * v + g;  w -= rate * (nesterov ? g + momentum
 //   * v : v).
 #pragma once

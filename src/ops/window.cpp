@@ -9,9 +9,8 @@ namespace troika {
 void require_window(std::string_view op, const Window& window, std::int64_t extent) {
   require(window.reach > 0 && window.stride > 0, op, "needs a window and a stride of at least 1");
   require(window.pad >= 0 && window.pad < window.reach && window.pad_end < window.reach, op,
-          "with padding ", window.pad, " before and ", window.pad_end,
-          " behind has places where a window of ", window.reach,
-          " sees padding alone; give a padding below ", window.reach);
+          "with padding ", window.pad, " before and ", window.pad_end, " behind has windows of ",
+          window.reach, " that read only padding; give a padding below ", window.reach);
   require(extent + window.pad + window.pad_end >= window.reach, op, "with a window of ",
           window.reach, " does not fit an input of extent ", extent, " with padding ", window.pad,
           " and ", window.pad_end);

@@ -51,7 +51,7 @@ std::vector<Region> subtract(const Region& a, const Region& b) {
   if (a.empty()) return {};
   if (both.empty()) return {a};
   std::vector<Region> boxes;
-  Region left = a;  // what is not yet cut away, shrinking towards `both` one dimension at a time
+  Region left = a;  // the rest of `a`, which shrinks towards `both` one dimension at a time
   for (std::size_t dim = 0; dim < a.rank(); ++dim) {
     for (Range range : {Range{left[dim].begin, both[dim].begin}, {both[dim].end, left[dim].end}}) {
       if (range.empty()) continue;
