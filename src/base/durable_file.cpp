@@ -53,6 +53,7 @@ std::string remedy(int code) {
 }
 
 fs::path partial_name(const fs::path& target) {
+  // In the folder of the target, because rename(2) does not cross file systems.
   return fs::path(target.string() + std::string(kPartialMark) + std::to_string(::getpid()));
 }
 
@@ -146,6 +147,8 @@ Partial::~Partial() {
   if (!path_.empty()) fs::remove_all(path_, ignored);
 }
 
+// The order matters: the entries of a new folder are synced before its name appears, and the name
+// is synced last. OutputFile::finish has synced the content of the files before.
 void Partial::publish() {
   std::error_code ignored;
   const bool is_folder = fs::is_directory(path_, ignored);

@@ -80,7 +80,7 @@ void Checkpoint::match_tensors() {
              fmt::format("tensor '{}' is in file '{}', which it does not list", tensor.name,
                          tensor.file));
     }
-    stored_bytes(tensor);
+    stored_bytes(tensor);  // Throws if the file has another type or shape.
     by_name_[tensor.name] = at;
   }
 }
@@ -102,6 +102,7 @@ void Checkpoint::read(const std::string& name, std::span<std::byte> bytes) const
   const IndexedTensor& tensor = get(name);
   const std::span<const std::byte> stored = stored_bytes(tensor);
   TROIKA_CHECK_EQ(bytes.size(), stored.size());
+  // The copy is checked, not the file, so that a change in between cannot pass unnoticed.
   std::ranges::copy(stored, bytes.begin());
   with_advice(folder_, [&] { check_tensor(tensor, bytes); });
 }

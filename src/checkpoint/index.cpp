@@ -91,6 +91,8 @@ bool is_plain_file_name(std::string_view name) {
   return name.ends_with(".safetensors") && name.front() != '.' && name.find('/') == name.npos;
 }
 
+// Written by hand, one tensor per line, so that the bytes under the checksum do not depend on the
+// version of the JSON library and the file is easy to read.
 std::string to_text(const Index& index) {
   if (const auto fault = json_fault(index.meta_json, kMaxDepth - 1)) {
     throw Error(ErrorKind::usage,
@@ -111,6 +113,8 @@ std::string to_text(const Index& index) {
 
 Index parse_index(std::string_view text, const std::string& where) {
   try {
+    // First the checksum: everything behind it may assume a file that to_text wrote, and damage is
+    // reported as damage, not as a syntax error.
     check_seal(text);
     if (const auto fault = json_fault(text, kMaxDepth)) refuse(*fault);
     return read_members(OrderedJson::parse(text));

@@ -23,7 +23,7 @@ struct IndexedTensor {
   std::string name;
   TensorSpec spec;
   std::string file;
-  std::uint64_t checksum = 0;  ///< Of its bytes in the file.
+  std::uint64_t checksum = 0;  ///< Checksum of its bytes in the file.
 
   bool operator==(const IndexedTensor&) const = default;
 };
@@ -32,7 +32,7 @@ struct Index {
   std::int64_t step = 0;
   std::vector<IndexedFile> files;
   std::vector<IndexedTensor> tensors;
-  std::string meta_json;  ///< A JSON object of the caller; its text may be reformatted.
+  std::string meta_json;  ///< JSON object of the caller; read back as an equal value.
 
   bool operator==(const Index&) const = default;
 };

@@ -54,6 +54,7 @@ FoundCheckpoint scan(const fs::path& checkpoints, std::int64_t latest, std::stri
 }  // namespace
 
 std::optional<FoundCheckpoint> find_newest_checkpoint(const fs::path& checkpoints) {
+  // No marker and no folder is a new run; folders without a marker are one that lost its marker.
   const Marker latest = read_marker(checkpoints, kLatest);
   if (!latest.step && list_steps(checkpoints).empty()) return std::nullopt;
   if (!latest.step) return scan(checkpoints, kNoLimit, missing_latest(checkpoints, latest));
@@ -88,6 +89,7 @@ void mark_best_checkpoint(const fs::path& checkpoints, std::int64_t step) {
 std::string retain_checkpoints(const fs::path& checkpoints, std::size_t keep) {
   TROIKA_CHECK(keep >= 1);
   const Marker best = read_marker(checkpoints, kBest);
+  // Without a readable `best` we do not know which checkpoint must stay.
   if (!best.fault.empty())
     return best.fault + "; no checkpoint is removed until a new best one is marked";
   const std::int64_t latest = read_marker(checkpoints, kLatest).step.value_or(kNoLimit);

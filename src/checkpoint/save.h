@@ -33,8 +33,8 @@ struct Snapshot {
   std::string meta_json = "{}";
   std::vector<SnapshotTensor> tensors;
   TensorSource read;  ///< Its index refers to `parts`, or to `tensors` if `parts` is unset.
-  /// What this process writes, in any order; unset: all tensors. The parts of all processes must
-  /// cover every element exactly once.
+  /// The parts that this process writes, in any order; unset: all tensors. The parts of all
+  /// processes must cover every element exactly once.
   std::optional<std::vector<SnapshotPart>> parts{};
 };
 

@@ -11,8 +11,8 @@
 namespace troika {
 
 struct ApplyOptions {
-  std::string prefix{};        ///< Of parameter names; the operator's name if empty.
-  std::string state_prefix{};  ///< Of the names of states; `prefix` if empty.
+  std::string prefix{};        ///< Prefix of parameter names; by default the operator's name.
+  std::string state_prefix{};  ///< Prefix of the names of states; by default `prefix`.
   bool reuse = false;          ///< Share a weight whose name exists already.
   /// Existing parameters to use for the first parameters of the operator.
   std::vector<ParameterId> shared{};

@@ -18,8 +18,8 @@ std::vector<TensorSpec> input_specs(const Graph& graph, const Operator& op) {
   return specs;
 }
 
-[[noreturn]] void refuse(const Graph& graph, const std::string& sentence) {
-  throw Error(ErrorKind::usage, fmt::format("model '{}': {}", graph.name, sentence));
+[[noreturn]] void refuse(const Graph& graph, const std::string& message) {
+  throw Error(ErrorKind::usage, fmt::format("model '{}': {}", graph.name, message));
 }
 
 template <class Things>
@@ -51,7 +51,7 @@ void verify_slots(const Graph& graph, const Operator& op, const Signature& s) {
     refuse(graph, fmt::format("operator '{}' has too many parameters or outputs", op.name));
 }
 
-/// How many slots of these roles come before this one.
+/// Counts the slots of these roles before this one.
 std::size_t slots_before(const Signature& s, int slot, std::initializer_list<Role> roles) {
   auto is_counted = [&](const Slot& before) { return std::ranges::count(roles, before.role) > 0; };
   return static_cast<std::size_t>(
@@ -120,6 +120,8 @@ Flops step_flops(const Graph& graph) {
   return total;
 }
 
+// The text has shapes of inputs and parameters only; those of other tensors follow. So it is enough
+// to normalise batch and dtype there and in Embedding.
 std::uint64_t model_hash(const Graph& graph) {
   Graph model = graph;
   auto forget_dtype = [](TensorSpec& spec) {
@@ -143,6 +145,7 @@ void verify(const Graph& graph) {
   verify_unique(graph, graph.tensors, "tensors");
   verify_unique(graph, graph.parameters, "parameters");
   verify_unique(graph, graph.operators, "operators");
+  // Before the signatures, which read the specs of inputs that must exist.
   verify_order(graph);
   for (const Operator& op : graph.operators) verify_slots(graph, op, signature(graph, op));
 }

@@ -19,6 +19,7 @@ class Rewriter {
 
   Graph rewrite() {
     for (const Operator& op : old_.operators) {
+      // Training divides by the keep rate, so that inference can leave dropout out.
       if (std::holds_alternative<Dropout>(op.op))
         new_id_[op.outputs[0].index()] = at(op.inputs[0]);
       else

@@ -34,6 +34,7 @@ TensorId pool(GraphBuilder& b, const std::string& name, TensorId x, const PoolOp
             .pad = options.pad.pair(),
             .pad_end = options.pad.pair(),
             .include_padding = options.count_pad};
+  // Meaningless for max; the default keeps the text form, and with it kernel keys, equal.
   if (kind == PoolKind::max) op.include_padding = false;
   for (std::size_t dim = 0; options.ceil && dim < 2; ++dim)
     op.pad_end[dim] = pad_end(b.shape(x)[dim + 2], op.window[dim], op.stride[dim], op.pad[dim]);

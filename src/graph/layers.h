@@ -31,7 +31,7 @@ Init normal(double deviation);
 struct LinearOptions {
   std::int64_t out = 0;
   bool bias = true;
-  std::optional<Init> init{};       ///< Of the weight; by default that of the operator.
+  std::optional<Init> init{};       ///< Initial weight; by default that of the operator.
   std::optional<Init> bias_init{};  ///< Zeros if absent.
   std::string parameters{};         ///< Replaces NAME in parameter names; existing ones are shared.
 };

@@ -19,11 +19,11 @@ struct RecurrentOptions {
   double dropout = 0;                   ///< Rate between layers.
   std::optional<TensorId> lengths{};    ///< i32 [n]: valid steps of each sample.
   std::vector<RecurrentState> start{};  ///< By layer, then direction; zeros if empty.
-  std::optional<Init> init{};           ///< Of the two weights.
+  std::optional<Init> init{};           ///< Initial value of both weights.
 };
 
 struct RecurrentResult {
-  TensorId y;                          ///< Of the last layer, [n, t, hidden or twice hidden].
+  TensorId y;  ///< Output of the last layer, [n, t, hidden or twice hidden].
   std::vector<RecurrentState> last{};  ///< By layer, then direction.
 };
 

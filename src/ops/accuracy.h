@@ -10,7 +10,7 @@ namespace troika {
 
 struct Accuracy {
   static constexpr std::string_view kName = "accuracy";
-  std::int64_t top = 1;  ///< How many of the largest logits count as a hit.
+  std::int64_t top = 1;  ///< Number of largest logits that count as a hit.
 
   static void fields(auto& self, auto&& visit) { visit("top", self.top); }
   bool operator==(const Accuracy&) const = default;

@@ -40,6 +40,8 @@ void add_box(Assemble& op, const BoxPair& box) {
   for (const Range& range : box.to.ranges) op.boxes.push_back(range.extent());
 }
 
+// `untouched` is the part of y that no input has written yet. An input copies where it meets that
+// part and combines in the rest of its box (`again`).
 AssemblePlan plan_of(const Assemble& op) {
   AssemblePlan plan;
   std::vector<Region> untouched{Region::whole(shape_of(op))};

@@ -10,7 +10,7 @@ namespace troika {
 
 struct Assemble {
   static constexpr std::string_view kName = "assemble";
-  std::vector<std::int64_t> shape{};  ///< Of y.
+  std::vector<std::int64_t> shape{};  ///< Shape of y.
   /// Per input three lists with one number per dimension: begin of the box in the input, begin in
   /// y, extents.
   std::vector<std::int64_t> boxes{};

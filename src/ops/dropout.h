@@ -15,7 +15,7 @@ struct Dropout {
   std::uint64_t stream = 0;  ///< Hash of the operator's name.
   /// Begin of this tile in the global tensor; empty means zeros.
   std::vector<std::int64_t> origin{};
-  std::vector<std::int64_t> extents{};  ///< Of the global tensor; empty means those of x.
+  std::vector<std::int64_t> extents{};  ///< Extents of the global tensor; empty means those of x.
 
   static void fields(auto& self, auto&& visit) {
     visit("rate", self.rate);

@@ -15,7 +15,7 @@ struct Embedding {
   std::int64_t vocabulary = 0;
   std::int64_t width = 0;
   std::int64_t first = 0;
-  DType dtype = DType::f32;  ///< Of w and y; it does not follow from the tokens.
+  DType dtype = DType::f32;  ///< Type of w and y; it does not follow from the tokens.
 
   static void fields(auto& self, auto&& visit) {
     visit("vocabulary", self.vocabulary);

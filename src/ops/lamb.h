@@ -16,7 +16,7 @@ struct Lamb {
   double beta2 = 0.999;
   double epsilon = 1e-6;
   double weight_decay = 0;
-  double rate_factor = 1;  ///< Of the parameter's group.
+  double rate_factor = 1;  ///< From the parameter group; multiplies the rate.
 
   static void fields(auto& self, auto&& visit) {
     visit("beta1", self.beta1);

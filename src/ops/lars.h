@@ -15,7 +15,7 @@ struct Lars {
   double momentum = 0.9;
   double weight_decay = 0;
   double trust = 0.001;
-  double rate_factor = 1;  ///< Of the parameter's group.
+  double rate_factor = 1;  ///< From the parameter group; multiplies the rate.
 
   static void fields(auto& self, auto&& visit) {
     visit("momentum", self.momentum);

@@ -1,4 +1,4 @@
-// How the weights are updated: one update rule per trained parameter, and what the guard checks.
+// The optimizer: one update rule per trained parameter, and what the guard checks.
 #pragma once
 
 #include <map>

@@ -11,7 +11,7 @@
 
 namespace troika {
 
-[[noreturn]] void refuse(std::string_view op, const std::string& sentence);
+[[noreturn]] void refuse(std::string_view op, const std::string& message);
 /// Throws Error(usage) unless there are exactly `count` inputs.
 void require_inputs(std::string_view op, std::span<const TensorSpec> inputs, std::size_t count);
 
@@ -24,9 +24,9 @@ inline void append(std::string& out, const TensorSpec& spec) { out += to_string(
 template <class... Parts>
 void require(bool condition, std::string_view op, const Parts&... parts) {
   if (condition) return;
-  std::string sentence;
-  (append(sentence, parts), ...);
-  refuse(op, sentence);
+  std::string message;
+  (append(message, parts), ...);
+  refuse(op, message);
 }
 
 }  // namespace troika

@@ -41,6 +41,7 @@ std::vector<Group> groups_of(const Shape& x, const Shape& y) {
     Group group{i, i + 1, j, j + 1};
     auto in = [&] { return x.product(group.x_begin, group.x_end); };
     auto out = [&] { return y.product(group.y_begin, group.y_end); };
+    // The side with the smaller product takes its next dimension until both are equal.
     while (in() != out()) ++(in() < out() ? group.x_end : group.y_end);
     groups.push_back(group);
     i = group.x_end, j = group.y_end;

@@ -11,7 +11,7 @@ namespace troika {
 struct RunningAverage {
   static constexpr std::string_view kName = "running_average";
   double momentum = 0.1;
-  std::int64_t shards = 1;  ///< Of the whole step.
+  std::int64_t shards = 1;  ///< Shards of the whole step.
 
   static void fields(auto& self, auto&& visit) {
     visit("momentum", self.momentum);

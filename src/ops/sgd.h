@@ -15,7 +15,7 @@ struct Sgd {
   double momentum = 0;
   bool nesterov = false;
   double weight_decay = 0;
-  double rate_factor = 1;  ///< Of the parameter's group.
+  double rate_factor = 1;  ///< From the parameter group; multiplies the rate.
 
   static void fields(auto& self, auto&& visit) {
     visit("momentum", self.momentum);

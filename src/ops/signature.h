@@ -69,7 +69,7 @@ enum class Role {
   control,    ///< The step's control word, written by the guard (step_scalars.h).
 };
 
-/// How the partial results of several tiles are combined.
+/// The rule that combines the partial results of several tiles.
 enum class Combine { sum, max };
 
 /// The initial value of a parameter. Elements are a function of (seed, name, element).

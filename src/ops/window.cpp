@@ -21,6 +21,7 @@ std::int64_t window_count(const Window& window, std::int64_t extent) {
 }
 
 DimMap window_map(int axis, const Window& window, std::int64_t extent) {
+  // `seen` is the end of the last window; the indices behind it go to that window.
   std::int64_t seen =
       (window_count(window, extent) - 1) * window.stride - window.pad + window.reach;
   std::int64_t unseen = std::max<std::int64_t>(0, extent - seen);

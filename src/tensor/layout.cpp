@@ -64,6 +64,7 @@ std::vector<std::vector<std::int64_t>> index_offsets(Layout layout, const Shape&
       stride *= inside ? block : padded(shape[dim], block) / block;
     }
   };
+  // The stride grows from the innermost dimension outwards, so the inside of a block comes first.
   lay_out(row.inside, true);
   lay_out(order, false);
   return offsets;

@@ -70,6 +70,7 @@ struct Encoder {
     return add_and_norm(name + ".mlp", x, y);
   }
 
+  /// The first token stands for the whole sequence ([CLS] in the paper).
   TensorId classifier(TensorId x, std::int64_t classes) {
     x = b.add("pooler.first", SliceTensor{.dim = 1, .begin = 0, .end = 1}, {x});
     x = linear("pooler", layers::flatten(b, "pooler.flatten", x), options.width);
@@ -78,6 +79,7 @@ struct Encoder {
     return linear("classifier", x, classes);
   }
 
+  /// The decoder shares the word embedding and has its own bias.
   TensorId masked_head(TensorId x, std::int64_t vocabulary) {
     x = linear("head.transform", x, options.width);
     x = layers::activation(b, "head.gelu", x, ActivationKind::gelu);

@@ -35,6 +35,9 @@ Geometry geometry_of(const Samples& samples) {
   return g;
 }
 
+/// As section 3 of the paper asks: strided convolutions instead of pooling, batch norm except next
+/// to the image, leaky relu with slope 0.2 in the discriminator. Kernel 4, stride 2 and padding 1
+/// halve and double extents exactly.
 class Networks {
  public:
   Networks(GraphBuilder& b, const Dcgan& options, const Geometry& geometry)
@@ -98,7 +101,7 @@ class Networks {
   GraphBuilder& b_;
   const Dcgan& options_;
   const Geometry& geometry_;
-  Init init_ = layers::normal(0.02);
+  Init init_ = layers::normal(0.02);  // Section 4 of the paper.
 };
 
 struct Inputs {

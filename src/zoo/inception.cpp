@@ -15,6 +15,7 @@ using Options = ConvNormOptions;
 
 constexpr layers::Extent2 kRow{1, 7}, kColumn{7, 1}, kRowPad{0, 3}, kColumnPad{3, 0};
 
+/// The modules A to E follow figures 5, 10, 6, 10 and 7 of the paper.
 class InceptionBody {
  public:
   InceptionBody(GraphBuilder& b, double width) : b_(b), width_(width) {}

@@ -170,6 +170,7 @@ void add_loss(GraphBuilder& b, const TrainingInputs& inputs, TensorId answer,
   }
   std::vector<TensorId> compared{answer, inputs.target, inputs.weight};
   b.output("prediction", answer);
+  // Only the first of the two sums: the sum of the weights is known from the loss.
   b.output("absolute_error",
            b.apply("absolute_error", MeanError{.penalty = Penalty::absolute}, compared).front());
   b.loss("loss", MeanError{.penalty = penalty}, compared);

@@ -31,7 +31,7 @@ Shape image_shape(std::string_view model, const Samples& samples, const Shape& u
 /// [n]. Must be called before any operator is added.
 TrainingInputs float_inputs(GraphBuilder& b, const Samples& samples, const Shape& input);
 enum class TargetPer { token, sample };
-/// What a model of token sequences expects of its data.
+/// Requirements of a model of token sequences on its data.
 struct TokenModel {
   std::string_view model;
   std::int64_t usual_length = 0;

@@ -23,9 +23,9 @@ struct Field {
 struct Samples {
   std::int64_t batch = 1;
   std::vector<Field> fields{};
-  std::int64_t classes = 0;     ///< Of targets: classes, or the vocabulary. 0: the default.
-  std::int64_t vocabulary = 0;  ///< Of inputs, if different from that of targets. 0: the default.
-  DType dtype = DType::f32;     ///< Of floating-point tensors; replaces that of the fields.
+  std::int64_t classes = 0;     ///< Classes or vocabulary of the targets. 0: the default.
+  std::int64_t vocabulary = 0;  ///< Vocabulary of the inputs, if another one. 0: the default.
+  DType dtype = DType::f32;     ///< Type of floating-point tensors; replaces that of the fields.
   std::int64_t shards = 1;      ///< Parts of the batch with statistics of their own in batch norm.
 
   const Field* find(std::string_view name) const;

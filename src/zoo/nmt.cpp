@@ -45,6 +45,7 @@ Graph make(const Nmt& options, const Samples& samples) {
 
   TensorId context =
       layers::cross_attention(b, "attention", x, memory, {.heads = options.heads, .mask = mask});
+  // Equation 5 of the paper, the attentional state.
   x = layers::linear(b, "combine", layers::concat(b, "combine.both", {context, x}, -1),
                      {.out = options.width});
   x = layers::activation(b, "combine.tanh", x, ActivationKind::tanh);

@@ -83,17 +83,17 @@ std::string type_of(const OptionValue& value) {
 
 void require_known(std::string_view model, std::span<const Option> given,
                    std::span<const std::string> known) {
-  std::vector<std::string> sentences;
+  std::vector<std::string> messages;
   std::set<std::string_view> allowed(known.begin(), known.end()), seen;
   for (const Option& option : given) {
     if (!allowed.contains(option.name))
-      sentences.push_back(unknown_option(model, option.name, known));
+      messages.push_back(unknown_option(model, option.name, known));
     else if (!seen.insert(option.name).second)
-      sentences.push_back(
+      messages.push_back(
           fmt::format("option '{}' of model '{}' is given twice; remove one", option.name, model));
   }
-  if (!sentences.empty())
-    throw Error(ErrorKind::usage, fmt::format("{}", fmt::join(sentences, "\n")));
+  if (!messages.empty())
+    throw Error(ErrorKind::usage, fmt::format("{}", fmt::join(messages, "\n")));
 }
 
 std::size_t choose(const OptionName& option_name, std::string_view text,

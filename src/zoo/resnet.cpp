@@ -15,6 +15,7 @@ struct Plan {
   bool bottleneck;
 };
 
+/// Blocks per stage: table 1 of the paper.
 Plan plan_of(std::int64_t layers) {
   switch (layers) {
     case 18:
@@ -57,6 +58,7 @@ TensorId add_block(GraphBuilder& b, const Block& block, TensorId x) {
                   {.out = block.middle, .kernel = 3, .stride = block.stride, .pad = 1});
     y = conv_norm(b, last_unit(block.name, "2"), y, {.out = block.middle, .kernel = 3, .pad = 1});
   }
+  // Shortcuts of option B in the paper: a projection only where the shape changes.
   if (b.shape(x) != b.shape(y))
     x = conv_norm(b, {block.name + ".downsample.0", block.name + ".downsample.1", ""}, x,
                   {.out = block.out(), .stride = block.stride});

@@ -18,6 +18,7 @@ std::span<const std::string_view> enum_names(PoolOver) {
 TensorId pool(GraphBuilder& b, const layers::RecurrentResult& result, PoolOver over,
               bool bidirectional) {
   if (over == PoolOver::mean) return b.add("pool", Mean{.dim = 1}, {result.y});
+  // With two directions the last state is that of the reverse direction.
   TensorId forward = result.last.back().h;
   if (!bidirectional) return forward;
   return layers::concat(b, "pool", {result.last[result.last.size() - 2].h, forward}, 1);

@@ -25,6 +25,7 @@ Graph make(const Vgg& options, const Samples& samples) {
   auto next = [&] { return "features." + std::to_string(index++); };
   for (const VggStage& stage : kVggStages) {
     std::int64_t out = scaled(stage.out, options.width);
+    // He initialisation by fan-out, as in torchvision.
     for (std::int64_t at = 0; at < scaled(stage.convolutions, options.depth); ++at) {
       x = layers::conv2d(b, next(), x,
                          {.out = out, .kernel = 3, .pad = 1, .init = layers::he_normal(9 * out)});

@@ -75,6 +75,7 @@ void set_shards(Graph& graph, const Samples& samples) {
 
 }  // namespace
 
+// Built once and constant afterwards; the initialisation of a local static is thread-safe.
 std::span<const Entry> entries() {
   static const std::vector<Entry> kEntries = make_entries();
   return kEntries;
