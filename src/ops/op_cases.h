@@ -1,5 +1,6 @@
 // Small instances of every operator, with odd shapes: the rows of the parity, gradient and tile
-// tests. These tests fail if an operator has no case.
+// tests, which fail if an operator has no case. The kernel check of the product
+// (kernels/key_trial.h) takes the kind of its input values from them.
 #pragma once
 
 #include <string>
