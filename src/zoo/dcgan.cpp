@@ -30,7 +30,7 @@ Geometry geometry_of(const Samples& samples) {
     throw Error(
         ErrorKind::usage,
         fmt::format("model 'dcgan' takes images of even height and width of at least 6 pixels, "
-                    "but the data has {}",
+                    "but the data has {}; choose other images",
                     to_string(image)));
   return g;
 }

@@ -81,7 +81,8 @@ Shape image_shape(std::string_view model, const Samples& samples, const Shape& u
   if (std::min(shape[1], shape[2]) < smallest)
     throw Error(
         ErrorKind::usage,
-        fmt::format("model '{}' takes images of at least {} x {} pixels, but the data has {}",
+        fmt::format("model '{}' takes images of at least {} x {} pixels, but the data has {}; "
+                    "choose a smaller model or larger images",
                     model, smallest, smallest, to_string(shape)));
   return shape;
 }
@@ -109,8 +110,9 @@ std::int64_t sequence_length(std::string_view model, const Samples& samples, std
   if (!input) return usual;
   if (input->spec.dtype != DType::i32 || input->spec.shape.rank() != 1)
     throw Error(ErrorKind::usage,
-                fmt::format("model '{}' takes tokens i32[t], but the data's 'input' is {}", model,
-                            to_string(input->spec)));
+                fmt::format("model '{}' takes tokens i32[t], but the data's 'input' is {}; choose "
+                            "another model or text:FILE",
+                            model, to_string(input->spec)));
   return input->spec.shape[0];
 }
 
