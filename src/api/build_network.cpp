@@ -4,7 +4,7 @@
 
 #include "api/node.h"
 #include "base/error.h"
-#include "zoo/task.h"
+#include "zoo/inputs_and_loss.h"
 
 namespace troika::internal {
 namespace {

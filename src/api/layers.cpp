@@ -6,7 +6,7 @@
 #include "api/node.h"
 #include "graph/layers_attention.h"
 #include "graph/layers_recurrent.h"
-#include "zoo/task.h"
+#include "zoo/inputs_and_loss.h"
 
 namespace troika::nn {
 namespace {

@@ -10,6 +10,7 @@ std::vector<int> usable_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
   std::vector<int> cores;
+  // The process id is the id of the main thread, whose mask no executor changes.
   if (sched_getaffinity(getpid(), sizeof set, &set) != 0) return cores;
   for (int core = 0; core < CPU_SETSIZE; ++core)
     if (CPU_ISSET(core, &set)) cores.push_back(core);

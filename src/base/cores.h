@@ -5,14 +5,14 @@
 
 namespace troika {
 
-/// Those of the main thread: others may be bound to one. Empty where the system does not tell.
+/// Returns the cores that the main thread may run on; other threads may already be bound to one.
+/// Empty if the system does not report them.
 std::vector<int> usable_cores();
 
-/// All that are switched on, whether this process may use them or not; 0 where the system does not
-/// tell.
+/// Returns the number of cores online, including those this process may not use; 0 if unknown.
 int cores_of_machine();
 
-/// Binds the calling thread to core `index` of the list, counted round and round.
+/// Binds the calling thread to cores[index % cores.size()]. Does nothing if the list is empty.
 void bind_to_core(int index, const std::vector<int>& cores);
 
 }  // namespace troika

@@ -21,7 +21,8 @@ namespace {
 
 constexpr std::string_view kPartialMark = ".partial-";
 
-/// The limit of this process, or the file system's own, which nobody can ask for.
+/// EFBIG comes from the limit of this process or from the file system, whose limit cannot be
+/// queried.
 std::string file_size_remedy() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
@@ -52,6 +53,7 @@ std::string remedy(int code) {
 }
 
 fs::path partial_name(const fs::path& target) {
+  // In the folder of the target, because rename(2) does not cross file systems.
   return fs::path(target.string() + std::string(kPartialMark) + std::to_string(::getpid()));
 }
 
@@ -70,13 +72,13 @@ void sync_folder(const fs::path& folder) {
   if (handle < 0) throw file_error("open the folder", folder, errno);
   const int code = ::fsync(handle) == 0 ? 0 : errno;
   ::close(handle);
-  // Some network file systems cannot sync a folder and say so with EINVAL; their renames are
+  // Some network file systems cannot sync a folder and fail with EINVAL; their renames are
   // synchronous.
   if (code != 0 && code != EINVAL) throw file_error("sync the folder", folder, code);
 }
 
-/// A full folder cannot be renamed over, so the two change names. Where the file system cannot do
-/// that in one step, the old one steps aside first.
+/// rename(2) cannot replace a folder that is not empty, so the two exchange names. If the file
+/// system cannot do that atomically, the old folder is moved aside first.
 void swap_folders(const fs::path& fresh, const fs::path& old) {
   if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, old.c_str(), RENAME_EXCHANGE) == 0) return;
   if (errno != EINVAL && errno != ENOSYS) throw file_error("replace", old, errno);
@@ -141,10 +143,12 @@ Partial::Partial(fs::path target) : target_(std::move(target)), path_(partial_na
 }
 
 Partial::~Partial() {
-  std::error_code ignored;  // What cannot be removed now is removed before the next save.
+  std::error_code ignored;  // remove_partials() of the next save tries again.
   if (!path_.empty()) fs::remove_all(path_, ignored);
 }
 
+// The order matters: the entries of a new folder are synced before its name appears, and the name
+// is synced last. OutputFile::finish has synced the content of the files before.
 void Partial::publish() {
   std::error_code ignored;
   const bool is_folder = fs::is_directory(path_, ignored);
@@ -152,7 +156,7 @@ void Partial::publish() {
   if (is_folder && fs::is_directory(target_, ignored)) {
     swap_folders(path_, target_);
   } else if (::rename(path_.c_str(), target_.c_str()) != 0) {
-    throw file_error("give its name to", target_, errno);
+    throw file_error("rename to", target_, errno);
   }
   sync_folder(folder_of(target_));
 }

@@ -1,5 +1,5 @@
-// Writing that survives a crash: bytes go to a temporary name, are synced, and then take their real
-// name in one step. Not thread-safe; one writer per folder at a time.
+// Crash-safe writing: bytes go to a temporary name, are synced, and the file is then renamed
+// atomically. Not thread-safe; one writer per folder at a time. Every failure throws Error(file).
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@
 
 namespace troika {
 
-/// The sentence for a failed system call: what was tried, on which path, why, and what to do about
-/// it.
+/// The error of a failed system call: what was tried, on which path, why, and what to do. `code` is
+/// an errno value.
 Error file_error(std::string_view action, const std::filesystem::path& path, int code);
 
-/// A file being written. Every failure throws Error(file); `finish` syncs and closes, the
-/// destructor only closes.
+/// A file being written. `finish` syncs and closes it; the destructor only closes.
 class OutputFile {
  public:
   enum class Content { none, kept, appended };
-  /// A file whose content is kept must be there; with `appended` each write goes behind its end.
+  /// `none` creates or truncates the file. `kept` and `appended` require that it exists; `appended`
+  /// writes at its end.
   explicit OutputFile(std::filesystem::path path, Content content = Content::none);
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -29,7 +29,7 @@ class OutputFile {
 
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
-  /// Anywhere in it; several processes may do so at once in different places.
+  /// Several processes may write disjoint ranges of one file at the same time.
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes);
   void resize(std::uint64_t bytes);
   void finish();
@@ -39,9 +39,9 @@ class OutputFile {
   int handle_ = -1;
 };
 
-/// A file or folder under its temporary name "TARGET.partial-PID". `publish` gives it the real
-/// name, replacing what was there, and syncs the folder around it; without `publish` the destructor
-/// removes it.
+/// A file or folder under the temporary name "TARGET.partial-PID". `publish` renames it to TARGET,
+/// replacing what was there, and syncs the parent folder. Without `publish` the destructor removes
+/// it.
 class Partial {
  public:
   explicit Partial(std::filesystem::path target);
@@ -57,19 +57,17 @@ class Partial {
   std::filesystem::path path_;
 };
 
-/// Writes a whole small file at once: afterwards `path` has either its old content or all of the
-/// new one.
+/// Replaces a small file atomically: after a crash `path` has either its old or its new content.
 void replace_file(const std::filesystem::path& path, std::string_view content);
 
-/// Takes a folder's name away before its content, so that a crash never leaves half a folder under
-/// that name.
+/// Renames the folder before deleting its content, so that a crash never leaves half a folder under
+/// its name.
 void remove_folder(const std::filesystem::path& folder);
 
-/// Creates a folder and those above it, synced; nothing happens if it exists.
+/// Creates a folder and its parents and syncs them. Does nothing if the folder exists.
 void make_folder(const std::filesystem::path& folder);
 
-/// Removes what a killed writer left behind in `folder`: everything whose name has ".partial-" in
-/// it.
+/// Removes what killed writers left in `folder`: every entry with ".partial-" in its name.
 void remove_partials(const std::filesystem::path& folder);
 
 }  // namespace troika

@@ -23,7 +23,7 @@ class DurableFile : public testing::Test {
       fs::temp_directory_path() / ("troika-durable-file-" + std::to_string(::getpid()));
 };
 
-/// While it lives, files of this process may have so many bytes, and no signal says so.
+/// Limits the size of files of this process while it lives, and ignores SIGXFSZ.
 class FileLimit {
  public:
   explicit FileLimit(rlim_t bytes) {

@@ -1,9 +1,10 @@
-// The two kinds of failure (docs/errors.md): `Error` for what a user or the environment got wrong,
-// TROIKA_CHECK for bugs in Troika itself. The types are the public ones.
+// The two kinds of failure (docs/errors.md): `Error` for mistakes of the user or the environment,
+// TROIKA_CHECK for bugs in Troika itself. The types come from the public header.
 #pragma once
 
 #include <troika/error.h>
 
+#include <exception>
 #include <sstream>
 #include <string>
 
@@ -21,16 +22,24 @@ std::string both_values(const A& a, const B& b) {
 }
 }  // namespace detail
 
+/// Exit code of a run that was asked to stop, saved a checkpoint and can be resumed. It is
+/// EX_TEMPFAIL of sysexits.h, which batch systems read as "try again".
+inline constexpr int kInterruptedExitCode = 75;
+
+/// The exit code of a program that ends with this exception (docs/operation.md): that of an Error,
+/// memory for std::bad_alloc, file for a failure of std::filesystem, and otherwise kBugExitCode.
+int exit_code_of(const std::exception& failure);
+
 }  // namespace troika
 
-/// Fails with a Bug when `condition` is false; the rest of the arguments is the explanation.
+/// Throws a Bug if `condition` is false. The other argument, if any, explains it.
 #define TROIKA_CHECK(condition, ...)                                                  \
   do {                                                                                \
     if (!(condition))                                                                 \
       ::troika::fail_check(#condition, std::string{__VA_ARGS__}, __FILE__, __LINE__); \
   } while (false)
 
-/// Fails with a Bug that shows both values when they differ.
+/// Throws a Bug that shows both values if they differ.
 #define TROIKA_CHECK_EQ(a, b)                                                               \
   do {                                                                                      \
     if (!((a) == (b)))                                                                      \

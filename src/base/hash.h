@@ -7,7 +7,8 @@
 
 namespace troika {
 
-/// FNV-1a over bytes. Used for names and fingerprints, not against malice.
+/// FNV-1a (Fowler, Noll and Vo) with its 64-bit offset basis and prime. For names and fingerprints;
+/// not cryptographic.
 constexpr std::uint64_t hash_text(std::string_view text,
                                   std::uint64_t start = 0xcbf29ce484222325u) {
   std::uint64_t hash = start;
@@ -15,8 +16,8 @@ constexpr std::uint64_t hash_text(std::string_view text,
   return hash;
 }
 
-/// A fast checksum of a block of bytes, in which every byte matters: eight bytes at a time,
-/// multiply and rotate. Detects any single flipped byte; not against malice.
+/// A fast checksum that processes eight bytes at a time. Detects any change within one aligned
+/// 8-byte word; not cryptographic.
 std::uint64_t checksum(std::span<const std::byte> bytes);
 
 }  // namespace troika

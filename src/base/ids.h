@@ -1,4 +1,5 @@
-// Strong integer ids: a TaskId is not a BufferId, and neither is a plain int.
+// Strongly typed integer ids: a TaskId does not convert to a BufferId, nor either to an int. A
+// default id is invalid.
 #pragma once
 
 #include <compare>

@@ -17,7 +17,7 @@ namespace {
 
 class Descriptor {
  public:
-  // Non-blocking, because opening a pipe that nobody writes to would otherwise wait for ever.
+  // Non-blocking, because opening a pipe without a writer would otherwise block for ever.
   explicit Descriptor(const std::filesystem::path& path)
       : number_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
   Descriptor(const Descriptor&) = delete;
@@ -49,7 +49,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
                 fmt::format("cannot read '{}': it is not a regular file; name the file itself",
                             path.string()));
   auto size = static_cast<std::size_t>(status.st_size);
-  if (size == 0) return;  // an empty mapping is an error to mmap, not to us
+  if (size == 0) return;  // mmap refuses a length of zero
   void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);
   if (address == MAP_FAILED) fail(path, "map");
   bytes_ = {static_cast<std::byte*>(address), size};
@@ -72,7 +72,7 @@ std::string read_small_file(const std::filesystem::path& path, std::size_t limit
   if (bytes.size() > limit)
     throw Error(
         ErrorKind::file,
-        fmt::format("'{}' has {} bytes, far more than such a file ever has ({}); it is not ours",
+        fmt::format("'{}' has {} bytes, over the limit of {} for such a file; check the path",
                     path.string(), bytes.size(), limit));
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }

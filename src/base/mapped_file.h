@@ -1,4 +1,4 @@
-// A file seen as memory, read by the system on demand: it may be larger than memory.
+// A file mapped into memory. Pages are read on demand, so the file may be larger than memory.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,11 @@
 
 namespace troika {
 
-/// Owns one read-only mapping; move-only. The file must not be shortened by others while it is
-/// mapped: Troika itself never writes to a file under its final name, it only replaces it.
+/// Owns one read-only mapping; move-only. Other processes must not truncate the file while it is
+/// mapped. Troika never does: it replaces files by renaming.
 class MappedFile {
  public:
-  /// Throws Error(file) when it cannot be read or is no regular file.
+  /// Throws Error(file) if the file cannot be read or is not a regular file.
   explicit MappedFile(const std::filesystem::path& path);
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
@@ -24,7 +24,8 @@ class MappedFile {
   std::span<std::byte> bytes_;
 };
 
-/// A whole small file; throws Error(file) when it cannot be read or is over `limit` bytes.
+/// Returns the content of a file. Throws Error(file) if it cannot be read or has more than `limit`
+/// bytes.
 std::string read_small_file(const std::filesystem::path& path, std::size_t limit);
 
 }  // namespace troika

@@ -30,7 +30,7 @@ class MappedFileTest : public testing::Test {
   static std::string text(const MappedFile& file) {
     return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
   }
-  /// That opening it fails as a file, with this in the sentence beside the path.
+  /// Expects Error(file) with the path and this text.
   static void expect_refused(const fs::path& path, const char* why) {
     EXPECT_THAT([&] { MappedFile file(path); },
                 Throws<Error>(AllOf(
@@ -60,7 +60,7 @@ TEST_F(MappedFileTest, KeepsItsBytesWhenItMovesAndWhenTheNameIsTakenByAnother) {
 TEST_F(MappedFileTest, SaysWhyAPathCannotBeRead) {
   expect_refused(folder_ / "absent", "No such file");
   expect_refused(folder_, "not a regular file");
-  // A pipe that nobody writes to must not be waited for.
+  // Opening a pipe without a writer must not block.
   ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
   expect_refused(folder_ / "pipe", "not a regular file");
 }

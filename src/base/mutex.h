@@ -1,6 +1,6 @@
-// Mutexes whose use clang checks (-Wthread-safety in `make lint`): a member that is
-// TROIKA_GUARDED_BY a mutex is touched only while that mutex is held. The mutexes of libstdc++ are
-// not annotated. Under GCC the annotations are empty.
+// A mutex with annotations for clang's -Wthread-safety (`make lint`): a member that is
+// TROIKA_GUARDED_BY a mutex may be accessed only while that mutex is held. The mutexes of libstdc++
+// lack these annotations. Under GCC they expand to nothing.
 #pragma once
 
 #include <condition_variable>
@@ -13,7 +13,7 @@
 #endif
 
 #define TROIKA_GUARDED_BY(mutex) TROIKA_THREAD_SAFETY(guarded_by(mutex))
-/// The function must be called with the mutex held. Lambdas take it behind their parameters.
+/// The function must be called with the mutex held. In a lambda it follows the parameters.
 #define TROIKA_REQUIRES(mutex) TROIKA_THREAD_SAFETY(requires_capability(mutex))
 
 namespace troika {
@@ -28,7 +28,7 @@ class TROIKA_THREAD_SAFETY(capability("mutex")) Mutex {
   std::mutex mutex_;
 };
 
-/// Holds a mutex while it lives, except between unlock() and lock().
+/// A scoped lock; unlock() and lock() release and take the mutex in between.
 class TROIKA_THREAD_SAFETY(scoped_lockable) Lock {
  public:
   explicit Lock(Mutex& mutex) TROIKA_THREAD_SAFETY(acquire_capability(mutex))
@@ -40,7 +40,7 @@ class TROIKA_THREAD_SAFETY(scoped_lockable) Lock {
   void lock() TROIKA_THREAD_SAFETY(acquire_capability()) { held_.lock(); }
   void unlock() TROIKA_THREAD_SAFETY(release_capability()) { held_.unlock(); }
 
-  /// For std::condition_variable, which releases it only while it waits.
+  /// For std::condition_variable::wait, which returns with the mutex held again.
   std::unique_lock<std::mutex>& native() { return held_; }
 
  private:

@@ -10,9 +10,9 @@
 namespace troika {
 namespace {
 
-/// C0 and C1 control characters and DEL; marks, embeddings, overrides and isolates of direction;
-/// separators of lines and paragraphs.
-bool is_obeyed(char32_t code) {
+/// C0 and C1 control characters and DEL; marks, embeddings, overrides and isolates of text
+/// direction (Unicode Standard Annex 9); line and paragraph separators.
+bool is_interpreted(char32_t code) {
   bool is_control = code < 0x20 || (code >= 0x7f && code < 0xa0);
   bool is_direction = code == 0x061c || code == 0x200e || code == 0x200f ||
                       (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
@@ -30,7 +30,7 @@ std::string printable(std::string_view text, Lines lines) {
     bool is_kept = lines == Lines::many && (text[0] == '\n' || text[0] == '\t');
     if (!next)
       safe += fmt::format("\\x{:02x}", static_cast<std::uint8_t>(text[0]));
-    else if (is_obeyed(next->character) && !is_kept)
+    else if (is_interpreted(next->character) && !is_kept)
       safe += fmt::format("\\u{:04x}", static_cast<std::uint32_t>(next->character));
     else
       safe += text.substr(0, bytes);

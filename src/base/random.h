@@ -1,6 +1,6 @@
-// Random numbers by counter: a value is a pure function of (key, stream, index), so it does not
-// matter which device draws it or in what order (law 2). Philox4x32-10: Salmon et al., SC'11,
-// doi:10.1145/2063384.2063405.
+// Counter-based random numbers: a value is a pure function of (key, stream, step, index), so it
+// does not depend on which device draws it or in which order (law 2). Philox4x32-10 of Salmon et
+// al., SC'11, doi:10.1145/2063384.2063405, with the multipliers and key increments of the paper.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@ namespace troika {
 
 __extension__ using Wide = unsigned __int128;
 
-/// Four independent 32-bit words for one counter value.
+/// Returns four independent 32-bit words for one counter value.
 constexpr std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
                                               std::array<std::uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {
@@ -25,14 +25,14 @@ constexpr std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> count
   return counter;
 }
 
-/// One stream of random numbers: `key` is usually the seed, `stream` the hash of a name, `step` a
-/// moment.
+/// One stream of random numbers: `key` is usually the seed, `stream` the hash of a name, `step` the
+/// training step.
 struct RandomStream {
   std::uint64_t key = 0;
   std::uint64_t stream = 0;
   std::uint32_t step = 0;
 
-  /// The four words number 4*block .. 4*block+3 of this stream.
+  /// Words 4*block to 4*block+3 of this stream.
   constexpr std::array<std::uint32_t, 4> words(std::uint64_t block) const {
     std::uint64_t mixed = key ^ (stream * 0x9E3779B97F4A7C15u);
     return philox({static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), step,
@@ -41,18 +41,20 @@ struct RandomStream {
   }
   constexpr std::uint32_t word(std::uint64_t index) const { return words(index / 4)[index % 4]; }
 
-  /// Uniform in [0, 1), 24 bits, exact in f32 and f64 alike.
+  /// Uniform in [0, 1) with 24 bits, so that the value is exact in f32 and in f64.
   constexpr double uniform(std::uint64_t index) const { return (word(index) >> 8) * 0x1p-24; }
-  /// The four uniform numbers 4*block .. 4*block+3, for what one of them costs.
+  /// Uniform numbers 4*block to 4*block+3 at the cost of one.
   constexpr std::array<double, 4> uniforms(std::uint64_t block) const {
     std::array<double, 4> numbers{};
     std::array<std::uint32_t, 4> drawn = words(block);
     for (std::size_t i = 0; i < 4; ++i) numbers[i] = (drawn[i] >> 8) * 0x1p-24;
     return numbers;
   }
-  /// Standard normal by Box-Muller; each index uses two words of its own.
+  /// Standard normal by the method of Box and Muller (doi:10.1214/aoms/1177706645); each index uses
+  /// two words of its own.
   double normal(std::uint64_t index) const;
-  /// Uniform integer in [0, bound).
+  /// Uniform integer in [0, bound), by multiplication instead of a remainder (Lemire 2019,
+  /// doi:10.1145/3230636); the bias is below bound / 2^64.
   constexpr std::uint64_t below(std::uint64_t index, std::uint64_t bound) const {
     auto w = words(index);
     Wide wide = (static_cast<Wide>(w[1]) << 32) | w[0];

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t kLine = 64;
 
+// Not under the thread sanitizer, for the reason given in vectorized.h.
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 
 __attribute__((target("avx512f"))) void stream_lines(std::byte* to, const std::byte* from,
@@ -56,6 +57,7 @@ void stream_copy(std::byte* to, const std::byte* from, std::size_t bytes) {
 
 void stream_end() {
 #if defined(__x86_64__)
+  // Non-temporal stores are weakly ordered: without a fence a later flag could be visible first.
   _mm_sfence();
 #endif
 }

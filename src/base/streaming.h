@@ -1,13 +1,13 @@
-// Copies that go past the caches, for results so long that no cache holds them until they are read.
-// Ordinary stores would fetch every line before it is overwritten.
+// Copies with non-temporal stores, for results larger than the caches. An ordinary store first
+// reads the cache line that it overwrites.
 #pragma once
 
 #include <cstddef>
 
 namespace troika {
 
-/// What does not fill a line at either end is stored as usual. stream_end() must follow on the same
-/// thread before another one reads.
+/// Uses ordinary stores for the partial cache lines at both ends. The same thread must call
+/// stream_end() before another thread reads `to`.
 void stream_copy(std::byte* to, const std::byte* from, std::size_t bytes);
 void stream_end();
 

@@ -6,9 +6,10 @@
 namespace troika {
 namespace {
 
-// Longer words are no typing errors, and the distance takes quadratic time.
+// A longer word is not a typing error, and the distance takes quadratic time.
 constexpr std::size_t kLongestWord = 64;
 
+/// One error in three characters, at least one and at most three.
 std::size_t tolerated_distance(std::string_view word) {
   return std::clamp<std::size_t>(word.size() / 3, 1, 3);
 }
@@ -16,6 +17,7 @@ std::size_t tolerated_distance(std::string_view word) {
 }  // namespace
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
+  // Three rows of the table of prefixes: a swap of neighbours looks back two rows.
   std::vector<std::size_t> before_last(b.size() + 1);
   std::vector<std::size_t> last(b.size() + 1);
   std::vector<std::size_t> row(b.size() + 1);

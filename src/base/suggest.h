@@ -1,4 +1,4 @@
-// "Did you mean …?": the nearest known word, for every place that refuses a name.
+// "Did you mean …?": the nearest known word, for messages about an unknown name.
 #pragma once
 
 #include <optional>
@@ -8,10 +8,11 @@
 
 namespace troika {
 
-/// Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`.
+/// Returns the number of insertions, deletions, substitutions and swaps of neighbours that turn `a`
+/// into `b` (optimal string alignment: Damerau 1964, doi:10.1145/363958.363994).
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The candidate nearest to `word`, unless even that one is too far away to be what was meant.
+/// Returns the candidate nearest to `word`, or nothing if all differ too much to be a typing error.
 std::optional<std::string> closest(std::string_view word, std::span<const std::string> candidates);
 
 }  // namespace troika

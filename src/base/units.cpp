@@ -66,6 +66,7 @@ Bytes parse_bytes(std::string_view text) {
                                                                         {"GB", 1e9},
                                                                         {"TB", 1e12}}};
   for (auto [name, factor] : kUnits) {
+    // Below 2^62, so that the conversion and a sum of two sizes cannot overflow.
     if (unit == name && number * factor < 0x1p62)
       return {static_cast<std::int64_t>(number * factor)};
   }

@@ -3,7 +3,8 @@
 namespace troika {
 namespace {
 
-/// Bytes of a character by its first byte; 0 for a byte that begins none.
+/// Returns the length of a character by its first byte; 0 if no character begins with it.
+/// C0 and C1 would begin overlong forms, F5 and above code points beyond U+10FFFF.
 std::size_t length_of(unsigned char first) {
   if (first < 0x80) return 1;
   if (first >= 0xC2 && first < 0xE0) return 2;
@@ -13,6 +14,7 @@ std::size_t length_of(unsigned char first) {
 }
 
 bool valid(char32_t character, std::size_t bytes) {
+  // A character in more bytes than needed is overlong, which RFC 3629 forbids.
   constexpr char32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
   bool surrogate = character >= 0xD800 && character < 0xE000;
   return character >= kSmallest[bytes] && character < kCodePoints && !surrogate;

@@ -15,11 +15,10 @@ struct Utf8Character {
   std::size_t bytes = 0;
 };
 
-/// The first character of the text; nothing when it is empty or not UTF-8 there (cut short,
-/// overlong, surrogate).
+/// Decodes the first character. Returns nothing if the text is empty or does not begin with valid
+/// UTF-8 (truncated, overlong, surrogate).
 std::optional<Utf8Character> decode_utf8(std::string_view text);
 
-/// Whether all of the text is UTF-8.
 bool is_utf8(std::string_view text);
 
 void append_utf8(char32_t character, std::string& text);

@@ -1,15 +1,16 @@
-// Compiles a function once per instruction set; the loader takes the widest that the processor has.
+// Compiles a function once per instruction set; the loader selects the widest one that the
+// processor supports.
 #pragma once
 
-// Everything called inside is inlined, so that it is compiled for the same instructions. Under the
-// thread sanitizer there is one version only: GCC's version choosers run before that sanitizer is
-// ready. Clang, which lints, does not know these attributes together.
+// `flatten` inlines all callees, so that they are compiled for the same instruction set. Under the
+// thread sanitizer there is only one version: GCC's resolvers run before that sanitizer is
+// initialised. Clang, which we use for lint only, does not accept the two attributes together.
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
 #define TROIKA_VECTORIZED \
   __attribute__((flatten, target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-// For functions on vectors of 16 floats, which run only where widest_vector() is 16, and of 8
-// floats, which run elsewhere. Unrolled transforms take the compiler long, most of all for a set
-// with too few registers, so versions that never run are not made.
+// For functions on vectors of 16 floats, which run only if widest_vector() is 16, and of 8 floats,
+// which run otherwise. Versions that never run are not compiled: unrolled transforms compile
+// slowly, above all for an instruction set with too few registers.
 #define TROIKA_VECTORIZED_16 __attribute__((flatten, target("arch=x86-64-v4")))
 #define TROIKA_VECTORIZED_8 __attribute__((flatten, target_clones("arch=x86-64-v3", "default")))
 #else

@@ -13,19 +13,22 @@ namespace fs = std::filesystem;
 
 namespace {
 
+/// Far above any real index, so that a wrong file is not read into memory.
 constexpr std::size_t kMaxIndex = std::size_t{1} << 30;
 
-/// What to load instead. Reads other checkpoints in full, which is worth it only after a failure.
+/// Names an intact checkpoint to load instead. Reads other checkpoints in full, so it is only for
+/// failures.
 std::string advice(const fs::path& folder) {
   const fs::path checkpoints = fs::absolute(folder).lexically_normal().parent_path();
   for (std::int64_t step : list_steps(checkpoints)) {
     const fs::path other = step_folder(checkpoints, step);
     if (other.filename() == folder.filename() || checkpoint_fault(other)) continue;
-    return fmt::format("use '{}', which is whole",
+    return fmt::format("use '{}', which is intact",
                        (folder.parent_path() / other.filename()).string());
   }
-  return "no other checkpoint beside it is whole: restore it from a copy, or train again from the "
-         "start";
+  return "no other checkpoint in that folder is intact: restore it from a copy, or train again "
+         "from "
+         "the start";
 }
 
 template <class Action>
@@ -77,7 +80,7 @@ void Checkpoint::match_tensors() {
              fmt::format("tensor '{}' is in file '{}', which it does not list", tensor.name,
                          tensor.file));
     }
-    stored_bytes(tensor);
+    stored_bytes(tensor);  // Throws if the file has another type or shape.
     by_name_[tensor.name] = at;
   }
 }
@@ -99,6 +102,7 @@ void Checkpoint::read(const std::string& name, std::span<std::byte> bytes) const
   const IndexedTensor& tensor = get(name);
   const std::span<const std::byte> stored = stored_bytes(tensor);
   TROIKA_CHECK_EQ(bytes.size(), stored.size());
+  // The copy is checked, not the file, so that a change in between cannot pass unnoticed.
   std::ranges::copy(stored, bytes.begin());
   with_advice(folder_, [&] { check_tensor(tensor, bytes); });
 }

@@ -1,5 +1,5 @@
-// A checkpoint: the folder step-N with safetensors files and index.json. Every byte of every file
-// is under some checksum.
+// Reads a checkpoint: the folder step-N with safetensors files and index.json. Checksums cover
+// every byte of every file.
 #pragma once
 
 #include <filesystem>
@@ -13,23 +13,23 @@
 
 namespace troika {
 
-/// A checkpoint open for reading; thread-safe. Every failure is an Error(file) that names the file,
-/// the tensor where it is one, and another checkpoint beside it that is whole, if there is one.
+/// A checkpoint open for reading; thread-safe. Every failure throws Error(file) that names the
+/// file, the tensor if there is one, and an intact checkpoint in the same folder to use instead.
 class Checkpoint {
  public:
-  /// Checks the index and the headers of all files; values are checked when they are read.
+  /// Checks the index and the headers of all files. read() checks the values.
   static Checkpoint open(const std::filesystem::path& folder);
 
   std::int64_t step() const { return index_.step; }
   const std::string& meta_json() const { return index_.meta_json; }
   const std::vector<IndexedTensor>& tensors() const { return index_.tensors; }
-  /// Null when there is no such tensor.
+  /// Returns null if there is no such tensor.
   const IndexedTensor* find(const std::string& name) const;
 
-  /// Copies a tensor out and checks what was copied. `bytes` must have the tensor's size.
+  /// Copies a tensor to `bytes`, which must have its size, and checks the copy.
   void read(const std::string& name, std::span<std::byte> bytes) const;
-  /// The bytes of a tensor in the mapped file, borrowed and not checked: who needs a part reads no
-  /// more than that. The tensor must be there.
+  /// Returns the bytes of a tensor in the mapped file, borrowed and not checked, so that a reader
+  /// of a part need not read the rest.
   std::span<const std::byte> bytes(const std::string& name) const;
   /// Checks one tensor without copying.
   void check(const std::string& name) const;
@@ -53,7 +53,7 @@ class Checkpoint {
   std::unordered_map<std::string, std::size_t> by_name_;
 };
 
-/// Why a checkpoint cannot be loaded, or nothing when every byte of it is good. Reads all of it.
+/// Returns why a checkpoint cannot be loaded, or nothing if it is intact. Reads all of it.
 std::optional<std::string> checkpoint_fault(const std::filesystem::path& folder);
 
 }  // namespace troika

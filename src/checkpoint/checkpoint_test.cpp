@@ -13,7 +13,7 @@ namespace {
 
 const char* const kFiles[] = {"index.json", "model.safetensors", "optimizer.safetensors"};
 
-/// Loads as a run does; the sentence of the refusal, or nothing.
+/// Loads a checkpoint as a run does; returns the error message, or an empty text.
 std::string load(const std::filesystem::path& folder) {
   try {
     const Checkpoint checkpoint = Checkpoint::open(folder);
@@ -45,7 +45,7 @@ class DamagedCheckpoint : public testing::Test {
     const std::string sentence = load(step_folder(checkpoints_, 2));
     EXPECT_TRUE(says(sentence, "step-2/" + file))
         << file << ", " << what_was_done << ": " << sentence;
-    EXPECT_TRUE(says(sentence, "step-1', which is whole")) << sentence;
+    EXPECT_TRUE(says(sentence, "step-1', which is intact")) << sentence;
     EXPECT_TRUE(checkpoint_fault(step_folder(checkpoints_, 2)).has_value())
         << file << ", " << what_was_done;
   }
@@ -99,7 +99,7 @@ TEST(Checkpoint, UnknownTensorIsNamed) {
 
 TEST(Checkpoint, WithoutAnotherOneTheAdviceSaysSo) {
   TemporaryFolder folder;
-  EXPECT_TRUE(says(load(folder.path() / "step-9"), "no other checkpoint beside it is whole"));
+  EXPECT_TRUE(says(load(folder.path() / "step-9"), "no other checkpoint in that folder is intact"));
 }
 
 TEST_F(DamagedCheckpoint, AnyFlippedByteOfAnyFileIsRefused) {

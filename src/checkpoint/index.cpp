@@ -8,8 +8,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/json_reason.h"
-#include "checkpoint/strict_json.h"
+#include "base/json_text.h"
 
 namespace troika {
 
@@ -22,7 +21,7 @@ constexpr std::size_t kMaxDepth = 64;
 
 [[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::file, why); }
 
-/// The end of the file, which seals all bytes before it.
+/// The end of the file: a checksum of all bytes before it.
 std::string seal(std::string_view body) {
   return fmt::format("  \"checksum\": \"{}\"\n}}\n", hex(checksum(std::as_bytes(std::span(body)))));
 }
@@ -76,7 +75,7 @@ Index read_members(const OrderedJson& json) {
   return index;
 }
 
-/// The seal covers the exact bytes before it and is itself known to the byte.
+/// Compares the end of the file with what to_text would have written there.
 void check_seal(std::string_view text) {
   const std::size_t body_size = text.size() - std::min(text.size(), seal("").size());
   if (text.substr(body_size) != seal(text.substr(0, body_size))) {
@@ -92,6 +91,8 @@ bool is_plain_file_name(std::string_view name) {
   return name.ends_with(".safetensors") && name.front() != '.' && name.find('/') == name.npos;
 }
 
+// Written by hand, one tensor per line, so that the bytes under the checksum do not depend on the
+// version of the JSON library and the file is easy to read.
 std::string to_text(const Index& index) {
   if (const auto fault = json_fault(index.meta_json, kMaxDepth - 1)) {
     throw Error(ErrorKind::usage,
@@ -112,6 +113,8 @@ std::string to_text(const Index& index) {
 
 Index parse_index(std::string_view text, const std::string& where) {
   try {
+    // First the checksum: everything behind it may assume a file that to_text wrote, and damage is
+    // reported as damage, not as a syntax error.
     check_seal(text);
     if (const auto fault = json_fault(text, kMaxDepth)) refuse(*fault);
     return read_members(OrderedJson::parse(text));

@@ -1,4 +1,5 @@
-// index.json of a checkpoint: what is in it, and a checksum over everything, itself included.
+// index.json of a checkpoint: its files and tensors with their checksums. The last line is a
+// checksum of the index itself.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ struct IndexedTensor {
   std::string name;
   TensorSpec spec;
   std::string file;
-  std::uint64_t checksum = 0;  ///< Of its bytes in the file.
+  std::uint64_t checksum = 0;  ///< Checksum of its bytes in the file.
 
   bool operator==(const IndexedTensor&) const = default;
 };
@@ -31,18 +32,19 @@ struct Index {
   std::int64_t step = 0;
   std::vector<IndexedFile> files;
   std::vector<IndexedTensor> tensors;
-  std::string meta_json;  ///< An object of the caller's; comes back as the same JSON value.
+  std::string meta_json;  ///< JSON object of the caller; read back as an equal value.
 
   bool operator==(const Index&) const = default;
 };
 
-/// Throws Error(usage) when meta_json is not a JSON object or a name is not UTF-8.
+/// Throws Error(usage) if meta_json is not a JSON object or a name is not UTF-8.
 std::string to_text(const Index& index);
 
-/// Throws Error(file), beginning with `where`, unless `text` is to the byte what `to_text` wrote.
+/// The inverse. Throws Error(file), beginning with `where`, if `text` was changed in any byte.
 Index parse_index(std::string_view text, const std::string& where);
 
-/// Whether a name stands for a safetensors file in the checkpoint's own folder.
+/// Returns whether a name is that of a safetensors file without a folder, so that an index cannot
+/// point outside its checkpoint.
 bool is_plain_file_name(std::string_view name);
 
 /// Sixteen hexadecimal digits.

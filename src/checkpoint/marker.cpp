@@ -22,13 +22,13 @@ constexpr std::size_t kMaxMarker = 4096;
 
 std::string step_name(std::int64_t step) { return fmt::format("{}{}", kStepPrefix, step); }
 
-/// "step-40 CHECKSUM\n": a person can read it, and no byte can change unnoticed.
+/// "step-40 CHECKSUM\n": readable, and any changed byte is detected.
 std::string marker_text(std::int64_t step) {
   const std::string name = step_name(step);
   return fmt::format("{} {}\n", name, hex(checksum(std::as_bytes(std::span(name)))));
 }
 
-/// Only names that `step_name` would give: not step-007, not step-4.partial-17.
+/// Accepts only what `step_name` returns: not step-007, not step-4.partial-17.
 std::optional<std::int64_t> parse_step(std::string_view name) {
   if (!name.starts_with(kStepPrefix)) return std::nullopt;
   std::int64_t step = 0;
@@ -64,8 +64,7 @@ Marker read_marker(const fs::path& checkpoints, const char* name) {
     const auto step = parse_step(std::string_view(text).substr(0, text.find(' ')));
     if (step && marker_text(*step) == text) return {.step = step, .fault = {}};
     return {.step = {},
-            .fault = fmt::format("'{}' is damaged: it does not name a checkpoint with its checksum",
-                                 path.string())};
+            .fault = fmt::format("'{}' is damaged: its checksum does not match", path.string())};
   } catch (const Error& unreadable) {
     return {.step = {}, .fault = unreadable.what()};
   }

@@ -1,5 +1,5 @@
-// The names in a folder of checkpoints: `step-N`, and the small files `latest` and `best` that
-// point to one of them.
+// The entries of a folder of checkpoints: `step-N`, and the small files `latest` and `best`, which
+// name one of them.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,11 @@ inline constexpr const char* kBest = "best";
 /// CHECKPOINTS/step-N
 std::filesystem::path step_folder(const std::filesystem::path& checkpoints, std::int64_t step);
 
-/// The steps that have a folder, newest first; none when there is no such folder. Says nothing
-/// about their content.
+/// Returns the steps that have a folder, newest first. Does not check their content.
 std::vector<std::int64_t> list_steps(const std::filesystem::path& checkpoints);
 
-/// What a marker file says: a step; or a fault, when it cannot be believed; or neither, when it is
-/// not there.
+/// The content of a marker file: a step, or a fault if the file is damaged, or neither if it does
+/// not exist.
 struct Marker {
   std::optional<std::int64_t> step;
   std::string fault;
@@ -29,7 +28,7 @@ struct Marker {
 
 Marker read_marker(const std::filesystem::path& checkpoints, const char* name);
 
-/// Atomic and synced.
+/// Replaces the marker atomically and syncs it.
 void write_marker(const std::filesystem::path& checkpoints, const char* name, std::int64_t step);
 
 }  // namespace troika

@@ -22,16 +22,16 @@ std::string missing_latest(const fs::path& checkpoints, const Marker& latest) {
                               : latest.fault;
 }
 
-/// `latest` is good and so is what it names; yet something later may lie there.
+/// A warning if there are checkpoints later than the intact one that `latest` names.
 std::string note_later(const fs::path& checkpoints, std::int64_t latest) {
   const std::vector<std::int64_t> steps = list_steps(checkpoints);
   if (steps.empty() || steps.front() <= latest) return {};
   return fmt::format(
-      "'{}' is later than step {}, which `latest` names; name it yourself to go on from there",
+      "'{}' is later than step {}, which `latest` names; to resume from it, give its path",
       step_folder(checkpoints, steps.front()).string(), latest);
 }
 
-/// Newest first, but what is later than `latest` last: it is of a run that was rewound.
+/// Newest first, but those later than `latest` last: they are from before a rewind.
 std::vector<std::int64_t> in_order_of_trust(std::vector<std::int64_t> steps, std::int64_t latest) {
   std::ranges::stable_partition(steps, [&](std::int64_t step) { return step <= latest; });
   return steps;
@@ -42,18 +42,19 @@ FoundCheckpoint scan(const fs::path& checkpoints, std::int64_t latest, std::stri
     const fs::path folder = step_folder(checkpoints, step);
     const std::optional<std::string> fault = checkpoint_fault(folder);
     if (!fault)
-      return {folder,
-              fmt::format("{}; using '{}', the newest that is whole", why, folder.string())};
+      return {folder, fmt::format("{}; using '{}', the newest intact one", why, folder.string())};
     why += "; " + *fault;
   }
-  throw Error(ErrorKind::file, fmt::format("{}; no checkpoint in '{}' is whole: restore one from a "
-                                           "copy, or train again from the start",
-                                           why, checkpoints.string()));
+  throw Error(ErrorKind::file,
+              fmt::format("{}; no checkpoint in '{}' is intact: restore one from a "
+                          "copy, or train again from the start",
+                          why, checkpoints.string()));
 }
 
 }  // namespace
 
 std::optional<FoundCheckpoint> find_newest_checkpoint(const fs::path& checkpoints) {
+  // No marker and no folder is a new run; folders without a marker are one that lost its marker.
   const Marker latest = read_marker(checkpoints, kLatest);
   if (!latest.step && list_steps(checkpoints).empty()) return std::nullopt;
   if (!latest.step) return scan(checkpoints, kNoLimit, missing_latest(checkpoints, latest));
@@ -67,7 +68,7 @@ std::optional<FoundCheckpoint> find_newest_checkpoint(const fs::path& checkpoint
 std::optional<fs::path> find_best_checkpoint(const fs::path& checkpoints) {
   const Marker best = read_marker(checkpoints, kBest);
   if (!best.fault.empty())
-    throw Error(ErrorKind::file, best.fault + "; name a checkpoint yourself");
+    throw Error(ErrorKind::file, best.fault + "; give the path of a checkpoint");
   if (!best.step) return std::nullopt;
   const fs::path folder = step_folder(checkpoints, *best.step);
   Checkpoint::open(folder).verify_all();
@@ -88,6 +89,7 @@ void mark_best_checkpoint(const fs::path& checkpoints, std::int64_t step) {
 std::string retain_checkpoints(const fs::path& checkpoints, std::size_t keep) {
   TROIKA_CHECK(keep >= 1);
   const Marker best = read_marker(checkpoints, kBest);
+  // Without a readable `best` we do not know which checkpoint must stay.
   if (!best.fault.empty())
     return best.fault + "; no checkpoint is removed until a new best one is marked";
   const std::int64_t latest = read_marker(checkpoints, kLatest).step.value_or(kNoLimit);

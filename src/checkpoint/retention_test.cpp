@@ -57,7 +57,7 @@ TEST_F(Retention, ADamagedLatestCheckpointIsPassedOverWithAWarning) {
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->folder, folder_of(8));
   EXPECT_NE(found->warning.find("step-10/index.json"), std::string::npos) << found->warning;
-  EXPECT_NE(found->warning.find("step-8', the newest that is whole"), std::string::npos)
+  EXPECT_NE(found->warning.find("step-8', the newest intact one"), std::string::npos)
       << found->warning;
 }
 

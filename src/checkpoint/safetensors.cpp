@@ -15,6 +15,8 @@ WrittenChecksums write_safetensors(const std::filesystem::path& path,
   checksums.tensors.resize(header.tensors.size());
   OutputFile file(path);
   file.write(header.bytes);
+  // One buffer for all tensors: memory is bounded by the largest one. Checksums are computed while
+  // the bytes are in the cache.
   std::vector<std::byte> buffer;
   for (std::size_t at = 0; at < header.tensors.size(); ++at) {
     const StoredTensor& tensor = header.tensors[at];

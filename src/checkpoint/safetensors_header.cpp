@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
 #include <tuple>
 
-#include "checkpoint/strict_json.h"
+#include "base/json_text.h"
 
 namespace troika {
 
@@ -17,10 +20,10 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::uint64_t kLengthWord = sizeof(std::uint64_t);
-constexpr std::uint64_t kMaxHeader = 100'000'000;  // The limit of the format's own readers.
+constexpr std::uint64_t kMaxHeader = 100'000'000;  // MAX_HEADER_SIZE of the reference reader.
 constexpr std::size_t kHeaderDepth = 3;            // { tensor { shape [
 
-/// Says what is wrong and throws; knows which file, and which tensor, is being read.
+/// Throws errors that name the file and, if any, the tensor being read.
 class Complaint {
  public:
   explicit Complaint(std::string where) : where_(std::move(where)) {}
@@ -88,8 +91,8 @@ Shape parse_extents(const Json& json, const Complaint& complaint) {
   return shape;
 }
 
-/// Zero extents count as one in the overflow check, so that strides of what passes can be computed
-/// too.
+/// Zero extents count as one in the overflow check, so that computing the strides cannot overflow
+/// either.
 std::uint64_t bytes_of(StoredType type, const Shape& shape, const Complaint& complaint) {
   auto bytes = static_cast<std::int64_t>(element_bytes(type));
   for (std::int64_t extent : shape) {
@@ -103,11 +106,11 @@ std::uint64_t bytes_of(StoredType type, const Shape& shape, const Complaint& com
 StoredType parse_type(const Json& json, const Complaint& complaint) {
   if (!json.is_string()) complaint.raise("its dtype is not text");
   const std::optional<StoredType> type = parse_stored_type(json.get<std::string>());
-  if (!type) complaint.raise(fmt::format("its dtype {} is unknown here", json.dump()));
+  if (!type) complaint.raise(fmt::format("its dtype {} is unknown", json.dump()));
   return *type;
 }
 
-/// Offsets are still from the first tensor.
+/// Offsets are relative to the first tensor.
 StoredTensor parse_tensor(const std::string& name, const Json& json, const Complaint& complaint) {
   if (!json.is_object() || json.size() != 3 || !json.contains("dtype") || !json.contains("shape") ||
       !json.contains("data_offsets")) {
@@ -128,7 +131,7 @@ StoredTensor parse_tensor(const std::string& name, const Json& json, const Compl
   return tensor;
 }
 
-/// Turns offsets into positions in the file, and checks that the tensors fill it exactly.
+/// Makes offsets relative to the start of the file and checks that the tensors fill it exactly.
 void settle(SafetensorsHeader& header, std::uint64_t file_bytes, const Complaint& complaint) {
   std::ranges::sort(header.tensors, {},
                     [](const StoredTensor& t) { return std::tie(t.begin, t.end, t.name); });
@@ -154,13 +157,78 @@ void settle(SafetensorsHeader& header, std::uint64_t file_bytes, const Complaint
     complaint.raise(fmt::format("{} bytes follow the last tensor", room - expected));
 }
 
+static_assert(std::endian::native == std::endian::little,
+              "tensors are stored in memory order, which the format defines as little-endian");
+
+void check_names(std::span<const TensorEntry> entries) {
+  std::set<std::string_view> names;
+  for (const TensorEntry& entry : entries) {
+    if (entry.name.empty() || entry.name == "__metadata__") {
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("a tensor cannot be stored as '{}'; give it another name", entry.name));
+    }
+    if (!names.insert(entry.name).second) {
+      throw Error(ErrorKind::usage,
+                  fmt::format("two tensors are named '{}'; give each its own name", entry.name));
+    }
+  }
+}
+
+std::vector<std::size_t> wide_elements_first(std::span<const TensorEntry> entries) {
+  std::vector<std::size_t> order(entries.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater{},
+                           [&](std::size_t at) { return size_of(entries[at].spec.dtype); });
+  return order;
+}
+
+/// Offsets are relative to the first tensor, because the size of the header is not known yet.
+std::vector<StoredTensor> with_offsets(std::span<const TensorEntry> entries,
+                                       std::span<const std::size_t> order) {
+  std::vector<StoredTensor> tensors;
+  std::uint64_t begin = 0;
+  for (std::size_t at : order) {
+    const auto& [name, spec] = entries[at];
+    const std::uint64_t end = begin + static_cast<std::uint64_t>(spec.bytes().count);
+    tensors.push_back({name, stored_type(spec.dtype), spec.shape, begin, end});
+    begin = end;
+  }
+  return tensors;
+}
+
+std::string header_json(std::span<const StoredTensor> tensors, const Metadata& metadata) {
+  std::vector<std::string> members;
+  if (!metadata.empty()) {
+    std::vector<std::string> notes;
+    for (const auto& [key, text] : metadata)
+      notes.push_back(json_quoted(key) + ":" + json_quoted(text));
+    members.push_back(fmt::format(R"("__metadata__":{{{}}})", fmt::join(notes, ",")));
+  }
+  for (const StoredTensor& tensor : tensors) {
+    members.push_back(fmt::format(R"({}:{{"dtype":"{}","shape":{},"data_offsets":[{},{}]}})",
+                                  json_quoted(tensor.name), to_string(tensor.type),
+                                  to_string(tensor.shape), tensor.begin, tensor.end));
+  }
+  return fmt::format("{{{}}}", fmt::join(members, ","));
+}
+
+/// Pads the JSON with spaces to a multiple of 8, so that the tensors behind it are aligned.
+std::string with_length_word(std::string json) {
+  json.resize((json.size() + 7) / 8 * 8, ' ');
+  const std::uint64_t length = json.size();
+  std::string bytes(sizeof length, '\0');
+  std::memcpy(bytes.data(), &length, sizeof length);
+  return bytes + json;
+}
+
 }  // namespace
 
 SafetensorsHeader parse_header(std::span<const std::byte> file, const std::string& where) {
   const Complaint complaint(where);
   const std::string_view text = header_text(file, complaint);
   if (const auto fault = json_fault(text, kHeaderDepth))
-    complaint.raise("its header is not sound: " + *fault);
+    complaint.raise("its header is damaged: " + *fault);
   SafetensorsHeader header;
   header.bytes.assign(reinterpret_cast<const char*>(file.data()), kLengthWord + text.size());
   const Json json = Json::parse(text);
@@ -173,6 +241,20 @@ SafetensorsHeader parse_header(std::span<const std::byte> file, const std::strin
   }
   settle(header, file.size(), complaint);
   return header;
+}
+
+SafetensorsLayout lay_out(std::span<const TensorEntry> entries, const Metadata& metadata) {
+  check_names(entries);
+  SafetensorsLayout layout{.header = {.tensors = {}, .metadata = metadata, .bytes = {}},
+                           .order = wide_elements_first(entries)};
+  SafetensorsHeader& header = layout.header;
+  header.tensors = with_offsets(entries, layout.order);
+  header.bytes = with_length_word(header_json(header.tensors, metadata));
+  for (StoredTensor& tensor : header.tensors) {
+    tensor.begin += header.bytes.size();
+    tensor.end += header.bytes.size();
+  }
+  return layout;
 }
 
 }  // namespace troika

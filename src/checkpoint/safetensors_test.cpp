@@ -15,7 +15,7 @@ std::span<const std::byte> as_span(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
-/// Why a file with this header is refused; empty when it is not.
+/// Returns the error message for a file with this header; empty if it is accepted.
 std::string refusal(const std::string& file) {
   try {
     parse_header(as_span(file), "x.safetensors");
@@ -209,7 +209,7 @@ TEST(SafetensorsHeader, AMillionOpenBracketsAreRefused) {
   EXPECT_NE(refusal("{\"a\":" + std::string(1'000'000, '['), 0).find("deeper"), std::string::npos);
 }
 
-// The other side of the contract: the format's own reader and writer.
+// Interoperability with the reader and writer of the reference implementation.
 class SafetensorsPython : public testing::Test {
  protected:
   void SetUp() override {

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Names must differ over all files; within a file the layout checks them again.
+/// Names must be unique over all files; lay_out checks only one file.
 void check_names(const Snapshot& snapshot) {
   std::set<std::string_view> names;
   for (const SnapshotTensor& tensor : snapshot.tensors) {
@@ -38,7 +38,7 @@ std::vector<std::string> file_names(const Snapshot& snapshot) {
   return names;
 }
 
-/// Everything is known but the checksums, which come as the files are written.
+/// The index without checksums, which are known after the files are written.
 Index blank_index(const Snapshot& snapshot) {
   Index index{.step = snapshot.step, .files = {}, .tensors = {}, .meta_json = snapshot.meta_json};
   for (const std::string& name : file_names(snapshot)) index.files.push_back({name, 0});
@@ -47,11 +47,12 @@ Index blank_index(const Snapshot& snapshot) {
   return index;
 }
 
-/// A file of the checkpoint: which tensors of the index it has, and where they will lie.
+/// A file of the checkpoint: which tensors of the index it holds, and their offsets.
 struct FilePlan {
   fs::path path;
   SafetensorsLayout layout;
-  std::vector<std::size_t> place;  ///< Of each tensor of the index, in layout.header.tensors.
+  /// For each tensor of the index, its index in layout.header.tensors or kElsewhere.
+  std::vector<std::size_t> stored_at;
 };
 
 constexpr std::size_t kElsewhere = static_cast<std::size_t>(-1);
@@ -69,7 +70,7 @@ FilePlan plan_file(const fs::path& folder, const std::string& name, const Index&
   FilePlan plan{folder / name, lay_out(entries, metadata),
                 std::vector<std::size_t>(index.tensors.size(), kElsewhere)};
   for (std::size_t at = 0; at < plan.layout.order.size(); ++at)
-    plan.place[origin[plan.layout.order[at]]] = at;
+    plan.stored_at[origin[plan.layout.order[at]]] = at;
   return plan;
 }
 
@@ -88,16 +89,16 @@ std::vector<SnapshotPart> parts_of(const Snapshot& snapshot) {
   return parts;
 }
 
-/// This process's parts of one file.
+/// Writes the parts of this process into one file.
 void write_parts(const FilePlan& plan, const Snapshot& snapshot,
                  const std::vector<SnapshotPart>& parts) {
   OutputFile file(plan.path, OutputFile::Content::kept);
   std::vector<std::byte> buffer;
   for (std::size_t at = 0; at < parts.size(); ++at) {
     const auto& [tensor, region] = parts[at];
-    if (plan.place[tensor] == kElsewhere) continue;
+    if (plan.stored_at[tensor] == kElsewhere) continue;
     const TensorSpec& spec = snapshot.tensors[tensor].spec;
-    const StoredTensor& stored = plan.layout.header.tensors[plan.place[tensor]];
+    const StoredTensor& stored = plan.layout.header.tensors[plan.stored_at[tensor]];
     const std::int64_t size = size_of(spec.dtype).count;
     buffer.resize(static_cast<std::size_t>(region.elements() * size));
     snapshot.read(at, buffer);
@@ -112,7 +113,8 @@ void write_parts(const FilePlan& plan, const Snapshot& snapshot,
   file.finish();
 }
 
-/// The processes share the reading; afterwards all know all checksums.
+/// Each process reads and checksums some tensors; afterwards all know all checksums. The files are
+/// read again because a tensor may have been written in parts by several processes.
 void add_checksums(const std::vector<FilePlan>& plans, const Writers& writers, Index& index) {
   std::string own;
   for (std::size_t file = 0; file < plans.size(); ++file) {
@@ -120,10 +122,10 @@ void add_checksums(const std::vector<FilePlan>& plans, const Writers& writers, I
     index.files[file].header_checksum =
         checksum(std::as_bytes(std::span(plan.layout.header.bytes)));
     const MappedFile mapped(plan.path);
-    for (std::size_t at = 0; at < plan.place.size(); ++at) {
-      if (plan.place[at] == kElsewhere || static_cast<int>(at) % writers.count != writers.rank)
+    for (std::size_t at = 0; at < plan.stored_at.size(); ++at) {
+      if (plan.stored_at[at] == kElsewhere || static_cast<int>(at) % writers.count != writers.rank)
         continue;
-      const StoredTensor& stored = plan.layout.header.tensors[plan.place[at]];
+      const StoredTensor& stored = plan.layout.header.tensors[plan.stored_at[at]];
       own += fmt::format("{} {}\n", at,
                          checksum(mapped.bytes().subspan(stored.begin, stored.end - stored.begin)));
     }
@@ -141,7 +143,7 @@ void write_index(const fs::path& folder, const Index& index) {
   file.finish();
 }
 
-/// The place of the new folder, with nothing left behind by others.
+/// Returns the path of the new checkpoint, after removing leftovers of killed saves.
 fs::path begin_folder(const fs::path& checkpoints, std::int64_t step) {
   make_folder(checkpoints);
   remove_partials(checkpoints);
@@ -169,17 +171,17 @@ void save_checkpoint(const fs::path& checkpoints, const Snapshot& snapshot, cons
   for (const IndexedFile& file : index.files) plans.push_back(plan_file(folder, file.name, index));
   if (is_first)
     for (const FilePlan& plan : plans) create_file(plan);
-  writers.exchange("created");
+  writers.exchange("created");  // No process may open a file before rank 0 has created it.
   const std::vector<SnapshotPart> parts = parts_of(snapshot);
   for (const FilePlan& plan : plans) write_parts(plan, snapshot, parts);
-  writers.exchange("written");
+  writers.exchange("written");  // Checksums need the parts of all processes.
   add_checksums(plans, writers, index);
   if (is_first) {
     write_index(folder, index);
     partial->publish();
     write_marker(checkpoints, kLatest, snapshot.step);
   }
-  writers.exchange("published");
+  writers.exchange("published");  // On return the checkpoint exists for every process.
 }
 
 }  // namespace troika

@@ -1,4 +1,4 @@
-// Writing a checkpoint.
+// Writes a checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -16,43 +16,43 @@ namespace troika {
 struct SnapshotTensor {
   std::string name;  ///< Unique in the whole checkpoint.
   TensorSpec spec;
-  std::string file =
-      "model.safetensors";  ///< Weights go there, so that other programs can load that file alone.
+  /// Weights are in this file, so that other programs can load it alone.
+  std::string file = "model.safetensors";
 };
 
-/// A box of a tensor, written at once.
+/// A region of a tensor that is written at once.
 struct SnapshotPart {
   std::size_t tensor = 0;
   Region region;
 };
 
-/// All that a run needs to go on: global tensors (never a device's slice) and an object of what is
-/// not a tensor (optimizer, random state, data cursor, kernel choices, model hash).
+/// Everything a run needs to resume: global tensors, never slices of a device, and a JSON object
+/// with the rest (optimizer, random state, data cursor, kernel choices, model hash).
 struct Snapshot {
   std::int64_t step = 0;
   std::string meta_json = "{}";
   std::vector<SnapshotTensor> tensors;
-  TensorSource read;  ///< Its index is into `parts`, or, where each tensor is one, into `tensors`.
-  /// What this process writes, in any order; unset: every tensor, whole. The parts of all processes
-  /// have every element once.
+  TensorSource read;  ///< Its index refers to `parts`, or to `tensors` if `parts` is unset.
+  /// The parts that this process writes, in any order; unset: all tensors. The parts of all
+  /// processes must cover every element exactly once.
   std::optional<std::vector<SnapshotPart>> parts{};
 };
 
-/// The processes that write a checkpoint together, on a file system that they share. All call
-/// save_checkpoint at once, with the same snapshot but for its parts.
+/// The processes that write a checkpoint together, on a shared file system. All must call
+/// save_checkpoint, with snapshots that differ in `parts` only.
 struct Writers {
   int rank = 0;
   int count = 1;
-  /// Every process gives a text and gets all of them, by rank.
+  /// An all-gather: every process passes a text and gets the texts of all, by rank.
   std::function<std::vector<std::string>(const std::string&)> exchange{};
 };
 
-/// Writes CHECKPOINTS/step-N and points `latest` to it. Until it is complete and synced it has a
-/// temporary name, so a kill at any moment leaves the checkpoints before it as they were; a step-N
-/// that exists is replaced. What a killed save left behind is removed first. One save at a time per
-/// folder. Values go to their places part by part; no process has a whole tensor unless it is one
-/// part. Throws Error(file) when the disk is full or refuses, Error(usage) when the snapshot
-/// cannot be stored; then nothing has changed.
+/// Writes CHECKPOINTS/step-N and makes `latest` name it. The folder has a temporary name until it
+/// is complete and synced, so that a kill at any time leaves earlier checkpoints intact. An
+/// existing step-N is replaced, and leftovers of killed saves are removed first. One save at a time
+/// per folder. Memory: the largest part, not the largest tensor. Throws Error(file) if the disk is
+/// full or refuses, Error(usage) if the snapshot cannot be stored; earlier checkpoints stay as they
+/// are.
 void save_checkpoint(const std::filesystem::path& checkpoints, const Snapshot& snapshot,
                      const Writers& writers = {});
 

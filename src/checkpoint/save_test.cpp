@@ -26,7 +26,7 @@ std::size_t count_entries(const fs::path& folder) {
   return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), {}));
 }
 
-/// The sentence with which a save fails; empty when it does not.
+/// Returns the error message of a save; empty if it succeeds.
 std::string refusal(const fs::path& checkpoints, const Snapshot& snapshot) {
   try {
     save_checkpoint(checkpoints, snapshot);
@@ -51,7 +51,7 @@ TEST(SaveCheckpoint, ReplacesTheSameStepAndLeavesNothingElse) {
   EXPECT_EQ(count_entries(folder.path()), 2u);  // step-5 and latest
 }
 
-/// Threads that write one checkpoint, each what `owner` gives it.
+/// Threads that write one checkpoint together; `owner` maps each part to a thread.
 void save_together(const fs::path& checkpoints, int count,
                    const std::function<int(const SnapshotPart&)>& owner,
                    const std::vector<SnapshotPart>& parts) {
@@ -191,7 +191,7 @@ TEST(SaveCheckpoint, FileInPlaceOfTheFolderGivesASentence) {
   EXPECT_NE(refusal(folder.path() / "file" / "x", sample_snapshot(1)), "");
 }
 
-/// Saves on and on, and keeps two; every third step is saved twice. Ends only by a signal.
+/// Saves in an endless loop and keeps two; every third step is saved twice. Ends by a signal only.
 [[noreturn]] void save_forever(const fs::path& checkpoints, std::int64_t step) {
   try {
     for (;; ++step) {
@@ -204,8 +204,7 @@ TEST(SaveCheckpoint, FileInPlaceOfTheFolderGivesASentence) {
   }
 }
 
-/// One child that saves until it is killed after `delay`; the kill always comes before the child
-/// ends.
+/// A child process that saves until it is killed after `delay`.
 void kill_a_saving_child(const fs::path& checkpoints, std::int64_t first_step,
                          std::chrono::microseconds delay) {
   const pid_t child = ::fork();

@@ -67,11 +67,4 @@ StoredType stored_type(DType dtype) {
   throw Bug("an element type without a stored form");
 }
 
-std::optional<DType> computed_type(StoredType type) {
-  for (DType dtype : {DType::f32, DType::f64, DType::i32}) {
-    if (stored_type(dtype) == type) return dtype;
-  }
-  return std::nullopt;
-}
-
 }  // namespace troika

@@ -7,7 +7,6 @@
 #include <memory>
 
 #include "base/error.h"
-#include "base/exit_code.h"
 #include "base/suggest.h"
 #include "cli/drive_run.h"
 #include "cli/rank_seat.h"

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/exit_code.h"
 #include "checkpoint/retention.h"
 #include "cli/outside_writes.h"
 #include "cli/rank_log.h"

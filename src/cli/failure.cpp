@@ -6,7 +6,6 @@
 #include <new>
 
 #include "base/error.h"
-#include "base/exit_code.h"
 #include "cli/version.h"
 
 namespace troika::cli {

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "base/json_reason.h"
+#include "base/json_text.h"
 #include "cli/inspection.h"
 #include "cli/text_table.h"
 #include "cost/link_costs.h"

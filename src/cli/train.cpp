@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/exit_code.h"
 #include "cli/drive_run.h"
 #include "cli/number_option.h"
 #include "cli/rank_seat.h"

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/json_reason.h"
+#include "base/json_text.h"
 #include "base/mapped_file.h"
 #include "collective/algorithms.h"
 #include "collective/by_mpi.h"

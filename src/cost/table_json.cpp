@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/json_reason.h"
+#include "base/json_text.h"
 #include "base/mapped_file.h"
 
 namespace troika {

@@ -42,6 +42,7 @@ ParameterId GraphBuilder::parameter_for(const Operator& op, const Slot& slot,
   std::string prefix =
       state && !options.state_prefix.empty() ? options.state_prefix : options.prefix;
   std::string name = (prefix.empty() ? op.name : prefix) + "." + slot.name;
+  // States are never shared: two operators would write one running statistic in one step.
   if (options.reuse && !state) {
     if (ParameterId same = find_parameter(name); same.valid()) return same;
   }

@@ -1,6 +1,6 @@
-// Makes graphs, operator by operator, in the order of the forward pass. Names are given by the
-// caller and stay stable: parameters are called <operator>.<slot>, so that initial weights and
-// checkpoints do not depend on order.
+// Builds a graph operator by operator, in the order of the forward pass. The caller names the
+// operators; parameters are called <operator>.<slot>, so that initial weights and checkpoints do
+// not depend on the order of construction.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@
 namespace troika {
 
 struct ApplyOptions {
-  std::string prefix{};        ///< Of parameter names; the operator's name if empty.
-  std::string state_prefix{};  ///< Of the names of states; `prefix` if empty.
-  bool reuse = false;          ///< A weight whose name exists already is shared, not made again.
-  std::vector<ParameterId>
-      shared{};  ///< Parameters that exist already, in place of the first ones of the operator.
-  std::vector<std::optional<Init>>
-      init{};  ///< Instead of the signature's, by slot order of the parameters.
+  std::string prefix{};        ///< Prefix of parameter names; by default the operator's name.
+  std::string state_prefix{};  ///< Prefix of the names of states; by default `prefix`.
+  bool reuse = false;          ///< Share a weight whose name exists already.
+  /// Existing parameters to use for the first parameters of the operator.
+  std::vector<ParameterId> shared{};
+  /// Replaces the initial values of the signature, in the order of the operator's parameters.
+  std::vector<std::optional<Init>> init{};
 };
 
 class GraphBuilder {
@@ -26,35 +26,35 @@ class GraphBuilder {
 
   TensorId input(const std::string& name, const TensorSpec& spec);
 
-  /// Adds an operator and the parameters it needs; returns its outputs. Throws Error(usage) naming
-  /// the operator when the inputs do not fit. Outputs are called like the operator, or
-  /// <operator>.<slot> when there are several.
+  /// Adds an operator and its parameters; returns its outputs. Throws Error(usage) that names the
+  /// operator if the inputs do not fit. A single output has the name of the operator, several are
+  /// called <operator>.<slot>.
   std::vector<TensorId> apply(const std::string& name, const Op& op,
                               const std::vector<TensorId>& inputs,
                               const ApplyOptions& options = {});
   /// For operators with one output.
   TensorId add(const std::string& name, const Op& op, const std::vector<TensorId>& inputs,
                const ApplyOptions& options = {});
-  /// A loss operator: its two sums become the graph's loss.
+  /// Adds a loss operator, whose two sums become the loss of the graph.
   void loss(const std::string& name, const Op& op, const std::vector<TensorId>& inputs);
 
   void output(const std::string& name, TensorId tensor) {
     graph_.outputs.push_back({name, tensor});
   }
-  /// Frozen from here on: every parameter so far whose name starts with `prefix`.
+  /// Freezes all parameters added so far whose names start with `prefix`.
   void freeze(std::string_view prefix);
 
   const TensorSpec& spec(TensorId tensor) const { return graph_[tensor].spec; }
   const Shape& shape(TensorId tensor) const { return spec(tensor).shape; }
   ParameterId parameter(std::string_view name) const;
 
-  /// The verified graph.
+  /// Verifies the graph and returns it.
   Graph finish();
 
  private:
-  /// The parameter called `name`, or an invalid id.
+  /// Returns an invalid id if there is none.
   ParameterId find_parameter(std::string_view name) const;
-  /// The next parameter of `op`: shared, or made as the slot says.
+  /// Returns the next parameter of `op`: a shared one, or a new one for the slot.
   ParameterId parameter_for(const Operator& op, const Slot& slot, const ApplyOptions& options);
 
   Graph graph_;

@@ -18,8 +18,8 @@ std::vector<TensorSpec> input_specs(const Graph& graph, const Operator& op) {
   return specs;
 }
 
-[[noreturn]] void refuse(const Graph& graph, const std::string& sentence) {
-  throw Error(ErrorKind::usage, fmt::format("model '{}': {}", graph.name, sentence));
+[[noreturn]] void refuse(const Graph& graph, const std::string& message) {
+  throw Error(ErrorKind::usage, fmt::format("model '{}': {}", graph.name, message));
 }
 
 template <class Things>
@@ -31,7 +31,7 @@ void verify_unique(const Graph& graph, const Things& things, std::string_view wh
   }
 }
 
-/// The specs of the wired tensors must be those of the signature's slots of that role.
+/// The connected tensors must have the specs of the signature's slots.
 void verify_slots(const Graph& graph, const Operator& op, const Signature& s) {
   std::size_t parameter = 0, output = 0;
   for (const Slot& slot : s.slots) {
@@ -44,14 +44,14 @@ void verify_slots(const Graph& graph, const Operator& op, const Signature& s) {
     const TensorSpec& wired =
         is_parameter ? graph[op.parameters[at]].spec : graph[op.outputs[at]].spec;
     if (wired != slot.spec)
-      refuse(graph, fmt::format("operator '{}' wants {} for '{}', but {} is wired", op.name,
+      refuse(graph, fmt::format("operator '{}' needs {} for '{}', but {} is connected", op.name,
                                 to_string(slot.spec), slot.name, to_string(wired)));
   }
   if (parameter != op.parameters.size() || output != op.outputs.size())
     refuse(graph, fmt::format("operator '{}' has too many parameters or outputs", op.name));
 }
 
-/// How many slots of these roles come before this one.
+/// Counts the slots of these roles before this one.
 std::size_t slots_before(const Signature& s, int slot, std::initializer_list<Role> roles) {
   auto is_counted = [&](const Slot& before) { return std::ranges::count(roles, before.role) > 0; };
   return static_cast<std::size_t>(
@@ -120,6 +120,8 @@ Flops step_flops(const Graph& graph) {
   return total;
 }
 
+// The text has shapes of inputs and parameters only; those of other tensors follow. So it is enough
+// to normalise batch and dtype there and in Embedding.
 std::uint64_t model_hash(const Graph& graph) {
   Graph model = graph;
   auto forget_dtype = [](TensorSpec& spec) {
@@ -143,6 +145,7 @@ void verify(const Graph& graph) {
   verify_unique(graph, graph.tensors, "tensors");
   verify_unique(graph, graph.parameters, "parameters");
   verify_unique(graph, graph.operators, "operators");
+  // Before the signatures, which read the specs of inputs that must exist.
   verify_order(graph);
   for (const Operator& op : graph.operators) verify_slots(graph, op, signature(graph, op));
 }

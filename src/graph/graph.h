@@ -1,5 +1,5 @@
-// A model: operators wired by tensors, in topological order, with named parameters. Plain values;
-// see builder.h to make one and text.h to write one down.
+// A model: operators connected by tensors, in topological order, with named parameters. Plain
+// values; builder.h builds one, text.h prints and parses one.
 #pragma once
 
 #include <optional>
@@ -28,7 +28,7 @@ struct Parameter {
   std::string name;
   TensorSpec spec;
   Init init;
-  bool state = false;   ///< Moved by a rule of its own, not by the optimizer: running statistics.
+  bool state = false;   ///< Not updated by the optimizer: running statistics.
   bool trained = true;  ///< False: frozen in this graph.
 
   bool operator==(const Parameter&) const = default;
@@ -38,8 +38,7 @@ struct Operator {
   std::string name;
   Op op;
   std::vector<TensorId> inputs;
-  std::vector<ParameterId>
-      parameters;  ///< Weights and states, in the order of the signature's slots.
+  std::vector<ParameterId> parameters;  ///< Weights and states, in slot order of the signature.
   std::vector<TensorId> outputs;
 
   bool operator==(const Operator&) const = default;
@@ -66,7 +65,7 @@ struct Graph {
   std::vector<Parameter> parameters;
   std::vector<Operator> operators;
   std::vector<TensorId> inputs;
-  std::vector<NamedTensor> outputs;  ///< What evaluation and prediction read.
+  std::vector<NamedTensor> outputs;  ///< Read by evaluation and prediction.
   std::optional<Loss> loss;
 
   const Tensor& operator[](TensorId id) const { return tensors[id.index()]; }
@@ -76,22 +75,22 @@ struct Graph {
 };
 
 Signature signature(const Graph& graph, const Operator& op);
-/// What is wired to a slot: a tensor for inputs and outputs, a parameter for weights and states.
+/// The tensor of an input or output slot, and the parameter of a weight or state slot.
 TensorId tensor_at(const Operator& op, const Signature& signature, int slot);
 ParameterId parameter_at(const Operator& op, const Signature& signature, int slot);
-/// The tensor called `name`, or an invalid id.
+/// Returns the tensor called `name`, or an invalid id.
 TensorId find_tensor(const Graph& graph, std::string_view name);
 
-/// Elements of all parameters but states.
+/// Elements of all parameters except states.
 std::int64_t parameter_count(const Graph& graph);
 /// Floating-point operations of one training step, forward and backward.
 Flops step_flops(const Graph& graph);
-/// Equal for equal models on every machine; plans and checkpoints hold it. The batch, the numbers
-/// computed in and what is frozen are those of a run, so they do not count.
+/// A hash that is equal for equal models on every machine; plans and checkpoints store it. It does
+/// not cover batch size, element type and frozen parameters, which belong to the run.
 std::uint64_t model_hash(const Graph& graph);
 
-/// Throws Error(usage) naming the operator when the graph is not well formed: topological order,
-/// shapes that agree with the signatures, unique names, parameters in the right slots.
+/// Throws Error(usage) that names the operator unless the graph is well formed: topological order,
+/// shapes that match the signatures, unique names, parameters in the right slots.
 void verify(const Graph& graph);
 
 }  // namespace troika

@@ -8,7 +8,7 @@ Op for_inference(Op op) {
   return op;
 }
 
-/// Copies operators one by one; tensors are numbered anew because some go.
+/// Copies operators one by one and renumbers the tensors, because some are removed.
 class Rewriter {
  public:
   explicit Rewriter(const Graph& graph) : old_(graph), new_id_(graph.tensors.size()) {
@@ -19,6 +19,7 @@ class Rewriter {
 
   Graph rewrite() {
     for (const Operator& op : old_.operators) {
+      // Training divides by the keep rate, so that inference can leave dropout out.
       if (std::holds_alternative<Dropout>(op.op))
         new_id_[op.outputs[0].index()] = at(op.inputs[0]);
       else

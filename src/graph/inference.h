@@ -1,13 +1,12 @@
-// The graph that evaluation and prediction run, made from the one that is trained.
+// Derives the graph for evaluation and prediction from the training graph.
 #pragma once
 
 #include "graph/graph.h"
 
 namespace troika {
 
-/// The same model with batch norm on its running statistics and no dropout: what read a dropout's
-/// output reads its input. Inputs, parameters and the names of outputs are those of `graph`; the
-/// result is verified.
+/// Returns the model with batch norm on its running statistics and without dropout. Inputs,
+/// parameters and the names of outputs are those of `graph`; the result is verified.
 Graph inference(const Graph& graph);
 
 }  // namespace troika

@@ -8,20 +8,20 @@
 namespace troika::layers {
 namespace {
 
-/// How a layer's parameters are named; under a name that the author gave, those that exist are
-/// shared.
+/// Parameters are named after the layer. If the caller gives another name, parameters of that name
+/// that exist already are shared.
 ApplyOptions named(const std::string& layer, const std::string& given,
                    const std::optional<Init>& init = {}) {
   return {.prefix = given.empty() ? layer : given, .reuse = !given.empty(), .init = {init}};
 }
 
-/// Pads behind the last row or column so that the last window, though it reaches over the edge, is
-/// counted.
+/// Padding behind the last row or column with which the last window, which extends beyond the
+/// image, is counted.
 std::int64_t pad_end(std::int64_t extent, std::int64_t size, std::int64_t stride,
                      std::int64_t pad) {
   std::int64_t windows = (extent + 2 * pad - size + stride - 1) / stride + 1;
   if ((windows - 1) * stride >= extent + pad)
-    --windows;  // A window must begin inside the image or the first padding.
+    --windows;  // As in PyTorch, a window must begin inside the image or the first padding.
   return std::max(pad, (windows - 1) * stride + size - extent - pad);
 }
 
@@ -34,6 +34,7 @@ TensorId pool(GraphBuilder& b, const std::string& name, TensorId x, const PoolOp
             .pad = options.pad.pair(),
             .pad_end = options.pad.pair(),
             .include_padding = options.count_pad};
+  // Meaningless for max; the default keeps the text form, and with it kernel keys, equal.
   if (kind == PoolKind::max) op.include_padding = false;
   for (std::size_t dim = 0; options.ceil && dim < 2; ++dim)
     op.pad_end[dim] = pad_end(b.shape(x)[dim + 2], op.window[dim], op.stride[dim], op.pad[dim]);
@@ -43,10 +44,6 @@ TensorId pool(GraphBuilder& b, const std::string& name, TensorId x, const PoolOp
 }  // namespace
 
 Init he_normal(std::int64_t fan) { return normal(std::sqrt(2.0 / static_cast<double>(fan))); }
-
-Init glorot_uniform(std::int64_t fan_in, std::int64_t fan_out) {
-  return {Init::Kind::uniform, std::sqrt(6.0 / static_cast<double>(fan_in + fan_out))};
-}
 
 Init normal(double deviation) { return {Init::Kind::normal, deviation}; }
 

@@ -1,5 +1,5 @@
-// Layers, as an author of models thinks of them: one or a few operators with their parameters. Each
-// takes the builder, a name for its operators and parameters, its input, and options.
+// Layers: one or a few operators with their parameters. Each function takes the builder, a name for
+// its operators and parameters, its input, and options.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ struct Extent2 {
   std::int64_t height = 1;
   std::int64_t width = 1;
 
-  /// Not explicit, so that it reads as .kernel = 3.
+  /// Not explicit, so that one can write .kernel = 3.
   constexpr Extent2(std::int64_t both) : height(both), width(both) {}  // NOLINT
   constexpr Extent2(std::int64_t h, std::int64_t w) : height(h), width(w) {}
   std::array<std::int64_t, 2> pair() const { return {height, width}; }
@@ -25,17 +25,15 @@ struct Extent2 {
 
 /// Normal with variance 2/fan: He et al. 2015, doi:10.1109/ICCV.2015.123.
 Init he_normal(std::int64_t fan);
-/// Uniform with variance 2/(fan_in + fan_out): Glorot and Bengio 2010.
-Init glorot_uniform(std::int64_t fan_in, std::int64_t fan_out);
 Init normal(double deviation);
 
 /// Operators NAME and NAME.bias; parameters NAME.weight and NAME.bias.
 struct LinearOptions {
   std::int64_t out = 0;
   bool bias = true;
-  std::optional<Init> init{};       ///< Of the weight; the operator's own rule if absent.
+  std::optional<Init> init{};       ///< Initial weight; by default that of the operator.
   std::optional<Init> bias_init{};  ///< Zeros if absent.
-  std::string parameters{};         ///< For NAME in parameter names; those that exist are shared.
+  std::string parameters{};         ///< Replaces NAME in parameter names; existing ones are shared.
 };
 TensorId linear(GraphBuilder& b, const std::string& name, TensorId x, const LinearOptions& options);
 
@@ -69,7 +67,7 @@ struct BatchNormOptions {
   double epsilon = 1e-5;
   std::optional<Init> scale_init{};  ///< Ones if absent.
   std::string parameters{};
-  std::string states{};  ///< In place of NAME in the names of the running statistics.
+  std::string states{};  ///< Replaces NAME in the names of the running statistics.
 };
 TensorId batch_norm(GraphBuilder& b, const std::string& name, TensorId x,
                     const BatchNormOptions& options = {});
@@ -84,7 +82,7 @@ struct PoolOptions {
   Extent2 size = 2;
   std::optional<Extent2> stride{};  ///< The size if absent.
   Extent2 pad = 0;
-  bool ceil = false;      ///< A last window may reach over the edge.
+  bool ceil = false;      ///< The last window may extend beyond the image.
   bool count_pad = true;  ///< Averages: padding counts as zeros.
 };
 TensorId max_pool(GraphBuilder& b, const std::string& name, TensorId x, const PoolOptions& options);
@@ -93,9 +91,9 @@ TensorId average_pool(GraphBuilder& b, const std::string& name, TensorId x,
 /// [n,c,h,w] → [n,c].
 TensorId global_average_pool(GraphBuilder& b, const std::string& name, TensorId x);
 
-/// [n, …] → [n, product of the rest]; nothing is added when x is flat already.
+/// [n, …] → [n, product of the rest]. Returns x if it has rank 2 already.
 TensorId flatten(GraphBuilder& b, const std::string& name, TensorId x);
-/// Nothing is added at rate 0. The stream of random numbers follows from the name.
+/// Returns x at rate 0. The random stream is the hash of the name.
 TensorId dropout(GraphBuilder& b, const std::string& name, TensorId x, double rate);
 /// Indices [n, …] → vectors [n, …, width]; parameter NAME.weight.
 struct EmbeddingOptions {

@@ -8,13 +8,13 @@ namespace troika::layers {
 struct AttentionOptions {
   std::int64_t heads = 1;
   bool causal = false;
-  std::optional<TensorId> mask{};      ///< [n, keys]: 1 = attend, 0 = not.
-  std::optional<Init> init{};          ///< Of the projections to queries, keys and values.
-  std::optional<Init> project_init{};  ///< Of the projection of the result.
+  std::optional<TensorId> mask{};      ///< [n, keys]: 1 = attend, 0 = ignore.
+  std::optional<Init> init{};          ///< Projections to queries, keys and values.
+  std::optional<Init> project_init{};  ///< Projection of the result.
 };
 
-/// x [n,t,d] → [n,t,d]. One projection NAME.qkv to [n,t,3d], head-major (q, k and v of a head
-/// together, so that a split is a set of heads), the operator NAME, and the projection NAME.proj.
+/// x [n,t,d] → [n,t,d]. One projection NAME.qkv to [n,t,3d], head-major, so that a split gives each
+/// tile q, k and v of whole heads; the operator NAME; and the projection NAME.proj.
 TensorId self_attention(GraphBuilder& b, const std::string& name, TensorId x,
                         const AttentionOptions& options);
 

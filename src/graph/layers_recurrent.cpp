@@ -10,7 +10,8 @@ struct Direction {
   bool reverse = false;
 };
 
-/// One operator; its last state is appended to `last`, whose size tells which start it takes.
+/// Adds one operator and appends its last state to `last`. The size of `last` is the index of its
+/// initial state in options.start.
 TensorId run(GraphBuilder& b, const Direction& direction, TensorId x,
              const RecurrentOptions& options, std::vector<RecurrentState>& last) {
   bool has_cell = options.kind == RecurrentKind::lstm;

@@ -5,7 +5,7 @@
 
 namespace troika::layers {
 
-/// Of one layer and direction, [n, hidden].
+/// The state of one layer and direction, [n, hidden].
 struct RecurrentState {
   TensorId h;
   TensorId c{};  ///< lstm only.
@@ -15,15 +15,15 @@ struct RecurrentOptions {
   RecurrentKind kind = RecurrentKind::lstm;
   std::int64_t hidden = 0;
   std::int64_t layers = 1;
-  bool bidirectional = false;           ///< Twice the hidden width; backward beside forward.
+  bool bidirectional = false;           ///< Concatenates both directions: twice the hidden width.
   double dropout = 0;                   ///< Rate between layers.
   std::optional<TensorId> lengths{};    ///< i32 [n]: valid steps of each sample.
   std::vector<RecurrentState> start{};  ///< By layer, then direction; zeros if empty.
-  std::optional<Init> init{};           ///< Of the two weights.
+  std::optional<Init> init{};           ///< Initial value of both weights.
 };
 
 struct RecurrentResult {
-  TensorId y;                          ///< Of the last layer, [n, t, hidden or twice hidden].
+  TensorId y;  ///< Output of the last layer, [n, t, hidden or twice hidden].
   std::vector<RecurrentState> last{};  ///< By layer, then direction.
 };
 

@@ -11,6 +11,7 @@
 namespace troika {
 namespace {
 
+// In the order of Init::Kind.
 constexpr std::array<std::string_view, 4> kInitNames{"zeros", "ones", "normal", "uniform"};
 
 template <class Ids>
@@ -76,6 +77,7 @@ TensorSpec parse_spec(std::string_view text) {
   return {parse_shape(text.substr(bracket)), parse_dtype(text.substr(0, bracket))};
 }
 
+/// Reads line by line; a line may refer to names of earlier lines only.
 class GraphReader {
  public:
   void read(std::string_view text) {
@@ -95,7 +97,7 @@ class GraphReader {
       read_loss(line);
     else
       throw Error(ErrorKind::file, fmt::format("'{}' does not begin a line of a graph", kind));
-    if (!line.done()) throw Error(ErrorKind::file, "the line goes on too long");
+    if (!line.done()) throw Error(ErrorKind::file, "the line has too many words");
   }
   Graph graph;
 
@@ -144,6 +146,7 @@ class GraphReader {
           ParameterId(static_cast<std::size_t>(found - graph.parameters.begin())));
     }
     if (line.word() != "->") throw Error(ErrorKind::file, "expected -> and the outputs");
+    // The text gives no shapes of outputs: the signature computes them.
     Signature s = signature(graph, op);
     std::vector<std::string_view> names = line.words();
     std::vector<int> outputs = s.slots_of(Role::output);

@@ -1,5 +1,5 @@
-// A graph as text, one line per input, parameter, operator, output; reads back to the same graph.
-// For tests, `inspect` and hashes.
+// The text form of a graph: one line per input, parameter, operator and output. Parsing it gives
+// the same graph. For tests, `inspect` and hashes.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ namespace troika {
 ///   loss ce.loss_sum ce.weight_sum
 std::string to_text(const Graph& graph);
 
-/// Throws Error(file) with the line number when the text is not a graph. The result is verified.
+/// Throws Error(file) with the line number if the text is not a graph. The result is verified.
 Graph parse_graph(std::string_view text);
 
 }  // namespace troika

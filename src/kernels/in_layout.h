@@ -24,7 +24,7 @@ class InLayout {
         size_(static_cast<std::size_t>(stored_bytes(layout, spec.shape, spec.dtype).count)),
         guard_(guard),
         memory_(new (std::align_val_t{64}) std::byte[size_ + kGuard]()) {
-    if (layout != Layout::plain) places_ = element_places(layout, spec.shape);
+    if (layout != Layout::plain) places_ = element_offsets(layout, spec.shape);
     std::fill_n(memory_.get() + size_, kGuard, guard_);
   }
 

@@ -48,11 +48,11 @@ class Interpreter {
     std::span<double> y = elements(task.uses.back().buffer);
     std::ranges::fill(y, 0.0);
     const Shape& shape = graph_[task.uses.back().buffer].spec.shape;
-    std::vector<PlacedBox> boxes;
+    std::vector<BoxPair> boxes;
     if (const auto* assemble = std::get_if<Assemble>(&task.key.op)) boxes = boxes_of(*assemble);
     for (std::size_t input = 0; input + 1 < task.uses.size(); ++input) {
       const Shape& from = graph_[task.uses[input].buffer].spec.shape;
-      PlacedBox box{Region::whole(from), Region::whole(shape)};
+      BoxPair box{Region::whole(from), Region::whole(shape)};
       if (!boxes.empty()) box = boxes[input];
       std::vector<double> taken;
       std::span<double> x = elements(task.uses[input].buffer);

@@ -1,5 +1,5 @@
-// The sum over rows of w where the target's logit is among the largest; of equal logits the first
-// come first. No gradient.
+// The weighted number of rows whose target is among the `top` largest logits. Of equal logits the
+// one with the lower index counts as larger. No gradient.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@ namespace troika {
 
 struct Accuracy {
   static constexpr std::string_view kName = "accuracy";
-  std::int64_t top = 1;  ///< How many of the largest logits count.
+  std::int64_t top = 1;  ///< Number of largest logits that count as a hit.
 
   static void fields(auto& self, auto&& visit) { visit("top", self.top); }
   bool operator==(const Accuracy&) const = default;

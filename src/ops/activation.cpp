@@ -34,6 +34,7 @@ Signature signature(const Activation& op, std::span<const TensorSpec> inputs) {
     if (axis > 0) s.axes[axis].kind = AxisKind::attribute;
   }
   s.slots = {{Role::input, "x", inputs[0], dims}, {Role::output, "y", inputs[0], dims}};
+  // A rough count: gelu, with an erf or a tanh and several products, counts as ten operations.
   Flops flops{x.elements() * (backward_reads_output(op.kind) ? 1 : 10)};
   int kept = backward_reads_output(op.kind) ? 1 : 0;
   s.phases = {{Phase::forward, {read(0), write(1)}, flops},

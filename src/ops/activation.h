@@ -25,7 +25,8 @@ struct Activation {
 
 Signature signature(const Activation& op, std::span<const TensorSpec> inputs);
 
-/// Whether backward reads the output (relu, sigmoid, tanh), so that the input need not be kept.
+/// Returns whether backward reads the output, so that the input need not be kept. True for all but
+/// the two forms of gelu (Hendrycks and Gimpel 2016, arXiv:1606.08415), whose derivative needs x.
 bool backward_reads_output(ActivationKind kind);
 
 }  // namespace troika

@@ -18,7 +18,7 @@ struct Adam {
   double epsilon = 1e-8;
   double weight_decay = 0;
   bool decoupled = false;  ///< AdamW.
-  double rate_factor = 1;  ///< Of the parameter's group.
+  double rate_factor = 1;  ///< From the parameter group; multiplies the rate.
 
   static void fields(auto& self, auto&& visit) {
     visit("beta1", self.beta1);

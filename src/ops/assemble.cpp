@@ -7,8 +7,8 @@ namespace {
 
 Shape shape_of(const Assemble& op) { return Shape(std::span(op.shape)); }
 
-/// The part of `from` that lies where `part` lies in `to`.
-Region moved(const Region& part, const PlacedBox& box) {
+/// Maps a region inside box.to to the same elements inside box.from.
+Region moved(const Region& part, const BoxPair& box) {
   Region region = part;
   for (std::size_t dim = 0; dim < region.rank(); ++dim) {
     std::int64_t shift = box.from[dim].begin - box.to[dim].begin;
@@ -19,11 +19,11 @@ Region moved(const Region& part, const PlacedBox& box) {
 
 }  // namespace
 
-std::vector<PlacedBox> boxes_of(const Assemble& op) {
-  std::vector<PlacedBox> all;
+std::vector<BoxPair> boxes_of(const Assemble& op) {
+  std::vector<BoxPair> all;
   std::size_t rank = op.shape.size();
   for (std::size_t at = 0; rank > 0 && at + 3 * rank <= op.boxes.size(); at += 3 * rank) {
-    PlacedBox& box = all.emplace_back();
+    BoxPair& box = all.emplace_back();
     for (std::size_t dim = 0; dim < rank; ++dim) {
       std::int64_t from = op.boxes[at + dim], to = op.boxes[at + rank + dim],
                    extent = op.boxes[at + 2 * rank + dim];
@@ -34,18 +34,20 @@ std::vector<PlacedBox> boxes_of(const Assemble& op) {
   return all;
 }
 
-void add_box(Assemble& op, const PlacedBox& box) {
+void add_box(Assemble& op, const BoxPair& box) {
   for (const Range& range : box.from.ranges) op.boxes.push_back(range.begin);
   for (const Range& range : box.to.ranges) op.boxes.push_back(range.begin);
   for (const Range& range : box.to.ranges) op.boxes.push_back(range.extent());
 }
 
+// `untouched` is the part of y that no input has written yet. An input copies where it meets that
+// part and combines in the rest of its box (`again`).
 AssemblePlan plan_of(const Assemble& op) {
   AssemblePlan plan;
   std::vector<Region> untouched{Region::whole(shape_of(op))};
-  std::vector<PlacedBox> boxes = boxes_of(op);
+  std::vector<BoxPair> boxes = boxes_of(op);
   for (std::size_t input = 0; input < boxes.size(); ++input) {
-    const PlacedBox& box = boxes[input];
+    const BoxPair& box = boxes[input];
     std::vector<Region> left, again{box.to};
     for (const Region& free : untouched) {
       Region first = intersect(free, box.to);
@@ -68,7 +70,7 @@ AssemblePlan plan_of(const Assemble& op) {
 }
 
 Signature signature(const Assemble& op, std::span<const TensorSpec> inputs) {
-  std::vector<PlacedBox> boxes = boxes_of(op);
+  std::vector<BoxPair> boxes = boxes_of(op);
   require(!boxes.empty() && op.boxes.size() == 3 * op.shape.size() * boxes.size(), "assemble",
           "needs three numbers per dimension for each of its boxes");
   require_inputs("assemble", inputs, boxes.size());

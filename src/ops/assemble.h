@@ -1,5 +1,5 @@
-// y put together from boxes of its inputs: a tile's region out of what several devices had of it,
-// partial sums among them. Made by lowering.
+// Assembles y from boxes of its inputs: the region that a tile needs, from what several devices
+// hold of it, partial sums included. Inserted by lowering.
 #pragma once
 
 #include <span>
@@ -10,11 +10,11 @@ namespace troika {
 
 struct Assemble {
   static constexpr std::string_view kName = "assemble";
-  std::vector<std::int64_t> shape{};  ///< Of y.
-  /// For each input in turn, with one number per dimension: where its box begins in the input,
-  /// where it begins in y, and its extents.
+  std::vector<std::int64_t> shape{};  ///< Shape of y.
+  /// Per input three lists with one number per dimension: begin of the box in the input, begin in
+  /// y, extents.
   std::vector<std::int64_t> boxes{};
-  bool greatest = false;  ///< Where boxes overlap the greatest counts, else the sum.
+  bool greatest = false;  ///< Overlapping boxes combine by maximum instead of sum.
 
   static void fields(auto& self, auto&& visit) {
     visit("shape", self.shape);
@@ -25,24 +25,24 @@ struct Assemble {
 };
 
 /// The same box in an input and in y.
-struct PlacedBox {
+struct BoxPair {
   Region from, to;
 };
 
-/// One per input.
-std::vector<PlacedBox> boxes_of(const Assemble& op);
-void add_box(Assemble& op, const PlacedBox& box);
+/// Returns one pair per input.
+std::vector<BoxPair> boxes_of(const Assemble& op);
+void add_box(Assemble& op, const BoxPair& box);
 
-/// What is done for one input, in the order of the inputs: elements of y that no input before has
-/// written are copied, the others combined. What no input writes is zero.
+/// One copy or combination, in the order of the inputs. Elements of y that no earlier input has
+/// written are copied, the others are combined. Elements that no input writes are zero.
 struct AssembleStep {
   std::size_t input = 0;
-  PlacedBox box;
+  BoxPair box;
   bool combines = false;
 };
 struct AssemblePlan {
   std::vector<AssembleStep> steps;
-  bool clears = false;  ///< Something stays uncovered.
+  bool clears = false;  ///< No input covers some elements, so y is zeroed first.
 };
 AssemblePlan plan_of(const Assemble& op);
 

@@ -8,7 +8,7 @@
 namespace troika {
 namespace {
 
-/// A few boxes of random places and sizes in a 5 x 6 tensor; from inputs of 7 x 7.
+/// A few boxes with random positions and sizes in a 5 x 6 tensor, from inputs of 7 x 7.
 Assemble random_boxes(std::uint64_t seed) {
   RandomStream random{.key = seed};
   std::uint64_t next = 0;
@@ -17,7 +17,7 @@ Assemble random_boxes(std::uint64_t seed) {
   };
   Assemble op{.shape = {5, 6}};
   for (std::int64_t count = 1 + below(4); count > 0; --count) {
-    PlacedBox box;
+    BoxPair box;
     for (std::int64_t length : op.shape) {
       std::int64_t extent = 1 + below(length), to = below(length - extent + 1),
                    from = below(7 - extent + 1);
@@ -31,7 +31,7 @@ Assemble random_boxes(std::uint64_t seed) {
 
 using Grid = std::vector<std::vector<double>>;
 
-void for_each_element(const PlacedBox& box, const auto& visit) {
+void for_each_element(const BoxPair& box, const auto& visit) {
   for (std::int64_t i = 0; i < box.to[0].extent(); ++i)
     for (std::int64_t j = 0; j < box.to[1].extent(); ++j)
       visit(box.from[0].begin + i, box.from[1].begin + j, box.to[0].begin + i, box.to[1].begin + j);
@@ -44,7 +44,7 @@ double value_at(std::size_t input, std::int64_t i, std::int64_t j) {
 TEST(Assemble, BoxesReadBackAsTheyWereAdded) {
   Assemble op{.shape = {4, 2}};
   add_box(op, {{{{1, 3}, {0, 2}}}, {{{2, 4}, {0, 2}}}});
-  std::vector<PlacedBox> boxes = boxes_of(op);
+  std::vector<BoxPair> boxes = boxes_of(op);
   ASSERT_EQ(boxes.size(), 1u);
   EXPECT_EQ(boxes[0].from, (Region{{{1, 3}, {0, 2}}}));
   EXPECT_EQ(boxes[0].to, (Region{{{2, 4}, {0, 2}}}));
@@ -55,7 +55,7 @@ TEST(Assemble, ThePlanCopiesEachElementFirstAndCombinesTheRest) {
     Assemble op = random_boxes(seed);
     Grid expected(5, std::vector<double>(6)), found = expected;
     std::vector<std::vector<int>> copies(5, std::vector<int>(6));
-    std::vector<PlacedBox> boxes = boxes_of(op);
+    std::vector<BoxPair> boxes = boxes_of(op);
     for (std::size_t input = 0; input < boxes.size(); ++input)
       for_each_element(boxes[input], [&](auto fi, auto fj, auto ti, auto tj) {
         expected[ti][tj] += value_at(input, fi, fj);

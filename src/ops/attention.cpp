@@ -27,7 +27,7 @@ Extents extents_of(const Attention& op, std::span<const TensorSpec> inputs) {
             ", k ", inputs[1], " and v ", inputs[2]);
   }
   require(!op.has_mask || inputs.back() == TensorSpec{{e.samples, e.keys}, q.dtype}, "attention",
-          "takes a mask with one value per key, not ", inputs.back(), " beside ", q);
+          "takes a mask with one value per key, not ", inputs.back(), " with an input ", q);
   return e;
 }
 
@@ -62,6 +62,8 @@ Signature signature(const Attention& op, std::span<const TensorSpec> inputs) {
                      {{e.samples, op.heads, e.queries}, dtype},
                      {along(kSample), along(kHead), along(kQuery)}});
 
+  // One matrix product per head. Forward takes two, q k^T and p v. Backward takes five: q k^T again
+  // and the gradients of p, q, k and v.
   std::int64_t product = 2 * e.samples * op.heads * e.queries * e.keys * e.width;
   PhaseSpec forward{.phase = Phase::forward, .flops = {2 * product}};
   for (int slot = 0; slot < at.y; ++slot) forward.uses.push_back(read(slot));

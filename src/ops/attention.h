@@ -1,5 +1,5 @@
 // Scaled dot-product attention per head: y = softmax(q k^T / sqrt(d)) v (Vaswani et al. 2017,
-// arXiv:1706.03762). The matrix of probabilities is never kept: backward recomputes p = exp(s -
+// arXiv:1706.03762). The matrix of probabilities is not stored: backward recomputes p = exp(s -
 // log_sum) (Dao et al. 2022, arXiv:2205.14135).
 #pragma once
 
@@ -14,10 +14,10 @@ struct Attention {
   std::int64_t heads = 1;
   bool causal = false;  ///< Query i sees key j iff j <= first_query + i.
   bool packed = false;  ///< One input [n, t, heads*3*d], head-major: q, k and v of a head together.
-  /// A last input [n, tk]: 1 = attend, 0 = not. A query that sees no key gives zeros.
+  /// The last input is a mask [n, tk]: 1 = attend, 0 = ignore. A query without any key gives zeros.
   bool has_mask = false;
-  std::int64_t first_query = 0;  ///< Where this tile's queries start.
-  std::int64_t queries = 0;  ///< Packed: how many rows are queries, from first_query on; 0 is all.
+  std::int64_t first_query = 0;  ///< Position of the first query of this tile.
+  std::int64_t queries = 0;      ///< Packed: number of queries from first_query on; 0 means all.
 
   static void fields(auto& self, auto&& visit) {
     visit("heads", self.heads);
@@ -36,7 +36,7 @@ struct Attention {
 Signature signature(const Attention& op, std::span<const TensorSpec> inputs);
 Attention localize(const Attention& op, const Signature& signature, const Region& tile);
 
-/// Where each slot is.
+/// The index of each slot of the signature.
 struct AttentionSlots {
   explicit AttentionSlots(const Attention& op)
       : k(op.packed ? 0 : 1),

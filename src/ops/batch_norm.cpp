@@ -32,8 +32,8 @@ void require_fit(const BatchNorm& op, std::span<const TensorSpec> inputs) {
           " equal shards; choose a batch that is a multiple of the shards");
 }
 
-/// Axes n, c, h, w in the order of the dimensions. Only the running statistics can be used piece by
-/// piece.
+/// Axes n, c, h, w in the order of the dimensions. In training a tile without whole shards needs
+/// the staged phases; with the running statistics any tile can be computed alone.
 std::vector<Axis> axes_for(const BatchNorm& op, const Shape& x) {
   std::vector<Axis> axes{{"n", AxisKind::sample, x[0], op.training ? x[0] / op.shards : 1},
                          {"c", AxisKind::parameter, x[1]}};
@@ -62,6 +62,8 @@ void add_training(Signature& s, const BatchNorm& op, const TensorSpec& x) {
             written, cost(6)),
       phase(Phase::backward, {read(kX), read_grad(kY), read(kGamma), read(kMean), read(kInvStd)},
             gradients, cost(10))};
+  // Two passes, first the sum and then the squares around the mean: the one-pass formula E[x^2] -
+  // E[x]^2 loses precision if the mean is large.
   s.staged = {{Phase::statistics_1, {read(kX), write(kSum)}, cost(1)},
               {Phase::statistics_2, {read(kX), read(kSum), write(kSquares)}, cost(3)},
               phase(Phase::apply, {read(kX), read(kGamma), read(kBeta), read(kSum), read(kSquares)},

@@ -1,6 +1,6 @@
-// Batch normalisation (Ioffe and Szegedy 2015, arXiv:1502.03167): each channel to mean 0 and
-// variance 1, then gamma, beta. Statistics are taken per shard, a fixed part of the batch, so that
-// they do not depend on how the work is split (law 2).
+// Batch normalisation (Ioffe and Szegedy 2015, arXiv:1502.03167): normalises each channel to mean 0
+// and variance 1, then applies gamma and beta. Statistics are per shard, a fixed part of the batch,
+// so that they do not depend on the split (law 2).
 #pragma once
 
 #include <span>
@@ -12,10 +12,10 @@ namespace troika {
 struct BatchNorm {
   static constexpr std::string_view kName = "batch_norm";
   double epsilon = 1e-5;
-  bool training = true;     ///< Else y comes from the running statistics, and there is no backward.
+  bool training = true;     ///< If false, uses the running statistics; no backward.
   std::int64_t shards = 1;  ///< Equal consecutive parts of the samples.
-  std::int64_t count =
-      0;  ///< Elements of a whole shard and channel, where a tile holds fewer; 0 is what x holds.
+  /// Elements per shard and channel if a tile holds fewer than a shard; 0 means those of x.
+  std::int64_t count = 0;
 
   static void fields(auto& self, auto&& visit) {
     visit("epsilon", self.epsilon);
@@ -26,11 +26,11 @@ struct BatchNorm {
   bool operator==(const BatchNorm&) const = default;
 };
 
-/// Input x of rank 2 to 4, [n,c,…]. Forward writes, as the gradients of running_mean and
-/// running_var, the sums over shards of their mean and unbiased variance: they add up over tiles
-/// and micro-batches, and RunningAverage applies them.
+/// Input x of rank 2 to 4, [n,c,…]. Forward writes the sums over shards of mean and unbiased
+/// variance as the "gradients" of running_mean and running_var. These add up over tiles and
+/// micro-batches, and RunningAverage applies them.
 Signature signature(const BatchNorm& op, std::span<const TensorSpec> inputs);
-/// A tile holds whole shards or lies inside one; throws Error(usage) otherwise.
+/// Throws Error(usage) unless the tile holds whole shards or lies inside one.
 BatchNorm localize(const BatchNorm& op, const Signature& signature, const Region& tile);
 
 }  // namespace troika

@@ -54,6 +54,8 @@ Signature signature(const Binary& op, std::span<const TensorSpec> inputs) {
   auto gradient = [&](Phase phase, int wanted, int other) {
     if (op.kind == BinaryKind::multiply)
       return PhaseSpec{phase, {read_grad(2), read(other), write_grad(wanted)}, flops};
+    // The gradient of a sum is the gradient of y, unless the input was broadcast: then it is
+    // summed.
     bool view = inputs[static_cast<std::size_t>(wanted)].shape == y;
     return PhaseSpec{phase, {read_grad(2), write_grad(wanted)}, view ? Flops{} : flops, view};
   };

@@ -1,5 +1,4 @@
-// y is x0, x1, … one after another along dimension `dim`; a gradient goes back to each in its
-// place.
+// y is x0, x1, … one after another along dimension `dim`; backward splits the gradient likewise.
 #pragma once
 
 #include <span>
@@ -16,7 +15,7 @@ struct Concat {
   bool operator==(const Concat&) const = default;
 };
 
-/// Any number of inputs, equal but for their extent along dim. Axes are the other dimensions.
+/// One or more inputs whose shapes differ along dim only. Axes are the other dimensions.
 Signature signature(const Concat& op, std::span<const TensorSpec> inputs);
 
 }  // namespace troika

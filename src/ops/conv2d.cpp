@@ -51,6 +51,7 @@ Signature signature(const Conv2d& op, std::span<const TensorSpec> inputs) {
     s.axes.push_back({"g", AxisKind::parameter, op.groups});
     x_channel = scaled(kG, in), y_channel = scaled(kG, out), weight_in = whole_dim();
   }
+  // The default start is uniform with half-width 1/sqrt(fan_in), as in PyTorch.
   std::int64_t fan_in = in * op.kernel[0] * op.kernel[1];
   s.slots = {{Role::input,
               "x",

@@ -1,6 +1,6 @@
 // y[n,o,h,w] = sum over i,kh,kw of x[n, i, h*stride - pad + kh*dilation, …] * weight[o,i,kh,kw];
-// with groups, the channels of x and y fall into that many blocks which do not mix. The bias is an
-// operator of its own, as for linear.
+// with groups, the channels of x and y are divided into that many independent blocks. The bias is a
+// separate operator, as for linear.
 #pragma once
 
 #include <array>
@@ -16,9 +16,9 @@ struct Conv2d {
   std::int64_t out = 0;
   std::array<std::int64_t, 2> kernel{1, 1};
   std::array<std::int64_t, 2> stride{1, 1};
-  std::array<std::int64_t, 2> pad{0, 0};  ///< Before the first row and column,
-  std::array<std::int64_t, 2> pad_end{
-      0, 0};  ///< and behind the last ones; negative (cropped) in some tiles.
+  std::array<std::int64_t, 2> pad{0, 0};  ///< Before the first row and column.
+  /// Behind the last row and column. Negative (cropped) in some tiles.
+  std::array<std::int64_t, 2> pad_end{0, 0};
   std::array<std::int64_t, 2> dilation{1, 1};
   std::int64_t groups = 1;
 

@@ -16,8 +16,8 @@ std::int64_t output_extent(const ConvTranspose2d& op, std::size_t dim, std::int6
   return (extent - 1) * op.stride[dim] + op.kernel[dim] - op.pad[dim] - op.pad_end[dim];
 }
 
-/// The reach is never so small that an output, even one that gets zeros, has no input, nor an input
-/// no output: every tile has a part of x, and the parts cover it.
+/// The reach is enlarged so that every output has an input, even if it only gets zeros, and every
+/// input has an output. So every tile has a part of x, and the parts cover x.
 DimMap input_map(const ConvTranspose2d& op, std::size_t dim, int axis) {
   std::int64_t kernel = op.kernel[dim];
   return {.axis = axis,
@@ -36,7 +36,8 @@ void require_fit(const ConvTranspose2d& op, std::span<const TensorSpec> inputs) 
     require(op.kernel[dim] > 0 && op.stride[dim] > 0, "conv_transpose2d",
             "needs a kernel and a stride of at least 1");
     require(op.pad_end[dim] < op.kernel[dim], "conv_transpose2d", "with padding ", op.pad_end[dim],
-            " behind drops all that the last input gives; give a padding below the kernel's ",
+            " behind removes everything that the last input contributes; give a padding below the "
+            "kernel's ",
             op.kernel[dim]);
     require(output_extent(op, dim, inputs[0].shape[2 + dim]) > 0, "conv_transpose2d",
             "with padding ", op.pad[dim], " and ", op.pad_end[dim], " leaves nothing of ",
@@ -57,6 +58,7 @@ Signature signature(const ConvTranspose2d& op, std::span<const TensorSpec> input
                        {"w", AxisKind::attribute, y[3]},
                        {"o", AxisKind::parameter, op.out},
                        {"i", AxisKind::reduction, x[1]}}};
+  // The default start is that of PyTorch, which takes the fan-in from dimension 1 of the weight.
   std::int64_t taps = op.kernel[0] * op.kernel[1];
   s.slots = {{Role::input,
               "x",

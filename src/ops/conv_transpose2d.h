@@ -1,6 +1,6 @@
-// The transpose of a convolution, which enlarges images: y[n,o,h,w] = sum of x[n,i,r,s] *
-// weight[i,o,kh,kw] over all r, kh with h = r*stride - pad + kh, and likewise for w. The bias is an
-// operator of its own.
+// Transposed convolution, which enlarges images: y[n,o,h,w] = sum of x[n,i,r,s] *
+// weight[i,o,kh,kw] over all r, kh with h = r*stride - pad + kh, and likewise for w. The bias is a
+// separate operator.
 #pragma once
 
 #include <array>
@@ -15,8 +15,8 @@ struct ConvTranspose2d {
   std::int64_t out = 0;
   std::array<std::int64_t, 2> kernel{1, 1};
   std::array<std::int64_t, 2> stride{1, 1};
-  /// Rows and columns dropped at the beginning and the end of what the kernel reaches; below zero,
-  /// added (as zeros). PyTorch's output_padding p is pad_end = pad - p.
+  /// Rows and columns cut from the beginning and the end of the full result; negative values add
+  /// zeros. PyTorch's output_padding p is pad_end = pad - p.
   std::array<std::int64_t, 2> pad{0, 0};
   std::array<std::int64_t, 2> pad_end{0, 0};
 

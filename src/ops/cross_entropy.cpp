@@ -10,9 +10,9 @@ Signature signature(const CrossEntropy&, std::span<const TensorSpec> inputs) {
   require(x.rank() >= 2, "cross_entropy", "takes logits of rank 2 or more, not ", inputs[0]);
   Shape rows(std::span(x.begin(), x.rank() - 1));
   require(inputs[1] == TensorSpec{rows, DType::i32}, "cross_entropy", "takes targets of type i32",
-          rows, " beside logits ", inputs[0], ", not ", inputs[1]);
+          rows, " for logits ", inputs[0], ", not ", inputs[1]);
   require(inputs[2] == TensorSpec{rows, inputs[0].dtype}, "cross_entropy",
-          "takes one weight per target, not ", inputs[2], " beside logits ", inputs[0]);
+          "takes one weight per target, not ", inputs[2], " for logits ", inputs[0]);
 
   Signature s{.axes = leading_axes(x, rows.rank())};
   int v = static_cast<int>(rows.rank());
@@ -41,6 +41,8 @@ Signature signature(const CrossEntropy&, std::span<const TensorSpec> inputs) {
       Phase::backward_data, {read(0), read(1), read(2), read(5), write_grad(0)}, flops};
   s.phases = {{Phase::forward, {read(0), read(1), read(2), write(3), write(4), write(5)}, flops},
               backward};
+  // With a split vocabulary the maximum of a row comes first, then the sum of exp(x - maximum), so
+  // that no exponential overflows.
   s.staged = {{Phase::statistics_1, {read(0), write(6)}, flops},
               {Phase::statistics_2, {read(0), read(1), read(6), write(7), write(8)}, flops},
               {Phase::apply,

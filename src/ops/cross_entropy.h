@@ -1,6 +1,6 @@
 // Softmax and cross entropy over the last dimension: the sum over rows of w * -log
-// softmax(x)[target], and the sum of w. Gradients start from w (law 2); 1/sum of w is applied with
-// the update.
+// softmax(x)[target], and the sum of w. Gradients are those of the sum, not of the mean (law 2);
+// the update applies 1/sum of w.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@ namespace troika {
 
 struct CrossEntropy {
   static constexpr std::string_view kName = "cross_entropy";
-  std::int64_t first_class = 0;  ///< A tile of the vocabulary starts here.
+  std::int64_t first_class = 0;  ///< First class of this tile of the vocabulary.
 
   static void fields(auto& self, auto&& visit) { visit("first_class", self.first_class); }
   bool operator==(const CrossEntropy&) const = default;

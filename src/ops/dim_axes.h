@@ -1,4 +1,4 @@
-// Axes of operators that work along the dimensions of one tensor.
+// Axes of operators whose iteration space is the dimensions of one tensor.
 #pragma once
 
 #include <string_view>
@@ -15,11 +15,11 @@ struct DimAxes {
 
 /// One axis per dimension, named by position: the first of kind sample, the others attribute.
 DimAxes dim_axes(const Shape& shape);
-/// The same without an axis for dimension `whole`, which every tile has in full.
+/// The same without an axis for dimension `whole`, which is never split.
 DimAxes dim_axes_but(const Shape& shape, std::size_t whole);
 
-/// The index of a dimension that may count from the end (-1 is the last); throws Error(usage) when
-/// there is none.
+/// Returns the index of a dimension; negative ones count from the end. Throws Error(usage) if x has
+/// no such dimension.
 std::size_t require_dim(std::string_view op, std::int64_t dim, const TensorSpec& x);
 
 }  // namespace troika

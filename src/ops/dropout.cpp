@@ -18,6 +18,7 @@ Signature signature(const Dropout& op, std::span<const TensorSpec> inputs) {
   s.slots = {{Role::input, "x", inputs[0], dims},
              {Role::scalars, "scalars", {{kScalarCount}, DType::f64}, {whole_dim()}},
              {Role::output, "y", inputs[0], dims}};
+  // About the integer operations of ten rounds of Philox per element.
   Flops flops{20 * x.elements()};
   s.phases = {{Phase::forward, {read(0), read(1), write(2)}, flops},
               {Phase::backward_data, {read_grad(2), read(1), write_grad(0)}, flops}};

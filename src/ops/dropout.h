@@ -1,6 +1,6 @@
-// y = keep * x / (1 - rate), where element e of the global tensor is kept iff the e-th uniform
-// number of the stream (seed, stream, step) is >= rate. Nothing is saved: backward draws again.
-// Srivastava et al., JMLR 15 (2014) 1929-1958.
+// Dropout (Srivastava et al., JMLR 15 (2014) 1929-1958): y = keep * x / (1 - rate). Element e of
+// the global tensor is kept iff uniform number e of the stream (seed, stream, step) is >= rate. The
+// mask is not saved: backward draws the same numbers again.
 #pragma once
 
 #include <span>
@@ -13,9 +13,9 @@ struct Dropout {
   static constexpr std::string_view kName = "dropout";
   double rate = 0.5;         ///< In [0, 1).
   std::uint64_t stream = 0;  ///< Hash of the operator's name.
-  /// Where this tile starts in the global tensor; empty is its start.
+  /// Begin of this tile in the global tensor; empty means zeros.
   std::vector<std::int64_t> origin{};
-  std::vector<std::int64_t> extents{};  ///< Of the global tensor; empty is the tensor itself.
+  std::vector<std::int64_t> extents{};  ///< Extents of the global tensor; empty means those of x.
 
   static void fields(auto& self, auto&& visit) {
     visit("rate", self.rate);

@@ -21,6 +21,7 @@ Signature signature(const Embedding& op, std::span<const TensorSpec> inputs) {
 
   Signature s{.axes = leading_axes(tokens, tokens.rank())};
   int v = static_cast<int>(tokens.rank()), d = v + 1;
+  // A tile gives zeros for tokens outside its rows, so the tiles of v add up: a reduction.
   s.axes.push_back({"v", AxisKind::reduction, op.vocabulary});
   s.axes.push_back({"d", AxisKind::parameter, op.width});
   std::vector<DimMap> token_dims;

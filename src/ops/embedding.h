@@ -1,5 +1,5 @@
 // y[n.., :] = w[token[n..], :]. A tile of the vocabulary holds rows [first, first + vocabulary) and
-// gives zeros for tokens outside, so that tiles add up. The gradient of w is dense.
+// gives zeros for other tokens, so that tiles add up. The gradient of w is dense.
 #pragma once
 
 #include <span>
@@ -15,7 +15,7 @@ struct Embedding {
   std::int64_t vocabulary = 0;
   std::int64_t width = 0;
   std::int64_t first = 0;
-  DType dtype = DType::f32;  ///< Of w and y; the tokens cannot tell.
+  DType dtype = DType::f32;  ///< Type of w and y; it does not follow from the tokens.
 
   static void fields(auto& self, auto&& visit) {
     visit("vocabulary", self.vocabulary);

@@ -24,6 +24,7 @@ void print_list(std::string& out, const List& list) {
 
 void print_field(std::string& out, std::int64_t value) { out += std::to_string(value); }
 void print_field(std::string& out, std::uint64_t value) { out += std::to_string(value); }
+// fmt prints the shortest text that reads back to the same double.
 void print_field(std::string& out, double value) { out += fmt::format("{}", value); }
 void print_field(std::string& out, bool value) { out += value ? "true" : "false"; }
 void print_field(std::string& out, const std::vector<std::int64_t>& value) {

@@ -1,5 +1,5 @@
-// One list of fields per attribute struct (`static void fields(auto& self, auto&& visit)`); text,
-// hash and kernel keys are all derived from it here.
+// Each attribute struct lists its fields once (`static void fields(auto& self, auto&& visit)`).
+// Text form, hash and kernel keys are derived from that list here.
 #pragma once
 
 #include <array>
@@ -11,8 +11,7 @@
 
 namespace troika {
 
-/// Enums in attribute structs give their names by `std::span<const std::string_view>
-/// enum_names(Enum)`.
+/// An enum of an attribute struct defines `std::span<const std::string_view> enum_names(Enum)`.
 template <class T>
 concept NamedEnum = std::is_enum_v<T> && requires(T value) {
   enum_names(value);
@@ -29,7 +28,7 @@ void print_field(std::string& out, T value) {
   out += enum_names(value)[static_cast<std::size_t>(value)];
 }
 
-/// Throw Error(file) naming the text that does not fit.
+/// These throw Error(file) that names the text if it does not parse.
 void parse_field(std::string_view text, std::int64_t& value);
 void parse_field(std::string_view text, std::uint64_t& value);
 void parse_field(std::string_view text, double& value);
@@ -46,7 +45,7 @@ void parse_field(std::string_view text, T& value) {
   refuse_field(text, "the name of a choice");
 }
 
-/// Splits "a=1,b=[2,3]" into its (key, value) pairs; brackets protect commas.
+/// Splits "a=1,b=[2,3]" into (key, value) pairs. Commas in brackets do not separate.
 std::vector<std::pair<std::string_view, std::string_view>> split_fields(std::string_view text);
 
 /// "linear{out=10}"; fields equal to their default are left out.
@@ -67,7 +66,7 @@ std::string print_attributes(const Attributes& attributes) {
   return out + "{" + inner + "}";
 }
 
-/// The inverse; `inner` is what stands between the braces.
+/// The inverse; `inner` is the text between the braces.
 template <class Attributes>
 Attributes parse_attributes(std::string_view inner) {
   Attributes attributes;

@@ -13,7 +13,7 @@ struct GlobalPool {
   bool operator==(const GlobalPool&) const = default;
 };
 
-/// Backward of max finds the first largest element again, from x.
+/// Backward of max searches x for the first largest element again.
 Signature signature(const GlobalPool& op, std::span<const TensorSpec> inputs);
 
 }  // namespace troika

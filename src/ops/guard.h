@@ -1,5 +1,6 @@
-// Closes the loss of a step: control.loss, the gradient scale 1/sum of w, the clipping factor, and
-// the sticky finite flag that keeps a bad step from touching the weights. Made by lowering.
+// Ends the loss of a step: computes control.loss, the gradient scale 1/sum of w, the clipping
+// factor (Pascanu et al. 2013, arXiv:1211.5063) and the finite flag. If the flag is 0, updates
+// leave the weights alone. Inserted by lowering.
 #pragma once
 
 #include <span>
@@ -10,9 +11,9 @@ namespace troika {
 
 struct Guard {
   static constexpr std::string_view kName = "guard";
-  bool gradient =
-      false;  ///< Also look at the gradient's square sum (third input): finite flag and norm.
-  double clip_norm = 0;  ///< Scale gradients down to this global norm; 0 is off. Needs `gradient`.
+  /// Also reads the square sum of the gradient (third input), for the finite flag and the norm.
+  bool gradient = false;
+  double clip_norm = 0;  ///< Largest global norm of the gradient; 0 is off. Needs `gradient`.
 
   static void fields(auto& self, auto&& visit) {
     visit("gradient", self.gradient);

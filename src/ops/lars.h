@@ -15,7 +15,7 @@ struct Lars {
   double momentum = 0.9;
   double weight_decay = 0;
   double trust = 0.001;
-  double rate_factor = 1;  ///< Of the parameter's group.
+  double rate_factor = 1;  ///< From the parameter group; multiplies the rate.
 
   static void fields(auto& self, auto&& visit) {
     visit("momentum", self.momentum);
@@ -26,8 +26,8 @@ struct Lars {
   bool operator==(const Lars&) const = default;
 };
 
-/// Input: the spec of the parameter. State: momentum v. Staged when split, with the square sums of
-/// w and g in between.
+/// Input: the spec of the parameter. State: momentum v. A split parameter uses the staged phases,
+/// which sum the squares of w and g over the slices.
 Signature signature(const Lars& op, std::span<const TensorSpec> inputs);
 
 }  // namespace troika

@@ -1,5 +1,5 @@
-// Layer normalisation (Ba, Kiros and Hinton 2016, arXiv:1607.06450): each row along the last
-// dimension to mean 0 and variance 1, then gamma and beta.
+// Layer normalisation (Ba, Kiros and Hinton 2016, arXiv:1607.06450): normalises each row along the
+// last dimension to mean 0 and variance 1, then applies gamma and beta.
 #pragma once
 
 #include <span>

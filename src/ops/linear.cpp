@@ -31,6 +31,7 @@ Signature signature(const Linear& op, std::span<const TensorSpec> inputs) {
   y_dims.push_back(along(o));
   y.push_back(op.out);
 
+  // The default start is uniform with half-width 1/sqrt(fan_in), as in PyTorch.
   s.slots = {{Role::input, "x", inputs[0], x_dims},
              {.role = Role::weight,
               .name = "weight",

@@ -1,5 +1,5 @@
-// y[n.., o] = sum over i of x[n.., i] * w[o, i]. The bias is an operator of its own, so a split sum
-// never adds it twice.
+// y[n.., o] = sum over i of x[n.., i] * w[o, i]. The bias is a separate operator, so that
+// a split sum does not add it twice.
 #pragma once
 
 #include <span>

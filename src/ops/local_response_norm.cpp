@@ -14,7 +14,7 @@ Signature signature(const LocalResponseNorm& op, std::span<const TensorSpec> inp
                        {"w", AxisKind::attribute, x[3]}}};
   std::vector<DimMap> dims{along(0), whole_dim(), along(1), along(2)};
   s.slots = {{Role::input, "x", inputs[0], dims}, {Role::output, "y", inputs[0], dims}};
-  // A power counts as ten.
+  // A power counts as ten operations.
   std::int64_t per_element = 2 * op.size + 12;
   s.phases = {{Phase::forward, {read(0), write(1)}, {x.elements() * per_element}},
               {Phase::backward_data,

@@ -1,4 +1,5 @@
-// AlexNet's normalisation over neighbouring channels (Krizhevsky, Sutskever and Hinton 2012):
+// Normalisation over neighbouring channels in AlexNet (Krizhevsky, Sutskever and Hinton 2012,
+// doi:10.1145/3065386, section 3.3):
 //   y[c] = x[c] * (k + alpha/size * sum of x[j]^2)^-beta, j from c - size/2 to c + (size-1)/2, as
 //   in PyTorch.
 #pragma once
@@ -25,7 +26,7 @@ struct LocalResponseNorm {
   bool operator==(const LocalResponseNorm&) const = default;
 };
 
-/// Input x [n,c,h,w]; every axis but the channels.
+/// Input x [n,c,h,w]. Axes are all dimensions except the channels.
 Signature signature(const LocalResponseNorm& op, std::span<const TensorSpec> inputs);
 
 }  // namespace troika

@@ -1,5 +1,4 @@
-// c[b..,m,n] = sum over k of a[b..,m,k] * b[b..,k,n]: a product of two activations, one per leading
-// index.
+// c[b..,m,n] = sum over k of a[b..,m,k] * b[b..,k,n]: a batched matrix product of two activations.
 #pragma once
 
 #include <span>

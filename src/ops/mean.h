@@ -10,7 +10,7 @@ namespace troika {
 struct Mean {
   static constexpr std::string_view kName = "mean";
   std::int64_t dim = -1;  ///< May count from the end: -1 is the last.
-  /// What the sum is divided by; 0 is the input's own extent. A tile keeps the whole one.
+  /// Divisor of the sum; 0 means the extent of x. A tile keeps the divisor of the whole tensor.
   std::int64_t count = 0;
 
   static void fields(auto& self, auto&& visit) {
@@ -20,7 +20,7 @@ struct Mean {
   bool operator==(const Mean&) const = default;
 };
 
-/// Axes are all dimensions of x; the one that goes is a reduction.
+/// Axes are all dimensions of x; the removed one is a reduction.
 Signature signature(const Mean& op, std::span<const TensorSpec> inputs);
 Mean localize(const Mean& op, const Signature& signature, const Region& tile);
 

@@ -1,5 +1,5 @@
 // Per element (x - target)^2 or |x - target|; dx = 2 * (x - target) or the sign of x - target, 0
-// where they are equal. Sums and weights as in sample_loss.h.
+// where they are equal. For sums and weights see sample_loss.h.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace troika {
 
-/// How far off an element counts.
+/// The error of one element.
 enum class Penalty { squared, absolute };
 std::span<const std::string_view> enum_names(Penalty);
 

@@ -10,7 +10,8 @@
 namespace troika {
 namespace {
 
-/// Has a localize of its own; the overload for Op itself must not count, or it would call itself.
+/// The operator has its own localize(). The overload for Op must not match, or it would call
+/// itself.
 template <class A>
 concept Localizable = requires(const A& a, const Signature& s, const Region& tile) {
   { localize(a, s, tile) } -> std::same_as<A>;

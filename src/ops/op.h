@@ -1,5 +1,5 @@
 // The closed list of operators. A new operator is one file pair and one line here; the compiler and
-// the tests that walk this list report what it still lacks.
+// the tests that iterate over this list report what is still missing.
 #pragma once
 
 #include <span>
@@ -60,7 +60,7 @@ using AnyOp = std::variant<  //
     SigmoidCrossEntropy, MeanError, Accuracy,
     // update rules and the end of a step
     Sgd, Adam, Lars, Lamb, RunningAverage, Guard, SquareSum,
-    // made by lowering
+    // inserted by lowering
     Sum, Reorder, Assemble>;
 
 template <class T, class Variant>
@@ -68,8 +68,8 @@ inline constexpr bool kIsOneOf = false;
 template <class T, class... Types>
 inline constexpr bool kIsOneOf<T, std::variant<Types...>> = (std::is_same_v<T, Types> || ...);
 
-/// One operator. What copies, destroys and compares it is compiled once, in op.cpp: for a variant
-/// of so many types that takes the compiler seconds, in each file that copies an operator.
+/// One operator. Copying, destroying and comparing are compiled once, in op.cpp: with so many types
+/// they would cost seconds of compile time in each file that copies an operator.
 class Op : public AnyOp {
  public:
   Op();
@@ -86,15 +86,15 @@ class Op : public AnyOp {
 };
 
 std::string_view name_of(const Op& op);
-/// Shapes, axes and phases for these inputs; throws Error(usage) with a sentence when they do not
-/// fit.
+/// Returns shapes, axes and phases for these inputs. Throws Error(usage) if the inputs do not fit.
 Signature signature(const Op& op, std::span<const TensorSpec> inputs);
 
-/// The operator that one tile computes, as an operator of its own: its signature for the tile's
-/// input regions has just the shapes that region_of gives.
+/// Returns the operator that one tile computes. Its signature for the tile's input regions has
+/// exactly the shapes that region_of gives.
 Op localize(const Op& op, const Signature& signature, const Region& tile);
 
-/// "conv2d{out=64,kernel=[3,3]}", and back. Throws Error(file) when the text is not an operator.
+/// "conv2d{out=64,kernel=[3,3]}" and its inverse, which throws Error(file) if the text is not an
+/// operator.
 std::string to_text(const Op& op);
 Op parse_op(std::string_view text);
 

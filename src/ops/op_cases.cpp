@@ -13,7 +13,7 @@ std::vector<OpCase> op_cases() {
 }
 
 OpCase in_dtype(OpCase operator_case, DType dtype) {
-  // Sums of losses and squares are f64 whatever the model's type is.
+  // Sums of losses and squares are f64 for every type of the model.
   bool keeps_sums = std::holds_alternative<Guard>(operator_case.op);
   for (TensorSpec& input : operator_case.inputs) {
     if (input.dtype == DType::f64 && !keeps_sums) input.dtype = dtype;

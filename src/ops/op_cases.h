@@ -1,5 +1,6 @@
 // Small instances of every operator, with odd shapes: the rows of the parity, gradient and tile
-// tests, which fail when an operator of the list has none.
+// tests, which fail if an operator has no case. The kernel check of the product
+// (kernels/key_trial.h) takes the kind of its input values from them.
 #pragma once
 
 #include <string>
@@ -9,8 +10,8 @@
 
 namespace troika {
 
-/// What values a test gives an input; integers are drawn below the slot's bound (at least 1 for
-/// lengths).
+/// The values of a test input. Integers are drawn below the bound of the slot; lengths are at least
+/// 1.
 enum class Fill { normal, positive, mask, lengths };
 
 struct OpCase {

@@ -106,7 +106,7 @@ std::vector<OpCase> conv_transpose2d_cases() {
        ConvTranspose2d{
            .out = 2, .kernel = {3, 3}, .stride = {2, 3}, .pad = {1, 0}, .pad_end = {0, -2}},
        {f64({2, 3, 3, 2})}},
-      // Some outputs lie between the kernel's places and stay zero.
+      // The stride is larger than the kernel: outputs between two windows stay zero.
       {"conv_transpose2d_gaps",
        ConvTranspose2d{.out = 3, .kernel = {1, 2}, .stride = {3, 4}, .pad_end = {-2, -1}},
        {f64({3, 2, 2, 3})}},

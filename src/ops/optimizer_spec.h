@@ -1,4 +1,4 @@
-// What moves the weights: one update rule per trained parameter, and what the guard looks at.
+// The optimizer: one update rule per trained parameter, and what the guard checks.
 #pragma once
 
 #include <map>
@@ -9,9 +9,10 @@
 namespace troika {
 
 struct OptimizerSpec {
-  std::map<std::string, Op> rules;  ///< By parameter name; a parameter without a rule is not moved.
-  bool guard_gradient =
-      false;  ///< The finite flag looks at the gradient too, so updates wait for all of it.
+  std::map<std::string, Op>
+      rules;  ///< By parameter name; a parameter without a rule stays as it is.
+  /// The finite flag covers the gradient too, so that updates wait for the whole gradient.
+  bool guard_gradient = false;
   double clip_norm = 0;  ///< Implies guard_gradient. 0 is off.
 
   bool watches_gradient() const { return guard_gradient || clip_norm > 0; }

@@ -44,6 +44,7 @@ Signature signature(const Pool2d& op, std::span<const TensorSpec> inputs) {
   Flops flops{y.elements() * op.window[0] * op.window[1]};
   s.phases = {{Phase::forward, {read(0), write(1)}, flops},
               {Phase::backward_data, {read_grad(1), write_grad(0)}, flops}};
+  // Backward of max reads x again. Saved indices would take memory from forward to backward.
   if (op.kind == PoolKind::max) s.phases[1].uses = {read(0), read_grad(1), write_grad(0)};
   return s;
 }

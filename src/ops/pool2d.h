@@ -1,4 +1,4 @@
-// The largest or the average element of each window of an image; padding is never the largest.
+// The largest or the average element of each window of an image. Padding never counts as largest.
 #pragma once
 
 #include <array>
@@ -16,11 +16,11 @@ struct Pool2d {
   PoolKind kind = PoolKind::max;
   std::array<std::int64_t, 2> window{1, 1};
   std::array<std::int64_t, 2> stride{1, 1};
-  std::array<std::int64_t, 2> pad{0, 0};  ///< Before the first row and column,
-  std::array<std::int64_t, 2> pad_end{
-      0, 0};  ///< and behind the last ones; negative (cropped) in some tiles.
-  bool include_padding =
-      false;  ///< average: divide by the whole window also where it leaves the image.
+  std::array<std::int64_t, 2> pad{0, 0};  ///< Before the first row and column.
+  /// Behind the last row and column. Negative (cropped) in some tiles.
+  std::array<std::int64_t, 2> pad_end{0, 0};
+  /// average: divide by the whole window, even if it extends beyond the image.
+  bool include_padding = false;
 
   static void fields(auto& self, auto&& visit) {
     visit("kind", self.kind);
@@ -33,8 +33,8 @@ struct Pool2d {
   bool operator==(const Pool2d&) const = default;
 };
 
-/// Input x [n,c,h,w]. Backward of max finds the first largest element (in row-major order) again,
-/// from x.
+/// Input x [n,c,h,w]. Backward of max searches x for the first largest element in row-major order
+/// again.
 Signature signature(const Pool2d& op, std::span<const TensorSpec> inputs);
 Pool2d localize(const Pool2d& op, const Signature& signature, const Region& tile);
 

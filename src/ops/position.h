@@ -1,6 +1,6 @@
-// y[n,t,d] = x[n,t,d] + w[t,d]: a learnt vector per position, added to every sample. It is no
-// Embedding, because that would need an input of positions that no data set has; and no Bias, whose
-// one dimension post-operations can take.
+// y[n,t,d] = x[n,t,d] + w[t,d]: a learnt vector per position, added to every sample. It is not an
+// Embedding, which would need an input of positions that no data set has, and not a Bias, which has
+// one dimension and can be fused into other kernels.
 #pragma once
 
 #include <span>

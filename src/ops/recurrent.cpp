@@ -29,6 +29,7 @@ void check_inputs(const Recurrent& op, const RecurrentSlots& at,
 /// Weights and outputs in the order of RecurrentSlots.
 void add_slots(Signature& s, const Recurrent& op, const TensorSpec& x) {
   std::int64_t n = x.shape[0], t = x.shape[1], i = x.shape[2], h = op.hidden;
+  // As in PyTorch.
   Init init{Init::Kind::uniform, 1 / std::sqrt(static_cast<double>(h))};
   auto weight = [&](const char* name, const Shape& shape) {
     s.slots.push_back({.role = Role::weight,
@@ -55,12 +56,14 @@ void add_slots(Signature& s, const Recurrent& op, const TensorSpec& x) {
 
 void add_phases(Signature& s, const Recurrent& op, const RecurrentSlots& at, const Shape& x) {
   PhaseSpec forward{.phase = Phase::forward}, backward{.phase = Phase::backward};
+  // Two operations per weight and step; backward multiplies by each weight twice, for the gradients
+  // of its input and of itself.
   forward.flops = {2 * x[0] * x[1] * gates_of(op.kind) * op.hidden * (x[2] + op.hidden)};
   backward.flops = forward.flops * 2;
   auto slots = static_cast<int>(s.slots.size());
   for (int slot = 0; slot < slots; ++slot) {
     forward.uses.push_back(slot < at.y ? read(slot) : write(slot));
-    // Neither the bias nor the last states are needed again.
+    // Backward needs neither the bias nor the last states.
     if (slot != at.bias && slot != at.h_last && slot != at.c_last)
       backward.uses.push_back(read(slot));
   }

@@ -20,10 +20,10 @@ struct Recurrent {
   static constexpr std::string_view kName = "recurrent";
   RecurrentKind kind = RecurrentKind::lstm;
   std::int64_t hidden = 0;
-  /// From a sample's last valid step to its first; y stays in the order of x.
+  /// Runs from the last valid step of a sample to its first; y keeps the order of x.
   bool reverse = false;
-  bool has_state = false;  ///< Inputs h0 and, for lstm, c0; else the state starts at zero.
-  /// An input of valid steps per sample: later ones give zeros and keep the state.
+  bool has_state = false;  ///< Inputs h0 and, for lstm, c0; otherwise the state starts at zero.
+  /// An input with the number of valid steps per sample; later steps give zeros and keep the state.
   bool has_lengths = false;
 
   static void fields(auto& self, auto&& visit) {
@@ -38,11 +38,11 @@ struct Recurrent {
 
 /// Blocks of `hidden` rows in the weights: lstm i,f,g,o; gru r,z,n; rnn one.
 std::int64_t gates_of(RecurrentKind kind);
-/// Blocks in the bias: those of the weights; gru has r, z, n of the input and n of the hidden
+/// Blocks in the bias: as in the weights, but gru has r, z, n of the input and n of the hidden
 /// state.
 std::int64_t biases_of(RecurrentKind kind);
-/// Blocks that forward saves per step: the activated gates, and for gru U h + b_m; none for rnn,
-/// whose y is enough.
+/// Blocks that forward saves per step: the activated gates, and for gru U h + b_m. None for rnn,
+/// whose backward needs only y.
 std::int64_t saved_of(RecurrentKind kind);
 
 /// Inputs: x [n, t, i], [h0 [n, h]], [c0 [n, h]], [lengths i32 [n]]. Weights: w_ih [G*h, i], w_hh
@@ -50,7 +50,7 @@ std::int64_t saved_of(RecurrentKind kind);
 /// is n.
 Signature signature(const Recurrent& op, std::span<const TensorSpec> inputs);
 
-/// Where each slot is; -1 when the operator has none.
+/// The index of each slot of the signature; -1 if the operator does not have it.
 struct RecurrentSlots {
   explicit RecurrentSlots(const Recurrent& op);
   int x = 0, h0, c0, lengths, w_ih, w_hh, bias, y, h_last, c_last, gates, cells;

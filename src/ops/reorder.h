@@ -1,5 +1,5 @@
-// The same tensor in another layout. Made by lowering; which layouts is the kernel candidate's
-// choice.
+// The same tensor in another layout. Inserted by lowering where the chosen kernels want different
+// layouts.
 #pragma once
 
 #include <span>

@@ -2,8 +2,8 @@
 
 namespace troika {
 
-void refuse(std::string_view op, const std::string& sentence) {
-  throw Error(ErrorKind::usage, std::string(op) + " " + sentence);
+void refuse(std::string_view op, const std::string& message) {
+  throw Error(ErrorKind::usage, std::string(op) + " " + message);
 }
 
 void require_inputs(std::string_view op, std::span<const TensorSpec> inputs, std::size_t count) {

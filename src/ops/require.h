@@ -1,5 +1,5 @@
-// Refusals of operators that are wired wrongly: one sentence that names the operator and the
-// shapes.
+// Checks of the inputs of an operator. A failed check throws Error(usage) that names the operator
+// and the shapes.
 #pragma once
 
 #include <span>
@@ -11,8 +11,8 @@
 
 namespace troika {
 
-[[noreturn]] void refuse(std::string_view op, const std::string& sentence);
-/// Throws Error(usage) unless exactly `count` inputs are wired.
+[[noreturn]] void refuse(std::string_view op, const std::string& message);
+/// Throws Error(usage) unless there are exactly `count` inputs.
 void require_inputs(std::string_view op, std::span<const TensorSpec> inputs, std::size_t count);
 
 inline void append(std::string& out, std::string_view text) { out += text; }
@@ -20,13 +20,13 @@ inline void append(std::string& out, std::int64_t number) { out += std::to_strin
 inline void append(std::string& out, const Shape& shape) { out += to_string(shape); }
 inline void append(std::string& out, const TensorSpec& spec) { out += to_string(spec); }
 
-/// Throws Error(usage) with "op: parts joined" unless the condition holds.
+/// Throws Error(usage) with the operator's name and the joined parts unless the condition holds.
 template <class... Parts>
 void require(bool condition, std::string_view op, const Parts&... parts) {
   if (condition) return;
-  std::string sentence;
-  (append(sentence, parts), ...);
-  refuse(op, sentence);
+  std::string message;
+  (append(message, parts), ...);
+  refuse(op, message);
 }
 
 }  // namespace troika

@@ -17,7 +17,7 @@ Shape resolve(const Reshape& op, const TensorSpec& x) {
   for (std::size_t dim = 0; dim < op.shape.size(); ++dim) {
     std::int64_t extent = op.shape[dim];
     require(extent >= -1 && (extent != 0 || dim < x.shape.rank()), "reshape",
-            "cannot copy or take the extent ", extent, " at place ", static_cast<std::int64_t>(dim),
+            "cannot use the extent ", extent, " for dimension ", static_cast<std::int64_t>(dim),
             " for ", x);
     y.push_back(extent == 0 ? x.shape[dim] : extent);
     if (extent != -1) known *= y.back();
@@ -41,11 +41,12 @@ std::vector<Group> groups_of(const Shape& x, const Shape& y) {
     Group group{i, i + 1, j, j + 1};
     auto in = [&] { return x.product(group.x_begin, group.x_end); };
     auto out = [&] { return y.product(group.y_begin, group.y_end); };
+    // The side with the smaller product takes its next dimension until both are equal.
     while (in() != out()) ++(in() < out() ? group.x_end : group.y_end);
     groups.push_back(group);
     i = group.x_end, j = group.y_end;
   }
-  return groups;  // What remains are extents of 1.
+  return groups;  // The dimensions left over have extent 1.
 }
 
 /// The first dimension of [begin, end) that is not 1, or begin.

@@ -1,5 +1,5 @@
-// The update of batch norm's running statistics: r += momentum * (gradient/shards - r), where the
-// "gradient" is the sum over the step's shards of their statistic.
+// The update of the running statistics of batch norm: r += momentum * (gradient/shards - r), where
+// the "gradient" is the sum of the statistic over the shards of the step.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@ namespace troika {
 struct RunningAverage {
   static constexpr std::string_view kName = "running_average";
   double momentum = 0.1;
-  std::int64_t shards = 1;  ///< Of the whole step.
+  std::int64_t shards = 1;  ///< Shards of the whole step.
 
   static void fields(auto& self, auto&& visit) {
     visit("momentum", self.momentum);

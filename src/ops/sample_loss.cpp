@@ -11,9 +11,8 @@ Signature sample_loss_signature(std::string_view op, std::span<const TensorSpec>
   require(x.shape.rank() >= 1, op, "takes an input of rank 1 or more, not ", x);
   TensorSpec per_sample{{x.shape[0]}, x.dtype}, total{{1}, DType::f64};
   require(target == x || target == per_sample, op,
-          "takes a target of x's shape or one per sample, not ", target, " beside ", x);
-  require(inputs[2] == per_sample, op, "takes one weight per sample, not ", inputs[2], " beside ",
-          x);
+          "takes a target of x's shape or one per sample, not ", target, " for ", x);
+  require(inputs[2] == per_sample, op, "takes one weight per sample, not ", inputs[2], " for ", x);
   auto dims = [](const TensorSpec& spec) {
     std::vector<DimMap> all(spec.shape.rank());
     all[0] = along(0);

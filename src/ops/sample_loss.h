@@ -1,6 +1,6 @@
-// What losses of one tensor against floating targets share: a sample's loss is the mean over its
-// elements, and the outputs are the sum of w * loss and the sum of w. Gradients start from w (law
-// 2); 1/sum of w is applied with the update.
+// Shared by losses of one tensor against floating targets: the loss of a sample is the mean over
+// its elements, and the outputs are the sum of w * loss and the sum of w. Gradients are those of
+// the sum, not of the mean (law 2); the update applies 1/sum of w.
 #pragma once
 
 #include <span>

@@ -1,4 +1,5 @@
-// Stochastic gradient descent with momentum (Polyak) or Nesterov momentum, and L2 weight decay:
+// Stochastic gradient descent with momentum (Polyak 1964, doi:10.1016/0041-5553(64)90137-5) or
+// Nesterov momentum in the form of Bengio et al. (arXiv:1212.0901), and L2 weight decay:
 //   g = scale * gradient + decay * w;  v = momentum * v + g;  w -= rate * (nesterov ? g + momentum
 //   * v : v).
 #pragma once
@@ -14,7 +15,7 @@ struct Sgd {
   double momentum = 0;
   bool nesterov = false;
   double weight_decay = 0;
-  double rate_factor = 1;  ///< Of the parameter's group.
+  double rate_factor = 1;  ///< From the parameter group; multiplies the rate.
 
   static void fields(auto& self, auto&& visit) {
     visit("momentum", self.momentum);

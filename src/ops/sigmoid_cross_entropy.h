@@ -1,6 +1,6 @@
 // Per element max(x, 0) - x * target + log(1 + exp(-|x|)), which is -log of the Bernoulli
-// probability of the target under sigmoid(x) and never overflows; dx = sigmoid(x) - target. Sums
-// and weights as in sample_loss.h.
+// probability of the target under sigmoid(x) and never overflows; dx = sigmoid(x) - target. For
+// sums and weights see sample_loss.h.
 #pragma once
 
 #include <span>

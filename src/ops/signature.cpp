@@ -10,6 +10,7 @@
 namespace troika {
 namespace {
 
+// The division of C++ rounds towards zero; padding makes negative bounds here.
 std::int64_t floor_div(std::int64_t a, std::int64_t b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
@@ -39,6 +40,7 @@ Range project(const DimMap& map, const Region& tile, std::int64_t extent) {
   if (map.axis == DimMap::kNoAxis) return {0, extent};
   Range range = tile[static_cast<std::size_t>(map.axis)];
   if (range.empty()) return {0, 0};
+  // The formulas of DimMap, for the first and the last step of the range.
   Range touched = map.inverse ? Range{ceil_div(range.begin + map.pad - map.reach + 1, map.stride),
                                       floor_div(range.end - 1 + map.pad, map.stride) + 1}
                               : Range{range.begin * map.stride - map.pad,
@@ -94,6 +96,7 @@ bool Signature::needs_stages(const Region& tile) const {
   return false;
 }
 
+// Gradients have the dims of their slot, so values and gradients count alike.
 std::vector<bool> axes_of(const Signature& signature, const PhaseSpec& phase) {
   std::vector<bool> touched(signature.axes.size());
   for (const Use& use : phase.uses) {

@@ -1,6 +1,5 @@
-// What the rest of Troika knows about an operator: its iteration axes, the tensors it touches, and
-// its phases. Splitting, lowering, memory and cost follow mechanically from a Signature
-// (docs/design.md, Axes).
+// The description of an operator that the rest of Troika uses: iteration axes, tensors and phases.
+// Splitting, lowering, memory and cost are derived from a Signature (docs/design.md, Axes).
 #pragma once
 
 #include <cstdint>
@@ -17,23 +16,23 @@ namespace troika {
 enum class AxisKind { sample, attribute, parameter, reduction };
 std::string_view to_string(AxisKind kind);
 
-/// One direction in which an operator's work can be divided.
+/// One dimension of the iteration space, along which the work can be split.
 struct Axis {
   std::string name;
   AxisKind kind = AxisKind::sample;
   std::int64_t extent = 1;
-  /// A tile whose bounds are multiples of this needs no sum in the middle; other tiles run the
+  /// A tile whose bounds are multiples of this can be computed in one phase. Other tiles run the
   /// staged phases (batch norm inside a shard, cross entropy over a split vocabulary).
   std::int64_t whole = 1;
 
   bool operator==(const Axis&) const = default;
 };
 
-/// How the indices of one tensor dimension follow an axis. A tile [b, e) of the axis touches
+/// Maps a range of an axis to the indices of a tensor dimension. A tile [b, e) of the axis accesses
 ///   [b*stride - pad, (e-1)*stride - pad + reach)           (windows, scaled factors, offsets), or
 ///   if `inverse` [ceil((b+pad-reach+1)/stride), floor((e-1+pad)/stride) + 1)   (transposed
 ///   windows, division),
-/// clipped to the dimension. A dimension with no axis is always touched whole.
+/// clipped to the dimension. A dimension without an axis is always accessed whole.
 struct DimMap {
   static constexpr int kNoAxis = -1;
   int axis = kNoAxis;
@@ -58,10 +57,10 @@ inline DimMap divided(int axis, std::int64_t unit) {
 
 Range project(const DimMap& map, const Region& tile, std::int64_t extent);
 
-/// What a tensor is to its operator.
+/// The role of a tensor in its operator.
 enum class Role {
   input,
-  weight,  ///< A parameter that training moves by its gradient.
+  weight,  ///< A parameter that is trained by its gradient.
   state,   ///< Persistent, written by updates only: momentum, running statistics.
   output,
   saved,      ///< Written by forward for backward.
@@ -70,10 +69,10 @@ enum class Role {
   control,    ///< The step's control word, written by the guard (step_scalars.h).
 };
 
-/// How the partials of tiles that lack an axis become one value.
+/// The rule that combines the partial results of several tiles.
 enum class Combine { sum, max };
 
-/// How a parameter starts; element values are a function of (seed, name, element).
+/// The initial value of a parameter. Elements are a function of (seed, name, element).
 struct Init {
   enum class Kind { zeros, ones, normal, uniform };
   Kind kind = Kind::zeros;
@@ -98,9 +97,9 @@ enum class Phase {
   backward_data,    ///< Gradient of the first input.
   backward_weight,  ///< Gradients of the weights, or of the second input.
   update,
-  statistics_1,  ///< Staged forward: first sum in the middle,
-  statistics_2,  ///< second one,
-  apply,         ///< and the rest.
+  statistics_1,  ///< Staged forward: first partial result that is combined over tiles.
+  statistics_2,  ///< Staged forward: second one.
+  apply,         ///< Staged forward or update: the rest.
   backward_statistics,
   backward_apply,
 };
@@ -109,7 +108,7 @@ Phase parse_phase(std::string_view text);
 
 enum class Access { read, write, update };
 
-/// One tensor that a phase touches: a slot's value or its gradient (same shape and dims).
+/// One tensor that a phase accesses: the value of a slot or its gradient (same shape and dims).
 struct Use {
   int slot = 0;
   Access access = Access::read;
@@ -122,8 +121,7 @@ struct PhaseSpec {
   Phase phase = Phase::forward;
   std::vector<Use> uses;
   Flops flops{};
-  /// No work: what is written is what is read, under another shape (reshape, gradient of a plain
-  /// sum).
+  /// No work: the output is the input under another shape (reshape, gradient of a plain sum).
   bool view = false;
 };
 
@@ -131,10 +129,10 @@ struct Signature {
   std::vector<Axis> axes;
   std::vector<Slot> slots;
   std::vector<PhaseSpec> phases;
-  std::vector<PhaseSpec>
-      staged;  ///< Instead of `phases` where a tile cuts a `whole` part of an axis.
+  /// Used instead of `phases` if a tile cuts a `whole` part of an axis.
+  std::vector<PhaseSpec> staged;
 
-  /// The phase spec, or nullptr when the operator has no such phase (in either list).
+  /// The phase in either list, or nullptr.
   const PhaseSpec* find(Phase phase) const;
   const PhaseSpec& at(Phase phase) const;
   /// Index of the axis called `name`, or -1.
@@ -145,23 +143,23 @@ struct Signature {
   bool needs_stages(const Region& tile) const;
 };
 
-/// The axes that some tensor of the phase runs along. A phase is run once per tile of these: what
-/// it writes is partial over those of them that the written slot lacks.
+/// Returns which axes the tensors of a phase have. The phase runs once per tile of these axes; an
+/// output is partial over those axes that its slot does not have.
 std::vector<bool> axes_of(const Signature& signature, const PhaseSpec& phase);
 
-/// The part of a slot that a tile touches.
+/// The region of a slot that a tile accesses.
 Region region_of(const Slot& slot, const Region& tile);
 /// Bytes read and written by a phase, each tensor counted once per access.
 Bytes bytes_of(const Signature& signature, const PhaseSpec& phase);
 
-/// Terse builders for the tables in the operator files.
+/// Short names for the tables in the operator files.
 inline Use read(int slot) { return {slot, Access::read, false}; }
 inline Use write(int slot) { return {slot, Access::write, false}; }
 inline Use update(int slot) { return {slot, Access::update, false}; }
 inline Use read_grad(int slot) { return {slot, Access::read, true}; }
 inline Use write_grad(int slot) { return {slot, Access::write, true}; }
 
-/// The axes named n, t, u, … for the leading dimensions of a tensor, all of kind sample.
+/// Axes n, t, u, … for the first `count` dimensions of a tensor, all of kind sample.
 std::vector<Axis> leading_axes(const Shape& shape, std::size_t count);
 
 }  // namespace troika

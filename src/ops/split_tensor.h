@@ -1,4 +1,4 @@
-// y0, y1, … are neighbouring parts of x along dimension `dim`, of the given sizes: the inverse of
+// y0, y1, … are consecutive parts of x along dimension `dim`, of the given sizes: the inverse of
 // concat.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The small buffers that hold what changes from step to step. The graph itself never changes
+// Small buffers for the values that change from step to step. The graph itself does not change
 // (law 3).
 #pragma once
 
@@ -7,10 +7,10 @@
 
 namespace troika {
 
-/// Names of these buffers; on several devices "@" and the device follow.
+/// Names of these buffers. With several devices "@" and the device are appended.
 inline constexpr const char* kScalarsName = "step.scalars";
 inline constexpr const char* kControlName = "step.control";
-/// Scalars of the step before, for updates that are carried into the next one.
+/// Scalars of the previous step, for updates that are carried into the next step.
 inline constexpr const char* kCarriedScalarsName = "step.carried_scalars";
 
 /// Index into the f64 buffer `scalars`, written by the host before a step.
@@ -19,17 +19,17 @@ enum class Scalar : std::size_t { learning_rate, update_step, key_low, key_high,
 /// Index into the f64 buffer `control`, written by the guard operator.
 enum class Control : std::size_t {
   loss,            ///< Mean loss of the step: sum of w*l over sum of w.
-  gradient_scale,  ///< What updates multiply gradients by: 1/sum of w, times the clipping factor.
-  ok,              ///< 1 while every step so far was finite. Sticky: the host alone sets it back.
+  gradient_scale,  ///< Factor of gradients in updates: 1/sum of w, times the clipping factor.
+  ok,              ///< 1 while all steps so far were finite. Only the host resets it to 1.
   weight_sum,
-  gradient_norm,  ///< Global norm of the scaled gradient before clipping; 0 when nobody asked.
+  gradient_norm,  ///< Global norm of the scaled gradient before clipping; 0 if not computed.
   count
 };
 
 inline constexpr std::int64_t kScalarCount = static_cast<std::int64_t>(Scalar::count);
 inline constexpr std::int64_t kControlCount = static_cast<std::int64_t>(Control::count);
 
-/// The random key of a step, as dropout sees it.
+/// The random key of a step, for dropout.
 struct StepKey {
   std::uint64_t seed = 0;
   std::uint32_t step = 0;

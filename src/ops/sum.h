@@ -1,5 +1,5 @@
-// y = x1 + x2 + … of equal shapes: gradients that meet at a fan-out, micro-batches that add up.
-// Made by lowering.
+// y = x1 + x2 + … of equal shapes: gradients of a tensor with several readers, and sums over
+// micro-batches. Inserted by lowering.
 #pragma once
 
 #include <span>

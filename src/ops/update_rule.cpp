@@ -28,6 +28,7 @@ Signature update_signature(const TensorSpec& parameter, std::span<const std::str
 }
 
 Signature normed_update_signature(Signature s) {
+  // A norm covers the whole parameter, so every split needs the staged phases.
   for (Axis& axis : s.axes) axis.whole = axis.extent;
   auto sums = static_cast<int>(s.slots.size());
   s.slots.push_back({Role::statistic, "square_sums", {{2}, DType::f64}, {whole_dim()}});

@@ -1,5 +1,5 @@
-// What all update rules share: the parameter, its gradient, the step's scalars and control word,
-// and n states of the parameter's shape.
+// Shared by all update rules: the parameter, its gradient, the scalars and control word of the
+// step, and n states of the parameter's shape.
 #pragma once
 
 #include <span>
@@ -16,9 +16,9 @@ namespace troika {
 Signature update_signature(const TensorSpec& parameter, std::span<const std::string> states,
                            std::int64_t flops_per_element);
 
-/// For rules that need norms over the whole parameter: adds the slot square_sums, f64 [2], last,
-/// and the stages for a split parameter. statistics_1 reads what update touches and writes the
-/// square sums; apply reads them and updates.
+/// For rules that need norms of the whole parameter: appends the slot square_sums, f64 [2], and the
+/// staged phases of a split parameter. statistics_1 reads the tensors of update and writes the
+/// square sums; apply reads the sums and updates.
 Signature normed_update_signature(Signature update);
 
 }  // namespace troika

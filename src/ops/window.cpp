@@ -9,9 +9,8 @@ namespace troika {
 void require_window(std::string_view op, const Window& window, std::int64_t extent) {
   require(window.reach > 0 && window.stride > 0, op, "needs a window and a stride of at least 1");
   require(window.pad >= 0 && window.pad < window.reach && window.pad_end < window.reach, op,
-          "with padding ", window.pad, " before and ", window.pad_end,
-          " behind has places where a window of ", window.reach,
-          " sees padding alone; give a padding below ", window.reach);
+          "with padding ", window.pad, " before and ", window.pad_end, " behind has windows of ",
+          window.reach, " that read only padding; give a padding below ", window.reach);
   require(extent + window.pad + window.pad_end >= window.reach, op, "with a window of ",
           window.reach, " does not fit an input of extent ", extent, " with padding ", window.pad,
           " and ", window.pad_end);
@@ -22,6 +21,7 @@ std::int64_t window_count(const Window& window, std::int64_t extent) {
 }
 
 DimMap window_map(int axis, const Window& window, std::int64_t extent) {
+  // `seen` is the end of the last window; the indices behind it go to that window.
   std::int64_t seen =
       (window_count(window, extent) - 1) * window.stride - window.pad + window.reach;
   std::int64_t unseen = std::max<std::int64_t>(0, extent - seen);

@@ -2,8 +2,8 @@
 
 namespace troika {
 
-// Only the last '*' can need another try, so one remembered position is enough: at most pattern *
-// name steps.
+// Backtracking to the last '*' is enough, because an earlier one cannot match more usefully. The
+// time is at most the product of the two lengths.
 bool matches(std::string_view pattern, std::string_view name) {
   std::size_t p = 0;
   std::size_t n = 0;
@@ -24,14 +24,6 @@ bool matches(std::string_view pattern, std::string_view name) {
   }
   while (p < pattern.size() && pattern[p] == '*') ++p;
   return p == pattern.size();
-}
-
-std::optional<std::size_t> first_match(std::span<const std::string> patterns,
-                                       std::string_view name) {
-  for (std::size_t index = 0; index < patterns.size(); ++index) {
-    if (matches(patterns[index], name)) return index;
-  }
-  return std::nullopt;
 }
 
 }  // namespace troika

@@ -43,13 +43,5 @@ TEST(Matches, ManyStarsDoNotTakeExponentialTime) {
   EXPECT_FALSE(matches(pattern + "b", std::string(2000, 'a')));
 }
 
-TEST(FirstMatch, GivesTheEarliestPatternThatFits) {
-  std::vector<std::string> patterns{"*.bias", "features.*", "*"};
-  EXPECT_EQ(first_match(patterns, "features.0.bias"), 0u);
-  EXPECT_EQ(first_match(patterns, "features.0.weight"), 1u);
-  EXPECT_EQ(first_match(patterns, "fc.weight"), 2u);
-  EXPECT_EQ(first_match(std::span(patterns).first(2), "fc.weight"), std::nullopt);
-}
-
 }  // namespace
 }  // namespace troika

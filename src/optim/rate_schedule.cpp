@@ -8,7 +8,7 @@
 namespace troika {
 namespace {
 
-/// How far the descent has come, from 0 at the end of the warm-up to 1 at the end of the run.
+/// Progress of the decrease, from 0 at the end of the warm-up to 1 at the end of the run.
 double progress(const RateSchedule& schedule, std::int64_t step, std::int64_t total_steps) {
   std::int64_t descent = total_steps - schedule.warmup_steps;
   std::int64_t done = step - schedule.warmup_steps;

@@ -1,5 +1,4 @@
-// The learning rate as a pure function of the step, so that every rank and every resumed run
-// agrees.
+// The learning rate as a pure function of the step, so that all ranks and resumed runs agree.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +8,21 @@ namespace troika {
 enum class RateShape { constant, step, polynomial, cosine };
 
 struct RateSchedule {
-  double base = 0.05;  ///< The full rate, reached at the end of the warm-up.
+  double base = 0.05;  ///< The rate at the end of the warm-up.
   RateShape shape = RateShape::constant;
   std::int64_t warmup_steps = 0;
-  double factor = 0.1;           ///< step: multiplies the rate each time.
-  std::int64_t every_steps = 1;  ///< step: how often, counted from step 0 as in the papers.
+  double factor = 0.1;           ///< step: factor of each decrease.
+  std::int64_t every_steps = 1;  ///< step: period of the decreases, counted from step 0.
   double power = 1;              ///< polynomial.
-  double final_part = 0;         ///< polynomial, cosine: the rate at the end, as a part of `base`.
+  double final_part = 0;         ///< polynomial, cosine: final rate as a fraction of `base`.
 
   bool operator==(const RateSchedule&) const = default;
 };
 
-/// The rate of step `step` (from 0) of a run of `total_steps`. Step s of a warm-up of w uses (s +
-/// 1) / w of the rate (Goyal et al. 2017, arXiv:1706.02677); polynomial and cosine (Loshchilov and
-/// Hutter 2017, arXiv:1608.03983) then descend over the remaining steps and stay at the final rate
-/// afterwards. `total_steps` is read by those two shapes only.
+/// Returns the rate of step `step`, counted from 0, in a run of `total_steps`. Step s of a warm-up
+/// of w steps uses (s + 1) / w of the rate (Goyal et al. 2017, arXiv:1706.02677). Polynomial and
+/// cosine (Loshchilov and Hutter 2017, arXiv:1608.03983) then decrease over the remaining steps and
+/// keep the final rate afterwards. Only these two shapes use `total_steps`.
 double learning_rate(const RateSchedule& schedule, std::int64_t step, std::int64_t total_steps);
 
 }  // namespace troika

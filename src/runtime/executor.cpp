@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/exit_code.h"
 
 namespace troika {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/json_reason.h"
+#include "base/json_text.h"
 #include "base/suggest.h"
 #include "strategy/plan_origin.h"
 

@@ -1,4 +1,4 @@
-// Element types, and the one place that turns a run-time type into a compile-time one.
+// Element types, and the dispatch from a run-time type to a compile-time type.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace troika {
 
-/// f16 and bf16 are for storing and sending; nothing computes in them.
+/// f16 and bf16 are for storage and messages only; no kernel computes in them.
 enum class DType { f32, f64, i32, f16, bf16 };
 
 constexpr Bytes size_of(DType dtype) {
@@ -30,10 +30,10 @@ constexpr Bytes size_of(DType dtype) {
 }
 
 std::string_view to_string(DType dtype);
-/// Throws Error(usage) naming the text and the types there are.
+/// Throws Error(usage) that names the text and the known types.
 DType parse_dtype(std::string_view text);
 
-/// Calls f.template operator()<float>() or <double>(): for code that computes.
+/// Calls f.template operator()<float>() or <double>(). Throws a Bug for types without arithmetic.
 template <class F>
 decltype(auto) dispatch(DType dtype, F&& f) {
   switch (dtype) {

@@ -1,5 +1,5 @@
-// The two 16-bit floating-point formats, as storage: every value converts to f32 exactly, and back
-// with rounding to nearest, ties to even. Branch-free, so that loops over them vectorise.
+// The two 16-bit floating-point formats, for storage: conversion to f32 is exact, conversion from
+// f32 rounds to nearest, ties to even. Without branches, so that loops over them vectorise.
 #pragma once
 
 #include <bit>
@@ -16,7 +16,7 @@ struct Float16 {
     auto raw = std::bit_cast<std::uint32_t>(value);
     std::uint32_t sign = (raw >> 16) & 0x8000u, size = raw & 0x7fffffffu;
     std::uint32_t normal = (size - (112u << 23) + 0xfffu + ((size >> 13) & 1u)) >> 13;
-    // The spacing of floats at 0.5 is that of subnormal halves: the addition rounds for us.
+    // Floats near 0.5 have the spacing of subnormal halves, so this addition rounds correctly.
     std::uint32_t subnormal =
         std::bit_cast<std::uint32_t>(std::bit_cast<float>(size) + 0.5F) - 0x3f000000u;
     std::uint32_t special = size > 0x7f800000u ? 0x7e00u : 0x7c00u;

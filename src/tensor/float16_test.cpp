@@ -33,8 +33,7 @@ TYPED_TEST(ShortFloat, EveryValueSurvivesTheWayThroughF32) {
   }
 }
 
-// Halfway between two neighbours the one with an even last bit is taken, a little beside it the
-// nearer one.
+// A value halfway between two neighbours rounds to the even one, any other value to the nearer one.
 TYPED_TEST(ShortFloat, RoundsToTheNearestAndTiesToEven) {
   auto infinity = TypeParam(std::numeric_limits<float>::infinity()).bits;
   for (std::uint32_t bits = 0; bits + 1 < infinity; ++bits) {

@@ -13,8 +13,8 @@ struct Description {
   Layout layout;
   std::string_view name;
   std::size_t rank;         // required rank, 0 = any
-  std::int64_t dim0, dim1;  // the dimension is cut into blocks of this, the last one padded
-  // Dimensions as they lie in memory, the outermost first: blocks, then elements inside of a block.
+  std::int64_t dim0, dim1;  // block size of dimensions 0 and 1; the last block is padded
+  // Dimensions in memory order, outermost first: of the blocks, then inside a block.
   std::string_view blocks, inside;
 };
 
@@ -44,7 +44,8 @@ std::int64_t block_of(const Description& row, std::size_t dim) {
   return dim == 0 ? row.dim0 : dim == 1 ? row.dim1 : 1;
 }
 
-/// One offset for each index of each dimension: an element lies at the sum of those of its indices.
+/// Returns one offset per index of each dimension. The offset of an element is the sum over its
+/// indices.
 std::vector<std::vector<std::int64_t>> index_offsets(Layout layout, const Shape& shape) {
   const Description& row = row_of(layout);
   std::string order(row.blocks);
@@ -63,6 +64,7 @@ std::vector<std::vector<std::int64_t>> index_offsets(Layout layout, const Shape&
       stride *= inside ? block : padded(shape[dim], block) / block;
     }
   };
+  // The stride grows from the innermost dimension outwards, so the inside of a block comes first.
   lay_out(row.inside, true);
   lay_out(order, false);
   return offsets;
@@ -85,25 +87,25 @@ bool fits(Layout layout, const Shape& shape) {
 
 std::int64_t stored_elements(Layout layout, const Shape& shape) {
   TROIKA_CHECK(fits(layout, shape),
-               fmt::format("{} cannot lie {}", to_string(shape), to_string(layout)));
+               fmt::format("layout {} does not fit {}", to_string(layout), to_string(shape)));
   Shape stored = shape;
   if (row_of(layout).dim0 > 1) stored[0] = padded(shape[0], row_of(layout).dim0);
   if (row_of(layout).dim1 > 1) stored[1] = padded(shape[1], row_of(layout).dim1);
   return stored.elements();
 }
 
-std::vector<std::int64_t> element_places(Layout layout, const Shape& shape) {
+std::vector<std::int64_t> element_offsets(Layout layout, const Shape& shape) {
   TROIKA_CHECK(fits(layout, shape),
-               fmt::format("{} cannot lie {}", to_string(shape), to_string(layout)));
-  std::vector<std::int64_t> places{0};
+               fmt::format("layout {} does not fit {}", to_string(layout), to_string(shape)));
+  std::vector<std::int64_t> elements{0};
   for (const std::vector<std::int64_t>& offsets : index_offsets(layout, shape)) {
     std::vector<std::int64_t> longer;
-    longer.reserve(places.size() * offsets.size());
-    for (std::int64_t place : places)
-      for (std::int64_t offset : offsets) longer.push_back(place + offset);
-    places = std::move(longer);
+    longer.reserve(elements.size() * offsets.size());
+    for (std::int64_t element : elements)
+      for (std::int64_t offset : offsets) longer.push_back(element + offset);
+    elements = std::move(longer);
   }
-  return places;
+  return elements;
 }
 
 Bytes stored_bytes(Layout layout, const Shape& shape, DType dtype) {

@@ -1,5 +1,5 @@
-// How the elements of a tensor lie in memory: a closed list of names, so that anyone can compute
-// their bytes without knowing the library that made them (docs/design.md, Lowering).
+// The order of a tensor's elements in memory, as a closed list of names: sizes and offsets can be
+// computed without the kernel library that uses a layout (docs/design.md, Lowering).
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,8 @@
 
 namespace troika {
 
+/// Capital letters are blocks, small letters are elements; 8c is the innermost dimension, eight
+/// channels of one block.
 enum class Layout {
   plain,          ///< Row-major.
   channels_last,  ///< n,h,w,c for a tensor of shape n,c,h,w.
@@ -29,16 +31,16 @@ enum class Layout {
 };
 
 std::string_view to_string(Layout layout);
-/// Throws Error(file) naming the text.
+/// Throws Error(file) if the text is not the name of a layout.
 Layout parse_layout(std::string_view text);
 
-/// Whether a tensor of this shape can lie so (rank fits).
+/// Returns whether the layout is defined for tensors of this rank.
 bool fits(Layout layout, const Shape& shape);
-/// Elements occupied including padding up to full blocks.
+/// Elements occupied, including the padding up to full blocks.
 std::int64_t stored_elements(Layout layout, const Shape& shape);
 Bytes stored_bytes(Layout layout, const Shape& shape, DType dtype);
-/// The place of each element in memory, for the elements in row-major order. All other places are
+/// Returns the offset of each element, with the elements in row-major order. All other offsets are
 /// padding, which kernels expect to be zero.
-std::vector<std::int64_t> element_places(Layout layout, const Shape& shape);
+std::vector<std::int64_t> element_offsets(Layout layout, const Shape& shape);
 
 }  // namespace troika

@@ -10,6 +10,7 @@ namespace troika {
 
 Range intersect(Range a, Range b) {
   Range both{std::max(a.begin, b.begin), std::min(a.end, b.end)};
+  // All empty ranges are normalised to extent 0, never negative.
   return both.empty() ? Range{both.begin, both.begin} : both;
 }
 
@@ -50,8 +51,9 @@ std::vector<Region> subtract(const Region& a, const Region& b) {
   Region both = intersect(a, b);
   if (a.empty()) return {};
   if (both.empty()) return {a};
+  // At most two boxes per dimension: before and behind `both`.
   std::vector<Region> boxes;
-  Region left = a;  // what is not yet cut away, shrinking towards `both` one dimension at a time
+  Region left = a;  // the rest of `a`, which shrinks towards `both` one dimension at a time
   for (std::size_t dim = 0; dim < a.rank(); ++dim) {
     for (Range range : {Range{left[dim].begin, both[dim].begin}, {both[dim].end, left[dim].end}}) {
       if (range.empty()) continue;

@@ -19,8 +19,8 @@ struct Range {
 };
 
 Range intersect(Range a, Range b);
-/// Part `index` of `parts` nearly equal parts of [0, extent); the first ones are larger by one
-/// where it does not divide.
+/// Returns part `index` of `parts` nearly equal parts of [0, extent). If `parts` does not divide
+/// the extent, the first parts are larger by one.
 Range part_of(std::int64_t extent, std::int64_t index, std::int64_t parts);
 
 struct Region {
@@ -37,9 +37,9 @@ struct Region {
 
 Region intersect(const Region& a, const Region& b);
 bool contains(const Region& outer, const Region& inner);
-/// What of `a` is not in `b`, as boxes that do not overlap.
+/// Returns `a` without `b`, as disjoint boxes.
 std::vector<Region> subtract(const Region& a, const Region& b);
-/// What of `a` is in none of the others, as boxes that do not overlap.
+/// Returns `a` without all of the others, as disjoint boxes.
 std::vector<Region> subtract(const Region& a, const std::vector<Region>& others);
 /// "[0:4,2:3]"
 std::string to_string(const Region& region);

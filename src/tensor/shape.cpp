@@ -50,6 +50,7 @@ Shape parse_shape(std::string_view text) {
   Shape shape;
   const char* at = text.data() + 1;
   const char* end = text.data() + text.size() - 1;
+  // Extents separated by single commas; a comma at the end is an error.
   while (at != end) {
     std::int64_t extent = 0;
     auto [next, status] = std::from_chars(at, end, extent);

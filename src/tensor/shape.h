@@ -1,4 +1,4 @@
-// The extents of a tensor, as a small value.
+// The extents of a tensor, as a small value without allocation.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ class Shape {
 
   void push_back(std::int64_t extent);
   std::int64_t elements() const;
-  /// Elements between neighbours along each dimension, row-major.
+  /// Row-major strides, in elements.
   std::array<std::int64_t, kMaxRank> strides() const;
   /// The product of extents of dimensions [first, last).
   std::int64_t product(std::size_t first, std::size_t last) const;
@@ -41,7 +41,7 @@ class Shape {
 
 /// "[8,3,224,224]"
 std::string to_string(const Shape& shape);
-/// The inverse of to_string; throws Error(file) when the text is not a shape.
+/// The inverse of to_string. Throws Error(file) if the text is not a shape.
 Shape parse_shape(std::string_view text);
 
 }  // namespace troika

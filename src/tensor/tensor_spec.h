@@ -1,4 +1,4 @@
-// What a tensor is, apart from where it lies: shape and element type.
+// Shape and element type of a tensor, without its layout or memory.
 #pragma once
 
 #include <string>

@@ -73,7 +73,7 @@ TEST(Layout, BlocksArePaddedToFullBlocks) {
 TEST(Layout, PlacesElementsAsItsNameSays) {
   const Shape shape{20, 18, 3, 5};
   auto place = [&](Layout layout, std::int64_t n, std::int64_t c, std::int64_t y, std::int64_t x) {
-    return element_places(layout, shape)[static_cast<std::size_t>(((n * 18 + c) * 3 + y) * 5 + x)];
+    return element_offsets(layout, shape)[static_cast<std::size_t>(((n * 18 + c) * 3 + y) * 5 + x)];
   };
   EXPECT_EQ(place(Layout::plain, 3, 17, 2, 4), ((3 * 18 + 17) * 3 + 2) * 5 + 4);
   EXPECT_EQ(place(Layout::channels_last, 3, 17, 2, 4), ((3 * 3 + 2) * 5 + 4) * 18 + 17);
@@ -85,16 +85,16 @@ TEST(Layout, PlacesElementsAsItsNameSays) {
             (((2 * 3 + 0) * 3 + 2) * 5 + 4) * 64 + 2 * 8 + 5);
   EXPECT_EQ(place(Layout::weight_o8, 18, 5, 2, 4), (((2 * 3 + 2) * 5 + 4) * 18 + 5) * 8 + 2);
   EXPECT_EQ(place(Layout::weight_hwio, 18, 5, 2, 4), ((2 * 5 + 4) * 18 + 5) * 20 + 18);
-  EXPECT_EQ(element_places(Layout::transposed, {2, 3}),
+  EXPECT_EQ(element_offsets(Layout::transposed, {2, 3}),
             (std::vector<std::int64_t>{0, 2, 4, 1, 3, 5}));
-  EXPECT_EQ(element_places(Layout::group_g8, {9, 1, 1, 2}).back(), (1 * 2 + 1) * 8);
+  EXPECT_EQ(element_offsets(Layout::group_g8, {9, 1, 1, 2}).back(), (1 * 2 + 1) * 8);
 }
 
 TEST(Layout, GivesEveryElementAPlaceOfItsOwn) {
   for (int layout = 0; layout <= static_cast<int>(Layout::group_g16); ++layout) {
     for (const Shape& shape : {Shape{20, 18, 3, 5}, Shape{7, 1, 2, 3}, Shape{9, 11}}) {
       if (!fits(static_cast<Layout>(layout), shape)) continue;
-      std::vector<std::int64_t> places = element_places(static_cast<Layout>(layout), shape);
+      std::vector<std::int64_t> places = element_offsets(static_cast<Layout>(layout), shape);
       EXPECT_EQ(std::ssize(places), shape.elements());
       std::set<std::int64_t> different(places.begin(), places.end());
       EXPECT_EQ(different.size(), places.size()) << to_string(static_cast<Layout>(layout));

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/json_reason.h"
+#include "base/json_text.h"
 #include "checkpoint/retention.h"
 #include "checkpoint/save.h"
 #include "train/encoding_json.h"

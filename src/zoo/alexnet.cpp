@@ -3,12 +3,12 @@
 #include <array>
 
 #include "graph/layers.h"
-#include "zoo/task.h"
+#include "zoo/inputs_and_loss.h"
 
 namespace troika::zoo {
 namespace {
 
-/// One convolution of the tower, with torchvision's index of it.
+/// One convolution, named by its index in torchvision.
 struct Convolution {
   const char* name;
   std::int64_t out, kernel, stride, pad;
@@ -21,14 +21,15 @@ constexpr std::array<Convolution, 5> kTower{{{"features.0", 64, 11, 4, 2, true, 
                                              {"features.8", 256, 3, 1, 1, false, false},
                                              {"features.10", 256, 3, 1, 1, false, true}}};
 
-/// The operator divides alpha by the size, the paper does not.
+/// The values of the paper; our operator divides alpha by the size, so that 1e-4 becomes 5e-4.
 constexpr LocalResponseNorm kPaperNorm{.size = 5, .alpha = 5e-4, .beta = 0.75, .k = 2};
 
 }  // namespace
 
 Graph make(const Alexnet& options, const Samples& samples) {
   GraphBuilder b("alexnet");
-  TaskInputs inputs = float_inputs(b, samples, image_shape("alexnet", samples, {3, 224, 224}, 63));
+  TrainingInputs inputs =
+      float_inputs(b, samples, image_shape("alexnet", samples, {3, 224, 224}, 63));
   TensorId x = inputs.input;
   for (const Convolution& row : kTower) {
     std::string name = row.name;
@@ -48,8 +49,8 @@ Graph make(const Alexnet& options, const Samples& samples) {
     x = layers::linear(b, name, x, {.out = scaled(4096, options.width)});
     x = layers::relu(b, name + ".relu", x);
   }
-  finish_task(b, inputs, layers::linear(b, "classifier.6", x, {.out = answers(samples, 1000)}),
-              {"alexnet", options.loss});
+  add_loss(b, inputs, layers::linear(b, "classifier.6", x, {.out = answers(samples, 1000)}),
+           {"alexnet", options.loss});
   return b.finish();
 }
 

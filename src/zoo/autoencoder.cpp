@@ -1,8 +1,8 @@
 #include "zoo/autoencoder.h"
 
 #include "graph/layers.h"
+#include "zoo/inputs_and_loss.h"
 #include "zoo/options.h"
-#include "zoo/task.h"
 
 namespace troika::zoo {
 

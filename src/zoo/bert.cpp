@@ -4,12 +4,13 @@
 #include <span>
 
 #include "graph/layers_attention.h"
+#include "zoo/inputs_and_loss.h"
 #include "zoo/options.h"
-#include "zoo/task.h"
 
 namespace troika::zoo {
 namespace {
 
+// initializer_range and layer_norm_eps of the published configuration.
 constexpr double kBertDeviation = 0.02;
 constexpr double kEpsilon = 1e-12;
 constexpr std::int64_t kUsualTokens = 512;
@@ -69,6 +70,7 @@ struct Encoder {
     return add_and_norm(name + ".mlp", x, y);
   }
 
+  /// The first token stands for the whole sequence ([CLS] in the paper).
   TensorId classifier(TensorId x, std::int64_t classes) {
     x = b.add("pooler.first", SliceTensor{.dim = 1, .begin = 0, .end = 1}, {x});
     x = linear("pooler", layers::flatten(b, "pooler.flatten", x), options.width);
@@ -77,6 +79,7 @@ struct Encoder {
     return linear("classifier", x, classes);
   }
 
+  /// The decoder shares the word embedding and has its own bias.
   TensorId masked_head(TensorId x, std::int64_t vocabulary) {
     x = linear("head.transform", x, options.width);
     x = layers::activation(b, "head.gelu", x, ActivationKind::gelu);
@@ -92,8 +95,8 @@ struct Encoder {
 Graph make(const Bert& options, const Samples& samples) {
   require_heads("bert", options.heads, options.width);
   bool masked = is_masked(options, samples);
-  // It sees every token of its input, so those that it is asked for must be hidden there; the
-  // weights say which.
+  // The model reads every token of its input, so the tokens to predict must be masked there. The
+  // weights say which ones.
   if (masked)
     require_field("bert", samples,
                   {"weight",
@@ -102,8 +105,8 @@ Graph make(const Bert& options, const Samples& samples) {
   std::int64_t vocabulary =
       masked ? classes(samples, options.vocabulary) : input_vocabulary(samples, options.vocabulary);
   GraphBuilder b("bert");
-  TokenTask task{"bert", kUsualTokens, masked ? TargetPer::token : TargetPer::sample};
-  TaskInputs inputs = token_inputs(b, samples, task);
+  TokenModel model{"bert", kUsualTokens, masked ? TargetPer::token : TargetPer::sample};
+  TrainingInputs inputs = token_inputs(b, samples, model);
   Shape tokens{samples.batch, sequence_length("bert", samples, kUsualTokens)};
   std::optional<TensorId> segment = optional_input(b, samples, "segment", {tokens, DType::i32});
   std::optional<TensorId> mask = optional_input(b, samples, "mask", {tokens, samples.dtype});

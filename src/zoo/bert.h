@@ -1,5 +1,5 @@
-// BERT (Devlin et al. 2019, arXiv:1810.04805): transformer blocks with the norms behind, exact
-// gelu. With the usual vocabulary of 30,522, 512 tokens, two segments and the pooler the body has
+// BERT (Devlin et al. 2019, arXiv:1810.04805): transformer blocks with post-norm and exact gelu.
+// With the usual vocabulary of 30,522, 512 tokens, two segments and the pooler the body has
 // 109,482,240 parameters.
 #pragma once
 
@@ -28,10 +28,9 @@ struct Bert {
   }
 };
 
-/// Inputs "input", "target" and "weight" (per token for the masked head: 0 for tokens that are not
-/// asked for). If samples have them, also "segment" i32 [n,t] (0 or 1) and "mask" [n,t] (0 for
-/// padding, which nobody attends to). The samples' classes are the classes or, for the masked head,
-/// the vocabulary.
+/// Inputs "input", "target" and "weight" (for the masked head per token: 0 for tokens that are not
+/// predicted). If samples have them, also "segment" i32 [n,t] (0 or 1) and "mask" [n,t] (0 for
+/// padding). The samples' classes are the classes or, for the masked head, the vocabulary.
 Graph make(const Bert& options, const Samples& samples);
 
 }  // namespace troika::zoo

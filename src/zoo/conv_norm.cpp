@@ -4,6 +4,7 @@ namespace troika::zoo {
 
 TensorId conv_norm(GraphBuilder& b, const ConvNormNames& names, TensorId x,
                    const ConvNormOptions& options) {
+  // No bias, because batch norm subtracts the mean.
   Init init = options.init.value_or(
       layers::he_normal(options.out * options.kernel.height * options.kernel.width));
   x = layers::conv2d(b, names.conv, x,

@@ -1,4 +1,4 @@
-// Convolution, batch norm and relu: the unit of which most vision models are made.
+// Convolution, batch norm and relu, the building block of most vision models.
 #pragma once
 
 #include "graph/layers.h"
@@ -16,7 +16,7 @@ struct ConvNormOptions {
   layers::Extent2 stride = 1;
   layers::Extent2 pad = 0;
   double epsilon = 1e-5;
-  std::optional<Init> init{};  ///< Of the convolution; normal with variance 2/fan-out if absent.
+  std::optional<Init> init{};  ///< Initial weight; by default normal with variance 2/fan-out.
 };
 
 TensorId conv_norm(GraphBuilder& b, const ConvNormNames& names, TensorId x,

@@ -6,12 +6,12 @@
 
 #include "base/error.h"
 #include "graph/layers.h"
-#include "zoo/task.h"
+#include "zoo/inputs_and_loss.h"
 
 namespace troika::zoo {
 namespace {
 
-/// The image is halved until its smaller side is 4 or odd; the generator goes the same way up.
+/// The image is halved until its smaller side is 4 or odd; the generator doubles it as often.
 struct Geometry {
   std::int64_t channels;
   layers::Extent2 start;
@@ -30,11 +30,14 @@ Geometry geometry_of(const Samples& samples) {
     throw Error(
         ErrorKind::usage,
         fmt::format("model 'dcgan' takes images of even height and width of at least 6 pixels, "
-                    "but the data has {}",
+                    "but the data has {}; choose other images",
                     to_string(image)));
   return g;
 }
 
+/// As section 3 of the paper asks: strided convolutions instead of pooling, batch norm except next
+/// to the image, leaky relu with slope 0.2 in the discriminator. Kernel 4, stride 2 and padding 1
+/// halve and double extents exactly.
 class Networks {
  public:
   Networks(GraphBuilder& b, const Dcgan& options, const Geometry& geometry)
@@ -98,7 +101,7 @@ class Networks {
   GraphBuilder& b_;
   const Dcgan& options_;
   const Geometry& geometry_;
-  Init init_ = layers::normal(0.02);
+  Init init_ = layers::normal(0.02);  // Section 4 of the paper.
 };
 
 struct Inputs {

@@ -20,9 +20,9 @@ struct Dcgan {
 
 /// "discriminator": inputs "input", "noise" [n,z], "target" [n,2] (real and fake side by side) and
 /// "weight" [n]; output "logits" [n,2]. "generator": inputs "noise", "target" [n,1] and "weight";
-/// outputs "image" and "logits". The feeds fill noise and target, the data's own targets are not
-/// used. The discriminator keeps running statistics of real and of fake images apart, so that no
-/// two operators write one state; a frozen network's do not move.
+/// outputs "image" and "logits". Feeds fill noise and target; the targets of the data are not used.
+/// The discriminator has separate running statistics for real and fake images, so that no two
+/// operators write one state; those of a frozen network do not change.
 std::vector<NamedGraph> make(const Dcgan& options, const Samples& samples);
 
 }  // namespace troika::zoo

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "zoo/conv_norm.h"
-#include "zoo/task.h"
+#include "zoo/inputs_and_loss.h"
 
 namespace troika::zoo {
 namespace {
@@ -66,7 +66,7 @@ class GooglenetBody {
 
 Graph make(const Googlenet& options, const Samples& samples) {
   GraphBuilder b("googlenet");
-  TaskInputs inputs =
+  TrainingInputs inputs =
       float_inputs(b, samples, image_shape("googlenet", samples, {3, 224, 224}, 15));
   GooglenetBody body(b, options.width);
   TensorId x = body.unit("conv1", inputs.input, {.out = 64, .kernel = 7, .stride = 2, .pad = 3});
@@ -84,7 +84,7 @@ Graph make(const Googlenet& options, const Samples& samples) {
   }
   x = layers::global_average_pool(b, "avgpool", x);
   x = layers::dropout(b, "dropout", x, options.dropout);
-  finish_task(
+  add_loss(
       b, inputs,
       layers::linear(b, "fc", x, {.out = answers(samples, 1000), .init = layers::normal(0.01)}),
       {"googlenet", options.loss});

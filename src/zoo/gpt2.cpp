@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "graph/layers_attention.h"
-#include "zoo/task.h"
+#include "zoo/inputs_and_loss.h"
 
 namespace troika::zoo {
 namespace {
@@ -11,7 +11,8 @@ namespace {
 constexpr double kGpt2Deviation = 0.02;
 
 TensorId add_block(GraphBuilder& b, const std::string& name, TensorId x, const Gpt2& options) {
-  // Branches add up over the depth, so their last layers start smaller.
+  // The paper scales the last layer of each residual branch by 1/sqrt(number of branches), because
+  // the branches add up.
   Init plain = layers::normal(kGpt2Deviation);
   Init last = layers::normal(kGpt2Deviation / std::sqrt(2.0 * static_cast<double>(options.layers)));
 
@@ -36,7 +37,7 @@ Graph make(const Gpt2& options, const Samples& samples) {
   require_heads("gpt2", options.heads, options.width);
   GraphBuilder b("gpt2");
   std::int64_t vocabulary = classes(samples, 50'257);
-  TaskInputs inputs = token_inputs(b, samples, {.model = "gpt2", .usual_length = 1024});
+  TrainingInputs inputs = token_inputs(b, samples, {.model = "gpt2", .usual_length = 1024});
   TensorId x = layers::embedding(b, "wte", inputs.input,
                                  {.vocabulary = vocabulary,
                                   .width = options.width,

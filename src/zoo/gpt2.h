@@ -1,7 +1,7 @@
-// GPT-2 (Radford et al. 2019): a causal transformer with the norms in front, tanh-gelu and a tied
-// output. With the usual vocabulary of 50,257 and 1,024 tokens the smallest one has 124,439,808
-// parameters. There is one learnt vector per token of a sample, so the parameters depend on the
-// sequence. No dropout on attention probabilities, which are never kept.
+// GPT-2 (Radford et al. 2019): a causal transformer with pre-norm, tanh-gelu and tied embeddings.
+// With the usual vocabulary of 50,257 and 1,024 tokens the smallest one has 124,439,808
+// parameters. It has one learnt vector per position, so that the number of parameters depends on
+// the sequence length. No dropout on attention probabilities, which are not stored.
 #pragma once
 
 #include "zoo/model.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "zoo/conv_norm.h"
-#include "zoo/task.h"
+#include "zoo/inputs_and_loss.h"
 
 namespace troika::zoo {
 namespace {
@@ -15,6 +15,7 @@ using Options = ConvNormOptions;
 
 constexpr layers::Extent2 kRow{1, 7}, kColumn{7, 1}, kRowPad{0, 3}, kColumnPad{3, 0};
 
+/// The modules A to E follow figures 5, 10, 6, 10 and 7 of the paper.
 class InceptionBody {
  public:
   InceptionBody(GraphBuilder& b, double width) : b_(b), width_(width) {}
@@ -140,7 +141,7 @@ std::span<const SizedModule> kept(std::span<const SizedModule> modules, double d
 
 Graph make(const Inception& options, const Samples& samples) {
   GraphBuilder b("inception_v3");
-  TaskInputs inputs =
+  TrainingInputs inputs =
       float_inputs(b, samples, image_shape("inception_v3", samples, {3, 299, 299}, 75));
   InceptionBody body(b, options.width);
   TensorId x = body.stem(inputs.input);
@@ -151,10 +152,9 @@ Graph make(const Inception& options, const Samples& samples) {
   for (const auto& [name, size] : kept(kModulesE, options.depth)) x = body.module_e(name, x);
   x = layers::global_average_pool(b, "avgpool", x);
   x = layers::dropout(b, "dropout", x, options.dropout);
-  finish_task(
-      b, inputs,
-      layers::linear(b, "fc", x, {.out = answers(samples, 1000), .init = layers::normal(0.1)}),
-      {"inception_v3", options.loss});
+  add_loss(b, inputs,
+           layers::linear(b, "fc", x, {.out = answers(samples, 1000), .init = layers::normal(0.1)}),
+           {"inception_v3", options.loss});
   return b.finish();
 }
 

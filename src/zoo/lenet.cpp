@@ -1,13 +1,13 @@
 #include "zoo/lenet.h"
 
 #include "graph/layers.h"
-#include "zoo/task.h"
+#include "zoo/inputs_and_loss.h"
 
 namespace troika::zoo {
 
 Graph make(const Lenet& options, const Samples& samples) {
   GraphBuilder b("lenet");
-  TaskInputs inputs = float_inputs(b, samples, image_shape("lenet", samples, {1, 28, 28}, 12));
+  TrainingInputs inputs = float_inputs(b, samples, image_shape("lenet", samples, {1, 28, 28}, 12));
   TensorId x = inputs.input;
   auto convolve = [&](const std::string& layer, std::int64_t out, std::int64_t pad) {
     out = scaled(out, options.width);
@@ -26,8 +26,8 @@ Graph make(const Lenet& options, const Samples& samples) {
   x = layers::flatten(b, "flatten", x);
   connect("3", 120);
   connect("4", 84);
-  finish_task(b, inputs, layers::linear(b, "output", x, {.out = answers(samples, 10)}),
-              {"lenet", options.loss});
+  add_loss(b, inputs, layers::linear(b, "output", x, {.out = answers(samples, 10)}),
+           {"lenet", options.loss});
   return b.finish();
 }
 

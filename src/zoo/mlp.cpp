@@ -1,8 +1,8 @@
 #include "zoo/mlp.h"
 
 #include "graph/layers.h"
+#include "zoo/inputs_and_loss.h"
 #include "zoo/options.h"
-#include "zoo/task.h"
 
 namespace troika::zoo {
 
@@ -11,7 +11,7 @@ Graph make(const Mlp& options, const Samples& samples) {
   if (sizes.size() == 1) sizes.assign(static_cast<std::size_t>(options.layers), sizes[0]);
 
   GraphBuilder b("mlp");
-  TaskInputs inputs = float_inputs(b, samples, input_shape("mlp", samples, {784}));
+  TrainingInputs inputs = float_inputs(b, samples, input_shape("mlp", samples, {784}));
   TensorId x = layers::flatten(b, "flatten", inputs.input);
   for (std::size_t at = 0; at < sizes.size(); ++at) {
     std::string layer = std::to_string(at + 1);
@@ -20,8 +20,8 @@ Graph make(const Mlp& options, const Samples& samples) {
     x = layers::relu(b, "relu" + layer, x);
     x = layers::dropout(b, "dropout" + layer, x, options.dropout);
   }
-  finish_task(b, inputs, layers::linear(b, "output", x, {.out = answers(samples, 10)}),
-              {"mlp", options.loss});
+  add_loss(b, inputs, layers::linear(b, "output", x, {.out = answers(samples, 10)}),
+           {"mlp", options.loss});
   return b.finish();
 }
 

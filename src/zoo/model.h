@@ -1,4 +1,4 @@
-// What the zoo makes, and what it is told about the samples that a model will see.
+// A model of the zoo, and the description of the samples from which its sizes follow.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,7 @@
 
 namespace troika::zoo {
 
-/// One named tensor of a sample, without the batch dimension: "input", "target", for some models
-/// "length" and others.
+/// One named tensor of a sample, without the batch dimension, such as "input" or "target".
 struct Field {
   std::string name;
   TensorSpec spec;
@@ -19,20 +18,20 @@ struct Field {
   bool operator==(const Field&) const = default;
 };
 
-/// What a data set and the run say about the batch. Anything left out has the model's usual size,
-/// as in its paper.
+/// Batch and samples, as the data set and the run define them. Anything left out has the default of
+/// the model, which is that of its paper.
 struct Samples {
   std::int64_t batch = 1;
   std::vector<Field> fields{};
-  std::int64_t classes = 0;     ///< Of targets: classes, or the vocabulary. 0: the usual number.
-  std::int64_t vocabulary = 0;  ///< Of the inputs, if targets have another. 0: the default.
-  DType dtype = DType::f32;     ///< Of floating tensors, whatever the fields say.
-  std::int64_t shards = 1;      ///< Parts of the batch that batch norm takes its statistics from.
+  std::int64_t classes = 0;     ///< Classes or vocabulary of the targets. 0: the default.
+  std::int64_t vocabulary = 0;  ///< Vocabulary of the inputs, if another one. 0: the default.
+  DType dtype = DType::f32;     ///< Type of floating-point tensors; replaces that of the fields.
+  std::int64_t shards = 1;      ///< Parts of the batch with statistics of their own in batch norm.
 
   const Field* find(std::string_view name) const;
 };
 
-/// The option "loss" of a model that can predict numbers.
+/// The option "loss" of a model for classification or regression.
 struct LossOption {
   static constexpr const char* kDefault = "squared";
   static constexpr const char* kHelp =
@@ -41,7 +40,8 @@ struct LossOption {
   std::string_view value;
 };
 
-/// An input that no data set holds: the training fills it, the same way on any number of devices.
+/// An input that is generated and not read from the data set. Its values do not depend on the
+/// number of devices.
 struct Feed {
   enum class Kind {
     columns,  ///< `values`, the same in every sample.
@@ -60,9 +60,9 @@ struct NamedGraph {
   std::vector<Feed> feeds{};
 };
 
-/// Graphs over one set of parameters, which are equal where their names are. Most models have one,
-/// "train"; a GAN has "discriminator" and "generator", trained in turns. The fields of a sample for
-/// which a graph has no input are not fed.
+/// Graphs over one set of parameters; parameters of the same name are the same. Most models have
+/// one graph, "train"; a GAN has "discriminator" and "generator", trained in turns. A graph ignores
+/// the fields of a sample for which it has no input.
 struct Model {
   std::string name;
   std::vector<NamedGraph> graphs;

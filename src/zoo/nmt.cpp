@@ -2,7 +2,7 @@
 
 #include "graph/layers_attention.h"
 #include "graph/layers_recurrent.h"
-#include "zoo/task.h"
+#include "zoo/inputs_and_loss.h"
 
 namespace troika::zoo {
 namespace {
@@ -18,7 +18,7 @@ Graph make(const Nmt& options, const Samples& samples) {
   std::int64_t vocabulary = classes(samples, 32'000);
   const Field* source_field = samples.find("source");
   std::int64_t length = source_field ? source_field->spec.shape.elements() : kUsualSentence;
-  TaskInputs inputs = token_inputs(
+  TrainingInputs inputs = token_inputs(
       b, samples, {.model = "nmt", .usual_length = kUsualSentence, .reads_source = true});
   TensorId source = b.input("source", {{samples.batch, length}, DType::i32});
   std::optional<TensorId> lengths =
@@ -45,6 +45,7 @@ Graph make(const Nmt& options, const Samples& samples) {
 
   TensorId context =
       layers::cross_attention(b, "attention", x, memory, {.heads = options.heads, .mask = mask});
+  // Equation 5 of the paper, the attentional state.
   x = layers::linear(b, "combine", layers::concat(b, "combine.both", {context, x}, -1),
                      {.out = options.width});
   x = layers::activation(b, "combine.tanh", x, ActivationKind::tanh);

@@ -24,9 +24,9 @@ struct Nmt {
   }
 };
 
-/// Inputs "source" i32 [n,s], "input" i32 [n,t] (the translation, one later), "target" i32 and
-/// "weight" [n,t]; if samples have them, "length" i32 [n] of sources and "mask" [n,s], 0 for their
-/// padding.
+/// Inputs "source" i32 [n,s], "input" i32 [n,t] (the translation, shifted by one token), "target"
+/// i32 and "weight" [n,t]; if samples have them, "length" i32 [n] of sources and "mask" [n,s], 0
+/// for their padding.
 Graph make(const Nmt& options, const Samples& samples);
 
 }  // namespace troika::zoo

@@ -14,10 +14,11 @@ namespace {
 
 constexpr std::int64_t kLargest = 10'000'000;
 
-[[noreturn]] void refuse(const OptionPlace& place, std::string_view expected,
+[[noreturn]] void refuse(const OptionName& option_name, std::string_view expected,
                          std::string_view given) {
-  throw Error(ErrorKind::usage, fmt::format("option '{}' of model '{}' takes {}, not {}",
-                                            place.option, place.model, expected, given));
+  throw Error(ErrorKind::usage,
+              fmt::format("option '{}' of model '{}' takes {}, not {}", option_name.option,
+                          option_name.model, expected, given));
 }
 
 std::string unknown_option(std::string_view model, const std::string& name,
@@ -26,40 +27,40 @@ std::string unknown_option(std::string_view model, const std::string& name,
   if (near)
     return fmt::format("model '{}' has no option '{}'; did you mean '{}'?", model, name, *near);
   if (known.empty())
-    return fmt::format("model '{}' has no option '{}'; it has none at all", model, name);
+    return fmt::format("model '{}' has no option '{}'; it has no options, remove it", model, name);
   return fmt::format("model '{}' has no option '{}'; it has {}", model, name,
                      fmt::join(known, ", "));
 }
 
 }  // namespace
 
-void assign(const OptionPlace& place, const OptionValue& given, std::int64_t& value) {
+void assign(const OptionName& option_name, const OptionValue& given, std::int64_t& value) {
   const auto* integer = std::get_if<std::int64_t>(&given);
   if (!integer || *integer < 1 || *integer > kLargest)
-    refuse(place, "an integer from 1 to 10000000", to_text(given));
+    refuse(option_name, "an integer from 1 to 10000000", to_text(given));
   value = *integer;
 }
 
-void assign(const OptionPlace& place, const OptionValue& given, double& value) {
+void assign(const OptionName& option_name, const OptionValue& given, double& value) {
   const auto* integer = std::get_if<std::int64_t>(&given);
   const auto* number = std::get_if<double>(&given);
-  if (!integer && !number) refuse(place, "a number", to_text(given));
+  if (!integer && !number) refuse(option_name, "a number", to_text(given));
   value = number ? *number : static_cast<double>(*integer);
-  // Written so that nan is refused too.
+  // In this form the comparison also refuses NaN.
   if (!(value >= 0 && value <= kLargest))
-    refuse(place, "a number from 0 to 10000000", to_text(given));
+    refuse(option_name, "a number from 0 to 10000000", to_text(given));
 }
 
-void assign(const OptionPlace& place, const OptionValue& given, bool& value) {
+void assign(const OptionName& option_name, const OptionValue& given, bool& value) {
   const auto* flag = std::get_if<bool>(&given);
-  if (!flag) refuse(place, "true or false", to_text(given));
+  if (!flag) refuse(option_name, "true or false", to_text(given));
   value = *flag;
 }
 
-void assign(const OptionPlace& place, const OptionValue& given, std::string& value) {
+void assign(const OptionName& option_name, const OptionValue& given, std::string& value) {
   const auto* integer = std::get_if<std::int64_t>(&given);
   const auto* text = std::get_if<std::string>(&given);
-  if (!integer && !text) refuse(place, "a text", to_text(given));
+  if (!integer && !text) refuse(option_name, "a text", to_text(given));
   value = text ? *text : std::to_string(*integer);
 }
 
@@ -82,27 +83,28 @@ std::string type_of(const OptionValue& value) {
 
 void require_known(std::string_view model, std::span<const Option> given,
                    std::span<const std::string> known) {
-  std::vector<std::string> sentences;
+  std::vector<std::string> messages;
   std::set<std::string_view> allowed(known.begin(), known.end()), seen;
   for (const Option& option : given) {
     if (!allowed.contains(option.name))
-      sentences.push_back(unknown_option(model, option.name, known));
+      messages.push_back(unknown_option(model, option.name, known));
     else if (!seen.insert(option.name).second)
-      sentences.push_back(
-          fmt::format("option '{}' of model '{}' is given twice", option.name, model));
+      messages.push_back(
+          fmt::format("option '{}' of model '{}' is given twice; remove one", option.name, model));
   }
-  if (!sentences.empty())
-    throw Error(ErrorKind::usage, fmt::format("{}", fmt::join(sentences, "\n")));
+  if (!messages.empty())
+    throw Error(ErrorKind::usage, fmt::format("{}", fmt::join(messages, "\n")));
 }
 
-std::size_t choose(const OptionPlace& place, std::string_view text,
+std::size_t choose(const OptionName& option_name, std::string_view text,
                    std::span<const std::string_view> names) {
   auto found = std::ranges::find(names, text);
-  if (found == names.end()) refuse(place, fmt::format("one of {}", fmt::join(names, ", ")), text);
+  if (found == names.end())
+    refuse(option_name, fmt::format("one of {}", fmt::join(names, ", ")), text);
   return static_cast<std::size_t>(found - names.begin());
 }
 
-std::vector<std::int64_t> parse_sizes(const OptionPlace& place, std::string_view text) {
+std::vector<std::int64_t> parse_sizes(const OptionName& option_name, std::string_view text) {
   std::vector<std::int64_t> sizes;
   std::string_view rest = text;
   while (true) {
@@ -113,7 +115,8 @@ std::vector<std::int64_t> parse_sizes(const OptionPlace& place, std::string_view
     auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), size);
     bool whole = status == std::errc{} && end == digits.data() + digits.size();
     if (!whole || size < 1 || size > kLargest)
-      refuse(place, "integers from 1 to 10000000 such as \"512,256\"", fmt::format("\"{}\"", text));
+      refuse(option_name, "integers from 1 to 10000000 such as \"512,256\"",
+             fmt::format("\"{}\"", text));
     if (part.size() == rest.size()) return sizes;
     rest.remove_prefix(part.size() + 1);
   }

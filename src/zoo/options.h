@@ -1,6 +1,6 @@
-// Options of a model, as a run file gives them, read into the model's own struct. Each model lists
-// its options once, in `static void fields(auto& self, auto&& visit)` as visit(name, value,
-// description); reading, checking and help follow.
+// Reads the options of a model from a run file into the struct of the model. Each model lists its
+// options once, in `static void fields(auto& self, auto&& visit)` as visit(name, value,
+// description); reading, checking and help are derived from that list.
 #pragma once
 
 #include <cstdint>
@@ -29,40 +29,40 @@ struct OptionHelp {
   std::string description;
 };
 
-/// Where a value is going, for the sentence that refuses it.
-struct OptionPlace {
+/// Identifies an option in error messages.
+struct OptionName {
   std::string_view model;
   std::string_view option;
 };
 
-/// Throw Error(usage) when the value is of another kind or out of range: integers lie in
-/// [1, 10,000,000], numbers in [0, 10,000,000]: sizes that cannot overflow. An integer also fits a
-/// number or a text.
-void assign(const OptionPlace& place, const OptionValue& given, std::int64_t& value);
-void assign(const OptionPlace& place, const OptionValue& given, double& value);
-void assign(const OptionPlace& place, const OptionValue& given, bool& value);
-void assign(const OptionPlace& place, const OptionValue& given, std::string& value);
+/// These throw Error(usage) if the value has another type or is out of range: integers in
+/// [1, 10,000,000], numbers in [0, 10,000,000], so that sizes cannot overflow. An integer is also
+/// accepted as a number or a text.
+void assign(const OptionName& option_name, const OptionValue& given, std::int64_t& value);
+void assign(const OptionName& option_name, const OptionValue& given, double& value);
+void assign(const OptionName& option_name, const OptionValue& given, bool& value);
+void assign(const OptionName& option_name, const OptionValue& given, std::string& value);
 
 std::string to_text(const OptionValue& value);
 std::string type_of(const OptionValue& value);
 
-/// Throws Error(usage) that names each option which is not in `known` or is given twice, with a
-/// suggestion.
+/// Throws Error(usage) that names each option that is unknown, with a suggestion, or given twice.
 void require_known(std::string_view model, std::span<const Option> given,
                    std::span<const std::string> known);
 
 /// "2048,2048" → {2048, 2048}; throws Error(usage) unless it is a list of integers
 /// in [1, 10,000,000].
-std::vector<std::int64_t> parse_sizes(const OptionPlace& place, std::string_view text);
+std::vector<std::int64_t> parse_sizes(const OptionName& option_name, std::string_view text);
 
-/// Throws Error(usage) with the names there are when `text` is none of them.
-std::size_t choose(const OptionPlace& place, std::string_view text,
+/// Returns the index of `text` in `names`. Throws Error(usage) that lists the names if it is
+/// missing.
+std::size_t choose(const OptionName& option_name, std::string_view text,
                    std::span<const std::string_view> names);
 
-/// The choice called `text`, of an enum that has enum_names.
+/// The same for an enum with enum_names.
 template <class Enum>
-Enum parse_choice(const OptionPlace& place, std::string_view text) {
-  return static_cast<Enum>(choose(place, text, enum_names(Enum{})));
+Enum parse_choice(const OptionName& option_name, std::string_view text) {
+  return static_cast<Enum>(choose(option_name, text, enum_names(Enum{})));
 }
 
 template <class Options>

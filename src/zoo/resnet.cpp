@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "zoo/conv_norm.h"
+#include "zoo/inputs_and_loss.h"
 #include "zoo/options.h"
-#include "zoo/task.h"
 
 namespace troika::zoo {
 namespace {
@@ -15,6 +15,7 @@ struct Plan {
   bool bottleneck;
 };
 
+/// Blocks per stage: table 1 of the paper.
 Plan plan_of(std::int64_t layers) {
   switch (layers) {
     case 18:
@@ -40,7 +41,7 @@ ConvNormNames unit(const std::string& block, const std::string& number) {
   return {block + ".conv" + number, block + ".bn" + number, block + ".relu" + number};
 }
 
-/// The last unit of a block: its relu comes behind the addition.
+/// The last unit of a block, without relu, which follows the addition.
 ConvNormNames last_unit(const std::string& block, const std::string& number) {
   return {block + ".conv" + number, block + ".bn" + number, ""};
 }
@@ -57,6 +58,7 @@ TensorId add_block(GraphBuilder& b, const Block& block, TensorId x) {
                   {.out = block.middle, .kernel = 3, .stride = block.stride, .pad = 1});
     y = conv_norm(b, last_unit(block.name, "2"), y, {.out = block.middle, .kernel = 3, .pad = 1});
   }
+  // Shortcuts of option B in the paper: a projection only where the shape changes.
   if (b.shape(x) != b.shape(y))
     x = conv_norm(b, {block.name + ".downsample.0", block.name + ".downsample.1", ""}, x,
                   {.out = block.out(), .stride = block.stride});
@@ -84,7 +86,7 @@ TensorId add_stem(GraphBuilder& b, const Resnet& options, TensorId x) {
 Graph make(const Resnet& options, const Samples& samples) {
   Plan plan = plan_of(options.layers);
   GraphBuilder b("resnet");
-  TaskInputs inputs = float_inputs(b, samples, image_shape("resnet", samples, {3, 224, 224}));
+  TrainingInputs inputs = float_inputs(b, samples, image_shape("resnet", samples, {3, 224, 224}));
   TensorId x = add_stem(b, options, inputs.input);
   for (std::size_t stage = 0; stage < plan.blocks.size(); ++stage) {
     std::int64_t middle = scaled(std::int64_t{64} << stage, options.width);
@@ -95,8 +97,8 @@ Graph make(const Resnet& options, const Samples& samples) {
     }
   }
   x = layers::global_average_pool(b, "avgpool", x);
-  finish_task(b, inputs, layers::linear(b, "fc", x, {.out = answers(samples, 1000)}),
-              {"resnet", options.loss});
+  add_loss(b, inputs, layers::linear(b, "fc", x, {.out = answers(samples, 1000)}),
+           {"resnet", options.loss});
   return b.finish();
 }
 

@@ -1,8 +1,8 @@
 #include "zoo/rnnlm.h"
 
 #include "graph/layers_recurrent.h"
+#include "zoo/inputs_and_loss.h"
 #include "zoo/options.h"
-#include "zoo/task.h"
 
 namespace troika::zoo {
 
@@ -10,8 +10,8 @@ Graph make(const Rnnlm& options, const Samples& samples) {
   RecurrentKind kind = parse_choice<RecurrentKind>({"rnnlm", "cell"}, options.cell);
   GraphBuilder b("rnnlm");
   std::int64_t vocabulary = classes(samples, 10'000);
-  TaskInputs inputs = token_inputs(b, samples, {.model = "rnnlm", .usual_length = 35});
-  Init init{Init::Kind::uniform, 0.05};
+  TrainingInputs inputs = token_inputs(b, samples, {.model = "rnnlm", .usual_length = 35});
+  Init init{Init::Kind::uniform, 0.05};  // As in the paper, section 4.1, for the medium size.
   TensorId x = layers::embedding(
       b, "embedding", inputs.input,
       {.vocabulary = vocabulary, .width = options.hidden, .dtype = samples.dtype, .init = init});

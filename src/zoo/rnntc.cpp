@@ -1,8 +1,8 @@
 #include "zoo/rnntc.h"
 
 #include "graph/layers_recurrent.h"
+#include "zoo/inputs_and_loss.h"
 #include "zoo/options.h"
-#include "zoo/task.h"
 
 namespace troika::zoo {
 namespace {
@@ -18,6 +18,7 @@ std::span<const std::string_view> enum_names(PoolOver) {
 TensorId pool(GraphBuilder& b, const layers::RecurrentResult& result, PoolOver over,
               bool bidirectional) {
   if (over == PoolOver::mean) return b.add("pool", Mean{.dim = 1}, {result.y});
+  // With two directions the last state is that of the reverse direction.
   TensorId forward = result.last.back().h;
   if (!bidirectional) return forward;
   return layers::concat(b, "pool", {result.last[result.last.size() - 2].h, forward}, 1);
@@ -29,7 +30,7 @@ Graph make(const Rnntc& options, const Samples& samples) {
   RecurrentKind kind = parse_choice<RecurrentKind>({"rnntc", "cell"}, options.cell);
   PoolOver over = parse_choice<PoolOver>({"rnntc", "pool"}, options.pool);
   GraphBuilder b("rnntc");
-  TaskInputs inputs = token_inputs(
+  TrainingInputs inputs = token_inputs(
       b, samples, {.model = "rnntc", .usual_length = 200, .target = TargetPer::sample});
   std::optional<TensorId> lengths =
       optional_input(b, samples, "length", {{samples.batch}, DType::i32});

@@ -1,4 +1,4 @@
-// Models and samples that do not suit each other.
+// Models with samples that do not fit.
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -11,7 +11,7 @@ const Field kTokens{"input", {{16}, DType::i32}}, kNext{"target", {{16}, DType::
     kClass{"target", {{}, DType::i32}}, kWeight{"weight", {{16}, DType::f32}},
     kSource{"source", {{12}, DType::i32}};
 
-/// The refusal, or "" when the model is made.
+/// Returns the error message, or "" if the model can be built.
 std::string refusal_of(const std::string& model, const std::vector<Field>& fields) {
   try {
     build({.name = model,

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "graph/layers.h"
-#include "zoo/task.h"
+#include "zoo/inputs_and_loss.h"
 
 namespace troika::zoo {
 namespace {
@@ -18,12 +18,14 @@ constexpr std::array<VggStage, 5> kVggStages{{{64, 2}, {128, 2}, {256, 3}, {512,
 
 Graph make(const Vgg& options, const Samples& samples) {
   GraphBuilder b("vgg16");
-  TaskInputs inputs = float_inputs(b, samples, image_shape("vgg16", samples, {3, 224, 224}, 32));
+  TrainingInputs inputs =
+      float_inputs(b, samples, image_shape("vgg16", samples, {3, 224, 224}, 32));
   TensorId x = inputs.input;
   int index = 0;
   auto next = [&] { return "features." + std::to_string(index++); };
   for (const VggStage& stage : kVggStages) {
     std::int64_t out = scaled(stage.out, options.width);
+    // He initialisation by fan-out, as in torchvision.
     for (std::int64_t at = 0; at < scaled(stage.convolutions, options.depth); ++at) {
       x = layers::conv2d(b, next(), x,
                          {.out = out, .kernel = 3, .pad = 1, .init = layers::he_normal(9 * out)});
@@ -39,10 +41,10 @@ Graph make(const Vgg& options, const Samples& samples) {
     x = layers::relu(b, name + ".relu", x);
     x = layers::dropout(b, name + ".dropout", x, options.dropout);
   }
-  finish_task(b, inputs,
-              layers::linear(b, "classifier.6", x,
-                             {.out = answers(samples, 1000), .init = layers::normal(0.01)}),
-              {"vgg16", options.loss});
+  add_loss(b, inputs,
+           layers::linear(b, "classifier.6", x,
+                          {.out = answers(samples, 1000), .init = layers::normal(0.01)}),
+           {"vgg16", options.loss});
   return b.finish();
 }
 

@@ -66,7 +66,7 @@ std::vector<Entry> make_entries() {
   };
 }
 
-/// Law 2: batch norm takes its statistics per shard of the global batch.
+/// Law 2: batch norm has separate statistics per shard of the global batch.
 void set_shards(Graph& graph, const Samples& samples) {
   for (Operator& op : graph.operators) {
     if (auto* norm = std::get_if<BatchNorm>(&op.op)) norm->shards = samples.shards;
@@ -75,6 +75,7 @@ void set_shards(Graph& graph, const Samples& samples) {
 
 }  // namespace
 
+// Built once and constant afterwards; the initialisation of a local static is thread-safe.
 std::span<const Entry> entries() {
   static const std::vector<Entry> kEntries = make_entries();
   return kEntries;

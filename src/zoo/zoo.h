@@ -1,5 +1,4 @@
-// Ready models by name. A run file's [model] section and a data set's fields are all that is needed
-// to make one.
+// Builds a model by name from the [model] section of a run file and the fields of a data set.
 #pragma once
 
 #include <functional>
@@ -22,24 +21,24 @@ struct ModelRequest {
 /// One row of the list of models.
 struct Entry {
   std::string name;
-  std::string description;  ///< One line, for people.
+  std::string description;  ///< One line of help.
   std::vector<OptionHelp> options;
   std::function<Model(const ModelRequest&)> build;
   bool sees_whole_sequence = false;
 };
 
-/// All models, in the order in which they are shown.
+/// All models, in the order of `troika models`.
 std::span<const Entry> entries();
 
-/// The model of that name; throws Error(usage) with a suggestion when there is none.
+/// Throws Error(usage) with a suggestion if there is no such model.
 const Entry& find(std::string_view name);
 
-/// Whether each output of the model sees all tokens of a sequence, so that tokens it is to predict
-/// must be masked in its input. False for a name that is not known.
+/// Returns whether each output of the model reads all tokens of a sequence, so that the tokens to
+/// predict must be masked in its input. False for an unknown name.
 bool sees_whole_sequence(std::string_view name);
 
-/// The model with its training graphs, verified. Throws Error(usage) when the name or an option is
-/// not known (with a suggestion), or does not fit the samples.
+/// Returns the model with its verified training graphs. Throws Error(usage) if the name or an
+/// option is unknown, with a suggestion, or if the model does not fit the samples.
 ///   build({.name = "resnet50", .options = {{"width", 0.25}}, .samples = {.batch = 8, .classes =
 ///   10}})
 Model build(const ModelRequest& request);

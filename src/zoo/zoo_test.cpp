@@ -171,10 +171,13 @@ TEST(Build, RefusesDataThatDoesNotFit) {
             "model 'lenet' takes numbers such as pixels, but the data's 'input' is i32[6]: tokens; "
             "choose a language model "
             "or other data");
-  EXPECT_EQ(refusal({.name = "gpt2", .samples = images({3, 8, 8})}),
-            "model 'gpt2' takes tokens i32[t], but the data's 'input' is f32[3,8,8]");
+  EXPECT_EQ(
+      refusal({.name = "gpt2", .samples = images({3, 8, 8})}),
+      "model 'gpt2' takes tokens i32[t], but the data's 'input' is f32[3,8,8]; choose another "
+      "model or text:FILE");
   EXPECT_EQ(refusal({.name = "alexnet", .samples = images({3, 32, 32})}),
-            "model 'alexnet' takes images of at least 63 x 63 pixels, but the data has [3,32,32]");
+            "model 'alexnet' takes images of at least 63 x 63 pixels, but the data has [3,32,32]; "
+            "choose a smaller model or larger images");
 }
 
 TEST(Build, SetsTheShardsOfBatchNorm) {

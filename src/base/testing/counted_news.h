@@ -1,6 +1,5 @@
-// Counts what a test program allocates with operator new, its own code apart from libraries. It
-// replaces the global operators, so it is included in one source of a test program and nowhere
-// else.
+// Counts the calls of operator new in a test program, its own code and libraries separately. It
+// replaces the global operators, so exactly one source of a test program may include it.
 #pragma once
 
 #include <atomic>
@@ -9,7 +8,7 @@
 #include <cstdlib>
 #include <new>
 
-// Bounds of this program's own code, set by the linker: what lies outside is a library.
+// Bounds of this program's own code, set by the linker; other addresses belong to libraries.
 extern "C" const char __executable_start, etext;
 
 namespace troika {
@@ -32,7 +31,7 @@ inline void* or_throw(void* memory) {
 
 }  // namespace troika
 
-// Never inlined: GCC would warn that what one inlined operator allocates another frees.
+// Not inlined: GCC would warn about mismatched allocation and deallocation functions.
 #define TROIKA_REPLACED [[gnu::noinline]]
 #define TROIKA_COUNT(size, alignment) \
   troika::count_and_allocate(size, static_cast<std::size_t>(alignment), __builtin_return_address(0))

@@ -1,5 +1,4 @@
-// How many cases a long test tries: all in `make test-all`, fewer in code that a sanitizer slows
-// down.
+// How many cases a long test tries: all in `make test-all`, fewer under a sanitizer, which is slow.
 #pragma once
 
 #include <cstdlib>
@@ -19,13 +18,13 @@ inline constexpr bool kChecksThreads = false;
 #endif
 inline constexpr bool kInstrumented = kChecksAddresses || kChecksThreads;
 
-/// Whether the tests run their full grids, as `make test-all` does, or small ones.
+/// True in `make test-all`, which sets TROIKA_FULL=1: tests run their full grids.
 inline bool full_grid() {
   const char* full = std::getenv("TROIKA_FULL");
   return full != nullptr && std::string_view(full) == "1";
 }
 
-/// Whether a long test tries a part of its cases only.
+/// True if a long test should try only some of its cases.
 inline bool asks_less() { return kInstrumented && !full_grid(); }
 
 }  // namespace troika

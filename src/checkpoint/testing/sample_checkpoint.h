@@ -1,5 +1,4 @@
-// What the tests of this folder share: a folder that vanishes, and a small snapshot with known
-// values.
+// Shared by the tests of this folder: a temporary folder, and a small snapshot with known values.
 #pragma once
 
 #include <unistd.h>
@@ -14,8 +13,8 @@
 
 namespace troika {
 
-/// In memory where there is such a place: for tests that write thousands of files. What a kill
-/// leaves behind is the same there as on a disk.
+/// A folder in memory if available, for tests that write thousands of files. A kill leaves the same
+/// files there as on a disk.
 inline std::filesystem::path fast_folder() {
   return ::access("/dev/shm", W_OK) == 0 ? std::filesystem::path("/dev/shm")
                                          : std::filesystem::temp_directory_path();
@@ -66,8 +65,8 @@ inline std::string read_text(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// In place: some file systems sync a file that is cut to nothing and written again, and the tests
-/// do this often.
+/// Overwrites without truncating first: some file systems sync a file that is truncated and written
+/// again, and the tests do this often.
 inline void write_text(const std::filesystem::path& path, std::string_view text) {
   const auto mode = std::filesystem::exists(path) ? std::ios::in | std::ios::out : std::ios::out;
   std::fstream(path, mode | std::ios::binary)
@@ -75,7 +74,7 @@ inline void write_text(const std::filesystem::path& path, std::string_view text)
   std::filesystem::resize_file(path, text.size());
 }
 
-/// A safetensors file of any header and this many bytes of zeros.
+/// A safetensors file with any header and this many zero bytes.
 inline std::string safetensors_text(std::string_view header, std::size_t value_bytes) {
   const std::uint64_t length = header.size();
   std::string text(sizeof length, '\0');

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "base/exit_code.h"
+#include "base/error.h"
 #include "comm/heartbeat/end_signals.h"
 
 namespace troika {

@@ -1,5 +1,4 @@
-// Each model at a size that tests can train in a moment, with every kind of its operators still
-// there.
+// Each model at a size that tests train quickly, with every kind of its operators.
 #pragma once
 
 #include <string>
@@ -13,7 +12,7 @@ Samples tokens(std::int64_t sequence, const Shape& target);
 /// Two images of five classes.
 Samples images(const Shape& image);
 
-/// Two samples a batch; the samples say what inputs look like. A name without a row is a bug.
+/// A request for a small model with a batch of two samples. An unknown name is a Bug.
 ModelRequest small_request(const std::string& name);
 
 }  // namespace troika::zoo

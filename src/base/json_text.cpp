@@ -1,4 +1,4 @@
-#include "checkpoint/strict_json.h"
+#include "base/json_text.h"
 
 #include <fmt/format.h>
 
@@ -9,12 +9,12 @@
 #include "base/error.h"
 
 namespace troika {
-
 namespace {
 
 using Json = nlohmann::json;
 
-/// Follows the parser without building anything; false from any event stops it.
+/// Checks the events of the parser without building a document. A handler that returns false stops
+/// the parser.
 class StrictReader final : public nlohmann::json_sax<Json> {
  public:
   explicit StrictReader(std::size_t max_depth) : max_depth_(max_depth) {}
@@ -56,11 +56,20 @@ class StrictReader final : public nlohmann::json_sax<Json> {
   std::string fault_;
 };
 
+/// Returns the text between `before` and `after`, or nothing if either is missing.
+std::string_view between(std::string_view text, std::string_view before, std::string_view after) {
+  std::size_t begin = text.find(before);
+  if (begin == text.npos) return {};
+  begin += before.size();
+  std::size_t end = text.find(after, begin);
+  return end == text.npos ? std::string_view{} : text.substr(begin, end - begin);
+}
+
 }  // namespace
 
 std::optional<std::string> json_fault(std::string_view text, std::size_t max_depth) {
   if (text.empty() || text.front() != '{') return "it does not begin with '{'";
-  // The parser takes a NUL for the end of its input and would not look at what follows.
+  // The parser treats NUL as the end of input and would ignore everything behind it.
   if (const std::size_t at = text.find('\0'); at != text.npos)
     return fmt::format("it has a NUL at byte {}", at);
   StrictReader reader(max_depth);
@@ -74,6 +83,16 @@ std::string json_quoted(std::string_view text) {
   } catch (const Json::exception&) {
     throw Error(ErrorKind::usage, "a name to be stored is not UTF-8; rename it with plain letters");
   }
+}
+
+std::string json_reason(std::string_view library_text) {
+  // "[json.exception.parse_error.101] parse error at line 3, column 7: syntax error while …"
+  std::string_view position = between(library_text, "parse error at ", ":");
+  if (!position.empty()) return "it is not JSON at " + std::string(position);
+  // "[json.exception.out_of_range.403] key 'splits' not found"
+  std::string_view key = between(library_text, "] key '", "' not found");
+  if (!key.empty()) return "it has no '" + std::string(key) + "'";
+  return "one of its values is of another type than expected";
 }
 
 }  // namespace troika

@@ -1,4 +1,4 @@
-#include "base/json_reason.h"
+#include "base/json_text.h"
 
 #include <gtest/gtest.h>
 

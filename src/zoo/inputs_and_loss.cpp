@@ -1,4 +1,4 @@
-#include "zoo/task.h"
+#include "zoo/inputs_and_loss.h"
 
 #include <fmt/format.h>
 
@@ -11,35 +11,35 @@
 namespace troika::zoo {
 namespace {
 
-TaskInputs add_inputs(GraphBuilder& b, const Samples& samples, const TensorSpec& input,
-                      const Shape& target) {
-  TaskInputs inputs;
+TrainingInputs add_inputs(GraphBuilder& b, const Samples& samples, const TensorSpec& input,
+                          const Shape& target) {
+  TrainingInputs inputs;
   inputs.input = b.input("input", input);
   inputs.target = b.input("target", {target, DType::i32});
   inputs.weight = b.input("weight", {target, samples.dtype});
   return inputs;
 }
 
-/// The field whose numbers are to be predicted; null where targets are classes.
+/// Returns the field with the numbers to predict, or null if targets are classes.
 const Field* numbers_to_predict(const Samples& samples) {
   const Field* target = samples.find("target");
   return target != nullptr && target->spec.dtype != DType::i32 ? target : nullptr;
 }
 
-void check_targets(const Samples& samples, const TokenTask& task) {
-  if (samples.find("source") != nullptr && !task.reads_source)
+void check_targets(const Samples& samples, const TokenModel& model) {
+  if (samples.find("source") != nullptr && !model.reads_source)
     throw Error(ErrorKind::usage,
                 fmt::format("model '{}' reads one text, but the data has pairs of a 'source' and a "
                             "target; choose the model 'nmt' or other data",
-                            task.model));
+                            model.model));
   const Field* target = samples.find("target");
   if (target == nullptr) return;
-  bool per_token = task.target == TargetPer::token;
+  bool per_token = model.target == TargetPer::token;
   if (target->spec.shape.rank() == (per_token ? 1 : 0)) return;
   throw Error(ErrorKind::usage,
               fmt::format("model '{}' takes one target per {}, but the data's 'target' is {}; give "
                           "it {}",
-                          task.model, per_token ? "token" : "text", to_string(target->spec),
+                          model.model, per_token ? "token" : "text", to_string(target->spec),
                           per_token ? "a running text: text:FILE or tokens:FILE"
                                     : "labelled texts: labelled:FILE"));
 }
@@ -73,33 +73,36 @@ Shape image_shape(std::string_view model, const Samples& samples, const Shape& u
                   std::int64_t smallest) {
   Shape shape = input_shape(model, samples, usual);
   if (shape.rank() != 3)
-    throw Error(ErrorKind::usage,
-                fmt::format("model '{}' takes images [c,h,w], but the data's 'input' is {}", model,
-                            to_string(shape)));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("model '{}' takes images [c,h,w], but the data's 'input' is {}; choose the "
+                    "model 'mlp' or other data",
+                    model, to_string(shape)));
   if (std::min(shape[1], shape[2]) < smallest)
     throw Error(
         ErrorKind::usage,
-        fmt::format("model '{}' takes images of at least {} x {} pixels, but the data has {}",
+        fmt::format("model '{}' takes images of at least {} x {} pixels, but the data has {}; "
+                    "choose a smaller model or larger images",
                     model, smallest, smallest, to_string(shape)));
   return shape;
 }
 
-TaskInputs float_inputs(GraphBuilder& b, const Samples& samples, const Shape& input) {
+TrainingInputs float_inputs(GraphBuilder& b, const Samples& samples, const Shape& input) {
   TensorSpec pixels{batched(samples.batch, input), samples.dtype};
   const Field* numbers = numbers_to_predict(samples);
   if (numbers == nullptr) return add_inputs(b, samples, pixels, {samples.batch});
-  TaskInputs inputs;
+  TrainingInputs inputs;
   inputs.input = b.input("input", pixels);
   inputs.target = b.input("target", {batched(samples.batch, numbers->spec.shape), samples.dtype});
   inputs.weight = b.input("weight", {{samples.batch}, samples.dtype});
   return inputs;
 }
 
-TaskInputs token_inputs(GraphBuilder& b, const Samples& samples, const TokenTask& task) {
-  Shape tokens{samples.batch, sequence_length(task.model, samples, task.usual_length)};
-  check_targets(samples, task);
+TrainingInputs token_inputs(GraphBuilder& b, const Samples& samples, const TokenModel& model) {
+  Shape tokens{samples.batch, sequence_length(model.model, samples, model.usual_length)};
+  check_targets(samples, model);
   return add_inputs(b, samples, {tokens, DType::i32},
-                    task.target == TargetPer::token ? tokens : Shape{samples.batch});
+                    model.target == TargetPer::token ? tokens : Shape{samples.batch});
 }
 
 std::int64_t sequence_length(std::string_view model, const Samples& samples, std::int64_t usual) {
@@ -107,8 +110,9 @@ std::int64_t sequence_length(std::string_view model, const Samples& samples, std
   if (!input) return usual;
   if (input->spec.dtype != DType::i32 || input->spec.shape.rank() != 1)
     throw Error(ErrorKind::usage,
-                fmt::format("model '{}' takes tokens i32[t], but the data's 'input' is {}", model,
-                            to_string(input->spec)));
+                fmt::format("model '{}' takes tokens i32[t], but the data's 'input' is {}; choose "
+                            "another model or text:FILE",
+                            model, to_string(input->spec)));
   return input->spec.shape[0];
 }
 
@@ -119,14 +123,14 @@ std::optional<TensorId> optional_input(GraphBuilder& b, const Samples& samples,
 }
 
 void require_field(std::string_view model, const Samples& samples, const NeededField& needed) {
-  // Sizes alone, without targets, are those of a benchmark or a test.
+  // Samples without targets come from a benchmark or a test, which only give sizes.
   if (samples.find("target") == nullptr || samples.find(needed.name) != nullptr) return;
-  std::string there;
-  for (const Field& field : samples.fields) there += (there.empty() ? "" : ", ") + field.name;
+  std::string names;
+  for (const Field& field : samples.fields) names += (names.empty() ? "" : ", ") + field.name;
   throw Error(ErrorKind::usage,
               fmt::format("model '{}' has an input '{}' that nothing feeds: the data has {}; give "
                           "it {}",
-                          model, needed.name, there, needed.source));
+                          model, needed.name, names, needed.source));
 }
 
 std::int64_t classes(const Samples& samples, std::int64_t usual) {
@@ -142,11 +146,11 @@ std::int64_t input_vocabulary(const Samples& samples, std::int64_t usual) {
   return samples.vocabulary > 0 ? samples.vocabulary : usual;
 }
 
-void classify(GraphBuilder& b, const TaskInputs& inputs, TensorId logits) {
+void classify(GraphBuilder& b, const TrainingInputs& inputs, TensorId logits) {
   b.output("logits", logits);
   const std::vector<TensorId> judged{logits, inputs.target, inputs.weight};
   b.output("correct", b.add("accuracy", Accuracy{}, judged));
-  // As in the ImageNet challenge; for tokens it is not usual, and would cost as much again.
+  // As in the ImageNet challenge. Unusual for tokens, where it would double the cost of accuracy.
   constexpr std::int64_t kTop = 5;
   const Shape& shape = b.spec(logits).shape;
   if (shape.rank() == 2 && shape.back() > kTop)
@@ -154,8 +158,8 @@ void classify(GraphBuilder& b, const TaskInputs& inputs, TensorId logits) {
   b.loss("loss", CrossEntropy{}, {logits, inputs.target, inputs.weight});
 }
 
-void finish_task(GraphBuilder& b, const TaskInputs& inputs, TensorId answer,
-                 const LossOption& loss) {
+void add_loss(GraphBuilder& b, const TrainingInputs& inputs, TensorId answer,
+              const LossOption& loss) {
   auto penalty = parse_choice<Penalty>({loss.model, "loss"}, loss.value);
   if (b.spec(inputs.target).dtype == DType::i32) {
     if (loss.value != LossOption::kDefault)
@@ -168,6 +172,7 @@ void finish_task(GraphBuilder& b, const TaskInputs& inputs, TensorId answer,
   }
   std::vector<TensorId> compared{answer, inputs.target, inputs.weight};
   b.output("prediction", answer);
+  // Only the first of the two sums: the sum of the weights is known from the loss.
   b.output("absolute_error",
            b.apply("absolute_error", MeanError{.penalty = Penalty::absolute}, compared).front());
   b.loss("loss", MeanError{.penalty = penalty}, compared);
