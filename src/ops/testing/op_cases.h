@@ -2,25 +2,14 @@
 // tests, which fail when an operator of the list has none.
 #pragma once
 
-#include <string>
 #include <vector>
 
-#include "ops/op.h"
+#include "ops/op_case.h"
 
 namespace troika {
 
-/// What values a test gives an input; integers are drawn below the slot's bound (at least 1 for
-/// lengths).
-enum class Fill { normal, positive, mask, lengths };
-
-struct OpCase {
-  std::string name;
-  Op op;
-  std::vector<TensorSpec> inputs;  ///< Floating inputs in f64; tests that want f32 convert.
-  std::vector<Fill> fills{};       ///< One per input; missing ones are normal.
-};
-
-/// All of them, in the order of the list of operators.
+/// All cases, in the order of the list of operators. Floating-point inputs are f64; tests that need
+/// another type convert them with in_dtype().
 std::vector<OpCase> op_cases();
 
 /// One list per family of operators, in the file named after it.
