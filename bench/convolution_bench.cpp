@@ -1,6 +1,6 @@
 // Every kernel that the CPU backend offers for the 3x3 convolutions of VGG-16 and ResNet-50 and for
-// some with larger windows (the first two are AlexNet's and Inception's), in all three phases:
-// billions of operations per second as a direct convolution counts them.
+// some with larger windows (the first two are AlexNet's and Inception's), in all three phases.
+// Rates count the operations of a direct convolution.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

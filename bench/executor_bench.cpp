@@ -1,5 +1,5 @@
-// What the executor adds to a task: programs of many tasks whose kernels do nothing, and of many
-// messages of one number between two devices.
+// The overhead of the executor per task: programs of many tasks whose kernels do nothing, and of
+// many messages of one number between two devices.
 #include <benchmark/benchmark.h>
 
 #include "comm/threads/thread_transport.h"

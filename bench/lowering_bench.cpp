@@ -1,5 +1,5 @@
-// How long a rank takes to lower a model for all devices, data parallel with one sample on each:
-// every rank does so at its start, so it must grow no faster than the devices.
+// The time to lower a model for all devices, data parallel with one sample on each. Every rank does
+// so when it starts, so the time must not grow faster than the number of devices.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace troika {
 namespace {
 
-/// Full-sized, with kernels that are made up.
+/// Full-sized, with made-up kernel times.
 struct DataParallelModel : Lowered {
   DataParallelModel(const std::string& name, std::int64_t devices) {
     zoo::ModelRequest asked{.name = name};

@@ -1,5 +1,5 @@
-// The kernels that memory bounds, at the sizes of the bench models: billions of bytes per second,
-// each operand counted once, and operands cold as in a step. "copy" is what the machine gives.
+// Memory-bound kernels at the sizes of the bench models: billions of bytes per second, with each
+// operand counted once and caches cold as in a training step. "copy" is the limit of the machine.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

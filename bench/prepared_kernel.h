@@ -1,4 +1,4 @@
-// A kernel with operands and scratch of its own, ready to be launched.
+// A compiled kernel with operands and scratch, ready to be launched.
 #pragma once
 
 #include <algorithm>

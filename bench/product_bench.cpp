@@ -1,6 +1,6 @@
 // Every kernel that the CPU backend offers for the linear layers of mlp, gpt2 and rnnlm, in all
 // three phases, on one thread. The rate is that of processor time, so other work on the machine
-// disturbs it little. ONEDNN_MAX_CPU_ISA=AVX2 holds library and own kernels to AVX2.
+// disturbs it little. ONEDNN_MAX_CPU_ISA=AVX2 limits oneDNN's and our kernels to AVX2.
 #include <benchmark/benchmark.h>
 
 #include <string>

@@ -20,6 +20,7 @@
 #include "kernels/cpu/cpu.h"
 #include "kernels/op_trial.h"
 #include "kernels/reference/reference.h"
+#include "ops/testing/op_cases.h"
 #include "setup/live_model.h"
 
 namespace troika {

@@ -62,8 +62,8 @@ std::vector<std::string> reasons(const LiveModel& live, const KernelKey& key) {
     for (const LeftOutKernel& kernel : costs->left_out(key))
       lines.push_back(fmt::format("{} left out: {}", kernel.kernel, kernel.reason));
   }
-  for (const DeclinedFamily& family : live.setup().backend->declined(key))
-    lines.push_back(fmt::format("{} declined: {}", family.name, family.reason));
+  for (const DeclinedAlgorithm& algorithm : live.setup().backend->declined(key))
+    lines.push_back(fmt::format("{} declined: {}", algorithm.name, algorithm.reason));
   return lines;
 }
 

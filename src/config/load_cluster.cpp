@@ -42,7 +42,7 @@ void check_nodes(const Cluster& cluster, Reader& reader) {
 
 /// A name with one link that is neither a node nor a device is most likely a slip.
 void check_link_names(const Cluster& cluster, Reader& reader) {
-  std::vector<std::string> known = place_names(cluster);
+  std::vector<std::string> known = endpoint_names(cluster);
   std::map<std::string, int> ends;
   for (const NamedLink& link : cluster.links) {
     ++ends[link.from], ++ends[link.to];

@@ -14,19 +14,19 @@ namespace troika {
 struct AlgorithmRange {
   std::string algorithm;
   Bytes from{};
-  std::optional<Bytes> to;  ///< Not included; nothing: no limit.
+  std::optional<Bytes> to;  ///< Exclusive; unset: no limit.
 
   bool operator==(const AlgorithmRange&) const = default;
 };
 
-/// Sorted, without overlap; sizes in none of them are left to the costs.
+/// Sorted, without overlap. For other sizes the costs decide.
 using AlgorithmRanges = std::vector<AlgorithmRange>;
 
-/// Throws Error(usage) that quotes the part which is wrong and says what is expected: an unknown
-/// algorithm of this kind, a size that is none, an empty range, two that overlap.
+/// Throws Error(usage) that quotes the wrong part and says what is expected: an unknown algorithm
+/// of this kind, an invalid size, an empty range, or two that overlap.
 AlgorithmRanges parse_algorithm_ranges(std::string_view text, Collective kind);
 
-/// The range that a vector of so many bytes falls into.
+/// Returns the range that contains `bytes`, or null.
 const AlgorithmRange* find_range(const AlgorithmRanges& ranges, Bytes bytes);
 
 }  // namespace troika

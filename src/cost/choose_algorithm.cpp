@@ -12,7 +12,7 @@
 namespace troika {
 namespace {
 
-/// Segments hide the combining of a ring behind its messages; more than a few only cost messages.
+/// Segments overlap the combining of a ring with its messages; more than a few only add messages.
 std::vector<std::int64_t> segments_to_try(const CollectiveCall& call, std::string_view algorithm) {
   std::vector<std::int64_t> segments{call.segment};
   if (algorithm != "ring" || call.kind != Collective::all_reduce || call.segment != 0)
@@ -39,7 +39,8 @@ Alternative weigh(const CollectiveCall& call, const Algorithm& algorithm, Bytes 
     best.time = predicted.time;
     best.is_measured = predicted.is_measured;
     best.segment = segment;
-    if (predicted.is_measured) break;  // a formula is no match for it
+    if (predicted.is_measured)
+      break;  // the formula of other segments is less exact than a measurement
   }
   best.only_if_asked = algorithm.needs_measuring && !best.is_measured;
   return best;
@@ -75,13 +76,13 @@ const Alternative& pick(const std::vector<Alternative>& alternatives, const Algo
                   fmt::format("no algorithm can do {} ({})", what, reasons(alternatives)));
     return alternatives.front();
   }
-  auto place = std::ranges::find(alternatives, asked->algorithm, &Alternative::algorithm);
-  if (place == alternatives.end())
+  auto position = std::ranges::find(alternatives, asked->algorithm, &Alternative::algorithm);
+  if (position == alternatives.end())
     throw Error(ErrorKind::usage,
                 fmt::format("the algorithm ranges ask for '{}' for {}, which has no such algorithm "
                             "here; change the ranges",
                             asked->algorithm, what));
-  const Alternative& found = *place;
+  const Alternative& found = *position;
   if (!found.time)
     throw Error(ErrorKind::usage,
                 fmt::format("the algorithm ranges ask for '{}' for {}, but {}; change the ranges",
@@ -98,8 +99,8 @@ AlgorithmChoice choose_algorithm(const CollectiveCall& call, Bytes element, cons
     choice.alternatives.push_back(weigh(call, algorithm, element, costs));
   if (options.offers_mpi) choice.alternatives.push_back(weigh_mpi(call, element, costs));
   std::ranges::stable_sort(choice.alternatives, [](const Alternative& a, const Alternative& b) {
-    auto place = [](const Alternative& one) { return !one.time ? 2 : one.only_if_asked ? 1 : 0; };
-    return place(a) != place(b) ? place(a) < place(b) : place(a) < 2 && *a.time < *b.time;
+    auto rank = [](const Alternative& one) { return !one.time ? 2 : one.only_if_asked ? 1 : 0; };
+    return rank(a) != rank(b) ? rank(a) < rank(b) : rank(a) < 2 && *a.time < *b.time;
   });
   Bytes bytes = element * call.count;
   const AlgorithmRange* asked = find_range(ranges, bytes);

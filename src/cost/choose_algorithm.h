@@ -1,4 +1,4 @@
-// The algorithm of a collective by predicted cost, with what else was weighed.
+// Chooses the algorithm of a collective by predicted cost, and lists the alternatives.
 #pragma once
 
 #include <optional>
@@ -13,10 +13,10 @@ namespace troika {
 struct Alternative {
   std::string algorithm;
   std::int64_t segment = 0;     ///< As in CollectiveCall.
-  std::optional<SimTime> time;  ///< Predicted; nothing where it declined.
+  std::optional<SimTime> time;  ///< Predicted; unset if it declined.
   bool is_measured = false;     ///< As in PredictedTime.
-  std::string declined;         ///< Why.
-  bool only_if_asked = false;   ///< Its time would have to be measured to speak for it.
+  std::string declined;         ///< Why it declined.
+  bool only_if_asked = false;   ///< Not chosen by cost unless its time was measured.
 
   bool operator==(const Alternative&) const = default;
 };
@@ -32,13 +32,14 @@ struct AlgorithmChoice {
 };
 
 struct ChoiceOptions {
-  /// The members are all the ranks of MPI, whose own collective is one more candidate, "mpi": no
-  /// recipe, and known by measured times only.
+  /// The members are all the ranks of MPI, whose own collective is one more candidate, "mpi". It
+  /// has no recipe, so only measured times can choose it.
   bool offers_mpi = false;
 };
 
-/// The quickest by prediction, the first in the list of algorithms among equals; or the one that
-/// the ranges ask for at this size. Throws Error(usage) where that one declines, or all do.
+/// Returns the algorithm with the least predicted time, the first in the list of algorithms among
+/// equals; or the one that the ranges ask for at this size. Throws Error(usage) if that one or all
+/// decline.
 AlgorithmChoice choose_algorithm(const CollectiveCall& call, Bytes element, const LinkCosts& costs,
                                  const AlgorithmRanges& ranges = {},
                                  const ChoiceOptions& options = {});

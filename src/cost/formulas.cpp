@@ -11,7 +11,7 @@
 namespace troika {
 namespace {
 
-/// The call and the costs, with the few terms that all formulas are made of. `n` is elements.
+/// The call, the costs, and the terms that all formulas are made of. `n` counts elements.
 struct Terms {
   const CollectiveCall& call;
   Bytes element;
@@ -38,14 +38,13 @@ struct Terms {
            (n % longest == 0 ? SimTime{} : message_time(costs[link], element * (n % longest)));
   }
   SimTime empty_message(LinkKind link) const { return message_time(costs[link], {}); }
-  /// n gamma, of what arrives over a link.
+  /// n gamma, for data received over a link.
   SimTime combine(LinkKind link, std::int64_t n) const {
     return combine_time(costs[link], element * n);
   }
 };
 
-/// The slowest kind of link between members of the group at this distance: `next` says who is
-/// the other one of a position.
+/// The slowest kind of link in one step of the group. `next` maps a position to its partner.
 template <class Next>
 LinkKind slowest(const Terms& terms, const Group& group, Next next) {
   LinkKind kind = LinkKind::process;
@@ -115,7 +114,7 @@ SimTime recursive_doubling(const Terms& terms) {
   return time + fold_out(terms, folded, group, n);
 }
 
-/// Recursive halving of n, and the way back.
+/// Recursive halving of n (reduce-scatter), and the doubling that undoes it (all-gather).
 struct HalvingTimes {
   SimTime there{}, back{};
 };
@@ -158,7 +157,7 @@ SimTime ring_all_gather(const Terms& terms, const Group& group, std::int64_t sli
   return terms.message(round(terms, group, 1), slice) * (group.size() - 1);
 }
 
-/// With segments, one is combined while the next is on its way.
+/// With segments, one is combined while the next is sent.
 SimTime ring(const Terms& terms, const Group& group, std::int64_t n) {
   std::int64_t slice = terms.part(n, group.size());
   if (terms.segments(slice) == 1)
@@ -202,7 +201,8 @@ SimTime direct_all_reduce(const Terms& terms) {
          reduce_both_time(terms.costs.memory, terms.element * (slice * terms.members()));
 }
 
-/// The ranges of half of those that are left; in the tree order they are not neighbours.
+/// Each step exchanges the ranges of half of the remaining members, which are not neighbours in the
+/// tree order.
 SimTime recursive_halving(const Terms& terms) {
   Group group = everyone(terms.call, 0);
   bool tree = terms.call.order == CombineOrder::tree;
@@ -255,7 +255,7 @@ SimTime recursive_doubling_all_gather(const Terms& terms) {
   return time;
 }
 
-/// What the root sends, or receives, one child after the other.
+/// The root sends to, or receives from, one child after another.
 SimTime tree_of_slices(const Terms& terms, std::int64_t slice) {
   Group group = from_root(terms.call, 0);
   SimTime time{};
@@ -265,7 +265,7 @@ SimTime tree_of_slices(const Terms& terms, std::int64_t slice) {
   return time;
 }
 
-/// The same for the ranges as they lie: what is no neighbour is a message of its own.
+/// As above for the ranges of the call. Ranges that are not neighbours are separate messages.
 SimTime tree_gather_or_scatter(const Terms& terms) {
   Group group = from_root(terms.call, 0);
   SimTime time{};
@@ -306,7 +306,7 @@ SimTime copy(const Terms& terms, std::int64_t n) {
   return copy_time(terms.costs.memory, terms.element * n);
 }
 
-/// All copies count here; in the walk some are hidden behind messages.
+/// All copies count here; in recipe_time() some overlap with messages.
 SimTime bruck_all_gather(const Terms& terms) {
   Group group = everyone(terms.call, 0);
   if (group.size() == 1) return {};

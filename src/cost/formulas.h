@@ -1,5 +1,5 @@
-// The closed formulas of docs/algorithms.md, one for each line of the list of algorithms: the time
-// of a recipe without making it, in time that grows with the number of steps only.
+// The closed formulas of docs/algorithms.md, one per algorithm: the time of a recipe without
+// building it. The effort grows only with the number of steps.
 #pragma once
 
 #include <string_view>
@@ -9,11 +9,11 @@
 
 namespace troika {
 
-/// Equal to recipe_time of the recipe wherever the members' parts are equal and all messages of a
-/// step take the same kind of link; else each step counts with its longest part and its slowest
-/// link. Segments are known to the ring. Where messages hide combining (its segments,
-/// reduce_scatter in the tree order), exact as long as a message is combined in no more time than
-/// it travels.
+/// Equal to recipe_time() of the recipe if the members' parts are equal and all messages of a step
+/// use the same kind of link; otherwise each step counts with its longest part and its slowest
+/// link. Only the ring supports segments. If messages overlap with combining (segments,
+/// reduce_scatter in the tree order), the formula is exact as long as combining a message takes no
+/// longer than sending it.
 SimTime formula_time(const CollectiveCall& call, std::string_view algorithm, Bytes element,
                      const LinkCosts& costs);
 

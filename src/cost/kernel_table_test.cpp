@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "cost/retime.h"
+#include "cost/predict_time.h"
 #include "cost/table_json.h"
 
 namespace troika {

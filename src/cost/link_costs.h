@@ -1,5 +1,5 @@
-// What a message costs on each kind of link, as measured or assumed: the alpha, beta and gamma that
-// the formulas of docs/algorithms.md and the choice of algorithms work with.
+// The cost of messages on each kind of link, measured or assumed: alpha, beta and gamma of the
+// formulas in docs/algorithms.md, by which algorithms are chosen.
 #pragma once
 
 #include <filesystem>
@@ -14,20 +14,21 @@
 namespace troika {
 
 /// All in nanoseconds. A message of n bytes takes alpha + n * beta and, if it is combined on
-/// arrival rather than stored, n * gamma more. Vectors fall out of caches as they grow, so where
-/// times were measured they come before the three figures, which then sum them up.
+/// arrival instead of stored, n * gamma more. Times are not linear, because large vectors do not
+/// fit into the caches; so measured times have precedence over the three figures, which are fitted
+/// to them.
 struct LinkCost {
   double alpha = 0;
   double beta = 0;
   double gamma = 0;
   SizeCurve message_times{};
   SizeCurve combine_times{};
-  std::string origin{};  ///< When and how it was measured; empty: as the provenance says.
+  std::string origin{};  ///< When and how it was measured; empty: see the provenance.
 
   bool operator==(const LinkCost&) const = default;
 };
 
-/// What a member's own memory costs, in nanoseconds per byte; measured times come first here too.
+/// The cost of a member's own memory, in nanoseconds per byte. Measured times have precedence.
 struct MemoryCost {
   double copy = 0;         ///< to = from.
   double reduce = 0;       ///< to = to combined with from.
@@ -40,18 +41,18 @@ struct MemoryCost {
   bool operator==(const MemoryCost&) const = default;
 };
 
-/// Where the figures come from.
+/// The origin of the figures.
 struct Provenance {
   std::string source;   ///< "measured", "assumed" or the name of a data sheet.
-  std::string machine;  ///< Processor and the like; what they hold for.
+  std::string machine;  ///< The machine that they hold for, such as its processor.
   std::string date;     ///< ISO 8601.
-  std::string method;   ///< What was run, with which versions.
+  std::string method;   ///< The programs that were run, with their versions.
 
   bool operator==(const Provenance&) const = default;
 };
 
-/// A whole collective as it was measured: f32, equal parts, no segments, all members joined by one
-/// kind of link.
+/// Measured times of a whole collective: f32, equal parts, no segments, one kind of link between
+/// all members.
 struct MeasuredAlgorithm {
   Collective kind = Collective::all_reduce;
   std::string algorithm;
@@ -75,7 +76,7 @@ struct LinkCosts {
   bool operator==(const LinkCosts&) const = default;
 };
 
-/// Plausible figures for a machine that nobody has measured; its provenance says so.
+/// Plausible figures for a machine that was not measured; the provenance says so.
 LinkCosts assumed_link_costs();
 
 /// Rounded to whole nanoseconds, like all times below.
@@ -83,7 +84,7 @@ SimTime message_time(const LinkCost& link, Bytes bytes);
 SimTime combine_time(const LinkCost& link, Bytes bytes);
 SimTime copy_time(const MemoryCost& memory, Bytes bytes);
 SimTime reduce_time(const MemoryCost& memory, Bytes bytes);
-/// `bytes` of all vectors involved together.
+/// `bytes` is the sum over all vectors involved.
 SimTime reduce_both_time(const MemoryCost& memory, Bytes bytes);
 SimTime time_for(Bytes bytes, double nanoseconds_per_byte);
 
@@ -91,8 +92,8 @@ SimTime time_for(Bytes bytes, double nanoseconds_per_byte);
 std::string_view to_string(LinkKind kind);
 
 std::string to_json(const LinkCosts& costs);
-/// Throws Error(file) that says what is wrong with the text: no JSON, another format, a missing or
-/// negative figure.
+/// Throws Error(file) that says what is wrong with the text: invalid JSON, another format, a
+/// missing or negative figure.
 LinkCosts parse_link_costs(const std::string& text);
 /// Throws Error(file) that names the path.
 LinkCosts read_link_costs(const std::filesystem::path& path);

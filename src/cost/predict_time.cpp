@@ -57,4 +57,12 @@ PredictedTime predict_time(const CollectiveCall& call, std::string_view algorith
   return {formula_time(call, algorithm, element, costs), false};
 }
 
+TaskGraph retime(TaskGraph graph, const Machine& machine) {
+  for (Task& task : graph.tasks) {
+    if (!task.computes()) continue;
+    task.choice.time = roofline_time(machine[task.device], flops_of(task.key), bytes_of(task.key));
+  }
+  return graph;
+}
+
 }  // namespace troika

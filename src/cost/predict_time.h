@@ -1,28 +1,34 @@
-// The predicted time of a collective: as measured on this machine where it was, else by formula.
+// Predicted times: of a collective, measured on this machine if available, else by formula; and of
+// the tasks of a task graph, by the roofline of their devices.
 #pragma once
 
 #include <optional>
 #include <string_view>
 
 #include "cost/link_costs.h"
+#include "taskgraph/task_graph.h"
 
 namespace troika {
 
 struct PredictedTime {
   SimTime time{};
-  bool is_measured = false;  ///< Between measured times of this very algorithm.
+  bool is_measured = false;  ///< Interpolated between measured times of this algorithm.
 };
 
-/// No range is longer than a nearly equal part of the vector.
+/// Returns whether no range is longer than a nearly equal part of the vector.
 bool has_equal_parts(const CollectiveCall& call);
 
-/// Measured times hold for equal parts that all travel over one kind of link without segments, in
-/// whichever order costs nothing extra; the formula is for everything else.
+/// Measured times apply to equal parts over one kind of link, without segments, in an order that
+/// has no extra cost. The formula is used for everything else.
 PredictedTime predict_time(const CollectiveCall& call, std::string_view algorithm, Bytes element,
                            const LinkCosts& costs);
 
-/// Only where it was measured.
+/// Returns nothing if the algorithm was not measured for such a call.
 std::optional<SimTime> measured_time(const CollectiveCall& call, std::string_view algorithm,
                                      Bytes element, const LinkCosts& costs);
+
+/// Returns the graph with each task's time replaced by the roofline of its device. Kernel choices
+/// stay as they are.
+TaskGraph retime(TaskGraph graph, const Machine& machine);
 
 }  // namespace troika

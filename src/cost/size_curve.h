@@ -1,4 +1,4 @@
-// Times measured at some sizes, and what they say of the sizes between and beyond.
+// Times measured at some sizes, interpolated and extrapolated to other sizes.
 #pragma once
 
 #include <vector>
@@ -14,20 +14,20 @@ struct SizePoint {
   bool operator==(const SizePoint&) const = default;
 };
 
-/// A straight line from point to point, so that alpha + n beta is met exactly. Below the first
-/// point its time, beyond the last one in proportion to the bytes. Rises wherever the points do.
+/// Linear between points, so that alpha + n beta is met exactly. Constant below the first point,
+/// proportional to the bytes beyond the last one. Monotonic if the points are.
 struct SizeCurve {
   std::vector<SizePoint> points{};  ///< In ascending order, each size once.
 
   bool empty() const { return points.empty(); }
-  /// Nanoseconds. Not for an empty curve.
+  /// Nanoseconds. The curve must not be empty.
   double at(Bytes bytes) const;
 
   bool operator==(const SizeCurve&) const = default;
 };
 
-/// The points with each time raised to that of the smaller sizes before it, and to zero: a longer
-/// vector that seems quicker is noise.
+/// Returns the points with each time raised to at least zero and the times of smaller sizes: a
+/// longer vector that seems faster is noise.
 SizeCurve rising(std::vector<SizePoint> points);
 
 }  // namespace troika

@@ -1,4 +1,4 @@
-// costs.json: the kernel table as a file, with where its figures come from.
+// costs.json: the kernel table as a file, with the device that its times hold for.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@
 namespace troika {
 
 struct CostFile {
-  std::string device;  ///< The kind that the times hold for.
+  std::string device;  ///< The kind of device that the times hold for.
   KernelTable table;
 };
 
@@ -19,7 +19,7 @@ std::string to_json(const KernelTable& table, const std::string& device);
 /// Throws Error(file) that says what is wrong with the text.
 CostFile parse_costs(const std::string& text);
 
-/// Nothing when the file is not there or not whole.
+/// Returns nothing if the file does not exist or is damaged.
 std::optional<CostFile> read_costs(const std::filesystem::path& path);
 
 }  // namespace troika

@@ -7,6 +7,7 @@
 #include "kernels/op_trial.h"
 #include "kernels/reference/reference.h"
 #include "ops/step_scalars.h"
+#include "ops/testing/op_cases.h"
 
 namespace troika {
 namespace {

@@ -9,6 +9,7 @@
 #include "kernels/reference/reference.h"
 #include "kernels/tolerance.h"
 #include "ops/step_scalars.h"
+#include "ops/testing/op_cases.h"
 
 namespace troika {
 namespace {
@@ -19,7 +20,7 @@ struct Expected {
   Access access;
 };
 
-/// An operator and those behind it, each with tensors of its own in f64.
+/// An operator and those fused to it, each with its own tensors in f64.
 class FusedTrial {
  public:
   FusedTrial(const OpCase& leader, const std::vector<Op>& behind)
@@ -52,7 +53,7 @@ class FusedTrial {
     return list;
   }
 
-  /// Of the leader with one activation behind it.
+  /// The first operator with one activation fused to it.
   std::vector<Expected> backward() {
     chain_[1].run(Phase::backward_data, *reference_);
     HostTensor dy = gradient(1, output(1));
@@ -124,13 +125,13 @@ class Fused : public testing::Test {
     std::vector<DevicePointer> operands;
     for (std::size_t at = 0; at < expected.size(); ++at) {
       HostTensor host = in_f32(expected[at].value);
-      // What is written must not depend on what was there.
+      // Results must not depend on the previous contents.
       for (std::int64_t i = 0; expected[at].access == Access::write && i < elements(host); ++i)
         host.set(i, -77);
       operands.push_back(held.emplace_back(host.spec, candidate.layouts[at]).load(host.bytes));
     }
-    auto place = [](int operand) { return static_cast<std::size_t>(operand); };
-    if (shared != nullptr) operands[place(shared->write)] = operands[place(shared->read)];
+    auto index = [](int operand) { return static_cast<std::size_t>(operand); };
+    if (shared != nullptr) operands[index(shared->write)] = operands[index(shared->read)];
     std::vector<std::byte> scratch(static_cast<std::size_t>(candidate.scratch.count) + 64);
     auto address = reinterpret_cast<std::uintptr_t>(scratch.data());
     backend_->compile(key, candidate)->launch(operands, scratch.data() + (64 - address % 64));
@@ -140,11 +141,11 @@ class Fused : public testing::Test {
       std::size_t stored = static_cast<std::size_t>(
           stored_bytes(candidate.layouts[at], written.spec.shape, DType::f32).count);
       std::vector<std::byte> raw(operands[at], operands[at] + stored);
-      bool is_shared = shared != nullptr && place(shared->write) == at;
-      InLayout& there = is_shared ? held[place(shared->read)] : held[at];
+      bool is_shared = shared != nullptr && index(shared->write) == at;
+      InLayout& there = is_shared ? held[index(shared->read)] : held[at];
       there.store(written.bytes);
       EXPECT_LT(distance(written, expected[at].value), allowed) << "operand " << at;
-      there.load(written.bytes);  // lays the elements out anew, with zeros in the padding
+      there.load(written.bytes);  // stores the elements again, with zeros in the padding
       EXPECT_EQ(raw, std::vector<std::byte>(operands[at], operands[at] + stored)) << "padding";
     }
   }
@@ -240,7 +241,7 @@ TEST_F(Fused, ChainsThatNoKernelHasAreDeclined) {
   EXPECT_TRUE(backend_->candidates(key).empty());
   key = {Dropout{}, {{{3, 5}, DType::f32}}, Phase::forward, {{Activation{}, {}}}};
   EXPECT_TRUE(backend_->candidates(key).empty());
-  // What is added must have the shape of the output: a row would have to be stretched.
+  // The summand must have the shape of the output; a row would have to be stretched.
   FusedOp row{Binary{}, {{{1, 5}, DType::f32}}};
   key = {Dropout{}, {{{3, 5}, DType::f32}}, Phase::forward, {row}};
   EXPECT_TRUE(backend_->candidates(key).empty());

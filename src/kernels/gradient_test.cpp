@@ -5,6 +5,7 @@
 
 #include "kernels/op_trial.h"
 #include "kernels/reference/reference.h"
+#include "ops/testing/op_cases.h"
 
 namespace troika {
 namespace {
@@ -14,8 +15,8 @@ bool is_backward(Phase phase) {
          phase == Phase::backward_weight;
 }
 
-/// What the gradients are gradients of: the sum of y * dy over the outputs whose gradient backward
-/// reads, or the loss.
+/// The function whose gradients are tested: the sum of y * dy over the outputs whose gradient
+/// backward reads, or the loss.
 double objective(OpTrial& trial, const Backend& backend) {
   trial.run(Phase::forward, backend);
   double sum = 0;

@@ -1,5 +1,5 @@
-// A kernel: made once per KernelTable row, launched many times. A backend answers keys with
-// candidates and compiles them.
+// A kernel is compiled once per row of the KernelTable and launched many times. A backend lists the
+// candidates that can compute a key and compiles them.
 #pragma once
 
 #include <memory>
@@ -15,13 +15,13 @@ namespace troika {
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  /// Runs on the device's own thread. `operands` are in the order of operands_of(key); `scratch`
-  /// has the candidate's size. Never allocates.
+  /// Runs on the device's own thread and never allocates. `operands` are in the order of
+  /// operands_of(key); `scratch` has the candidate's size.
   virtual void launch(std::span<const DevicePointer> operands, DevicePointer scratch) = 0;
 };
 
-/// Kernels of one idea that have none for a key, and why: a sentence without its end.
-struct DeclinedFamily {
+/// An algorithm that does not support a key, and the reason, such as "the FFT is written for f32".
+struct DeclinedAlgorithm {
   std::string name;
   std::string reason;
 };
@@ -30,10 +30,10 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string name() const = 0;
-  /// Best first by rule; empty when nothing fits.
+  /// The expected best first; empty if the backend has no kernel for the key.
   virtual std::vector<Candidate> candidates(const KernelKey& key) const = 0;
-  /// For people who wonder; not every family that could be is named.
-  virtual std::vector<DeclinedFamily> declined(const KernelKey&) const { return {}; }
+  /// Returns algorithms that do not support the key, for reports to the user. Not all are listed.
+  virtual std::vector<DeclinedAlgorithm> declined(const KernelKey&) const { return {}; }
   virtual std::unique_ptr<Kernel> compile(const KernelKey& key,
                                           const Candidate& candidate) const = 0;
 };

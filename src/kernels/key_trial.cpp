@@ -26,22 +26,8 @@ TensorSpec exact(TensorSpec spec) {
   return spec;
 }
 
-/// Masks, lengths and the like as the parity table has them for the same kinds of inputs.
-std::vector<Fill> fills_of(const Op& op, const std::vector<TensorSpec>& inputs) {
-  auto is_alike = [&](const OpCase& row) {
-    return row.op.index() == op.index() &&
-           std::ranges::equal(row.inputs, inputs, [](const TensorSpec& a, const TensorSpec& b) {
-             return (a.dtype == DType::i32) == (b.dtype == DType::i32) &&
-                    a.shape.rank() == b.shape.rank();
-           });
-  };
-  static const std::vector<OpCase> rows = op_cases();
-  auto found = std::ranges::find_if(rows, is_alike);
-  return found == rows.end() ? std::vector<Fill>{} : found->fills;
-}
-
 OpCase exact_case(const Op& op, const std::vector<TensorSpec>& inputs) {
-  OpCase row{"trial", op, {}, fills_of(op, inputs)};
+  OpCase row{"trial", op, {}};
   for (const TensorSpec& input : inputs) row.inputs.push_back(exact(input));
   if (auto* embedding = std::get_if<Embedding>(&row.op)) embedding->dtype = DType::f64;
   // Operands are put into their layouts for the launch; as values a reorder is a copy.
@@ -74,7 +60,7 @@ struct ExactOp {
   Signature stored;
 };
 
-/// Whether the phase reads what an earlier one computes.
+/// Returns whether the phase reads results of an earlier one.
 bool reads_results(const Signature& signature, Phase phase) {
   return std::ranges::any_of(signature.at(phase).uses, [&](const Use& use) {
     Role role = signature.slots[static_cast<std::size_t>(use.slot)].role;
@@ -83,7 +69,7 @@ bool reads_results(const Signature& signature, Phase phase) {
   });
 }
 
-/// The phases that a key's phase builds on.
+/// Runs the phases whose results the last one reads.
 void run_before(ExactOp& op, Phase last, const Backend& reference) {
   if (!reads_results(op.trial.signature, last)) return;
   for (const auto* phases : {&op.trial.signature.phases, &op.trial.signature.staged}) {
@@ -97,7 +83,7 @@ void run_before(ExactOp& op, Phase last, const Backend& reference) {
   }
 }
 
-/// Fills in one operand after the other.
+/// Appends operands in their order.
 class Operands {
  public:
   explicit Operands(KeyTrial& trial) : trial_(trial) {}
@@ -113,7 +99,7 @@ class Operands {
 
 double lost_in_f32(const KernelKey& key, const ExactOp& before, ExactOp& after,
                    const Backend& reference) {
-  OpTrial plain({"trial", key.op, key.inputs, fills_of(key.op, key.inputs)}, kTrialSeed);
+  OpTrial plain({"trial", key.op, key.inputs}, kTrialSeed);
   for (std::size_t at = 0; at < plain.values.size(); ++at) {
     DType dtype = plain.values[at].spec.dtype;
     plain.values[at] = converted(before.trial.values[at], dtype);
@@ -158,7 +144,7 @@ std::vector<ExactOp> run_chain(const KernelKey& key, const Backend& reference) {
   return chain;
 }
 
-/// In the order of operands_of: values between two operators are nobody's operands.
+/// In the order of operands_of. Values between two fused operators are not operands.
 void fill_forward(KeyTrial& trial, const Backend& reference) {
   std::vector<ExactOp> chain = run_chain(trial.key, reference);
   Operands operands(trial);
@@ -174,7 +160,7 @@ void fill_forward(KeyTrial& trial, const Backend& reference) {
   }
 }
 
-/// The gradient passes the activation behind the operator, then the operator.
+/// The gradient passes the following activation first, then the operator.
 void fill_backward(KeyTrial& trial, const Backend& reference) {
   std::vector<ExactOp> chain = run_chain(trial.key, reference);
   TROIKA_CHECK_EQ(chain.size(), 2u);
@@ -201,7 +187,7 @@ void fill_backward(KeyTrial& trial, const Backend& reference) {
 
 using Results = std::map<std::size_t, HostTensor>;  // by operand
 
-/// One launch, with everything that it may write poisoned.
+/// One launch in which all memory that it may write is poisoned beforehand.
 class PoisonedLaunch {
  public:
   PoisonedLaunch(const KeyTrial& trial, const Candidate& candidate, std::byte poison)
@@ -217,7 +203,7 @@ class PoisonedLaunch {
     scratch_.assign(scratch_bytes_ + kAligned + kScratchGuard, poison);
   }
 
-  /// The operand is written over the one that is read.
+  /// Makes the two operands share memory.
   void share(const InPlace& pair) {
     auto write = static_cast<std::size_t>(pair.write), read = static_cast<std::size_t>(pair.read);
     addresses_[write] = addresses_[read];
@@ -226,7 +212,7 @@ class PoisonedLaunch {
 
   void run(Kernel& kernel) { kernel.launch(addresses_, scratch()); }
 
-  /// The operands that are written.
+  /// Returns the written operands.
   Results results() const {
     Results tensors;
     for (std::size_t at = 0; at < trial_.operands.size(); ++at) {
@@ -237,7 +223,7 @@ class PoisonedLaunch {
     return tensors;
   }
 
-  /// What lies behind the buffers must be as before.
+  /// Checks that the bytes after all buffers are unchanged.
   std::string find_overrun() {
     for (std::size_t at = 0; at < held_.size(); ++at)
       if (held_[at].is_overrun()) return "writes past operand " + trial_.operands[at].name;
@@ -258,7 +244,7 @@ class PoisonedLaunch {
   std::byte poison_;
   std::vector<InLayout> held_;
   std::vector<DevicePointer> addresses_;
-  std::vector<std::size_t> holder_;  // which of held_ an operand lies in
+  std::vector<std::size_t> holder_;  // index into held_ of each operand's memory
   std::size_t scratch_bytes_ = 0;
   std::vector<std::byte> scratch_;
 };
@@ -273,7 +259,7 @@ std::string find_difference(const KeyTrial& trial, const Results& results, doubl
   return "";
 }
 
-// Bytes of NaNs, and of large numbers: a sum that took in either shows it.
+// Poison: bytes of NaNs, and of large numbers. Any sum that includes either is visibly wrong.
 constexpr std::byte kNans{0xff}, kLarge{0x4b};
 
 }  // namespace
@@ -293,7 +279,7 @@ KeyTrial make_trial(const KernelKey& key) {
 std::string find_fault(const KeyTrial& trial, const Backend& backend, const Candidate& candidate) {
   double allowed = tolerance(trial.key, candidate.algorithm) + trial.rounding;
   std::unique_ptr<Kernel> kernel = backend.compile(trial.key, candidate);
-  // One after the other: between launches the threads of the kernels fall asleep.
+  // Launches directly follow each other, because between launches the kernels' threads fall asleep.
   PoisonedLaunch launches[]{{trial, candidate, kNans}, {trial, candidate, kLarge}};
   for (PoisonedLaunch& launch : launches) launch.run(*kernel);
   std::vector<Results> runs;

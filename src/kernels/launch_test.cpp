@@ -1,5 +1,5 @@
-// What the CPU backend promises about its kernels besides their values: launches allocate nothing,
-// and operands declared as in place may share memory.
+// Promises of the CPU backend about its kernels in addition to their values: launches do not
+// allocate, and operands declared as in place may share memory.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -11,6 +11,7 @@
 #include "kernels/in_layout.h"
 #include "kernels/op_trial.h"
 #include "kernels/reference/reference.h"
+#include "ops/testing/op_cases.h"
 
 namespace troika {
 namespace {
@@ -122,7 +123,7 @@ TEST_F(CpuLaunch, WorksInPlaceWhereItSaysSo) {
   EXPECT_GT(checked, 30);
 }
 
-/// A convolution reads full blocks of channels and counts on zeros behind the last one.
+/// A convolution reads full blocks of channels and relies on zeros after the last one.
 TEST_F(CpuLaunch, LeavesPaddingZero) {
   TensorSpec image = f64({2, 5, 4, 3});
   std::vector<OpCase> cases{{"add", Binary{}, {image, image}},
@@ -150,8 +151,8 @@ TEST_F(CpuLaunch, LeavesPaddingZero) {
   EXPECT_GT(checked, 15);
 }
 
-/// Every kernel between the plain layout and another, both ways, against places that are counted
-/// out. Returns how many there are.
+/// Checks every kernel between the plain layout and another, both ways, against computed offsets.
+/// Returns the number of kernels.
 int check_reorders(const Backend& backend, const TensorSpec& spec, Layout other) {
   HostTensor start(spec);
   for (std::int64_t i = 0; i < spec.shape.elements(); ++i) start.set(i, static_cast<double>(i));

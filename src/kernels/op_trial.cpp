@@ -72,7 +72,7 @@ void put(HostTensor& into, const Region& region, const HostTensor& part, Combine
 
 namespace {
 
-/// Calls f with a value of the type that the elements have.
+/// Calls f with a value of the elements' type.
 template <class F>
 void with_element(DType dtype, F&& f) {
   switch (dtype) {
@@ -141,9 +141,9 @@ OpTrial::OpTrial(const OpCase& operator_case, std::uint64_t seed)
 
 namespace {
 
-/// Drawn once for all trials, and taken from another place for each stream: drawing each anew would
-/// take longer than most kernels do. A prime number of them, so that no extent of a tensor repeats
-/// the pattern.
+/// The numbers are drawn once for all trials and read from another offset for each stream, because
+/// drawing them takes longer than most kernels do. Their count is prime, so that no extent of a
+/// tensor repeats the pattern.
 double normal_value(const RandomStream& random, std::uint64_t at) {
   static const std::vector<double> values = [] {
     std::vector<double> drawn(65521);
@@ -173,6 +173,17 @@ double draw(const Slot& slot, Fill fill, const RandomStream& random, std::int64_
   return 0;
 }
 
+/// Returns the values for which the operator is defined, by the slot's role and name: variances and
+/// weights of samples are positive, masks 0 or 1.
+Fill fill_of(const Slot& slot) {
+  if (slot.role == Role::state) return Fill::positive;
+  if (slot.role != Role::input) return Fill::normal;
+  if (slot.name == "mask") return Fill::mask;
+  if (slot.name == "lengths") return Fill::lengths;
+  bool sums = slot.name == "weight_sum" || slot.name == "square_sum";  // of the guard
+  return sums || slot.name == "weight" ? Fill::positive : Fill::normal;
+}
+
 void fill_step(HostTensor& tensor, Role role) {
   auto set = [&](auto which, double value) { tensor.set(static_cast<std::int64_t>(which), value); };
   if (role == Role::scalars) {
@@ -198,8 +209,7 @@ void OpTrial::fill(const OpCase& operator_case, std::uint64_t seed) {
     bool drawn = slot.role == Role::input || slot.role == Role::weight || slot.role == Role::state;
     Fill kind = slot.role == Role::input && input < operator_case.fills.size()
                     ? operator_case.fills[input]
-                    : Fill::normal;
-    if (slot.role == Role::state) kind = Fill::positive;
+                    : fill_of(slot);
     input += slot.role == Role::input;
     for (std::int64_t i = 0; i < slot.spec.shape.elements(); ++i) {
       if (drawn) values[at].set(i, draw(slot, kind, {.key = seed, .stream = at}, i));
@@ -228,7 +238,7 @@ void OpTrial::run(Phase phase, const Backend& backend, const Candidate& candidat
     const HostTensor& host = tensor(spec.uses[at]);
     operands.push_back(held.emplace_back(host.spec, candidate.layouts[at]).load(host.bytes));
   }
-  // A launch must not count on what is in its scratch: these are the bytes of NaNs.
+  // A launch must not rely on the contents of its scratch, so it is filled with NaNs.
   std::vector<std::byte> scratch(static_cast<std::size_t>(candidate.scratch.count) + 64,
                                  std::byte{0xff});
   auto address = reinterpret_cast<std::uintptr_t>(scratch.data());

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/kernel.h"
-#include "ops/op_cases.h"
+#include "ops/op_case.h"
 
 namespace troika {
 
@@ -27,13 +27,13 @@ struct HostTensor {
   void set(std::int64_t element, double value);
 };
 
-/// Elements of `region` in row-major order as a tensor of their own, and back: `put` combines with
-/// what is there.
+/// Copies the elements of `region` in row-major order into a tensor of their own, and back. `put`
+/// combines them with the elements of `into`.
 HostTensor cut(const HostTensor& tensor, const Region& region);
 void put(HostTensor& into, const Region& region, const HostTensor& part, Combine combine);
 /// Max over elements of |a - b| / max(1, |largest b|).
 double distance(const HostTensor& a, const HostTensor& b);
-/// The same values in another element type (integers stay).
+/// Returns the same values in another element type; integers are not converted.
 HostTensor converted(const HostTensor& tensor, DType dtype);
 
 class OpTrial {

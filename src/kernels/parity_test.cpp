@@ -9,6 +9,7 @@
 #include "kernels/op_trial.h"
 #include "kernels/reference/reference.h"
 #include "kernels/tolerance.h"
+#include "ops/testing/op_cases.h"
 
 namespace troika {
 namespace {
@@ -97,7 +98,7 @@ class Parity {
     ++checked_;
   }
 
-  /// What a phase writes must not depend on what was there.
+  /// Results of a phase must not depend on the previous contents.
   static void poison(OpTrial& trial, const PhaseSpec& phase) {
     for (const Use& use : phase.uses) {
       HostTensor& tensor = trial.tensor(use);

@@ -1,11 +1,12 @@
-// What gradients and tiles cannot tell: that sequence operators, dropout and losses compute the
-// right thing.
+// Tests the values of sequence operators, dropout and losses, which gradient and tile tests cannot
+// show.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "kernels/op_trial.h"
 #include "kernels/reference/reference.h"
+#include "ops/testing/op_cases.h"
 
 namespace troika {
 namespace {

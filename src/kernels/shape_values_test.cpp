@@ -1,9 +1,10 @@
-// What gradients and tiles cannot tell: which element goes where. Element i of input k has the
-// value 100 * k + i.
+// Tests the positions of elements, which gradient and tile tests cannot show. Element i of input k
+// has the value 100 * k + i.
 #include <gtest/gtest.h>
 
 #include "kernels/op_trial.h"
 #include "kernels/reference/reference.h"
+#include "ops/testing/op_cases.h"
 
 namespace troika {
 namespace {

@@ -1,4 +1,4 @@
-// Reads the step's scalars and control word by name; writes the control word.
+// Reads the step's scalars and control word by name.
 #pragma once
 
 #include <span>

@@ -8,6 +8,7 @@
 
 #include "kernels/op_trial.h"
 #include "kernels/reference/reference.h"
+#include "ops/testing/op_cases.h"
 
 namespace troika {
 namespace {

@@ -19,7 +19,7 @@ double terms_per_element(const KernelKey& key) {
   return static_cast<double>(flops_of(key).count) / 2 / static_cast<double>(elements);
 }
 
-/// Whether an activation squeezes the sums into [-1, 1].
+/// Returns whether an activation squeezes the sums into [-1, 1].
 bool is_squeezed(const KernelKey& key) {
   return std::ranges::any_of(key.fused, [](const FusedOp& next) {
     const auto* activation = std::get_if<Activation>(&next.op);

@@ -1,4 +1,5 @@
-// What tiles cannot tell: that update rules follow their papers, and that a bad step moves nothing.
+// Tests that update rules follow their papers and that a bad step changes nothing, which tile tests
+// cannot show.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -6,11 +7,12 @@
 #include "kernels/op_trial.h"
 #include "kernels/reference/reference.h"
 #include "ops/step_scalars.h"
+#include "ops/testing/op_cases.h"
 
 namespace troika {
 namespace {
 
-constexpr double kRate = 0.1, kScale = 0.5;  // What OpTrial puts into scalars and control.
+constexpr double kRate = 0.1, kScale = 0.5;  // As OpTrial sets scalars and control.
 enum Slots { kWeight, kScalars, kControl, kFirstState, kSecondState };
 
 struct UpdateTrial : OpTrial {

@@ -15,7 +15,7 @@ std::string node_name(const NodeSpec& node, std::int64_t index) {
 /// Half the latency: a message passes two such links.
 LinkSpeed half_way(LinkSpeed speed) { return {speed.bytes_per_second, {speed.latency.count / 2}}; }
 
-/// Builds a machine place by place.
+/// Builds a machine from its description, device by device and hub by hub.
 class Layout {
  public:
   explicit Layout(const Cluster& cluster) : cluster_(cluster) {}
@@ -35,7 +35,7 @@ class Layout {
     for (std::int64_t index = 0; index < node.count; ++index) {
       for (std::int64_t at = 0; at < node.devices; ++at) {
         std::string name = fmt::format("{}.{}", node_name(node, index), at);
-        places_[name] = static_cast<std::int32_t>(machine_.devices.size());
+        endpoints_[name] = static_cast<std::int32_t>(machine_.devices.size());
         machine_.devices.push_back(
             {.name = name,
              .kind = node.kind,
@@ -51,9 +51,9 @@ class Layout {
   }
 
   std::int32_t add_hub(const std::string& name) {
-    auto place = static_cast<std::int32_t>(machine_.devices.size() + machine_.hubs.size());
+    auto endpoint = static_cast<std::int32_t>(machine_.devices.size() + machine_.hubs.size());
     machine_.hubs.push_back(name);
-    return places_[name] = place;
+    return endpoints_[name] = endpoint;
   }
 
   void add_node_hubs(const NodeSpec& node) {
@@ -63,15 +63,15 @@ class Layout {
       node_hubs_.push_back(hub);
       for (std::int64_t at = 0; at < node.devices; ++at)
         machine_.links.push_back(
-            {places_.at(fmt::format("{}.{}", name, at)), hub, half_way(cluster_.node_link)});
+            {endpoints_.at(fmt::format("{}.{}", name, at)), hub, half_way(cluster_.node_link)});
     }
   }
 
   void add_named_links() {
     for (const NamedLink& link : cluster_.links) {
       for (const std::string& end : {link.from, link.to})
-        if (!places_.contains(end)) add_hub(end);
-      machine_.links.push_back({places_.at(link.from), places_.at(link.to), link.speed});
+        if (!endpoints_.contains(end)) add_hub(end);
+      machine_.links.push_back({endpoints_.at(link.from), endpoints_.at(link.to), link.speed});
     }
   }
 
@@ -94,7 +94,7 @@ class Layout {
 
   const Cluster& cluster_;
   Machine machine_;
-  std::map<std::string, std::int32_t> places_;
+  std::map<std::string, std::int32_t> endpoints_;
   std::vector<std::int32_t> node_hubs_;
   std::int32_t nodes_ = 0;
   std::int64_t ranks_ = 0;
@@ -104,7 +104,7 @@ class Layout {
 
 Machine make_machine(const Cluster& cluster) { return Layout(cluster).build(); }
 
-std::vector<std::string> place_names(const Cluster& cluster) {
+std::vector<std::string> endpoint_names(const Cluster& cluster) {
   std::vector<std::string> names;
   for (const NodeSpec& node : cluster.nodes) {
     for (std::int64_t index = 0; index < node.count; ++index) {

@@ -8,13 +8,13 @@
 
 namespace troika {
 
-/// The memory of the computer, from the lines of /proc/meminfo; 0 where they do not tell.
+/// The memory of the computer, from the text of /proc/meminfo; 0 if it is not stated there.
 Bytes total_memory(const std::string& meminfo);
 
-/// The memory of the computer, or this process's address space where that is limited to less.
+/// The memory of the computer, or the limit of this process's address space if that is less.
 Bytes computer_memory();
 
-/// How many threads a quota keeps busy. A thread that gets only a part of a core would hold up the
+/// The threads that a quota can keep busy. A thread with only a part of a core would delay the
 /// others at every barrier, so parts do not count, but one thread is always allowed.
 std::int64_t whole_cores(const CoreLimit& limit);
 

@@ -54,8 +54,8 @@ std::int64_t statistic(const fs::path& file, std::string_view key) {
   return 0;
 }
 
-/// Where a hierarchy is mounted. `root` is the group that its top folder stands for: in a container
-/// often the container's own group.
+/// The mount point of a hierarchy. `root` is the group of its top folder, in a container often the
+/// container's own group.
 struct CgroupMount {
   fs::path folder;
   std::string root;

@@ -10,7 +10,7 @@
 
 namespace troika {
 
-/// Of one control group. Processes on one computer with an equal `group` share the limit.
+/// The limit of one control group. Processes on one computer with an equal `group` share it.
 struct MemoryLimit {
   Bytes limit{};
   Bytes in_use{};  ///< Anonymous memory of all processes in the group, which cannot be reclaimed.
@@ -36,11 +36,10 @@ struct CgroupLimits {
 /// are missing or unreadable set no limit.
 CgroupLimits read_cgroup_limits(const std::filesystem::path& root = "/");
 
-/// How long those groups have kept this process from running because its quota was used up, since
-/// they were made.
+/// The total time for which those groups have throttled this process because its quota was used up.
 std::chrono::nanoseconds throttled_time(const std::filesystem::path& root = "/");
 
-/// RLIMIT_AS; unset where it is unlimited.
+/// RLIMIT_AS; unset if it is unlimited.
 std::optional<Bytes> address_space_limit();
 
 }  // namespace troika

@@ -1,4 +1,4 @@
-// The devices and links of a cluster, as data: what planning knows of hardware it may not have.
+// The devices and links of a cluster, as data, so that plans can be made for absent hardware.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct DeviceSpec {
   bool operator==(const DeviceSpec&) const = default;
 };
 
-/// What one link can do, in each direction at the same time.
+/// The speed of a link in each direction; both can be used at the same time.
 struct LinkSpeed {
   double bytes_per_second = 1e10;
   SimTime latency{};
@@ -34,8 +34,8 @@ struct LinkSpeed {
   bool operator==(const LinkSpeed&) const = default;
 };
 
-/// Joins two places of a machine. Places are numbered: the devices first, by their DeviceId, then
-/// the hubs.
+/// Joins two endpoints of a machine. Endpoints are numbered: the devices first, by their DeviceId,
+/// then the hubs.
 struct Link {
   std::int32_t a = 0;
   std::int32_t b = 0;
@@ -46,9 +46,9 @@ struct Link {
 
 struct Machine {
   std::vector<DeviceSpec> devices;
-  /// Where links meet: the inside of a node, switches. Names are for people.
+  /// Names of points where links meet: the inside of a node, a switch.
   std::vector<std::string> hubs{};
-  std::vector<Link> links{};  ///< None: nothing is known of them.
+  std::vector<Link> links{};  ///< Empty: unknown.
 
   const DeviceSpec& operator[](DeviceId id) const { return devices[id.index()]; }
   const Link& operator[](LinkId id) const { return links[id.index()]; }
@@ -59,7 +59,7 @@ struct Machine {
 std::int32_t node_count(const Machine& machine);
 std::vector<DeviceId> devices_of_node(const Machine& machine, std::int32_t node);
 
-/// The time that a device needs at least for so much arithmetic and memory traffic (the roofline).
+/// The least time that a device needs for this arithmetic and memory traffic (the roofline).
 SimTime roofline_time(const DeviceSpec& device, Flops flops, Bytes bytes);
 
 }  // namespace troika

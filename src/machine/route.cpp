@@ -11,7 +11,7 @@
 namespace troika {
 namespace {
 
-/// How a place is best reached, so far.
+/// The best known way to an endpoint.
 struct Arrival {
   std::int64_t latency = std::numeric_limits<std::int64_t>::max();
   std::int64_t hops = 0;
@@ -21,13 +21,13 @@ struct Arrival {
   auto rank() const { return std::tuple(latency, hops); }
 };
 
-std::size_t place_count(const Machine& machine) {
+std::size_t endpoint_count(const Machine& machine) {
   return machine.devices.size() + machine.hubs.size();
 }
 
-/// By place: the links that begin there.
+/// The links that begin at each endpoint.
 std::vector<std::vector<Hop>> hops_of(const Machine& machine) {
-  std::vector<std::vector<Hop>> hops(place_count(machine));
+  std::vector<std::vector<Hop>> hops(endpoint_count(machine));
   for (std::size_t at = 0; at < machine.links.size(); ++at) {
     hops[static_cast<std::size_t>(machine.links[at].a)].push_back({LinkId(at), true});
     hops[static_cast<std::size_t>(machine.links[at].b)].push_back({LinkId(at), false});
@@ -35,11 +35,11 @@ std::vector<std::vector<Hop>> hops_of(const Machine& machine) {
   return hops;
 }
 
-/// Dijkstra's algorithm (doi:10.1007/BF01386390) from one device to all places.
+/// Dijkstra's algorithm (doi:10.1007/BF01386390) from one device to all endpoints.
 std::vector<Arrival> arrivals_from(const Machine& machine, DeviceId from) {
   std::vector<std::vector<Hop>> hops = hops_of(machine);
   std::vector<Arrival> arrivals(hops.size());
-  using Open = std::tuple<std::int64_t, std::int64_t, std::size_t>;  // Latency, hops, place.
+  using Open = std::tuple<std::int64_t, std::int64_t, std::size_t>;  // Latency, hops, endpoint.
   std::priority_queue<Open, std::vector<Open>, std::greater<>> open;
   arrivals[from.index()].latency = 0;
   open.push({0, 0, from.index()});
@@ -59,7 +59,7 @@ std::vector<Arrival> arrivals_from(const Machine& machine, DeviceId from) {
   return arrivals;
 }
 
-std::size_t place_before(const Machine& machine, Hop hop) {
+std::size_t endpoint_before(const Machine& machine, Hop hop) {
   const Link& link = machine[hop.link];
   return static_cast<std::size_t>(hop.forward ? link.a : link.b);
 }
@@ -71,12 +71,12 @@ std::optional<Route> route_between(const Machine& machine, DeviceId from, Device
   const Arrival& end = arrivals[to.index()];
   if (!end.settled) return std::nullopt;
   Route route{.speed = {std::numeric_limits<double>::infinity(), {end.latency}}};
-  for (std::size_t place = to.index(); place != from.index();) {
-    Hop hop = arrivals[place].last;
+  for (std::size_t endpoint = to.index(); endpoint != from.index();) {
+    Hop hop = arrivals[endpoint].last;
     route.hops.push_back(hop);
     route.speed.bytes_per_second =
         std::min(route.speed.bytes_per_second, machine[hop.link].speed.bytes_per_second);
-    place = place_before(machine, hop);
+    endpoint = endpoint_before(machine, hop);
   }
   std::ranges::reverse(route.hops);
   return route;
@@ -85,12 +85,12 @@ std::optional<Route> route_between(const Machine& machine, DeviceId from, Device
 std::optional<std::string> why_unconnected(const Machine& machine) {
   if (machine.links.empty() || machine.devices.empty()) return std::nullopt;
   for (const Link& link : machine.links) {
-    auto places = static_cast<std::int64_t>(place_count(machine));
-    if (std::min(link.a, link.b) < 0 || std::max(link.a, link.b) >= places || link.a == link.b)
-      return fmt::format("a link joins places {} and {}, but the machine has {}", link.a, link.b,
-                         places);
+    auto endpoints = static_cast<std::int64_t>(endpoint_count(machine));
+    if (std::min(link.a, link.b) < 0 || std::max(link.a, link.b) >= endpoints || link.a == link.b)
+      return fmt::format("a link joins endpoints {} and {}, but the machine has {}", link.a, link.b,
+                         endpoints);
     if (!(link.speed.bytes_per_second > 0) || link.speed.latency.count < 0)
-      return fmt::format("the link between places {} and {} has no speed", link.a, link.b);
+      return fmt::format("the link between endpoints {} and {} has no speed", link.a, link.b);
   }
   std::vector<Arrival> arrivals = arrivals_from(machine, DeviceId(std::size_t{0}));
   for (std::size_t device = 0; device < machine.devices.size(); ++device) {

@@ -1,4 +1,4 @@
-// The way of a message over the links of a machine.
+// The route of a message over the links of a machine.
 #pragma once
 
 #include <optional>
@@ -22,12 +22,12 @@ struct Route {
   bool operator==(const Route&) const = default;
 };
 
-/// The way with the least latency, of several the one with the fewest hops, then the one over links
-/// that come first. Empty from a device to itself; nothing where no way leads.
+/// Returns the route with the least latency, then the fewest hops, then the links that come first.
+/// It has no hops from a device to itself. Returns nothing if there is no route.
 std::optional<Route> route_between(const Machine& machine, DeviceId from, DeviceId to);
 
-/// Why some devices cannot reach each other, or a link makes no sense. Nothing when all is well, or
-/// when nothing is known of links.
+/// Returns why some devices cannot reach each other or a link is invalid. Returns nothing if all is
+/// well, or if the machine lists no links.
 [[nodiscard]] std::optional<std::string> why_unconnected(const Machine& machine);
 
 }  // namespace troika

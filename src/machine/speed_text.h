@@ -1,4 +1,4 @@
-// Speeds and latencies as people write them.
+// Speeds and latencies as text.
 #pragma once
 
 #include <optional>

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "ops/op_cases.h"
+#include "ops/testing/op_cases.h"
 
 namespace troika {
 namespace {

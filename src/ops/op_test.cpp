@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "ops/op_cases.h"
+#include "ops/testing/op_cases.h"
 
 namespace troika {
 namespace {

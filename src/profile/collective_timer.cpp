@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -15,16 +16,17 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using RealNanoseconds = std::chrono::duration<double, std::nano>;
 
-/// Long enough to see past the clock, and past who happens to run first.
+/// Nanoseconds of a batch: long compared to the clock's resolution and to the skew between members.
 constexpr double kBatch = 500e3;
 constexpr int kMostTimings = 1000;
-/// Vectors that just fit into the caches settle there only after some rounds; what other algorithms
-/// have left there is not to be measured.
+/// Vectors that just fit into the caches settle there only after some rounds; data that other
+/// algorithms left in the caches must not affect the times.
 constexpr int kSettlingRounds = 3, kFewestTimings = 4;
-/// What takes so long leaves no caches warm, and one sample of it per pass suffices.
+/// Nanoseconds. Calls that take this long profit little from warm caches, and one sample of them
+/// per pass suffices.
 constexpr double kLong = 5e6;
 
-/// Written once, so that pages are there and are not all the same one.
+/// Written once, so that its pages are mapped and distinct.
 HostBlock touched(Bytes bytes) {
   HostBlock block(bytes);
   if (bytes.count > 0) std::memset(block.address(), 0, static_cast<std::size_t>(bytes.count));
@@ -32,6 +34,30 @@ HostBlock touched(Bytes bytes) {
 }
 
 }  // namespace
+
+std::vector<double> medians(const TimedGroup& group) {
+  std::vector<double> result;
+  for (std::vector<double> samples : group.samples) {
+    TROIKA_CHECK(!samples.empty(), "a collective was not timed");
+    auto middle = samples.begin() + std::ssize(samples) / 2;
+    std::ranges::nth_element(samples, middle);
+    result.push_back(*middle);
+  }
+  return result;
+}
+
+std::vector<double> noise_of_medians(const TimedGroup& group) {
+  std::vector<double> result;
+  for (std::vector<double> samples : group.samples) {
+    TROIKA_CHECK(!samples.empty(), "a collective was not timed");
+    std::ranges::sort(samples);
+    // The rank of the middle is binomial: n/2 with a deviation of sqrt(n)/2.
+    auto count = static_cast<double>(samples.size());
+    auto first = static_cast<std::size_t>(std::max(0.0, count / 2 - 0.98 * std::sqrt(count)));
+    result.push_back((samples[samples.size() - 1 - first] - samples[first]) / 2);
+  }
+  return result;
+}
 
 CollectiveTimer::CollectiveTimer(MoveProgress& progress, std::vector<DeviceId> devices,
                                  Bytes longest)

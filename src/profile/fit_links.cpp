@@ -15,8 +15,8 @@ const SizeCurve* find_times(const std::vector<MeasuredAlgorithm>& rows, Collecti
   return found == rows.end() ? nullptr : &found->times;
 }
 
-/// What is left of each time when another is taken off, at the size divided by `parts`: so much of
-/// the vector is worked on. Empty where there is nothing to take it from.
+/// Subtracts other(bytes) from each time, at the size divided by `parts`, which is the processed
+/// part of the vector. Empty if there are no times.
 template <class Other>
 SizeCurve without(const SizeCurve* times, std::int64_t parts, Other other) {
   if (times == nullptr) return {};
@@ -28,7 +28,8 @@ SizeCurve without(const SizeCurve* times, std::int64_t parts, Other other) {
   return rising(std::move(points));
 }
 
-/// Half of a vector to each other is a message both ways, as the costs mean it.
+/// Two members that exchange halves of a vector send one message each way, as the cost model
+/// assumes.
 SizeCurve message_times(const std::vector<MeasuredAlgorithm>& rows) {
   const SizeCurve* exchange = find_times(rows, all_gather, "recursive_doubling");
   if (exchange == nullptr) return {};

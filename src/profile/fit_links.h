@@ -1,4 +1,4 @@
-// What measured collectives say of the links and the memory under them.
+// Fits the costs of links and memory to measured collectives.
 #pragma once
 
 #include <vector>
@@ -7,20 +7,19 @@
 
 namespace troika {
 
-/// Keeps the rows, in place of older ones of as many members on the same link. Those of two members
-/// are simple enough to be read backwards: an all-gather is a message, a reduce-scatter one that is
-/// combined, a direct all-reduce two empty messages and the combining; so they also give the costs
-/// of the link, and those of memory where members share it.
+/// Stores the rows and replaces older ones with as many members on the same link. Collectives of
+/// two members have simple formulas: an all-gather is a message, a reduce-scatter a message that is
+/// combined, a direct all-reduce two empty messages and the combining. So their rows also give the
+/// costs of the link, and those of memory if members share it.
 void take_measured(LinkCosts& costs, const std::vector<MeasuredAlgorithm>& rows);
 
-/// Alpha and beta of the line that is nearest to the points in proportion to their times; neither
-/// is negative.
+/// Alpha and beta of the line with the least relative squared error; neither is negative.
 struct Line {
   double alpha = 0, beta = 0;
 };
 Line fit_line(const SizeCurve& curve);
-/// Nanoseconds per byte of points that should be a line from zero: the middle one of all sizes that
-/// are not too small to tell.
+/// Nanoseconds per byte of points that should be a line through zero: the median over all sizes
+/// that are large enough to be reliable.
 double fit_rate(const SizeCurve& curve);
 
 }  // namespace troika

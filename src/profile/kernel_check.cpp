@@ -14,7 +14,7 @@
 namespace troika {
 namespace {
 
-/// The reference loops of a backend are what others are held against.
+/// The reference loops are not checked, since others are compared with them.
 bool is_truth(const Candidate& candidate) { return candidate.algorithm == "reference"; }
 
 class CheckWork final : public Work {
@@ -83,7 +83,7 @@ std::vector<LeftOutKernel> KernelCheck::left_out(const KernelKey& key,
   return list;
 }
 
-/// By the smallest key on which the candidate was checked.
+/// Returns the result for the smallest key on which the candidate was checked.
 const std::string* KernelCheck::find(const std::vector<std::string>& keys,
                                      const Candidate& candidate) const {
   std::string kernel = to_text(candidate);

@@ -1,4 +1,4 @@
-// Holds kernels against the reference before their times count.
+// Compares kernels with the reference before they are timed.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace troika {
 
-/// A kernel that computes something else than the reference, and is therefore not used.
+/// A kernel whose results differ from the reference, and which is therefore not used.
 struct LeftOutKernel {
   std::string key;
   std::string kernel;  ///< to_text of the candidate.
@@ -23,25 +23,25 @@ struct LeftOutKernel {
 /// "direct plain for linear{out=5} forward f32[4,3]: y is off by 0.64, 2e-05 is allowed"
 std::string to_text(const LeftOutKernel& kernel);
 
-/// Those of the table's checks that failed.
+/// Returns the failed checks.
 std::vector<LeftOutKernel> failed_checks(const KernelChecks& checks);
 
-/// Each candidate is checked once per kind of key: on the smallest of smaller_keys() for which the
-/// backend offers it, at worst on the key itself. Borrows both; used by one thread. Kernels run on
-/// the device's own thread, in host memory.
+/// Checks each candidate once per kind of key: on the smallest of smaller_keys() for which the
+/// backend offers it, if necessary on the key itself. Borrows the device and the backend; used by
+/// one thread. Kernels run on the device's own thread, in host memory.
 class KernelCheck {
  public:
   KernelCheck(Device& device, const Backend& backend) : device_(device), backend_(backend) {}
 
-  /// What `known` has is not checked again.
+  /// Candidates in `known` are not checked again.
   void take_known(KernelChecks known) { checks_ = std::move(known); }
-  /// The candidates that are right. Throws Error(numeric) that names all when none is.
+  /// Returns the candidates that agree with the reference. Throws Error(numeric) if none does.
   std::vector<Candidate> keep_right(const KernelKey& key, std::vector<Candidate> candidates);
-  /// Those of the candidates that keep_right leaves out for this key.
+  /// Returns the candidates that keep_right() removes for this key.
   std::vector<LeftOutKernel> left_out(const KernelKey& key,
                                       const std::vector<Candidate>& candidates) const;
 
-  /// All results so far, those that were known included.
+  /// All results so far, including the known ones.
   const KernelChecks& checks() const { return checks_; }
   std::int64_t checked() const { return checked_; }  ///< Kernels, in this process.
   double seconds() const { return seconds_; }        ///< Spent on them.

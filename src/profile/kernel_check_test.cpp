@@ -11,6 +11,7 @@
 #include "kernels/cpu/cpu.h"
 #include "kernels/op_trial.h"
 #include "kernels/reference/reference.h"
+#include "ops/testing/op_cases.h"
 #include "profile/measured_costs.h"
 #include "profile/smaller_keys.h"
 

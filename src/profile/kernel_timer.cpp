@@ -17,14 +17,14 @@ using Nanoseconds = std::chrono::nanoseconds;
 constexpr std::int64_t kAlignment = 64;
 /// A candidate whose first launches take this much longer than the best one's cannot catch up.
 constexpr double kHopeless = 1.5;
-/// A shorter first launch says little: it pays for cold caches and for waking the team.
+/// A shorter first launch is not reliable: it includes cold caches and waking the team.
 constexpr Nanoseconds kTelling = std::chrono::milliseconds(50);
 constexpr int kFewestRounds = 2, kMostRounds = 8;
-/// Enough to see past the clock and the scheduler.
+/// Total time of a candidate's launches that is long compared to the noise of clock and scheduler.
 constexpr Nanoseconds kLongEnough = std::chrono::milliseconds(4);
 
-/// All candidates of a key in turns, so that what else the machine does meets them alike. Runs on
-/// the device's own thread: there the team of the kernels is.
+/// Runs all candidates of a key in turns, so that other load on the machine affects them equally.
+/// Runs on the device's own thread, which owns the OpenMP team of the kernels.
 class Contest final : public Work {
  public:
   struct Entrant {
@@ -69,7 +69,7 @@ class Contest final : public Work {
 
 Bytes aligned(Bytes bytes) { return {(bytes.count + kAlignment - 1) / kAlignment * kAlignment}; }
 
-/// Of each operand and the scratch, as much as the candidate that wants most.
+/// The largest size of each operand, and of the scratch, over all candidates.
 std::vector<Bytes> sizes_of(const std::vector<Operand>& operands,
                             const std::vector<Candidate>& candidates) {
   std::vector<Bytes> sizes(operands.size() + 1);
@@ -84,8 +84,8 @@ std::vector<Bytes> sizes_of(const std::vector<Operand>& operands,
   return sizes;
 }
 
-/// Numbers without a pattern, for kernels that look at them, from 0.25 to 0.75: denormal ones would
-/// be slow. Indices are zeros, which every table has.
+/// Random numbers from 0.25 to 0.75: some kernels take longer without a pattern, and denormal
+/// numbers would be slow. Indices are zero, which is valid for every table.
 std::vector<std::byte> made_up_values(DType dtype) {
   std::vector<std::byte> bytes(1 << 20);
   if (dtype == DType::i32) return bytes;
@@ -107,8 +107,8 @@ Bytes memory_to_measure(const KernelKey& key, const Candidate& candidate) {
   return total;
 }
 
-std::vector<DevicePointer> KernelTimer::place(const KernelKey& key,
-                                              const std::vector<Candidate>& candidates) {
+std::vector<DevicePointer> KernelTimer::lay_out(const KernelKey& key,
+                                                const std::vector<Candidate>& candidates) {
   std::vector<Operand> operands = operands_of(key);
   std::vector<Bytes> sizes = sizes_of(operands, candidates);
   Bytes total{};
@@ -143,7 +143,7 @@ void KernelTimer::measure(const KernelKey& key, std::vector<Candidate>& candidat
   std::vector<Contest::Entrant> entrants;
   for (const Candidate& candidate : candidates)
     entrants.push_back({.kernel = backend_.compile(key, candidate)});
-  Contest contest(place(key, candidates), std::move(entrants));
+  Contest contest(lay_out(key, candidates), std::move(entrants));
   Event done;
   device_.submit(contest, done);
   done.wait();

@@ -8,7 +8,7 @@
 
 namespace troika {
 
-/// What a measurement of the candidate takes: its operands and scratch.
+/// Memory that a measurement of the candidate needs: its operands and scratch.
 Bytes memory_to_measure(const KernelKey& key, const Candidate& candidate);
 
 /// Keeps one block of device memory for the operands of all measurements. Used by one thread.
@@ -17,14 +17,15 @@ class KernelTimer {
   /// Borrows both.
   KernelTimer(Device& device, const Backend& backend) : device_(device), backend_(backend) {}
 
-  /// Gives each candidate the least time of a few launches, taken in turns. One that starts far
-  /// behind the best is not run again.
+  /// Sets each candidate's time to the least of a few launches, which candidates take in turns. A
+  /// candidate that is far slower than the best in its first launches is not run again.
   void measure(const KernelKey& key, std::vector<Candidate>& candidates);
-  /// Gives the memory back; a later measurement takes it anew.
+  /// Frees the memory; a later measurement allocates it again.
   void release() { memory_ = {}; }
 
  private:
-  std::vector<DevicePointer> place(const KernelKey& key, const std::vector<Candidate>& candidates);
+  std::vector<DevicePointer> lay_out(const KernelKey& key,
+                                     const std::vector<Candidate>& candidates);
   void fill(DevicePointer at, Bytes bytes, DType dtype);
 
   Device& device_;

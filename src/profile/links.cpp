@@ -7,7 +7,6 @@
 #include "collective/algorithms.h"
 #include "collective/by_mpi.h"
 #include "comm/patience.h"
-#include "profile/collective_timer.h"
 #include "profile/member_threads.h"
 
 namespace troika {
@@ -51,7 +50,7 @@ std::vector<TimedGroup> all_groups(const MemberTeam& team, const LinkSizes& size
   return groups;
 }
 
-/// As a direct all-reduce once all members are there.
+/// The work of a direct all-reduce after all members have arrived.
 CollectiveTimer::Maker make_roofline(int member, const std::vector<std::byte*>& vectors,
                                      bool streams) {
   return [=, &vectors](const CollectiveCall& call, std::span<std::byte>) {
@@ -78,7 +77,7 @@ CollectiveTimer::Maker make_by_mpi(MpiWorld& world, const std::function<void()>&
       for (int round = 0; round < rounds; ++round) {
         collective->start();
         while (!collective->done()) {
-          if (!patience.try_again()) patience.succeed();  // nobody would wake a sleeper
+          if (!patience.try_again()) patience.succeed();  // no message would wake a sleeping thread
         }
         patience.succeed();
       }

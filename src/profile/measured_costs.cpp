@@ -21,17 +21,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What is kept for this kind of device; a spoilt file is like none.
+/// Returns the rows kept for this kind of device; none if the file is damaged.
 KernelTable read_kept(const fs::path& path, const std::string& device) {
   std::optional<CostFile> costs = read_costs(path);
   return costs && costs->device == device ? std::move(costs->table) : KernelTable{};
 }
 
-/// How long a start may wait for another process that writes the file. One write takes
-/// milliseconds; a process that holds the lock longer is stopped or hostile.
+/// Longest wait for another process that writes the file. One write takes milliseconds; a process
+/// that holds the lock longer is stopped or hostile.
 constexpr std::chrono::milliseconds kLongestLockWait{1000}, kLockRetry{20};
 
-/// An exclusive lock among processes, held for the life of the object if it was got in time.
+/// An exclusive lock among processes, held for the life of the object if it was acquired in time.
 class FileLock {
  public:
   explicit FileLock(const std::string& path)
@@ -51,7 +51,7 @@ class FileLock {
   FileLock(const FileLock&) = delete;
 
   bool is_held() const { return is_held_; }
-  /// Why it is not.
+  /// Why it is not held.
   std::string reason() const {
     return error_ == EWOULDBLOCK ? "another process holds it" : std::strerror(error_);
   }
@@ -62,9 +62,9 @@ class FileLock {
   bool is_held_ = false;
 };
 
-/// Why nothing is written there; empty for a folder of this user or one that is still to be made.
-/// What another user can change must not be trusted with a write either: a name in it may be a link
-/// to anything.
+/// Returns why the folder is only read; empty for a folder of this user or one that does not exist
+/// yet. A folder that another user can change is not written, because a name in it may be a link to
+/// any file.
 std::string why_read_only(const fs::path& folder) {
   struct stat status {};
   if (stat(folder.c_str(), &status) != 0 || status.st_uid == geteuid()) return {};

@@ -1,6 +1,6 @@
-// Where the times of a device's kernels come from: those given (of a run that is resumed), else
-// those of an earlier start on this kind of device, kept in a file, else measurement. Only kernels
-// that agree with the reference have one.
+// The times of a device's kernels: given ones (of a resumed run), else those of an earlier start on
+// this kind of device, kept in a file, else measured now. Only kernels that agree with the
+// reference get a time.
 #pragma once
 
 #include <filesystem>
@@ -12,21 +12,21 @@
 
 namespace troika {
 
-/// Borrows the device and the backend; used by one thread. Several processes may share the file:
-/// rows that are there already stay.
+/// Borrows the device and the backend; used by one thread. Several processes may share the file;
+/// rows that it already has are kept.
 class MeasuredCosts {
  public:
   struct Options {
     std::filesystem::path folder;  ///< Holds one file per kind of device; empty for none.
-    /// What times depend on besides the kind of device: the processor's name, the build. Part of
-    /// the file's name and contents.
+    /// The processor's name and the build, on which times depend in addition to the kind of device.
+    /// Part of the file's name and contents.
     std::string made_by{};
-    /// Left aside when it is of another kind of device.
+    /// Ignored if it is for another kind of device.
     CostFile given{};
-    /// What the file has is not asked for, and replaced by what is measured now.
+    /// Measures everything again and replaces the rows of the file.
     bool measures_anew = false;
-    /// Candidates that take more than this are not measured, since they could not run either; 0
-    /// sets no limit.
+    /// Candidates that need more memory are not measured, since they could not run either; 0: no
+    /// limit.
     Bytes memory{};
   };
   MeasuredCosts(Device& device, const Backend& backend, Options options);
@@ -34,28 +34,27 @@ class MeasuredCosts {
   /// The candidates of the backend that agree with the reference, each with its time. Throws
   /// Error(numeric) when none agrees.
   std::vector<Candidate> answer(const KernelKey& key);
-  /// The kernels left out of answers because they do not agree with the reference.
+  /// Kernels that are missing in answers because they do not agree with the reference.
   const std::vector<LeftOutKernel>& left_out() const { return left_out_; }
   std::vector<LeftOutKernel> left_out(const KernelKey& key) const;
-  /// Gives the memory of measurements back and writes what was measured since the last time. A
-  /// folder that cannot be written only costs time at the next start. A folder of another user is
-  /// only read, and a lock that another process holds is tried for a second.
+  /// Frees the memory of measurements and writes the rows measured since the last call. If the
+  /// folder cannot be written, the next start measures again. A folder of another user is only
+  /// read. A lock that another process holds is tried for a second.
   void finish();
-  /// Why the last finish() has not written what was measured; empty where it has, or where there
-  /// was nothing to write.
+  /// Why the last finish() did not write the rows; empty if it did, or if there were none.
   const std::string& why_not_kept() const { return why_not_kept_; }
 
   std::int64_t measured() const { return measured_; }
-  /// Kernels that were held against the reference in this process.
+  /// Kernels that were compared with the reference in this process.
   std::int64_t checked() const { return check_.checked(); }
-  /// Seconds spent on measuring and on holding kernels against the reference.
+  /// Seconds spent on measuring kernels and on comparing them with the reference.
   double measuring_seconds() const { return measuring_seconds_; }
   double checking_seconds() const { return check_.seconds(); }
   const std::filesystem::path& file() const { return file_; }
 
  private:
-  /// Without those that do not fit into the device: to check or measure one of them may get this
-  /// process killed. All of them where none fits.
+  /// Removes candidates that do not fit into the device: checking or measuring one may get this
+  /// process killed. Keeps all if none fits.
   std::vector<Candidate> fitting(const KernelKey& key, std::vector<Candidate> candidates) const;
   bool fits(const KernelKey& key, const Candidate& candidate) const;
   void write_rows();

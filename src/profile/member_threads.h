@@ -9,11 +9,11 @@ namespace troika {
 
 struct MemberThreads {
   int members = 2;
-  bool pins = false;  ///< Each to a core of its own, as far as there are cores.
+  bool pins = false;  ///< Pins each to its own core, as far as there are cores.
 };
 
-/// Calls body(transport, member) on a thread for each member and returns when all have ended. What
-/// one of them throws ends the others' waits, and is thrown again here.
+/// Calls body(transport, member) on a thread for each member and returns when all have ended. An
+/// exception of one member ends the waits of the others and is rethrown here.
 void run_member_threads(const MemberThreads& threads,
                         const std::function<void(ThreadTransport& transport, int member)>& body);
 

@@ -1,5 +1,5 @@
-// What a device really does per second: matrix products and long vectors. The limits that times of
-// kernels are held against.
+// The measured peak rates of a device: operations per second of matrix products and bytes per
+// second of long vectors. Rooflines are drawn with them.
 #pragma once
 
 #include <functional>
@@ -10,12 +10,12 @@
 
 namespace troika {
 
-/// The spec with flops_per_second and bytes_per_second of kernels that do nothing but that.
-/// `answer` gives the candidates of a key of the backend with their times.
+/// Returns the spec with measured flops_per_second and bytes_per_second. `answer` returns the
+/// candidates of a key of the backend with their times.
 DeviceSpec measure_rates(const DeviceSpec& spec, const Backend& backend,
                          const std::function<std::vector<Candidate>(const KernelKey&)>& answer);
 
-/// The same, measured now.
+/// As above, with times that are measured now.
 DeviceSpec measure_rates(const DeviceSpec& spec, Device& device, const Backend& backend);
 
 }  // namespace troika

@@ -12,7 +12,7 @@ namespace {
 
 /// A check of this much work takes about a millisecond with the reference loops.
 constexpr std::int64_t kEnoughWork = 2'000'000;
-/// Drawing, converting and comparing an element costs about as much as so many operations.
+/// Drawing, converting and comparing an element costs about as much as this many operations.
 constexpr std::int64_t kWorkPerElement = 30;
 
 std::int64_t work_of(const KernelKey& key) {
@@ -54,8 +54,8 @@ std::int64_t odd_part(std::int64_t stride) {
   return std::max<std::int64_t>(stride, 1);
 }
 
-/// Sides of images keep their remainders by the strides too: kernels ask whether windows cover an
-/// image evenly. 0 where the operator has no windows.
+/// Sides of images also keep their remainders by the strides, because kernels depend on whether
+/// windows cover an image evenly. 0 if the operator has no windows.
 std::int64_t side_block(const Op& op) {
   auto of = [](const auto& stride) {
     return 16 * std::lcm(odd_part(stride[0]), odd_part(stride[1]));
@@ -85,7 +85,7 @@ void keep_count(const KernelKey& before, KernelKey& after) {
   norm->count = norm->count * elements(after) / elements(before);
 }
 
-/// Whether the changed key is one that the operators accept, with its phase.
+/// Returns whether the operators accept the changed key with its phase.
 bool is_key(const KernelKey& key) {
   try {
     return signature(key.op, key.inputs).find(key.phase) != nullptr && !operands_of(key).empty();

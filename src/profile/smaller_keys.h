@@ -1,4 +1,4 @@
-// Smaller keys of the same kind, on which a kernel can be held against the slow reference.
+// Smaller keys of the same kind, on which a kernel can be compared with the slow reference.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,6 @@
 #include "setup/predicted_step.h"
 
-#include "cost/retime.h"
+#include "cost/predict_time.h"
 #include "profile/rates.h"
 #include "sim/simulate.h"
 

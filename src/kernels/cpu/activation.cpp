@@ -1,5 +1,4 @@
 #include "kernels/cpu/epilogue.h"
-#include "kernels/cpu/layouts.h"
 #include "kernels/cpu/offers.h"
 #include "kernels/cpu/streaming.h"
 #include "kernels/cpu/vector_math.h"
@@ -67,7 +66,7 @@ Loop backward(const Activation& op, std::int64_t count) {
   return loop;
 }
 
-/// Not flat: sigmoid(0) is not 0, and a convolution behind relies on padding that is.
+/// Not flat: sigmoid(0) is not 0, but a following convolution relies on zero padding.
 Offers sigmoid_forward(const Activation& op, const Request& request) {
   const Shape& shape = request.shape(0);
   Offers list;

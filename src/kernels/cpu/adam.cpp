@@ -1,3 +1,4 @@
+// The formula and the papers are in ops/adam.h.
 #include <cmath>
 
 #include "kernels/cpu/loops.h"
@@ -15,6 +16,8 @@ Loop update(const Adam& op, std::int64_t count) {
     auto scale = static_cast<float>(step.gradient_scale());
     auto decay = static_cast<float>(op.decoupled ? 0 : op.weight_decay);
     auto keep = static_cast<float>(op.decoupled ? 1 - rate * op.weight_decay : 1);
+    // Both corrections of the bias are taken out of the loop, and the first is merged into the
+    // rate.
     auto rate1 = static_cast<float>(rate / (1 - std::pow(op.beta1, step.update_step())));
     auto correction2 = static_cast<float>(1 / (1 - std::pow(op.beta2, step.update_step())));
     auto beta1 = static_cast<float>(op.beta1), beta2 = static_cast<float>(op.beta2);

@@ -7,7 +7,7 @@
 namespace troika {
 namespace {
 
-/// The runs of one step: equally long, at these places, in elements.
+/// The runs of one step: their common length and their offsets, in elements.
 struct Runs {
   std::size_t input;
   bool combines;
@@ -15,7 +15,7 @@ struct Runs {
   std::vector<std::int64_t> from, to;
 };
 
-/// Dimensions that both sides have whole are one run.
+/// Joins runs that are contiguous on both sides.
 Runs runs_of(const AssembleStep& step, const Shape& x, const Shape& y) {
   Runs runs{step.input, step.combines, 0, {}, {}};
   auto collect = [](const Shape& shape, const Region& region, std::vector<std::int64_t>& starts) {
@@ -36,7 +36,7 @@ Runs runs_of(const AssembleStep& step, const Shape& x, const Shape& y) {
     if (!follows) break;
     joined += runs.length;
   }
-  // All runs of a box are joined alike: the first joint tells how many.
+  // All runs of a box join equally, so the first joined run gives their number.
   std::int64_t each = joined / runs.length;
   for (std::size_t at = 0; at < runs.from.size(); at += static_cast<std::size_t>(each), ++kept)
     runs.from[kept] = runs.from[at], runs.to[kept] = runs.to[at];
@@ -53,7 +53,7 @@ void combine(float* to, const float* from, std::int64_t length, bool greatest) {
     run_range(0, length, [=](std::int64_t i) { to[i] += from[i]; });
 }
 
-/// Long runs are shared among the threads as well as many short ones.
+/// Threads share long runs as well as many short ones.
 void do_runs(const Launch& launch, const Runs& runs, std::size_t y, bool greatest) {
   constexpr std::int64_t kGrain = 1 << 14;
   std::int64_t cuts = (runs.length + kGrain - 1) / kGrain;

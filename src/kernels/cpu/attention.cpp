@@ -1,5 +1,6 @@
-// The softmax goes along with the blocks of keys (Dao et al. 2022, arXiv:2205.14135; Milakov and
-// Gimelshein 2018, arXiv:1805.02867).
+// Attention without the matrix of all scores, as in flash attention (Dao et al. 2022,
+// arXiv:2205.14135): blocks of keys are processed one after another, with an online softmax
+// (Milakov and Gimelshein 2018, arXiv:1805.02867).
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -22,8 +23,8 @@ struct RunningSoftmax {
   }
 };
 
-/// Takes in the scores of more keys and makes them exp(score - largest). `rescale` is what earlier
-/// ones must be multiplied by.
+/// Adds the scores of more keys to the softmax and replaces them by exp(score - largest). `rescale`
+/// receives the factors by which earlier results must be multiplied.
 TROIKA_VECTORIZED void advance(RunningSoftmax& running, float* scores, std::int64_t keys,
                                float* rescale) {
   float largest[kQueryBlock], shift[kQueryBlock], total[kQueryBlock];
@@ -65,7 +66,7 @@ TROIKA_VECTORIZED void scale_lanes(float* sums, std::int64_t rows, const float* 
   }
 }
 
-/// A query that saw no key gives zeros.
+/// The output of a query from which all keys are hidden is zero.
 void finish(const RunningSoftmax& running, const float* sums, std::int64_t width, Range queries,
             const HeadRows& y, float* log_sum) {
   for (std::int64_t lane = 0; lane < queries.extent(); ++lane) {

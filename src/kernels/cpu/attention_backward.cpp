@@ -1,5 +1,6 @@
-// With p = exp(s - log_sum) and dp = dy v^T: ds = p * (dp - sum of y * dy). Scores are made again,
-// block by block.
+// Backward of flash attention (Dao et al. 2022, arXiv:2205.14135, appendix B.4). With
+// p = exp(s - log_sum) and dp = dy v^T: ds = p * (dp - sum of y * dy). Scores are recomputed block
+// by block.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -11,7 +12,8 @@
 namespace troika {
 namespace {
 
-/// One thread's part of the scratch. Turned tensors have one column per query, the others one row.
+/// Scratch of one thread. Turned (transposed) tensors have one column per query, the others one
+/// row.
 struct BackwardWork {
   float *turned_q, *turned_dy, *turned_dq, *q, *dy, *scores, *products, *log_sum, *y_dy;
 
@@ -48,7 +50,7 @@ struct Head {
 };
 
 void clear_gradients(const AttentionBlocks& blocks, const Head& head) {
-  // A tile of a packed tensor has rows before and behind the queries, too.
+  // A packed tensor also has rows before and after the queries of a tile.
   std::int64_t first = blocks.op.packed ? -blocks.op.first_query : 0,
                rows = blocks.op.packed ? blocks.keys : blocks.queries;
   for (std::int64_t row = 0; row < rows; ++row)
@@ -84,7 +86,7 @@ void load_queries(const AttentionBlocks& blocks, const Head& head, Range queries
   }
 }
 
-/// Scores become p, and dp becomes ds without its factor `scale`.
+/// Replaces scores by p, and dp by ds without its factor `scale`.
 TROIKA_VECTORIZED void differentiate(std::int64_t keys, float* scores, float* products,
                                      const float* log_sum, const float* y_dy) {
   for (std::int64_t at = 0; at < keys * kQueryBlock; at += kQueryBlock) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace troika {
 
@@ -18,6 +17,7 @@ AttentionBlocks::AttentionBlocks(const Attention& attention, const Signature& si
   scale = 1 / std::sqrt(static_cast<float>(width));
 }
 
+// Packed, a row holds q, k and v of a head side by side, and queries are rows of the same tensor.
 HeadRows AttentionBlocks::part(float* tensor, Part which, std::int64_t head) const {
   std::int64_t per_head = op.packed ? 3 * width : width, stride = op.heads * per_head;
   bool own_rows = which == kQuery && !op.packed;
@@ -52,7 +52,7 @@ void AttentionBlocks::hide(float* scores, Range key_range, Range query_range,
     if (op.causal)
       hidden = std::clamp<std::int64_t>(key - op.first_query - query_range.begin, 0, kQueryBlock);
     if (mask_row != nullptr && mask_row[key] == 0) hidden = kQueryBlock;
-    std::fill_n(scores, hidden, -std::numeric_limits<float>::infinity());
+    std::fill_n(scores, hidden, kHidden);
   }
 }
 

@@ -1,16 +1,17 @@
 // Attention seen as blocks of queries against blocks of keys. Inside a block the queries are the
-// vector lanes, so that keys and values are read where they lie and the softmax needs no sums
+// vector lanes, so that keys and values are read without a copy and the softmax needs no sums
 // across lanes.
 #pragma once
 
 #include <limits>
 
 #include "kernels/cpu/lane_product.h"
-#include "kernels/cpu/offer.h"
+#include "kernels/cpu/offers.h"
 #include "ops/attention.h"
 
 namespace troika {
 
+/// A block of scores takes 16 KiB, half of a first-level cache of 32 KiB.
 inline constexpr std::int64_t kQueryBlock = 64, kKeyBlock = 64;
 /// The score of a key that a query may not see.
 inline constexpr float kHidden = -std::numeric_limits<float>::infinity();
@@ -37,10 +38,9 @@ struct AttentionBlocks {
   std::int64_t all_heads() const { return samples * op.heads; }
   std::int64_t query_blocks() const { return (queries + kQueryBlock - 1) / kQueryBlock; }
   Range query_block(std::int64_t block) const;
-  /// Keys from here on are hidden from all queries of the block.
+  /// All keys from this one on are hidden from all queries of the block.
   std::int64_t key_end(Range query_range) const;
-  /// Where a key is hidden, the score becomes minus infinity. `scores` has one row of kQueryBlock
-  /// per key.
+  /// Sets the scores of hidden keys to minus infinity. `scores` has one row of kQueryBlock per key.
   void hide(float* scores, Range key_range, Range query_range, const float* mask_row) const;
 
   Attention op;
@@ -49,7 +49,8 @@ struct AttentionBlocks {
   float scale;  ///< 1/sqrt(d)
 };
 
-/// factor * rows, one column per query of the block and zeros behind.
+/// Stores the transpose of factor * rows: one column per query of the block, zeros for missing
+/// queries.
 void load_turned(const HeadRows& rows, const AttentionBlocks& blocks, Range query_range,
                  float factor, float* to);
 
@@ -57,7 +58,7 @@ Loop attention_backward(const AttentionBlocks& blocks);
 /// Floats of scratch per thread.
 std::int64_t attention_backward_floats(const AttentionBlocks& blocks);
 
-/// f(item, scratch of the thread) for items that do not depend on one another.
+/// Calls f(item, scratch of the thread) for independent items.
 template <class F>
 void for_items(const Launch& launch, std::int64_t items, std::int64_t floats_per_thread,
                const F& f) {

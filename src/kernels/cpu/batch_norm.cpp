@@ -1,11 +1,10 @@
 #include "kernels/cpu/batch_norm_shards.h"
-#include "kernels/cpu/layouts.h"
 #include "kernels/cpu/offers.h"
 
 namespace troika {
 namespace {
 
-/// What is fused behind: perhaps the sum with a residual, then perhaps relu.
+/// The fused operators: optionally the sum with a residual, then optionally relu.
 struct Follower {
   bool adds = false, relu = false;
 };
@@ -30,11 +29,11 @@ std::optional<Follower> follower_of(const KernelKey& key) {
   return found;
 }
 
-/// Operands behind x, gamma, beta and two numbers per channel, which always come first.
-struct Places {
+/// Operands after x, gamma, beta and two numbers per channel, which always come first.
+struct OperandIndices {
   std::size_t residual = 0, y, running_mean = 0, running_var = 0;
 
-  Places(const Request& request, const Follower& follower) {
+  OperandIndices(const Request& request, const Follower& follower) {
     std::size_t count = request.operands.size();
     y = count - 1;
     if (follower.adds) residual = count - 2;
@@ -46,7 +45,7 @@ struct Places {
   }
 };
 
-/// y = scale * x + shift per channel, and what follows.
+/// y = scale * x + shift per channel, then the fused operators.
 template <bool Adds, bool Relu>
 struct Normalised {
   const float *x, *scale, *shift, *residual;
@@ -64,8 +63,8 @@ struct ShardOperands {
   Normalised<Adds, Relu> value;
   ChannelOutput y;
 
-  ShardOperands(const Shards& s, const Places& at, const Launch& launch, const ShardWork& work,
-                std::int64_t shard)
+  ShardOperands(const Shards& s, const OperandIndices& at, const Launch& launch,
+                const ShardWork& work, std::int64_t shard)
       : ShardOperands(s, launch.at(0) + shard * s.view.elements(),
                       Adds ? launch.at(at.residual) + shard * s.view.elements() : nullptr,
                       launch.at(at.y) + shard * s.view.elements(), work) {}
@@ -77,8 +76,8 @@ struct ShardOperands {
         y(s.view, to, to == x || to == residual) {}
 };
 
-/// Sums are taken around the first element of each channel, so that a large mean does not eat the
-/// variance.
+/// Sums are taken around the first element of each channel, so that a large mean does not cancel
+/// the variance.
 void set_pivots(const Shards& s, const float* x, float* pivot) {
   std::int64_t lanes = s.view.lanes, inner = s.view.inner;
   for (std::int64_t c = 0; c < s.channels(); ++c)
@@ -86,7 +85,7 @@ void set_pivots(const Shards& s, const float* x, float* pivot) {
 }
 
 template <bool Adds, bool Relu>
-Loop forward(const Shards& s, const Places& at) {
+Loop forward(const Shards& s, const OperandIndices& at) {
   return [s, at](const Launch& launch) {
     const float *gamma = launch.at(1), *beta = launch.at(2);
     Running running{launch.at(at.running_mean), launch.at(at.running_var)};
@@ -120,7 +119,7 @@ Loop forward(const Shards& s, const Places& at) {
 }
 
 template <bool Adds, bool Relu>
-Loop predict(const Shards& s, const Places& at) {
+Loop predict(const Shards& s, const OperandIndices& at) {
   return [s, at](const Launch& launch) {
     const float *mean = launch.at(3), *var = launch.at(4);
     ShardWork work(s, launch);
@@ -132,27 +131,86 @@ Loop predict(const Shards& s, const Places& at) {
 }
 
 template <bool Adds, bool Relu>
-Loop forward_loop(const Shards& s, const BatchNorm& op, const Places& at) {
+Loop forward_loop(const Shards& s, const BatchNorm& op, const OperandIndices& at) {
   return op.training ? forward<Adds, Relu>(s, at) : predict<Adds, Relu>(s, at);
+}
+
+// With tiles of a batch on several devices, sums travel between the phases below.
+
+Loop statistics_1(const Shards& s) {
+  return [s](const Launch& launch) {
+    for (std::int64_t shard = 0; shard < s.shards; ++shard) {
+      const float* x = launch.at(0) + shard * s.view.elements();
+      ShardWork work(s, launch);
+      channel_sums(
+          s.view, launch.threads, work.sums, [x](std::int64_t i, std::int64_t) { return x[i]; },
+          NoTerm());
+      for (std::int64_t c = 0; c < s.channels(); ++c)
+        launch.at(1)[shard * s.channels() + c] = static_cast<float>(work.first(c));
+    }
+  };
+}
+
+Loop statistics_2(const Shards& s) {
+  return [s](const Launch& launch) {
+    for (std::int64_t shard = 0; shard < s.shards; ++shard) {
+      const float* x = launch.at(0) + shard * s.view.elements();
+      ShardWork work(s, launch);
+      float* mean = work.per_channel[0];
+      for (std::int64_t c = 0; c < s.channels(); ++c)
+        mean[c] = static_cast<float>(launch.at(1)[shard * s.channels() + c] / s.count);
+      channel_sums(
+          s.view, launch.threads, work.sums,
+          [=](std::int64_t i, std::int64_t c) { return (x[i] - mean[c]) * (x[i] - mean[c]); },
+          NoTerm());
+      for (std::int64_t c = 0; c < s.channels(); ++c)
+        launch.at(2)[shard * s.channels() + c] = static_cast<float>(work.first(c));
+    }
+  };
+}
+
+Loop staged_apply(const Shards& s) {
+  return [s](const Launch& launch) {
+    Running running{launch.at(6), launch.at(7)};
+    running.clear(s.channels());
+    for (std::int64_t shard = 0; shard < s.shards; ++shard) {
+      const float *sum = launch.at(3) + shard * s.channels(),
+                  *squares = launch.at(4) + shard * s.channels();
+      ShardWork work(s, launch);
+      for (std::int64_t c = 0; c < s.channels(); ++c) {
+        double mean = sum[c] / s.count;
+        work.set_normalisation(c, mean, s.inv_std(squares[c] / s.count), launch.at(1),
+                               launch.at(2));
+        running.add(s, c, mean, squares[c]);
+      }
+      std::int64_t at = shard * s.view.elements();
+      const float *x = launch.at(0) + at, *scale = work.per_channel[0],
+                  *shift = work.per_channel[1];
+      for_channels(launch.threads, s.view,
+                   {s.view, launch.at(5) + at, launch.at(5) == launch.at(0)},
+                   [=](std::int64_t i, std::int64_t c) { return scale[c] * x[i] + shift[c]; });
+    }
+  };
 }
 
 Loop loop_of(const Shards& shards, const BatchNorm& op, const Request& request,
              const Follower& follower) {
   Phase phase = request.key.phase;
   if (phase == Phase::forward) {
-    Places at(request, follower);
+    OperandIndices at(request, follower);
     if (follower.adds)
       return follower.relu ? forward_loop<true, true>(shards, op, at)
                            : forward_loop<true, false>(shards, op, at);
     return follower.relu ? forward_loop<false, true>(shards, op, at)
                          : forward_loop<false, false>(shards, op, at);
   }
-  if (phase == Phase::statistics_1 || phase == Phase::statistics_2 || phase == Phase::apply)
-    return batch_norm_staged(shards, phase);
+  if (phase == Phase::statistics_1) return statistics_1(shards);
+  if (phase == Phase::statistics_2) return statistics_2(shards);
+  if (phase == Phase::apply) return staged_apply(shards);
   return batch_norm_backward(shards, phase, follower.relu);
 }
 
-/// y or dx may be written over what is read element by element before.
+/// y or dx may overwrite operands that are read element by element.
 std::vector<InPlace> in_place(const Request& request) {
   std::vector<InPlace> pairs;
   auto is = [&](std::size_t at, Access access, std::initializer_list<std::string_view> names) {

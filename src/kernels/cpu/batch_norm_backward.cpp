@@ -3,12 +3,12 @@
 namespace troika {
 namespace {
 
-/// What backward knows of a channel in one shard.
+/// Statistics of a channel in one shard.
 struct ChannelMoments {
   double mean, inv_std;
 };
 
-/// The gradient that arrives; of a relu behind, it passes where the relu's output is positive.
+/// The gradient of y. Through a fused relu it passes where the relu's output is positive.
 template <bool Masked>
 struct Arriving {
   const float *dy, *y;
@@ -32,7 +32,7 @@ ChannelMoments moments_of(const Shards& s, const Launch& launch, bool staged, st
 }
 
 /// Operands: x, dy, gamma, then mean and inv_std (or, staged, sum, squares, dy_sum, dy_x_sum), then
-/// y where a relu behind masks, then dx, dgamma, dbeta.
+/// y if a fused relu masks, then dx, dgamma, dbeta.
 template <bool Masked>
 void backward_shard(const Shards& s, const Launch& launch, bool staged, std::int64_t shard) {
   std::size_t out = (staged ? 7 : 5) + (Masked ? 1 : 0);

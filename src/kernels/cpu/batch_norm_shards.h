@@ -1,11 +1,11 @@
-// What the forward, staged and backward loops of batch norm share.
+// Shards, scratch and running statistics of batch norm, shared by its forward and backward loops.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/cpu/channel_blocks.h"
-#include "kernels/cpu/offer.h"
+#include "kernels/cpu/channel_sums.h"
+#include "kernels/cpu/offers.h"
 
 namespace troika {
 
@@ -19,7 +19,7 @@ struct Shards {
   double held() const { return static_cast<double>(view.positions()); }
   std::int64_t channels() const { return view.channels; }
   double inv_std(double variance) const { return 1 / std::sqrt(variance + epsilon); }
-  /// Without those that only pad.
+  /// The channels without padding.
   Range real(Range channels) const {
     return {channels.begin, std::min(channels.end, view.channels)};
   }
@@ -40,7 +40,7 @@ struct ShardWork {
   double first(std::int64_t channel) const { return sums[channel]; }
   double second(std::int64_t channel) const { return sums[stride + channel]; }
 
-  /// What normalises a channel, as one scale and one shift.
+  /// Sets the normalisation of a channel, as one scale and one shift.
   void set_normalisation(std::int64_t c, double mean, double scale, const float* gamma,
                          const float* beta) const {
     per_channel[0][c] = static_cast<float>(gamma[c] * scale);
@@ -52,14 +52,14 @@ struct ShardWork {
   float* per_channel[4];
 };
 
-/// What a step adds to the running statistics.
+/// The step's contribution to the running statistics.
 struct Running {
   float *mean, *var;
 
   void clear(std::int64_t channels) const {
     std::fill_n(mean, channels, 0.0f), std::fill_n(var, channels, 0.0f);
   }
-  /// A tile brings its share of the shard, so that the tiles' sums make the whole.
+  /// A tile adds its share of the shard, so that the sum over tiles is the statistic of the shard.
   void add(const Shards& s, std::int64_t c, double shard_mean, double squares) const {
     double share = s.held() / s.count;
     mean[c] += static_cast<float>(share * shard_mean);
@@ -67,10 +67,8 @@ struct Running {
   }
 };
 
-/// statistics_1, statistics_2 and apply.
-Loop batch_norm_staged(const Shards& shards, Phase phase);
-/// backward, backward_statistics and backward_apply; `masked`: the gradient is that of a relu
-/// behind, whose output is an operand.
+/// The phases backward, backward_statistics and backward_apply. `masked`: the gradient is that of a
+/// following relu, whose output is an operand.
 Loop batch_norm_backward(const Shards& shards, Phase phase, bool masked);
 
 }  // namespace troika

@@ -1,5 +1,4 @@
-#include "kernels/cpu/channel_loops.h"
-#include "kernels/cpu/layouts.h"
+#include "kernels/cpu/channel_sums.h"
 #include "kernels/cpu/offers.h"
 
 namespace troika {

@@ -10,7 +10,7 @@ struct LaneNumbers {
   typedef std::int32_t Type __attribute__((vector_size(Lanes * sizeof(std::int32_t))));
 };
 
-/// Swaps the off-diagonal squares of `Distance` inside those of twice the size.
+/// Swaps the off-diagonal squares of side `Distance` inside squares of twice that side.
 template <int Side, int Distance>
 TROIKA_INLINE void swap_squares(Vector<Side> (&rows)[Side]) {
   typename LaneNumbers<Side>::Type upper{}, lower{};
@@ -28,7 +28,7 @@ TROIKA_INLINE void swap_squares(Vector<Side> (&rows)[Side]) {
   }
 }
 
-/// `from` and `to` are rows so many floats apart; they may be the same square.
+/// Transposes a square. `from_row` and `to_row` are row strides in floats; both may be one square.
 template <int Side>
 TROIKA_INLINE void transpose_square(const float* from, std::int64_t from_row, float* to,
                                     std::int64_t to_row) {
@@ -43,7 +43,7 @@ TROIKA_INLINE void transpose_square(const float* from, std::int64_t from_row, fl
   for (int i = 0; i < Side; ++i) store(rows[i], to + i * to_row);
 }
 
-/// Any matrix of `rows` x `columns`, from row to row so many floats apart on both sides.
+/// A matrix and its transpose, with their row strides in floats.
 struct Transposition {
   const float* from;
   std::int64_t from_row;

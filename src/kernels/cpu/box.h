@@ -1,4 +1,5 @@
-// Boxes of elements walked by number: what broadcasting and transposing loops share.
+// Boxes of elements in several tensors with different strides, for loops that broadcast or
+// transpose.
 #pragma once
 
 #include <array>
@@ -10,8 +11,7 @@ namespace troika {
 
 using Strides = std::array<std::int64_t, kMaxRank>;
 
-/// Elements between neighbours along y's dimensions inside an input that is broadcast to y; 0 where
-/// it is stretched.
+/// Strides of an input along y's dimensions if it is broadcast to y; 0 along stretched dimensions.
 inline Strides broadcast_strides(const Shape& input, const Shape& y) {
   Strides broadcast{}, strides = input.strides();
   for (std::size_t dim = 0; dim < input.rank(); ++dim) {
@@ -21,8 +21,8 @@ inline Strides broadcast_strides(const Shape& input, const Shape& y) {
   return broadcast;
 }
 
-/// Some dimensions of a tensor, in row-major order, and the offsets of their elements in up to
-/// three tensors.
+/// A box: some dimensions of an iteration space in row-major order, with the strides of each tensor
+/// along them.
 template <std::size_t Tensors>
 struct Box {
   Shape extents;

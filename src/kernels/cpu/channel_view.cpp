@@ -6,6 +6,7 @@ std::optional<ChannelView> channel_view(const Shape& shape, Layout layout, std::
   std::int64_t channels = shape[dim], outer = shape.product(0, dim),
                inner = shape.product(dim + 1, shape.rank());
   if (layout == Layout::plain) {
+    // Channels are the last dimension: a matrix with channels as lanes.
     if (inner == 1) return ChannelView{.inner = outer, .lanes = channels, .channels = channels};
     return ChannelView{.outer = outer, .blocks = channels, .inner = inner, .channels = channels};
   }

@@ -23,10 +23,10 @@ struct ChannelView {
 /// Rows of lanes that are neighbours in memory and belong to the same channels.
 struct ChannelRun {
   std::int64_t element, rows;
-  std::int64_t channel;  ///< Of the first lane.
+  std::int64_t channel;  ///< The channel of the first lane.
 };
 
-/// f(run) for all runs of the rows [begin, end) of the tensor, in memory's order.
+/// Calls f(run) for all runs of the rows [begin, end) of the tensor, in memory order.
 template <class F>
 void for_runs(const ChannelView& view, Range rows, const F& f) {
   for (std::int64_t row = rows.begin; row < rows.end;) {
@@ -36,7 +36,7 @@ void for_runs(const ChannelView& view, Range rows, const F& f) {
   }
 }
 
-/// f(run) for the runs of some positions, all blocks of channels of the range at each.
+/// Calls f(run) for the runs of some positions and all blocks of channels of the range.
 template <class F>
 void for_runs(const ChannelView& view, Range blocks, Range positions, const F& f) {
   for (std::int64_t begin = positions.begin; begin < positions.end;) {
@@ -50,7 +50,7 @@ void for_runs(const ChannelView& view, Range blocks, Range positions, const F& f
   }
 }
 
-/// The same, the last positions first.
+/// As above, with the last positions first.
 template <class F>
 void for_runs_backwards(const ChannelView& view, Range blocks, Range positions, const F& f) {
   for (std::int64_t end = positions.end; end > positions.begin;) {
@@ -61,15 +61,15 @@ void for_runs_backwards(const ChannelView& view, Range blocks, Range positions, 
   }
 }
 
-/// Along dimension `dim`; empty when the layout is not made for channels there.
+/// The view with channels along dimension `dim`; nothing if the layout does not support that.
 std::optional<ChannelView> channel_view(const Shape& shape, Layout layout, std::size_t dim);
 
 /// Images [n,c,h,w]: `outer` are the samples and `inner` the pixels, in each of the channel
 /// layouts.
 ChannelView image_view(const Shape& shape, Layout layout);
 
-/// One of `parts` equal consecutive parts of the positions, which are at its elements / parts; what
-/// is outermost is divided.
+/// The first of `parts` equal parts of the positions; part i begins i * elements() of it further
+/// on. Divides the outer dimension if possible, else the inner one.
 ChannelView part_of_positions(const ChannelView& view, std::int64_t parts);
 
 }  // namespace troika

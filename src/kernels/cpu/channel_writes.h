@@ -8,8 +8,8 @@
 
 namespace troika {
 
-/// y[i] = f(first + i, channel of i) for rows of lanes; Lanes is their number, or 0 when it is not
-/// known here.
+/// y[i] = f(first + i, channel of i) for rows of lanes; Lanes is their number, or 0 if it is not a
+/// constant.
 template <int Lanes, class F>
 TROIKA_VECTORIZED void write_lanes(const ChannelRun& run, std::int64_t known, float* y,
                                    const F& f) {
@@ -23,7 +23,7 @@ TROIKA_VECTORIZED void write_lanes(const ChannelRun& run, std::int64_t known, fl
   }
 }
 
-/// The same where lanes is 1: a run is neighbours in memory.
+/// As above with one lane: the elements of a run are contiguous.
 template <class F>
 TROIKA_VECTORIZED void write_plane(const ChannelRun& run, float* y, const F& f) {
   F local = f;
@@ -54,7 +54,7 @@ void stream_run(const ChannelRun& run, std::int64_t lanes, float* y, const F& f)
   });
 }
 
-/// Where elements with channels are written to.
+/// The output of a loop over elements with channels.
 struct ChannelOutput {
   float* y;
   bool streamed;
@@ -86,7 +86,7 @@ void for_channels(int threads, const ChannelView& view, const ChannelOutput& out
       });
 }
 
-/// One number per channel, with zeros where the layout pads; copied to `work` only where it does.
+/// One number per channel, padded with zeros like the layout; copied to `work` only if it pads.
 inline const float* pad_channels(const ChannelView& view, const float* values, float* work) {
   if (view.padded() == view.channels) return values;
   std::fill(std::copy_n(values, view.channels, work), work + view.padded(), 0.0f);

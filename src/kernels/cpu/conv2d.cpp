@@ -8,19 +8,20 @@ std::optional<Convolution> convolution_of(const Conv2d& op, const Request& reque
   if (!tail || tail->residual) return std::nullopt;
   Convolution convolution{.image = request.signature.slots[0].spec,
                           .weight = request.signature.slots[1].spec,
-                          .places = request.signature.slots[2].spec,
+                          .output = request.signature.slots[2].spec,
                           .stride = op.stride,
                           .dilation = op.dilation,
                           .pad = op.pad,
                           .groups = op.groups,
-                          .places_at = tail->bias ? 3u : 2u,
+                          .output_at = tail->bias ? 3u : 2u,
                           .tail = *tail};
+  // Operands: backward_data dy, weight, dx; backward_weight x, dy, dweight.
   if (request.key.phase == Phase::backward_data) {
     convolution.result = Convolution::Result::image;
-    convolution.places_at = 0, convolution.weight_at = 1, convolution.image_at = 2;
+    convolution.output_at = 0, convolution.weight_at = 1, convolution.image_at = 2;
   } else if (request.key.phase == Phase::backward_weight) {
     convolution.result = Convolution::Result::weight;
-    convolution.image_at = 0, convolution.places_at = 1, convolution.weight_at = 2;
+    convolution.image_at = 0, convolution.output_at = 1, convolution.weight_at = 2;
   }
   return convolution;
 }

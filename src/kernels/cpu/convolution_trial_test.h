@@ -1,5 +1,4 @@
-// A convolution by kernels of one idea, in f32 against the reference in f64: how large their errors
-// are.
+// The errors of the kernels of one convolution algorithm, in f32, relative to the reference in f64.
 #pragma once
 
 #include <cmath>
@@ -9,6 +8,7 @@
 #include "kernels/in_layout.h"
 #include "kernels/op_trial.h"
 #include "kernels/reference/reference.h"
+#include "ops/testing/op_cases.h"
 
 namespace troika {
 
@@ -63,7 +63,7 @@ class ConvolutionTrial {
       operands.push_back(
           held.emplace_back(host.spec, offer.candidate.layouts[at]).load(host.bytes));
     }
-    // A launch must not count on what is in its scratch.
+    // A launch must not rely on the contents of its scratch.
     std::vector<std::byte> scratch(static_cast<std::size_t>(offer.candidate.scratch.count),
                                    std::byte{0xff});
     offer.make(offer.candidate)->launch(operands, scratch.data());

@@ -19,7 +19,7 @@ concept HasOffers = requires(const Attributes& attributes, const Request& reques
   { offers(attributes, request) } -> std::same_as<Offers>;
 };
 
-/// Only these put further operators behind themselves.
+/// The operators to which others can be fused.
 template <class Attributes>
 concept Fusable = std::same_as<Attributes, Linear> || std::same_as<Attributes, Conv2d> ||
     std::same_as<Attributes, BatchNorm> || std::same_as<Attributes, Dropout>;
@@ -71,18 +71,19 @@ class CpuBackend final : public Backend {
     return list;
   }
 
-  std::vector<DeclinedFamily> declined(const KernelKey& key) const override {
+  std::vector<DeclinedAlgorithm> declined(const KernelKey& key) const override {
     if (std::holds_alternative<Linear>(key.op) || std::holds_alternative<Matmul>(key.op)) {
       std::optional<std::string> reason = packed_declined();
-      return reason ? std::vector<DeclinedFamily>{{"packed", *reason}}
-                    : std::vector<DeclinedFamily>{};
+      return reason ? std::vector<DeclinedAlgorithm>{{"packed", *reason}}
+                    : std::vector<DeclinedAlgorithm>{};
     }
     const Conv2d* op = std::get_if<Conv2d>(&key.op);
     if (op == nullptr) return {};
     TeamSize team(context_.threads);
     Request request(key, context_);
     std::optional<Convolution> convolution = convolution_of(*op, request);
-    return convolution ? declined_families(*convolution, request) : std::vector<DeclinedFamily>{};
+    return convolution ? declined_algorithms(*convolution, request)
+                       : std::vector<DeclinedAlgorithm>{};
   }
 
   std::unique_ptr<Kernel> compile(const KernelKey& key, const Candidate& candidate) const override {
@@ -94,8 +95,8 @@ class CpuBackend final : public Backend {
     }
     throw Error(
         ErrorKind::usage,
-        fmt::format("The CPU backend has no kernel '{}' for {}; the costs were made with another "
-                    "version or on another machine, so measure them again.",
+        fmt::format("the CPU backend has no kernel '{}' for {}; the costs were made with another "
+                    "version or on another machine, so measure them again",
                     candidate.algorithm, to_text(key)));
   }
 
@@ -111,7 +112,7 @@ class CpuBackend final : public Backend {
           if constexpr (HasOffers<Attributes>) {
             if (!computes_in_f64(key)) list = offers(attributes, request);
           }
-          // Odd geometry that no library has is slow, but there. Only layouts may be refused.
+          // Geometry that no fast kernel supports is slow but works. Only reorders may be declined.
           bool may_refuse = std::same_as<Attributes, Reorder>;
           return list.empty() && !may_refuse ? reference_offers(key) : list;
         },

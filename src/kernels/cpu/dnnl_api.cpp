@@ -12,6 +12,8 @@ using Tag = dnnl::memory::format_tag;
 constexpr std::array<Tag, 7> kPlain{Tag::undef, Tag::a,     Tag::ab,    Tag::abc,
                                     Tag::abcd,  Tag::abcde, Tag::abcdef};
 
+/// oneDNN's tags name dimensions by letters. A capital letter is a dimension whose blocks follow
+/// the other dimensions: aBcd16b is n,C,h,w,c with blocks of 16 channels.
 Tag tag_of(Layout layout, std::size_t rank) {
   switch (layout) {
     case Layout::plain:
@@ -83,6 +85,7 @@ dnnl::algorithm algorithm_of(ActivationKind kind) {
   return dnnl::algorithm::undef;
 }
 
+/// Our kernels are compiled for the levels of the x86-64 ABI: v4 has AVX-512, v3 has AVX2 and FMA.
 int processor_lanes() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("x86-64-v4")) return 16;
@@ -97,7 +100,7 @@ void check_dnnl(dnnl_status_t status, std::string_view what) {
   if (status == dnnl_success) return;
   if (status == dnnl_out_of_memory)
     throw Error(ErrorKind::memory,
-                fmt::format("oneDNN ran out of memory in {}; take a smaller batch.", what));
+                fmt::format("oneDNN ran out of memory in {}; take a smaller batch", what));
   throw Bug(fmt::format("oneDNN answered {} with status {}", what, static_cast<int>(status)));
 }
 
@@ -110,6 +113,7 @@ std::optional<MemoryDesc> describe_grouped(const TensorSpec& spec, Layout layout
   const Shape& shape = spec.shape;
   std::int64_t outputs = shape[0] / groups;
   dnnl::memory::dims dims{groups, outputs, shape[1], shape[2], shape[3]};
+  // Depthwise convolutions have layouts of their own, blocked over groups.
   bool depthwise = outputs == 1 && shape[1] == 1;
   if (depthwise && layout == Layout::group_g8)
     return MemoryDesc(dims, type_of(spec.dtype), Tag::Abcde8a);
@@ -133,6 +137,7 @@ MemoryDesc describe_any(const Shape& shape) {
 
 dnnl::primitive_attr attributes(const Epilogue& epilogue) {
   dnnl::primitive_attr attr;
+  // The arena provides scratch: launches must not allocate.
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   dnnl::post_ops after;
   if (epilogue.residual) after.append_binary(dnnl::algorithm::binary_add, *epilogue.residual);
@@ -145,6 +150,7 @@ dnnl::primitive_attr attributes(const Epilogue& epilogue) {
   return attr;
 }
 
+// The iterator over implementations overwrites its descriptor, so each one is copied.
 Implementation snapshot(const Implementation& implementation) {
   dnnl_primitive_desc_t copy = nullptr;
   check_dnnl(dnnl_primitive_desc_clone(&copy, implementation.get()),

@@ -1,5 +1,5 @@
-// oneDNN as far as the CPU kernels use it. What differs between its versions 2 and 3 is in this
-// file pair and nowhere else.
+// The part of oneDNN that the CPU kernels use. All code that depends on its version (2 or 3) is in
+// this file pair.
 #pragma once
 
 #include <dnnl.hpp>
@@ -15,38 +15,39 @@
 namespace troika {
 
 using MemoryDesc = dnnl::memory::desc;
-/// One implementation of an operation; knows its layouts, its scratch and its name.
+/// One implementation of an operation, with its layouts, its scratch and its name.
 using Implementation = dnnl::primitive_desc_base;
 
-/// Throws Error(memory) when oneDNN ran out of memory, else a Bug: its arguments are all ours.
+/// Throws Error(memory) if oneDNN ran out of memory, else a Bug, because all arguments are ours.
 void check_dnnl(dnnl_status_t status, std::string_view what);
 
 /// A tensor of f32 or i32 as oneDNN sees it.
 MemoryDesc describe(const TensorSpec& spec, Layout layout);
-/// As above, with the first dimension divided into `groups`: what a grouped convolution calls
-/// weights. Only for layouts in which that is the same memory.
+/// As above, with the first dimension divided into `groups`, as the weights of a grouped
+/// convolution are. Returns nothing for layouts in which that is not the same memory.
 std::optional<MemoryDesc> describe_grouped(const TensorSpec& spec, Layout layout,
                                            std::int64_t groups);
-/// A tensor whose dimensions are so many elements apart.
+/// A tensor with the given strides, in elements.
 MemoryDesc describe_strided(const TensorSpec& spec, std::span<const std::int64_t> strides);
-/// The shape with a layout of oneDNN's own choice.
+/// The shape with a layout that oneDNN chooses.
 MemoryDesc describe_any(const Shape& shape);
 
-/// The first follows the operation, then the second.
+/// Applied to the result of an operation, in this order.
 struct Epilogue {
   std::optional<MemoryDesc> residual{};  ///< Added; its argument is kResidual.
   std::optional<Activation> activation{};
 };
 inline constexpr int kResidual = DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1;
-/// Scratch is ours; the epilogue follows the operation.
+/// Attributes of a primitive whose scratch the caller provides.
 dnnl::primitive_attr attributes(const Epilogue& epilogue = {});
 
 Implementation snapshot(const Implementation& implementation);
-/// Whether the error only says that oneDNN has no such thing; rethrows as check_dnnl otherwise.
+/// Returns whether oneDNN reports that it has no such implementation; throws like check_dnnl
+/// otherwise.
 bool is_unimplemented(const dnnl::error& error);
 
-/// All implementations of a forward operation, oneDNN's favourite first; empty when there is none.
-/// The arguments are those of the operation in dnnl.hpp from its propagation kind on.
+/// Returns all implementations of a forward operation, in oneDNN's order of preference. The
+/// arguments are those of the operation in dnnl.hpp, starting with its propagation kind.
 template <class Operation, class... Arguments>
 std::vector<Implementation> implementations(const dnnl::engine& engine,
                                             const dnnl::primitive_attr& attr,
@@ -64,7 +65,7 @@ std::vector<Implementation> implementations(const dnnl::engine& engine,
   return found;
 }
 
-/// The same for a backward operation; oneDNN takes the forward one as a hint.
+/// As above for a backward operation, for which oneDNN needs the forward one as a hint.
 template <class Operation, class Hint, class... Arguments>
 std::vector<Implementation> backward_implementations(const dnnl::engine& engine, const Hint& hint,
                                                      const Arguments&... arguments) {
@@ -82,7 +83,7 @@ std::vector<Implementation> backward_implementations(const dnnl::engine& engine,
   return found;
 }
 
-/// The hint for the above.
+/// Returns the hint for backward_implementations().
 template <class Operation, class... Arguments>
 typename Operation::primitive_desc forward_hint(const dnnl::engine& engine,
                                                 const Arguments&... arguments) {
@@ -94,23 +95,25 @@ typename Operation::primitive_desc forward_hint(const dnnl::engine& engine,
   }
 }
 
-/// Reorders between two descriptions; empty when oneDNN cannot.
+/// Returns reorders between two descriptions; empty if oneDNN has none.
 std::vector<Implementation> reorder_implementations(const dnnl::engine& engine,
                                                     const MemoryDesc& from, const MemoryDesc& to);
 
 Bytes scratch_of(const Implementation& implementation);
-/// Plain loops that oneDNN keeps for completeness.
+/// Returns whether it is one of the plain loops that oneDNN has for completeness.
 bool is_reference(const Implementation& implementation);
 
-/// Switches oneDNN's own cache of primitives off: once it holds one, listing the implementations of
-/// that operation leaves out those before it. Kernels are kept by those who made them.
+/// Switches oneDNN's cache of primitives off. Once it holds a primitive, listing the
+/// implementations of that operation omits those before it. The cache is not needed, since kernels
+/// are compiled once.
 void forget_primitives();
 
-/// Floats in the widest vectors that kernels may use: 16 with AVX-512, 8 with AVX2, 0 with less.
-/// By what the processor has and ONEDNN_MAX_CPU_ISA, which the library reads, allows.
+/// Returns the floats in the widest vectors that the processor has and ONEDNN_MAX_CPU_ISA, which
+/// the library reads, allows: 16 with AVX-512, 8 with AVX2, 0 with less.
 int allowed_lanes();
 
-/// "onednn 2.6.3", and the limit where ONEDNN_MAX_CPU_ISA sets one: times of kernels depend on it.
+/// "onednn 2.6.3", followed by the limit that ONEDNN_MAX_CPU_ISA sets, because kernel times depend
+/// on it.
 std::string dnnl_version_text();
 
 }  // namespace troika

@@ -11,7 +11,7 @@
 namespace troika {
 namespace {
 
-/// Rows of neighbours in the global tensor, and where each begins there.
+/// Rows of neighbouring elements of the global tensor, and the offset of each.
 struct GlobalRows {
   Box<1> rows;
   std::int64_t length = 1, first = 0;
@@ -81,7 +81,7 @@ struct Threshold {
 };
 
 /// Elements that are neighbours in the global tensor, from number `start` on; added to `residual`
-/// where there is one.
+/// unless it is null.
 void run_row(const RandomStream& random, Threshold keep, std::int64_t start, std::int64_t length,
              const float* from, const float* residual, float* to) {
   std::uint32_t words[kChunk];
@@ -99,7 +99,7 @@ void run_row(const RandomStream& random, Threshold keep, std::int64_t start, std
   }
 }
 
-/// Whether what is fused is a residual sum; empty when it is something else.
+/// Returns whether a residual sum is fused; nothing if another operator is.
 std::optional<bool> adds_residual(const KernelKey& key) {
   if (key.fused.empty()) return false;
   const Binary* sum = std::get_if<Binary>(&key.fused[0].op);
@@ -110,7 +110,7 @@ std::optional<bool> adds_residual(const KernelKey& key) {
 
 }  // namespace
 
-/// Forward and backward alike: the stream tells what is kept.
+/// Forward and backward are equal: the random stream decides which elements are kept.
 Offers offers(const Dropout& op, const Request& request) {
   std::optional<bool> adds = adds_residual(request.key);
   if (!adds) return {};

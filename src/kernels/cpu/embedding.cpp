@@ -22,8 +22,8 @@ Loop forward(const Embedding& op, std::int64_t tokens) {
   };
 }
 
-/// Only rows that occur are touched after the zeros. A thread adds all tokens of its own columns,
-/// in their order: no two threads meet.
+/// After clearing, only rows of tokens that occur are touched. Each thread adds all tokens in
+/// order, for its own columns, so no two threads write one element.
 Loop backward_weight(const Embedding& op, std::int64_t tokens) {
   return [=](const Launch& launch) {
     const std::int32_t* token = launch.at<std::int32_t>(0);

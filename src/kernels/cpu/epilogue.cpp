@@ -7,6 +7,7 @@ std::optional<Tail> tail_of(const KernelKey& key, std::size_t channel_dim) {
   std::int64_t rank = static_cast<std::int64_t>(key.inputs[0].shape.rank());
   Signature s = signature(key.op, key.inputs);
   const TensorSpec& y = s.slots[static_cast<std::size_t>(s.slots_of(Role::output)[0])].spec;
+  // The order is fixed: bias, residual, activation, each at most once.
   for (const FusedOp& next : key.fused) {
     if (tail.activation) return std::nullopt;
     if (const Bias* bias = std::get_if<Bias>(&next.op)) {

@@ -1,4 +1,4 @@
-// What may be fused behind a convolution or a linear layer: a bias per output channel, then a
+// Operators that may be fused to a convolution or a linear layer: a bias per output channel, then a
 // residual sum, then an activation.
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "kernels/cpu/offer.h"
+#include "kernels/cpu/offers.h"
 
 namespace troika {
 
@@ -16,11 +16,11 @@ struct Tail {
   std::optional<Activation> activation;
 };
 
-/// The fused operators of the key as a tail of an operator whose channels are dimension
-/// `channel_dim` of its output; empty when they are something else.
+/// Returns the fused operators of the key as a tail of an operator whose channels are dimension
+/// `channel_dim` of its output, or nothing if they are other operators.
 std::optional<Tail> tail_of(const KernelKey& key, std::size_t channel_dim);
 
-/// The activation of so many elements, on one thread.
+/// Returns the activation as a function that runs in place, on one thread.
 std::function<void(std::span<float>)> in_place_loop(const Activation& op);
 
 }  // namespace troika

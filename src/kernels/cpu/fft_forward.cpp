@@ -1,10 +1,8 @@
-#include "kernels/cpu/fft_forward.h"
-
 #include <omp.h>
 
 #include <cstring>
 
-#include "kernels/cpu/fft_product.h"
+#include "kernels/cpu/fft.h"
 
 namespace troika {
 
@@ -31,6 +29,9 @@ FftForward::Work FftForward::work(const Launch& launch, int thread) const {
   return work;
 }
 
+// One of the two outer loops runs once (FftPlan::panels, groups), so every spectrum is computed
+// once. The loop over weights has no barrier: it and transform_group write different spectra, and
+// the barrier before the products waits for both.
 void FftForward::operator()(const Launch& launch) const {
 #pragma omp parallel num_threads(launch.threads)
   {
@@ -39,7 +40,7 @@ void FftForward::operator()(const Launch& launch) const {
       const Range blocks = plan.blocks_of(panel);
 #pragma omp for schedule(static) collapse(2) nowait
       for (std::int64_t to = blocks.begin; to < blocks.end; ++to)
-        for (std::int64_t from = 0; from < plan.from.blocks(); ++from)
+        for (std::int64_t from = 0; from < plan.from.blocks; ++from)
           transform_weights(launch.at(weight_at), to, from, own);
       for (std::int64_t group = 0; group < plan.groups(); ++group) {
         const Range tiles = plan.tiles_of(group);
@@ -60,18 +61,18 @@ void FftForward::operator()(const Launch& launch) const {
 void FftForward::transform_group(const float* images, Range tiles, const Work& work) const {
 #pragma omp for schedule(static) collapse(2) nowait
   for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile)
-    for (std::int64_t block = 0; block < plan.from.blocks(); ++block)
+    for (std::int64_t block = 0; block < plan.from.blocks; ++block)
       transform_from(plan, images, tile, tile - tiles.begin, block, work.from, work.tile);
 }
 
 void transform_from(const FftPlan& plan, const float* images, std::int64_t tile, std::int64_t row,
                     std::int64_t block, float* spectra, float* work) {
   const Spectra to = plan.from_spectra();
-  const FftPlace place(plan, tile);
-  const std::int64_t y = place.y - plan.pad[0], x = place.x - plan.pad[1], lanes = plan.lanes();
-  // The view begins outside of the image where the tile does, and reads only what is inside.
+  const TileOrigin origin = plan.origin(tile);
+  const std::int64_t y = origin.y - plan.pad[0], x = origin.x - plan.pad[1], lanes = plan.lanes();
+  // The view begins outside of the image if the tile does; only elements inside are read.
   const std::int64_t first =
-      plan.from.offset(place.sample, block) + (y * plan.from.width + x) * lanes;
+      plan.from.offset(origin.sample, block) + (y * plan.from.width + x) * lanes;
   transform_tile({.side = plan.side,
                   .lanes = plan.lanes(),
                   .spectrum = spectra + to.offset(row, block),
@@ -130,25 +131,26 @@ void FftForward::multiply_point(std::int64_t point, std::int64_t tiles, std::int
 void FftForward::finish(const Launch& launch, std::int64_t tile, std::int64_t row,
                         std::int64_t block, const Work& work) const {
   const Spectra spectra = plan.to_spectra();
-  const FftPlace place(plan, tile);
+  const TileOrigin origin = plan.origin(tile);
   const std::int64_t lanes = plan.lanes(),
                      channels = std::min(lanes, plan.to.channels - block * lanes);
-  float bias[16] = {};
+  float bias[16] = {};  // restore_tile reads a whole vector, also of the last, partial block
   if (bias_at)
     std::memcpy(bias, launch.at(*bias_at) + block * lanes,
                 static_cast<std::size_t>(channels) * sizeof(float));
-  const TileView view{.first = launch.at(to_at) + plan.to.offset(place.sample, block) +
-                               (place.y * plan.to.width + place.x) * lanes,
+  const TileView view{.first = launch.at(to_at) + plan.to.offset(origin.sample, block) +
+                               (origin.y * plan.to.width + origin.x) * lanes,
                       .row = plan.to.width * lanes,
                       .column = lanes,
-                      .rows = inside(place.y, plan.height(), plan.to.height),
-                      .columns = inside(place.x, plan.width(), plan.to.width)};
+                      .rows = inside(origin.y, plan.height(), plan.to.height),
+                      .columns = inside(origin.x, plan.width(), plan.to.width)};
   restore_tile({.side = plan.side,
                 .lanes = plan.lanes(),
                 .spectrum = work.to + spectra.offset(row, block % plan.panel),
                 .point = spectra.point(),
                 .work = work.tile},
                view, product_scale(plan.side), bias);
+  // An activation of 0 may not be 0, so the padding of the last block is cleared again.
   if (!activation) return;
   for (std::int64_t y = 0; y < view.rows.end; ++y) {
     std::span<float> line(view.first + y * view.row,

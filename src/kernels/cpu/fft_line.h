@@ -66,7 +66,7 @@ TROIKA_INLINE void transform_small(C (&z)[8]) {
   }
 }
 
-/// How a side falls into two: the numbers at distance kInner are transformed first, kOuter of them.
+/// Side = kOuter * kInner. The kOuter numbers at distance kInner are transformed first.
 template <int Side>
 struct LineFactors {
   static constexpr int kOuter = Side == 64 ? 8 : 4, kInner = Side / kOuter;
@@ -86,8 +86,9 @@ inline const std::array<float, 2 * Side> kLineRoots = [] {
 }();
 
 /// load(n, z) gives the number n of the line, store(k, z) takes that of frequency k; everything is
-/// loaded before anything is stored. `known` numbers are loaded, the rest is zero. To come back
-/// without the division by Side, swap the two parts of what is loaded and of what is stored.
+/// loaded before anything is stored. `known` numbers are loaded, the rest is zero. Swapping the
+/// real and imaginary parts of all loads and stores gives the inverse transform, without the
+/// division by Side.
 template <int Side, int Lanes, class Load, class Store>
 TROIKA_INLINE void transform_line(int known, const Load& load, const Store& store) {
   constexpr int kOuter = LineFactors<Side>::kOuter, kInner = LineFactors<Side>::kInner;

@@ -1,25 +1,26 @@
-// How a convolution falls into tiles for the Fourier transform (overlap-save), and how their
-// spectra lie in memory.
+// How a convolution is cut into tiles for the Fourier transform (overlap-save), how the spectra of
+// tiles are stored, and the steps that a kernel is made of: transforms of tiles and products of
+// spectra.
+//
+// A convolution is `to` = `from` * weight. At each frequency point it is a product of matrices of
+// complex numbers: tiles x channels by channels x channels.
 #pragma once
 
-#include <algorithm>
-#include <array>
-
-#include "tensor/region.h"
+#include "kernels/cpu/convolution.h"
 
 namespace troika {
 
-/// Matrices of complex numbers, one per frequency point. A block is the real parts of its lanes and
-/// then the imaginary ones; two columns of blocks lie together row by row, so that a product walks
-/// through memory in order. Points are an odd number of blocks apart, so that the points of a tile
-/// do not fall on the same cache set.
+/// Matrices of complex numbers, one per frequency point. A block holds the real parts of its lanes,
+/// then the imaginary parts. Two columns of blocks are stored together, row by row, so that a
+/// product reads memory in order. Points are an odd number of blocks apart, so that the points of a
+/// tile do not share one cache set.
 struct Spectra {
   std::int64_t points, rows, blocks, lanes;
 
   std::int64_t block() const { return 2 * lanes; }
   std::int64_t point() const { return (rows * blocks | 1) * block(); }
   std::int64_t floats() const { return points * point(); }
-  /// From one row to the next, in the column of this block.
+  /// Floats between neighbouring rows in the column of this block.
   std::int64_t row(std::int64_t block_at) const {
     return ((block_at | 1) < blocks ? 2 : 1) * block();
   }
@@ -28,86 +29,104 @@ struct Spectra {
   }
 };
 
-/// Images in n,C,h,w,c with `lanes` channels together.
-struct FftImages {
-  std::int64_t channels, height, width, lanes;
-
-  std::int64_t blocks() const { return (channels + lanes - 1) / lanes; }
-  std::int64_t plane() const { return height * width * lanes; }
-  std::int64_t offset(std::int64_t sample, std::int64_t block) const {
-    return (sample * blocks() + block) * plane();
-  }
-};
-
-/// Of a square tile of real numbers, those frequencies that the others do not follow from.
+/// Frequencies of a square tile of real numbers from which the others follow by symmetry.
 constexpr std::int64_t fft_points(std::int64_t side) { return side * side / 2 + 2; }
 
 struct FftPlan {
   std::int64_t samples;
-  FftImages from;  ///< What the windows read.
-  FftImages to;    ///< One element per window; of the weight's gradient, what is read as well.
+  BlockedImages from;  ///< Read by the windows.
+  BlockedImages to;    ///< One element per window. The weight's gradient reads it too.
   std::array<std::int64_t, 2> window, pad;
-  int side;  ///< Of a tile of `from`.
+  int side;  ///< Elements of `from` along each side of a tile: 16, 32 or 64.
   int threads;
 
   int lanes() const { return static_cast<int>(from.lanes); }
-  /// Elements of `to` that a tile gives, down and across.
+  /// Elements of `to` that a tile yields, down and across.
   std::int64_t height() const { return side - window[0] + 1; }
   std::int64_t width() const { return side - window[1] + 1; }
   std::int64_t tile_rows() const { return (to.height + height() - 1) / height(); }
   std::int64_t tile_columns() const { return (to.width + width() - 1) / width(); }
   std::int64_t tiles() const { return samples * tile_rows() * tile_columns(); }
-
-  /// Chooses groups and panels, so that what is worked on stays in the last-level cache.
-  void divide();
-  /// The tiles are worked on in nearly equal groups, the blocks of `to` in panels. There is one
-  /// group, or there is one panel: the spectra of `from` are kept, or those of the weights.
-  std::int64_t groups() const { return (tiles() + group - 1) / group; }
-  Range tiles_of(std::int64_t index) const { return part_of(tiles(), index, groups()); }
-  std::int64_t panels() const { return (to.blocks() + panel - 1) / panel; }
-  Range blocks_of(std::int64_t index) const {
-    return {index * panel, std::min(to.blocks(), (index + 1) * panel)};
+  /// A tile's elements of `from` begin `pad` before those of `to`.
+  TileOrigin origin(std::int64_t tile) const {
+    return {tile / (tile_rows() * tile_columns()), tile / tile_columns() % tile_rows() * height(),
+            tile % tile_columns() * width()};
   }
 
-  Spectra from_spectra() const { return {points(), group, from.blocks(), from.lanes}; }
-  /// Of one panel.
+  /// Chooses groups and panels, so that the working set stays in the last-level cache.
+  void divide();
+  /// Tiles are processed in nearly equal groups, blocks of `to` in panels. There is one group or
+  /// one panel: either the spectra of `from` are kept for all panels, or those of the weights for
+  /// all groups.
+  std::int64_t groups() const { return (tiles() + group - 1) / group; }
+  Range tiles_of(std::int64_t index) const { return part_of(tiles(), index, groups()); }
+  std::int64_t panels() const { return (to.blocks + panel - 1) / panel; }
+  Range blocks_of(std::int64_t index) const {
+    return {index * panel, std::min(to.blocks, (index + 1) * panel)};
+  }
+
+  Spectra from_spectra() const { return {points(), group, from.blocks, from.lanes}; }
+  /// Spectra of one panel.
   Spectra to_spectra() const { return {points(), group, panel, to.lanes}; }
-  /// Of one panel, one row per channel of `from`.
-  Spectra weight_spectra() const { return {points(), from.blocks() * from.lanes, panel, to.lanes}; }
-  /// All of the above, which a launch holds at once.
+  /// Spectra of one panel, with one row per channel of `from`.
+  Spectra weight_spectra() const { return {points(), from.blocks * from.lanes, panel, to.lanes}; }
+  /// Floats of the three spectra above, which a launch holds at the same time.
   std::int64_t spectra_floats() const {
     return from_spectra().floats() + to_spectra().floats() + weight_spectra().floats();
   }
   std::int64_t points() const { return fft_points(side); }
-  /// What a thread needs for one tile between the transforms along its rows and its columns.
+  /// Floats that a thread needs for one tile between the transforms along rows and columns.
   std::int64_t tile_floats() const { return (side + 1) * side * from.lanes; }
 
   std::int64_t group = 1, panel = 1;
 };
 
-inline void FftPlan::divide() {
-  constexpr std::int64_t kCached = (16 << 20) / 4, kKept = (64 << 20) / 4;
-  group = tiles(), panel = 1;
-  if (from_spectra().floats() <= kKept) {
-    std::int64_t pairs = kCached / (2 * (to_spectra().floats() + weight_spectra().floats()));
-    panel = std::min(to.blocks(), 2 * std::max<std::int64_t>(pairs, 1));
-    return;
-  }
-  panel = to.blocks(), group = 1;
-  std::int64_t room = std::max(kCached, weight_spectra().floats());
-  group = std::clamp<std::int64_t>(room / (from_spectra().floats() + to_spectra().floats()), 1,
-                                   tiles());
-  group = (tiles() + groups() - 1) / groups();
-}
-
-/// Where a tile lies; its elements of `from` begin `pad` before those of `to`.
-struct FftPlace {
-  FftPlace(const FftPlan& plan, std::int64_t tile)
-      : sample(tile / (plan.tile_rows() * plan.tile_columns())),
-        y(tile / plan.tile_columns() % plan.tile_rows() * plan.height()),
-        x(tile % plan.tile_columns() * plan.width()) {}
-
-  std::int64_t sample, y, x;
+/// Real vectors of a tile: (y, x) is first[y * row + x * column] inside the two ranges, and zero
+/// outside. Strides are negative if a window is flipped.
+struct TileView {
+  float* first;
+  std::int64_t row, column;
+  Range rows, columns;
 };
+
+struct FftTile {
+  int side, lanes;
+  float* spectrum;     ///< The first point.
+  std::int64_t point;  ///< Floats between neighbouring points.
+  float* work;         ///< FftPlan::tile_floats().
+};
+
+/// Computes twice the spectrum of the tile.
+void transform_tile(const FftTile& tile, const TileView& from);
+
+/// Transforms back and writes the ranges of the view: scale times the tile, plus `bias` unless it
+/// is null (one number per lane). With product_scale() the result is the tile whose spectrum is the
+/// product of two others.
+void restore_tile(const FftTile& tile, const TileView& to, float scale, const float* bias);
+
+/// Two spectra are twice too large, and the transform back multiplies by the number of elements.
+constexpr float product_scale(int side) { return 0.25f / static_cast<float>(side * side); }
+
+/// Computes the spectrum of tile `tile` of the images that windows read, row `row` of its group.
+void transform_from(const FftPlan& plan, const float* images, std::int64_t tile, std::int64_t row,
+                    std::int64_t block, float* spectra, float* work);
+
+/// Returns the part of a tile that begins at `begin` which lies inside [0, extent), counted from
+/// the tile's first element.
+Range inside(std::int64_t begin, std::int64_t length, std::int64_t extent);
+
+/// c = a * conj(b) or c += a * conj(b) at one point, on one thread. The layout of a depends on
+/// `turned`: false, a has the rows of c, and the depth along them; true, a has the depth in its
+/// rows, and the rows of c along them in whole vectors.
+struct SpectrumProduct {
+  bool turned = false;
+  bool adds = false;
+  std::int64_t rows, depth;
+  std::int64_t blocks;  ///< Blocks of columns to compute; the spectra may have more.
+  Spectra a_spectra, b_spectra, c_spectra;
+  const float *a, *b;  ///< Of the first point, as c is.
+  float* c;
+};
+void multiply(const SpectrumProduct& product, std::int64_t point);
 
 }  // namespace troika

@@ -1,6 +1,5 @@
-#include "kernels/cpu/fft_product.h"
-
 #include "kernels/cpu/fft_line.h"
+#include "kernels/cpu/fft_plan.h"
 
 namespace troika {
 namespace {
@@ -58,7 +57,7 @@ TROIKA_INLINE void multiply_rows(const SpectrumProduct& p, std::int64_t row, std
   }
 }
 
-/// As many rows at once as the registers hold, then half as many for the rest.
+/// Multiplies as many rows at once as the registers hold, then half as many for the rest.
 template <int Lanes, bool Turned, int Width, int Rows>
 TROIKA_INLINE void multiply_columns(const SpectrumProduct& p, std::int64_t block,
                                     std::int64_t row) {
@@ -67,8 +66,8 @@ TROIKA_INLINE void multiply_columns(const SpectrumProduct& p, std::int64_t block
   if constexpr (Rows > 1) multiply_columns<Lanes, Turned, Width, Rows / 2>(p, block, row);
 }
 
-/// Beside the sums, two registers per vector of b and two for a: AVX-512 has 32, AVX2 has 16.
-/// Turned, rows divide a vector.
+/// In addition to the sums, two registers per vector of b and two for a: AVX-512 has 32, AVX2
+/// has 16. If turned, the number of rows divides a vector.
 constexpr int spectrum_rows_at_once(int lanes, bool turned, int width) {
   if (lanes == 8) return turned ? 4 : 6;
   if (width == 2) return turned ? 4 : 6;

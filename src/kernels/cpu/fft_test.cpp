@@ -1,10 +1,11 @@
 // Convolutions by Fourier transforms in both widths of vectors against the reference in f64: how
 // large their errors are, sizes at which nothing comes out even, and why they decline.
+#include "kernels/cpu/fft.h"
+
 #include <gtest/gtest.h>
 
+#include "kernels/cpu/convolution_algorithms.h"
 #include "kernels/cpu/convolution_trial_test.h"
-#include "kernels/cpu/fft_convolution.h"
-#include "kernels/cpu/fft_weight.h"
 #include "kernels/cpu/vector_lanes.h"
 
 namespace troika {
@@ -68,25 +69,25 @@ Convolution convolution_at(const Request& request) {
 
 TEST(Fft, InGroupsAndPanelsTheGradientIsTheSameAsAllAtOnce) {
   FftWeight kernel{.plan = {.samples = 3,
-                            .from = {20, 21, 18, 16},
-                            .to = {40, 21, 18, 16},
+                            .from = {20, 2, 21, 18, 16},
+                            .to = {40, 3, 21, 18, 16},
                             .window = {5, 5},
                             .pad = {2, 2},
                             .side = 16,
                             .threads = 2},
                    .image_at = 0,
-                   .places_at = 1,
+                   .output_at = 1,
                    .weight_at = 2};
-  std::vector<float> image(3 * 2 * 21 * 18 * 16), places(3 * 3 * 21 * 18 * 16);
+  std::vector<float> image(3 * 2 * 21 * 18 * 16), output(3 * 3 * 21 * 18 * 16);
   for (std::size_t i = 0; i < image.size(); ++i) image[i] = std::sin(static_cast<float>(i));
-  for (std::size_t i = 0; i < places.size(); ++i) places[i] = std::cos(static_cast<float>(3 * i));
+  for (std::size_t i = 0; i < output.size(); ++i) output[i] = std::cos(static_cast<float>(3 * i));
   std::vector<float> wanted;
   for (auto [group, panel] : {std::array<std::int64_t, 2>{12, 3}, {5, 3}, {1, 3}, {12, 2}}) {
     kernel.plan.group = group, kernel.plan.panel = panel;
     std::vector<float> weight(3 * 2 * 25 * 256),
         scratch(static_cast<std::size_t>(kernel.scratch().count) / sizeof(float), NAN);
     std::vector<DevicePointer> operands;
-    for (std::vector<float>* each : {&image, &places, &weight})
+    for (std::vector<float>* each : {&image, &output, &weight})
       operands.push_back(reinterpret_cast<DevicePointer>(each->data()));
     kernel({operands, reinterpret_cast<DevicePointer>(scratch.data()), 2});
     if (wanted.empty()) wanted = weight;
@@ -126,7 +127,7 @@ TEST(Fft, SaysWhyItDeclines) {
   EXPECT_EQ(reason({.out = 16, .kernel = {1, 7}}), reason({.out = 16, .kernel = {3, 3}}));
   EXPECT_EQ(reason({.out = 16, .kernel = {5, 49}}), "the FFT's tiles hold windows up to 48x48");
   EXPECT_EQ(reason({.out = 16, .kernel = {5, 5}, .stride = {1, 2}}),
-            "the FFT computes every place, so it needs stride 1");
+            "the FFT computes every position of the window, so it needs stride 1");
   EXPECT_EQ(reason({.out = 16, .kernel = {5, 5}, .dilation = {2, 2}}),
             "the FFT needs a window without dilation");
   EXPECT_EQ(reason({.out = 16, .kernel = {5, 5}, .groups = 2}),

@@ -1,6 +1,5 @@
-#include "kernels/cpu/fft_tile.h"
-
 #include "kernels/cpu/fft_line.h"
+#include "kernels/cpu/fft_plan.h"
 
 namespace troika {
 namespace {
@@ -66,14 +65,14 @@ class Tile {
     store(z.im, to), store(z.re, to + Lanes);
   }
 
-  /// Two real lines travel as one complex line: of its numbers at k and -k, twice those of the
-  /// first line at k and of the second one.
+  /// Two real lines are transformed as one complex line. Its numbers at k and -k give twice those
+  /// of the two lines at k.
   static TROIKA_INLINE void store_separate(const C& at, const C& mirrored, float* first,
                                            float* second) {
     store(C{at.re + mirrored.re, at.im - mirrored.im}, first);
     store(C{at.im + mirrored.im, mirrored.re - at.re}, second);
   }
-  /// The other way, without the factor.
+  /// The inverse of store_separate, without the factor.
   static TROIKA_INLINE void load_joined(const float* first, const float* second, C (&line)[Side],
                                         int k) {
     C a, b;

@@ -1,6 +1,6 @@
-#include "kernels/cpu/fft_weight.h"
-
 #include <omp.h>
+
+#include "kernels/cpu/fft.h"
 
 namespace troika {
 
@@ -12,11 +12,14 @@ Bytes FftWeight::scratch() const {
 FftWeight::Work FftWeight::work(const Launch& launch, int thread) const {
   Work work{.sums = launch.work()};
   work.image = work.sums + plan.weight_spectra().floats();
-  work.places = work.image + plan.from_spectra().floats();
+  work.output = work.image + plan.from_spectra().floats();
   work.tile = launch.work() + plan.spectra_floats() + thread * plan.tile_floats();
   return work;
 }
 
+// The gradient is a correlation of the image with the output's gradient: a product of their
+// spectra, summed over all tiles. Each point belongs to one thread, so the sums need no reduction
+// and do not depend on the number of threads.
 void FftWeight::operator()(const Launch& launch) const {
 #pragma omp parallel num_threads(launch.threads)
   {
@@ -29,7 +32,7 @@ void FftWeight::operator()(const Launch& launch) const {
 #pragma omp for schedule(static) collapse(2)
         for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile)
           for (std::int64_t block = blocks.begin; block < blocks.end; ++block)
-            transform_places(launch.at(places_at), tile, tile - tiles.begin, block, own);
+            transform_output(launch.at(output_at), tile, tile - tiles.begin, block, own);
 #pragma omp for schedule(static)
         for (std::int64_t point = 0; point < plan.points(); ++point)
           add_products(
@@ -37,7 +40,7 @@ void FftWeight::operator()(const Launch& launch) const {
       }
 #pragma omp for schedule(static) collapse(2)
       for (std::int64_t to = blocks.begin; to < blocks.end; ++to)
-        for (std::int64_t from = 0; from < plan.from.blocks(); ++from)
+        for (std::int64_t from = 0; from < plan.from.blocks; ++from)
           finish(launch.at(weight_at), to, from, own);
     }
   }
@@ -46,32 +49,32 @@ void FftWeight::operator()(const Launch& launch) const {
 void FftWeight::transform_group(const float* image, Range tiles, const Work& work) const {
 #pragma omp for schedule(static) collapse(2) nowait
   for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile)
-    for (std::int64_t block = 0; block < plan.from.blocks(); ++block)
+    for (std::int64_t block = 0; block < plan.from.blocks; ++block)
       transform_from(plan, image, tile, tile - tiles.begin, block, work.image, work.tile);
 }
 
-void FftWeight::transform_places(const float* places, std::int64_t tile, std::int64_t row,
+void FftWeight::transform_output(const float* output, std::int64_t tile, std::int64_t row,
                                  std::int64_t block, const Work& work) const {
   const Spectra to = plan.to_spectra();
-  const FftPlace place(plan, tile);
-  const std::int64_t lanes = plan.lanes(), first = plan.to.offset(place.sample, block) +
-                                                   (place.y * plan.to.width + place.x) * lanes;
+  const TileOrigin origin = plan.origin(tile);
+  const std::int64_t lanes = plan.lanes(), first = plan.to.offset(origin.sample, block) +
+                                                   (origin.y * plan.to.width + origin.x) * lanes;
   transform_tile({.side = plan.side,
                   .lanes = plan.lanes(),
-                  .spectrum = work.places + to.offset(row, block % plan.panel),
+                  .spectrum = work.output + to.offset(row, block % plan.panel),
                   .point = to.point(),
                   .work = work.tile},
-                 {.first = const_cast<float*>(places) + first,
+                 {.first = const_cast<float*>(output) + first,
                   .row = plan.to.width * lanes,
                   .column = lanes,
-                  .rows = inside(place.y, plan.height(), plan.to.height),
-                  .columns = inside(place.x, plan.width(), plan.to.width)});
+                  .rows = inside(origin.y, plan.height(), plan.to.height),
+                  .columns = inside(origin.x, plan.width(), plan.to.width)});
 }
 
 void FftWeight::add_products(std::int64_t point, SpectrumProduct product, const Work& work) const {
-  product.turned = true;
+  product.turned = true;  // the depth is the tiles, which are the rows of both spectra
   product.a_spectra = plan.from_spectra(), product.a = work.image;
-  product.b_spectra = plan.to_spectra(), product.b = work.places;
+  product.b_spectra = plan.to_spectra(), product.b = work.output;
   product.c_spectra = plan.weight_spectra(), product.c = work.sums;
   product.rows = product.c_spectra.rows;
   multiply(product, point);
@@ -82,7 +85,7 @@ void FftWeight::finish(float* weight, std::int64_t to_block, std::int64_t from_b
   const Spectra spectra = plan.weight_spectra();
   const std::int64_t lanes = plan.lanes(), square = lanes * lanes,
                      elements = plan.window[0] * plan.window[1];
-  float* block = weight + (to_block * plan.from.blocks() + from_block) * elements * square;
+  float* block = weight + (to_block * plan.from.blocks + from_block) * elements * square;
   for (std::int64_t lane = 0; lane < lanes; ++lane)
     restore_tile(
         {.side = plan.side,

@@ -1,15 +1,13 @@
-#include "kernels/cpu/flipped_convolution.h"
-
 #include <cstring>
 
-#include "kernels/cpu/library_convolution.h"
+#include "kernels/cpu/convolution_algorithms.h"
 
 namespace troika {
 namespace {
 
 /// A weight as squares of lanes x lanes, one per pair of blocks of channels and element of the
-/// window. Flipped, its two dimensions of blocks change places and each window is read backwards;
-/// the squares stay as they are.
+/// window. Flipped, its two dimensions of blocks are exchanged and each window is read backwards;
+/// the squares themselves stay as they are.
 struct WeightSquares {
   std::int64_t rows, columns;  ///< Blocks of channels.
   std::int64_t window, square;
@@ -57,21 +55,21 @@ class FlippedKernel final : public Kernel {
   int threads_;
 };
 
-/// The forward convolution that reads the gradient of the places.
+/// The forward convolution that reads the gradient of the output.
 Convolution forward_of(const Convolution& c) {
   const Shape& weight = c.weight.shape;
   Convolution forward = c;
-  forward.result = Convolution::Result::places;
-  std::swap(forward.image, forward.places);
-  std::swap(forward.image_at, forward.places_at);
+  forward.result = Convolution::Result::output;
+  std::swap(forward.image, forward.output);
+  std::swap(forward.image_at, forward.output_at);
   forward.weight.shape = {weight[1], weight[0], weight[2], weight[3]};
   for (std::size_t dim : {0u, 1u})
     forward.pad[dim] = (weight[2 + dim] - 1) * c.dilation[dim] - c.pad[dim];
   return forward;
 }
 
-/// The stored layout whose flipped form the forward kernel reads; empty where squares would have to
-/// be turned.
+/// Returns the stored layout whose flipped form the forward kernel reads, or nothing if squares
+/// would have to be transposed.
 std::optional<Layout> stored_for(Layout flipped) {
   if (flipped == Layout::weight_io16) return Layout::weight_oi16;
   if (flipped == Layout::weight_io8) return Layout::weight_oi8;

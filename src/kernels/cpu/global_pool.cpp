@@ -22,33 +22,33 @@ ImageBlock block_at(const ChannelView& view, std::int64_t number) {
 /// The largest of each lane and the pixel where it was first, or the sum.
 template <bool Max, class Lanes>
 TROIKA_VECTORIZED void reduce(const Lanes& lanes, const ChannelView& view, const float* x,
-                              float* value, std::int32_t* place) {
+                              float* value, std::int32_t* pixel_found) {
   typename Lanes::V kept{}, next;
-  typename Lanes::Places found{};
+  typename Lanes::Indices found{};
   if constexpr (Max) lanes.get(kept, x);
   for (std::int64_t pixel = 0; pixel < view.inner; ++pixel) {
     lanes.get(next, x + pixel * view.lanes);
     if constexpr (Max) {
-      found = next > kept ? typename Lanes::Places{} + static_cast<std::int32_t>(pixel) : found;
+      found = next > kept ? typename Lanes::Indices{} + static_cast<std::int32_t>(pixel) : found;
       kept = next > kept ? next : kept;
     } else {
       kept += next;
     }
   }
   std::memcpy(value, &kept, sizeof kept);
-  std::memcpy(place, &found, sizeof found);
+  std::memcpy(pixel_found, &found, sizeof found);
 }
 
-/// Calls f(channels, values, places) with up to 16 channels of the block at a time.
+/// Calls f(channels, values, pixels) with up to 16 channels of the block at a time.
 template <bool Max, class F>
 void reduce_block(const ChannelView& view, const ImageBlock& block, const float* x, const F& f) {
   for_lanes(view.lanes, 0, [&]<int>(const auto& lanes, const LaneTiles& at) {
     for (std::int64_t lane = at.offset; lane < at.offset + at.tiles * 16; lane += 16) {
       float values[16] = {};
-      std::int32_t places[16] = {};
-      reduce<Max>(lanes, view, x + block.run.element + lane, values, places);
+      std::int32_t pixels[16] = {};
+      reduce<Max>(lanes, view, x + block.run.element + lane, values, pixels);
       std::int64_t end = std::min(lane + 16, block.channels);
-      if (lane < end) f(Range{lane, end}, values, places);
+      if (lane < end) f(Range{lane, end}, values, pixels);
     }
   });
 }
@@ -114,9 +114,9 @@ Loop max_backward(const ChannelView& view) {
                ImageBlock block = block_at(view, number);
                std::fill_n(dx + block.run.element, view.inner * view.lanes, 0.0f);
                reduce_block<true>(
-                   view, block, x, [&](Range lanes, const float*, const std::int32_t* places) {
+                   view, block, x, [&](Range lanes, const float*, const std::int32_t* pixels) {
                      for (std::int64_t lane = lanes.begin; lane < lanes.end; ++lane)
-                       dx[block.run.element + places[lane - lanes.begin] * view.lanes + lane] =
+                       dx[block.run.element + pixels[lane - lanes.begin] * view.lanes + lane] =
                            dy[block.y + lane];
                    });
              });

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "kernels/cpu/layouts.h"
 #include "kernels/cpu/loops.h"
 #include "kernels/cpu/offers.h"
 #include "kernels/reference/reference.h"

@@ -1,7 +1,9 @@
+// The formula and the paper are in ops/lamb.h. The direction is computed twice, for its norm and
+// for the update: that is cheaper than storing it.
 #include <cmath>
 
-#include "kernels/cpu/normed_update.h"
 #include "kernels/cpu/offers.h"
+#include "kernels/cpu/update_step.h"
 #include "kernels/cpu/vector_math.h"
 
 namespace troika {

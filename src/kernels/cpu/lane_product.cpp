@@ -5,8 +5,8 @@
 namespace troika {
 namespace {
 
-/// Rows of sums at once: two vectors each, beside two of b, in the 16 registers of AVX2. AVX-512
-/// has twice as many, but no more addresses of rows.
+/// Rows of sums at once: two vectors each, in addition to two of b, in the 16 registers of AVX2.
+/// AVX-512 has twice as many, but not enough general registers for the addresses of more rows.
 constexpr int kLaneRows16 = 8, kLaneRows8 = 6;
 
 template <int Lanes>

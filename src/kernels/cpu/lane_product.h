@@ -1,4 +1,4 @@
-// Small matrix products on one thread, for kernels that work block by block.
+// Small matrix products on one thread, for kernels that process blocks (attention).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ inline constexpr std::int64_t pad_to_lanes(std::int64_t columns) {
   return (columns + kLanes - 1) / kLanes * kLanes;
 }
 
-/// A matrix read number by number: (i, j) is first[i * row + j * column].
+/// A strided matrix: (i, j) is first[i * row + j * column].
 struct Factor {
   const float* first;
   std::int64_t row, column;

@@ -1,7 +1,8 @@
+// The formula and the paper are in ops/lars.h.
 #include <cmath>
 
-#include "kernels/cpu/normed_update.h"
 #include "kernels/cpu/offers.h"
+#include "kernels/cpu/update_step.h"
 
 namespace troika {
 namespace {

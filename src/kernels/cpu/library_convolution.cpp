@@ -1,11 +1,9 @@
-#include "kernels/cpu/library_convolution.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "kernels/cpu/layouts.h"
-#include "kernels/cpu/winograd.h"
+#include "kernels/cpu/convolution_algorithms.h"
+#include "kernels/cpu/offers.h"
 
 namespace troika {
 namespace {
@@ -14,10 +12,10 @@ using dnnl::prop_kind;
 using Result = Convolution::Result;
 
 struct LayoutPair {
-  Layout image, places;
+  Layout image, output;
 };
 
-/// Vectors of channels, as wide as the machine has them; an image of few channels may stay plain.
+/// Vectors of channels, the widest first. An image of few channels may stay plain.
 constexpr std::array<LayoutPair, 6> kLayoutPairs{{{Layout::blocked16, Layout::blocked16},
                                                   {Layout::plain, Layout::blocked16},
                                                   {Layout::blocked8, Layout::blocked8},
@@ -25,7 +23,7 @@ constexpr std::array<LayoutPair, 6> kLayoutPairs{{{Layout::blocked16, Layout::bl
                                                   {Layout::channels_last, Layout::channels_last},
                                                   {Layout::plain, Layout::plain}}};
 
-/// By the name that oneDNN gives the implementation.
+/// Derived from the name that oneDNN gives the implementation.
 std::string algorithm_of(const Implementation& implementation) {
   std::string_view name = implementation.impl_info_str();
   auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
@@ -59,7 +57,7 @@ std::optional<std::string> why_unsafe(const Implementation& implementation,
       name, block);
 }
 
-/// One convolution, asked of oneDNN in several layouts.
+/// Searches oneDNN's implementations of one convolution in several layouts.
 class Search {
  public:
   Search(const Convolution& convolution, const Request& request)
@@ -71,13 +69,14 @@ class Search {
       pad_begin_.push_back(c_.pad[dim]);
       // Just what the last window needs, so that elements which no window sees count as negative
       // padding.
-      pad_end_.push_back((c_.places.shape[2 + dim] - 1) * c_.stride[dim] + reach - c_.pad[dim] -
+      pad_end_.push_back((c_.output.shape[2 + dim] - 1) * c_.stride[dim] + reach - c_.pad[dim] -
                          c_.image.shape[2 + dim]);
     }
     if (c_.tail.bias) bias_ = describe({{c_.weight.shape[0]}, DType::f32}, Layout::plain);
   }
 
-  /// oneDNN knows no crop before the first element, and behind the last one less than a stride.
+  /// oneDNN cannot crop the image before the first element, and after the last one by less than a
+  /// stride.
   bool possible() const {
     bool fits = true;
     for (std::size_t dim : {0u, 1u})
@@ -91,8 +90,8 @@ class Search {
            bool even_plain_loops = false) const {
     std::vector<std::string> seen;
     MemoryDesc image = describe(c_.image, layouts.image),
-               places = describe(c_.places, layouts.places);
-    for (const Implementation& each : find(algorithm, image, places)) {
+               output = describe(c_.output, layouts.output);
+    for (const Implementation& each : find(algorithm, image, output)) {
       std::optional<Layout> stored = weight_layout(each);
       std::string name = algorithm_of(each);
       bool wanted = stored && (even_plain_loops || !is_reference(each)) &&
@@ -102,15 +101,15 @@ class Search {
       seen.push_back(name);
       list.push_back(offer_primitive(
           request_, {.algorithm = name, .layouts = operand_layouts(layouts, *stored)}, each,
-          bounds(image, weight_in(*stored).value(), places)));
+          bounds(image, weight_in(*stored).value(), output)));
     }
   }
 
-  /// The implementations that `add` leaves out because they are wrong.
-  void add_unsafe(std::vector<DeclinedFamily>& list, LayoutPair layouts) const {
+  /// Lists the implementations that `add` omits because they are wrong.
+  void add_unsafe(std::vector<DeclinedAlgorithm>& list, LayoutPair layouts) const {
     MemoryDesc image = describe(c_.image, layouts.image),
-               places = describe(c_.places, layouts.places);
-    for (const Implementation& each : find(dnnl::algorithm::convolution_direct, image, places)) {
+               output = describe(c_.output, layouts.output);
+    for (const Implementation& each : find(dnnl::algorithm::convolution_direct, image, output)) {
       std::optional<Layout> stored = weight_layout(each);
       if (!stored) continue;
       if (std::optional<std::string> reason = why_unsafe(each, c_, layouts, *stored))
@@ -121,21 +120,21 @@ class Search {
 
  private:
   std::vector<Implementation> find(dnnl::algorithm algorithm, const MemoryDesc& image,
-                                   const MemoryDesc& places) const {
+                                   const MemoryDesc& output) const {
     const dnnl::engine& engine = request_.context.engine;
     MemoryDesc weight = any_weight();
-    if (c_.result == Result::places)
+    if (c_.result == Result::output)
       return implementations<dnnl::convolution_forward>(
           engine, attributes({.activation = c_.tail.activation}), prop_kind::forward_training,
-          algorithm, image, weight, bias_, places, strides_, dilates_, pad_begin_, pad_end_);
+          algorithm, image, weight, bias_, output, strides_, dilates_, pad_begin_, pad_end_);
     auto hint = forward_hint<dnnl::convolution_forward>(engine, prop_kind::forward_training,
-                                                        algorithm, image, weight, places, strides_,
+                                                        algorithm, image, weight, output, strides_,
                                                         dilates_, pad_begin_, pad_end_);
     if (c_.result == Result::image)
       return backward_implementations<dnnl::convolution_backward_data>(
-          engine, hint, algorithm, image, weight, places, strides_, dilates_, pad_begin_, pad_end_);
+          engine, hint, algorithm, image, weight, output, strides_, dilates_, pad_begin_, pad_end_);
     return backward_implementations<dnnl::convolution_backward_weights>(
-        engine, hint, algorithm, image, weight, places, strides_, dilates_, pad_begin_, pad_end_);
+        engine, hint, algorithm, image, weight, output, strides_, dilates_, pad_begin_, pad_end_);
   }
 
   MemoryDesc any_weight() const {
@@ -147,7 +146,7 @@ class Search {
     if (c_.groups == 1) return describe(c_.weight, layout);
     return describe_grouped(c_.weight, layout, c_.groups);
   }
-  /// The layout of our list that the implementation wants; empty when it is none of them.
+  /// Returns the weight layout that the implementation needs, or nothing if we do not have it.
   std::optional<Layout> weight_layout(const Implementation& implementation) const {
     MemoryDesc wanted = c_.result == Result::weight ? implementation.diff_weights_desc(0)
                                                     : implementation.weights_desc(0);
@@ -161,17 +160,17 @@ class Search {
     std::vector<Layout> list(request_.operands.size(), Layout::plain);
     list[c_.image_at] = layouts.image;
     list[c_.weight_at] = stored;
-    list[c_.places_at] = layouts.places;
+    list[c_.output_at] = layouts.output;
     return list;
   }
 
   std::vector<Bound> bounds(const MemoryDesc& image, const MemoryDesc& weight,
-                            const MemoryDesc& places) const {
+                            const MemoryDesc& output) const {
     bool of_image = c_.result == Result::image, of_weight = c_.result == Result::weight;
     std::vector<Bound> list{
         {of_image ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, c_.image_at, image},
         {of_weight ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS, c_.weight_at, weight},
-        {of_image || of_weight ? DNNL_ARG_DIFF_DST : DNNL_ARG_DST, c_.places_at, places}};
+        {of_image || of_weight ? DNNL_ARG_DIFF_DST : DNNL_ARG_DST, c_.output_at, output}};
     if (c_.tail.bias) list.push_back({DNNL_ARG_BIAS, 2, bias_});
     return list;
   }
@@ -194,8 +193,8 @@ Offers offers_by(dnnl::algorithm algorithm, const Convolution& convolution,
   Search search(convolution, request);
   Offers list;
   for (LayoutPair layouts : kLayoutPairs) {
-    // Where the machine has vectors of 16, narrower ones are pointless.
-    if (layouts.places == Layout::blocked8 && has_blocked16(list)) continue;
+    // If the machine has vectors of 16, narrower ones are not needed.
+    if (layouts.output == Layout::blocked8 && has_blocked16(list)) continue;
     search.add(list, algorithm, layouts);
   }
   if (list.empty() && algorithm == dnnl::algorithm::convolution_direct)
@@ -214,9 +213,9 @@ Offers direct_offers(const Convolution& convolution, const Request& request) {
   return offers_by(dnnl::algorithm::convolution_direct, convolution, request);
 }
 
-std::vector<DeclinedFamily> unsafe_direct_kernels(const Convolution& convolution,
-                                                  const Request& request) {
-  std::vector<DeclinedFamily> list;
+std::vector<DeclinedAlgorithm> unsafe_direct_kernels(const Convolution& convolution,
+                                                     const Request& request) {
+  std::vector<DeclinedAlgorithm> list;
   Search search(convolution, request);
   if (!search.possible()) return list;
   for (LayoutPair layouts : kLayoutPairs) search.add_unsafe(list, layouts);

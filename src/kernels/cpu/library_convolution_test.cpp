@@ -1,11 +1,11 @@
 // Convolutions by oneDNN: implementations of it that are known to be wrong are not offered.
-#include "kernels/cpu/library_convolution.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "kernels/cpu/convolution_algorithms.h"
 #include "kernels/cpu/convolution_trial_test.h"
+#include "ops/testing/op_cases.h"
 
 namespace troika {
 namespace {
@@ -16,7 +16,7 @@ OpCase strided_case(std::int64_t channels, std::int64_t side, std::int64_t strid
           {f64({3, channels, side, side})}};
 }
 
-/// A byte that no kernel writes by chance in every place of a guard.
+/// A byte that no kernel writes by chance to all bytes of a guard.
 constexpr std::byte kGuardByte{0xa5};
 constexpr std::size_t kGuard = 1 << 16;
 
@@ -74,7 +74,7 @@ TEST(LibraryConvolution, SaysWhichKernelsAreWrong) {
   auto reasons = [&](std::int64_t channels) {
     OpCase row = in_dtype(strided_case(channels, 12), DType::f32);
     std::vector<std::string> list;
-    for (const DeclinedFamily& family :
+    for (const DeclinedAlgorithm& family :
          backend->declined({row.op, row.inputs, Phase::backward_weight, {}}))
       if (family.name == "direct channels_last") list.push_back(family.reason);
     return list;

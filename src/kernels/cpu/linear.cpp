@@ -14,7 +14,7 @@ constexpr Layout opposite(Layout layout) {
 /// The three matrices, all leading dimensions of the input taken as rows.
 struct Matrices {
   TensorSpec x, weight, y;
-  Layout stored;  ///< Of the weight.
+  Layout stored;  ///< The layout of the weight.
 
   Matrices(const Request& request, Layout layout)
       : weight(request.signature.slots[1].spec), stored(layout) {
@@ -101,7 +101,7 @@ void add_backward_data(Offers& list, const Request& request, const Matrices& m) 
               .b = m.packed_weight()});
 }
 
-/// dw = dy^T x, or turned x^T dy.
+/// dw = dy^T x, or its transpose x^T dy.
 PackedOperands packed_weight_gradient(const Matrices& m) {
   PackedFactor x{0, m.inputs(), 1}, dy{1, m.outputs(), 1};
   if (m.stored == Layout::plain) return {{m.outputs(), m.inputs(), m.rows()}, dy.turned(), x};
@@ -120,7 +120,7 @@ void add_backward_weight(Offers& list, const Request& request, const Matrices& m
            backward_implementations<dnnl::inner_product_backward_weights>(engine, hint, x, dw, dy),
            {{DNNL_ARG_SRC, 0, x}, {DNNL_ARG_DIFF_DST, 1, dy}, {DNNL_ARG_DIFF_WEIGHTS, 2, dw}});
   add_packed(list, request, layouts, packed_weight_gradient(m));
-  // A product of the library is written row by row only.
+  // oneDNN writes products in row-major order only.
   if (m.stored != Layout::plain) return;
   add_best(list, request, {.algorithm = "matmul", .layouts = layouts},
            implementations<dnnl::matmul>(engine, attributes(), turned_dy, x, dw),

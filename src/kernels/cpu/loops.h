@@ -1,5 +1,5 @@
-// Parallel loops over elements: static shares, so the same bits come out each time; small tensors
-// stay on one thread.
+// Parallel loops over elements. Threads get static shares, so results are reproducible bit by bit.
+// Small tensors stay on one thread.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,10 @@
 
 namespace troika {
 
-/// Below this many elements, waking a team costs more than it saves.
+/// Below this many elements, waking the threads costs more than it saves.
 inline constexpr std::int64_t kSmallLoop = 8192;
-/// Sums are made of blocks of this size, added in order: the same bits for any number of threads.
+/// Sums are made of blocks of this size, added in order, so that they do not depend on the number
+/// of threads.
 inline constexpr std::int64_t kSumBlock = 4096;
 
 template <class F>
@@ -32,7 +33,7 @@ TROIKA_VECTORIZED double sum_range(std::int64_t begin, std::int64_t end, const F
   return sum;
 }
 
-/// A sum of few hundred terms in f32, which vectorises where a term is costly.
+/// A sum of a few hundred terms in f32, which vectorises better than f64 if terms are costly.
 template <class F>
 TROIKA_VECTORIZED float sum_floats(std::int64_t begin, std::int64_t end, const F& f) {
   F local = f;

@@ -4,7 +4,7 @@
 namespace troika {
 namespace {
 
-/// One matrix per leading index; the last two dimensions may be read the other way round.
+/// One matrix per leading index, possibly transposed.
 MemoryDesc factor(const TensorSpec& spec, bool transposed) {
   auto strides = spec.shape.strides();
   TensorSpec turned = spec;
@@ -23,15 +23,15 @@ struct Product {
   bool turn_first, turn_second;
 };
 
-/// A product is always written row by row, so the gradient of a turned factor is the product of the
-/// turned others.
+/// A product is always row-major, so the gradient of a transposed factor is the product of the
+/// transposes of the others.
 Product product_of(const Matmul& op, Phase phase) {
   if (phase == Phase::forward) return {0, 1, op.transpose_a, op.transpose_b};
-  // Operands: dc, b, da. da = dc b^T; turned, da^T = b dc^T.
+  // Operands: dc, b, da. da = dc b^T; transposed, da^T = b dc^T.
   if (phase == Phase::backward_data)
     return op.transpose_a ? Product{1, 0, op.transpose_b, true}
                           : Product{0, 1, false, !op.transpose_b};
-  // Operands: a, dc, db. db = a^T dc; turned, db^T = dc^T a.
+  // Operands: a, dc, db. db = a^T dc; transposed, db^T = dc^T a.
   return op.transpose_b ? Product{1, 0, true, op.transpose_a}
                         : Product{0, 1, !op.transpose_a, false};
 }

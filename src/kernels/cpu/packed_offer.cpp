@@ -8,10 +8,10 @@
 namespace troika {
 namespace {
 
-/// With fewer multiplications, waking a team costs more than it saves.
+/// With fewer multiplications, waking the threads costs more than it saves.
 constexpr std::int64_t kSmallProduct = 64 * kSmallLoop;
 
-/// The threads share each product, or each has products of its own where there are enough.
+/// Threads share each product, or each computes whole products if there are enough batches.
 struct PackedLoop {
   PackedLoop(const PackedOperands& asked, int lanes, int threads)
       : operands(asked),

@@ -1,4 +1,4 @@
-// Matrix products of our own as candidates beside those of the library.
+// Our matrix products as candidates, in addition to those of oneDNN.
 #pragma once
 
 #include <optional>
@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "kernels/cpu/epilogue.h"
-#include "kernels/cpu/offer.h"
+#include "kernels/cpu/offers.h"
 #include "kernels/cpu/packed_product.h"
 
 namespace troika {
 
-/// An operand as a factor: (i, j) is at i * row + j * column, and the matrix of the next batch so
-/// many floats further on. One of the two steps is 1.
+/// An operand as a factor: (i, j) is at i * row + j * column, and matrices of neighbouring batches
+/// are `next` floats apart. `row` or `column` is 1.
 struct PackedFactor {
   std::size_t operand;
   std::int64_t row, column;
@@ -24,8 +24,7 @@ struct PackedFactor {
   }
 };
 
-/// c = a * b for each batch. The bias is operand 2, the residual the one before the last, c the
-/// last.
+/// c = a * b for each batch. The bias is operand 2, the residual is the last but one, c the last.
 struct PackedOperands {
   ProductExtent extent;
   PackedFactor a, b;
@@ -33,11 +32,11 @@ struct PackedOperands {
   Tail tail{};
 };
 
-/// Adds the candidate "packed", unless declined.
+/// Adds the candidate "packed", unless packed_declined().
 void add_packed(Offers& list, const Request& request, std::vector<Layout> layouts,
                 const PackedOperands& operands);
 
-/// Why no packed product is offered here; empty when it is.
+/// Returns why packed products cannot run on this processor, or nothing if they can.
 std::optional<std::string> packed_declined();
 
 }  // namespace troika

@@ -2,19 +2,20 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/product_panels.h"
+#include "kernels/cpu/product_tile.h"
 
 namespace troika {
 namespace {
 
-/// A panel of so much depth, 16 columns wide, fills the first-level cache of most processors.
+/// A panel of this depth, 16 columns wide, fills a first-level cache of 32 KiB.
 constexpr std::int64_t kDepthBlock = 512;
 /// A packed block of b, in floats: half of the second-level cache. Processors with AVX2 alone have
 /// 512 KiB or less, those with AVX-512 a MiB or more.
 constexpr std::int64_t block_floats(int lanes) { return lanes == 16 ? 128 * 1024 : 64 * 1024; }
-/// Rows of a that are packed at a time; b is packed again for each.
+/// Rows of a that are packed at a time. A multiple of the rows of all tiles; b is packed again for
+/// each.
 constexpr std::int64_t kRowBlock = 1008;
-/// Between rows of packed a, so that they do not meet in the same sets of the cache.
+/// Floats between rows of packed a, so that rows do not share cache sets.
 constexpr std::int64_t kRowGap = 16;
 
 constexpr std::int64_t tile_rows(int lanes) {
@@ -33,7 +34,7 @@ std::int64_t padded_to(std::int64_t count, std::int64_t unit) {
 
 std::int64_t packed_row(std::int64_t depth) { return padded_to(depth, kRowGap) + kRowGap; }
 
-/// Part of `count` in whole units but for the last.
+/// Part of `count`, in whole units except for the last.
 Range units_of_part(std::int64_t count, std::int64_t unit, int part, int parts) {
   Range units = part_of(in_units(count, unit), part, parts);
   return {std::min(units.begin * unit, count), std::min(units.end * unit, count)};
@@ -112,7 +113,7 @@ class PartOfProduct {
     return out;
   }
 
-  /// The block of b that is packed next; none behind the last, or where it comes round again.
+  /// The block of b that is packed next; none after the last one, or if the same blocks come again.
   NextBlock block_after(Range depth, Range rows, Range columns) const {
     std::int64_t calls = in_units(rows.extent(), TileShape<Lanes>::kRows) *
                          in_units(columns.extent(), kPanelColumns<Lanes>);
@@ -154,8 +155,8 @@ ProductPlan::ProductPlan(const ProductExtent& product, const ProductOptions& opt
   block.columns = std::min(most, padded_to(in_units(extent.columns, column_parts), unit));
 }
 
-/// The division with the least work for the thread that has most: sums, and numbers to pack, each
-/// of which takes about as long as `lanes` sums.
+/// Chooses the division with the least work for the busiest thread. Work is counted in sums;
+/// packing a number takes about as long as `lanes` sums.
 void ProductPlan::divide(int threads) {
   std::int64_t best = 0;
   for (int each = 1; each <= threads; ++each) {

@@ -1,7 +1,7 @@
 // Large matrix products (Goto and van de Geijn 2008, doi:10.1145/1356052.1356053; Van Zee and van
 // de Geijn 2015, doi:10.1145/2764454). The second factor is packed block by block into panels as
 // wide as the registers hold; a block stays in the second-level cache while all rows of the first
-// factor pass by. Both factors are read as they lie, plain or transposed.
+// factor are multiplied by it. Both factors may be plain or transposed.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct ProductExtent {
 
 struct ProductOptions {
   int lanes;              ///< Floats of a vector: 16 (AVX-512) or 8 (AVX2).
-  int threads = 1;        ///< That work on the product together.
-  bool turned_a = false;  ///< Its columns lie in memory, not its rows; it is then packed as well.
+  int threads = 1;        ///< Threads that share the product.
+  bool turned_a = false;  ///< The columns of a are contiguous, not its rows; a is then packed too.
 };
 
 /// How a product is cut into blocks and divided among threads. Made once per kernel.
@@ -31,7 +31,7 @@ struct ProductPlan {
   int parts() const { return row_parts * column_parts; }
   Range rows_of(int part) const;
   Range columns_of(int part) const;
-  /// Of scratch, for each part.
+  /// Floats of scratch for each part.
   std::int64_t floats_per_part() const;
 
   ProductExtent extent;
@@ -47,7 +47,7 @@ struct ProductPlan {
 /// Each number is summed along the depth in one fixed order, so the bits depend neither on the
 /// number of threads nor on the lanes.
 struct PackedProduct {
-  Factor a, b;  ///< Of each, one of the two steps is 1.
+  Factor a, b;  ///< `row` or `column` of each is 1.
   float* c;
   std::int64_t c_row;
   ProductTail tail;

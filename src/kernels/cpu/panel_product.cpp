@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "kernels/cpu/loops.h"
-#include "kernels/cpu/product_panels.h"
+#include "kernels/cpu/product_tile.h"
 
 namespace troika {
 namespace {
 
-/// So much of a panel stays in the second-level cache while all rows pass by.
+/// This depth of a panel stays in the second-level cache while all rows are multiplied by it.
 constexpr std::int64_t kPanelDepth = 512;
 
 bool has_16_lanes() { return widest_vector() == 16; }

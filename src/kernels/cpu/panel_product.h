@@ -1,5 +1,5 @@
-// Matrix products with few rows and one factor that many of them share: it is packed once into
-// panels of columns, as wide as the registers hold, and read from the cache in order ever after.
+// Matrix products with few rows that share one factor. It is packed once into panels of columns, as
+// wide as the registers hold, which all products then read in order.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ struct SharedFactor {
   std::int64_t depth, columns;
 };
 
-/// Floats that the panels take.
+/// Floats of the packed panels.
 std::int64_t panel_floats(std::int64_t depth, std::int64_t columns);
 
 void pack_panels(const SharedFactor& factor, int threads, float* panels);
 
-/// c = a * factor or c += a * factor; a is rows x depth, both lie row by row.
+/// c = a * factor or c += a * factor; a is rows x depth. Both are row-major.
 struct PanelProduct {
   std::int64_t rows, depth, columns;
   const float* a;

@@ -1,26 +1,27 @@
-// How a pooling loop reads and writes the lanes of one pixel: as one vector, or a part of it.
+// Ways in which a pooling loop reads and writes the lanes of one pixel: as vectors, as a part of a
+// vector, or one by one.
 #pragma once
 
 #include "kernels/cpu/vector_lanes.h"
 
 namespace troika {
 
-/// Many: a pixel has several tiles of so many lanes; else one, which spares loops a loop.
+/// Many: a pixel has several tiles of Lanes lanes; otherwise one, which saves an inner loop.
 template <int Lanes, bool Many = false>
 struct WholeLanes {
   static constexpr bool kMany = Many;
   using V = Vector<Lanes>;
-  typedef std::int32_t Places __attribute__((vector_size(Lanes * sizeof(std::int32_t))));
+  typedef std::int32_t Indices __attribute__((vector_size(Lanes * sizeof(std::int32_t))));
 
   TROIKA_INLINE void get(V& vector, const float* from) const { load(vector, from); }
   TROIKA_INLINE void put(const V& vector, float* to) const { store(vector, to); }
 };
 
-/// Neighbouring columns belong to one channel: no vectors here.
+/// Neighbouring columns belong to one channel, so there are no vectors.
 struct OneLane {
   static constexpr bool kMany = false;
   using V = float;
-  using Places = std::int32_t;
+  using Indices = std::int32_t;
 
   TROIKA_INLINE void get(V& value, const float* from) const { value = *from; }
   TROIKA_INLINE void put(const V& value, float* to) const { *to = value; }
@@ -30,7 +31,7 @@ struct OneLane {
 struct PartOfLanes {
   static constexpr bool kMany = false;
   using V = Vector<16>;
-  using Places = WholeLanes<16>::Places;
+  using Indices = WholeLanes<16>::Indices;
   std::int64_t lanes;
 
   TROIKA_INLINE void get(V& vector, const float* from) const {
@@ -45,7 +46,7 @@ struct PartOfLanes {
   }
 };
 
-/// Where a loop over the tiles of a pixel ends.
+/// The end of a loop over the tiles of a pixel.
 template <class Lanes>
 TROIKA_INLINE std::int64_t lanes_end(std::int64_t tiles) {
   return Lanes::kMany ? tiles * 16 : 16;

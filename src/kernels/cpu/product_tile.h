@@ -1,10 +1,14 @@
-// The innermost loop of a large matrix product: one tile of sums, held in registers.
+// The innermost parts of a large matrix product: panels of the second factor, packed as tiles read
+// them, and tiles of sums that are held in registers.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <span>
 
+#include "kernels/cpu/block_transpose.h"
+#include "kernels/cpu/lane_product.h"
 #include "kernels/cpu/vector_lanes.h"
 
 namespace troika {
@@ -41,7 +45,7 @@ struct TileOutput {
   float* c;
   std::int64_t c_row;
   std::int64_t columns;
-  bool adds;  ///< To earlier blocks of the depth.
+  bool adds;  ///< Adds to earlier blocks of the depth.
   ProductTail tail;
 
   void skip(std::int64_t rows, std::int64_t skipped_columns) {
@@ -51,7 +55,7 @@ struct TileOutput {
   }
 };
 
-/// Where a tile of a starts, and the panel of b: `depth` rows of Width vectors.
+/// The first element of the rows of a, and the panel of b: `depth` rows of Width vectors.
 struct TileInput {
   const float* a;
   std::int64_t a_row;
@@ -59,7 +63,7 @@ struct TileInput {
   std::int64_t depth;
 };
 
-/// For tiles that are cut off at the right or have a tail: through memory.
+/// Stores a tile that is cut off at the right or has a tail. Goes through memory.
 template <int Rows, int Columns>
 TROIKA_INLINE void finish_tile(float (&tile)[Rows * Columns], const TileOutput& out) {
   for (int i = 0; i < Rows; ++i) {
@@ -114,7 +118,7 @@ TROIKA_INLINE void compute_tile(const TileInput& in, const TileOutput& out) {
   finish_tile<Rows, kColumns>(tile, out);
 }
 
-// Not inlined: among the loops around it the row offsets of a would not stay in registers.
+// Not inlined: inside the surrounding loops the row offsets of a would not stay in registers.
 template <int Width, int Rows>
 TROIKA_VECTORIZED_16 __attribute__((noinline)) void compute_tile16(const TileInput& in,
                                                                    const TileOutput& out) {
@@ -139,8 +143,8 @@ TROIKA_INLINE void multiply_tile(const TileInput& in, const TileOutput& out) {
     compute_tile8<Width, Rows>(in, out);
 }
 
-/// Rows of the next tile when so many are left. Few rows leave the arithmetic waiting for its own
-/// results, so a short rest is evened out with the tile before it.
+/// Rows of the next tile if `left` are left. With few rows the arithmetic waits for its own
+/// results, so a short rest is shared with the tile before it.
 template <int Lanes>
 std::int64_t rows_of_next_tile(std::int64_t left) {
   constexpr int kRows = TileShape<Lanes>::kRows, kWidth = TileShape<Lanes>::kWidth;
@@ -149,7 +153,7 @@ std::int64_t rows_of_next_tile(std::int64_t left) {
   return left < kRows + kFewest ? (left + 1) / 2 : kRows;
 }
 
-/// A tile of so many rows, at most Rows.
+/// Computes a tile of `rows` rows, at most Rows.
 template <int Lanes, int Rows = TileShape<Lanes>::kRows>
 TROIKA_INLINE void multiply_tile_of(std::int64_t rows, const TileInput& in, const TileOutput& out) {
   if constexpr (Rows > 1) {
@@ -157,5 +161,74 @@ TROIKA_INLINE void multiply_tile_of(std::int64_t rows, const TileInput& in, cons
   }
   multiply_tile<Lanes, Rows>(in, out);
 }
+
+/// Returns whether columns are contiguous and rows are not.
+inline bool is_turned(const Factor& factor) { return factor.row == 1 && factor.column != 1; }
+
+inline Factor part_from(const Factor& factor, std::int64_t i, std::int64_t j) {
+  return {factor.first + i * factor.row + j * factor.column, factor.row, factor.column};
+}
+
+/// Packs `depth` rows of as many vectors as the columns need, padded with zeros.
+template <int Lanes>
+TROIKA_INLINE void pack_panel(const Factor& b, std::int64_t depth, std::int64_t columns,
+                              float* to) {
+  std::int64_t width = (columns + Lanes - 1) / Lanes * Lanes;
+  if (is_turned(b)) {
+    transpose_matrix<Lanes>({b.first, b.column, to, width}, columns, depth);
+    for (std::int64_t k = 0; columns < width && k < depth; ++k)
+      std::fill(to + k * width + columns, to + (k + 1) * width, 0.0f);
+    return;
+  }
+  for (std::int64_t k = 0; k < depth; ++k, to += width) {
+    const float* from = b.first + k * b.row;
+    std::int64_t j = 0;
+    for (; j + Lanes <= columns; j += Lanes) {
+      Vector<Lanes> vector;
+      load(vector, from + j);
+      store(vector, to + j);
+    }
+    for (; j < columns; ++j) to[j] = from[j];
+    for (; j < width; ++j) to[j] = 0;
+  }
+}
+
+/// Packs panels of kPanelColumns<Lanes> one after another; the last may be narrower.
+template <int Lanes>
+TROIKA_INLINE void pack_block(const Factor& b, std::int64_t depth, std::int64_t columns,
+                              float* to) {
+  for (std::int64_t j = 0; j < columns; j += kPanelColumns<Lanes>)
+    pack_panel<Lanes>(part_from(b, 0, j), depth, std::min(kPanelColumns<Lanes>, columns - j),
+                      to + j * depth);
+}
+
+/// Prefetches the cache lines of the next block of b while the tiles of the current one are
+/// computed; otherwise packing would wait for memory.
+class NextBlock {
+ public:
+  NextBlock() = default;
+  /// `calls` calls of fetch() prefetch all lines.
+  NextBlock(const Factor& b, std::int64_t depth, std::int64_t columns, std::int64_t calls)
+      : first_(b.first), run_(is_turned(b) ? b.column : b.row) {
+    std::int64_t length = is_turned(b) ? depth : columns;
+    lines_ = (length + kLine - 1) / kLine;
+    runs_left_ = is_turned(b) ? columns : depth;
+    per_call_ = (lines_ * runs_left_ + calls - 1) / calls;
+  }
+
+  TROIKA_INLINE void fetch() {
+    for (std::int64_t i = 0; i < per_call_ && runs_left_ > 0; ++i) {
+      __builtin_prefetch(first_ + line_ * kLine, 0, 2);
+      if (++line_ < lines_) continue;
+      line_ = 0, --runs_left_, first_ += run_;
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kLine = 16;  // floats
+  const float* first_ = nullptr;
+  std::int64_t run_ = 0;  // floats from one run of lines to the next
+  std::int64_t lines_ = 0, line_ = 0, runs_left_ = 0, per_call_ = 0;
+};
 
 }  // namespace troika

@@ -27,7 +27,7 @@ struct Forward {
     lengths = s.lengths(a);
   }
 
-  /// The last states are the running ones until the end.
+  /// The outputs h_last and c_last hold the running state until the end.
   void start(const Arguments& a) const {
     auto begin = [&](const float* from, float* to) {
       if (from != nullptr)
@@ -52,7 +52,7 @@ struct Forward {
                              .cells = s.row_of(cells, row, s.hidden)});
   }
 
-  /// Of a step that is not there.
+  /// Clears the results of a step beyond the sample's length.
   void clear(std::int64_t row) const {
     std::fill_n(y + row * s.hidden, s.hidden, 0.0f);
     std::fill_n(gates + row * s.saved, s.saved, 0.0f);
@@ -64,7 +64,7 @@ ProductExtent input_product(const RecurrentSteps& s) {
   return {s.samples * s.steps, s.gates, s.inputs};
 }
 
-/// Before the scratch of products.
+/// Floats of scratch before that of the products.
 std::int64_t forward_floats(const RecurrentSteps& s) {
   return s.samples * s.gates + panel_floats(s.hidden, s.gates);
 }
@@ -77,7 +77,7 @@ Loop recurrent_forward(const RecurrentSteps& steps, int lanes) {
     Matrix x{steps.value(a, steps.at.x), steps.inputs},
         w_ih{steps.value(a, steps.at.w_ih), steps.inputs};
     float* panels = launch.work() + steps.samples * steps.gates;
-    // U turned, as each step multiplies by it.
+    // The transpose of U, by which each step multiplies.
     pack_panels({steps.value(a, steps.at.w_hh), 1, steps.hidden, steps.hidden, steps.gates},
                 launch.threads, panels);
     set_product(input_product(steps), x, w_ih.transposed(), {run.gates, steps.saved},

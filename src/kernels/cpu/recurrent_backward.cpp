@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cpu/channel_loops.h"
+#include "kernels/cpu/channel_sums.h"
 #include "kernels/cpu/panel_product.h"
 #include "kernels/cpu/recurrent_cell.h"
 #include "kernels/cpu/recurrent_steps.h"
@@ -21,8 +21,8 @@ ChannelView view_of(const RecurrentSteps& s) {
   return {.inner = s.samples * s.steps, .lanes = s.saved, .channels = s.saved};
 }
 
-/// Which rows of U belong to which columns of the gradients of gates. Of gru the block n of the
-/// input has no part in U h.
+/// Rows of U and the columns of the gates' gradients that belong to them. In a GRU the block n of
+/// the input does not depend on U h.
 struct HiddenPart {
   std::int64_t row, column, extent;
 };
@@ -38,14 +38,14 @@ std::int64_t hidden_panel_floats(const RecurrentSteps& s, std::span<const Hidden
   return floats;
 }
 
-/// Floats behind the sums of the bias and before the scratch of products.
+/// Floats between the sums of the bias and the scratch of products.
 std::int64_t floats_of(const RecurrentSteps& s) {
   std::int64_t rows = s.samples * s.steps;
   return rows * (s.saved + s.hidden) + s.samples * (s.saved + 2 * s.hidden) + s.hidden +
          hidden_panel_floats(s, hidden_parts(s));
 }
 
-/// Of dx, dW and the parts of dU.
+/// The products that give dx, dW and the parts of dU.
 std::vector<ProductExtent> gradient_products(const RecurrentSteps& s) {
   std::int64_t rows = s.samples * s.steps;
   std::vector<ProductExtent> list{{rows, s.inputs, s.gates}, {s.gates, s.inputs, rows}};
@@ -81,7 +81,7 @@ struct Backward {
     team.work = next;
   }
 
-  /// U, as each step multiplies by it, one part behind the other.
+  /// Packs the parts of U, by which each step multiplies, one after another.
   void pack(const Arguments& a, const std::vector<HiddenPart>& parts, int threads) const {
     float* to = panels;
     for (const HiddenPart& part : parts) {
@@ -122,7 +122,7 @@ struct Backward {
     std::copy_n(cell.h_before, s.hidden, h_before + row * s.hidden);
   }
 
-  /// A step that is not there: dh and dc stay as they are.
+  /// A step beyond the sample's length: dh and dc are not changed.
   void skip(std::int64_t n, std::int64_t k) const {
     std::int64_t row = n * s.steps + k;
     std::fill_n(step_dgates + n * s.saved, s.saved, 0.0f);

@@ -10,7 +10,7 @@ namespace troika {
 
 struct ForwardCell {
   std::int64_t hidden;
-  float* gates;  ///< W x; becomes what is saved. For rnn the same as y.
+  float* gates;  ///< W x; receives the values saved for backward. Equal to y for rnn.
   const float *from_h, *bias;
   float *h, *c;      ///< The state, moved by one step.
   float *y, *cells;  ///< Copies of it.

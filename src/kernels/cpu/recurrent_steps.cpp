@@ -20,7 +20,7 @@ ProductOptions options_of(const ProductTeam& team, bool turned_a) {
 
 void set_product(const ProductExtent& extent, const Matrix& a, const Matrix& b, const Matrix& c,
                  const ProductTeam& team) {
-  if (team.lanes == 0) {
+  if (team.lanes == 0) {  // oneDNN's product, without scratch of ours
     check_dnnl(dnnl_sgemm(turn(a), turn(b), extent.rows, extent.columns, extent.depth, 1, a.first,
                           a.stride, b.first, b.stride, 0, c.first, c.stride),
                "a matrix product");
@@ -33,6 +33,7 @@ void set_product(const ProductExtent& extent, const Matrix& a, const Matrix& b, 
 std::int64_t product_floats(std::span<const ProductExtent> extents, const ProductTeam& team) {
   std::int64_t most = 0;
   for (const ProductExtent& extent : extents) {
+    // A turned first factor is packed too and needs more.
     for (bool turned : {false, true}) {
       if (team.lanes == 0) continue;
       ProductPlan plan(extent, options_of(team, turned));

@@ -1,15 +1,15 @@
-// The steps of a recurrent layer: which row of x and y a sample's k-th step has, and the products
-// that steps share.
+// The steps of a recurrent layer: the row of x and y of a sample's k-th step, and the products that
+// steps share.
 #pragma once
 
 #include "kernels/arguments.h"
-#include "kernels/cpu/offer.h"
+#include "kernels/cpu/offers.h"
 #include "kernels/cpu/packed_product.h"
 #include "ops/recurrent.h"
 
 namespace troika {
 
-/// A matrix in memory, row by row; as a factor it may be taken turned.
+/// A row-major matrix; as a factor it may be taken transposed.
 struct Matrix {
   float* first;
   std::int64_t stride;
@@ -19,17 +19,17 @@ struct Matrix {
   Matrix transposed() const { return {first, stride, !turned}; }
 };
 
-/// Which product of large matrices is used, and what it needs.
+/// The implementation of large matrix products, with its threads and scratch.
 struct ProductTeam {
   int threads;
-  int lanes = 0;          ///< Of packed products; 0 for those of the library.
-  float* work = nullptr;  ///< As many floats as product_floats says.
+  int lanes = 0;          ///< Lanes of packed products; 0: products of oneDNN.
+  float* work = nullptr;  ///< product_floats() floats.
 };
 
 /// c = a * b, with the extents after turning.
 void set_product(const ProductExtent& extent, const Matrix& a, const Matrix& b, const Matrix& c,
                  const ProductTeam& team);
-/// The most that one of the products of a recurrent layer needs; `work` is not read.
+/// Floats of scratch that the largest of the products needs; `work` is not read.
 std::int64_t product_floats(std::span<const ProductExtent> extents, const ProductTeam& team);
 
 struct RecurrentSteps {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/cpu/loops.h"
-#include "kernels/cpu/offer.h"
+#include "kernels/cpu/offers.h"
 
 namespace troika {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/cpu/layouts.h"
+#include "kernels/cpu/offers.h"
 #include "kernels/cpu/streaming.h"
 
 namespace troika {

@@ -5,6 +5,8 @@
 namespace troika {
 namespace {
 
+// Exponentials relative to the largest element cannot overflow; the sum is in f64, because rows may
+// have many thousand elements.
 Loop softmax_forward(std::int64_t rows, std::int64_t width) {
   return [=](const Launch& launch) {
     for_rows(launch.threads, rows, 4 * width, [&](std::int64_t row) {
@@ -19,6 +21,7 @@ Loop softmax_forward(std::int64_t rows, std::int64_t width) {
   };
 }
 
+/// dx = y * (dy - sum of y * dy)
 Loop softmax_backward(std::int64_t rows, std::int64_t width) {
   return [=](const Launch& launch) {
     for_rows(launch.threads, rows, 2 * width, [&](std::int64_t row) {

@@ -1,5 +1,5 @@
-// Stores that pass the caches by: for outputs so long that no cache holds them until they are read.
-// Ordinary stores would fetch every line before it is overwritten.
+// Streaming: non-temporal stores, which bypass the caches, for outputs so long that no cache would
+// hold them until they are read. Ordinary stores would fetch every line before overwriting it.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,19 @@
 
 #include "base/streaming.h"
 #include "kernels/cpu/loops.h"
+#include "kernels/cpu/vector_lanes.h"
 
 namespace troika {
 
-/// Outputs of so many floats are streamed.
+/// Outputs of at least this many floats (8 MiB) are streamed.
 inline constexpr std::int64_t kStreamed = 1 << 21;
 inline constexpr std::int64_t kLineFloats = 16;
 
-/// Whether one store of this processor fills a line.
-bool stores_whole_lines();
+/// Returns whether one store of this processor fills a cache line. Non-temporal stores of a part of
+/// a line would be slower than ordinary ones.
+inline bool stores_whole_lines() { return widest_vector() == 16; }
 
-/// As that of bytes.
+/// stream_copy() of base/streaming.h for floats.
 inline void stream_copy(float* to, const float* from, std::int64_t count) {
   stream_copy(reinterpret_cast<std::byte*>(to), reinterpret_cast<const std::byte*>(from),
               static_cast<std::size_t>(count) * sizeof(float));
@@ -68,8 +70,8 @@ void stream_range(std::int64_t begin, std::int64_t end, float* to, const F& f) {
   run_range(first + length, end, store);
 }
 
-/// y[i] = f(i) for each element. Not streamed where y is one of the inputs, whose lines are at hand
-/// anyway: `in_place` says so.
+/// y[i] = f(i) for each element. Not streamed if y is one of the inputs (`in_place`), because their
+/// lines are in a cache anyway.
 template <class F>
 void for_outputs(int threads, std::int64_t count, float* y, bool in_place, const F& f) {
   if (count < kStreamed || in_place || !stores_whole_lines())

@@ -9,6 +9,7 @@
 #include "kernels/cpu/cpu.h"
 #include "kernels/op_trial.h"
 #include "kernels/reference/reference.h"
+#include "ops/testing/op_cases.h"
 
 namespace troika {
 namespace {

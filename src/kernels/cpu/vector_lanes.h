@@ -1,4 +1,4 @@
-// Vectors of so many lanes, for kernels that hold their sums in registers.
+// Vectors of a fixed number of lanes, for kernels that hold their sums in registers.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace troika {
 
 /// Floats in the widest vectors that the processor has and ONEDNN_MAX_CPU_ISA allows; at least 8,
-/// which any processor can make of several.
+/// which compilers split for narrower processors.
 int widest_vector();
 
 template <int Lanes>
@@ -28,8 +28,8 @@ template <class F>
 TROIKA_VECTORIZED_8 void call_with_8_lanes(const F& f) {
   f();
 }
-/// Calls f(), compiled for the processors whose widest vectors have so many lanes: 16 need a
-/// processor whose widest_vector() is 16.
+/// Calls f(), compiled for processors whose widest vectors have `Lanes` lanes. 16 requires that
+/// widest_vector() is 16.
 template <int Lanes, class F>
 void call_with_lanes(const F& f) {
   static_assert(Lanes == 8 || Lanes == 16);

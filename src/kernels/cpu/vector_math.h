@@ -41,7 +41,7 @@ TROIKA_INLINE float vector_exp(float x) {
   return p * bits_to_float(float_to_bits(shifted) << 23);
 }
 
-/// Of normal positive numbers.
+/// For normal positive numbers.
 TROIKA_INLINE float vector_log(float x) {
   std::int32_t bits = float_to_bits(x), exponent = (bits >> 23) - 126;
   float m = bits_to_float((bits & 0x007fffff) | 0x3f000000);  // in [0.5, 1)

@@ -1,84 +1,48 @@
 #include "kernels/cpu/winograd.h"
 
+#include "kernels/cpu/convolution_algorithms.h"
 #include "kernels/cpu/vector_lanes.h"
-#include "kernels/cpu/winograd_forward.h"
-#include "kernels/cpu/winograd_weight.h"
 
 namespace troika {
 namespace {
 
 using Result = Convolution::Result;
 
-BlockedImages blocked(const TensorSpec& images, std::int64_t lanes) {
-  const Shape& shape = images.shape;
-  return {(shape[1] + lanes - 1) / lanes, shape[2], shape[3], lanes};
-}
-
-Layout blocked_by(int lanes) { return lanes == 16 ? Layout::blocked16 : Layout::blocked8; }
-Layout input_first(int lanes) { return lanes == 16 ? Layout::weight_io16 : Layout::weight_io8; }
-
-Candidate candidate_of(const Convolution& c, const Request& request, int outputs, Layout images,
-                       Layout weight) {
-  Candidate candidate{.algorithm = "winograd" + std::to_string(outputs),
-                      .layouts = std::vector(request.operands.size(), Layout::plain)};
-  candidate.layouts[c.image_at] = candidate.layouts[c.places_at] = images;
-  candidate.layouts[c.weight_at] = weight;
-  return candidate;
-}
-
-/// The places from the image, or the image's gradient from that of the places.
+/// The output from the image, or the image's gradient from that of the output. The latter is a
+/// convolution with flipped weights whose padding complements the forward one to the window less 1.
 WinogradForward forward_kernel(const Convolution& c, const Request& request, int outputs,
                                std::int64_t lanes, bool output_lanes_last) {
-  bool to_places = c.result == Result::places;
-  const TensorSpec &from = to_places ? c.image : c.places, &to = to_places ? c.places : c.image;
-  std::int64_t block = 9 * lanes * lanes, row = blocked(c.image, lanes).blocks * block;
+  bool to_output = c.result == Result::output;
+  const TensorSpec &from = to_output ? c.image : c.output, &to = to_output ? c.output : c.image;
   WinogradForward kernel{.plan = {.samples = from.shape[0],
-                                  .from = blocked(from, lanes),
-                                  .to = blocked(to, lanes),
-                                  .pad = to_places ? c.pad : std::array{2 - c.pad[0], 2 - c.pad[1]},
+                                  .from = blocked_images(from, lanes),
+                                  .to = blocked_images(to, lanes),
+                                  .pad = to_output ? c.pad : std::array{2 - c.pad[0], 2 - c.pad[1]},
                                   .outputs = outputs,
                                   .threads = request.context.threads},
-                         .weights = {.to_stride = to_places ? row : block,
-                                     .from_stride = to_places ? block : row,
-                                     .to_last = to_places == output_lanes_last,
-                                     .flipped = !to_places},
-                         .from_at = to_places ? c.image_at : c.places_at,
+                         .weights = blocked_weights(c, lanes, output_lanes_last),
+                         .from_at = to_output ? c.image_at : c.output_at,
                          .weight_at = c.weight_at,
-                         .to_at = to_places ? c.places_at : c.image_at,
-                         .channels = to.shape[1]};
+                         .to_at = to_output ? c.output_at : c.image_at};
   if (c.tail.bias) kernel.bias_at = 2;
   if (c.tail.activation) kernel.activation = in_place_loop(*c.tail.activation);
   kernel.divide();
   return kernel;
 }
 
-void add_forward(Offers& list, const Convolution& c, const Request& request, int outputs,
-                 int lanes) {
-  Layout io = input_first(lanes), oi = lanes == 16 ? Layout::weight_oi16 : Layout::weight_oi8;
-  for (Layout weight : {io, oi}) {
-    if (weight == oi && c.result == Result::places) continue;
-    WinogradForward kernel = forward_kernel(c, request, outputs, lanes, weight == io);
-    Candidate candidate = candidate_of(c, request, outputs, blocked_by(lanes), weight);
-    candidate.scratch = kernel.scratch();
-    list.push_back(offer_loop(request, std::move(candidate), std::move(kernel)));
-  }
-}
-
-void add_weight(Offers& list, const Convolution& c, const Request& request, int outputs,
-                int lanes) {
+WinogradWeight weight_kernel(const Convolution& c, const Request& request, int outputs,
+                             std::int64_t lanes) {
   WinogradWeight kernel{.plan = {.samples = c.image.shape[0],
-                                 .from = blocked(c.image, lanes),
-                                 .to = blocked(c.places, lanes),
+                                 .from = blocked_images(c.image, lanes),
+                                 .to = blocked_images(c.output, lanes),
                                  .pad = c.pad,
                                  .outputs = outputs,
                                  .threads = request.context.threads},
                         .image_at = c.image_at,
-                        .places_at = c.places_at,
+                        .output_at = c.output_at,
                         .weight_at = c.weight_at};
   kernel.divide();
-  Candidate candidate = candidate_of(c, request, outputs, blocked_by(lanes), input_first(lanes));
-  candidate.scratch = kernel.scratch();
-  list.push_back(offer_loop(request, std::move(candidate), kernel));
+  return kernel;
 }
 
 }  // namespace
@@ -101,10 +65,20 @@ Offers winograd_offers(const Convolution& c, const Request& request) {
 Offers winograd_offers_in(const Convolution& c, const Request& request, int lanes) {
   Offers list;
   for (int outputs : {4, 2}) {
-    if (c.result == Result::weight)
-      add_weight(list, c, request, outputs, lanes);
-    else
-      add_forward(list, c, request, outputs, lanes);
+    auto add = [&](Layout weight, auto kernel) {
+      Candidate candidate =
+          blocked_candidate(c, request, "winograd" + std::to_string(outputs), lanes, weight);
+      candidate.scratch = kernel.scratch();
+      list.push_back(offer_loop(request, std::move(candidate), std::move(kernel)));
+    };
+    if (c.result == Result::weight) {
+      add(output_last_layout(lanes), weight_kernel(c, request, outputs, lanes));
+      continue;
+    }
+    add(output_last_layout(lanes), forward_kernel(c, request, outputs, lanes, true));
+    // Backward kernels of oneDNN read the other layout; offering both may save a reorder.
+    if (c.result == Result::image)
+      add(image_last_layout(lanes), forward_kernel(c, request, outputs, lanes, false));
   }
   return list;
 }

@@ -1,20 +1,19 @@
-#include "kernels/cpu/winograd_forward.h"
-
 #include <omp.h>
 
-#include "kernels/cpu/winograd_product.h"
+#include "kernels/cpu/winograd.h"
 
 namespace troika {
 namespace {
 
-/// A multiple of all numbers of rows that are multiplied at once. More tiles bring nothing; fewer
-/// do not repay loading the weights.
+/// Tiles that a thread transforms and multiplies together. A multiple of all numbers of rows that
+/// are multiplied at once. With fewer tiles loading the weights dominates; more showed no gain.
 constexpr std::int64_t kTileBlock = 24;
 
 }  // namespace
 
 void WinogradForward::divide() {
   plan.panel_width = std::min<std::int64_t>(plan.to.blocks, widest_panel(plan.lanes()));
+  // Narrower panels, so that every thread gets one.
   if (by_panels())
     while (plan.panel_width > 1 && plan.panels() < plan.threads) --plan.panel_width;
   std::int64_t share = (plan.tiles() + plan.threads - 1) / plan.threads;
@@ -38,13 +37,15 @@ Bytes WinogradForward::scratch() const {
 WinogradTail WinogradForward::tail(const Launch& launch) const {
   return {.bias = bias_at ? launch.at(*bias_at) : nullptr,
           .activation = activation ? &activation : nullptr,
-          .channels = channels};
+          .channels = plan.to.channels};
 }
 
 void WinogradForward::operator()(const Launch& launch) const {
   return by_panels() ? run_panels(launch) : run_tile_blocks(launch);
 }
 
+// Weights are transformed once and shared. Tile blocks are handed out dynamically, because tiles at
+// the border of an image take longer than inner ones.
 void WinogradForward::run_tile_blocks(const Launch& launch) const {
   float *transformed = launch.work(), *own = transformed + shared_floats();
   const float *image = launch.at(from_at), *stored = launch.at(weight_at);
@@ -103,7 +104,7 @@ void WinogradForward::compute(const Launch& launch, std::int64_t tile_block, std
             .b_next = depth * width * plan.lanes(),
             .c = products,
             .c_next = plan.product_point(width)});
-  finish_places(plan, tail(launch), products, range, panel, launch.at(to_at));
+  finish_output(plan, tail(launch), products, range, panel, launch.at(to_at));
 }
 
 }  // namespace troika

@@ -1,7 +1,8 @@
 // The transforms of Winograd's convolution with 3x3 weights (A. Lavin and S. Gray, Fast Algorithms
-// for Convolutional Neural Networks, arXiv 1509.09308): with g the weights and d a tile of the
-// image, a tile of places is At[(G g Gt) * (Bt d B)]A. The gradient of the weights is the adjoint,
-// Gt[(A dy At) * (Bt d B)]G. Each function is one matrix times one column.
+// for Convolutional Neural Networks, arXiv 1509.09308, equation 8): with g the weights and d a tile
+// of the image, a tile of the output is At[(G g Gt) * (Bt d B)]A, where * is elementwise. The
+// gradient of the weights is the adjoint, Gt[(A dy At) * (Bt d B)]G. Each function is one matrix
+// times one column.
 #pragma once
 
 #include "kernels/cpu/vector_lanes.h"
@@ -11,7 +12,7 @@ namespace troika {
 template <int Outputs>
 struct WinogradPoints;
 
-/// A polynomial at a point and at its negative, from its even and odd parts.
+/// Evaluates a polynomial at a point and at its negative, from its even and odd parts.
 template <class V>
 TROIKA_INLINE void at_both_signs(const V& even, const V& odd, V& at_point, V& at_negative) {
   at_point = even + odd, at_negative = even - odd;
@@ -47,7 +48,7 @@ struct WinogradPoints<4> {
       to[5] = g[2];
     }
   };
-  struct Places {  // At
+  struct Output {  // At
     template <class V>
     TROIKA_INLINE void operator()(const V (&m)[6], V (&to)[4]) const {
       V even_p = m[1] + m[2], odd_p = m[1] - m[2], even_q = m[3] + m[4], odd_q = m[3] - m[4];
@@ -57,7 +58,7 @@ struct WinogradPoints<4> {
       to[3] = p * p2 * odd_p + q * q2 * odd_q + m[5];
     }
   };
-  struct PlacesGradient {  // A
+  struct OutputGradient {  // A
     template <class V>
     TROIKA_INLINE void operator()(const V (&y)[4], V (&to)[6]) const {
       V even_p = y[0] + p2 * y[2], odd_p = p * (y[1] + p2 * y[3]);
@@ -95,13 +96,13 @@ struct WinogradPoints<2> {
       to[0] = g[0], to[1] = even + odd, to[2] = even - odd, to[3] = g[2];
     }
   };
-  struct Places {
+  struct Output {
     template <class V>
     TROIKA_INLINE void operator()(const V (&m)[4], V (&to)[2]) const {
       to[0] = m[0] + m[1] + m[2], to[1] = m[1] - m[2] - m[3];
     }
   };
-  struct PlacesGradient {
+  struct OutputGradient {
     template <class V>
     TROIKA_INLINE void operator()(const V (&y)[2], V (&to)[4]) const {
       to[0] = y[0], to[1] = y[0] + y[1], to[2] = y[0] - y[1], to[3] = -y[1];
@@ -116,7 +117,7 @@ struct WinogradPoints<2> {
   };
 };
 
-/// The matrix of `one` from both sides: first along the columns, then along the rows.
+/// Applies the matrix of `one` from both sides: first along the columns, then along the rows.
 template <int From, int To, class V, class One>
 TROIKA_INLINE void from_both_sides(const V (&in)[From][From], V (&out)[To][To], const One& one) {
   V half[From][To];  // by column

@@ -1,7 +1,6 @@
-#include "kernels/cpu/winograd_product.h"
-
 #include "base/error.h"
 #include "kernels/cpu/vector_lanes.h"
+#include "kernels/cpu/winograd_plan.h"
 
 namespace troika {
 namespace {
@@ -34,7 +33,7 @@ TROIKA_INLINE void multiply_rows(const PointProducts& p, const float* first, con
   }
 }
 
-/// As many rows at once as the registers hold, then half as many for the rest.
+/// Multiplies as many rows at once as the registers hold, then half as many for the rest.
 template <int Lanes, bool Turned, int Width, int Rows>
 TROIKA_INLINE void multiply_point(const PointProducts& p, const float* a, const float* b, float* c,
                                   std::int64_t row) {
@@ -44,10 +43,11 @@ TROIKA_INLINE void multiply_point(const PointProducts& p, const float* a, const 
   if constexpr (Rows > 1) multiply_point<Lanes, Turned, Width, Rows / 2>(p, a, b, c, row);
 }
 
-/// Sums beside one row of b and one number of a: AVX-512 has 32 registers, AVX2 has 16.
+/// Vectors of sums that fit into registers with one row of b and one number of a: AVX-512 has 32
+/// registers, AVX2 has 16.
 constexpr int sums_in_registers(int lanes) { return lanes == 16 ? 24 : 12; }
 
-/// Turned, the rows of one vector come out even.
+/// If turned, the number of rows divides a vector.
 constexpr int rows_at_once(int lanes, bool turned, int width) {
   int rows = sums_in_registers(lanes) / width;
   if (!turned) return rows;

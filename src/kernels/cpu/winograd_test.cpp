@@ -7,9 +7,9 @@
 #include <cmath>
 #include <map>
 
+#include "kernels/cpu/convolution_algorithms.h"
 #include "kernels/cpu/convolution_trial_test.h"
 #include "kernels/cpu/vector_lanes.h"
-#include "kernels/cpu/winograd_weight.h"
 
 namespace troika {
 namespace {
@@ -75,25 +75,25 @@ TEST(Winograd, AnySizeComesOutRightInAllWidths) {
 std::vector<float> weights_by(WinogradWeight::Sharing sharing, std::int64_t tile_block) {
   const int lanes = widest_vector();
   WinogradWeight kernel{.plan = {.samples = 2,
-                                 .from = {3, 21, 18, lanes},
-                                 .to = {5, 21, 18, lanes},
+                                 .from = {3 * lanes, 3, 21, 18, lanes},
+                                 .to = {5 * lanes, 5, 21, 18, lanes},
                                  .pad = {1, 1},
                                  .outputs = 4,
                                  .threads = 3},
                         .image_at = 0,
-                        .places_at = 1,
+                        .output_at = 1,
                         .weight_at = 2};
   kernel.divide();
   kernel.sharing = sharing;
   kernel.plan.tile_block = tile_block;
   auto block = static_cast<std::size_t>(lanes);
-  std::vector<float> image(2 * 3 * 21 * 18 * block), places(2 * 5 * 21 * 18 * block),
+  std::vector<float> image(2 * 3 * 21 * 18 * block), output(2 * 5 * 21 * 18 * block),
       weight(3 * 5 * 9 * block * block),
       scratch(static_cast<std::size_t>(kernel.scratch().count) / sizeof(float), NAN);
   for (std::size_t i = 0; i < image.size(); ++i) image[i] = std::sin(static_cast<float>(i));
-  for (std::size_t i = 0; i < places.size(); ++i) places[i] = std::cos(static_cast<float>(3 * i));
+  for (std::size_t i = 0; i < output.size(); ++i) output[i] = std::cos(static_cast<float>(3 * i));
   std::vector<DevicePointer> operands;
-  for (std::vector<float>* each : {&image, &places, &weight})
+  for (std::vector<float>* each : {&image, &output, &weight})
     operands.push_back(reinterpret_cast<DevicePointer>(each->data()));
   kernel({operands, reinterpret_cast<DevicePointer>(scratch.data()), 3});
   return weight;
@@ -131,15 +131,15 @@ TEST(Winograd, SaysWhyItDeclines) {
             "Winograd needs a convolution without groups");
 }
 
-TEST(Convolution, EveryFamilyOffersOrSaysWhyNot) {
+TEST(Convolution, EveryAlgorithmOffersOrSaysWhyNot) {
   CpuContext context{dnnl::engine(dnnl::engine::kind::cpu, 0), kTrialThreads};
   KernelKey key{
       Conv2d{.out = 16, .kernel = {5, 5}}, {{{2, 16, 9, 9}, DType::f32}}, Phase::forward, {}};
   Request request(key, context);
-  std::vector<DeclinedFamily> declined =
-      declined_families(convolution_of(std::get<Conv2d>(key.op), request).value(), request);
+  std::vector<DeclinedAlgorithm> declined =
+      declined_algorithms(convolution_of(std::get<Conv2d>(key.op), request).value(), request);
   std::map<std::string, std::string> reasons;
-  for (const DeclinedFamily& family : declined) reasons[family.name] = family.reason;
+  for (const DeclinedAlgorithm& each : declined) reasons[each.name] = each.reason;
   ASSERT_EQ(reasons.size(), 3u);
   EXPECT_NE(reasons.at("library winograd").find("3x3"), std::string::npos);
   EXPECT_NE(reasons.at("winograd").find("3x3"), std::string::npos);

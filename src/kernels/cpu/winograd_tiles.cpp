@@ -1,9 +1,72 @@
-#include "kernels/cpu/winograd_tiles.h"
+#include <cstring>
+#include <type_traits>
 
-#include "kernels/cpu/winograd_squares.h"
+#include "kernels/cpu/winograd_plan.h"
+#include "kernels/cpu/winograd_points.h"
 
 namespace troika {
 namespace {
+
+template <int Outputs, int Lanes>
+struct TileKind {};
+
+/// Calls f with the plan's sizes as constants, compiled for its lanes.
+template <class F>
+void dispatch(const WinogradPlan& plan, const F& f) {
+  auto call = [&]<int Lanes>(std::integral_constant<int, Lanes>) {
+    if (plan.outputs == 4)
+      call_with_lanes<Lanes>([&] { f(TileKind<4, Lanes>{}); });
+    else
+      call_with_lanes<Lanes>([&] { f(TileKind<2, Lanes>{}); });
+  };
+  if (plan.lanes() == 16)
+    call(std::integral_constant<int, 16>{});
+  else
+    call(std::integral_constant<int, 8>{});
+}
+
+/// Loads and stores vectors that are `point` elements apart.
+template <int Side, class V>
+TROIKA_INLINE void load_square(V (&square)[Side][Side], const float* first, std::int64_t point) {
+#pragma GCC unroll 6
+  for (int y = 0; y < Side; ++y) {
+#pragma GCC unroll 6
+    for (int x = 0; x < Side; ++x) load(square[y][x], first + (y * Side + x) * point);
+  }
+}
+template <int Side, class V>
+TROIKA_INLINE void store_square(const V (&square)[Side][Side], float* first, std::int64_t point) {
+#pragma GCC unroll 6
+  for (int y = 0; y < Side; ++y) {
+#pragma GCC unroll 6
+    for (int x = 0; x < Side; ++x) store(square[y][x], first + (y * Side + x) * point);
+  }
+}
+
+/// Loads a square of vectors whose first element is at (y, x) of the plane; zero outside of it.
+template <int Side, class V>
+TROIKA_INLINE void load_tile(const BlockedImages& images, const float* plane, std::int64_t y,
+                             std::int64_t x, V (&tile)[Side][Side]) {
+  const std::int64_t lanes = sizeof(V) / sizeof(float);
+  if (y >= 0 && x >= 0 && y + Side <= images.height && x + Side <= images.width) {
+    const float* first = plane + (y * images.width + x) * lanes;
+#pragma GCC unroll 6
+    for (int row = 0; row < Side; ++row) {
+#pragma GCC unroll 6
+      for (int column = 0; column < Side; ++column)
+        load(tile[row][column], first + (row * images.width + column) * lanes);
+    }
+    return;
+  }
+  for (int row = 0; row < Side; ++row) {
+    for (int column = 0; column < Side; ++column) {
+      tile[row][column] = V{};
+      if (y + row < 0 || y + row >= images.height || x + column < 0 || x + column >= images.width)
+        continue;
+      load(tile[row][column], plane + ((y + row) * images.width + x + column) * lanes);
+    }
+  }
+}
 
 template <int Outputs, int Lanes>
 TROIKA_INLINE void image_tiles(const WinogradPlan& plan, const float* image, Range tiles,
@@ -12,7 +75,7 @@ TROIKA_INLINE void image_tiles(const WinogradPlan& plan, const float* image, Ran
   const std::int64_t point = plan.image_point();
   for (std::int64_t block = 0; block < plan.from.blocks; ++block) {
     for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile) {
-      TilePlace at(plan, tile);
+      TileOrigin at = plan.origin(tile);
       Vector<Lanes> d[kSide][kSide], v[kSide][kSide];
       load_tile(plan.from, image + plan.from.offset(at.sample, block), at.y - plan.pad[0],
                 at.x - plan.pad[1], d);
@@ -23,7 +86,7 @@ TROIKA_INLINE void image_tiles(const WinogradPlan& plan, const float* image, Ran
   }
 }
 
-/// The nine squares of a block of weights with the lanes of `to` last.
+/// Transposes the nine squares of a block of weights, so that the lanes of `to` are last.
 template <int Lanes>
 TROIKA_INLINE void turn_squares(const float* block, float* to) {
   for (int square = 0; square < 9; ++square, block += Lanes * Lanes, to += Lanes * Lanes) {
@@ -34,7 +97,7 @@ TROIKA_INLINE void turn_squares(const float* block, float* to) {
   }
 }
 
-/// The weights from one channel to one block of channels.
+/// Loads the weights from one channel to one block of channels.
 template <int Lanes>
 TROIKA_INLINE void load_weights(const float* block, int from_lane, bool flipped,
                                 Vector<Lanes> (&g)[3][3]) {
@@ -44,7 +107,7 @@ TROIKA_INLINE void load_weights(const float* block, int from_lane, bool flipped,
 }
 
 template <int Outputs, int Lanes>
-TROIKA_INLINE void weight_panel(const WinogradPlan& plan, const WinogradWeights& weights,
+TROIKA_INLINE void weight_panel(const WinogradPlan& plan, const BlockedWeights& weights,
                                 const float* stored, Range to_blocks, std::int64_t from_block,
                                 float* to) {
   constexpr int kSide = Outputs + 2;
@@ -63,9 +126,9 @@ TROIKA_INLINE void weight_panel(const WinogradPlan& plan, const WinogradWeights&
   }
 }
 
-/// Stores what of the tile lies inside the plane.
+/// Stores the part of the tile that is inside the plane.
 template <int Outputs, int Lanes>
-TROIKA_INLINE void store_tile(const BlockedImages& images, const float* values, TilePlace at,
+TROIKA_INLINE void store_tile(const BlockedImages& images, const float* values, TileOrigin at,
                               float* plane) {
   std::int64_t rows = std::min<std::int64_t>(Outputs, images.height - at.y),
                columns = std::min<std::int64_t>(Outputs, images.width - at.x);
@@ -84,8 +147,9 @@ TROIKA_INLINE void apply_tail(const WinogradTail& tail, std::int64_t channels, s
 }
 
 template <int Outputs, int Lanes>
-TROIKA_INLINE void place_tiles(const WinogradPlan& plan, const WinogradTail& tail,
-                               const float* products, Range tiles, Range to_blocks, float* places) {
+TROIKA_INLINE void output_tiles(const WinogradPlan& plan, const WinogradTail& tail,
+                                const float* products, Range tiles, Range to_blocks,
+                                float* output) {
   constexpr int kSide = Outputs + 2;
   const std::int64_t width = to_blocks.extent(), point = plan.product_point(width);
   for (std::int64_t block = to_blocks.begin; block < to_blocks.end; ++block) {
@@ -98,7 +162,7 @@ TROIKA_INLINE void place_tiles(const WinogradPlan& plan, const WinogradTail& tai
       const float* first =
           products + ((tile - tiles.begin) * width + block - to_blocks.begin) * Lanes;
       load_square(m, first, point);
-      from_both_sides(m, y, typename WinogradPoints<Outputs>::Places{});
+      from_both_sides(m, y, typename WinogradPoints<Outputs>::Output{});
       alignas(64) float values[Outputs * Outputs * Lanes];
 #pragma GCC unroll 16
       for (int at = 0; at < Outputs * Outputs; ++at) {
@@ -106,8 +170,43 @@ TROIKA_INLINE void place_tiles(const WinogradPlan& plan, const WinogradTail& tai
         store(y[at / Outputs][at % Outputs], values + at * Lanes);
       }
       apply_tail<Lanes>(tail, channels, values);
-      TilePlace at(plan, tile);
-      store_tile<Outputs, Lanes>(plan.to, values, at, places + plan.to.offset(at.sample, block));
+      TileOrigin at = plan.origin(tile);
+      store_tile<Outputs, Lanes>(plan.to, values, at, output + plan.to.offset(at.sample, block));
+    }
+  }
+}
+
+template <int Outputs, int Lanes>
+TROIKA_INLINE void gradient_tiles(const WinogradPlan& plan, const float* output, Range tiles,
+                                  Range to_blocks, float* to) {
+  constexpr int kSide = Outputs + 2;
+  const std::int64_t width = to_blocks.extent(), point = plan.product_point(width);
+  for (std::int64_t block = to_blocks.begin; block < to_blocks.end; ++block) {
+    for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile) {
+      TileOrigin at = plan.origin(tile);
+      Vector<Lanes> y[Outputs][Outputs], d[kSide][kSide];
+      load_tile(plan.to, output + plan.to.offset(at.sample, block), at.y, at.x, y);
+      from_both_sides(y, d, typename WinogradPoints<Outputs>::OutputGradient{});
+      store_square(d, to + ((tile - tiles.begin) * width + block - to_blocks.begin) * Lanes, point);
+    }
+  }
+}
+
+template <int Outputs, int Lanes>
+TROIKA_INLINE void gradient_weights(const WinogradPlan& plan, const WinogradSums& sums,
+                                    float* stored) {
+  constexpr int kSide = Outputs + 2;
+  const Range to_blocks = plan.blocks_of(sums.panel);
+  const float* first = sums.first;
+  for (std::int64_t from = sums.from_blocks.begin; from < sums.from_blocks.end; ++from) {
+    for (int lane = 0; lane < Lanes; ++lane) {
+      for (std::int64_t block = to_blocks.begin; block < to_blocks.end; ++block, first += Lanes) {
+        Vector<Lanes> u[kSide][kSide], g[3][3];
+        load_square(u, first, sums.point);
+        from_both_sides(u, g, typename WinogradPoints<Outputs>::WeightGradient{});
+        store_square(g, stored + ((block * plan.from.blocks + from) * 9 * Lanes + lane) * Lanes,
+                     Lanes * Lanes);
+      }
     }
   }
 }
@@ -120,18 +219,30 @@ void transform_image(const WinogradPlan& plan, const float* image, Range tiles, 
   });
 }
 
-void transform_weights(const WinogradPlan& plan, const WinogradWeights& weights,
-                       const float* stored, std::int64_t panel, std::int64_t from_block,
-                       float* to) {
+void transform_weights(const WinogradPlan& plan, const BlockedWeights& weights, const float* stored,
+                       std::int64_t panel, std::int64_t from_block, float* to) {
   dispatch(plan, [&]<int Outputs, int Lanes>(TileKind<Outputs, Lanes>) {
     weight_panel<Outputs, Lanes>(plan, weights, stored, plan.blocks_of(panel), from_block, to);
   });
 }
 
-void finish_places(const WinogradPlan& plan, const WinogradTail& tail, const float* products,
-                   Range tiles, std::int64_t panel, float* places) {
+void finish_output(const WinogradPlan& plan, const WinogradTail& tail, const float* products,
+                   Range tiles, std::int64_t panel, float* output) {
   dispatch(plan, [&]<int Outputs, int Lanes>(TileKind<Outputs, Lanes>) {
-    place_tiles<Outputs, Lanes>(plan, tail, products, tiles, plan.blocks_of(panel), places);
+    output_tiles<Outputs, Lanes>(plan, tail, products, tiles, plan.blocks_of(panel), output);
+  });
+}
+
+void transform_output(const WinogradPlan& plan, const float* output, Range tiles,
+                      std::int64_t panel, float* to) {
+  dispatch(plan, [&]<int Outputs, int Lanes>(TileKind<Outputs, Lanes>) {
+    gradient_tiles<Outputs, Lanes>(plan, output, tiles, plan.blocks_of(panel), to);
+  });
+}
+
+void finish_weights(const WinogradPlan& plan, const WinogradSums& sums, float* stored) {
+  dispatch(plan, [&]<int Outputs, int Lanes>(TileKind<Outputs, Lanes>) {
+    gradient_weights<Outputs, Lanes>(plan, sums, stored);
   });
 }
 

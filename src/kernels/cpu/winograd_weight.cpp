@@ -1,20 +1,19 @@
-#include "kernels/cpu/winograd_weight.h"
-
 #include <omp.h>
 
 #include "kernels/cpu/loops.h"
-#include "kernels/cpu/winograd_product.h"
+#include "kernels/cpu/winograd.h"
 
 namespace troika {
 namespace {
 
-/// Sums of all threads that the last-level cache is likely to hold.
+/// Floats of the sums of all threads (32 MiB) that the last-level cache is likely to hold.
 constexpr std::int64_t kSumsFloats = (32 << 20) / 4;
-/// The sums are loaded and stored once per tile block, whose tiles should stay in the cache.
+/// Tiles of a block. Sums are loaded and stored once per block, whose tiles should stay in the
+/// cache.
 constexpr std::int64_t kGradientTileBlock = 64;
 /// Blocks of the image's channels in a part: its sums stay in the second-level cache.
 constexpr std::int64_t kGroup = 4;
-/// Tiles that a thread transforms before it takes the next.
+/// Tiles that a thread transforms at a time.
 constexpr std::int64_t kTilesAtOnce = 8;
 
 }  // namespace
@@ -65,6 +64,8 @@ void WinogradWeight::operator()(const Launch& launch) const {
   }
 }
 
+// All three ways add up the tiles of a part in the same order within a tile block; only the blocks
+// differ, so results agree up to rounding.
 void WinogradWeight::run_parts(const Launch& launch) const {
   Range all{0, plan.tiles()};
 #pragma omp parallel num_threads(launch.threads)
@@ -92,7 +93,7 @@ void WinogradWeight::run_tiles(const Launch& launch) const {
     for (std::int64_t block = blocks.begin; block < blocks.end; ++block) {
       transform(launch, block, plan.tiles_of(block), own);
       for (std::int64_t at = 0; at < parts(); ++at) {
-        Work of_part{own.image, own.places, own.sums + at * sums_floats()};
+        Work of_part{own.image, own.output, own.sums + at * sums_floats()};
         for (std::int64_t point = 0; point < plan.points(); ++point)
           add_products(plan.tiles_of(block), block > blocks.begin, part(at), point, of_part);
       }
@@ -122,7 +123,7 @@ void WinogradWeight::run_steps(const Launch& launch) const {
       for (std::int64_t at = 0; at < parts(); ++at) {
         for (std::int64_t point = 0; point < plan.points(); ++point)
           add_products(tiles, block > 0, part(at), point,
-                       {shared.image, shared.places, shared.sums + at * sums_floats()});
+                       {shared.image, shared.output, shared.sums + at * sums_floats()});
       }
     }
 #pragma omp for schedule(static)
@@ -136,9 +137,9 @@ void WinogradWeight::transform(const Launch& launch, std::int64_t tile_block, Ra
   std::int64_t at = (tiles.begin - plan.tiles_of(tile_block).begin) * plan.lanes();
   transform_image(plan, launch.at(image_at), tiles, work.image + at);
   for (std::int64_t panel = 0; panel < plan.panels(); ++panel)
-    transform_places(
-        plan, launch.at(places_at), tiles, panel,
-        work.places + panel * plan.product_floats() + at * plan.blocks_of(panel).extent());
+    transform_output(
+        plan, launch.at(output_at), tiles, panel,
+        work.output + panel * plan.product_floats() + at * plan.blocks_of(panel).extent());
 }
 
 void WinogradWeight::add_products(Range tiles, bool adds, const Part& part, std::int64_t point,
@@ -156,7 +157,7 @@ void WinogradWeight::add_products(Range tiles, bool adds, const Part& part, std:
          .rows = plan.lanes(),
          .depth = tiles.extent(),
          .a = work.image + point * plan.image_point() + from * block_floats,
-         .b = work.places + part.panel * plan.product_floats() + point * plan.product_point(width),
+         .b = work.output + part.panel * plan.product_floats() + point * plan.product_point(width),
          .c = work.sums + point * sums_point() + row * width * plan.lanes()});
   }
 }

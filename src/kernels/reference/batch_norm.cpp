@@ -21,7 +21,7 @@ enum Slots {
   kDyXSum
 };
 
-/// The elements of one shard and channel; `at` is their place in the tensors per shard.
+/// The elements of one shard and channel; `at` is their index in the tensors per shard.
 struct Group {
   std::int64_t shard, channel, at;
 };

@@ -8,12 +8,12 @@ namespace conv_transpose2d_reference {
 
 enum Slots { kX, kWeight, kY };
 
-/// y is the image here, and x has one element per place of the window.
+/// y is the image here, and x has one element per position of the window.
 template <class T>
 void run(const ConvTranspose2d& op, const Arguments& a) {
   WindowSweep c{.image = a.shape(kY),
                 .weight = a.shape(kWeight),
-                .places = a.shape(kX),
+                .output = a.shape(kX),
                 .stride = op.stride,
                 .pad = op.pad};
   if (a.phase() == Phase::forward) {

@@ -10,7 +10,7 @@ void run_reference(const Guard& op, const Arguments& a) {
   auto control = a.value<double>(control_slot);
   auto at = [&](Control which) -> double& { return control[static_cast<std::size_t>(which)]; };
   double loss_sum = a.value<const double>(0)[0], weight_sum = a.value<const double>(1)[0];
-  double scale = weight_sum > 0 ? 1 / weight_sum : 0;
+  double scale = weight_sum > 0 ? 1 / weight_sum : 0;  // a batch of padding alone moves nothing
   at(Control::loss) = loss_sum * scale;
   at(Control::weight_sum) = weight_sum;
   bool finite = std::isfinite(loss_sum);

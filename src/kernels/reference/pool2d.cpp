@@ -7,7 +7,7 @@ namespace pool2d_reference {
 
 enum Slots { kX, kY };
 
-/// The part of one plane [h,w] that one place of the window sees.
+/// The part of one plane [h,w] that one position of the window covers.
 struct Seen {
   Range rows, columns;
   std::int64_t width;
@@ -22,8 +22,8 @@ struct Seen {
 /// Calls visit(plane offset into x, what is seen there, element of y).
 void for_each_window(const Pool2d& op, const Arguments& a, auto&& visit) {
   const Shape &x = a.shape(kX), &y = a.shape(kY);
-  auto seen = [&](std::size_t dim, std::int64_t place) {
-    std::int64_t begin = place * op.stride[dim] - op.pad[dim];
+  auto seen = [&](std::size_t dim, std::int64_t window_at) {
+    std::int64_t begin = window_at * op.stride[dim] - op.pad[dim];
     return intersect(Range{begin, begin + op.window[dim]}, Range{0, x[2 + dim]});
   };
   std::int64_t at_y = 0;

@@ -45,8 +45,8 @@ class RecurrentRun {
                ? steps_
                : std::min<std::int64_t>(a_.value<const std::int32_t>(at_.lengths)[n], steps_);
   }
-  /// The place in x and y of the k-th step taken by sample n.
-  std::int64_t place(std::int64_t n, std::int64_t k) const {
+  /// The row of x and y that the k-th step of sample n has.
+  std::int64_t row_of_step(std::int64_t n, std::int64_t k) const {
     return n * steps_ + (op_.reverse ? length(n) - 1 - k : k);
   }
 
@@ -59,12 +59,13 @@ class RecurrentRun {
   }
   /// The state before step k: what forward left in `states` (y or cells), or the start.
   Row before(int states, int first, std::int64_t n, std::int64_t k) const {
-    return k == 0 ? start(first, n) : copy(hidden_row(a_.value<const T>(states), place(n, k - 1)));
+    return k == 0 ? start(first, n)
+                  : copy(hidden_row(a_.value<const T>(states), row_of_step(n, k - 1)));
   }
 
   void forward_sample(std::int64_t n) const {
     Row h = start(at_.h0, n), c = start(at_.c0, n);
-    for (std::int64_t k = 0; k < length(n); ++k) forward_step(place(n, k), h, c);
+    for (std::int64_t k = 0; k < length(n); ++k) forward_step(row_of_step(n, k), h, c);
     std::ranges::copy(h, hidden_row(a_.value<T>(at_.h_last), n).begin());
     if (at_.c_last >= 0) std::ranges::copy(c, hidden_row(a_.value<T>(at_.c_last), n).begin());
   }
@@ -102,7 +103,7 @@ class RecurrentRun {
     for (std::int64_t k = length(n); k-- > 0;) {
       Row h_before = before(at_.y, at_.h0, n, k);
       Row c_before = at_.cells < 0 ? Row(hidden_) : before(at_.cells, at_.c0, n, k);
-      backward_step(place(n, k), h_before, c_before, dh, dc);
+      backward_step(row_of_step(n, k), h_before, c_before, dh, dc);
     }
     if (at_.h0 >= 0) std::ranges::copy(dh, hidden_row(a_.gradient<T>(at_.h0), n).begin());
     if (at_.c0 >= 0) std::ranges::copy(dc, hidden_row(a_.gradient<T>(at_.c0), n).begin());

@@ -1,5 +1,5 @@
-// Plain, slow loops in f32 and f64 over plain layouts: the truth that every other backend is
-// compared with.
+// Plain, slow loops in f32 and f64 over plain layouts. The kernels of every other backend are
+// compared with them.
 #pragma once
 
 #include <memory>

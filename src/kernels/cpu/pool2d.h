@@ -1,15 +1,15 @@
-// Windows over images whose channels lie in lanes.
+// Pooling windows over images whose channels are vector lanes (ChannelView).
 #pragma once
 
 #include <array>
 
 #include "kernels/cpu/channel_view.h"
-#include "kernels/cpu/offer.h"
+#include "kernels/cpu/offers.h"
 #include "ops/pool2d.h"
 
 namespace troika {
 
-/// What one place of the window sees along a dimension.
+/// The elements of x that one position of the window covers along a dimension.
 struct Seen {
   std::int64_t begin, end;
 };
@@ -21,26 +21,26 @@ struct Pooling {
   bool include_padding = false;
   ChannelView x, y;
 
-  Seen seen(std::size_t dim, std::int64_t place) const {
-    std::int64_t begin = place * stride[dim] - pad[dim], end = begin + window[dim];
+  Seen seen(std::size_t dim, std::int64_t window_at) const {
+    std::int64_t begin = window_at * stride[dim] - pad[dim], end = begin + window[dim];
     return {begin < 0 ? 0 : begin, end > in[dim] ? in[dim] : end};
   }
-  /// Of a sum over the window, for the average.
+  /// Turns the sum over a window into the average.
   float factor(Seen rows, Seen columns) const {
     std::int64_t count = (rows.end - rows.begin) * (columns.end - columns.begin);
     return 1.0f / static_cast<float>(include_padding ? window[0] * window[1] : count);
   }
 };
 
-/// Some lanes of one image: where they begin in x and in y, and how many they are.
+/// Some lanes of one image: the offset of the first in x and in y, and their number.
 struct PoolingUnit {
   std::int64_t x, y, width;
 };
 
-/// Units of work, none of which meets another's elements.
+/// Units of work that touch disjoint elements.
 class PoolingUnits {
  public:
-  /// Where threads would be idle, the lanes of an image are divided.
+  /// Divides the lanes of an image if there are fewer images than threads.
   PoolingUnits(const Pooling& p, int threads);
 
   std::int64_t count() const { return images_ * per_image_; }
@@ -54,9 +54,10 @@ class PoolingUnits {
 /// Operands: x, y. The scratch holds pooling_forward_work().
 Loop pooling_forward(const Pooling& pooling);
 Bytes pooling_forward_work(const Pooling& pooling, int threads);
-/// Operands: x where the largest is searched again, dy, dx.
-bool pooling_gathers(const Pooling& pooling);  ///< False: too many windows see an element.
+/// Operands: x (only for the largest, which is searched again), dy, dx.
 Loop pooling_backward(const Pooling& pooling);
 Bytes pooling_backward_work(const Pooling& pooling, int threads);
+/// Returns false if too many windows cover one element for pooling_backward().
+bool pooling_gathers(const Pooling& pooling);
 
 }  // namespace troika

@@ -1,4 +1,4 @@
-#include "ops/op_cases.h"
+#include "ops/testing/op_cases.h"
 
 namespace troika {
 
@@ -12,10 +12,9 @@ std::vector<OpCase> recurrent_cases() {
     Recurrent op{.kind = static_cast<RecurrentKind>(kind), .hidden = 4};
     cases.push_back({name, op, {f64({3, 5, 2})}});
     op.reverse = op.has_state = op.has_lengths = true;
-    OpCase full{name + "_full", op, {f64({5, 4, 3}), f64({5, 4})}, {Fill::normal, Fill::normal}};
-    if (op.kind == RecurrentKind::lstm)
-      full.inputs.push_back(f64({5, 4})), full.fills.push_back(Fill::normal);
-    full.inputs.push_back(i32({5})), full.fills.push_back(Fill::lengths);
+    OpCase full{name + "_full", op, {f64({5, 4, 3}), f64({5, 4})}};
+    if (op.kind == RecurrentKind::lstm) full.inputs.push_back(f64({5, 4}));
+    full.inputs.push_back(i32({5}));
     cases.push_back(full);
     op.reverse = false;
     full.name = name + "_lengths", full.op = op;
@@ -44,13 +43,11 @@ std::vector<OpCase> sequence_cases() {
        {f64({3, 5, 8}), f64({3, 5, 8}), f64({3, 5, 8})}},
       {"attention_mask",
        Attention{.heads = 2, .has_mask = true},
-       {f64({3, 3, 6}), f64({3, 5, 6}), f64({3, 5, 6}), f64({3, 5})},
-       {Fill::normal, Fill::normal, Fill::normal, Fill::mask}},
+       {f64({3, 3, 6}), f64({3, 5, 6}), f64({3, 5, 6}), f64({3, 5})}},
       {"attention_packed", Attention{.heads = 3, .packed = true}, {f64({2, 4, 18})}},
       {"attention_packed_causal_mask",
        Attention{.heads = 2, .causal = true, .packed = true, .has_mask = true},
-       {f64({3, 6, 12}), f64({3, 6})},
-       {Fill::normal, Fill::mask}},
+       {f64({3, 6, 12}), f64({3, 6})}},
       {"attention_packed_tile",
        Attention{.heads = 2, .causal = true, .packed = true, .first_query = 2, .queries = 3},
        {f64({2, 6, 12})}},

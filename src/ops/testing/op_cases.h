@@ -1,27 +1,15 @@
 // Small instances of every operator, with odd shapes: the rows of the parity, gradient and tile
-// tests, which fail if an operator has no case. The kernel check of the product
-// (kernels/key_trial.h) takes the kind of its input values from them.
+// tests, which fail if an operator has no case.
 #pragma once
 
-#include <string>
 #include <vector>
 
-#include "ops/op.h"
+#include "ops/op_case.h"
 
 namespace troika {
 
-/// The values of a test input. Integers are drawn below the bound of the slot; lengths are at least
-/// 1.
-enum class Fill { normal, positive, mask, lengths };
-
-struct OpCase {
-  std::string name;
-  Op op;
-  std::vector<TensorSpec> inputs;  ///< Floating inputs in f64; tests that want f32 convert.
-  std::vector<Fill> fills{};       ///< One per input; missing ones are normal.
-};
-
-/// All of them, in the order of the list of operators.
+/// All cases, in the order of the list of operators. Floating-point inputs are f64; tests that need
+/// another type convert them with in_dtype().
 std::vector<OpCase> op_cases();
 
 /// One list per family of operators, in the file named after it.

@@ -1,4 +1,4 @@
-#include "ops/op_cases.h"
+#include "ops/testing/op_cases.h"
 
 namespace troika {
 

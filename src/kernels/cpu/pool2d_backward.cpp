@@ -1,15 +1,15 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/cpu/pooling.h"
+#include "kernels/cpu/pool2d.h"
 #include "kernels/cpu/pooling_lanes.h"
 #include "kernels/cpu/streaming.h"
 
 namespace troika {
 namespace {
 
-/// The places [begin, end) of a window, along one dimension, that see an element; elements are
-/// asked for in order.
+/// The positions [begin, end) of the window, along one dimension, that cover an element. Elements
+/// must be visited in ascending order.
 class Seeing {
  public:
   Seeing(const Pooling& p, std::size_t dim)
@@ -20,9 +20,9 @@ class Seeing {
     while (end < count_ && end * stride_ <= at) ++end;
     while (begin < end && begin * stride_ + window_ <= at) ++begin;
   }
-  /// Which element of the window the one asked for is.
-  TROIKA_INLINE std::int64_t inside(std::int64_t element, std::int64_t place) const {
-    return element + pad_ - place * stride_;
+  /// The index of the element inside the window at `window_at`.
+  TROIKA_INLINE std::int64_t inside(std::int64_t element, std::int64_t window_at) const {
+    return element + pad_ - window_at * stride_;
   }
 
   std::int64_t begin = 0, end = 0;
@@ -31,8 +31,8 @@ class Seeing {
   std::int64_t window_, stride_, pad_, count_;
 };
 
-/// What dx needs of the last rows of windows: for the largest, the place inside the window where it
-/// was first; for the average, every element's share.
+/// What dx needs of the last rows of windows: for the largest, the index inside the window of its
+/// first occurrence; for the average, the share of each element.
 class KeptRows {
  public:
   KeptRows(const Pooling& p, float* work) : p_(p), work_(work) {}
@@ -46,29 +46,29 @@ class KeptRows {
   float* work_;
 };
 
-/// The first largest element of a window; its number counts clipped ones too.
+/// Finds the first largest element of a window. Its index counts clipped elements too.
 template <int Columns, class Lanes>
 TROIKA_INLINE void find_largest(const Pooling& p, const Lanes& lanes, const float* x, Seen rows,
-                                Seen columns, std::int64_t first, typename Lanes::Places& found) {
+                                Seen columns, std::int64_t first, typename Lanes::Indices& found) {
   std::int64_t step = p.x.lanes, count = Columns > 0 ? Columns : columns.end - columns.begin;
   typename Lanes::V largest, value;
   lanes.get(largest, x + (rows.begin * p.in[1] + columns.begin) * step);
-  found = typename Lanes::Places{} + static_cast<std::int32_t>(first);
+  found = typename Lanes::Indices{} + static_cast<std::int32_t>(first);
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {
     const float* from = x + (row * p.in[1] + columns.begin) * step;
     auto at = static_cast<std::int32_t>(first + (row - rows.begin) * p.window[1]);
 #pragma GCC unroll 3
     for (std::int64_t column = 0; column < count; ++column, ++at) {
       lanes.get(value, from + column * step);
-      found = value > largest ? typename Lanes::Places{} + at : found;
+      found = value > largest ? typename Lanes::Indices{} + at : found;
       largest = value > largest ? value : largest;
     }
   }
 }
 
 template <int Columns, class Lanes>
-TROIKA_VECTORIZED void keep_places(const Pooling& p, const Lanes& lanes, std::int64_t tiles,
-                                   std::int64_t h, const float* x, float* kept) {
+TROIKA_VECTORIZED void keep_indices(const Pooling& p, const Lanes& lanes, std::int64_t tiles,
+                                    std::int64_t h, const float* x, float* kept) {
   Seen rows = p.seen(0, h);
   std::int64_t above = rows.begin - (h * p.stride[0] - p.pad[0]);
   for (std::int64_t w = 0; w < p.out[1]; ++w) {
@@ -76,7 +76,7 @@ TROIKA_VECTORIZED void keep_places(const Pooling& p, const Lanes& lanes, std::in
     std::int64_t before = columns.begin - (w * p.stride[1] - p.pad[1]),
                  first = above * p.window[1] + before;
     for (std::int64_t lane = 0; lane < lanes_end<Lanes>(tiles); lane += 16) {
-      typename Lanes::Places found;
+      typename Lanes::Indices found;
       if (Columns > 0 && columns.end - columns.begin == Columns)
         find_largest<Columns>(p, lanes, x + lane, rows, columns, first, found);
       else
@@ -109,7 +109,7 @@ struct Tap {
   std::int32_t first;  ///< Number, inside the window, of the first element in this row of dx.
 };
 
-/// So many rows of windows may see one row of dx.
+/// Most rows of windows that may cover one row of dx.
 constexpr std::int64_t kMostTaps = 16;
 
 struct Taps {
@@ -125,10 +125,10 @@ TROIKA_INLINE void add_share(const Lanes& lanes, const Tap& tap, std::int64_t of
   typename Lanes::V kept, share;
   lanes.get(kept, tap.kept + offset);
   if constexpr (Max) {
-    typename Lanes::Places places;
-    std::memcpy(&places, &kept, sizeof places);
+    typename Lanes::Indices indices;
+    std::memcpy(&indices, &kept, sizeof indices);
     lanes.get(share, tap.dy + offset);
-    sum += places == tap.first + at ? share : typename Lanes::V{};
+    sum += indices == tap.first + at ? share : typename Lanes::V{};
   } else {
     sum += kept;
   }
@@ -152,21 +152,22 @@ TROIKA_INLINE void gather_any(const Pooling& p, const Lanes& lanes, const Taps& 
   }
 }
 
-/// All elements whose windows are whole: `Stride` neighbours for each of the places [begin, end) of
-/// a window of so many columns.
+/// All elements whose windows are whole: `Stride` neighbours for each of the window positions
+/// [begin, end), with windows of `Columns` columns.
 template <int Columns, int Stride, bool Max, class Lanes>
-TROIKA_INLINE void gather_whole(const Pooling& p, const Lanes& lanes, const Taps& taps, Seen places,
-                                float* dx) {
+TROIKA_INLINE void gather_whole(const Pooling& p, const Lanes& lanes, const Taps& taps,
+                                Seen windows, float* dx) {
   std::int64_t y_step = p.y.lanes, x_step = p.x.lanes, count = taps.count, tiles = taps.tiles;
-  float* to = dx + (places.begin * Stride - p.pad[1]) * x_step;
-  for (std::int64_t place = places.begin; place < places.end; ++place, to += Stride * x_step) {
+  float* to = dx + (windows.begin * Stride - p.pad[1]) * x_step;
+  for (std::int64_t window_at = windows.begin; window_at < windows.end;
+       ++window_at, to += Stride * x_step) {
     for (std::int64_t lane = 0; lane < lanes_end<Lanes>(tiles); lane += 16) {
       typename Lanes::V sums[Stride] = {};
       for (std::int64_t tap = 0; tap < count; ++tap) {
 #pragma GCC unroll 3
         for (int column = 0; column < Columns; ++column)
-          add_share<Max>(lanes, taps.list[tap], (place - column / Stride) * y_step + lane, column,
-                         sums[column % Stride]);
+          add_share<Max>(lanes, taps.list[tap], (window_at - column / Stride) * y_step + lane,
+                         column, sums[column % Stride]);
       }
 #pragma GCC unroll 3
       for (int at = 0; at < Stride; ++at) lanes.put(sums[at], to + at * x_step + lane);
@@ -181,12 +182,12 @@ TROIKA_VECTORIZED void gather_row(const Pooling& p, const Lanes& lanes, const Ta
   Seen edges[2] = {{0, p.in[1]}, {0, 0}};
   if constexpr (Columns > 0 && Stride > 0) {
     std::int64_t pad = p.pad[1];
-    Seen places{std::max<std::int64_t>((Columns - 1) / Stride, (pad + Stride - 1) / Stride),
-                std::min(p.out[1], (p.in[1] + pad) / Stride)};
-    if (places.begin < places.end) {
-      edges[0].end = places.begin * Stride - pad;
-      edges[1] = {places.end * Stride - pad, p.in[1]};
-      gather_whole<Columns, Stride, Max>(p, lanes, taps, places, dx);
+    Seen windows{std::max<std::int64_t>((Columns - 1) / Stride, (pad + Stride - 1) / Stride),
+                 std::min(p.out[1], (p.in[1] + pad) / Stride)};
+    if (windows.begin < windows.end) {
+      edges[0].end = windows.begin * Stride - pad;
+      edges[1] = {windows.end * Stride - pad, p.in[1]};
+      gather_whole<Columns, Stride, Max>(p, lanes, taps, windows, dx);
     }
   }
   for (const Seen& edge : edges) gather_any<Max>(p, lanes, taps, edge, dx);
@@ -202,17 +203,17 @@ void gather_lanes(const Pooling& p, const Lanes& lanes, const Taps& taps, float*
     gather_row<0, 0, Max>(p, lanes, taps, dx);
 }
 
-/// One row of what is kept, all lanes of the unit.
+/// Computes one kept row for all lanes of the unit.
 void keep_row(const Pooling& p, const PoolingUnit& unit, std::int64_t h, const float* x,
               const float* dy, float* kept) {
   for_lanes(unit.width, p.window[1], [&]<int Columns>(const auto& lanes, const LaneTiles& at) {
     p.kind == PoolKind::max
-        ? keep_places<Columns>(p, lanes, at.tiles, h, x + unit.x + at.offset, kept + at.offset)
+        ? keep_indices<Columns>(p, lanes, at.tiles, h, x + unit.x + at.offset, kept + at.offset)
         : keep_shares(p, lanes, at.tiles, h, dy + unit.y + at.offset, kept + at.offset);
   });
 }
 
-/// `streamed`: where a row is made before it is streamed; null where it is not.
+/// `streamed`: buffer of a row that is then written by non-temporal stores, or null.
 void backward_unit(const Pooling& p, const PoolingUnit& unit, const Launch& launch,
                    const KeptRows& kept, float* streamed) {
   bool max = p.kind == PoolKind::max;
