@@ -16,7 +16,7 @@
 namespace troika {
 
 /// Every member makes its own and calls the same functions with the same groups. Borrows the
-/// progress; used by the member's thread.
+/// scheduler; used by the member's thread.
 class CollectiveTimer {
  public:
   /// Runs a call so many times.
@@ -24,7 +24,7 @@ class CollectiveTimer {
   using Maker = std::function<Body(const CollectiveCall& call, std::span<std::byte> vector)>;
 
   /// No call is longer than `longest`.
-  CollectiveTimer(MoveProgress& progress, std::vector<DeviceId> devices, Bytes longest);
+  CollectiveTimer(MoveScheduler& scheduler, std::vector<DeviceId> devices, Bytes longest);
 
   /// What `algorithm` names is no recipe: `make` says how it is run.
   void add_maker(std::string algorithm, Maker make);
