@@ -52,7 +52,7 @@ class RecordingTransport final : public Transport {
     return inner_.prepare_borrow(address, bytes);
   }
   bool shares_memory(DeviceId a, DeviceId b) const override { return inner_.shares_memory(a, b); }
-  Bell* bell(DeviceId device) override { return inner_.bell(device); }
+  Doorbell* doorbell(DeviceId device) override { return inner_.doorbell(device); }
   int local_devices() const override { return inner_.local_devices(); }
   int devices_here() const override { return inner_.devices_here(); }
   void fail(std::string reason, int code) override { inner_.fail(std::move(reason), code); }

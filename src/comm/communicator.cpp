@@ -7,17 +7,17 @@
 namespace troika {
 namespace {
 
-int place_of(DeviceId device, const std::vector<DeviceId>& devices) {
+int index_of(DeviceId device, const std::vector<DeviceId>& devices) {
   TROIKA_CHECK_EQ(std::ranges::count(devices, device), 1);
   return static_cast<int>(std::ranges::find(devices, device) - devices.begin());
 }
 
 }  // namespace
 
-Communicator::Communicator(MoveProgress& progress, std::vector<DeviceId> devices)
-    : progress_(progress),
+Communicator::Communicator(MoveScheduler& scheduler, std::vector<DeviceId> devices)
+    : scheduler_(scheduler),
       devices_(std::move(devices)),
-      member_(place_of(progress.device(), devices_)) {}
+      member_(index_of(scheduler.device(), devices_)) {}
 
 std::unique_ptr<Operation> Communicator::prepare(const MemberRecipe& recipe,
                                                  const MemberBuffers& buffers,
@@ -25,7 +25,8 @@ std::unique_ptr<Operation> Communicator::prepare(const MemberRecipe& recipe,
   Member member{member_, devices_};
   BindOptions options{
       .dtype = elements.dtype, .rule = elements.rule, .tags = tags_.take(recipe.moves, member)};
-  return std::make_unique<Operation>(progress_, recipe, member, buffers, options, elements.chunk);
+  return std::make_unique<Operation>(recipe, member, buffers, options, scheduler_.transport(),
+                                     elements.chunk);
 }
 
 std::unique_ptr<Operation> Communicator::prepare(const Recipe& recipe, const MemberBuffers& buffers,
@@ -38,8 +39,8 @@ std::unique_ptr<Operation> Communicator::prepare(const Recipe& recipe, const Mem
 void Communicator::run(const Recipe& recipe, const MemberBuffers& buffers,
                        const Elements& elements) {
   std::unique_ptr<Operation> operation = prepare(recipe, buffers, elements);
-  operation->start();
-  operation->wait();
+  scheduler_.start(*operation);
+  scheduler_.wait(*operation);
 }
 
 }  // namespace troika

@@ -4,29 +4,31 @@
 #include <memory>
 #include <vector>
 
-#include "comm/operation.h"
+#include "comm/move_scheduler.h"
 
 namespace troika {
 
 /// Every member makes its own, with the same list of devices, and prepares the same operations in
-/// the same order: tags follow from it. Used by the device's thread; borrows the progress. Which
-/// algorithm a recipe follows is decided outside. Two groups with two devices in common cannot be
-/// used on one transport.
+/// the same order, because the tags of messages follow from that order. The caller chooses the
+/// algorithm, by its recipe. Two groups that have two devices in common cannot share a transport.
+/// Threads: used by the device's thread. Ownership: borrows the scheduler.
 class Communicator {
  public:
-  /// `devices` are distinct; that of the progress is one of them.
-  Communicator(MoveProgress& progress, std::vector<DeviceId> devices);
+  /// `devices` are distinct; the scheduler's is one of them.
+  Communicator(MoveScheduler& scheduler, std::vector<DeviceId> devices);
 
   int size() const { return static_cast<int>(devices_.size()); }
-  /// This device's place in the list.
+  /// Index of this device in the list.
   int member() const { return member_; }
+  /// Starts the prepared operations and waits for them.
+  MoveScheduler& scheduler() const { return scheduler_; }
 
   struct Elements {
     DType dtype = DType::f32;
     CombineRule rule = CombineRule::sum;
-    Bytes chunk{256 << 10};  ///< After which a more urgent operation may go first.
+    Bytes chunk{256 << 10};  ///< After so much a more urgent operation may overtake.
   };
-  /// Outlived by the communicator's progress and by the buffers.
+  /// Binds the recipe to the buffers, which the operation borrows, and prepares its messages.
   [[nodiscard]] std::unique_ptr<Operation> prepare(const MemberRecipe& recipe,
                                                    const MemberBuffers& buffers,
                                                    const Elements& elements);
@@ -38,11 +40,11 @@ class Communicator {
     return prepare(recipe, buffers, Elements{});
   }
 
-  /// Prepares, starts and waits: for tests and for what happens once.
+  /// Prepares, starts and waits; for a collective that runs once.
   void run(const Recipe& recipe, const MemberBuffers& buffers, const Elements& elements);
 
  private:
-  MoveProgress& progress_;
+  MoveScheduler& scheduler_;
   const std::vector<DeviceId> devices_;
   const int member_;
   PairTags tags_;

@@ -18,7 +18,7 @@ namespace troika {
 /// Calls body(communicator) on a thread for each member. A failure on any of them fails the test;
 /// the others then wait in vain, so an exception ends the test program with its text.
 inline void run_members(int members, const std::function<void(Communicator&)>& body,
-                        MoveProgressOptions options = {}) {
+                        MoveSchedulerOptions options = {}) {
   ThreadTransport transport;
   std::vector<DeviceId> devices;
   for (int member = 0; member < members; ++member)
@@ -26,8 +26,8 @@ inline void run_members(int members, const std::function<void(Communicator&)>& b
   std::vector<std::jthread> threads;
   for (DeviceId device : devices) {
     threads.emplace_back([&, device] {
-      MoveProgress progress(transport, device, options);
-      Communicator communicator(progress, devices);
+      MoveScheduler scheduler(transport, device, options);
+      Communicator communicator(scheduler, devices);
       body(communicator);
     });
   }

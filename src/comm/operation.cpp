@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/streaming.h"
+#include "base/error.h"
 
 namespace troika {
 namespace {
@@ -16,46 +16,44 @@ Widening widening_or_none(DType dtype) {
 
 }  // namespace
 
-Operation::Operation(MoveProgress& progress, const MemberRecipe& recipe, const Member& member,
-                     const MemberBuffers& buffers, const BindOptions& options, Bytes chunk)
-    : progress_(progress),
-      bound_(bind(recipe, member, buffers, options, progress.transport())),
+Operation::Operation(const MemberRecipe& recipe, const Member& member, const MemberBuffers& buffers,
+                     const BindOptions& options, Transport& transport, Bytes chunk)
+    : bound_(bind(recipe, member, buffers, options, transport)),
       arithmetic_(arithmetic_of(bound_.dtype, options.rule)),
       widening_(widening_or_none(options.dtype)),
       chunk_(std::max<std::int64_t>(1, chunk.count / size_of(options.dtype).count)),
       element_size_(size_of(bound_.dtype).count),
       blockers_(bound_.moves.size()),
-      open_(bound_.moves.size()),
-      vectors_(bound_.uses.size()) {
-  progress_.make_room();
-}
+      ready_(bound_.moves.size()),
+      vectors_(bound_.uses.size()) {}
 
-Operation::~Operation() { progress_.forget(*this); }
-
-void Operation::start(int urgency) {
+void Operation::open_round() {
   TROIKA_CHECK(is_done(), "an operation was started again before it was waited for");
-  urgency_ = urgency;
-  progress_.start(*this);
+  done_.store(false, std::memory_order_relaxed);
 }
 
-bool Operation::test() { return progress_.test(*this); }
-
-void Operation::wait() { progress_.wait(*this); }
-
-void Operation::open_first() {
+bool Operation::begin() {
   unfinished_ = bound_.moves.size();
-  if (unfinished_ == 0) return;
+  if (unfinished_ == 0) {
+    done_.store(true, std::memory_order_release);
+    return true;
+  }
   std::memcpy(blockers_.data(), bound_.blockers.data(), blockers_.size() * sizeof(blockers_[0]));
-  open_count_ = 0;
+  ready_count_ = 0;
+  // Each receive_reduce has its own receive buffer, which is free between rounds, so the message
+  // may arrive before the moves that it will be combined with are done.
   for (BoundMove& move : bound_.moves)
-    if (move.kind == Kind::receive_reduce) move.incoming->start();  // its landing is always free
+    if (move.kind == Kind::receive_reduce) move.incoming->start();
   for (std::uint32_t at = 0; at < blockers_.size(); ++at)
-    if (bound_.blockers[at] == 0) open(at);
+    if (bound_.blockers[at] == 0) make_ready(at);
+  return false;
 }
 
-void Operation::open(std::uint32_t index) {
+// Messages start here, as soon as nothing blocks them: bytes then travel while other moves run.
+// Borrowed memory has an address only now, because the loan has arrived before.
+void Operation::make_ready(std::uint32_t index) {
   BoundMove& move = bound_.moves[index];
-  open_[open_count_++] = index;
+  ready_[ready_count_++] = index;
   switch (move.kind) {
     case Kind::send:
       return move.outgoing->start();
@@ -89,25 +87,35 @@ void Operation::open(std::uint32_t index) {
   }
 }
 
-bool Operation::advance() {
+Operation::Progress Operation::advance() {
+  if (!run_ready_moves()) return Progress::blocked;
+  if (unfinished_ > 0) return Progress::moved;
+  // The last access: from here on the device's thread may destroy or restart the operation.
+  done_.store(true, std::memory_order_release);
+  return Progress::done;
+}
+
+// Polls the ready moves, oldest first, until the budget is spent, and keeps those that are not done
+// in their order. Moves that become ready meanwhile are appended and polled in the same call.
+bool Operation::run_ready_moves() {
   budget_ = chunk_;
   bool moved = false;
   std::size_t kept = 0, at = 0;
-  for (; at < open_count_ && budget_ > 0; ++at) {
-    std::uint32_t index = open_[at];
+  for (; at < ready_count_ && budget_ > 0; ++at) {
+    std::uint32_t index = ready_[at];
     Outcome outcome = poll(bound_.moves[index]);
     moved |= outcome != Outcome::blocked;
     if (outcome == Outcome::done) {
-      finish(bound_.moves[index]);
+      complete(bound_.moves[index]);
     } else {
-      open_[kept++] = index;
+      ready_[kept++] = index;
     }
   }
   if (kept != at) {
-    std::copy(open_.begin() + static_cast<std::ptrdiff_t>(at),
-              open_.begin() + static_cast<std::ptrdiff_t>(open_count_),
-              open_.begin() + static_cast<std::ptrdiff_t>(kept));
-    open_count_ -= at - kept;
+    std::copy(ready_.begin() + static_cast<std::ptrdiff_t>(at),
+              ready_.begin() + static_cast<std::ptrdiff_t>(ready_count_),
+              ready_.begin() + static_cast<std::ptrdiff_t>(kept));
+    ready_count_ -= at - kept;
   }
   return moved;
 }
@@ -140,7 +148,7 @@ Operation::Outcome Operation::poll(BoundMove& move) {
     case Kind::divide:
       return run_chunk(move);
   }
-  throw Bug("no such move");
+  throw Bug("unknown kind of move");
 }
 
 Operation::Outcome Operation::run_chunk(BoundMove& move) {
@@ -180,15 +188,15 @@ void Operation::run_elements(BoundMove& move, std::int64_t count) {
     case Kind::send:
     case Kind::borrow:
     case Kind::give_back:
-      throw Bug("a move without elements");
+      throw Bug("a message was run as a move of elements");
   }
 }
 
-void Operation::finish(BoundMove& move) {
+void Operation::complete(const BoundMove& move) {
   --unfinished_;
   const std::uint32_t* dependent = bound_.dependents.data() + move.first_dependent;
   for (std::uint32_t at = 0; at < move.dependents; ++at)
-    if (--blockers_[dependent[at]] == 0) open(dependent[at]);
+    if (--blockers_[dependent[at]] == 0) make_ready(dependent[at]);
 }
 
 }  // namespace troika

@@ -1,86 +1,80 @@
-// One member's part in a collective, prepared once and started once per step.
+// One member's part in a collective: the moves of its recipe, bound to memory and messages once and
+// run once per round. It is passive: MoveScheduler decides when its moves run and on which thread.
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <vector>
 
 #include "comm/arithmetic.h"
 #include "comm/bound_moves.h"
-#include "comm/move_progress.h"
 
 namespace troika {
 
-/// Prepared by every member of the group; started by each once per round, in any order among
-/// operations. Used by one thread, that of the device; in between the moves may be run by the
-/// progress's own thread. Nothing allocates after construction. A lost peer makes test and wait
-/// throw Error(peer).
+/// Every member of the group makes its own from the same recipe, hands it to its scheduler once per
+/// round and waits for it there.
+///
+/// Threads: is_done and allocated may be called by any thread. The other functions are for the
+/// scheduler, which calls them from one thread at a time.
+/// Ownership: borrows the buffers and the transport. It must not be destroyed while its scheduler
+/// runs it, that is between start and the end of wait, unless the scheduler has thrown or is gone.
+/// Failure: begin and advance throw Error(peer) when a peer is lost; the round cannot be resumed.
+/// Nothing allocates after construction.
 class Operation {
  public:
-  /// Borrows the progress and the buffers. Large moves are interrupted after each `chunk` for more
-  /// urgent ones.
-  Operation(MoveProgress& progress, const MemberRecipe& recipe, const Member& member,
-            const MemberBuffers& buffers, const BindOptions& options,
-            Bytes chunk = Bytes{256 << 10});
+  /// `chunk` limits the bytes that one call of advance handles, so that a more urgent operation
+  /// waits no longer than that.
+  Operation(const MemberRecipe& recipe, const Member& member, const MemberBuffers& buffers,
+            const BindOptions& options, Transport& transport, Bytes chunk = Bytes{256 << 10});
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
-  /// Not while it is under way, unless a wait has thrown.
-  ~Operation();
+  ~Operation() = default;
 
-  /// The vector holds this member's contribution. Of operations under way the one of greatest
-  /// urgency goes first, among equals the one started first. Sends and loans are offered at once;
-  /// other moves wait for test, wait or the progress's own thread.
-  void start(int urgency = 0);
-  /// Runs a chunk, if one is ready; whether the operation is done.
-  bool test();
-  /// The same without running anything. Any thread may ask.
+  /// True before the first round and after each completed one.
   bool is_done() const { return done_.load(std::memory_order_acquire); }
-  /// Returns when the operation is done; until then runs what is ready, also of other operations.
-  void wait();
-
-  /// Host memory that it holds beside the buffers.
+  /// Host memory that it holds in addition to the buffers.
   Bytes allocated() const { return bound_.allocated(); }
 
-  /// Time inside wait with nothing to run, since construction; each wait's first fraction of a
-  /// microsecond is left out.
-  std::chrono::nanoseconds waited() const { return waited_; }
+  /// Opens a round: is_done turns false. The previous round must be done.
+  void open_round();
+  /// Offers the sends and loans that depend on no other move. Returns true if the round has no
+  /// moves and is therefore done.
+  bool begin();
+  enum class Progress {
+    blocked,  ///< No move was ready.
+    moved,
+    done,  ///< The round is complete; the device's thread may already have started the next one.
+  };
+  /// Runs ready moves, up to about one chunk.
+  Progress advance();
 
  private:
-  friend class MoveProgress;
   enum class Outcome { blocked, unfinished, done };
 
-  // The functions below are for who has the progress's turn.
-  void open_first();
-  void open(std::uint32_t index);
-  /// Runs what is ready, up to about a chunk. Whether there was anything.
-  bool advance();
+  void make_ready(std::uint32_t index);
+  bool run_ready_moves();
   Outcome poll(BoundMove& move);
   Outcome run_chunk(BoundMove& move);
   void run_elements(BoundMove& move, std::int64_t count);
-  void finish(BoundMove& move);
+  void complete(const BoundMove& move);
 
-  MoveProgress& progress_;
-  BoundMoves bound_;  // used by who has the turn
+  BoundMoves bound_;
   // Constant after construction.
   const Arithmetic arithmetic_;
   const Widening widening_;
   const std::int64_t chunk_;  // elements
   const std::int64_t element_size_;
 
-  // Used by who has the turn.
-  std::vector<std::uint32_t> blockers_;  // not yet done, per move
-  std::vector<std::uint32_t> open_;      // moves whose blockers are done, in that order
-  std::size_t open_count_ = 0;
-  std::vector<std::byte*> vectors_;  // where each of bound_.uses is now
+  // State of the round, in vectors that keep their length.
+  std::vector<std::uint32_t> blockers_;  // moves that a move still waits for
+  std::vector<std::uint32_t>
+      ready_;  // the first ready_count_: moves without blockers, oldest first
+  std::size_t ready_count_ = 0;
+  std::vector<std::byte*> vectors_;  // current address of each of bound_.uses
   std::size_t unfinished_ = 0;       // moves
-  std::int64_t budget_ = 0;          // elements until the end of the chunk
-  int urgency_ = 0;
-  std::uint64_t number_ = 0;  // of the start, on this device
-  Operation* next_handed_over_ = nullptr;
+  std::int64_t budget_ = 0;          // elements left of this chunk
 
   std::atomic<bool> done_{true};
-  std::chrono::nanoseconds waited_{0};  // used by the device's thread
 };
 
 }  // namespace troika

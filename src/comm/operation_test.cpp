@@ -42,8 +42,8 @@ void check_typed(Communicator& communicator, const Case& test, const Recipe& rec
     for (std::size_t i = 0; i < count; ++i)
       vector[i] = input[i] = static_cast<T>(
           static_cast<float>(contribution(communicator.member(), static_cast<std::int64_t>(i))));
-    operation->start();
-    operation->wait();
+    communicator.scheduler().start(*operation);
+    communicator.scheduler().wait(*operation);
     for (std::size_t i = 0; i < count; ++i) {
       auto value =
           expected(test.call, communicator.member(), static_cast<std::int64_t>(i), test.rule);
@@ -154,8 +154,8 @@ TEST(RandomSums, AreNearTheSerialSumForEveryAlgorithm) {
 // Two tags meet, or a count differs, where members do not do the same; a bug, not a hang.
 TEST(Bind, RefusesBuffersThatDoNotFitTheCall) {
   ThreadTransport transport;
-  MoveProgress progress(transport, DeviceId(std::size_t{0}));
-  Communicator communicator(progress, {DeviceId(std::size_t{0}), DeviceId(std::size_t{1})});
+  MoveScheduler scheduler(transport, DeviceId(std::size_t{0}));
+  Communicator communicator(scheduler, {DeviceId(std::size_t{0}), DeviceId(std::size_t{1})});
   std::vector<float> vector(6);
   Recipe recipe = all_reduce_recipe(2, 7, "ring");
   EXPECT_THROW((void)communicator.prepare(recipe, {bytes_of(vector), {}}), Bug);
@@ -230,8 +230,8 @@ TEST(Barrier, NobodyIsDoneBeforeAllHaveBegun) {
         std::unique_ptr<Operation> operation = communicator.prepare(recipe, {});
         for (int round = 1; round <= 20; ++round) {
           begun.fetch_add(1);
-          operation->start();
-          operation->wait();
+          communicator.scheduler().start(*operation);
+          communicator.scheduler().wait(*operation);
           EXPECT_GE(begun.load(), round * members) << algorithm.name;
         }
       });

@@ -1,4 +1,4 @@
-// What tests of times need: how long an operation takes, and whether times mean anything now.
+// For tests of times: runs an operation, and tells whether other programs disturb the times.
 #pragma once
 
 #include <chrono>
@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "base/testing/test_effort.h"
-#include "comm/operation.h"
+#include "comm/move_scheduler.h"
 
 namespace troika {
 
@@ -16,9 +16,10 @@ using Microseconds = std::chrono::duration<double, std::micro>;
 
 constexpr bool kTimesCount = !kInstrumented;  // instrumented code keeps no time limits
 
-inline void wait_for(Operation& operation, int urgency) {
-  operation.start(urgency);
-  operation.wait();
+inline std::chrono::nanoseconds run_round(MoveScheduler& scheduler, Operation& operation,
+                                          int urgency = 0) {
+  scheduler.start(operation, urgency);
+  return scheduler.wait(operation);
 }
 
 /// Whether other programs want the cores too. Asked while this one has one thread.

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "comm/bell.h"
+#include "comm/doorbell.h"
 #include "machine/machine.h"
 
 namespace troika {
@@ -66,7 +66,7 @@ class Transport {
   }
   /// Rings whenever a half of this device may have something new to say. Null where nobody rings,
   /// so that who waits must go on asking.
-  virtual Bell* bell(DeviceId) { return nullptr; }
+  virtual Doorbell* doorbell(DeviceId) { return nullptr; }
   /// Devices of this process, and of all processes on this machine, that may be waiting; as far as
   /// they are known now.
   virtual int local_devices() const { return 1; }

@@ -8,12 +8,12 @@
 namespace troika {
 namespace {
 
-// Two devices on one thread: a test runs one chunk at most, so chunks can be counted.
+// Two devices on one thread: advance runs one chunk at most, so chunks can be counted.
 TEST(Urgency, TheNextChunksAreThoseOfTheMostUrgentOperation) {
   constexpr std::int64_t kChunk = 4096, kShort = 2, kBulky = 100;  // in chunks
   ThreadTransport transport;
   std::vector<DeviceId> devices{DeviceId(std::size_t{0}), DeviceId(std::size_t{1})};
-  std::vector<std::unique_ptr<MoveProgress>> progress;
+  std::vector<std::unique_ptr<MoveScheduler>> schedulers;
   std::vector<std::unique_ptr<Operation>> bulky, urgent;
   std::vector<float> memory(4 * (kShort + kBulky) * kChunk);
   std::byte* next = bytes_of(memory).data();
@@ -24,22 +24,25 @@ TEST(Urgency, TheNextChunksAreThoseOfTheMostUrgentOperation) {
                                 {.chunk = {kChunk}});
   };
   for (DeviceId device : devices) {
-    progress.push_back(std::make_unique<MoveProgress>(transport, device));
-    Communicator communicator(*progress.back(), devices);
+    schedulers.push_back(std::make_unique<MoveScheduler>(transport, device));
+    Communicator communicator(*schedulers.back(), devices);
     bulky.push_back(prepare(communicator, kBulky));
     urgent.push_back(prepare(communicator, kShort));
   }
+  auto start_both = [&](auto& operations, int urgency) {
+    for (std::size_t at : {0, 1}) schedulers[at]->start(*operations[at], urgency);
+  };
   auto chunks_until_done = [&](auto& operations) {
     int rounds = 0;
     while (!operations[0]->is_done() || !operations[1]->is_done()) {
-      for (auto& operation : operations) operation->test();
+      for (auto& scheduler : schedulers) scheduler->advance();
       ++rounds;
     }
     return rounds;
   };
-  for (auto& operation : bulky) operation->start(0);
-  for (int round = 0; round < 10; ++round) bulky[round % 2]->test();
-  for (auto& operation : urgent) operation->start(1);
+  start_both(bulky, 0);
+  for (int round = 0; round < 10; ++round) schedulers[round % 2]->advance();
+  start_both(urgent, 1);
   EXPECT_LE(chunks_until_done(urgent), 4);
   EXPECT_GE(chunks_until_done(bulky), kBulky / 2 - 10);
 }
@@ -49,29 +52,32 @@ TEST(Urgency, AdvancingRunsWhateverIsReadyAndTheMostUrgentFirst) {
   constexpr std::int64_t kCount = 20'000;
   ThreadTransport transport;
   std::vector<DeviceId> devices{DeviceId(std::size_t{0}), DeviceId(std::size_t{1})};
-  std::vector<std::unique_ptr<MoveProgress>> progress;
+  std::vector<std::unique_ptr<MoveScheduler>> schedulers;
   std::vector<std::unique_ptr<Operation>> plain, urgent, last;
   std::vector<std::vector<float>> vectors(6, std::vector<float>(kCount, 1));
   auto next = vectors.begin();
   for (DeviceId device : devices) {
-    progress.push_back(std::make_unique<MoveProgress>(transport, device));
-    Communicator communicator(*progress.back(), devices);
+    schedulers.push_back(std::make_unique<MoveScheduler>(transport, device));
+    Communicator communicator(*schedulers.back(), devices);
     for (auto* operations : {&plain, &urgent, &last})
       operations->push_back(communicator.prepare(all_reduce_recipe(2, kCount, "direct"),
                                                  {bytes_of(*next++), {}}, {.chunk = {4096}}));
   }
-  EXPECT_FALSE(progress[0]->advance()) << "nothing is under way";
-  auto advance_both = [&](std::chrono::nanoseconds budget) {
-    bool first = progress[0]->advance(budget);
-    return progress[1]->advance(budget) || first;
+  EXPECT_FALSE(schedulers[0]->advance()) << "nothing is under way";
+  auto start_both = [&](auto& operations, int urgency) {
+    for (std::size_t at : {0, 1}) schedulers[at]->start(*operations[at], urgency);
   };
-  for (auto& operation : plain) operation->start(0);
-  for (auto& operation : urgent) operation->start(1);
+  auto advance_both = [&](std::chrono::nanoseconds budget) {
+    bool first = schedulers[0]->advance(budget);
+    return schedulers[1]->advance(budget) || first;
+  };
+  start_both(plain, 0);
+  start_both(urgent, 1);
   while (!urgent[0]->is_done() || !urgent[1]->is_done()) {
     ASSERT_TRUE(advance_both({}));
     EXPECT_FALSE(plain[0]->is_done() || plain[1]->is_done()) << "the urgent one goes first";
   }
-  for (auto& operation : last) operation->start(0);
+  start_both(last, 0);
   for (int rounds = 0; rounds < 100 && advance_both(std::chrono::seconds(1));) ++rounds;
   EXPECT_TRUE(plain[0]->is_done() && plain[1]->is_done() && last[0]->is_done() &&
               last[1]->is_done());
@@ -93,24 +99,25 @@ Overtaking overtake() {
     auto bulky =
         communicator.prepare(bulky_recipe, {{bulk.address(), kBulky}, {}}, {.chunk = {kChunk}});
     auto urgent = communicator.prepare(short_recipe, {{few.address(), kShort}, {}});
+    MoveScheduler& scheduler = communicator.scheduler();
     auto best_of = [&](Operation& operation, int tries) {
       Microseconds best = 1h;
       for (int count = 0; count < tries; ++count) {
         auto start = Clock::now();
-        wait_for(operation, 1);
+        run_round(scheduler, operation, 1);
         best = std::min<Microseconds>(best, Clock::now() - start);
       }
       return best;
     };
-    wait_for(*bulky, 0);  // first touch
+    run_round(scheduler, *bulky);  // first touch
     Microseconds chunk_time = best_of(*bulky, 3) / (kBulky / 2 / kChunk);
     Microseconds alone = best_of(*urgent, 20), behind = 1h;
-    bulky->start(0);
+    scheduler.start(*bulky);
     for (int tries = 0; tries < 20; ++tries) {
       Microseconds once = best_of(*urgent, 1);
       if (!bulky->is_done()) behind = std::min(behind, once);
     }
-    bulky->wait();
+    scheduler.wait(*bulky);
     if (communicator.member() == 0) result = {behind, 2 * alone + 2 * chunk_time};
   });
   return result;

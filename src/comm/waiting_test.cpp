@@ -13,15 +13,15 @@
 namespace troika {
 namespace {
 
-TEST(Waiting, ADeviceWithACoreOfItsOwnIsNotInACrowd) {
-  Crowd bound{.own_devices = 1, .own_cores = 1, .devices_here = 8, .cores_of_machine = 8};
-  EXPECT_FALSE(is_crowded(bound)) << "eight ranks, each bound to one of eight cores";
+TEST(Waiting, ADeviceWithACoreOfItsOwnIsNotOversubscribed) {
+  CoreDemand bound{.own_devices = 1, .own_cores = 1, .devices_here = 8, .cores_of_machine = 8};
+  EXPECT_FALSE(is_oversubscribed(bound)) << "eight ranks, each bound to one of eight cores";
   bound.devices_here = 9;
-  EXPECT_TRUE(is_crowded(bound)) << "two of them on one core";
-  EXPECT_TRUE(
-      is_crowded({.own_devices = 2, .own_cores = 1, .devices_here = 2, .cores_of_machine = 8}));
-  EXPECT_FALSE(
-      is_crowded({.own_devices = 4, .own_cores = 4, .devices_here = 4, .cores_of_machine = 4}));
+  EXPECT_TRUE(is_oversubscribed(bound)) << "two of them on one core";
+  EXPECT_TRUE(is_oversubscribed(
+      {.own_devices = 2, .own_cores = 1, .devices_here = 2, .cores_of_machine = 8}));
+  EXPECT_FALSE(is_oversubscribed(
+      {.own_devices = 4, .own_cores = 4, .devices_here = 4, .cores_of_machine = 4}));
 }
 
 // With nothing but spinning, four devices on two cores need about 8 ms for 8 bytes.
@@ -34,7 +34,7 @@ Microseconds crowded_time() {
     auto operation = communicator.prepare(recipe, {bytes_of(vector), {}});
     for (int batch = 0; batch < 20; ++batch) {
       auto start = Clock::now();
-      for (int round = 0; round < kRounds; ++round) wait_for(*operation, 0);
+      for (int round = 0; round < kRounds; ++round) run_round(communicator.scheduler(), *operation);
       Microseconds once = (Clock::now() - start) / kRounds;
       if (communicator.member() == 0) best = std::min(best, once);
     }
@@ -94,24 +94,24 @@ class OverlapTrial {
 
   void measure(DeviceId device) {
     bind_to_core(1, cores_);  // inherited by the progress's thread
-    MoveProgress progress(transport_, device, {.has_thread = true});
+    MoveScheduler scheduler(transport_, device, {.has_thread = true});
     bind_to_core(0, cores_);
-    Communicator communicator(progress, devices_);
+    Communicator communicator(scheduler, devices_);
     std::vector<float> vector(kCount);
     auto operation = communicator.prepare(recipe_, {bytes_of(vector), {}});
     Measured& mine = measured_[device.index()];
     for (int round = 0; round < kRounds; ++round)
-      time(mine.alone, [&] { wait_for(*operation, 0); });
+      time(mine.alone, [&] { run_round(scheduler, *operation); });
     together_.arrive_and_wait();
     Microseconds compute = std::max(measured_[0].alone.median(), measured_[1].alone.median());
     together_.arrive_and_wait();
     for (int round = 0; round < kRounds; ++round) {
-      time(mine.alone, [&] { wait_for(*operation, 0); });
+      time(mine.alone, [&] { run_round(scheduler, *operation); });
       time(mine.compute, [&] { compute_together(compute); });
       time(mine.total, [&] {
-        operation->start();
+        scheduler.start(*operation);
         compute_together(compute);
-        operation->wait();
+        scheduler.wait(*operation);
       });
     }
   }

@@ -59,9 +59,9 @@ std::vector<double> noise_of_medians(const TimedGroup& group) {
   return result;
 }
 
-CollectiveTimer::CollectiveTimer(MoveProgress& progress, std::vector<DeviceId> devices,
+CollectiveTimer::CollectiveTimer(MoveScheduler& scheduler, std::vector<DeviceId> devices,
                                  Bytes longest)
-    : communicator_(progress, std::move(devices)),
+    : communicator_(scheduler, std::move(devices)),
       vector_(touched(longest)),
       input_(touched(longest)) {
   MemberRecipe recipe =
@@ -84,8 +84,8 @@ void CollectiveTimer::set_watch(Heartbeat& heartbeat) {
 
 double CollectiveTimer::agree(double mine) {
   agreed_ = mine;
-  agree_->start();
-  agree_->wait();
+  communicator_.scheduler().start(*agree_);
+  communicator_.scheduler().wait(*agree_);
   return agreed_;
 }
 
@@ -98,10 +98,10 @@ CollectiveTimer::Body CollectiveTimer::prepare(const TimedCall& timed) {
   // Shared, because a function is copied.
   std::shared_ptr<Operation> operation = communicator_.prepare(
       make_member_recipe(timed.call, timed.algorithm, communicator_.member()), buffers, {});
-  return [operation](int rounds) {
+  return [operation, &scheduler = communicator_.scheduler()](int rounds) {
     for (int round = 0; round < rounds; ++round) {
-      operation->start();
-      operation->wait();
+      scheduler.start(*operation);
+      scheduler.wait(*operation);
     }
   };
 }

@@ -49,7 +49,7 @@ std::vector<double> medians(const TimedGroup& group);
 std::vector<double> noise_of_medians(const TimedGroup& group);
 
 /// Every member makes its own and calls the same functions with the same groups. Borrows the
-/// progress; used by the member's thread.
+/// scheduler; used by the member's thread.
 class CollectiveTimer {
  public:
   /// Runs a call `rounds` times.
@@ -57,7 +57,7 @@ class CollectiveTimer {
   using Maker = std::function<Body(const CollectiveCall& call, std::span<std::byte> vector)>;
 
   /// No call is longer than `longest`.
-  CollectiveTimer(MoveProgress& progress, std::vector<DeviceId> devices, Bytes longest);
+  CollectiveTimer(MoveScheduler& scheduler, std::vector<DeviceId> devices, Bytes longest);
 
   /// `algorithm` is not a recipe; `make` returns the function that runs it.
   void add_maker(std::string algorithm, Maker make);

@@ -6,7 +6,7 @@
 #include "base/cores.h"
 #include "collective/algorithms.h"
 #include "collective/by_mpi.h"
-#include "comm/patience.h"
+#include "comm/backoff.h"
 #include "profile/member_threads.h"
 
 namespace troika {
@@ -69,17 +69,18 @@ CollectiveTimer::Maker make_by_mpi(MpiWorld& world, const std::function<void()>&
   return [&world, check](const CollectiveCall& call, std::span<std::byte> vector) {
     // Shared, because a function is copied.
     std::shared_ptr<LibraryCollective> collective = world.prepare_collective({call}, vector, check);
-    Patience patience;
-    patience.set_crowded(is_crowded({.own_cores = static_cast<int>(usable_cores().size()),
-                                     .devices_here = world.ranks_here(),
-                                     .cores_of_machine = cores_of_machine()}));
-    return [collective, patience](int rounds) mutable {
+    Backoff backoff;
+    backoff.set_oversubscribed(
+        is_oversubscribed({.own_cores = static_cast<int>(usable_cores().size()),
+                           .devices_here = world.ranks_here(),
+                           .cores_of_machine = cores_of_machine()}));
+    return [collective, backoff](int rounds) mutable {
       for (int round = 0; round < rounds; ++round) {
         collective->start();
         while (!collective->done()) {
-          if (!patience.try_again()) patience.succeed();  // no message would wake a sleeping thread
+          if (!backoff.try_again()) backoff.reset();  // no message would wake a sleeping thread
         }
-        patience.succeed();
+        backoff.reset();
       }
     };
   };
@@ -93,8 +94,8 @@ MemberTeam thread_team(int members, bool pins) {
     std::vector<std::byte*> vectors(static_cast<std::size_t>(members));
     run_member_threads({.members = members, .pins = pins}, [&](ThreadTransport& transport, int me) {
       auto index = static_cast<std::size_t>(me);
-      MoveProgress progress(transport, DeviceId(index));
-      CollectiveTimer timer(progress, devices_of(members), longest);
+      MoveScheduler scheduler(transport, DeviceId(index));
+      CollectiveTimer timer(scheduler, devices_of(members), longest);
       vectors[index] = timer.vector();
       timer.add_maker(std::string(kRoofline), make_roofline(me, vectors, false));
       timer.add_maker(std::string(kStreamedRoofline), make_roofline(me, vectors, true));
@@ -112,8 +113,8 @@ MemberTeam rank_team(MpiWorld& world, Heartbeat& heartbeat) {
     std::vector<int> rank_of_device;
     for (int rank = 0; rank < world.ranks(); ++rank) rank_of_device.push_back(rank);
     std::unique_ptr<Transport> transport = world.make_transport(rank_of_device, check);
-    MoveProgress progress(*transport, DeviceId(static_cast<std::size_t>(world.rank())));
-    CollectiveTimer timer(progress, devices_of(world.ranks()), longest);
+    MoveScheduler scheduler(*transport, DeviceId(static_cast<std::size_t>(world.rank())));
+    CollectiveTimer timer(scheduler, devices_of(world.ranks()), longest);
     timer.add_maker(std::string(kByMpi), make_by_mpi(world, check));
     timer.set_watch(heartbeat);
     timer.time_all(groups, passes);

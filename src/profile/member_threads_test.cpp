@@ -20,8 +20,8 @@ TEST(MemberThreads, WhatOneThrowsEndsTheWaitsOfTheOthersAndReachesTheCaller) {
   std::atomic<int> told = 0;
   auto body = [&](ThreadTransport& transport, int member) {
     if (member == 1) throw Error(ErrorKind::memory, "there is no room for 64 MiB");
-    MoveProgress progress(transport, DeviceId(static_cast<std::size_t>(member)));
-    Communicator communicator(progress, {DeviceId(0), DeviceId(1), DeviceId(2)});
+    MoveScheduler scheduler(transport, DeviceId(static_cast<std::size_t>(member)));
+    Communicator communicator(scheduler, {DeviceId(0), DeviceId(1), DeviceId(2)});
     try {
       communicator.run(make_recipe(equal_parts(Collective::barrier, 3, 0), "dissemination"), {},
                        {});

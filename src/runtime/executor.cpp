@@ -36,7 +36,7 @@ Kernel& KernelCache::get(const Task& task) {
 Executor::Executor(const TaskGraph& graph, const ExecutorSetting& setting)
     : graph_(graph),
       device_(setting.device),
-      progress_(setting.progress),
+      scheduler_(setting.scheduler),
       carries_(std::ranges::any_of(graph.tasks, &Task::carried)) {
   std::map<CommunicationId, Operation*> operations;
   for (std::size_t at : loop_order(graph)) {
@@ -65,18 +65,15 @@ void Executor::run_entry(Entry& entry) {
     case TaskKind::compute:
       entry.kernel->launch(entry.operands, entry.scratch);
       // Between two kernels is the time for what messages need of this device.
-      if (under_way_ > 0) progress_->advance(kBetweenKernels);
+      if (under_way_ > 0) scheduler_->advance(kBetweenKernels);
       return;
     case TaskKind::start:
       ++under_way_;
-      return entry.operation->start(entry.urgency);
-    case TaskKind::finish: {
-      std::chrono::nanoseconds before = entry.operation->waited();
-      entry.operation->wait();
+      return scheduler_->start(*entry.operation, entry.urgency);
+    case TaskKind::finish:
+      entry.waited = scheduler_->wait(*entry.operation).count();
       --under_way_;
-      entry.waited = (entry.operation->waited() - before).count();
       return;
-    }
   }
 }
 
@@ -85,8 +82,8 @@ void Executor::run_for_peers(const Step& step) {
   try {
     step();
   } catch (const std::exception& error) {
-    if (progress_ != nullptr)
-      progress_->transport().fail(
+    if (scheduler_ != nullptr)
+      scheduler_->transport().fail(
           fmt::format("device {} cannot go on: {}", device_.value, error.what()),
           exit_code_of(error));
     throw;

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/operation.h"
+#include "comm/move_scheduler.h"
 #include "device/device.h"
 #include "kernels/kernel.h"
 #include "taskgraph/timeline.h"
@@ -52,7 +52,7 @@ struct ExecutorSetting {
   const std::function<std::unique_ptr<Operation>(CommunicationId, int member)>& operation;
   /// Runs this device's moves; its transport is told when this device cannot go on. Null: the
   /// device is alone.
-  MoveProgress* progress = nullptr;
+  MoveScheduler* scheduler = nullptr;
 };
 
 /// What of a loop is run: a step, with what the step before has left; only one of the two.
@@ -117,7 +117,7 @@ class Executor final : public Work {
 
   const TaskGraph& graph_;
   const DeviceId device_;
-  MoveProgress* const progress_;
+  MoveScheduler* const scheduler_;
   const bool carries_;  // some task, be it of another device, is carried
   std::vector<std::unique_ptr<Operation>> operations_;
   std::vector<Entry> entries_;  // as a loop runs them

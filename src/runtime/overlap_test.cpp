@@ -72,8 +72,8 @@ TEST_P(Overlap, AnOldLargeMessageIsDoneBehindKernelsAlthoughANewSmallOneCameAndW
   ThreadTransport transport;
   std::barrier both(2);
   auto run_device = [&](std::size_t device) {
-    MoveProgress progress(transport, DeviceId(device), {.has_thread = GetParam()});
-    Communicator communicator(progress, {DeviceId(0u), DeviceId(1u)});
+    MoveScheduler scheduler(transport, DeviceId(device), {.has_thread = GetParam()});
+    Communicator communicator(scheduler, {DeviceId(0u), DeviceId(1u)});
     std::vector<std::vector<float>> memory;
     for (const BufferSpec& buffer : graph.buffers)
       memory.emplace_back(static_cast<std::size_t>(buffer.spec.shape.elements()), 1.0F);
@@ -92,7 +92,7 @@ TEST_P(Overlap, AnOldLargeMessageIsDoneBehindKernelsAlthoughANewSmallOneCameAndW
           return made;
         };
     KernelCache kernels(*backend);
-    Executor executor(graph, {DeviceId(device), kernels, address, prepare, &progress});
+    Executor executor(graph, {DeviceId(device), kernels, address, prepare, &scheduler});
     int kernel = 0, large_done = kKernels, small_done = kKernels;
     executor.run_watched([&](std::size_t) {
       both.arrive_and_wait();  // neither device is ahead of the other

@@ -50,6 +50,8 @@ Session::~Session() {
   } catch (const std::exception&) {
     // They are gone.
   }
+  // After a failure operations may still be under way: the schedulers drop them before they go.
+  for (const auto& [id, place] : places_) place->scheduler.reset();
   programs_.clear();
 }
 
@@ -77,8 +79,8 @@ void Session::start() {
   allocate_arenas();
   for (const auto& [id, place] : places_) {
     if (devices_.transport != nullptr)
-      place->progress = std::make_unique<MoveProgress>(*devices_.transport, id,
-                                                       MoveProgressOptions{devices_.moves_beside});
+      place->scheduler = std::make_unique<MoveScheduler>(
+          *devices_.transport, id, MoveSchedulerOptions{devices_.moves_beside});
   }
   for (const auto& program : programs_) start_program(*program);
   write_control(Control::ok, 1);
@@ -115,7 +117,7 @@ void Session::start_program(Program& program) {
     Call work([&] {
       program.executors[here->id] = std::make_unique<Executor>(
           program.graph,
-          ExecutorSetting{here->id, here->kernels, find_address, operation, here->progress.get()});
+          ExecutorSetting{here->id, here->kernels, find_address, operation, here->scheduler.get()});
     });
     submit(*here, work);
   }
@@ -123,7 +125,7 @@ void Session::start_program(Program& program) {
 
 std::unique_ptr<Operation> Session::make_operation(const Program& program, Place& place,
                                                    CommunicationId id, int member) {
-  TROIKA_CHECK(place.progress != nullptr, "several devices without a transport");
+  TROIKA_CHECK(place.scheduler != nullptr, "several devices without a transport");
   const Communication& communication = program.graph[id];
   BufferId buffer = communication.buffers[static_cast<std::size_t>(member)];
   auto bytes = static_cast<std::size_t>(communication.bytes().count);
@@ -132,9 +134,9 @@ std::unique_ptr<Operation> Session::make_operation(const Program& program, Place
     input = vector, vector = {input.data() + bytes, bytes};
   const PreparedMessages::Part& part = program.messages.part(id, member);
   return std::make_unique<Operation>(
-      *place.progress, *part.recipe, Member{member, communication.devices},
-      MemberBuffers{vector, input},
-      BindOptions{communication.dtype, communication.rule, part.tags});
+      *part.recipe, Member{member, communication.devices}, MemberBuffers{vector, input},
+      BindOptions{communication.dtype, communication.rule, part.tags},
+      place.scheduler->transport());
 }
 
 Session::Program& Session::find(const std::string& name) const {

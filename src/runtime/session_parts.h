@@ -28,7 +28,7 @@ struct Session::Place {
   const DeviceId id;
   Device& device;
   KernelCache kernels;
-  std::unique_ptr<MoveProgress> progress;  // before the executors that use it go
+  std::unique_ptr<MoveScheduler> scheduler;  // null: the device is alone
   Buffer arena;
   Event done;
 };

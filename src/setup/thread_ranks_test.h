@@ -88,7 +88,7 @@ class ThreadRank final : public Ranks {
                                              std::size_t bytes) override {
       return lent_.prepare_borrow(address, bytes);
     }
-    Bell* bell(DeviceId device) override { return lent_.bell(device); }
+    Doorbell* doorbell(DeviceId device) override { return lent_.doorbell(device); }
     int local_devices() const override { return lent_.local_devices(); }
     void progress() override { lent_.progress(); }
 

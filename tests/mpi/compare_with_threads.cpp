@@ -63,8 +63,8 @@ Results run_cases(Transport& transport, DeviceId device, std::size_t devices,
                   const std::vector<Case>& cases) {
   std::vector<DeviceId> all;
   for (std::size_t at = 0; at < devices; ++at) all.emplace_back(at);
-  MoveProgress progress(transport, device);
-  Communicator group(progress, all);
+  MoveScheduler scheduler(transport, device);
+  Communicator group(scheduler, all);
   Results results;
   for (std::size_t at = 0; at < cases.size(); ++at) {
     Recipe recipe = make_recipe(cases[at].call, cases[at].algorithm);
@@ -137,8 +137,8 @@ void check_serial(const SerialCase& test, Communicator& group, Stage& stage) {
     auto operation =
         group.prepare(make_member_recipe(test.call, test.algorithm, group.member()),
                       {bytes(vector), bytes(input)}, {.dtype = test.dtype, .rule = test.rule});
-    operation->start();
-    operation->wait();
+    group.scheduler().start(*operation);
+    group.scheduler().wait(*operation);
   }
   for (std::size_t at = 0; at < count; ++at) {
     auto value = expected(test.call, group.member(), static_cast<std::int64_t>(at), test.rule);
@@ -165,8 +165,8 @@ std::size_t compare_with_serial(Stage& stage, int per_rank) {
   run_devices(stage, per_rank, [&](DeviceId device) {
     std::vector<DeviceId> all;
     for (std::size_t at = 0; at < rank_of_device.size(); ++at) all.emplace_back(at);
-    MoveProgress progress(*transport, device);
-    Communicator group(progress, all);
+    MoveScheduler scheduler(*transport, device);
+    Communicator group(scheduler, all);
     for (const SerialCase& test : cases) check_serial(test, group, stage);
   });
   stage.world.exchange("");  // before a transport goes

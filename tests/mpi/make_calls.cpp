@@ -107,8 +107,8 @@ class Caller {
 
   void run(const WatchedOperation& watched) {
     stage_.heartbeat.begin(watched.call);
-    watched.operation->start();
-    watched.operation->wait();
+    group_.scheduler().start(*watched.operation);
+    group_.scheduler().wait(*watched.operation);
     stage_.heartbeat.end(watched.call);
   }
 
@@ -135,8 +135,8 @@ void make_calls(Stage& stage, const Words& words) {
   std::vector<DeviceId> devices;
   for (int at = 0; at < stage.world.ranks(); ++at)
     devices.emplace_back(static_cast<std::size_t>(at));
-  MoveProgress progress(*transport, devices[static_cast<std::size_t>(stage.world.rank())]);
-  Communicator group(progress, devices);
+  MoveScheduler scheduler(*transport, devices[static_cast<std::size_t>(stage.world.rank())]);
+  Communicator group(scheduler, devices);
   Caller caller(stage, group);
   bool odd = difference >= 0 && stage.world.rank() == stage.world.ranks() - 1;
 

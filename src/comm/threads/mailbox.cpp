@@ -6,10 +6,10 @@ namespace troika {
 
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 
-Mailbox::Mailbox(std::size_t message_size, bool copies, Bell& to_sender, Bell& to_receiver)
+Mailbox::Mailbox(std::size_t message_size, bool copies, Doorbell& to_sender, Doorbell& to_receiver)
     : size(message_size),
-      sender_bell(to_sender),
-      receiver_bell(to_receiver),
+      sender_doorbell(to_sender),
+      receiver_doorbell(to_receiver),
       slot_lines(copies ? (kSlotHeader + message_size + kLine - 1) / kLine : 0),
       slots(slot_lines * kSlots) {
   if (!copies) return;

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "comm/bell.h"
+#include "comm/doorbell.h"
 #include "comm/transport.h"
 
 namespace troika {
@@ -26,7 +26,7 @@ struct Mailbox {
     std::byte bytes[kLine];
   };
 
-  Mailbox(std::size_t size, bool copies, Bell& sender_bell, Bell& receiver_bell);
+  Mailbox(std::size_t size, bool copies, Doorbell& sender_doorbell, Doorbell& receiver_doorbell);
   Mailbox(const Mailbox&) = delete;
 
   std::byte* slot(std::uint32_t round);
@@ -40,8 +40,8 @@ struct Mailbox {
   // Constant after preparation.
   alignas(kLine) std::byte* memory = nullptr;  // the sender's; written before its first `sent`
   const std::size_t size;
-  Bell& sender_bell;
-  Bell& receiver_bell;
+  Doorbell& sender_doorbell;
+  Doorbell& receiver_doorbell;
   const std::size_t slot_lines;
   std::vector<Line> slots;
   // Guarded by the transport's mutex.

@@ -38,7 +38,7 @@ class OutgoingMemory final : public Outgoing {
   }
   void start() override {
     half_->sent.store(++round_, std::memory_order_release);
-    half_->receiver_bell.ring();
+    half_->receiver_doorbell.ring();
   }
   bool done() override { return half_->taken.load(std::memory_order_acquire) == round_; }
 
@@ -58,7 +58,7 @@ class IncomingMemory final : public Incoming {
   }
   void finish() override {
     half_->taken.store(round_, std::memory_order_release);
-    half_->sender_bell.ring();
+    half_->sender_doorbell.ring();
   }
 
  private:
@@ -90,7 +90,7 @@ class OutgoingCopy final : public Outgoing {
     }
     if (!bytes_.empty()) std::memcpy(half_->slot(round_), bytes_.data(), bytes_.size());
     half_->slot_flag(round_).store(round_, std::memory_order_release);
-    half_->receiver_bell.ring();
+    half_->receiver_doorbell.ring();
     posted_ = true;
   }
 
@@ -113,7 +113,7 @@ class IncomingCopy final : public Incoming {
   }
   void finish() override {
     half_->taken.store(round_, std::memory_order_release);
-    half_->sender_bell.ring();
+    half_->sender_doorbell.ring();
   }
 
  private:
@@ -154,18 +154,18 @@ std::unique_ptr<Incoming> ThreadTransport::prepare_borrow(const MessageAddress& 
   return std::make_unique<IncomingMemory>(*this, Key{address, true}, bytes);
 }
 
-Bell* ThreadTransport::bell(DeviceId device) {
+Doorbell* ThreadTransport::doorbell(DeviceId device) {
   Lock lock(mutex_);
-  return &bell_of(device);
+  return &doorbell_of(device);
 }
 
-Bell& ThreadTransport::bell_of(DeviceId device) {
-  std::unique_ptr<Bell>& bell = bells_[device];
-  if (!bell) {
-    bell = std::make_unique<Bell>();
+Doorbell& ThreadTransport::doorbell_of(DeviceId device) {
+  std::unique_ptr<Doorbell>& doorbell = doorbells_[device];
+  if (!doorbell) {
+    doorbell = std::make_unique<Doorbell>();
     local_devices_.fetch_add(1);
   }
-  return *bell;
+  return *doorbell;
 }
 
 void ThreadTransport::fail(std::string reason, int) {
@@ -173,7 +173,7 @@ void ThreadTransport::fail(std::string reason, int) {
   if (has_failed_.load(std::memory_order_relaxed)) return;
   failure_ = std::move(reason);
   has_failed_.store(true, std::memory_order_release);
-  for (const auto& [device, bell] : bells_) bell->ring();
+  for (const auto& [device, doorbell] : doorbells_) doorbell->ring();
 }
 
 void ThreadTransport::throw_failure() {
@@ -187,7 +187,7 @@ std::shared_ptr<Mailbox> ThreadTransport::take_half(const Key& key, std::size_t 
   std::shared_ptr<Mailbox>& mailbox = mailboxes_[key];
   if (!mailbox) {
     bool copies = !key.is_loan && bytes <= Mailbox::kLargestCopy;
-    mailbox = std::make_shared<Mailbox>(bytes, copies, bell_of(from), bell_of(to));
+    mailbox = std::make_shared<Mailbox>(bytes, copies, doorbell_of(from), doorbell_of(to));
   }
   bool& is_taken = sends ? mailbox->has_sender : mailbox->has_receiver;
   TROIKA_CHECK(!is_taken, fmt::format("device {} to {}, tag {}: {} prepared twice", from.value,

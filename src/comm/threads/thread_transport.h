@@ -29,7 +29,7 @@ class ThreadTransport final : public Transport {
   std::unique_ptr<Incoming> prepare_borrow(const MessageAddress& address,
                                            std::size_t bytes) override;
   bool shares_memory(DeviceId, DeviceId) const override { return true; }
-  Bell* bell(DeviceId device) override;
+  Doorbell* doorbell(DeviceId device) override;
   int local_devices() const override { return local_devices_.load(std::memory_order_relaxed); }
   void progress() override {
     if (has_failed_.load(std::memory_order_acquire)) throw_failure();
@@ -47,14 +47,14 @@ class ThreadTransport final : public Transport {
 
   std::shared_ptr<Mailbox> take_half(const Key& key, std::size_t bytes, bool sends);
   void leave_half(const Key& key, Mailbox& mailbox);
-  Bell& bell_of(DeviceId device) TROIKA_REQUIRES(mutex_);
+  Doorbell& doorbell_of(DeviceId device) TROIKA_REQUIRES(mutex_);
   [[noreturn]] void throw_failure();
 
-  std::atomic<int> local_devices_{0};  // with a bell
+  std::atomic<int> local_devices_{0};  // with a doorbell
   std::atomic<bool> has_failed_{false};
   Mutex mutex_;
   std::map<Key, std::shared_ptr<Mailbox>> mailboxes_ TROIKA_GUARDED_BY(mutex_);
-  std::map<DeviceId, std::unique_ptr<Bell>> bells_ TROIKA_GUARDED_BY(mutex_);
+  std::map<DeviceId, std::unique_ptr<Doorbell>> doorbells_ TROIKA_GUARDED_BY(mutex_);
   std::string failure_ TROIKA_GUARDED_BY(mutex_);  // written before has_failed_
 };
 

@@ -1,4 +1,4 @@
-#include "comm/move_progress.h"
+#include "comm/move_scheduler.h"
 
 #include <gtest/gtest.h>
 
@@ -14,13 +14,13 @@
 namespace troika {
 namespace {
 
-class AnyProgress : public testing::TestWithParam<bool> {
+class AnyScheduler : public testing::TestWithParam<bool> {
  protected:
-  MoveProgressOptions options{.has_thread = GetParam()};
+  MoveSchedulerOptions options{.has_thread = GetParam()};
 };
 
 // Each member starts and waits in an order of its own, with urgencies of its own.
-TEST_P(AnyProgress, OperationsMayBeStartedAndWaitedForInAnyOrder) {
+TEST_P(AnyScheduler, OperationsMayBeStartedAndWaitedForInAnyOrder) {
   constexpr int kMembers = 3, kOperations = 12, kRounds = 10;
   std::vector<Recipe> recipes;
   for (int at = 0; at < kOperations; ++at) {
@@ -28,6 +28,7 @@ TEST_P(AnyProgress, OperationsMayBeStartedAndWaitedForInAnyOrder) {
     recipes.push_back(all_reduce_recipe(kMembers, at * at * 400 + 1, names[at % 4]));
   }
   auto body = [&](Communicator& communicator) {
+    MoveScheduler& scheduler = communicator.scheduler();
     std::vector<std::vector<float>> vectors;
     std::vector<std::unique_ptr<Operation>> operations;
     for (const Recipe& recipe : recipes) {
@@ -47,9 +48,9 @@ TEST_P(AnyProgress, OperationsMayBeStartedAndWaitedForInAnyOrder) {
                     order[stream.below(static_cast<std::uint64_t>(round * 100) + at, at)]);
         for (std::size_t at : order) {
           if (starts) {
-            operations[at]->start(static_cast<int>(at) % 3);
+            scheduler.start(*operations[at], static_cast<int>(at) % 3);
           } else {
-            operations[at]->wait();
+            scheduler.wait(*operations[at]);
           }
         }
       }
@@ -60,7 +61,7 @@ TEST_P(AnyProgress, OperationsMayBeStartedAndWaitedForInAnyOrder) {
   run_members(kMembers, body, options);
 }
 
-TEST_P(AnyProgress, NothingAllocatesAfterPreparation) {
+TEST_P(AnyScheduler, NothingAllocatesAfterPreparation) {
   std::barrier ready(2);
   Recipe recipe = all_reduce_recipe(2, 5000, "ring");
   auto body = [&](Communicator& communicator) {
@@ -68,13 +69,14 @@ TEST_P(AnyProgress, NothingAllocatesAfterPreparation) {
     auto first = communicator.prepare(recipe, {bytes_of(vector), {}});
     std::vector<float> another(5000);
     auto second = communicator.prepare(recipe, {bytes_of(another), {}});
+    MoveScheduler& scheduler = communicator.scheduler();
     ready.arrive_and_wait();
     std::int64_t before = counted_news.own + counted_news.of_libraries;
     for (int round = 0; round < 100; ++round) {
-      second->start();
-      first->start(1);
-      second->wait();
-      first->wait();
+      scheduler.start(*second);
+      scheduler.start(*first, 1);
+      scheduler.wait(*second);
+      scheduler.wait(*first);
     }
     ready.arrive_and_wait();
     EXPECT_EQ(counted_news.own + counted_news.of_libraries, before);
@@ -83,13 +85,14 @@ TEST_P(AnyProgress, NothingAllocatesAfterPreparation) {
   run_members(2, body, options);
 }
 
-TEST_P(AnyProgress, TestRunsTheOperationToItsEnd) {
+TEST_P(AnyScheduler, AdvancingRunsTheOperationToItsEnd) {
   Recipe recipe = all_reduce_recipe(2, 300'000, "ring");
   auto body = [&](Communicator& communicator) {
     std::vector<float> vector(300'000, 1.0F);
     auto operation = communicator.prepare(recipe, {bytes_of(vector), {}});
-    operation->start();
-    while (!operation->test()) std::this_thread::yield();
+    communicator.scheduler().start(*operation);
+    while (!operation->is_done())
+      if (!communicator.scheduler().advance()) std::this_thread::yield();
     EXPECT_EQ(vector.front() + vector.back(), 4.0F);
   };
   run_members(2, body, options);
@@ -118,80 +121,83 @@ class LosingTransport final : public Transport {
   void progress() override {}
 };
 
-TEST_P(AnyProgress, ALostPeerIsToldByTheWaitAndByEveryLaterOne) {
+TEST_P(AnyScheduler, ALostPeerIsToldByTheWaitAndByEveryLaterCall) {
   LosingTransport transport;
-  MoveProgress progress(transport, DeviceId(std::size_t{0}), options);
-  Communicator communicator(progress, {DeviceId(std::size_t{0}), DeviceId(std::size_t{1})});
+  MoveScheduler scheduler(transport, DeviceId(std::size_t{0}), options);
+  Communicator communicator(scheduler, {DeviceId(std::size_t{0}), DeviceId(std::size_t{1})});
   std::vector<float> vector(10);
   auto operation = communicator.prepare(all_reduce_recipe(2, 10, "ring"), {bytes_of(vector), {}});
-  operation->start();
+  auto other = communicator.prepare(all_reduce_recipe(2, 10, "ring"), {bytes_of(vector), {}});
+  scheduler.start(*operation);
   if (GetParam()) std::this_thread::sleep_for(5ms);  // for the other thread to find out
-  EXPECT_THROW(operation->wait(), Error);
-  EXPECT_THROW(operation->wait(), Error);
+  EXPECT_THROW(scheduler.wait(*operation), Error);
+  operation.reset();  // dropped by the scheduler, so that its owner may let go of it
+  EXPECT_THROW(scheduler.advance(), Error);
+  EXPECT_THROW(scheduler.start(*other), Error);
+  EXPECT_THROW(scheduler.wait(*other), Error);
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads, AnyProgress, testing::Bool(),
+INSTANTIATE_TEST_SUITE_P(Threads, AnyScheduler, testing::Bool(),
                          [](const auto& mode) { return mode.param ? "OfItsOwn" : "OfTheDevice"; });
 
-TEST(MoveProgress, WithAThreadOfItsOwnOperationsEndWhileTheDeviceIsBusy) {
+TEST(MoveScheduler, WithAThreadOfItsOwnOperationsEndWhileTheDeviceIsBusy) {
   Recipe recipe = all_reduce_recipe(3, 100'000, "ring");
   std::barrier all_done(3);
   auto body = [&](Communicator& communicator) {
     std::vector<float> vector(100'000, 1.0F);
     auto operation = communicator.prepare(recipe, {bytes_of(vector), {}});
-    operation->start();
+    communicator.scheduler().start(*operation);
     for (int tries = 0; tries < 10'000 && !operation->is_done(); ++tries)
       std::this_thread::sleep_for(1ms);
     EXPECT_TRUE(operation->is_done());
     all_done.arrive_and_wait();
-    operation->wait();
-    EXPECT_EQ(operation->waited(), 0ns);
+    EXPECT_EQ(communicator.scheduler().wait(*operation), 0ns);
     EXPECT_EQ(vector.back(), 3.0F);
   };
   run_members(3, body, {.has_thread = true});
 }
 
-TEST(MoveProgress, WithAThreadOfItsOwnTinyOperationsStartAgainAtOnce) {
+TEST(MoveScheduler, WithAThreadOfItsOwnTinyOperationsStartAgainAtOnce) {
   Recipe recipe = all_reduce_recipe(2, 3, "recursive_doubling");
   auto body = [&](Communicator& communicator) {
     std::vector<float> vector(3);
     auto operation = communicator.prepare(recipe, {bytes_of(vector), {}});
     for (int round = 0; round < 20'000; ++round) {
       vector.assign(3, static_cast<float>(round + communicator.member()));
-      operation->start();
-      operation->wait();
+      communicator.scheduler().start(*operation);
+      communicator.scheduler().wait(*operation);
       ASSERT_EQ(vector.back(), static_cast<float>(2 * round + 1)) << round;
     }
   };
   run_members(2, body, {.has_thread = true});
 }
 
-TEST(MoveProgress, WithoutOneTheyWaitForTheDevice) {
+TEST(MoveScheduler, WithoutOneTheyWaitForTheDevice) {
   Recipe recipe = all_reduce_recipe(2, 100'000, "ring");
   std::barrier looked(2);
   run_members(2, [&](Communicator& communicator) {
     std::vector<float> vector(100'000, 1.0F);
     auto operation = communicator.prepare(recipe, {bytes_of(vector), {}});
-    operation->start();
+    communicator.scheduler().start(*operation);
     std::this_thread::sleep_for(20ms);
     EXPECT_FALSE(operation->is_done());
     looked.arrive_and_wait();
-    operation->wait();
+    communicator.scheduler().wait(*operation);
   });
 }
 
-TEST(MoveProgress, TellsHowLongItReallyWaited) {
+TEST(MoveScheduler, TellsHowLongItReallyWaited) {
   Recipe recipe = all_reduce_recipe(2, 10, "recursive_doubling");
   run_members(2, [&](Communicator& communicator) {
     std::vector<float> vector(10, 1.0F);
     auto operation = communicator.prepare(recipe, {bytes_of(vector), {}});
     if (communicator.member() == 1) std::this_thread::sleep_for(60ms);
     auto start = Clock::now();
-    wait_for(*operation, 0);
+    std::chrono::nanoseconds waited = run_round(communicator.scheduler(), *operation);
     if (communicator.member() == 0) {
-      EXPECT_GE(operation->waited(), 30ms);
+      EXPECT_GE(waited, 30ms);
     }
-    EXPECT_LE(operation->waited(), Clock::now() - start);
+    EXPECT_LE(waited, Clock::now() - start);
   });
 }
 

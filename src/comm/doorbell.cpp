@@ -1,4 +1,4 @@
-#include "comm/bell.h"
+#include "comm/doorbell.h"
 
 #include <linux/futex.h>
 #include <linux/membarrier.h>
@@ -28,16 +28,16 @@ bool has_barrier() {
 
 }  // namespace
 
-Bell::Bell() { has_barrier(); }
+Doorbell::Doorbell() { has_barrier(); }
 
-std::uint32_t Bell::prepare_to_sleep() noexcept {
+std::uint32_t Doorbell::prepare_to_sleep() noexcept {
   std::uint32_t before = rings_.load(std::memory_order_acquire);
   sleepers_.fetch_add(1, std::memory_order_seq_cst);
   if (has_barrier()) syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
   return before;
 }
 
-void Bell::wait_for_ring(std::uint32_t before, std::chrono::nanoseconds longest) noexcept {
+void Doorbell::wait_for_ring(std::uint32_t before, std::chrono::nanoseconds longest) noexcept {
   if (!has_barrier()) longest = std::min(longest, kSleepWithoutBarrier);
   auto seconds = std::chrono::duration_cast<std::chrono::seconds>(longest);
   timespec time{.tv_sec = static_cast<time_t>(seconds.count()),
@@ -45,7 +45,7 @@ void Bell::wait_for_ring(std::uint32_t before, std::chrono::nanoseconds longest)
   syscall(SYS_futex, &rings_, FUTEX_WAIT_PRIVATE, before, &time, nullptr, 0);
 }
 
-void Bell::wake() noexcept {
+void Doorbell::wake() noexcept {
   rings_.fetch_add(1, std::memory_order_release);
   syscall(SYS_futex, &rings_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }

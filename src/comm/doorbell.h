@@ -10,9 +10,9 @@
 namespace troika {
 
 /// Thread-safe.
-class alignas(64) Bell {
+class alignas(64) Doorbell {
  public:
-  Bell();
+  Doorbell();
 
   /// To be called after what the sleeper waits for has been stored.
   void ring() noexcept {
