@@ -18,6 +18,7 @@ ImageDataset::ImageDataset(std::unique_ptr<ImageSource> source, Range range,
     : source_(std::move(source)),
       range_(range),
       augmentation_(options.augment, source_->shape(), options.seed),
+      window_(options.window),
       encoding_{.fields = {Field{"input", {source_->shape(), DType::f32}}, target_field(*source_)},
                 .classes = source_->classes(),
                 .normalization = options.normalization} {
