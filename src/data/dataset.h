@@ -78,6 +78,7 @@ struct OpenOptions {
   /// T of language sets. Absent: 128 tokens of a running text, the longest of separate texts.
   std::optional<std::int64_t> sequence_length;
   std::optional<Normalization> normalization;  ///< Absent: measured on the set itself ("auto").
+  bool normalize_targets = false;              ///< Numbers to predict, by measure_targets().
   std::vector<std::string> augment;            ///< Steps of Augmentation; images only.
   std::uint64_t seed = 1;                      ///< Of augmentation and masking.
   bool masked = false;  ///< Hide tokens of a running text and ask for those alone (token_mask.h).
