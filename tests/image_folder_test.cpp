@@ -125,5 +125,43 @@ TEST_F(ImageFolders, ThatAreDamagedEndTheRunWithTheNameOfTheFile) {
   EXPECT_THAT(no_size.err, HasSubstr("add ?size=HEIGHTxWIDTH"));
 }
 
+/// The entries of a run's metrics that have this key, in order.
+std::vector<double> metric(const std::string& metrics, const char* key) {
+  std::vector<double> values;
+  std::istringstream lines(metrics);
+  for (std::string line; std::getline(lines, line);)
+    if (Json entry = Json::parse(line); entry.contains(key)) values.push_back(entry[key]);
+  return values;
+}
+
+TEST_F(ImageFolders, GiveTheSameLossesOnTwoDevicesAndAfterAResumeWithinAnEpoch) {
+  auto losses = [&](std::vector<std::string> more) {
+    std::vector<std::string> words{"train",          "run.toml",       "log.every=1 steps",
+                                   "train.steps=20", "train.shards=2", "parallel.order=fixed"};
+    words.insert(words.end(), more.begin(), more.end());
+    Result trained = run(words);
+    EXPECT_EQ(trained.code, 0) << trained.err;
+    return metric(read_text(path("runs/" + more.back() + "/metrics.jsonl")), "loss");
+  };
+  std::vector<double> alone = losses({"--name", "alone"});
+  EXPECT_EQ(alone.size(), 20u);
+  EXPECT_EQ(losses({"parallel.devices=2", "parallel.plan=data", "--name", "two"}), alone);
+  losses({"train.steps=11", "--name", "stopped"});  // an epoch has 8 steps
+  Result resumed = run({"train", "--resume", "runs/stopped", "train.steps=20"});
+  ASSERT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_EQ(metric(read_text(path("runs/stopped/metrics.jsonl")), "loss"), alone);
+}
+
+TEST_F(ImageFolders, ShowTheWaitWhereDecodingIsSlowerThanTheSteps) {
+  std::string large = png_image(1500, [](int x, int y) { return x * y / 7; });
+  for (int i = 0; i < 40; ++i)
+    folder_.write("pictures/train/along/" + std::to_string(i) + ".png", large);
+  Result trained = run({"train", "run.toml", "train.steps=8", "log.every=4 steps"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  for (double share : metric(read_text(path("runs/run/metrics.jsonl")), "data_wait"))
+    EXPECT_GT(share, 0.5);
+  EXPECT_THAT(trained.out, HasSubstr("% waiting for data"));
+}
+
 }  // namespace
 }  // namespace troika

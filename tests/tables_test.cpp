@@ -186,6 +186,61 @@ TEST_F(Tables, LeaveNoHalfOfAFileBehind) {
   EXPECT_THAT(unlabelled.err, HasSubstr("no column 'y', which the model predicts"));
 }
 
+// Targets as they are in a price list. A model starts near 0; without normalised targets this run
+// ends with predictions that are off by more than half of the price.
+TEST_F(Tables, ReachLargeNumbersInAShortRun) {
+  RandomStream random{.key = 9};
+  std::string text = "area,rooms,price\n";
+  double prices = 0;
+  for (std::uint64_t row = 0; row < 400; ++row) {
+    double area = 40 + 160 * random.uniform(3 * row), rooms = 1 + 5 * random.uniform(3 * row + 1),
+           price = 30'000 + 1'200 * area + 10'000 * rooms + 2'000 * random.normal(3 * row + 2);
+    text += std::to_string(area) + "," + std::to_string(rooms) + "," + std::to_string(price) + "\n";
+    prices += price / 400;
+  }
+  EXPECT_NEAR(prices, 2e5, 2e4);
+  folder_.write("table.csv", text);
+  for (const char* loss : {"squared", "absolute"}) {
+    train({"data.train=csv:table.csv[0:300]", "data.test=csv:table.csv[300:]", "train.epochs=20",
+           "--name", loss, "model.loss=" + std::string(loss)});
+    Result evaluated = run({"eval", std::string("runs/") + loss, "--json"});
+    ASSERT_EQ(evaluated.code, 0) << evaluated.err;
+    Json json = Json::parse(evaluated.out);
+    double error = json["test_absolute_error"], test_loss = json["test_loss"];
+    EXPECT_LT(error, 0.03 * prices) << "in the units of the table";
+    if (std::string("squared") == loss) {
+      EXPECT_GT(test_loss, error * error);
+      EXPECT_LT(test_loss, 4 * error * error);
+    } else {
+      EXPECT_DOUBLE_EQ(test_loss, error);
+    }
+    std::string last = read_text(path(std::string("runs/") + loss + "/metrics.jsonl"));
+    double lasting = 0;
+    std::istringstream lines(last);
+    for (std::string line; std::getline(lines, line);)
+      if (Json entry = Json::parse(line); entry.contains("loss")) lasting = entry["loss"];
+    EXPECT_LT(lasting, 4 * test_loss) << "of training, in the same units";
+    EXPECT_GT(lasting, test_loss / 4);
+    Result predicted = run({"predict", std::string("runs/") + loss, "--json"});
+    Json first = Json::parse(predicted.out.substr(0, predicted.out.find('\n')));
+    EXPECT_NEAR(first["target"][0], numbers_in(path("table.csv"))[300][2], 0.5);
+    EXPECT_NEAR(first["prediction"][0], first["target"][0], 5 * error);
+  }
+}
+
+// Checkpoints of earlier versions hold weights for targets as they are.
+TEST_F(Tables, KeepTargetsAsTheyAreInARunThatBeganSo) {
+  train({"train.epochs=20", "data.normalize=none"});
+  std::string before = run({"eval", "runs/run", "--json"}).out;
+  std::string toml = read_text(path("runs/run/run.toml"));
+  toml.replace(toml.find("\"none\""), 6, "\"auto\"");
+  folder_.write("runs/run/run.toml", toml);
+  Result resumed = run({"train", "--resume", "runs/run", "train.epochs=21"});
+  ASSERT_EQ(resumed.code, 0) << resumed.err;
+  for (const auto& entry : fs::directory_iterator(path("runs/run/checkpoints")))
+    EXPECT_THAT(read_text(entry.path() / "index.json"), Not(HasSubstr("target_normalization")));
+}
+
 TEST_F(Tables, GiveTheSameAnswerOnTwoDevices) {
   for (const char* loss : {"model.loss=squared", "model.loss=absolute"}) {
     Result result = run({"verify", "run.toml", loss, "--plans", "data:2,tensor:2"});

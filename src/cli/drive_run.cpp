@@ -31,6 +31,14 @@ fs::path checkpoint_of(const RunRequest& request, const RankSeat& seat, Progress
   return seat.ranks->agree(found);
 }
 
+/// How samples were encoded where the run stopped; absent if there is no checkpoint.
+std::optional<data::Encoding> resumed_encoding(const RunRequest& request, const RankSeat& seat) {
+  Progress silent;  // prepare() will say what is to be said of the checkpoint
+  fs::path found = request.resume ? checkpoint_of(request, seat, silent) : fs::path{};
+  if (found.empty()) return std::nullopt;
+  return read_state(Checkpoint::open(found)).samples.value_or(data::Encoding{});
+}
+
 /// Weights, and where the run goes on.
 void prepare(TrainingRun& training, const RunRequest& request, const RankSeat& seat,
              Progress& progress) {
@@ -171,7 +179,8 @@ class Drive {
                      .stop_requested = [&] { return signals.requested(); },
                      .ranks = seat_.ranks};
     if (request_.resume) hooks.costs = recorded_costs(*folder_);
-    training_.emplace(config, source, open_sets(config), hooks);
+    std::optional<data::Encoding> resumed = resumed_encoding(request_, seat_);
+    training_.emplace(config, source, open_sets(config, resumed ? &*resumed : nullptr), hooks);
     if (request_.dry_run) {
       if (seat_.is_first()) progress_.begin(training_->facts());
       return;

@@ -36,7 +36,8 @@ data::Encoding learn_encoding(const SavedRun& run) try {
   train_only.data.test.clear();
   train_only.data.validation.clear();
   train_only.data.augment.clear();
-  return open_sets(train_only).train->encoding();
+  const data::Encoding unnormalised{};  // as all targets were in those versions
+  return open_sets(train_only, &unnormalised).train->encoding();
 } catch (const Error& error) {
   throw error.within(
       fmt::format("{} was written by an earlier version and does not say how samples are read, so "

@@ -30,6 +30,11 @@ std::span<const std::byte> ArrayFile::entry(std::int64_t index) const {
   return file.bytes().subspan(begin, entry_offset(index + 1) - begin);
 }
 
+void ArrayFile::will_read(Range entries) const {
+  std::size_t begin = entry_offset(entries.begin);
+  file.will_read(begin, entry_offset(entries.end) - begin);
+}
+
 void check_size(const ArrayFile& array) {
   std::size_t there = array.file.size() - array.offset;
   std::size_t promised = size_of(array.element);

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "data/file_bytes.h"
+#include "tensor/region.h"
 #include "tensor/shape.h"
 
 namespace troika::data {
@@ -25,6 +26,8 @@ struct ArrayFile {
   std::span<const std::byte> entry(std::int64_t index) const;
   /// Their place in the file, for messages.
   std::size_t entry_offset(std::int64_t index) const;
+  /// See FileBytes::will_read.
+  void will_read(Range entries) const;
 };
 
 /// Throws Error(file) unless the file holds exactly the numbers its header promises, and at least

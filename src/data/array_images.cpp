@@ -114,6 +114,11 @@ class ArrayImages final : public ImageSource {
           fmt::format("image {} has a number that is not finite as f32; clean the array", index));
   }
 
+  void will_read(Range samples) const override {
+    images_.will_read(samples);
+    if (labels_) labels_->will_read(samples);
+  }
+
   std::int32_t label(std::int64_t index) const override {
     return static_cast<std::int32_t>(wide_label(index));
   }

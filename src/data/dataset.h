@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "data/encoding.h"
+#include "tensor/region.h"
 
 namespace troika::data {
 
@@ -43,6 +44,11 @@ class Dataset {
 
   /// Whether a sample takes so long to read that several threads should share a batch.
   virtual bool is_slow() const { return false; }
+  /// Training shuffles samples within windows of this many (sampler.h); 0: over the whole set.
+  virtual std::int64_t window() const { return 0; }
+  /// These samples will be read soon, by any thread and in any order. A set in a mapped file starts
+  /// to bring them into memory and does not wait for it.
+  virtual void will_read(Range /*samples*/) const {}
   /// Samples of each class; empty where the classes have no names.
   virtual std::vector<std::int64_t> class_sizes() const { return {}; }
   /// False where samples have no targets, which then read as 0: see OpenOptions::unlabelled.
@@ -72,12 +78,14 @@ struct OpenOptions {
   /// T of language sets. Absent: 128 tokens of a running text, the longest of separate texts.
   std::optional<std::int64_t> sequence_length;
   std::optional<Normalization> normalization;  ///< Absent: measured on the set itself ("auto").
+  bool normalize_targets = false;              ///< Numbers to predict, by measure_targets().
   std::vector<std::string> augment;            ///< Steps of Augmentation; images only.
   std::uint64_t seed = 1;                      ///< Of augmentation and masking.
   bool masked = false;  ///< Hide tokens of a running text and ask for those alone (token_mask.h).
   /// That of the set a model was trained on: used instead of what would be learned from the set
   /// itself, and of the options above that say the same.
   std::optional<Encoding> like{};
+  std::int64_t window = 0;  ///< See Dataset::window; ?window=N of the name counts first.
   /// With `like`: a table may lack the columns to predict, and npy: the second file.
   bool unlabelled = false;
 };
@@ -100,6 +108,7 @@ struct OpenOptions {
 ///   pairs:FILE                   UTF-8 lines of source<tab>target
 ///   labelled:FILE                UTF-8 lines of label<tab>text; both with ?split=characters and
 ///                                ?vocabulary=N
+/// idx:, npy:, tokens: and text: take ?window=N, for files larger than memory.
 /// The range counts samples (images, separate texts) or tokens (a running text). With options.like
 /// the set has that very encoding. Throws Error(usage) for a bad name or option, or a set that is
 /// not like that one, Error(file) for a bad file.

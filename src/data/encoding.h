@@ -34,6 +34,10 @@ struct Encoding {
   std::vector<Field> fields;
   std::int64_t classes = 0;  ///< Targets lie in [0, classes); 0 where they are numbers to predict.
   std::optional<Normalization> normalization{};
+  /// Of numbers to predict: a mean for each and one deviation for all, so that the loss of
+  /// normalised targets is that of the user's, divided by a constant. Absent: they are not
+  /// normalised.
+  std::optional<Normalization> target_normalization{};
   std::optional<Vocabulary> characters{};        ///< Of a running text.
   std::optional<WordVocabulary> words{};         ///< Of labelled texts, or of the sources of pairs.
   std::optional<WordVocabulary> target_words{};  ///< Of the targets of pairs.

@@ -25,6 +25,8 @@ class FileBytes {
   const std::string& path() const { return path_; }
   std::span<const std::byte> bytes() const;
   std::size_t size() const { return bytes().size(); }
+  /// Asks the system to read these bytes of a mapped file into memory, without waiting for them.
+  void will_read(std::size_t offset, std::size_t count) const;
 
  private:
   FileBytes(std::string path, std::variant<MappedFile, std::vector<std::byte>> content);

@@ -15,7 +15,8 @@
 namespace troika::data {
 namespace {
 
-/// The number in the whole set of each sample of a part.
+/// The number in the whole set of each sample of a part. Neighbours stay neighbours if the set has
+/// a window, but for those on the two sides of a held-out range.
 using Numbering = std::function<std::int64_t(std::int64_t)>;
 
 class PartOfSet final : public Dataset {
@@ -30,6 +31,11 @@ class PartOfSet final : public Dataset {
     whole_->read({number_(sample.index), sample.epoch}, fields);
   }
   bool is_slow() const override { return whole_->is_slow(); }
+  std::int64_t window() const override { return whole_->window(); }
+  void will_read(Range samples) const override {
+    // Across the gap of a held-out range this names more than is read, which a hint may.
+    whole_->will_read({number_(samples.begin), number_(samples.end - 1) + 1});
+  }
   bool has_targets() const override { return whole_->has_targets(); }
 
  private:
@@ -69,6 +75,10 @@ HeldOut hold_out_share(std::string_view percent, TrainingViews views) {
   const std::int64_t size = views.augmented->size(), held_out = samples_in(percent, size);
   if (views.augmented->encoding().kind() == SampleKind::sequence)
     return hold_out_range({size - held_out, size}, std::move(views));
+  if (views.augmented->window() > 0)
+    refuse(percent,
+           "a set with window= is read in long pieces, but a percentage takes samples from "
+           "everywhere; give a range such as \"[:1000]\"");
   const RandomStream random{.key = 0, .stream = hash_text("validation")};
   auto shuffled = [=](std::int64_t i) { return permute(random, size, i); };
   return {

@@ -18,6 +18,7 @@ ImageDataset::ImageDataset(std::unique_ptr<ImageSource> source, Range range,
     : source_(std::move(source)),
       range_(range),
       augmentation_(options.augment, source_->shape(), options.seed),
+      window_(options.window),
       encoding_{.fields = {Field{"input", {source_->shape(), DType::f32}}, target_field(*source_)},
                 .classes = source_->classes(),
                 .normalization = options.normalization} {
@@ -28,6 +29,8 @@ ImageDataset::ImageDataset(std::unique_ptr<ImageSource> source, Range range,
     take(*options.like);
     return;
   }
+  if (options.normalize_targets && encoding_.predicts_numbers())
+    encoding_.target_normalization = measure_targets(*source_, range);
   SourceNames names = source_->names();
   encoding_.labels = names.labels;
   encoding_.columns = names.columns;
@@ -38,6 +41,7 @@ void ImageDataset::take(const Encoding& like) {
   encoding_.labels = like.labels;
   encoding_.columns = like.columns;
   encoding_.targets = like.targets;
+  encoding_.target_normalization = like.target_normalization;
   if (!has_targets() && like.find("target") != nullptr) encoding_.fields[1] = *like.find("target");
   check_fit(like, encoding_);
   encoding_.classes = like.classes;
@@ -78,8 +82,14 @@ void ImageDataset::read(Sample sample, std::span<const std::span<std::byte>> fie
 void ImageDataset::read_target(std::int64_t index, std::span<std::byte> target) const {
   TROIKA_CHECK_EQ(static_cast<std::int64_t>(target.size()), encoding_.fields[1].spec.bytes().count);
   if (!has_targets()) return void(std::ranges::fill(target, std::byte{0}));
-  if (encoding_.predicts_numbers()) return source_->read_numbers(index, elements_of<float>(target));
-  elements_of<std::int32_t>(target)[0] = source_->label(index);
+  if (!encoding_.predicts_numbers()) {
+    elements_of<std::int32_t>(target)[0] = source_->label(index);
+    return;
+  }
+  std::span<float> numbers = elements_of<float>(target);
+  source_->read_numbers(index, numbers);
+  if (encoding_.target_normalization)
+    data::apply(*encoding_.target_normalization, numbers.size(), numbers);
 }
 
 }  // namespace troika::data

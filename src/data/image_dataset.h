@@ -21,6 +21,10 @@ class ImageDataset final : public Dataset {
   bool is_slow() const override { return source_->is_slow(); }
   bool has_targets() const override { return source_->has_targets(); }
   std::vector<std::int64_t> class_sizes() const override;
+  std::int64_t window() const override { return window_; }
+  void will_read(Range samples) const override {
+    source_->will_read({range_.begin + samples.begin, range_.begin + samples.end});
+  }
   void read(Sample sample, std::span<const std::span<std::byte>> fields) const override;
 
  private:
@@ -31,6 +35,7 @@ class ImageDataset final : public Dataset {
   std::unique_ptr<ImageSource> source_;
   Range range_;
   Augmentation augmentation_;
+  std::int64_t window_;
   Encoding encoding_;
 };
 

@@ -164,5 +164,19 @@ TEST_F(ImageFolderTest, KeepsNoPixelsInMemory) {
   EXPECT_LT(allocations().largest, 800'000u) << "decoded at a part of their size";
 }
 
+// 60 images of 750 kB each, in threes: memory holds the batches of the ring and one image per
+// thread.
+TEST_F(ImageFolderTest, KeepsOneImagePerThreadWhileBatchesAreMade) {
+  constexpr std::int64_t kImage = 500 * 500 * 3, kCount = 60;
+  std::string large = png_file(ramp_picture({500, 500}));
+  for (int i = 0; i < kCount; ++i) add("large/" + std::to_string(i) + ".png", large);
+  reset_allocations();
+  auto set = open(uri("?size=16"), plain_);
+  Loader loader(*set, {.batch = 3, .threads = 3});
+  for (int step = 0; step < 44; ++step) loader.next();
+  EXPECT_GT(allocations().peak, kImage);
+  EXPECT_LT(allocations().peak, 5 * kImage) << "of " << kCount;
+}
+
 }  // namespace
 }  // namespace troika::data

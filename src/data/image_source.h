@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "data/picture.h"
+#include "tensor/region.h"
 #include "tensor/shape.h"
 
 namespace troika::data {
@@ -40,6 +41,9 @@ class ImageSource {
   virtual std::int32_t label(std::int64_t index) const = 0;
   /// Whether an image takes so long to read that several threads should share the work.
   virtual bool is_slow() const { return false; }
+
+  /// See Dataset::will_read.
+  virtual void will_read(Range /*samples*/) const {}
 
   /// How many numbers are to be predicted; 0 where the target is a class.
   virtual std::int64_t numbers() const { return 0; }

@@ -43,10 +43,14 @@ Loader::Loader(const Dataset& dataset, const LoaderOptions& options)
     : dataset_(dataset),
       options_(checked(options)),
       rows_(options.rows.value_or(Range{0, options.batch})),
-      sampler_(
-          dataset.size(),
-          {options.purpose == Purpose::train ? Order::shuffled : Order::sequential, options.seed}),
+      sampler_(dataset.size(),
+               {.order = options.purpose == Purpose::train ? Order::shuffled : Order::sequential,
+                .seed = options.seed,
+                .window = dataset.window()}),
       team_(dataset.is_slow() ? options.threads : 1) {
+  // A window begins anew with each epoch.
+  std::int64_t within = options_.position % dataset.size();
+  if (dataset.window() > 0) announced_ = options_.position - within % dataset.window();
   std::int64_t left = std::max<std::int64_t>(0, dataset.size() - options_.position);
   batches_ = options_.purpose == Purpose::train ? std::numeric_limits<std::int64_t>::max()
                                                 : (left + options_.batch - 1) / options_.batch;
@@ -86,6 +90,8 @@ void Loader::run(const std::stop_token& stop) try {
       changed_.wait(lock, stop, [&]() TROIKA_REQUIRES(mutex_) { return count - released_ < ring; });
       if (stop.stop_requested()) return;
     }
+    if (options_.purpose == Purpose::train && sampler_.window() > 0)
+      announce(options_.position + count * options_.batch);
     fill(slot(count), options_.position + count * options_.batch);
     Lock lock(mutex_);
     filled_ = count + 1;
@@ -95,6 +101,18 @@ void Loader::run(const std::stop_token& stop) try {
   Lock lock(mutex_);
   error_ = std::current_exception();
   changed_.notify_all();
+}
+
+/// Keeps one window ahead of the batch at `position`, a batch's worth of samples at a time, so that
+/// the disc is used evenly.
+void Loader::announce(std::int64_t position) {
+  std::int64_t end = position + options_.batch + sampler_.window();
+  while (announced_ < end) {
+    Range run = sampler_.run_at(announced_);
+    run.end = std::min(run.end, run.begin + end - announced_);
+    dataset_.will_read(run);
+    announced_ += run.extent();
+  }
 }
 
 void Loader::fill(Batch& batch, std::int64_t position) {

@@ -66,6 +66,7 @@ class Loader {
   Scratch make_scratch() const;
   void run(const std::stop_token& stop);
   void fill(Batch& batch, std::int64_t position);
+  void announce(std::int64_t position);
   void fill_row(Batch& batch, std::int64_t row, std::size_t thread);
   Batch& slot(std::int64_t count) { return ring_[static_cast<std::size_t>(count) % ring_.size()]; }
 
@@ -81,6 +82,7 @@ class Loader {
   std::chrono::nanoseconds waited_{0};
 
   // The thread's.
+  std::int64_t announced_ = 0;  // The dataset knows the runs before this position.
   std::vector<Scratch> scratch_;
   WorkerTeam team_;
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <map>
 #include <set>
 
 #include "data/testing/allocations.h"
@@ -19,10 +20,15 @@ class Numbered final : public Dataset {
   std::int64_t size() const override { return size_; }
   const Encoding& encoding() const override { return encoding_; }
   bool is_slow() const override { return is_slow_to_read; }
+  std::int64_t window() const override { return shuffled_within; }
+  void will_read(Range samples) const override {
+    for (std::int64_t i = samples.begin; i < samples.end; ++i) ++announced[i];
+  }
   void read(Sample sample, std::span<const std::span<std::byte>> fields) const override {
     if (delay.count() > 0) std::this_thread::sleep_for(delay);
     if (sample.index == bad_at) throw Error(ErrorKind::file, "sample is damaged");
     ++reads;
+    if (shuffled_within > 0) unannounced += --announced[sample.index] < 0 ? 1 : 0;
     auto* input = reinterpret_cast<float*>(fields[0].data());
     input[0] = static_cast<float>(sample.index);
     input[1] = static_cast<float>(sample.epoch);
@@ -33,6 +39,10 @@ class Numbered final : public Dataset {
   bool is_slow_to_read = false;
   std::chrono::milliseconds delay{0};
   mutable std::atomic<int> reads{0};
+  std::int64_t shuffled_within = 0;
+  // How often each sample was announced and not read since; touched by the loader's thread alone.
+  mutable std::map<std::int64_t, int> announced{};
+  mutable std::atomic<int> unannounced{0};
 
  private:
   std::int64_t size_;
@@ -104,6 +114,33 @@ TEST(Loader, GoesOnExactlyFromACursor) {
   for (int step = 0; step < 7; ++step) whole.next();
   Loader resumed(set, {.batch = 5, .position = whole.cursor()});
   for (int step = 0; step < 20; ++step) EXPECT_EQ(targets(*whole.next()), targets(*resumed.next()));
+}
+
+TEST(Loader, AnnouncesEachSampleOfAWindowOnceBeforeItIsRead) {
+  constexpr std::int64_t kSize = 1003, kWindow = 100, kBatch = 7;
+  for (std::int64_t position : {0, 350, 2 * 1003 + 990}) {
+    Numbered set(kSize);
+    set.shuffled_within = kWindow;
+    {
+      Loader loader(set, {.batch = kBatch, .position = position, .ahead = 1});
+      for (int step = 0; step < 400; ++step) loader.next();
+    }
+    EXPECT_EQ(set.unannounced, 0);
+    int waiting = 0;
+    for (const auto& [sample, times] : set.announced) waiting += times;
+    EXPECT_LE(waiting, 2 * kWindow + kBatch) << "two windows are in memory at most";
+  }
+}
+
+TEST(Loader, ResumesInTheMiddleOfAWindow) {
+  Numbered set(230);
+  set.shuffled_within = 64;
+  Loader whole(set, {.batch = 5});
+  for (int step = 0; step < 60; ++step) whole.next();
+  Numbered same(230);
+  same.shuffled_within = 64;
+  Loader resumed(same, {.batch = 5, .position = whole.cursor()});
+  for (int step = 0; step < 60; ++step) EXPECT_EQ(targets(*whole.next()), targets(*resumed.next()));
 }
 
 TEST(Loader, EvaluatesEverySampleOnceAndPadsWithWeightZero) {

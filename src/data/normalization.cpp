@@ -61,6 +61,15 @@ std::vector<Sums> sum_images(const ImageSource& source, Range range, std::int64_
   return total;
 }
 
+bool varies(double deviation, double mean) {
+  return std::isfinite(deviation) && deviation > std::max(kLeastDeviation, 1e-6 * std::abs(mean));
+}
+
+double variance(const Sums& sums, double count) {
+  double mean = sums.first / count;
+  return std::max(0.0, sums.second / count - mean * mean);
+}
+
 }  // namespace
 
 void check(const Normalization& normalization, std::size_t channels) {
@@ -92,12 +101,32 @@ Normalization measure(const ImageSource& source, Range range) {
   double count = static_cast<double>(images) * static_cast<double>(pixels / channels);
   for (const Sums& sum : sum_images(source, range, images)) {
     double mean = sum.first / count;
-    double deviation = std::sqrt(std::max(0.0, sum.second / count - mean * mean));
+    double deviation = std::sqrt(variance(sum, count));
     result.mean.push_back(static_cast<float>(mean));
-    bool varies =
-        std::isfinite(deviation) && deviation > std::max(kLeastDeviation, 1e-6 * std::abs(mean));
-    result.deviation.push_back(varies ? static_cast<float>(deviation) : 1.0F);
+    result.deviation.push_back(varies(deviation, mean) ? static_cast<float>(deviation) : 1.0F);
   }
+  return result;
+}
+
+Normalization measure_targets(const ImageSource& source, Range range) {
+  std::int64_t rows = std::min(range.extent(), kMeasuredRows);
+  std::vector<float> numbers(static_cast<std::size_t>(source.numbers()));
+  std::vector<Sums> sums(numbers.size());
+  for (std::int64_t row = 0; row < rows; ++row) {
+    source.read_numbers(part_of(range.extent(), row, rows).begin + range.begin, numbers);
+    add(sums, numbers);
+  }
+  Normalization result;
+  auto count = static_cast<double>(rows);
+  double sum_of_variances = 0, largest_mean = 0;
+  for (const Sums& sum : sums) {
+    double mean = sum.first / count;
+    result.mean.push_back(static_cast<float>(mean));
+    largest_mean = std::max(largest_mean, std::abs(mean));
+    sum_of_variances += variance(sum, count);
+  }
+  double deviation = std::sqrt(sum_of_variances / static_cast<double>(sums.size()));
+  result.deviation = {varies(deviation, largest_mean) ? static_cast<float>(deviation) : 1.0F};
   return result;
 }
 
@@ -108,6 +137,11 @@ void apply(const Normalization& normalization, std::size_t channels, std::span<f
     float scale = 1 / entry(normalization.deviation, channel);
     for (float& pixel : pixels.subspan(channel * plane, plane)) pixel = (pixel - mean) * scale;
   }
+}
+
+void undo(const Normalization& normalization, std::span<double> numbers) {
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = numbers[i] * entry(normalization.deviation, i) + entry(normalization.mean, i);
 }
 
 }  // namespace troika::data

@@ -29,7 +29,13 @@ void check(const Normalization& normalization, std::size_t channels);
 /// images, or 100,000 rows of features. A channel that does not vary gets deviation 1.
 Normalization measure(const ImageSource& source, Range range);
 
+/// The same for numbers to predict, over at most 100,000 samples: a mean for each of them and one
+/// deviation for all. Precondition: the samples in `range` have numbers to predict.
+Normalization measure_targets(const ImageSource& source, Range range);
+
 /// pixels: the channels one after the other. Precondition: check() passed.
 void apply(const Normalization& normalization, std::size_t channels, std::span<float> pixels);
+/// Turns normalised numbers, one per channel, back into the user's.
+void undo(const Normalization& normalization, std::span<double> numbers);
 
 }  // namespace troika::data

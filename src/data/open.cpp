@@ -31,13 +31,13 @@ struct Scheme {
 const Scheme& find_scheme(const Uri& uri) {
   using enum SampleKind;
   static const std::vector<Scheme> kSchemes{{"digits", images, {"size", "seed"}},
-                                            {"idx", images},
+                                            {"idx", images, {"window"}},
                                             {"cifar10", images},
-                                            {"npy", images, {"channels"}},
+                                            {"npy", images, {"channels", "window"}},
                                             {"images", images, {"size", "channels"}},
                                             {"csv", images, {"target", "task"}},
-                                            {"tokens", sequence, {"vocabulary"}},
-                                            {"text", sequence},
+                                            {"tokens", sequence, {"vocabulary", "window"}},
+                                            {"text", sequence, {"window"}},
                                             {"pairs", pairs, {"split", "vocabulary"}},
                                             {"labelled", labelled, {"split", "vocabulary"}}};
   auto found = std::ranges::find(kSchemes, uri.scheme, &Scheme::name);
@@ -112,7 +112,9 @@ std::unique_ptr<Dataset> open_parsed(const Uri& uri, const OpenOptions& options)
   if (uri.scheme != "digits" && uri.path.empty())
     throw Error(ErrorKind::usage,
                 fmt::format("there is no path after '{0}:'; write {0}:PATH.", uri.scheme));
-  return open_kind(scheme.kind, uri, settled(options, scheme.kind));
+  OpenOptions effective = settled(options, scheme.kind);
+  if (auto window = number_in_query(uri, "window")) effective.window = *window;
+  return open_kind(scheme.kind, uri, effective);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "data/sampler.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "base/error.h"
@@ -9,6 +10,7 @@ namespace troika::data {
 namespace {
 
 constexpr std::uint64_t kRounds = 8;
+constexpr std::int64_t kRunsPerWindow = 16;
 
 /// A Feistel network: a bijection on numbers of 2 * half_bits bits.
 std::uint64_t scramble(const RandomStream& random, int half_bits, std::uint64_t value) {
@@ -29,8 +31,8 @@ std::int64_t permute(const RandomStream& random, std::int64_t size, std::int64_t
   TROIKA_CHECK(index >= 0 && index < size);
   int half_bits = (std::bit_width(static_cast<std::uint64_t>(size - 1)) + 1) / 2;
   auto value = static_cast<std::uint64_t>(index);
-  // Follow the cycle until it is back inside; at most about four steps on average, since the domain
-  // is less than 4 * size.
+  // Follow the cycle until it is back in [0, size): about four steps at most on average, because
+  // the domain of the network is smaller than 4 * size.
   do value = scramble(random, half_bits, value);
   while (value >= static_cast<std::uint64_t>(size));
   return static_cast<std::int64_t>(value);
@@ -38,17 +40,50 @@ std::int64_t permute(const RandomStream& random, std::int64_t size, std::int64_t
 
 Sampler::Sampler(std::int64_t size, Options options) : size_(size), options_(options) {
   TROIKA_CHECK(size >= 1);
+  TROIKA_CHECK(options.window >= 0);
+}
+
+RandomStream Sampler::random(std::string_view name, std::int64_t epoch, std::int64_t part) const {
+  return {.key = options_.seed,
+          .stream = hash_text(name) + static_cast<std::uint64_t>(part),
+          .step = static_cast<std::uint32_t>(epoch)};
 }
 
 Sample Sampler::at(std::int64_t position) const {
   TROIKA_CHECK(position >= 0);
   Sample sample{.index = position % size_, .epoch = position / size_};
   if (options_.order == Order::sequential) return sample;
-  RandomStream random{.key = options_.seed,
-                      .stream = hash_text("order"),
-                      .step = static_cast<std::uint32_t>(sample.epoch)};
-  sample.index = permute(random, size_, sample.index);
+  if (options_.window == 0) {
+    sample.index = permute(random("order", sample.epoch), size_, sample.index);
+    return sample;
+  }
+  std::int64_t number = sample.index / options_.window, begin = number * options_.window;
+  std::int64_t extent = std::min(options_.window, size_ - begin);
+  std::int64_t slot =
+      begin + permute(random("window", sample.epoch, number), extent, sample.index - begin);
+  sample.index = slot_to_sample(sample.epoch, slot);
   return sample;
+}
+
+std::int64_t Sampler::run_length() const {
+  return std::max<std::int64_t>(1, options_.window / kRunsPerWindow);
+}
+
+/// A slot is a place in the row of an epoch before windows are shuffled.
+std::int64_t Sampler::slot_to_sample(std::int64_t epoch, std::int64_t slot) const {
+  std::int64_t length = run_length(), whole_runs = size_ / length, run = slot / length;
+  // A shorter last run stays last. Which samples are in it changes with the rotation.
+  if (run < whole_runs) run = permute(random("runs", epoch), whole_runs, run);
+  auto rotation = random("rotation", epoch).below(0, static_cast<std::uint64_t>(size_));
+  return (run * length + slot % length + static_cast<std::int64_t>(rotation)) % size_;
+}
+
+Range Sampler::run_at(std::int64_t position) const {
+  TROIKA_CHECK(options_.window > 0);
+  std::int64_t slot = position % size_, length = run_length();
+  std::int64_t left = std::min(length - slot % length, size_ - slot);
+  std::int64_t begin = slot_to_sample(position / size_, slot);
+  return {begin, std::min(begin + left, size_)};  // a rotated run may continue at sample 0
 }
 
 }  // namespace troika::data

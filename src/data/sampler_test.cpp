@@ -10,8 +10,9 @@
 namespace troika::data {
 namespace {
 
-std::vector<std::int64_t> epoch_order(std::int64_t size, std::int64_t epoch, std::uint64_t seed) {
-  Sampler sampler(size, {.seed = seed});
+std::vector<std::int64_t> epoch_order(std::int64_t size, std::int64_t epoch, std::uint64_t seed,
+                                      std::int64_t window = 0) {
+  Sampler sampler(size, {.seed = seed, .window = window});
   std::vector<std::int64_t> order;
   for (std::int64_t i = 0; i < size; ++i) order.push_back(sampler.at(epoch * size + i).index);
   return order;
@@ -69,6 +70,47 @@ TEST(Sampler, LeavesNoTraceOfTheOriginalOrder) {
   }
   EXPECT_LT(std::abs(correlation), 0.04);
   EXPECT_LT(neighbours, 12);
+}
+
+TEST(Sampler, SeesEverySampleOncePerEpochInWindowsOfAnySize) {
+  for (std::int64_t size : {1, 2, 17, 100, 1000, 4099})
+    for (std::int64_t window : {1, 15, 16, 48, 100, 1000, 5000}) {
+      auto order = epoch_order(size, 2, 1, window);
+      EXPECT_NE(size > 16 ? order : std::vector<std::int64_t>{}, epoch_order(size, 3, 1, window));
+      std::ranges::sort(order);
+      for (std::int64_t i = 0; i < size; ++i)
+        ASSERT_EQ(order[static_cast<std::size_t>(i)], i) << size << " in windows of " << window;
+    }
+}
+
+/// The runs of neighbouring samples that the positions [begin, end) need, as sample numbers.
+std::vector<std::int64_t> samples_of_runs(const Sampler& sampler, Range positions, int& runs) {
+  std::vector<std::int64_t> samples;
+  for (std::int64_t at = positions.begin; at < positions.end; ++runs) {
+    Range run = sampler.run_at(at);
+    for (std::int64_t i = run.begin; i < run.end && at < positions.end; ++i, ++at)
+      samples.push_back(i);
+  }
+  return samples;
+}
+
+TEST(Sampler, NeedsSixteenRunsOfNeighboursInAWindow) {
+  constexpr std::int64_t kSize = 10'007, kWindow = 1600;
+  Sampler sampler(kSize, {.seed = 5, .window = kWindow});
+  for (std::int64_t begin = 2 * kSize; begin < 3 * kSize; begin += kWindow) {
+    Range window{begin, std::min(begin + kWindow, 3 * kSize)};
+    std::vector<std::int64_t> read;
+    for (std::int64_t at = window.begin; at < window.end; ++at)
+      read.push_back(sampler.at(at).index);
+    EXPECT_FALSE(std::ranges::is_sorted(read));
+    int runs = 0;
+    std::vector<std::int64_t> announced = samples_of_runs(sampler, window, runs);
+    EXPECT_LE(runs, 18) << "16, one that is rotated around the end, and a shorter last one";
+    std::ranges::sort(read);
+    std::ranges::sort(announced);
+    EXPECT_EQ(read, announced);
+    EXPECT_GT(read.back() - read.front(), kSize / 2) << "from all over the set";
+  }
 }
 
 TEST(Sampler, ReachesFarPositionsDirectly) {

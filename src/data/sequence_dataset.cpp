@@ -41,11 +41,17 @@ SequenceDataset::SequenceDataset(std::unique_ptr<TokenSource> source, Range rang
       range_(range),
       length_(options.sequence_length.value_or(kUsualSequence)),
       seed_(options.seed),
+      window_(options.window),
       encoding_(sequence_encoding(*source_, length_, options.masked)) {
   check_length(range, length_, options.masked);
   if (!options.like) return;
   check_fit(*options.like, encoding_);
   encoding_ = *options.like;
+}
+
+void SequenceDataset::will_read(Range samples) const {
+  source_->will_read(
+      {range_.begin + samples.begin * length_, range_.begin + samples.end * length_});
 }
 
 void SequenceDataset::read(Sample sample, std::span<const std::span<std::byte>> fields) const {

@@ -21,6 +21,8 @@ class SequenceDataset final : public Dataset {
 
   std::int64_t size() const override { return (range_.extent() - (masked() ? 0 : 1)) / length_; }
   const Encoding& encoding() const override { return encoding_; }
+  std::int64_t window() const override { return window_; }
+  void will_read(Range samples) const override;
   void read(Sample sample, std::span<const std::span<std::byte>> fields) const override;
 
  private:
@@ -30,6 +32,7 @@ class SequenceDataset final : public Dataset {
   Range range_;
   std::int64_t length_;
   std::uint64_t seed_;
+  std::int64_t window_;
   Encoding encoding_;
 };
 

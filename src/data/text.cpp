@@ -36,6 +36,13 @@ class Text final : public TokenSource {
     }
   }
 
+  void will_read(Range characters) const override {
+    auto last = static_cast<std::size_t>((characters.end + kStride - 1) / kStride);
+    std::size_t begin = offsets_[static_cast<std::size_t>(characters.begin / kStride)];
+    std::size_t end = last < offsets_.size() ? offsets_[last] : file_.size();
+    file_.will_read(begin, end - begin);
+  }
+
  private:
   static constexpr std::int64_t kStride = 1024;
 

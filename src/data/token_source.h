@@ -5,6 +5,7 @@
 #include <span>
 
 #include "data/vocabulary.h"
+#include "tensor/region.h"
 
 namespace troika::data {
 
@@ -18,6 +19,8 @@ class TokenSource {
   virtual std::int64_t symbols() const = 0;
   /// Reads the tokens from `first` on.
   virtual void read(std::int64_t first, std::span<std::int32_t> tokens) const = 0;
+  /// See Dataset::will_read.
+  virtual void will_read(Range /*tokens*/) const {}
   virtual const Vocabulary* vocabulary() const { return nullptr; }
 };
 

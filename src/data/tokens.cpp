@@ -39,6 +39,11 @@ class TokenFile final : public TokenSource {
     }
   }
 
+  void will_read(Range tokens) const override {
+    file_.will_read(static_cast<std::size_t>(tokens.begin) * 2,
+                    static_cast<std::size_t>(tokens.extent()) * 2);
+  }
+
  private:
   std::int32_t token(std::int64_t index) const {
     auto at = static_cast<std::size_t>(index) * 2;

@@ -22,6 +22,15 @@ Json json_of(const WordVocabulary& vocabulary) {
           {"entries", vocabulary.words()}};
 }
 
+Json json_of(const data::Normalization& normalization) {
+  return {{"mean", normalization.mean}, {"deviation", normalization.deviation}};
+}
+
+data::Normalization normalization_in(const Json& json) {
+  return {json.at("mean").get<std::vector<float>>(),
+          json.at("deviation").get<std::vector<float>>()};
+}
+
 WordVocabulary vocabulary_in(const Json& json) {
   TextUnit unit = json.at("split") == kWords ? TextUnit::word : TextUnit::character;
   return {unit, json.at("entries").get<std::vector<std::string>>()};
@@ -39,11 +48,10 @@ std::vector<std::string> names_in(const Json& json, const char* key) {
 data::Encoding encoding_in(const Json& json) {
   data::Encoding encoding{.classes = json.at("classes"), .masked = json.value("masked", false)};
   for (const Json& field : json.at("fields")) encoding.fields.push_back(field_in(field));
-  if (json.contains("normalization")) {
-    const Json& stored = json["normalization"];
-    encoding.normalization = {stored.at("mean").get<std::vector<float>>(),
-                              stored.at("deviation").get<std::vector<float>>()};
-  }
+  if (json.contains("normalization"))
+    encoding.normalization = normalization_in(json["normalization"]);
+  if (json.contains("target_normalization"))
+    encoding.target_normalization = normalization_in(json["target_normalization"]);
   if (json.contains("characters"))
     encoding.characters.emplace(std::string_view(json["characters"].get_ref<const std::string&>()));
   if (json.contains("words")) encoding.words = vocabulary_in(json["words"]);
@@ -62,9 +70,9 @@ std::string to_json(const data::Encoding& encoding) {
     json["fields"].push_back({{"name", field.name},
                               {"dtype", to_string(field.spec.dtype)},
                               {"shape", Json::parse(to_string(field.spec.shape))}});
-  if (encoding.normalization)
-    json["normalization"] = {{"mean", encoding.normalization->mean},
-                             {"deviation", encoding.normalization->deviation}};
+  if (encoding.normalization) json["normalization"] = json_of(*encoding.normalization);
+  if (encoding.target_normalization)
+    json["target_normalization"] = json_of(*encoding.target_normalization);
   if (encoding.characters) json["characters"] = encoding.characters->characters();
   if (encoding.words) json["words"] = json_of(*encoding.words);
   if (encoding.target_words) json["target_words"] = json_of(*encoding.target_words);

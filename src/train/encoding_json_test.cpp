@@ -23,6 +23,7 @@ TEST(EncodingJson, ReadsBackWhatItWrote) {
                        .target_words = data::WordVocabulary(data::TextUnit::character, {"ß", " "})};
   data::Encoding table{.fields = {{"input", {{2}, DType::f32}}, {"target", {{1}, DType::f32}}},
                        .normalization = data::Normalization{{1, 2e9F}, {3, 1e-9F}},
+                       .target_normalization = data::Normalization{{2e5F, 3}, {7e4F}},
                        .columns = {"age", "größe, \"m\""},
                        .targets = {"price"}};
   for (const data::Encoding& encoding : {images, text, pairs, table, data::Encoding{}})

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "data/loader.h"
+#include "ops/mean_error.h"
 #include "train/sample_rows.h"
 
 namespace troika {
@@ -47,6 +48,13 @@ std::vector<Measure> measures_of(const Graph& graph, const data::Encoding& encod
   return measures;
 }
 
+double unit_of(Measure measure, const LiveModel& live, const data::Encoding& samples) {
+  if (measure == Measure::loss) return loss_unit(live.session().program(kEvaluateProgram), samples);
+  if (measure == Measure::absolute_error && samples.target_normalization)
+    return samples.target_normalization->deviation.front();
+  return 1;
+}
+
 void require_measure(const char* key, const Metric& metric, const std::vector<Measure>& measures) {
   if (metric.set == Metric::Set::train || std::ranges::count(measures, metric.measure) > 0) return;
   std::vector<std::string_view> known;
@@ -76,6 +84,20 @@ ForwardProgram evaluation_program(const Graph& graph) {
   return program;
 }
 
+double loss_unit(const TaskGraph& program, const data::Encoding& samples) {
+  if (!samples.target_normalization) return 1;
+  double unit = 1;
+  for (const Task& task : program.tasks) {
+    const auto* error = std::get_if<MeanError>(&task.key.op);
+    if (error == nullptr) continue;
+    // The absolute error is computed beside a squared loss as well.
+    double deviation = samples.target_normalization->deviation.front();
+    if (error->penalty == Penalty::squared) return deviation * deviation;
+    unit = deviation;
+  }
+  return unit;
+}
+
 Evaluation evaluate(LiveModel& live, const data::Dataset& dataset, std::int64_t batch,
                     DType dtype) {
   Session& session = live.session();
@@ -99,7 +121,8 @@ Evaluation evaluate(LiveModel& live, const data::Dataset& dataset, std::int64_t 
     weight += read_sum(session, "weight_sum");
     result.samples += next->samples;
   }
-  for (Figure& figure : result.figures) figure.value /= std::max(weight, 1e-300);
+  for (Figure& figure : result.figures)
+    figure.value *= unit_of(figure.measure, live, dataset.encoding()) / std::max(weight, 1e-300);
   if (predicts_tokens(dataset.encoding()))
     result.figures.push_back({Measure::perplexity, std::exp(result.figures.front().value)});
   return result;

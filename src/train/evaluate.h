@@ -26,7 +26,11 @@ ForwardProgram evaluation_program(const Graph& graph);
 /// if [train] until or the best checkpoint look at a measure that the model does not have.
 void require_evaluable(const RunConfig& config, const TrainingSets& sets, const zoo::Model& model);
 
-/// Runs it over every sample once.
+/// The factor from the loss that a program computes to the loss in the user's units; 1 unless the
+/// targets of the samples are normalised numbers.
+double loss_unit(const TaskGraph& program, const data::Encoding& samples);
+
+/// Runs it over every sample once. Figures are in the user's units.
 Evaluation evaluate(LiveModel& live, const data::Dataset& dataset, std::int64_t batch, DType dtype);
 
 }  // namespace troika

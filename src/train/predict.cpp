@@ -25,6 +25,12 @@ std::vector<double> as_doubles(DType dtype, std::span<const std::byte> bytes) {
   });
 }
 
+std::vector<double> in_users_units(std::span<const double> row, const data::Encoding& samples) {
+  std::vector<double> numbers(row.begin(), row.end());
+  if (samples.target_normalization) data::undo(*samples.target_normalization, numbers);
+  return numbers;
+}
+
 /// Runs the program on every sample once, in order, and calls visit(batch, what it gave).
 template <class Visit>
 void predict_batches(LiveModel& live, const data::Dataset& dataset, std::int64_t batch,
@@ -91,8 +97,11 @@ void predict_numbers(LiveModel& live, const data::Dataset& dataset, std::int64_t
       live, dataset, batch, [&](const data::Batch& samples, const PredictOutput& numbers) {
         const data::HostField& target = samples["target"];
         PredictOutput targets{target.spec().shape, as_doubles(target.spec().dtype, target.bytes())};
-        for (std::size_t row = 0; row < static_cast<std::size_t>(samples.samples); ++row, ++index)
-          visit({index, numbers.row(row), targets.row(row)});
+        for (std::size_t row = 0; row < static_cast<std::size_t>(samples.samples); ++row, ++index) {
+          std::vector<double> found = in_users_units(numbers.row(row), dataset.encoding()),
+                              asked = in_users_units(targets.row(row), dataset.encoding());
+          visit({index, found, asked});
+        }
       });
 }
 

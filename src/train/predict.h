@@ -55,7 +55,7 @@ struct NumberPrediction {
   std::span<const double> target;
 };
 
-/// The same for a model that predicts numbers.
+/// The same for a model that predicts numbers, in the user's units.
 void predict_numbers(LiveModel& live, const data::Dataset& dataset, std::int64_t batch,
                      const std::function<void(const NumberPrediction&)>& visit);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "train/evaluate.h"
 #include "train/feeds.h"
 #include "train/sample_rows.h"
 
@@ -94,7 +95,8 @@ void StepRunner::run_graphs(const StepStart& start, const data::Batch& batch, St
     s_.live.run(graph.name);
     if (session.read_control(Control::ok) == 0) explain_non_finite(graph, batch, start);
     add_ledgers(session.ledgers(graph.name), result);
-    double loss = session.read_control(Control::loss);
+    double loss = session.read_control(Control::loss) *
+                  loss_unit(session.program(graph.name), s_.samples.encoding());
     (&graph == &graphs.front() ? result.loss : result.more[graph.name]) = loss;
   }
 }

@@ -15,7 +15,7 @@
 namespace troika {
 
 struct StepResult {
-  double loss = 0;
+  double loss = 0;                       ///< In the user's units, as all losses.
   std::map<std::string, double> more{};  ///< Losses of further graphs, by name.
   std::int64_t samples = 0;
   StepLedger ledger{};                  ///< Of all devices here together.

@@ -17,12 +17,14 @@ data::Normalization normalization_of(const Normalize& config) {
 
 }  // namespace
 
-TrainingSets open_sets(const RunConfig& config) {
+TrainingSets open_sets(const RunConfig& config, const data::Encoding* resumed) {
   data::OpenOptions options{.sequence_length = config.data.sequence,
                             .augment = config.data.augment,
                             .seed = static_cast<std::uint64_t>(config.train.seed),
                             .masked = zoo::sees_whole_sequence(config.model.name)};
-  if (config.data.normalize.kind != Normalize::Kind::automatic)
+  if (config.data.normalize.kind == Normalize::Kind::automatic)
+    options.normalize_targets = resumed == nullptr || resumed->target_normalization;
+  else
     options.normalization = normalization_of(config.data.normalize);
   TrainingSets sets{.train = data::open(config.data.train, options)};
   open_test(sets, config);

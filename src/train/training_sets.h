@@ -17,8 +17,10 @@ struct TrainingSets {
 
 /// Opens what [data] names, the other sets like the training set, without augmentation. Throws
 /// Error(usage) if they do not fit each other. Normalisation and vocabulary are those of all of
-/// data.train, held-out samples included.
-TrainingSets open_sets(const RunConfig& config);
+/// data.train, held-out samples included. With data.normalize = "auto" numbers to predict are
+/// normalised too, unless the run resumes from a checkpoint with the encoding `resumed` in which
+/// they are not: earlier versions did not do that.
+TrainingSets open_sets(const RunConfig& config, const data::Encoding* resumed = nullptr);
 
 /// Its parts, for sets that have none of that yet: the test set, and the validation set, which
 /// takes its samples from the training set if it is a part of it. Neither does anything if [data]

@@ -9,6 +9,7 @@ namespace troika::data {
 struct Allocations {
   std::int64_t count = 0;
   std::size_t largest = 0;
+  std::int64_t peak = 0;  ///< Most bytes in use at one time, beyond those at the last reset.
 };
 
 /// Since the last reset, over all threads.
