@@ -1,5 +1,5 @@
-// Does the comparison of same_answer_test.cpp see what a damaged pass would do? A task graph is
-// lowered as usual, damaged in one place, and run.
+// Checks that the comparison of same_answer_test.cpp detects faulty passes: a task graph is lowered
+// as usual, damaged in one place, and run.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include <functional>
 #include <set>
 
-#include "setup/compile.h"
+#include "setup/live_model.h"
 #include "setup/optimizer_rules.h"
 #include "small_training.h"
 #include "strategy/ready.h"
@@ -24,7 +24,7 @@ bool have_different_losses(const SmallTraining& a, const SmallTraining& b) {
   return false;
 }
 
-/// A model of one graph under a ready plan; f64, reference kernels.
+/// A model with one graph under a ready plan, in f64 with reference kernels.
 class DamagedTraining {
  public:
   DamagedTraining(const std::string& model, const std::string& plan, std::int64_t devices)
@@ -44,7 +44,7 @@ class DamagedTraining {
 
   const TaskGraph& tasks() const { return tasks_; }
 
-  /// Whether the run differs from that of one device.
+  /// Returns true if the results differ from those of one device.
   bool is_caught(const Damage& damage) {
     TaskGraph damaged = tasks_;
     damage(damaged);
@@ -74,7 +74,7 @@ class DamagedTraining {
   SmallTraining truth_;
 };
 
-/// Nobody sends and nobody receives.
+/// Removes a message: it is neither sent nor received.
 void drop_communication(TaskGraph& graph, CommunicationId id) {
   std::erase_if(graph.tasks, [&](const Task& task) { return task.communication == id; });
 }
@@ -112,7 +112,7 @@ TEST_P(Mutation, EveryCommunicationIsMissedWhenItIsDropped) {
         << training.tasks()[id].name;
 }
 
-/// Tasks that put a value together, or add it up, from several parts.
+/// Returns the tasks that assemble or sum a value from several parts.
 std::vector<std::size_t> tasks_from_several(const TaskGraph& graph, bool sums) {
   std::vector<std::size_t> found;
   for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
@@ -124,7 +124,7 @@ std::vector<std::size_t> tasks_from_several(const TaskGraph& graph, bool sums) {
   return found;
 }
 
-/// Of the last box, the last row of its longest dimension.
+/// Drops the last row, along the longest dimension, of the last box.
 void drop_row(Task& task) {
   Assemble& op = std::get<Assemble>(task.key.op);
   std::size_t rank = op.shape.size();
@@ -134,7 +134,7 @@ void drop_row(Task& task) {
 
 TEST_P(Mutation, EveryRowThatIsPutTogetherIsMissedWhenItIsDropped) {
   std::vector<std::size_t> assembled = tasks_from_several(training.tasks(), false);
-  std::erase_if(assembled, [&](std::size_t at) {  // whose last row is what nobody requests
+  std::erase_if(assembled, [&](std::size_t at) {  // whose last row is never read
     return training.tasks().tasks[at].name.starts_with("loss totals");
   });
   if (assembled.empty()) GTEST_SKIP() << "nothing is put together";
@@ -171,7 +171,7 @@ TEST_P(Mutation, TheLastGradientOfABucketIsMissedWhenItIsLeftOut) {
   if (buckets == 0) GTEST_SKIP() << "no two gradients travel together";
 }
 
-/// Buffers of two devices that hold equally large parts of one tensor of the model.
+/// Returns pairs of buffers of two devices that hold equally large parts of one tensor.
 std::vector<std::pair<BufferId, BufferId>> pairs_of_slices(const TaskGraph& graph) {
   std::vector<std::pair<BufferId, BufferId>> pairs;
   for (std::size_t a = 0; a < graph.buffers.size(); ++a) {

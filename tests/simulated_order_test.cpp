@@ -1,10 +1,10 @@
-// What runs is what was simulated. Promised, and held here against what a run recorded:
+// A run follows the simulated order. These promises are checked against a recorded run:
 // - every device runs the tasks of a pass, carried ones included, in the order of the simulation;
 // - a device offers the first message of each communication to each other device in the order in
-//   which the simulation starts the communications, if that message waits for no other one.
-// Not promised, because it depends on the clock: when a message is offered that waits for another
-// one, and in which order messages arrive. A more urgent one overtakes others at the next chunk
-// (comm/urgency_test.cpp).
+//   which the simulation starts the communications, if that message does not wait for another one.
+// Not promised, because it depends on the clock: when a message that waits for another one is
+// offered, and in which order messages arrive. A more urgent message overtakes others at the next
+// chunk (comm/urgency_test.cpp).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "runtime/prepared_messages.h"
-#include "setup/compile.h"
+#include "setup/live_model.h"
 #include "setup/optimizer_rules.h"
 #include "sim/simulate.h"
 #include "small_training.h"
@@ -30,7 +30,7 @@ struct Offer {
   std::uint32_t tag;
 };
 
-/// Passes all messages on and notes when they are offered.
+/// Forwards all messages and records when they are offered.
 class RecordingTransport final : public Transport {
  public:
   explicit RecordingTransport(Transport& inner) : inner_(inner) {}
@@ -97,7 +97,7 @@ using Names = std::vector<std::string>;
 using OrderByDevice = std::map<DeviceId, Names>;
 using OrderByChannel = std::map<Channel, Names>;
 
-/// Starts and lengths that differ, so that the order in a timeline is one.
+/// Makes all starts and lengths differ, so that a timeline has a unique order.
 TaskGraph with_lengths(TaskGraph graph) {
   for (std::size_t at = 0; at < graph.tasks.size(); ++at)
     graph.tasks[at].choice.time = {static_cast<std::int64_t>(1000 + at % 7)};
@@ -135,7 +135,7 @@ class MessageNames {
             first_tags_[channel][first] = at;
   }
 
-  /// Channels on which a member's first message waits for no other move.
+  /// Channels on which a member's first message does not wait for another move.
   std::vector<Channel> offered_at_start(const Task& task) const {
     const Communication& communication = graph_[task.communication];
     auto member = static_cast<std::size_t>(task.member);
@@ -149,8 +149,8 @@ class MessageNames {
     return found;
   }
 
-  /// Nothing where it is not the first one of its communication on the channel: the others may
-  /// wait, and be offered in the next step.
+  /// Returns nothing for a message that is not the first of its communication on the channel: such
+  /// a message may wait and be offered in the next step.
   std::optional<std::size_t> communication(const Offer& offer) const {
     const std::map<std::uint32_t, std::size_t>& tags = first_tags_.at(offer.channel);
     auto found = tags.find(offer.tag);
@@ -167,7 +167,7 @@ class MessageNames {
   std::map<Channel, std::map<std::uint32_t, std::size_t>> first_tags_;
 };
 
-/// Over so many steps from rest, the carried tasks of the last one included.
+/// Over so many steps, the carried tasks of the last one included.
 OrderByChannel simulated_messages(const TaskGraph& graph, const MessageNames& messages,
                                   const Timeline& pass, int steps) {
   OrderByChannel order;
@@ -277,7 +277,7 @@ TEST_P(SimulatedOrder, ATimelineKeepsItsWholeStepWhenCarriedTasksRunApart) {
   for (int step = 0; step < 3; ++step) run_small_step(*session_, model_, asked_.seed);
   std::vector<Span> steady = session_->timeline("train").spans;
   EXPECT_EQ(steady.size(), graph_.tasks.size());
-  // Reading the state runs the carried tasks; the step behind it has none to run beside.
+  // Reading the state runs the carried tasks, so the next step has none to overlap with.
   read_tensors(*session_, model_);
   EXPECT_EQ(session_->timeline("train").spans, steady);
   run_small_step(*session_, model_, asked_.seed);

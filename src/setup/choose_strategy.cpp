@@ -14,13 +14,15 @@ Strategy read_plan(const RunConfig& config) {
   const std::string& path = config.parallel.plan.name;
   std::ifstream file(path);
   std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) throw Error(ErrorKind::file, fmt::format("the plan {} cannot be read", path));
+  if (!file)
+    throw Error(ErrorKind::file,
+                fmt::format("cannot read the plan '{}'; check parallel.plan", path));
   try {
     Strategy plan = parse_strategy(text);
     if (config.parallel.order == ParallelConfig::Order::fixed && !plan.sync.fixed_order)
       throw Error(ErrorKind::usage,
                   "parallel.order = \"fixed\" needs a plan that was made for it, with "
-                  "\"fixed_order\": true in \"sync\"; take plan \"data\", or the plan.json of a "
+                  "\"fixed_order\": true in \"sync\"; use plan \"data\", or the plan.json of a "
                   "run in fixed order");
     return plan;
   } catch (const Error& error) {
@@ -32,8 +34,8 @@ Strategy in_fixed_order(const RunConfig& config, const Graph& graph, const Machi
   const std::string& plan = config.parallel.plan.name;
   if (plan != "data" && plan != "single")
     throw Error(ErrorKind::usage,
-                fmt::format("parallel.order = \"fixed\" adds up whole shards in the order of a "
-                            "tree, which plan \"{}\" cannot; choose plan \"data\"",
+                fmt::format("parallel.order = \"fixed\" sums whole shards in a fixed tree order, "
+                            "which plan \"{}\" does not support; use plan \"data\"",
                             plan));
   return fixed_order(graph, machine, config.train.shards);
 }
@@ -45,19 +47,22 @@ Strategy for_graph(const RunConfig& config, const Graph& graph, const Machine& m
   if (plan.name == "auto")
     throw Error(ErrorKind::usage,
                 fmt::format("parallel.plan = \"auto\" needs the planner, which this version lacks; "
-                            "choose {} or a plan file",
+                            "use {} or a plan file",
                             fmt::join(ready_names(), ", ")));
   if (!plan.name.empty()) return ready_strategy(plan.name, graph, machine);
   if (plan.pipeline > 1)
     throw Error(ErrorKind::usage,
-                "parallel.plan: pipelines come with a later version; take pipeline = 1");
+                "parallel.plan: this version does not support pipelines; use pipeline = 1");
   return mixed_parallel(graph, {plan.data, plan.tensor});
 }
 
 }  // namespace
 
 Strategy choose_strategy(const RunConfig& config, const zoo::Model& model, const Machine& machine) {
+  // A plan file contains all choices itself; check_run refuses keys of [parallel] that would change
+  // them.
   if (config.parallel.plan.is_file()) return read_plan(config);
+  // merge() keeps the earlier graph's split for an operator that several graphs contain.
   Strategy all = for_graph(config, model.graphs.front().graph, machine);
   for (const zoo::NamedGraph& named : model.graphs) {
     Strategy own = for_graph(config, named.graph, machine);

@@ -1,4 +1,4 @@
-// The strategy that [parallel] asks for.
+// Chooses the strategy that the [parallel] section of a run file names.
 #pragma once
 
 #include "config/run_config.h"
@@ -8,9 +8,10 @@
 
 namespace troika {
 
-/// A ready strategy by name, one of degrees, or a plan file; for all graphs of the model. With
-/// parallel.weights = "measured" each device gets samples by its speed in `machine`. Throws
-/// Error(usage) where there is none of that name, and Error(file) where the file is no plan.
+/// Returns one strategy for all graphs of the model: a ready strategy by name, one built from
+/// degrees, or the content of a plan file. With parallel.weights = "measured" each device gets
+/// samples in proportion to its speed in `machine`. Throws Error(usage) for an unknown name and
+/// Error(file) for a file that is not a plan.
 Strategy choose_strategy(const RunConfig& config, const zoo::Model& model, const Machine& machine);
 
 }  // namespace troika

@@ -11,8 +11,9 @@
 namespace troika {
 namespace {
 
-/// In the order of the ranks.
+/// Returns the speed that each rank measures on its first device, indexed by rank.
 std::vector<double> measure_ranks(const RuntimeSetup& setup) {
+  // All devices of a rank are of one kind, so one measurement is enough.
   double own =
       measure_rates(setup.machine.devices.front(), setup.device(), *setup.backend).flops_per_second;
   std::vector<double> speeds;

@@ -1,4 +1,4 @@
-// How fast the devices of all ranks are, measured, for plans that give fast ones more samples.
+// Measures how fast the devices of all ranks are, for plans that give faster devices more samples.
 #pragma once
 
 #include <vector>
@@ -7,12 +7,12 @@
 
 namespace troika {
 
-/// Speeds as multiples of the slowest, in quarters: devices of one kind, whose times differ by
-/// chance, are equally fast.
+/// Returns speeds as multiples of the slowest one, rounded to quarters, so that measurement noise
+/// does not make devices of one kind differ.
 std::vector<double> relative_speeds(const std::vector<double>& measured);
 
-/// The machine with each device's speed, as its rank measures it now relative to the slowest rank.
-/// All ranks call it together and get the same.
+/// Returns the machine of `setup` with the speed of each device relative to the slowest one,
+/// measured now. Collective: all ranks call it and get the same result.
 Machine with_measured_speeds(const RuntimeSetup& setup);
 
 }  // namespace troika

@@ -19,21 +19,22 @@
 namespace troika {
 namespace {
 
-/// What a process comes to need besides what it holds when it reads its limits and besides its
-/// devices: oneDNN's code, stacks, batches that are being read, files that are being written.
+/// Memory reserved per process, in addition to its devices and to what it holds when it reads its
+/// limits: oneDNN's code, stacks, batches being read, files being written.
 constexpr Bytes kOwnNeeds{std::int64_t{24} << 20};
 
-/// An amount divided among the devices of a control group.
+/// A limit of a control group, divided among its devices.
 struct SharedAmount {
   std::int64_t amount = 0;
   int processes = 0, devices = 0;
 
   void add(std::int64_t stated, int more) {
+    // Ranks read what is left at different moments; the smallest amount is safe for all.
     amount = devices == 0 ? stated : std::min(amount, stated);
     ++processes;
     devices += more;
   }
-  /// The share of a device in what is left after each process has taken `own`.
+  /// Returns a device's share of the amount left after each process has taken `own`.
   std::int64_t per_device(std::int64_t own = 0) const {
     return std::max<std::int64_t>(1, amount - processes * own) / devices;
   }
@@ -44,15 +45,15 @@ void add_share(GroupAmounts& groups, const GroupShare& share, int devices) {
   if (!share.group.empty()) groups[share.group].add(share.amount, devices);
 }
 
-/// A computer, as all ranks on it say together.
+/// A computer, merged from the descriptions of all ranks on it.
 struct Computer {
   int node = 0;
   int devices = 0;
   std::set<int> cores;
   Bytes memory{};
   GroupAmounts group_memory, group_cores;
-  std::int64_t unlimited_devices = 0;  ///< Of ranks without a CPU quota.
-  std::optional<int> most_threads;     ///< Of a device.
+  std::int64_t unlimited_devices = 0;  ///< Devices of ranks without a CPU quota.
+  std::optional<int> most_threads;     ///< Per device; unset: no limit.
 
   void add(const RankHost& host, int devices_per_rank) {
     memory = devices == 0 ? host.memory : std::min(memory, host.memory);
@@ -61,11 +62,13 @@ struct Computer {
     add_share(group_memory, host.group_memory, devices_per_rank);
     add_share(group_cores, host.group_cores, devices_per_rank);
     if (host.group_cores.group.empty()) unlimited_devices += devices_per_rank;
+    // OMP_NUM_THREADS limits a process, so its devices share it.
     if (host.most_threads > 0)
       most_threads = std::min(most_threads.value_or(host.most_threads),
                               std::max(1, host.most_threads / devices_per_rank));
   }
-  /// Ranks that are bound have their cores alone, others share them.
+  /// Counts the union of the affinity masks: ranks bound to disjoint cores get their own cores, and
+  /// ranks that are not bound share all of them.
   int threads() const {
     std::int64_t least = std::ssize(cores) / devices;
     for (const auto& [group, shared] : group_cores) least = std::min(least, shared.per_device());
@@ -78,6 +81,7 @@ struct Computer {
       least = std::min(least, Bytes{shared.per_device(kOwnNeeds.count)});
     return least;
   }
+  /// Returns the sum of the quotas, or all cores if a rank has no quota or the sum exceeds them.
   int usable_cores() const {
     std::int64_t quota = 0;
     for (const auto& [group, shared] : group_cores) quota += shared.amount;
@@ -115,7 +119,7 @@ RankHost parse_host(const std::string& text) {
   return host;
 }
 
-/// All of them, where the system does not tell which this process may use.
+/// Returns all cores if the system does not report the affinity mask.
 std::vector<int> own_cores() {
   std::vector<int> cores = usable_cores();
   if (!cores.empty()) return cores;

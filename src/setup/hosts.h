@@ -1,4 +1,4 @@
-// The computers that the ranks of a run are on, and what each device gets of them.
+// Divides the cores and memory of the computers that the ranks run on among their devices.
 #pragma once
 
 #include <string>
@@ -9,34 +9,35 @@
 
 namespace troika {
 
-/// An amount that the ranks of one control group share.
+/// A limit that all ranks of one control group share.
 struct GroupShare {
-  std::string group;  ///< Empty: no limit. Contains no spaces.
+  std::string group;  ///< Empty if there is no limit. Contains no spaces.
   std::int64_t amount = 0;
 };
 
-/// What a rank says of the computer it is on.
+/// One rank's view of the computer it runs on.
 struct RankHost {
-  std::vector<int> cores;  ///< That this rank may use.
-  Bytes memory{};          ///< That the computer has, for all its ranks.
+  std::vector<int> cores;  ///< Cores in this rank's affinity mask.
+  Bytes memory{};          ///< Memory of the computer, shared by all ranks on it.
   std::string name;
-  GroupShare group_memory{};  ///< Bytes that are left below the limit of its control group.
-  GroupShare group_cores{};   ///< Whole cores that its control group's quota pays for.
-  int most_threads = 0;       ///< In all its devices (OMP_NUM_THREADS); 0: no limit.
+  GroupShare group_memory{};  ///< Bytes left below the memory limit of its control group.
+  GroupShare group_cores{};   ///< Whole cores within the CPU quota of its control group.
+  int most_threads = 0;       ///< Limit over all its devices (OMP_NUM_THREADS); 0: no limit.
 };
 
-/// What follows for all from what each says. Where computers differ the least counts, so that all
-/// devices are alike.
+/// The share of each device. If computers differ, the smallest share applies everywhere, so that
+/// all devices are alike.
 struct HostShares {
   std::vector<int> node_of_rank;
-  int threads = 1;  ///< Per device, where nothing else is said.
-  Bytes memory{};   ///< Of a device.
-  // Of one rank's computer alone.
-  int cores = 1;  ///< That any of its ranks may use.
+  int threads = 1;  ///< Default threads per device.
+  Bytes memory{};   ///< Memory per device.
+  // For the computer of one rank only.
+  int cores = 1;  ///< Cores that any rank on it may use.
   int devices = 1;
 };
 
-/// One host per rank; `own` is the rank whose computer is told of.
+/// Takes one host per rank. `cores` and `devices` of the result describe the computer of rank
+/// `own`.
 HostShares share_hosts(const std::vector<RankHost>& hosts, int own, int devices_per_rank);
 
 /// Collective: every rank describes its host and gets its shares.
@@ -44,8 +45,8 @@ HostShares meet_hosts(Ranks& ranks, int devices_per_rank);
 
 std::string host_name();
 
-/// Threads that this process may keep busy: its affinity, the CPU quota of its control groups, and
-/// OMP_NUM_THREADS, whichever is least.
+/// Returns how many threads this process may keep busy: the least of its affinity mask, the CPU
+/// quota of its control groups, and OMP_NUM_THREADS.
 int usable_threads();
 
 }  // namespace troika

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
-/// A rank that may use `count` cores from `first` on.
+/// Describes a rank that may use `count` cores, the first of which is `first`.
 RankHost rank_on(const std::string& name, int first, int count, std::int64_t gibibytes) {
   RankHost host{.cores = std::vector<int>(static_cast<std::size_t>(count)),
                 .memory = {gibibytes * kGiB},

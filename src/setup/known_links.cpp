@@ -20,6 +20,7 @@ std::string machine_of_links() {
 
 LinkCosts known_link_costs(const std::filesystem::path& file) {
   if (file.empty() || !std::filesystem::exists(file)) return assumed_link_costs();
+  // The cache folder may be on a network disk that different machines share.
   LinkCosts costs = read_link_costs(file);
   return costs.provenance.machine == machine_of_links() ? costs : assumed_link_costs();
 }

@@ -1,4 +1,4 @@
-// What this machine's links cost, as far as `troika profile --links` has found out.
+// Finds the link costs of this machine that `troika profile --links` has measured.
 #pragma once
 
 #include <filesystem>
@@ -8,15 +8,15 @@
 
 namespace troika {
 
-/// links.json in the folder that `kernels.cache` names, by default the user's; empty where there is
-/// none.
+/// Returns the path of links.json in the folder that `kernels.cache` names, by default the user's
+/// cache; empty if there is no cache folder.
 std::filesystem::path default_links_file(const std::string& cache = "auto");
 
-/// Processor and cores: what measured costs hold for.
+/// Names the processor and core count for which measured costs are valid.
 std::string machine_of_links();
 
-/// The costs in the file if they were measured on this machine; assumed ones when it is not there
-/// or is another machine's. Throws Error(file) when it is damaged.
+/// Returns the costs in the file if they were measured on this machine; assumed costs if the file
+/// does not exist or belongs to another machine. Throws Error(file) if it is damaged.
 LinkCosts known_link_costs(const std::filesystem::path& file);
 
 }  // namespace troika

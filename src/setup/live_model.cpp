@@ -3,15 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <set>
 
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/random.h"
 #include "graph/inference.h"
+#include "lower/fragments.h"
 #include "profile/rates.h"
-#include "setup/compile.h"
 #include "setup/optimizer_rules.h"
 #include "taskgraph/memory_table.h"
 
@@ -24,9 +23,26 @@ zoo::Model build_model(const ModelConfig& config, const zoo::Samples& samples) {
   return zoo::build(request);
 }
 
+TaskGraph compile_program(const LowerRequest& request, const KernelAnswer& answer,
+                          KernelTable& table) {
+  FragmentCache fragments;  // so that a retry does not expand every operator again
+  LowerRequest kept = request;
+  if (kept.fragments == nullptr) kept.fragments = &fragments;
+  while (true) {
+    LowerResult result = lower(kept, table);
+    if (auto* graph = std::get_if<TaskGraph>(&result)) return std::move(*graph);
+    if (auto* infeasible = std::get_if<Infeasible>(&result))
+      throw Error(ErrorKind::usage, "the strategy cannot run: " + infeasible->reason);
+    const std::vector<KernelKey>& keys = std::get<MissingRows>(result).keys;
+    std::vector<std::vector<Candidate>> rows = answer(keys);
+    for (std::size_t at = 0; at < keys.size(); ++at) table.insert(keys[at], rows.at(at));
+  }
+}
+
 namespace {
 
-/// A split may be of any of the model's graphs, but it must be of one.
+/// Every split must belong to an operator of at least one of the model's graphs. Otherwise a
+/// misspelt name in a plan file would be ignored silently.
 void require_operators(const zoo::Model& model, const Strategy& strategy) {
   for (const auto& [name, split] : strategy.splits) {
     auto has = [&](const zoo::NamedGraph& named) {
@@ -42,7 +58,7 @@ void require_operators(const zoo::Model& model, const Strategy& strategy) {
 
 using TakeRequest = std::function<void(const LowerRequest&)>;
 
-/// What the programs of a run are lowered with. A request lives as long as the call that takes it.
+/// Builds lowering requests. `take` must not keep the request: it points to local variables.
 struct Lowering {
   const Strategy& strategy;
   const Machine& machine;
@@ -61,10 +77,12 @@ struct Lowering {
           .links = &links});
   }
 
-  /// Where training has put the parameters, and with its micro-batches, which memory may need.
+  /// Keeps the parameters where training stores them, and its micro-batches, without which the
+  /// activations may not fit.
   void forward(const ForwardProgram& program, const std::vector<StoredSlice>& storage,
                const TakeRequest& take) const {
     Graph graph = inference(*program.graph);
+    // In training the sums are internal to the loss. Evaluation reads them to average over batches.
     if (graph.loss) {
       graph.outputs.push_back({"loss_sum", graph.loss->loss_sum});
       graph.outputs.push_back({"weight_sum", graph.loss->weight_sum});
@@ -109,6 +127,7 @@ std::vector<TaskGraph> LiveModel::plan_programs(const RunPrograms& run, const St
     for (const KernelKey& key : keys) rows.push_back(setup_.backend->candidates(key));
     return rows;
   };
+  // The first program decides where a parameter is stored, as it does when programs are added.
   std::vector<StoredSlice> storage;
   std::set<std::string> stored;
   auto compile = [&](const LowerRequest& request) {
@@ -138,7 +157,7 @@ void LiveModel::add_forward(const ForwardProgram& program) {
 LiveModel::LiveModel(RuntimeSetup setup)
     : setup_(std::move(setup)), session_(setup_.local(), *setup_.backend) {
   if (!setup_.is_measured) return;
-  // The rates are rows like any other, so that costs.json has all that choices rest on.
+  // Rates are stored as kernel rows, so that costs.json holds everything that choices depend on.
   auto answer = [this](const KernelKey& key) {
     std::vector<Candidate> candidates = setup_.answer({key}).front();
     kernels_.insert(key, candidates);
@@ -150,12 +169,15 @@ LiveModel::LiveModel(RuntimeSetup setup)
 }
 
 void LiveModel::start() {
+  // Frees the memory of measurements, which the session needs now, and saves their results.
   if (setup_.costs) setup_.costs->finish();
   session_.start();
+  // Every refusal for lack of memory relies on this prediction, so it must not drift.
   for (const auto& [device, driver] : setup_.local().devices)
     TROIKA_CHECK_EQ(session_.allocated(device).count, memory_of(programs(), device).total().count);
 }
 
+/// Watched, so that the error about a lost peer names the program.
 void LiveModel::run(const std::string& program) {
   setup_.ranks->watched("a step of '" + program + "'", [&] { session_.run(program); });
 }
@@ -195,7 +217,7 @@ std::vector<std::byte> initial_values(const Parameter& parameter, const Region& 
 
 void LiveModel::initialize(std::uint64_t seed) {
   for (const auto& [name, parameter] : parameters_) {
-    Region made;
+    Region made;  // replicas hold the same region, so its values are drawn once
     std::vector<std::byte> values;
     for (const StoredSlice& slice : session_.slices_here(name)) {
       if (values.empty() || made != slice.region)

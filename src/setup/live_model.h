@@ -1,6 +1,8 @@
-// A model with its state on a device: the programs of a run over one set of parameters.
+// A model ready to run: its parameters on devices, and the programs (training, evaluation,
+// prediction) that share them.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -16,8 +18,18 @@
 
 namespace troika {
 
-/// What a run file says of a model, with the samples it will see.
+/// Builds the model that the [model] section names, for samples of this form.
 zoo::Model build_model(const ModelConfig& config, const zoo::Samples& samples);
+
+/// Candidate kernels for each of some keys.
+using KernelAnswer =
+    std::function<std::vector<std::vector<Candidate>>(const std::vector<KernelKey>&)>;
+
+/// Lowers a program: asks `answer` for the rows that the kernel table lacks and lowers again, until
+/// none is missing. Adds the rows to `table`. Throws Error(usage) with the reason if the strategy
+/// is infeasible.
+TaskGraph compile_program(const LowerRequest& request, const KernelAnswer& answer,
+                          KernelTable& table);
 
 struct ForwardProgram {
   std::string name;
@@ -25,44 +37,47 @@ struct ForwardProgram {
   std::vector<std::string> outputs{};
 };
 
-/// What a run computes, however it is split. All borrowed.
+/// The programs of a run, independent of the strategy. All borrowed.
 struct RunPrograms {
   const RunConfig& config;
-  std::vector<const zoo::Model*> models{};  ///< One for each batch size, all with the same state.
+  std::vector<const zoo::Model*> models{};  ///< One per batch size, all with the same state.
   std::optional<ForwardProgram> forward{};
 };
 
+/// Add all programs, call start(), then initialize() or load the state, then run(). Not
+/// thread-safe.
 class LiveModel {
  public:
   explicit LiveModel(RuntimeSetup setup);
 
-  /// A training program for each graph of the model, called like the graph.
+  /// Adds a training program for each graph of the model, with the name of the graph.
   void add_training(const zoo::Model& model, const RunConfig& config, const Strategy& strategy);
-  /// A forward program of the model's first graph as `inference` sees it. "loss_sum" and
-  /// "weight_sum" may be asked for beside the graph's own outputs.
+  /// Adds a forward program in inference mode. Its outputs may include "loss_sum" and "weight_sum"
+  /// in addition to the graph's own.
   void add_forward(const ForwardProgram& program);
-  /// A run's programs under another strategy and machine, with kernels by rule where none is known:
-  /// for finding out what they would need. Throws Error(usage) where the strategy is infeasible.
+  /// Lowers a run's programs under another strategy and machine without adding them, to predict the
+  /// memory they need. Kernels that were not measured are chosen by rule. Throws Error(usage) if
+  /// the strategy is infeasible.
   std::vector<TaskGraph> plan_programs(const RunPrograms& run, const Strategy& strategy,
                                        const Machine& machine) const;
-  /// All so far.
+  /// Returns the programs added so far.
   std::vector<const TaskGraph*> programs() const;
-  /// After the last program. Takes the memory that was predicted, to the byte.
+  /// Called after the last program is added. Allocates exactly the predicted memory.
   void start();
 
-  /// Initial weights, by (seed, name, element).
+  /// Sets initial weights; each value is a function of (seed, parameter name, element).
   void initialize(std::uint64_t seed);
 
-  /// One step of a program, in which the ranks wait for each other.
+  /// Runs one step of a program. Collective.
   void run(const std::string& program);
 
   Session& session() { return session_; }
   const Session& session() const { return session_; }
   const RuntimeSetup& setup() const { return setup_; }
   const KernelTable& kernels() const { return kernels_; }
-  /// With the kind of device that they hold for.
+  /// Returns the kernel table with the kind of device it is valid for.
   CostFile costs() const { return {setup_.device().kind(), kernels_}; }
-  /// Changes when any task of any program would run another kernel.
+  /// Hash of the kernel and layouts chosen for every task of every program.
   std::uint64_t choices_hash() const;
 
  private:
@@ -71,12 +86,12 @@ class LiveModel {
   RuntimeSetup setup_;
   KernelTable kernels_;
   Session session_;
-  Strategy strategy_;                            // of training; forward programs follow it
+  Strategy strategy_;                            // of training; forward programs use it too
   std::map<std::string, Parameter> parameters_;  // by name, over all graphs
   std::vector<std::string> programs_;
 };
 
-/// The initial values of a parameter, or of a region of it, in its own element type.
+/// Returns the initial values of a parameter, or of a region of it, in its element type.
 std::vector<std::byte> initial_values(const Parameter& parameter, std::uint64_t seed);
 std::vector<std::byte> initial_values(const Parameter& parameter, const Region& region,
                                       std::uint64_t seed);

@@ -12,15 +12,18 @@
 namespace troika {
 namespace {
 
+// Limits of the search for advice. Each try lowers all programs again, and further doublings would
+// rarely be followed.
 constexpr std::int64_t kMostParts = 64, kMostTimesDevices = 8;
 
+/// A change of the run that may make it fit.
 struct Change {
   std::string advice;
   Strategy strategy;
   Machine machine;
 };
 
-/// How it is said in the run's configuration, or in the plan file where that is the plan.
+/// Words advice as overrides of the run file, or as edits of the plan file if the run has one.
 struct Wording {
   const PlanConfig& plan;
 
@@ -44,6 +47,7 @@ struct Wording {
 void add_on_these_devices(const FitRequest& request, std::vector<Change>& changes) {
   Wording say{request.run.config.parallel.plan};
   const Machine& machine = request.live.setup().machine;
+  // Updates that are carried over keep their gradients during the next forward pass.
   Strategy at_once = request.strategy;
   at_once.sync.carry_updates = false;
   if (machine.devices.size() > 1 && request.strategy.sync.carry_updates)
@@ -62,7 +66,8 @@ void add_on_these_devices(const FitRequest& request, std::vector<Change>& change
   }
 }
 
-/// A plan for `times` as many devices, and how to ask for it. A plan file knows its devices.
+/// Changes the plan to one for `times` as many devices and returns the overrides that ask for it. A
+/// plan file is bound to its devices, so it is replaced by plan "data".
 std::string widen(ParallelConfig& parallel, std::int64_t times) {
   parallel.devices *= times;
   std::string devices = fmt::format("-n {}", parallel.devices);
@@ -78,7 +83,7 @@ std::string widen(ParallelConfig& parallel, std::int64_t times) {
   return devices;
 }
 
-/// Where nothing else is said, they share the memory that there is.
+/// Unless parallel.memory is set, the devices share the memory that the present ones have.
 Machine with_more_devices(const Machine& machine, const ParallelConfig& parallel) {
   Machine more = machine;
   more.devices.resize(static_cast<std::size_t>(parallel.devices), machine.devices.front());
@@ -96,26 +101,30 @@ void add_on_more_devices(const FitRequest& request, std::vector<Change>& changes
     try {
       changes.push_back(
           {advice, choose_strategy(wider, *request.run.models.front(), machine), machine});
-    } catch (const Error&) {  // no such plan
+    } catch (const Error&) {  // the plan does not exist for so many devices
     }
   }
 }
 
-/// The most that a device would hold, if all of them had room for it.
-std::optional<Bytes> most_held(const FitRequest& request, const Change& change) {
-  std::vector<TaskGraph> programs;
+/// Predicts what each device would hold; nothing if the strategy is infeasible.
+std::optional<std::vector<MemoryTable>> planned_memory(const FitRequest& request,
+                                                       const Strategy& strategy,
+                                                       const Machine& machine) {
   try {
-    programs = request.live.plan_programs(request.run, change.strategy, change.machine);
-  } catch (const Error&) {  // infeasible
+    std::vector<TaskGraph> programs = request.live.plan_programs(request.run, strategy, machine);
+    std::vector<const TaskGraph*> all;
+    for (const TaskGraph& program : programs) all.push_back(&program);
+    return memory_by_device(all);
+  } catch (const Error&) {
     return std::nullopt;
   }
-  std::vector<const TaskGraph*> all;
-  for (const TaskGraph& program : programs) all.push_back(&program);
-  std::vector<MemoryTable> needed = memory_by_device(all);
-  if (find_shortage(needed, change.machine)) return std::nullopt;
-  Bytes most;
-  for (const MemoryTable& table : needed) most = std::max(most, table.total());
-  return most;
+}
+
+/// Returns the largest need of a device after the change; nothing if the run would still not fit.
+std::optional<Bytes> most_held(const FitRequest& request, const Change& change) {
+  auto needed = planned_memory(request, change.strategy, change.machine);
+  if (!needed || find_shortage(*needed, change.machine)) return std::nullopt;
+  return std::ranges::max(*needed, {}, &MemoryTable::total).total();
 }
 
 std::string find_advice(const FitRequest& request) {
@@ -126,7 +135,7 @@ std::string find_advice(const FitRequest& request) {
     if (std::optional<Bytes> held = most_held(request, change))
       return fmt::format("the cheapest change that would fit: {} ({} per device)", change.advice,
                          to_string(*held));
-  return "neither a sliced update nor micro-batches nor eight times the devices would fit; take a "
+  return "neither a sliced update nor micro-batches nor eight times the devices would fit; use a "
          "smaller batch or model";
 }
 
@@ -143,17 +152,17 @@ std::optional<Shortage> find_shortage(const std::vector<MemoryTable>& needed,
                                       const Machine& machine) {
   std::optional<Shortage> worst;
   for (std::size_t at = 0; at < machine.devices.size(); ++at) {
-    Bytes there = machine.devices[at].memory, held = needed[at].total();
-    if (there == Bytes{} || held <= there) continue;
-    if (!worst || held - there > worst->needed.total() - worst->there)
-      worst = Shortage{DeviceId(at), needed[at], there};
+    Bytes available = machine.devices[at].memory, held = needed[at].total();
+    if (available == Bytes{} || held <= available) continue;
+    if (!worst || held - available > worst->needed.total() - worst->available)
+      worst = Shortage{DeviceId(at), needed[at], available};
   }
   return worst;
 }
 
 namespace {
 
-/// Why a device has less than the computer, where a control group is the reason.
+/// Names the control group limit if it is the reason why devices have less than the computer.
 std::string limit_text(const ParallelConfig& parallel) {
   CgroupLimits limits = read_cgroup_limits();
   if (parallel.memory || !limits.memory || limits.memory->limit > computer_memory()) return {};
@@ -161,8 +170,8 @@ std::string limit_text(const ParallelConfig& parallel) {
                      to_string(limits.memory->limit), limits.memory->file);
 }
 
-/// More than the programs can hold on a device, workspace and padding aside: every tensor with its
-/// gradient, every parameter with its gradient and two moments, all at once.
+/// Upper bound of what the programs hold on a device, without workspace and padding: every tensor
+/// with its gradient, and every parameter with its gradient and two moments, all at once.
 Bytes most_imaginable(const RunPrograms& run) {
   Bytes total;
   for (const zoo::Model* model : run.models)
@@ -173,7 +182,7 @@ Bytes most_imaginable(const RunPrograms& run) {
   return total;
 }
 
-/// Spares most runs the cost of lowering twice. Padding is left the other half.
+/// Saves most runs the cost of lowering twice. The factor 2 leaves room for workspace and padding.
 bool surely_fits(const RunPrograms& run, const Machine& machine) {
   Bytes most = most_imaginable(run);
   return std::ranges::all_of(machine.devices, [&](const DeviceSpec& device) {
@@ -186,7 +195,7 @@ void require_none_short(const std::vector<MemoryTable>& needed, const FitRequest
   if (!shortage) return;
   throw Error(ErrorKind::memory,
               fmt::format("device {} would hold {}, but it has {}:{}{}\n{}", shortage->device.value,
-                          to_string(shortage->needed.total()), to_string(shortage->there),
+                          to_string(shortage->needed.total()), to_string(shortage->available),
                           to_text(shortage->needed), limit_text(request.run.config.parallel),
                           find_advice(request)));
 }
@@ -200,22 +209,15 @@ void require_fit(const FitRequest& request) {
 void require_fit_to_measure(const FitRequest& request) {
   const RuntimeSetup& setup = request.live.setup();
   if (!setup.is_measured || surely_fits(request.run, setup.machine)) return;
-  std::vector<TaskGraph> programs;
-  try {
-    programs = request.live.plan_programs(request.run, request.strategy, setup.machine);
-  } catch (const Error&) {  // infeasible: said when the programs are added
-    return;
-  }
-  std::vector<const TaskGraph*> all;
-  for (const TaskGraph& program : programs) all.push_back(&program);
-  std::vector<MemoryTable> needed = memory_by_device(all);
-  std::vector<MemoryTable> least = needed;
+  auto needed = planned_memory(request, request.strategy, setup.machine);
+  if (!needed) return;  // infeasible; adding the programs reports why
+  std::vector<MemoryTable> least = *needed;
   for (MemoryTable& table : least) {
     auto workspace = table.categories.find(Category::workspace);
     if (workspace != table.categories.end())
       table.arena = {std::max<std::int64_t>(0, (table.arena - workspace->second).count)};
   }
-  if (find_shortage(least, setup.machine)) require_none_short(needed, request);
+  if (find_shortage(least, setup.machine)) require_none_short(*needed, request);
 }
 
 }  // namespace troika

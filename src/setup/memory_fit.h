@@ -1,4 +1,4 @@
-// Whether a run fits into the memory of its devices, and what would help if it does not.
+// Checks that a run fits into the memory of its devices, and finds a change that makes it fit.
 #pragma once
 
 #include <optional>
@@ -10,15 +10,15 @@
 
 namespace troika {
 
-/// A device that would have to hold more than it has.
+/// A device that needs more memory than it has.
 struct Shortage {
   DeviceId device;
   MemoryTable needed;
-  Bytes there{};
+  Bytes available{};
 };
 
-/// Given what each device would hold, the one that is short of most; nothing where all fit, or
-/// where their memory is not known.
+/// Returns the device that lacks the most memory, given the need of each; nothing if all fit.
+/// Devices of unknown memory always fit.
 std::optional<Shortage> find_shortage(const std::vector<MemoryTable>& needed,
                                       const Machine& machine);
 
@@ -28,14 +28,15 @@ struct FitRequest {
   const Strategy& strategy;
 };
 
-/// Throws Error(memory) where a device is short: what it would hold, by category, and the cheapest
-/// change that would fit. A sliced update costs a gathering per step, micro-batches cost smaller
-/// kernels, more devices cost devices; they are tried in this order.
+/// Throws Error(memory) if a device lacks memory. The message lists its need by category and the
+/// cheapest change that would fit. Changes are tried from cheap to expensive: updates that are not
+/// carried over, a sliced update (one more all-gather per step), micro-batches (smaller kernels),
+/// more devices. Call it after all programs are added.
 void require_fit(const FitRequest& request);
 
-/// The same before the programs are added, whose kernels are then measured: a measurement takes
-/// memory too. Kernels are chosen by rule and their workspace is not counted, since measured ones
-/// may need less; so a run that passes may still be refused by require_fit.
+/// The same check before the programs are added. Adding them measures kernels, which may itself
+/// exhaust the memory of a run that cannot fit. Kernels are chosen by rule here and their workspace
+/// is not counted, since measured kernels may need less; require_fit may still refuse the run.
 void require_fit_to_measure(const FitRequest& request);
 
 }  // namespace troika

@@ -24,6 +24,8 @@ class MpiRanks final : public Ranks {
   std::string host() const override { return host_name(); }
 
   std::unique_ptr<Transport> join(const std::vector<int>& rank_of_device) override {
+    // Neither MPI nor shared memory reports a lost peer. Waits therefore ask the heartbeat, and a
+    // device that fails reports through it to all ranks.
     auto check = [&heartbeat = heartbeat_] { heartbeat.check(); };
     return make_routed_transport(
         {.inside = std::make_unique<ThreadTransport>(),
@@ -35,6 +37,7 @@ class MpiRanks final : public Ranks {
   }
 
   void watched(const std::string& call, const std::function<void()>& body) override {
+    // A call is described to the peers once and then named by its id, which keeps steps cheap.
     auto [known, is_new] = calls_.try_emplace(call);
     if (is_new) known->second = heartbeat_.describe(group_, call);
     heartbeat_.begin(known->second);

@@ -1,4 +1,4 @@
-// The ranks of an MPI job, watched by the heartbeat.
+// Ranks as processes of an MPI job. The heartbeat detects lost peers.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace troika {
 
-/// Borrows both.
+/// Borrows both arguments, which must outlive the result.
 std::unique_ptr<Ranks> make_mpi_ranks(MpiWorld& world, Heartbeat& heartbeat);
 
 }  // namespace troika

@@ -15,6 +15,7 @@ struct GroupValues {
   double rate_factor;
 };
 
+/// The first group that matches decides; without one, the values of [optimizer] apply.
 GroupValues group_of(const OptimizerConfig& config, const std::string& name) {
   for (const GroupConfig& group : config.groups) {
     if (matches(group.match, name))
@@ -83,9 +84,10 @@ RateShape shape_of(ScheduleConfig::Kind kind) {
 OptimizerSpec make_optimizer(const RunConfig& config, const Graph& graph) {
   OptimizerSpec spec{
       .guard_gradient = config.train.effective_guard() == TrainConfig::Guard::gradient,
-      .clip_norm = config.train.clip_norm.value_or(0)};
+      .clip_norm = config.train.clip_norm.value_or(0)};  // 0: no clipping
   for (const Parameter& parameter : graph.parameters) {
     if (!parameter.trained) continue;
+    // Running statistics are parameters without a gradient; their update averages over the shards.
     if (parameter.state)
       spec.rules.emplace(parameter.name, RunningAverage{.shards = config.train.shards});
     else
@@ -105,6 +107,7 @@ void freeze_parameters(zoo::Model& model, std::span<const std::string> patterns)
           fmt::format("train.freeze: no parameter of '{}' matches '{}'; the first one is '{}'",
                       model.name, pattern, model.train().parameters.front().name));
   }
+  // Each graph is a program with updates of its own, so each needs a parameter to train.
   for (const zoo::NamedGraph& named : model.graphs) {
     if (std::ranges::none_of(named.graph.parameters,
                              [](const Parameter& p) { return p.trained && !p.state; }))
@@ -121,6 +124,7 @@ RateSchedule make_rate_schedule(const OptimizerConfig& config, const RunLength& 
                         .factor = from.factor,
                         .power = from.power,
                         .final_part = from.final_part};
+  // A short period may round to 0 steps.
   if (from.every) schedule.every_steps = std::max<std::int64_t>(1, steps_of(*from.every, length));
   return schedule;
 }

@@ -1,4 +1,4 @@
-// The [optimizer] section and a graph's parameters → one update rule per parameter.
+// Turns the [optimizer] section into one update rule per parameter and a learning-rate schedule.
 #pragma once
 
 #include "config/run_config.h"
@@ -9,12 +9,13 @@
 
 namespace troika {
 
-/// Rules for every trained parameter; running statistics get theirs too.
+/// Returns a rule for every trained parameter, running statistics included.
 OptimizerSpec make_optimizer(const RunConfig& config, const Graph& graph);
 
-/// Marks as frozen what matches one of the patterns in any graph of the model. Running statistics
-/// are not frozen: norms go on normalising by the batch, so evaluation must know what they saw.
-/// Throws Error(usage) for a pattern that matches nothing, and when nothing is left to train.
+/// Freezes the parameters that match one of the patterns, in all graphs of the model. Running
+/// statistics are not frozen: batch norms still normalise by the batch, and evaluation needs the
+/// statistics of those batches. Throws Error(usage) if a pattern matches nothing or if nothing is
+/// left to train.
 void freeze_parameters(zoo::Model& model, std::span<const std::string> patterns);
 
 RateSchedule make_rate_schedule(const OptimizerConfig& config, const RunLength& length);

@@ -7,6 +7,7 @@
 namespace troika {
 namespace {
 
+/// Programs with measured kernels already contain their times.
 TaskGraph with_times(const LiveModel& live, const std::string& name) {
   const RuntimeSetup& setup = live.setup();
   const TaskGraph& program = live.session().program(name);
@@ -20,6 +21,9 @@ TaskGraph with_times(const LiveModel& live, const std::string& name) {
 
 PredictedStep predict_step(const LiveModel& live, const std::vector<std::string>& programs) {
   PredictedStep step{.program = with_times(live, programs.front())};
+  // A single program repeats, and tasks carried over overlap with the next step, so the step is the
+  // period of the loop. Programs that take turns wait for carried tasks at each change, so their
+  // lengths add up.
   if (programs.size() == 1) {
     SteadyLoop loop = simulate_loop(step.program);
     step.time = loop.period;

@@ -1,4 +1,4 @@
-// The step of a run as the simulator predicts it.
+// Predicts a training step with the simulator: its time and its timeline.
 #pragma once
 
 #include <string>
@@ -10,16 +10,16 @@
 namespace troika {
 
 struct PredictedStep {
-  SimTime time{};  ///< From one step to the next.
+  SimTime time{};  ///< From one step to the next, in steady state.
   /// The first of the step's programs, with the predicted time of every task.
   TaskGraph program;
-  /// When its tasks run: one pass of the loop. Of several programs that take turns, one step from
-  /// rest, because each change of program waits for the carried tasks.
+  /// When its tasks run, in one pass of the loop. If several programs take turns, it is a single
+  /// step without carried tasks, because each change of program waits for those.
   Timeline timeline;
 };
 
-/// A step that runs these programs in turn. Kernels that were chosen by rule have no times; theirs
-/// are estimated from the rates of the device, which are measured now.
+/// Predicts a step that runs these programs in turn. Kernels that were chosen by rule have no
+/// measured times; these are estimated from the rates of the device, which are measured now.
 PredictedStep predict_step(const LiveModel& live, const std::vector<std::string>& programs);
 /// The same for the graphs of a model.
 PredictedStep predict_step(const LiveModel& live, const zoo::Model& model);

@@ -11,8 +11,9 @@
 namespace troika {
 namespace {
 
-constexpr const char* kWell = "0";
+constexpr const char* kNoError = "0";
 
+/// A group of one.
 class SoleRank final : public Ranks {
  public:
   int rank() const override { return 0; }
@@ -29,7 +30,8 @@ class SoleRank final : public Ranks {
 
 }  // namespace
 
-/// On the wire a text follows the exit code of its rank's error, or 0, and a line break.
+/// Each message is the exit code of the rank's error, or 0, a line break, and the text. So a rank
+/// that fails can join whatever exchange its peers wait in, and none of them waits forever.
 std::vector<std::string> Ranks::meet(const std::string& status, const std::string& text) {
   std::vector<std::string> texts = pass_round(status + "\n" + text);
   for (int at = 0; at < count(); ++at) {
@@ -37,7 +39,8 @@ std::vector<std::string> Ranks::meet(const std::string& status, const std::strin
     std::size_t end = one.find('\n');
     std::string code = one.substr(0, end);
     one.erase(0, end + 1);
-    if (code == kWell) continue;
+    if (code == kNoError) continue;
+    // The rank that failed gets its own error back without its number in front.
     bool is_own = one == text && status == code;
     throw SharedError(static_cast<ErrorKind>(std::stoi(code)),
                       is_own ? one : fmt::format("rank {}: {}", at, one));
@@ -45,7 +48,7 @@ std::vector<std::string> Ranks::meet(const std::string& status, const std::strin
   return texts;
 }
 
-std::vector<std::string> Ranks::exchange(const std::string& text) { return meet(kWell, text); }
+std::vector<std::string> Ranks::exchange(const std::string& text) { return meet(kNoError, text); }
 
 void Ranks::give_up(const Error& error) {
   meet(std::to_string(error.exit_code()), error.what());

@@ -22,9 +22,25 @@ int devices_per_rank(const ParallelConfig& parallel, const Ranks& ranks) {
   int count = ranks.count();
   if (parallel.devices % count == 0) return static_cast<int>(parallel.devices) / count;
   throw Error(ErrorKind::usage,
-              fmt::format("{} devices cannot be spread evenly over {} ranks; take a multiple of {} "
+              fmt::format("{} devices cannot be spread evenly over {} ranks; use a multiple of {} "
                           "for parallel.devices (or -n)",
                           parallel.devices, count, count));
+}
+
+/// Lists the devices of all ranks, those of the first rank first.
+Machine make_machine(const ParallelConfig& parallel, const HostShares& hosts,
+                     const std::string& kind) {
+  Machine machine;
+  auto devices = static_cast<std::size_t>(parallel.devices);
+  for (std::size_t at = 0; at < devices; ++at) {
+    std::size_t rank = at * hosts.node_of_rank.size() / devices;
+    machine.devices.push_back({.name = fmt::format("cpu{}", at),
+                               .kind = kind,
+                               .memory = parallel.memory.value_or(hosts.memory),
+                               .node = hosts.node_of_rank[rank],
+                               .rank = static_cast<int>(rank)});
+  }
+  return machine;
 }
 
 std::unique_ptr<Transport> join_devices(const Machine& machine, Ranks& ranks) {
@@ -45,20 +61,22 @@ Rows agreed_rows(Ranks& ranks, const std::vector<KernelKey>& keys, MeasuredCosts
   KernelTable measured;
   if (costs != nullptr)
     for (const KernelKey& key : keys) measured.insert(key, costs->answer(key));
-  CostFile told = parse_costs(ranks.agree(ranks.is_first() ? to_json(measured, asked) : ""));
+  CostFile received = parse_costs(ranks.agree(ranks.is_first() ? to_json(measured, asked) : ""));
   Rows rows;
   for (const KernelKey& key : keys) {
-    const std::vector<Candidate>* candidates = told.table.find(key);
-    if (candidates == nullptr || told.device != asked)
+    const std::vector<Candidate>* candidates = received.table.find(key);
+    if (candidates == nullptr || received.device != asked)
       throw Error(ErrorKind::usage,
                   fmt::format("ranks disagree about the run: the first rank needs {} and this one "
                               "{}, among them '{}'",
-                              told.device, asked, to_text(key)));
+                              received.device, asked, to_text(key)));
     rows.push_back(*candidates);
   }
   return rows;
 }
 
+/// Each computer may have its own links.json. Ranks with different costs would choose different
+/// algorithms and wait for messages that are never sent.
 LinkCosts agreed_links(const KernelsConfig& kernels, Ranks& ranks) {
   std::string own;
   if (ranks.is_first()) own = to_json(known_link_costs(default_links_file(kernels.cache)));
@@ -98,18 +116,12 @@ RuntimeSetup set_up_runtime(const KernelsConfig& kernels, const ParallelConfig& 
   for (int at = 0; at < own; ++at)
     made.devices.push_back(
         make_cpu_device({.threads = threads, .library = is_cpu ? cpu_library() : "reference"}));
-  for (int at = 0; at < static_cast<int>(parallel.devices); ++at) {
-    int rank = at / own;
-    made.machine.devices.push_back({.name = fmt::format("cpu{}", at),
-                                    .kind = made.device().kind(),
-                                    .memory = parallel.memory.value_or(hosts.memory),
-                                    .node = hosts.node_of_rank[static_cast<std::size_t>(rank)],
-                                    .rank = rank});
-  }
+  made.machine = make_machine(parallel, hosts, made.device().kind());
   made.transport = join_devices(made.machine, ranks);
+  // A spare core can run a thread that moves messages while the devices compute.
   made.has_free_cores = hosts.devices * threads < hosts.cores;
-  // The reference kernels leave no choice; and times that differ from run to run must not choose
-  // where the bits shall be the same.
+  // The reference backend has one kernel per key. With a fixed order the results must not depend on
+  // measured times, which vary from run to run.
   made.is_measured = kernels.measure && is_cpu && parallel.order != ParallelConfig::Order::fixed;
   if (made.is_measured && ranks.is_first())
     made.costs = std::make_unique<MeasuredCosts>(

@@ -1,4 +1,5 @@
-// The devices, kernels and costs of a run, set up as its [kernels] and [parallel] sections say.
+// Sets up the devices, transport, kernels and costs of a run from its [kernels] and [parallel]
+// sections.
 #pragma once
 
 #include <functional>
@@ -16,14 +17,14 @@
 namespace troika {
 
 struct RuntimeSetup {
-  std::vector<std::unique_ptr<Device>> devices;  ///< Of this process.
-  std::unique_ptr<Transport> transport;          ///< Between all devices; null if there is one.
+  std::vector<std::unique_ptr<Device>> devices;  ///< The devices of this process.
+  std::unique_ptr<Transport> transport;  ///< Between all devices; null if there is one device.
   std::unique_ptr<Backend> backend;
   bool is_measured = false;  ///< Kernels are chosen by measured times, else by rule.
   /// Measures kernels. Only the first rank has it; the others receive its rows.
   std::unique_ptr<MeasuredCosts> costs;
-  LinkCosts links;              ///< Those of the first rank, on all ranks.
-  Machine machine;              ///< With the devices of all processes.
+  LinkCosts links;              ///< The first rank's, on all ranks.
+  Machine machine;              ///< The devices of all processes.
   bool has_free_cores = false;  ///< This computer has cores that no device uses.
   Ranks* ranks = nullptr;       ///< Borrowed; never null after set_up_runtime.
 

@@ -1,4 +1,4 @@
-// For tests: ranks as threads of one process.
+// For tests: runs several ranks as threads of one process.
 #pragma once
 
 #include <condition_variable>
@@ -12,7 +12,7 @@
 
 namespace troika {
 
-/// What the ranks have in common. One that fails lets the others fail at their next exchange.
+/// State shared by the ranks. After one fails, the others fail at their next exchange.
 class ThreadTeam {
  public:
   explicit ThreadTeam(int count) : count_(count), texts_(static_cast<std::size_t>(count)) {}
@@ -73,10 +73,10 @@ class ThreadRank final : public Ranks {
       return lent_.prepare_send(address, bytes);
     }
     std::unique_ptr<Incoming> prepare_receive(const MessageAddress& address,
-                                              std::span<std::byte> landing) override {
-      return lent_.prepare_receive(address, landing);
+                                              std::span<std::byte> buffer) override {
+      return lent_.prepare_receive(address, buffer);
     }
-    /// As if ranks were processes.
+    /// Only within a rank, as if ranks were processes.
     bool shares_memory(DeviceId a, DeviceId b) const override {
       return rank_of_device_[a.index()] == rank_of_device_[b.index()];
     }
@@ -105,7 +105,7 @@ class ThreadRank final : public Ranks {
   int rank_;
 };
 
-/// Calls body on a thread for each rank; what each of them threw, by rank.
+/// Calls `body` on a thread per rank. Returns what each of them threw, indexed by rank.
 inline std::vector<std::exception_ptr> run_ranks(int count,
                                                  const std::function<void(Ranks&)>& body) {
   ThreadTeam team(count);

@@ -1,4 +1,4 @@
-// Runs that do not fit: the sentence, the table, and advice that holds.
+// Runs that do not fit into memory: the message, its table, and advice that works.
 #include "setup/memory_fit.h"
 
 #include <gmock/gmock.h>
@@ -16,14 +16,14 @@ using testing::Not;
 
 using Overrides = std::vector<std::string>;
 
-/// Of text; or of images and with batch norm, whose shard a micro-batch cannot divide.
+/// A text model, or an image model with batch norm, whose shards micro-batches cannot divide.
 RunConfig run_with(const Folder& folder, const Overrides& more, bool of_images = false) {
   Overrides overrides{"train.steps=1", "kernels.measure=false", "kernels.backend=reference"};
   overrides.insert(overrides.end(), more.begin(), more.end());
   return of_images ? image_run("resnet18", overrides) : language_run(folder, overrides);
 }
 
-/// The most that a device holds.
+/// Returns the largest memory of a device.
 Bytes held(const RunConfig& config) {
   auto training = make_training(config);
   Bytes most;
@@ -44,7 +44,7 @@ std::string memory_sentence(const RunConfig& config, ErrorKind& kind) {
 
 std::string limit(Bytes bytes) { return "parallel.memory=" + std::to_string(bytes.count) + "B"; }
 
-/// The words between "would fit: " and " (", which are overrides of the run.
+/// Returns the words between "would fit: " and " (", which are overrides of the run.
 Overrides advised(const std::string& sentence) {
   const std::string before = "would fit: ";
   std::size_t begin = sentence.find(before);
@@ -64,7 +64,7 @@ Overrides advised(const std::string& sentence) {
   return words;
 }
 
-/// Takes away a little at a time of what the run needs, and follows the advice.
+/// Gives the run less and less memory and follows the advice each time.
 void expect_true_advice(const Folder& folder, Overrides base, const std::string& expected,
                         double part, bool of_images = false) {
   Bytes whole = held(run_with(folder, base, of_images));
@@ -113,7 +113,7 @@ TEST(MemoryFit, WhatNeverFitsIsSaid) {
   Folder folder;
   ErrorKind kind{};
   EXPECT_THAT(memory_sentence(run_with(folder, {"parallel.memory=100B"}), kind),
-              HasSubstr("take a smaller batch or model"));
+              HasSubstr("use a smaller batch or model"));
   EXPECT_EQ(kind, ErrorKind::memory);
 }
 
