@@ -51,6 +51,8 @@ class TrainingRun {
   void resume(TrainingRun& earlier);
   /// Gives the run another length, counted from its first step, and another pace of reports.
   void set_length(std::int64_t total_steps, const Period& log_every);
+  /// Stops the next run() after so many evaluations without a better loss, counted from now.
+  void set_patience(std::optional<std::int64_t> evaluations);
 
   /// The table shown before the first step.
   std::vector<Fact> facts() const;
