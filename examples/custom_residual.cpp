@@ -41,7 +41,7 @@ int main() try {
   };
   troika::FitResult result = trainer.fit(trainer.plan(troika::this_machine()),
                                          {.epochs = 3, .report_every = 20, .on_step = report});
-  std::printf("accuracy %.3f after %.1f s\n", result.score->accuracy.value(), result.seconds);
+  std::printf("accuracy %.3f after %.1f s\n", result.test->accuracy.value(), result.seconds);
 } catch (const troika::Error& error) {
   std::fprintf(stderr, "error: %s\n", error.what());
   return error.exit_code();

@@ -38,7 +38,7 @@ int main() try {
   for (const std::string& name : second.start_from("features.safetensors"))
     std::printf("fresh: %s\n", name.c_str());
   troika::FitResult result = second.fit(troika::Strategy::single(), {.epochs = 5});
-  std::printf("accuracy %.3f with %d samples\n", result.score->accuracy.value(),
+  std::printf("accuracy %.3f with %d samples\n", result.test->accuracy.value(),
               static_cast<int>(few.size()));
 } catch (const troika::Error& error) {
   std::fprintf(stderr, "error: %s\n", error.what());

@@ -1,7 +1,9 @@
 // Trains a small convolutional network on the built-in digits.
 #include <troika/troika.h>
 
-int main() {
+#include <cstdio>
+
+int main() try {
   auto data = troika::data::open("digits:train");
   auto net = troika::nn::sequential(troika::nn::conv2d({.out = 32, .kernel = 3, .pad = 1}),
                                     troika::nn::relu(), troika::nn::max_pool({.size = 2}),
@@ -12,6 +14,10 @@ int main() {
                           troika::optim::adamw({.learning_rate = 1e-3}),
                           {.global_batch = 64}};
   troika::Strategy plan = trainer.plan(troika::this_machine());  // or Strategy::load("plan.json")
-  trainer.fit(plan, {.epochs = 2});
+  troika::FitResult result = trainer.fit(plan, {.epochs = 2});
   trainer.save("digits.safetensors");
+  std::printf("loss %.4f after %.1f s\n", result.loss.value(), result.seconds);
+} catch (const troika::Error& error) {
+  std::fprintf(stderr, "error: %s\n", error.what());
+  return error.exit_code();
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace troika::data {
@@ -15,19 +16,19 @@ namespace troika::data {
 class Dataset;
 
 /// A set of samples, each an input and a target. A handle: copies are cheap and share the samples,
-/// which live as long as one handle does. Constant after construction, so any number of threads and
-/// trainers may use one at once.
+/// which live as long as the last handle. Constant after construction, so any number of threads and
+/// trainers may use one at once. Its functions do not fail.
 class Source {
  public:
-  /// Samples in one pass: an epoch.
+  /// The number of samples, which is one epoch.
   std::int64_t size() const;
-  /// Targets lie in [0, classes()): the classes of images, the vocabulary of text. 0 where they are
+  /// Targets lie in [0, classes()): the classes of images, the vocabulary of text. 0 if targets are
   /// numbers to predict.
   std::int64_t classes() const;
-  /// Of one input, without the batch: {channels, height, width}, {features}, or {tokens}.
+  /// The shape of one input, without the batch: {channels, height, width}, {features}, or {tokens}.
   std::vector<std::int64_t> shape() const;
 
-  /// Not for users: what the handle refers to.
+  /// Not for users: the data set that the handle refers to.
   explicit Source(std::shared_ptr<const Dataset> dataset) : dataset_(std::move(dataset)) {}
   const std::shared_ptr<const Dataset>& dataset() const { return dataset_; }
 
@@ -38,28 +39,35 @@ class Source {
 struct SourceOptions {
   /// Tokens per sample. Absent: 128 of a running text, the longest of separate texts.
   std::optional<std::int64_t> sequence_length{};
-  /// Changes to training images, drawn anew for each sample and epoch from `seed`: "crop 4",
-  /// "flip", "random_crop".
+  /// Random changes of training images, different in each epoch: "crop 4", "flip", "random_crop".
   std::vector<std::string> augment{};
+  /// Seeds augmentation and masking.
   std::uint64_t seed = 1;
-  /// Hide tokens of a running text and ask for those alone, as a bidirectional model needs it.
+  /// Hides tokens of a running text and makes those the targets, for bidirectional models.
   bool masked = false;
-  /// Read the samples as this source was: with its normalisation, vocabulary, classes and lengths;
-  /// absent: with what is found in the samples themselves. A test set should be like its training
-  /// set.
+  /// Encode the samples as this source does: with its normalisation, vocabulary, classes and
+  /// lengths. Absent: with those found in the samples themselves. A test set should be encoded like
+  /// its training set.
   std::optional<Source> like{};
+  /// With `like`: a csv: file may lack the columns to predict, and npy: the second file. For
+  /// Trainer::predict.
+  bool unlabelled = false;
 };
 
 /// Opens samples by name, `scheme:path?key=value[begin:end]`:
 ///   digits:train, digits:test    drawn by Troika itself, 28 x 28; ?size=N, ?seed=N
-///   idx:FOLDER, cifar10:FOLDER, npy:images.npy,labels.npy, images:FOLDER, csv:FILE,
+///   csv:FILE                     a header, features and a target; ?target=COLUMN, ?task=regress
+///   idx:FOLDER, cifar10:FOLDER, npy:images.npy,labels.npy, images:FOLDER
 ///   tokens:FILE.bin, text:FILE, pairs:FILE, labelled:FILE
-/// Reads the files, or maps them: they must not change while the source is in use. Throws
-/// Error(usage) for a bad name or option, Error(file) for a file that is missing or damaged.
+/// docs/data.md describes each. Files are read or mapped: they must not change while the source is
+/// in use. Throws Error(usage) for a bad name or option, Error(file) for a file that is missing or
+/// damaged.
 Source open(const std::string& name, const SourceOptions& options = {});
 
+/// Samples that a program has made. State `targets` or `numbers`, or neither for samples that are
+/// only predicted; then `like` is needed.
 struct MemorySamples {
-  /// Of one input: {features} or {channels, height, width}.
+  /// The shape of one input: {features} or {channels, height, width}.
   std::vector<std::int64_t> shape{};
   /// One input after the other, row-major.
   std::vector<float> inputs{};
@@ -67,10 +75,29 @@ struct MemorySamples {
   std::vector<std::int32_t> targets{};
   /// 0: one more than the largest target.
   std::int64_t classes = 0;
+  /// Numbers to predict, equally many for each input, one input after the other.
+  std::vector<float> numbers{};
+  /// For samples without targets: the source that the network was trained on.
+  std::optional<Source> like{};
 };
 
-/// Samples that the program has made; they are taken as they are, without normalisation. Throws
-/// Error(usage) when the numbers do not fit each other.
+/// Takes the samples as they are, without normalisation. Throws Error(usage) if their numbers do
+/// not fit each other.
+///
+///   std::vector<float> x{0, 1, 2, 3}, y{1, 3, 5, 7};
+///   troika::data::Source line = troika::data::in_memory({.shape = {1}, .inputs = x, .numbers =
+///   y});
 Source in_memory(MemorySamples samples);
+
+struct TrainingParts {
+  Source train;
+  Source validation;
+};
+/// Divides a source in two that share its samples: "10%" are chosen by a fixed permutation, of a
+/// running text from its end; "[begin:end]" names them. Throws Error(usage) if the part is
+/// malformed or leaves no samples on one side. If the source is augmented, both parts are.
+///
+///   auto [train, validation] = troika::data::hold_out(troika::data::open("digits:train"), "10%");
+TrainingParts hold_out(const Source& source, const std::string& part);
 
 }  // namespace troika::data

@@ -1,38 +1,53 @@
-// What training makes small. The loss of a step is the mean over the samples of the global batch,
-// however many devices share it.
+// The quantity that training minimises: the mean over the samples of the global batch, however many
+// devices share them.
+//
+//   troika::Trainer classifier{net, images, troika::loss::cross_entropy(), optimizer};
+//   troika::Trainer regression{net, table, troika::loss::mean_squared_error(), optimizer};
+//   troika::loss::Loss rebuild = troika::loss::mean_squared_error({.target = "input"});
 #pragma once
 
 #include <string>
 
 namespace troika::loss {
 
-enum class Kind { cross_entropy, mean_squared_error, sigmoid_cross_entropy, of_model };
+enum class Kind {
+  cross_entropy,
+  mean_squared_error,
+  mean_absolute_error,
+  sigmoid_cross_entropy,
+  of_model
+};
 
-/// A plain value; made by the functions below.
+/// A plain value, made by the functions below, which do not fail. A Trainer throws Error(usage) if
+/// the loss fits neither its samples nor its network.
 struct Loss {
   Kind kind = Kind::cross_entropy;
-  /// The part of a sample that the network's result is compared with: "target", or "input" to
-  /// rebuild it.
+  /// The part of a sample that the network's result is compared with: "target" or "input". Empty:
+  /// as TargetOptions.
   std::string target = "target";
 
   bool operator==(const Loss&) const = default;
 };
 
-/// Softmax and cross entropy of logits [n, ..., classes] against one class per row; evaluation then
-/// gives an accuracy too.
+/// Softmax and cross entropy of logits [n, ..., classes] against one class per row. Evaluation
+/// reports an accuracy too.
 Loss cross_entropy();
 
 struct TargetOptions {
-  std::string target = "input";
+  /// "target" or "input". Empty: "target" if the samples have numbers to predict, otherwise
+  /// "input", which trains the network to reproduce it.
+  std::string target{};
 };
-/// The mean over a sample's elements of (x - target)^2. Compares with the input, or with "target"
-/// where the samples have numbers to predict (csv:, npy: with floating labels).
+/// The mean of (x - target)^2 over the elements of a sample. Evaluation reports an absolute error
+/// too.
 Loss mean_squared_error(const TargetOptions& options = {});
-/// Each element of the result is the logit of an independent yes or no; the target's elements lie
-/// in [0, 1].
+/// The mean of |x - target| over the elements of a sample: less affected by outliers.
+Loss mean_absolute_error(const TargetOptions& options = {});
+/// Each element of the result is the logit of an independent yes or no. The elements of the target
+/// lie in [0, 1].
 Loss sigmoid_cross_entropy(const TargetOptions& options = {});
 
-/// That of a zoo model, whichever it is.
+/// The loss of a zoo model, whichever it is.
 Loss of_model();
 
 }  // namespace troika::loss

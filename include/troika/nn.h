@@ -1,17 +1,18 @@
-// Networks, put together from layers that learn their input sizes from what stands before them.
+// Networks of layers. A layer infers its input size from the layer before it, the first one from
+// the samples.
 //
-//   auto net = nn::sequential(nn::conv2d({.out = 32, .kernel = 3, .pad = 1}), nn::relu(),
-//   nn::flatten(),
-//                             nn::linear({.out = 10}).named("head"));
+//   namespace nn = troika::nn;
+//   nn::Module net = nn::sequential(nn::conv2d({.out = 32, .kernel = 3, .pad = 1}), nn::relu(),
+//                                   nn::flatten(), nn::linear({.out = 10}).named("head"));
 //
-// A module only describes: it has no weights, and nothing is checked against the data before a
-// Trainer takes both. So these functions throw for a bad option (Error(usage)), and the Trainer's
-// constructor throws for layers that do not fit together, naming the layer.
+// A module is a description without weights. The functions below throw Error(usage) for a bad
+// option; the constructor of Trainer, which sees the samples, throws Error(usage) for layers that
+// do not fit together, naming the layer.
 //
-// Parameters are called by their place in the network, "conv1.weight", "residual2.conv1.bias",
-// "head.weight": the kind of a layer and its number among those of its kind in the same sequence,
-// or the name it was given. Patterns for freezing and for groups speak of these names, and files
-// keep them.
+// A parameter is named after its place in the network: "conv1.weight", "residual2.conv1.bias",
+// "head.weight". A layer is called by its kind and its number among those of its kind in the same
+// sequence, or by the name it was given. Files, and the patterns of TrainerOptions::freeze and
+// optim::Group, use these names.
 #pragma once
 
 #include <concepts>
@@ -29,14 +30,15 @@ struct Node;
 
 namespace troika::nn {
 
-/// A layer or a network of layers. A constant value: copies are cheap, and one may be used several
-/// times, each time with weights of its own. Safe to share between threads.
+/// A layer or a network of layers. A constant value: copies are cheap and share their description.
+/// A module that is used several times has its own weights each time. Any number of threads may use
+/// one at once.
 class Module {
  public:
-  /// The same module under this name, which must not be empty or hold a '.'.
+  /// The same module under this name. Throws Error(usage) if it is empty or contains a '.'.
   Module named(const std::string& name) const;
 
-  /// Not for users: what the handle refers to.
+  /// Not for users: the description that the handle refers to.
   explicit Module(std::shared_ptr<const internal::Node> node) : node_(std::move(node)) {}
   const internal::Node& node() const { return *node_; }
 
@@ -49,7 +51,7 @@ struct Extent {
   std::int64_t height = 1;
   std::int64_t width = 1;
 
-  /// Not explicit, so that it reads as .kernel = 3.
+  /// Not explicit, so that a user can write .kernel = 3.
   constexpr Extent(std::int64_t both) : height(both), width(both) {}  // NOLINT
   constexpr Extent(std::int64_t h, std::int64_t w) : height(h), width(w) {}
 };
@@ -78,40 +80,41 @@ struct ConvTranspose2dOptions {
 Module conv_transpose2d(const ConvTranspose2dOptions& options);
 
 struct LinearOptions {
-  std::int64_t out = 0;  ///< 0: one for each class, or number to predict, of the data.
+  std::int64_t out = 0;  ///< 0: one for each class of the samples, or number to predict.
   bool bias = true;
 };
-/// Over the last dimension.
+/// [n, ..., features] → [n, ..., out].
 Module linear(const LinearOptions& options = {});
 
 struct EmbeddingOptions {
   std::int64_t width = 0;       ///< At least 1.
-  std::int64_t vocabulary = 0;  ///< 0: that of the data.
+  std::int64_t vocabulary = 0;  ///< 0: that of the samples.
 };
 /// Tokens [n, t] → vectors [n, t, width].
 Module embedding(const EmbeddingOptions& options);
-/// Adds a learnt vector for each position: [n, t, d] → the same.
+/// Adds a trained vector for each position: [n, t, d] → the same shape.
 Module position();
 
 struct NormOptions {
   double epsilon = 1e-5;
 };
-/// Over each channel of the batch while training, by running statistics in evaluation.
+/// Normalises each channel: by the statistics of the batch in training, by running statistics in
+/// evaluation.
 Module batch_norm(const NormOptions& options = {});
-/// Over the last dimension.
+/// Normalises over the last dimension.
 Module layer_norm(const NormOptions& options = {});
 
 struct AttentionOptions {
   std::int64_t heads = 1;  ///< Must divide the width.
-  bool causal = false;     ///< A token sees no later ones.
+  bool causal = false;     ///< A token does not see later ones.
 };
-/// [n, t, d] → the same.
+/// [n, t, d] → the same shape.
 Module self_attention(const AttentionOptions& options);
 
 struct RecurrentOptions {
   std::int64_t hidden = 0;  ///< At least 1.
   std::int64_t layers = 1;
-  bool bidirectional = false;  ///< Doubles the width of the result.
+  bool bidirectional = false;  ///< Doubles the last dimension of the result.
   double dropout = 0;          ///< Rate between layers, in [0, 1).
 };
 /// [n, t, d] → [n, t, hidden].
@@ -129,7 +132,7 @@ Module tanh();
 struct DropoutOptions {
   double rate = 0.5;  ///< In [0, 1).
 };
-/// Off in evaluation.
+/// Sets elements to zero at random in training; does nothing in evaluation.
 Module dropout(const DropoutOptions& options = {});
 
 struct PoolOptions {
@@ -148,7 +151,7 @@ Module mean_over_time();
 
 // Networks.
 
-/// One after the other; at least one.
+/// Applies the modules one after the other; at least one.
 Module sequential(std::vector<Module> modules);
 template <std::convertible_to<Module>... Modules>
 Module sequential(Module first, Modules... rest) {
@@ -157,7 +160,7 @@ Module sequential(Module first, Modules... rest) {
 
 struct ResidualOptions {
   Module body;
-  /// Brings the input to the shape of the body's result; absent: the input itself is added.
+  /// Gives the input the shape of the body's result. Absent: the input itself is added.
   std::optional<Module> shortcut{};
 };
 /// x + body(x), or shortcut(x) + body(x). He et al. 2016, doi:10.1109/CVPR.2016.90.
@@ -178,10 +181,10 @@ struct ZooOption {
   ZooOption(std::string option, double given) : name(std::move(option)), value(given) {}
   ZooOption(std::string option, const char* given) : name(std::move(option)), value(given) {}
 };
-/// A ready model by name, as `[model]` of a run file would have it: zoo("resnet18", {{"width",
-/// 0.25}}). It is a whole network with the loss of its own kind, so it cannot be a part of another
-/// one. The Trainer throws Error(usage) for a name or an option that is not known, with the nearest
-/// one that is.
+/// A ready model by name with the options of `[model]` in a run file:
+/// zoo("resnet18", {{"width", 0.25}}). It is a whole network, so it cannot be a part of another
+/// one. The constructor of Trainer throws Error(usage) for an unknown name or option and suggests
+/// the nearest known one.
 Module zoo(const std::string& name, std::vector<ZooOption> options = {});
 
 }  // namespace troika::nn

@@ -1,7 +1,13 @@
-// How gradients move weights, and how the learning rate goes over a run.
+// Update rules for weights, and the learning rate over a run.
 //
-// All of it is plain values. The functions at the end throw Error(usage) for a number that makes no
-// sense.
+//   troika::optim::Optimizer optimizer = troika::optim::adamw(
+//       {.learning_rate = 1e-3,
+//        .weight_decay = 0.01,
+//        .schedule = troika::optim::CosineOptions{.warmup = 0.05},
+//        .groups = {{.match = "*.bias", .weight_decay = 0}}});
+//
+// All types are plain values. The functions at the end throw Error(usage), naming the option, for a
+// value outside its range.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +19,8 @@
 namespace troika::optim {
 
 struct CosineOptions {
-  double warmup = 0;  ///< Share of the run, in [0, 1), in which the rate rises to its full value.
-  double final_part = 0;  ///< The rate at the end, as a part of the full one.
+  double warmup = 0;      ///< Share of the run, in [0, 1), during which the rate rises linearly.
+  double final_part = 0;  ///< The rate at the end, relative to the full rate.
 };
 struct PolynomialOptions {
   double warmup = 0;
@@ -23,18 +29,18 @@ struct PolynomialOptions {
 };
 struct StepOptions {
   double warmup = 0;
-  double every_epochs = 30;  ///< How often the rate is multiplied
-  double factor = 0.1;       ///< by this.
+  double every_epochs = 30;  ///< Epochs between two changes of the rate.
+  double factor = 0.1;       ///< The rate is multiplied by this at each change.
 };
 struct ConstantOptions {
   double warmup = 0;
 };
-/// The learning rate over the run, as a factor of the optimizer's own. Any of the four options
-/// stands for its schedule: .schedule = optim::CosineOptions{.warmup = 0.05}.
+/// The learning rate over the run, relative to the optimizer's. A run is all steps of a Trainer up
+/// to the end of the current fit.
 using Schedule = std::variant<ConstantOptions, CosineOptions, PolynomialOptions, StepOptions>;
 
-/// Other values for the parameters whose names fit a pattern ('*' any characters, '?' one). The
-/// first group that fits counts.
+/// Other values for the parameters whose names match a pattern: '*' stands for any characters, '?'
+/// for one. The first group that matches a parameter applies.
 struct Group {
   std::string match;
   std::optional<double> weight_decay{};  ///< Absent: the optimizer's.
@@ -55,7 +61,7 @@ struct AdamOptions {
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
-  double weight_decay = 0;  ///< adam: added to the gradient. adamw: taken off the weight.
+  double weight_decay = 0;  ///< adam: added to the gradient. adamw: subtracted from the weight.
   Schedule schedule{};
   std::vector<Group> groups{};
 };
@@ -102,7 +108,7 @@ Optimizer sgd(const SgdOptions& options = {});
 Optimizer adam(const AdamOptions& options = {});
 /// Loshchilov and Hutter 2019, arXiv:1711.05101.
 Optimizer adamw(const AdamOptions& options = {});
-/// You et al. 2017, arXiv:1708.03888: a rate for each layer, for very large batches.
+/// You et al. 2017, arXiv:1708.03888: one rate for each layer, for very large batches.
 Optimizer lars(const LarsOptions& options = {});
 /// You et al. 2020, arXiv:1904.00962.
 Optimizer lamb(const LambOptions& options = {});

@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace troika {
@@ -17,62 +18,87 @@ namespace internal {
 class Engine;
 }
 
-inline namespace api {
-
-/// A network with its weights, and all that trains them. Owns everything it needs: the arguments
-/// may go away. Not safe for use by several threads at once, but may move from one to another;
-/// different trainers are independent. The weights are made by the first call that needs them, from
-/// the seed.
+/// A network with its weights, and the state of its training.
 ///
-/// On its first use on a machine a kernel is timed, and the times are kept in the user's cache
-/// folder (XDG_CACHE_HOME or ~/.cache, "troika"): runs from one seed give the same bits as long as
-/// those times are there.
+///   troika::Trainer trainer{net, train, troika::loss::cross_entropy(), troika::optim::adam(),
+///                           {.global_batch = 64, .validation = validation}};
+///   trainer.fit(trainer.plan(troika::this_machine()), {.epochs = 20, .patience = 3});
+///   trainer.save("net.safetensors");
 ///
-/// After an Error a trainer can still be used; each function says what it has left behind.
+/// Ownership: a trainer copies its arguments and shares the samples, so they need not outlive the
+/// call. Weights are allocated by the first call that needs them; their initial values depend on
+/// the seed only.
+///
+/// Threads: a trainer must not be used by two threads at once, but it may move between threads.
+/// Different trainers are independent. The devices of a plan run on threads of the trainer's own.
+///
+/// Failure: functions throw Error. The trainer can be used afterwards; each function says in which
+/// state an error leaves it.
+///
+/// The first use of a kernel on a machine times the available implementations. The times are kept
+/// in the user's cache folder (XDG_CACHE_HOME or ~/.cache, "troika"). Runs from one seed give the
+/// same bits as long as these times are kept.
 class Trainer {
  public:
-  /// Checks the network against the samples; allocates no weights. Throws Error(usage) when the
-  /// layers, the samples, the loss or an option do not fit, naming the layer or the option.
+  /// Checks the network against the samples; allocates no weights. Throws Error(usage) if the
+  /// layers, the samples, the loss or an option do not fit together, naming the layer or the
+  /// option.
   Trainer(const nn::Module& network, const data::Source& samples, const loss::Loss& loss,
           const optim::Optimizer& optimizer, const TrainerOptions& options = {});
   ~Trainer();
   Trainer(Trainer&&) noexcept;
   Trainer& operator=(Trainer&&) noexcept;
 
-  /// A strategy for this network on that machine. There is no planner yet: it is Strategy::single()
-  /// on every machine.
+  /// A plan for this network on that machine. It is chosen by a rule, not by a search: "data" if
+  /// the machine has several devices and their number divides the global batch, otherwise
+  /// Strategy::single(). Only data parallelism is chosen, since it gives every device the same work
+  /// whatever the layers are.
   Strategy plan(const Machine& machine) const;
+  /// A ready plan by the name that parallel.plan of a run file gives it: "single", "data",
+  /// "tensor", "spatial", "hybrid", "expert", "placed" or "branches" (docs/parallel.md). An
+  /// operator that cannot be split as the plan asks is split less. Throws Error(usage) for another
+  /// name.
+  Strategy plan(const Machine& machine, std::string_view ready) const;
+  /// A mixture: plan(machine, {.data = 2, .tensor = 2}). Throws Error(usage) if the machine has too
+  /// few devices.
+  Strategy plan(const Machine& machine, const PlanDegrees& degrees) const;
 
-  /// Trains. A further call goes on from where the last one ended, optimizer state and sample order
-  /// included; the learning-rate schedule spans the steps so far and those of this call. Another
-  /// plan than last time moves the weights over to it. Throws Error(usage) when the plan cannot run
-  /// the network, Error(memory) when it does not fit, both before the first step, and
-  /// Error(numeric), naming the operator, when the loss is not finite: then the weights are those
-  /// before that step, and no later fit moves them, under whatever plan: it throws the same, until
-  /// load() or start_from() has brought other weights.
+  /// Trains on the devices of the plan. Loss and weights are those of one device, up to rounding.
+  ///
+  /// A further call continues where the last one ended, with the state of the optimizer and the
+  /// order of the samples. The learning-rate schedule spans the steps so far and those of this
+  /// call. Under another plan the weights are moved first.
+  ///
+  /// Throws before the first step: Error(usage) if the plan cannot run the network, with the
+  /// reason; Error(memory) if it does not fit. Throws Error(numeric), naming the operator, if the
+  /// loss is not finite: the weights are then those before that step, and every later fit throws
+  /// the same until load() or start_from() has replaced them.
   FitResult fit(const Strategy& plan, const FitOptions& options = {});
 
-  /// Every sample once, without training. Throws Error(usage) when the samples are not like those
-  /// that are trained on.
+  /// Computes the loss over every sample once, without training. Throws Error(usage) if the samples
+  /// are of another kind than those trained on.
   Score evaluate(const data::Source& samples);
+  /// One prediction per sample, in the order of the samples, which may have no targets. Computed on
+  /// one device. Throws Error(usage) if the samples are of another kind than those trained on, or
+  /// if the network neither classifies samples nor predicts numbers.
+  std::vector<SamplePrediction> predict(const data::Source& samples);
 
-  /// Writes all parameters, running statistics included, to a .safetensors file, all or nothing.
-  /// Throws Error(file).
+  /// Writes all parameters, running statistics included, to a .safetensors file: all of it, or
+  /// nothing and Error(file).
   void save(const std::string& path);
-  /// Reads every parameter from such a file; others in it are left alone. Throws Error(file),
-  /// naming the parameter, when one is missing or of another shape; then no weight has changed.
+  /// Reads every parameter from such a file and ignores others in it. Throws Error(file), naming
+  /// the parameter, if one is missing or has another shape; then no weight has changed.
   void load(const std::string& path);
   /// Fine-tuning: reads the parameters whose names and shapes match, from a .safetensors file, a
-  /// checkpoint or a run folder, and returns the names of those that keep their values. Throws
+  /// checkpoint or a run folder. Returns the names of the others, which keep their values. Throws
   /// Error(file).
   std::vector<std::string> start_from(const std::string& path);
 
-  /// The network's parameters in the order of its layers.
+  /// The parameters of the network in the order of its layers.
   std::vector<NamedParameter> parameters() const;
 
  private:
   std::unique_ptr<internal::Engine> engine_;
 };
 
-}  // namespace api
 }  // namespace troika

@@ -1,8 +1,8 @@
-// Everything of Troika's C++ API:
+// All of Troika's C++ API:
 //
-//   auto data = troika::data::open("digits:train");
-//   auto net = troika::nn::sequential(troika::nn::flatten(), troika::nn::linear({.out = 10}));
-//   troika::Trainer trainer{net, data, troika::loss::cross_entropy(), troika::optim::sgd()};
+//   auto train = troika::data::open("digits:train");
+//   auto net = troika::nn::sequential(troika::nn::flatten(), troika::nn::linear());
+//   troika::Trainer trainer{net, train, troika::loss::cross_entropy(), troika::optim::sgd()};
 //   trainer.fit(trainer.plan(troika::this_machine()), {.epochs = 2});
 //   trainer.save("digits.safetensors");
 #pragma once

@@ -15,6 +15,8 @@ std::string_view name_of(loss::Kind kind) {
       return "cross_entropy";
     case loss::Kind::mean_squared_error:
       return "mean_squared_error";
+    case loss::Kind::mean_absolute_error:
+      return "mean_absolute_error";
     case loss::Kind::sigmoid_cross_entropy:
       return "sigmoid_cross_entropy";
     case loss::Kind::of_model:
@@ -63,6 +65,13 @@ void require_logits(const GraphBuilder& b, TensorId logits, const zoo::Samples& 
                           b.shape(logits).back(), samples.classes));
 }
 
+/// What the network's result is compared with, where the loss does not say.
+std::string target_of(const loss::Loss& loss, const zoo::Samples& samples) {
+  if (!loss.target.empty()) return loss.target;
+  const zoo::Field* target = samples.find("target");
+  return target != nullptr && target->spec.dtype != DType::i32 ? "target" : "input";
+}
+
 /// The same elements in the shape of `like`.
 TensorId in_shape_of(GraphBuilder& b, TensorId target, TensorId like) {
   const Shape& shape = b.shape(like);
@@ -104,7 +113,7 @@ class NetworkBuilder {
   }
 
   TensorId add_target() {
-    const zoo::Field& target = field(samples_, loss_.target);
+    const zoo::Field& target = field(samples_, target_of(loss_, samples_));
     bool is_tokens = target.spec.dtype == DType::i32;
     if (is_tokens != classifies())
       throw Error(
@@ -122,12 +131,14 @@ class NetworkBuilder {
       require_logits(builder_, result, samples_);
       return zoo::classify(builder_, {input_, target_, weight_}, result);
     }
-    builder_.output("output", result);
-    std::vector<TensorId> inputs{result, in_shape_of(builder_, target_, result), weight_};
-    if (loss_.kind == loss::Kind::mean_squared_error)
-      builder_.loss("loss", MeanError{}, inputs);
-    else
-      builder_.loss("loss", SigmoidCrossEntropy{}, inputs);
+    TensorId target = in_shape_of(builder_, target_, result);
+    if (loss_.kind == loss::Kind::sigmoid_cross_entropy) {
+      builder_.output("output", result);
+      return builder_.loss("loss", SigmoidCrossEntropy{}, {result, target, weight_});
+    }
+    bool is_squared = loss_.kind == loss::Kind::mean_squared_error;
+    zoo::finish_task(builder_, {input_, target, weight_}, result,
+                     {.model = "network", .value = is_squared ? "squared" : "absolute"});
   }
 
   const loss::Loss& loss_;

@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 #include <troika/data.h>
+#include <troika/error.h>
 
+#include "api/shared_dataset.h"
 #include "data/dataset.h"
+#include "data/held_out.h"
 
 namespace troika::data {
 
@@ -17,9 +20,20 @@ Source open(const std::string& name, const SourceOptions& options) {
   OpenOptions made{.sequence_length = options.sequence_length,
                    .augment = options.augment,
                    .seed = options.seed,
-                   .masked = options.masked};
+                   .masked = options.masked,
+                   .unlabelled = options.unlabelled};
   if (options.like) made.like = options.like->dataset()->encoding();
   return Source(open(std::string_view(name), made));
+}
+
+TrainingParts hold_out(const Source& source, const std::string& part) {
+  if (!is_part(part))
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("data::hold_out: \"{}\" is not a part; write \"10%\" or \"[0:500]\"", part));
+  auto view = [&] { return std::make_unique<internal::SharedDataset>(source.dataset()); };
+  HeldOut parts = hold_out(std::string_view(part), {.augmented = view(), .plain = view()});
+  return {Source(std::move(parts.train)), Source(std::move(parts.held_out))};
 }
 
 }  // namespace troika::data

@@ -55,6 +55,15 @@ TEST(PublicData, ReadsSamplesFromMemory) {
   EXPECT_THAT(target, ElementsAre(4));
 }
 
+TEST(PublicData, HoldsSamplesOut) {
+  auto [train, validation] = data::hold_out(data::in_memory(two_samples()), "[0:1]");
+  EXPECT_EQ(train.size(), 1);
+  EXPECT_EQ(validation.size(), 1);
+  EXPECT_EQ(data::hold_out(open("digits:train?size=50"), "10%").validation.size(), 5);
+  EXPECT_THAT([] { data::hold_out(data::in_memory(two_samples()), "half"); },
+              ThrowsMessage<Error>(HasSubstr("\"half\" is not a part")));
+}
+
 TEST(PublicData, RefusesSamplesThatDoNotFitEachOther) {
   auto with = [](auto change) {
     data::MemorySamples samples = two_samples();
@@ -62,11 +71,24 @@ TEST(PublicData, RefusesSamplesThatDoNotFitEachOther) {
     return [samples] { data::in_memory(samples); };
   };
   auto refused = [](const char* sentence) { return ThrowsMessage<Error>(HasSubstr(sentence)); };
-  EXPECT_THAT(with([](auto& samples) { samples.inputs.pop_back(); }), refused("3 numbers"));
-  EXPECT_THAT(with([](auto& samples) { samples.targets[0] = -1; }), refused("from -1 to 4"));
+  EXPECT_THAT(with([](auto& samples) { samples.inputs.pop_back(); }), refused("3 numbers are not"));
+  EXPECT_THAT(with([](auto& samples) { samples.targets[0] = -1; }), refused("range from -1 to 4"));
   EXPECT_THAT(with([](auto& samples) { samples.classes = 4; }), refused("[0, 4)"));
   EXPECT_THAT(with([](auto& samples) { samples.shape = {0}; }), refused("shape [0]"));
-  EXPECT_THAT(with([](auto& samples) { samples = {}; }), refused("at least one sample"));
+  EXPECT_THAT(with([](auto& samples) { samples = {}; }), refused("set 'shape'"));
+  EXPECT_THAT(with([](auto& samples) { samples.inputs = {}; }), refused("not one or more inputs"));
+  EXPECT_THAT(with([](auto& samples) { samples.targets = {}; }), refused("state one of"));
+  EXPECT_THAT(with([](auto& samples) { samples.numbers = {1, 2}; }), refused("state one of"));
+  EXPECT_THAT(with([](auto& samples) {
+                samples.targets = {};
+                samples.numbers = {1, 2, 3};
+              }),
+              refused("shared out between 2 inputs"));
+  EXPECT_THAT(with([](auto& samples) {
+                samples.targets = {};
+                samples.like = open("digits:train?size=10");
+              }),
+              refused("not like those trained on"));
   EXPECT_THAT(with([](auto& samples) { samples.shape = {1L << 40, 1L << 40}; }), refused("shape"));
 }
 

@@ -12,188 +12,196 @@
 #include "checkpoint/safetensors.h"
 #include "setup/optimizer_rules.h"
 #include "train/evaluate.h"
+#include "train/predict.h"
 #include "train/training_run.h"
 
 namespace troika::internal {
 namespace {
 
-Score to_score(const Figures& figures, std::int64_t samples) {
-  return {find(figures, Metric::Measure::loss).value_or(0),
-          find(figures, Metric::Measure::accuracy), samples};
+std::unique_ptr<data::Dataset> shared(const std::shared_ptr<const data::Dataset>& samples) {
+  return samples ? std::make_unique<SharedDataset>(samples) : nullptr;
 }
 
-/// Hands the training's reports to the callbacks of the fit that is going on.
-class Callbacks final : public Progress {
- public:
-  explicit Callbacks(std::int64_t test_samples) : test_samples_(test_samples) {}
-
-  void listen_to(const FitOptions* options) { options_ = options; }
-
-  void step(const StepReport& report) override {
-    if (!options_->on_step) return;
-    options_->on_step({report.step, report.total_steps, report.epoch, report.loss,
-                       report.learning_rate, report.samples_per_second});
-  }
-  void evaluated(const EvaluationReport& report) override {
-    if (options_->on_evaluation) options_->on_evaluation(score(report));
-  }
-  bool stop_requested() const { return options_->stop_requested && options_->stop_requested(); }
-
-  Score score(const EvaluationReport& report) const {
-    return to_score(report.figures, test_samples_);
-  }
-
- private:
-  const FitOptions* options_ = nullptr;  // never null while a fit goes on
-  std::int64_t test_samples_;
-};
-
-void require_count(const char* option, std::int64_t value, std::int64_t largest) {
-  if (value >= 1 && value <= largest) return;
+/// The devices that a plan needs. Throws Error(usage) where their numbers have a gap.
+std::int64_t devices_of(const Strategy& strategy) {
+  NamedDevices named = named_devices(strategy);
+  if (!named.has_gap()) return named.largest + 1;
   throw Error(ErrorKind::usage,
-              fmt::format("FitOptions: '{}' must be from 1 to {}, not {}", option, largest, value));
+              fmt::format("the plan names device {} but has {} in all; number its devices from 0 "
+                          "without gaps",
+                          named.largest, named.known));
 }
 
-void check(const FitOptions& options) {
-  if (options.epochs && options.steps)
-    throw Error(ErrorKind::usage, "FitOptions: both 'epochs' and 'steps' are stated; keep one");
-  require_count("epochs", options.epochs.value_or(1), 1'000'000);
-  require_count("steps", options.steps.value_or(1), 1'000'000'000);
-  require_count("report_every", options.report_every, 1'000'000'000);
+/// Throws Error(usage) unless the network gives each sample one class, or the numbers to predict.
+void require_answers(const Graph& graph, const data::Encoding& samples) {
+  bool classifies = samples.classes > 0;
+  bool has_logits = std::ranges::count(graph.outputs, "logits", &NamedTensor::name) > 0;
+  bool is_single = !classifies || samples.find("target")->spec.shape.rank() == 0;
+  if (has_logits == classifies && is_single) return;
+  throw Error(ErrorKind::usage,
+              "the network cannot predict: that needs one class per sample and cross_entropy, or "
+              "numbers to predict and mean_squared_error or mean_absolute_error");
 }
 
-class TrainingEngine final : public Engine {
- public:
-  explicit TrainingEngine(const EngineRequest& request)
-      : config_(to_config(request.options, request.optimizer)),
-        samples_(request.samples.dataset()),
-        source_([network = request.network, loss = request.loss](const zoo::Samples& samples) {
-          return build_network(network, loss, samples);
-        }),
-        callbacks_(request.options.test ? request.options.test->size() : 0) {
-    if (request.options.test) test_ = request.options.test->dataset();
-    if (test_) check_fit(samples_->encoding(), test_->encoding());
-    zoo::Model model =
-        source_(samples_of(samples_->encoding(), config_, config_.train.global_batch));
-    freeze_parameters(model, config_.train.freeze);
-    graph_ = model.train();
-  }
-
-  FitResult fit(const Plan& plan, const FitOptions& options) override {
-    check(options);
-    TrainingRun& training = training_for(plan.strategy);
-    training.set_length(steps_after(options),
-                        {static_cast<double>(options.report_every), PeriodUnit::steps});
-    callbacks_.listen_to(&options);
-    TrainOutcome outcome = training.run(nullptr);
-    FitResult result{.step = outcome.step,
-                     .loss = outcome.loss,
-                     .interrupted = outcome.interrupted,
-                     .seconds = outcome.seconds};
-    if (const EvaluationReport* test = outcome.evaluation(Metric::Set::test))
-      result.score = callbacks_.score(*test);
-    return result;
-  }
-
-  Score evaluate(const data::Source& samples) override {
-    check_fit(samples_->encoding(), samples.dataset()->encoding());
-    Evaluation found = troika::evaluate(live(), *samples.dataset(), config_.train.global_batch,
-                                        config_.kernels.dtype);
-    return to_score(found.figures, found.samples);
-  }
-
-  void save(const std::string& path) override {
-    std::vector<TensorEntry> entries = parameter_entries();
-    save_safetensors(path, entries, [&](std::size_t index, std::span<std::byte> bytes) {
-      live().session().store(entries[index].name, bytes);
-    });
-  }
-
-  void load(const std::string& path) override {
-    SafetensorsFile file(path);
-    std::vector<TensorEntry> entries = parameter_entries();
-    for (const TensorEntry& entry : entries) (void)file.bytes(entry);
-    for (const TensorEntry& entry : entries) live().session().load(entry.name, file.bytes(entry));
-    forget_failure();
-  }
-
-  std::vector<std::string> start_from(const std::string& path) override {
-    std::vector<std::string> kept = load_weights(path, live());
-    forget_failure();
-    return kept;
-  }
-
-  std::vector<NamedParameter> parameters() const override {
-    std::vector<NamedParameter> named;
-    for (const Parameter& parameter : graph_.parameters) {
-      const Shape& shape = parameter.spec.shape;
-      named.push_back({parameter.name, {shape.begin(), shape.end()}, parameter.trained});
-    }
-    return named;
-  }
-
- private:
-  /// Steps from the first one of the training to the end of this fit. What a batch takes beyond the
-  /// end of an epoch belongs to the next one.
-  std::int64_t steps_after(const FitOptions& options) {
-    const RunState& state = training_->state();
-    std::int64_t batch = config_.train.global_batch;
-    if (options.steps) {
-      goal_ = state.position + *options.steps * batch;
-      return state.step + *options.steps;
-    }
-    goal_ = std::min(goal_, state.position) + options.epochs.value_or(1) * samples_->size();
-    return state.step + (goal_ - state.position + batch - 1) / batch;
-  }
-
-  /// One that runs this strategy, with the weights and the progress so far.
-  TrainingRun& training_for(const Strategy& strategy) {
-    if (training_ && training_->strategy() == strategy) return *training_;
-    TrainingSets sets;
-    sets.train = std::make_unique<SharedDataset>(samples_);
-    if (test_) sets.test = std::make_unique<SharedDataset>(test_);
-    TrainHooks hooks{.progress = &callbacks_,
-                     .stop_requested = [this] { return callbacks_.stop_requested(); },
-                     .strategy = strategy,
-                     .evaluates = true};
-    if (training_) hooks.costs = training_->live().costs();
-    auto made = std::make_unique<TrainingRun>(config_, source_, std::move(sets), std::move(hooks));
-    if (training_)
-      made->resume(*training_);
-    else
-      made->initialize();
-    training_ = std::move(made);
-    return *training_;
-  }
-
-  /// Other weights: what was not finite with the old ones no longer keeps them from moving.
-  void forget_failure() { live().session().write_control(Control::ok, 1); }
-
-  LiveModel& live() {
-    return training_ ? training_->live() : training_for(Strategy::single()).live();
-  }
-
-  std::vector<TensorEntry> parameter_entries() {
-    std::vector<TensorEntry> entries;
-    for (const StateEntry& entry : live().session().state())
-      if (entry.category == Category::parameter) entries.push_back({entry.name, entry.spec});
-    return entries;
-  }
-
-  RunConfig config_;
-  std::shared_ptr<const data::Dataset> samples_;
-  std::shared_ptr<const data::Dataset> test_;  // null: none
-  ModelSource source_;
-  Graph graph_;  // of one global batch
-  Callbacks callbacks_;
-  std::unique_ptr<TrainingRun> training_;  // null until weights are needed
-  std::int64_t goal_ = 0;                  // samples at which the last fit was to end
-};
+std::vector<TensorEntry> parameter_entries(const Session& session) {
+  std::vector<TensorEntry> entries;
+  for (const StateEntry& entry : session.state())
+    if (entry.category == Category::parameter) entries.push_back({entry.name, entry.spec});
+  return entries;
+}
 
 }  // namespace
 
-std::unique_ptr<Engine> make_engine(const EngineRequest& request) {
-  return std::make_unique<TrainingEngine>(request);
+Engine::Engine(const EngineRequest& request)
+    : config_(to_config(request.options, request.optimizer)),
+      samples_(request.samples.dataset()),
+      validation_(like_training(request.options.validation)),
+      test_(like_training(request.options.test)),
+      source_([network = request.network, loss = request.loss](const zoo::Samples& samples) {
+        return build_network(network, loss, samples);
+      }),
+      model_(source_(samples_of(samples_->encoding(), config_, global_batch()))) {
+  freeze_parameters(model_, config_.train.freeze);
+  callbacks_.evaluated_set = config_.evaluated_set();
+  if (const SharedSamples& evaluated = validation_ ? validation_ : test_)
+    callbacks_.evaluated_samples = evaluated->size();
+}
+
+Engine::~Engine() = default;
+
+Engine::SharedSamples Engine::like_training(const std::optional<data::Source>& samples) const {
+  if (!samples) return nullptr;
+  check_fit(samples_->encoding(), samples->dataset()->encoding());
+  return samples->dataset();
+}
+
+std::string Engine::plan(const PlanConfig& plan, std::int64_t devices) const {
+  return ready_plan(plan, model_, devices);
+}
+
+FitResult Engine::fit(const std::string& plan, const FitOptions& options) {
+  check(options);
+  if (options.patience && !validation_ && !test_)
+    throw Error(ErrorKind::usage,
+                "FitOptions: 'patience' needs samples to evaluate; set TrainerOptions::validation");
+  TrainingRun& training = training_for(plan);
+  training.set_length(steps_after(options),
+                      {static_cast<double>(options.report_every), PeriodUnit::steps});
+  training.set_patience(options.patience);
+  callbacks_.listen_to(options);
+  TrainOutcome outcome = training.run(nullptr);
+  FitResult result{.step = outcome.step,
+                   .loss = outcome.loss,
+                   .stopped_early = outcome.stopped_early,
+                   .interrupted = outcome.interrupted,
+                   .seconds = outcome.seconds};
+  if (const EvaluationReport* found = outcome.evaluation(Metric::Set::validation))
+    result.validation = to_score(found->figures, validation_->size());
+  if (const EvaluationReport* found = outcome.evaluation(Metric::Set::test))
+    result.test = to_score(found->figures, test_->size());
+  return result;
+}
+
+/// Steps from the first one of the training to the end of this fit. Samples that a batch takes
+/// beyond the end of an epoch belong to the next epoch.
+std::int64_t Engine::steps_after(const FitOptions& options) {
+  const RunState& state = training_->state();
+  std::int64_t batch = global_batch();
+  if (options.steps) {
+    goal_ = state.position + *options.steps * batch;
+    return state.step + *options.steps;
+  }
+  goal_ = std::min(goal_, state.position) + options.epochs.value_or(1) * samples_->size();
+  return state.step + (goal_ - state.position + batch - 1) / batch;
+}
+
+/// The run of this plan, with the weights and the progress so far.
+TrainingRun& Engine::training_for(const std::string& plan) {
+  if (training_ && plan_ == plan) return *training_;
+  TrainHooks hooks{.progress = &callbacks_,
+                   .stop_requested = [this] { return callbacks_.stop_requested(); },
+                   .strategy = parse_strategy(plan),
+                   .evaluates = true};
+  RunConfig config = config_;
+  config.parallel.devices = devices_of(*hooks.strategy);
+  if (training_) hooks.costs = training_->live().costs();
+  auto made = std::make_unique<TrainingRun>(
+      config, source_, TrainingSets{shared(samples_), shared(validation_), shared(test_)},
+      std::move(hooks));
+  if (training_)
+    made->resume(*training_);
+  else
+    made->initialize();
+  training_ = std::move(made);
+  plan_ = plan;
+  return *training_;
+}
+
+LiveModel& Engine::live() { return (training_ ? *training_ : training_for(single_plan())).live(); }
+
+Score Engine::evaluate(const data::Source& samples) {
+  SharedSamples given = like_training(samples);
+  Evaluation found = troika::evaluate(live(), *given, global_batch(), config_.kernels.dtype);
+  return to_score(found.figures, found.samples);
+}
+
+std::vector<SamplePrediction> Engine::predict(const data::Source& samples) {
+  SharedSamples given = like_training(samples);
+  std::int64_t batch = std::min(global_batch(), given->size());
+  zoo::Model model = source_(samples_of(samples_->encoding(), config_, batch));
+  bool classifies = samples_->classes() > 0;
+  require_answers(model.train(), samples_->encoding());
+  // A session takes no programs after its start, so predictions have one of their own.
+  LiveModel predictor(set_up_runtime(config_.kernels, config_.parallel));
+  add_prediction(predictor, model.train());
+  predictor.start();
+  copy_state(live(), predictor);
+  std::vector<SamplePrediction> predictions;
+  if (classifies)
+    predict_classes(predictor, *given, batch, [&](const Prediction& found) {
+      predictions.push_back({.label = found.predicted, .probability = found.probability});
+    });
+  else
+    predict_numbers(predictor, *given, batch, [&](const NumberPrediction& found) {
+      predictions.push_back({.numbers = {found.predicted.begin(), found.predicted.end()}});
+    });
+  return predictions;
+}
+
+void Engine::save(const std::string& path) {
+  Session& session = live().session();
+  std::vector<TensorEntry> entries = parameter_entries(session);
+  save_safetensors(path, entries, [&](std::size_t index, std::span<std::byte> bytes) {
+    session.store(entries[index].name, bytes);
+  });
+}
+
+void Engine::load(const std::string& path) {
+  SafetensorsFile file(path);
+  Session& session = live().session();
+  std::vector<TensorEntry> entries = parameter_entries(session);
+  // All are looked up before the first is loaded, so that an error changes nothing.
+  for (const TensorEntry& entry : entries) (void)file.bytes(entry);
+  for (const TensorEntry& entry : entries) session.load(entry.name, file.bytes(entry));
+  forget_failure();
+}
+
+std::vector<std::string> Engine::start_from(const std::string& path) {
+  std::vector<std::string> kept = load_weights(path, live());
+  forget_failure();
+  return kept;
+}
+
+/// After a loss that was not finite, updates stay off until there are other weights.
+void Engine::forget_failure() { live().session().write_control(Control::ok, 1); }
+
+std::vector<NamedParameter> Engine::parameters() const {
+  std::vector<NamedParameter> named;
+  for (const Parameter& parameter : model_.train().parameters) {
+    const Shape& shape = parameter.spec.shape;
+    named.push_back({parameter.name, {shape.begin(), shape.end()}, parameter.trained});
+  }
+  return named;
 }
 
 }  // namespace troika::internal

@@ -6,6 +6,9 @@ Loss cross_entropy() { return {Kind::cross_entropy}; }
 Loss mean_squared_error(const TargetOptions& options) {
   return {Kind::mean_squared_error, options.target};
 }
+Loss mean_absolute_error(const TargetOptions& options) {
+  return {Kind::mean_absolute_error, options.target};
+}
 Loss sigmoid_cross_entropy(const TargetOptions& options) {
   return {Kind::sigmoid_cross_entropy, options.target};
 }

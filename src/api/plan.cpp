@@ -2,38 +2,57 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
-
-#include "api/plans.h"
-#include "base/durable_file.h"
 #include "base/error.h"
 #include "setup/hosts.h"
+#include "strategy/ready.h"
 
 namespace troika::internal {
+namespace {
 
-int threads_here() { return usable_threads(); }
+// A wrong digit must not start thousands of threads.
+constexpr std::int64_t kMostDevices = 4096;
 
-std::shared_ptr<const Plan> single_plan() {
-  Strategy single = Strategy::single();
-  return std::make_shared<const Plan>(Plan{single, to_json(single)});
+Machine machine_of(std::int64_t devices) {
+  if (devices < 1 || devices > kMostDevices)
+    throw Error(ErrorKind::usage,
+                fmt::format("a machine has from 1 to {} devices, not {}", kMostDevices, devices));
+  return {std::vector<DeviceSpec>(static_cast<std::size_t>(devices), DeviceSpec{.kind = "cpu"})};
 }
 
-std::shared_ptr<const Plan> load_plan(const std::string& path) {
-  std::ifstream file(path);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) throw Error(ErrorKind::file, fmt::format("the plan {} cannot be read", path));
-  try {
-    return std::make_shared<const Plan>(Plan{parse_strategy(text), text});
-  } catch (const Error& error) {
-    throw error.within(path);
+void require_devices(const PlanConfig& plan, std::int64_t devices) {
+  // Both factors are ints in the public interface, so the product cannot overflow.
+  if (plan.data >= 1 && plan.tensor >= 1 && plan.data * plan.tensor <= devices) return;
+  throw Error(ErrorKind::usage,
+              fmt::format("the plan {{ data = {}, tensor = {} }} does not fit a machine of {} "
+                          "device{}; choose degrees of at least 1 whose product is at most that",
+                          plan.data, plan.tensor, devices, devices == 1 ? "" : "s"));
+}
+
+}  // namespace
+
+std::string single_plan() { return to_json(Strategy::single()); }
+
+std::string normal_plan(const std::string& text) { return to_json(parse_strategy(text)); }
+
+std::string ready_plan(const PlanConfig& plan, const zoo::Model& model, std::int64_t devices) {
+  Machine machine = machine_of(devices);
+  if (plan.name.empty()) require_devices(plan, devices);
+  Strategy all;
+  // Graphs of one model share operators by name; each brings those that the others lack.
+  for (const zoo::NamedGraph& named : model.graphs) {
+    Strategy own = plan.name.empty()
+                       ? mixed_parallel(named.graph, {.data = plan.data, .tensor = plan.tensor})
+                       : ready_strategy(plan.name, named.graph, machine);
+    all.splits.merge(own.splits);
   }
+  if (auto reason = why_infeasible(restricted(all, model.train()), model.train(), machine))
+    throw Error(ErrorKind::usage, *reason);
+  return to_json(all, model.train(), machine);
 }
 
-void save_plan(const Plan& plan, const std::string& path) { replace_file(path, plan.json); }
-
-const std::string& json_of(const Plan& plan) { return plan.json; }
-
-bool is_same(const Plan& one, const Plan& other) { return one.strategy == other.strategy; }
+int threads_of_device(int devices) {
+  machine_of(devices);
+  return meet_hosts(nullptr, devices).threads;
+}
 
 }  // namespace troika::internal

@@ -1,15 +1,25 @@
-// A strategy together with the text of its file.
+// Plans as texts, for both sides of the API: see engine.h.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
-#include "strategy/strategy.h"
+#include "config/run_config.h"
+#include "zoo/model.h"
 
 namespace troika::internal {
 
-struct Plan {
-  Strategy strategy;
-  std::string json;
-};
+std::string single_plan();
+
+/// The plan as the library writes it, so that equal plans have equal texts. Throws Error(file) if
+/// the text is not a plan.
+std::string normal_plan(const std::string& text);
+
+/// A ready plan by name, or by its degrees where the name is empty. Throws Error(usage) if there is
+/// none of that name, or if the machine has too few devices.
+std::string ready_plan(const PlanConfig& plan, const zoo::Model& model, std::int64_t devices);
+
+/// Of each device, when this process has so many. Throws Error(usage) for an absurd number.
+int threads_of_device(int devices);
 
 }  // namespace troika::internal

@@ -7,7 +7,7 @@
 namespace troika::internal {
 namespace {
 
-constexpr std::int64_t kLargest = 10'000'000;  // of whole numbers: products of two cannot overflow
+constexpr std::int64_t kLargest = 10'000'000;  // products of two such numbers cannot overflow
 
 void require_whole(const char* option, std::int64_t value, std::int64_t least) {
   if (value >= least && value <= kLargest) return;
@@ -15,9 +15,14 @@ void require_whole(const char* option, std::int64_t value, std::int64_t least) {
                                             option, least, kLargest, value));
 }
 
+void require_count(const char* option, std::int64_t value, std::int64_t largest) {
+  if (value >= 1 && value <= largest) return;
+  throw Error(ErrorKind::usage,
+              fmt::format("FitOptions: '{}' must be from 1 to {}, not {}", option, largest, value));
+}
+
 void check(const TrainerOptions& options) {
   require_whole("global_batch", options.global_batch, 1);
-  require_whole("devices", options.devices, 1);
   require_whole("threads", options.threads, 0);
   require_whole("shards", options.shards, 1);
   if (options.global_batch % options.shards != 0)
@@ -88,6 +93,15 @@ OptimizerConfig to_config(const optim::Optimizer& optimizer) {
 
 }  // namespace
 
+void check(const FitOptions& options) {
+  if (options.epochs && options.steps)
+    throw Error(ErrorKind::usage, "FitOptions: both 'epochs' and 'steps' are stated; keep one");
+  require_count("epochs", options.epochs.value_or(1), 1'000'000);
+  require_count("steps", options.steps.value_or(1), 1'000'000'000);
+  require_count("report_every", options.report_every, 1'000'000'000);
+  require_count("patience", options.patience.value_or(1), 1'000'000);
+}
+
 RunConfig to_config(const TrainerOptions& options, const optim::Optimizer& optimizer) {
   check(options);
   RunConfig config;
@@ -97,8 +111,9 @@ RunConfig to_config(const TrainerOptions& options, const optim::Optimizer& optim
   config.train.shards = options.shards;
   config.train.clip_norm = options.clip_norm;
   config.train.freeze = options.freeze;
+  // The samples are given; the name only says that there are some.
+  if (options.validation) config.data.validation = "given";
   config.optimizer = to_config(optimizer);
-  config.parallel.devices = options.devices;
   if (options.threads > 0) config.parallel.threads = options.threads;
   if (options.kernels == Kernels::reference)
     config.kernels.backend = KernelsConfig::Backend::reference;

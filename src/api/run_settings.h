@@ -10,5 +10,6 @@ namespace troika::internal {
 
 /// Throws Error(usage) naming the option that makes no sense.
 RunConfig to_config(const TrainerOptions& options, const optim::Optimizer& optimizer);
+void check(const FitOptions& options);
 
 }  // namespace troika::internal

@@ -1,17 +1,33 @@
+#include <fmt/format.h>
+#include <troika/error.h>
 #include <troika/strategy.h>
 
-#include "api/plans.h"
+#include <fstream>
+#include <iterator>
+
+#include "api/plan.h"
+#include "base/durable_file.h"
 
 namespace troika::api {
 
-Machine this_machine() { return {.threads = internal::threads_here()}; }
+Machine this_machine(const MachineOptions& options) {
+  return {.devices = options.devices, .threads = internal::threads_of_device(options.devices)};
+}
 
 Strategy Strategy::single() { return Strategy(internal::single_plan()); }
-Strategy Strategy::load(const std::string& path) { return Strategy(internal::load_plan(path)); }
-void Strategy::save(const std::string& path) const { internal::save_plan(*plan_, path); }
-const std::string& Strategy::json() const { return internal::json_of(*plan_); }
-bool Strategy::operator==(const Strategy& other) const {
-  return internal::is_same(*plan_, *other.plan_);
+Strategy Strategy::parse(const std::string& json) { return Strategy(internal::normal_plan(json)); }
+
+Strategy Strategy::load(const std::string& path) {
+  std::ifstream file(path);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) throw Error(ErrorKind::file, fmt::format("the plan '{}' cannot be read", path));
+  try {
+    return parse(text);
+  } catch (const Error& error) {
+    throw error.within(path);
+  }
 }
+
+void Strategy::save(const std::string& path) const { replace_file(path, json_); }
 
 }  // namespace troika::api

@@ -198,6 +198,12 @@ void TrainingRun::set_length(std::int64_t total_steps, const Period& log_every) 
   outcome_ = {};
 }
 
+void TrainingRun::set_patience(std::optional<std::int64_t> evaluations) {
+  config_.train.patience = evaluations;
+  state_.best_value.reset();
+  state_.evaluations_since_best = 0;
+}
+
 const data::Dataset* TrainingRun::samples_of(Metric::Set set) const {
   switch (set) {
     case Metric::Set::train:

@@ -56,6 +56,8 @@ class TrainingRun {
   void resume(TrainingRun& earlier);
   /// Changes the length of the run, counted from its first step, and the period of its reports.
   void set_length(std::int64_t total_steps, const Period& log_every);
+  /// Stops the next run() after so many evaluations without a better loss, counted from now.
+  void set_patience(std::optional<std::int64_t> evaluations);
 
   /// Returns the table shown before the first step.
   std::vector<Fact> facts() const;
