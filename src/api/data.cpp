@@ -2,6 +2,7 @@
 #include <troika/data.h>
 
 #include "data/dataset.h"
+#include "setup/hosts.h"
 
 namespace troika::data {
 
@@ -17,6 +18,7 @@ Source open(const std::string& name, const SourceOptions& options) {
   OpenOptions made{.sequence_length = options.sequence_length,
                    .augment = options.augment,
                    .seed = options.seed,
+                   .threads = usable_threads(),
                    .masked = options.masked};
   if (options.like) made.like = options.like->dataset()->encoding();
   return Source(open(std::string_view(name), made));
