@@ -10,7 +10,6 @@
 #include "config/override.h"
 #include "config/run_keys.h"
 #include "config/run_paths.h"
-#include "config/text_file.h"
 #include "strategy/strategy.h"
 
 namespace troika {
@@ -26,7 +25,7 @@ std::vector<std::string> known_paths() {
   return paths;
 }
 
-/// Of two keys that exclude each other, one on the command line displaces one in the file.
+/// If two keys exclude each other, the one on the command line removes the one in the file.
 void displace_length(Table& document) {
   auto section = std::ranges::find(document, "train", &Field::key);
   auto train = section == document.end() ? nullptr : std::get_if<Table>(&section->value.content);
@@ -63,7 +62,7 @@ RunFile require_flawless(RunReading reading, const std::string& path) {
   return std::move(reading.run);
 }
 
-/// Nothing where the file cannot be read or is not a plan.
+/// Nothing if the file cannot be read or is not a plan.
 std::optional<std::int64_t> devices_of_plan(const std::string& path) {
   try {
     NamedDevices named = named_devices(parse_strategy(read_small_file(path, kLargestPlan)));
@@ -95,7 +94,7 @@ void take_devices_from_plan(RunFile& run) {
   ParallelConfig& parallel = run.config.parallel;
   if (!parallel.plan.is_file()) return;
   auto stated = run.origins.find("parallel.devices");
-  // A plan on the command line displaces the number in the file.
+  // A plan on the command line overrides the number in the file.
   if (stated != run.origins.end() && stated->second.source >= run.origins["parallel.plan"].source)
     return;
   std::optional<std::int64_t> devices = devices_of_plan(parallel.plan.name);

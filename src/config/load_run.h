@@ -16,11 +16,12 @@ struct RunFile {
   config::Origins origins;
 };
 
-/// Reads the file and lays `overrides` ("optimizer.learning_rate=0.1") over it. Throws one
+/// Reads the file and applies `overrides` ("optimizer.learning_rate=0.1") to it. Throws one
 /// Error(usage) whose message has a line for every error: "run.toml:7:1: error: …" or "command
-/// line: error: …". An override also displaces what the file says and what cannot stand beside it:
-/// `train.steps` displaces `epochs`, and another `optimizer.name` the keys that only the old one
-/// used. Paths in the file are relative to it, those of overrides to the working directory.
+/// line: error: …". An override replaces the value of the file, and removes values that it
+/// excludes: `train.steps` removes `epochs`, and another `optimizer.name` removes keys that only
+/// the old one used. Paths in the file are relative to it, those of overrides to the working
+/// directory.
 RunFile read_run(const std::string& path, std::span<const std::string> overrides = {});
 
 /// The same for a text; `path` is its name in messages.
@@ -33,17 +34,17 @@ struct RunReading {
   std::vector<config::Complaint> complaints;
 };
 
-/// As read_run, but throws only where the file cannot be read at all: for a caller that has more
-/// to complain about.
+/// As read_run, but throws only if the file cannot be read at all: for a caller that adds
+/// complaints of its own.
 RunReading read_with_complaints(const std::string& path,
                                 std::span<const std::string> overrides = {});
 
-/// Where the run follows a plan file and does not state parallel.devices, or states them in the
-/// file and the plan on the command line, the plan says how many there are. A plan that cannot be
-/// read is left to whoever follows it.
+/// Sets parallel.devices to the number of devices in the plan file, if the run has one and either
+/// does not state the devices, or states them in the file and the plan on the command line. Ignores
+/// a plan that cannot be read; reading it for the run will report why.
 void take_devices_from_plan(RunFile& run);
 
-/// Only the values.
+/// The values without their origins.
 RunConfig load_run(const std::string& path, std::span<const std::string> overrides = {});
 
 }  // namespace troika
