@@ -5,6 +5,7 @@
 #include "api/shared_dataset.h"
 #include "data/dataset.h"
 #include "data/held_out.h"
+#include "setup/hosts.h"
 
 namespace troika::data {
 
@@ -20,6 +21,7 @@ Source open(const std::string& name, const SourceOptions& options) {
   OpenOptions made{.sequence_length = options.sequence_length,
                    .augment = options.augment,
                    .seed = options.seed,
+                   .threads = usable_threads(),
                    .masked = options.masked,
                    .unlabelled = options.unlabelled};
   if (options.like) made.like = options.like->dataset()->encoding();

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
 #include "base/error.h"
+#include "base/number_text.h"
 
 namespace troika {
 namespace {
@@ -18,13 +18,12 @@ struct Split {
 };
 
 Split split_number(std::string_view text, std::string_view what) {
-  double number = 0;
-  auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (status != std::errc{} || !std::isfinite(number) || number < 0)
+  std::string_view unit = text;
+  auto number = take_number<double>(unit);
+  if (!number || !std::isfinite(*number) || *number < 0)
     throw Error(ErrorKind::usage, fmt::format("'{}' is not a {}", text, what));
-  std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
   while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
-  return {number, unit};
+  return {*number, unit};
 }
 
 }  // namespace

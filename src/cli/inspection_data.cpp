@@ -13,6 +13,7 @@
 #include "data/dataset.h"
 #include "data/idx.h"
 #include "data/npy.h"
+#include "setup/hosts.h"
 
 namespace troika::cli {
 namespace {
@@ -129,7 +130,7 @@ std::vector<std::vector<std::string>> class_rows(const data::Dataset& dataset) {
 }  // namespace
 
 Inspection inspect_dataset(const std::string& uri) {
-  std::unique_ptr<data::Dataset> dataset = data::open(uri);
+  std::unique_ptr<data::Dataset> dataset = data::open(uri, {.threads = usable_threads()});
   Inspection found{.kind = "data set",
                    .facts = {{"name", uri}, {"samples", with_commas(dataset->size())}}};
   std::vector<Fact> more = facts_of(dataset->encoding());

@@ -7,6 +7,7 @@
 
 #include "cli/prediction_file.h"
 #include "cli/text_table.h"
+#include "setup/hosts.h"
 
 namespace troika::cli {
 namespace {
@@ -121,6 +122,7 @@ std::unique_ptr<data::Dataset> requested_samples(SavedRun& run, const PredictReq
   if (!request.prompt.empty()) return data::open_prompt(request.prompt, run.samples);
   if (request.uri.empty()) return open_samples(run, request.uri);
   return data::open(request.uri, {.seed = static_cast<std::uint64_t>(run.config.train.seed),
+                                  .threads = usable_threads(),
                                   .like = run.samples,
                                   .unlabelled = true});
 }

@@ -11,7 +11,7 @@ std::filesystem::path user_cache() {
     const char* value = std::getenv(name);
     return value == nullptr ? std::string_view{} : std::string_view(value);
   };
-  // The XDG specification: a relative path is no valid value.
+  // The XDG specification: a relative path is not valid.
   std::filesystem::path own(variable("XDG_CACHE_HOME"));
   if (own.is_absolute()) return own / "troika";
   std::filesystem::path home(variable("HOME"));

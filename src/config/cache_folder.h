@@ -1,4 +1,4 @@
-// Where measurements that hold for every run on this machine are kept.
+// The folder for measurements that are shared by all runs on this machine.
 #pragma once
 
 #include <filesystem>
@@ -6,8 +6,8 @@
 
 namespace troika {
 
-/// What `kernels.cache` means: "auto" is the user's cache folder (XDG_CACHE_HOME, else ~/.cache),
-/// "none" is an empty path, all else is a folder. The one place of the library that looks at the
+/// Resolves `kernels.cache`: "auto" is the user's cache folder (XDG_CACHE_HOME, else ~/.cache),
+/// "none" is an empty path, anything else is a folder. No other part of the library reads the
 /// environment.
 std::filesystem::path cache_folder(const std::string& setting);
 

@@ -57,7 +57,7 @@ void check_schedule_end(const RunConfig& config, Reader& reader) {
         "the schedule depends on the length of the run; add 'epochs' or 'steps' to [train]");
 }
 
-/// A metric that the key at `path` looks at during training.
+/// Checks a metric that the key at `path` uses during training.
 void check_metric(std::string_view path, const Metric& metric, const RunConfig& config,
                   Reader& reader) {
   if (metric.set == Metric::Set::train) return;
@@ -108,25 +108,25 @@ void check_plan(const ParallelConfig& parallel, Reader& reader) {
                     degrees, parallel.devices));
 }
 
-/// A plan file says these itself, so that it is the whole plan.
+/// A plan file contains these settings itself.
 void check_plan_file(const ParallelConfig& parallel, Reader& reader) {
   if (!parallel.plan.is_file()) return;
   if (parallel.micro_batches != ParallelConfig{}.micro_batches)
     reader.refuse_together(
         {"parallel.micro_batches", "parallel.plan"},
-        fmt::format("micro_batches = {} does nothing beside a plan file; leave it out here and set "
+        fmt::format("micro_batches = {} has no effect with a plan file; leave it out here and set "
                     "\"micro_batches\" in {}",
                     parallel.micro_batches, parallel.plan.name));
   if (parallel.weights != ParallelConfig{}.weights)
     reader.refuse_together(
         {"parallel.weights", "parallel.plan"},
-        fmt::format("weights = \"measured\" does nothing beside a plan file; leave it out here and "
+        fmt::format("weights = \"measured\" has no effect with a plan file; leave it out here and "
                     "set \"weights\" of each operator in {}",
                     parallel.plan.name));
   auto refuse_flag = [&](const std::string& key) {
     reader.refuse_together(
         {"parallel." + key, "parallel.plan"},
-        fmt::format("{} does nothing beside a plan file; leave it out here and set \"{}\" in "
+        fmt::format("{} has no effect with a plan file; leave it out here and set \"{}\" in "
                     "\"sync\" of {}",
                     key, key, parallel.plan.name));
   };
@@ -153,7 +153,7 @@ void check_kernels(const KernelsConfig& kernels, Reader& reader) {
   if (kernels.dtype == DType::f64 && kernels.backend != KernelsConfig::Backend::reference)
     reader.refuse_together(
         {"kernels.dtype", "kernels.backend"},
-        "dtype = \"f64\" is there for the reference kernels only; set backend = \"reference\"");
+        "dtype = \"f64\" is available for the reference kernels only; set backend = \"reference\"");
 }
 
 }  // namespace

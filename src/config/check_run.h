@@ -1,4 +1,4 @@
-// What must hold between the keys of a run.
+// Conditions between several keys of a run.
 #pragma once
 
 #include "config/reader.h"
@@ -6,7 +6,7 @@
 
 namespace troika::config {
 
-/// Refuses in `reader` every set of values that cannot stand together.
+/// Reports to `reader` every combination of values that is not allowed.
 void check_run(const RunConfig& config, Reader& reader);
 
 }  // namespace troika::config

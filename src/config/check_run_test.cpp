@@ -17,9 +17,10 @@ const char* const kUntilRun =
     "[train]\nuntil = \"test_accuracy > 0.9\"\n";
 
 TEST(CheckRun, F64NeedsTheReferenceKernels) {
-  EXPECT_THAT(errors_of(small_run_with("[kernels]\ndtype = \"f64\"\nbackend = \"cpu\"\n")),
-              ElementsAre("run.toml:8:9: error: dtype = \"f64\" is there for the reference kernels "
-                          "only; set backend = \"reference\""));
+  EXPECT_THAT(
+      errors_of(small_run_with("[kernels]\ndtype = \"f64\"\nbackend = \"cpu\"\n")),
+      ElementsAre("run.toml:8:9: error: dtype = \"f64\" is available for the reference kernels "
+                  "only; set backend = \"reference\""));
   EXPECT_THAT(errors_of(small_run_with("[kernels]\ndtype = \"f64\"\nbackend = \"reference\"\n")),
               IsEmpty());
 }

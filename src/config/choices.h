@@ -1,5 +1,5 @@
-// The words for the values of an enum, written once: overloads of choices(E) hold them, reading and
-// printing both look there.
+// The words for the values of an enum. Overloads of choices(E) hold them; reading and printing both
+// use these lists.
 #pragma once
 
 #include <optional>

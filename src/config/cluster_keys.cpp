@@ -42,14 +42,14 @@ const KeyTable<LinkSpeed>& speed_keys() {
   static const KeyTable<LinkSpeed> kKeys{{
       required(rate(&LinkSpeed::bytes_per_second, {"bandwidth", "bandwidth in each direction"})),
       with_unit<LinkSpeed, SimTime>(
-          &LinkSpeed::latency, {"latency", "time of an empty message"},
+          &LinkSpeed::latency, {"latency", "latency of an empty message"},
           "a time such as \"20us\" or \"500ns\"", parse_latency,
           [](const SimTime& time) { return std::to_string(time.count) + "ns"; }),
   }};
   return kKeys;
 }
 
-/// The keys of a link, in a table that has others beside them.
+/// The keys of a link, in a table that also has other keys.
 template <class S>
 void add_speed(KeyTable<S>& table, LinkSpeed S::*member) {
   for (const Key<LinkSpeed>& inner : speed_keys().keys) {
@@ -69,22 +69,20 @@ const KeyTable<NodeSpec>& node_keys() {
   using S = NodeSpec;
   constexpr const char* kMemory = "a size such as \"64GiB\"";
   static const KeyTable<S> kKeys{{
-      required(full_text(&S::name,
-                         {"name", "name of these nodes; gpu0, gpu1, … where there are several"})),
+      required(full_text(
+          &S::name, {"name", "name of the node; several equal nodes are called gpu0, gpu1, …"})),
       integer(&S::count, {"count", "number of equal nodes"}, {.min = 1, .max = kMostNodes}),
-      integer(&S::devices, {"devices", "devices of each node"},
+      integer(&S::devices, {"devices", "devices per node"}, {.min = 1, .max = kMostNodeDevices}),
+      integer(&S::ranks, {"ranks", "processes per node; they share its devices evenly"},
               {.min = 1, .max = kMostNodeDevices}),
-      integer(&S::ranks, {"ranks", "processes on each node, which share its devices evenly"},
-              {.min = 1, .max = kMostNodeDevices}),
-      text(&S::kind,
-           {"kind", "kind of its devices, as in costs.json: what kernel times depend on"}),
-      with_unit<S, Bytes>(&S::memory, {"memory", "memory of each device; 0: not known"}, kMemory,
+      text(&S::kind, {"kind", "kind of the devices, as in costs.json; kernel times depend on it"}),
+      with_unit<S, Bytes>(&S::memory, {"memory", "memory per device; 0: unknown"}, kMemory,
                           parse_memory,
                           [](const Bytes& bytes) { return std::to_string(bytes.count); }),
-      with_unit<S, double>(
-          &S::flops_per_second, {"flops", "speed of matrix products on each device"},
-          "a speed such as \"100Gflops\" or \"1.5Tflops\"", parse_flops, flops_text),
-      rate(&S::bytes_per_second, {"memory_bandwidth", "memory bandwidth of each device"}),
+      with_unit<S, double>(&S::flops_per_second, {"flops", "speed of matrix products per device"},
+                           "a speed such as \"100Gflops\" or \"1.5Tflops\"", parse_flops,
+                           flops_text),
+      rate(&S::bytes_per_second, {"memory_bandwidth", "memory bandwidth per device"}),
   }};
   return kKeys;
 }
@@ -100,7 +98,7 @@ const KeyTable<NetworkSpec>& network_keys() {
     table.keys.push_back(
         number(&NetworkSpec::oversubscription,
                {"oversubscription",
-                "what the nodes of a switch can send, divided by what the switch can pass on"},
+                "bandwidth of all nodes of a switch, divided by the bandwidth of its uplink"},
                {.min = 1}));
     return table;
   }();
@@ -111,7 +109,7 @@ const KeyTable<NamedLink>& link_keys() {
   static const KeyTable<NamedLink> kKeys = [] {
     KeyTable<NamedLink> table{
         {required(full_text(&NamedLink::from, {"from", "a node, a device or a switch"})),
-         required(full_text(&NamedLink::to, {"to", "the other end"}))}};
+         required(full_text(&NamedLink::to, {"to", "other end of the link"}))}};
     add_speed(table, &NamedLink::speed);
     return table;
   }();
@@ -123,12 +121,12 @@ const KeyTable<NamedLink>& link_keys() {
 const KeyTable<Cluster>& cluster_keys() {
   static const KeyTable<Cluster> kKeys{{
       full_text(&Cluster::name, {"name", "name of the cluster"}),
-      required(rows(&Cluster::nodes, {"nodes", "kinds of nodes; several may follow each other"},
-                    node_keys())),
+      required(rows(&Cluster::nodes,
+                    {"nodes", "kinds of nodes; repeat [[nodes]] for several kinds"}, node_keys())),
       nested(&Cluster::node_link, {"node_link", "links between the devices of a node"},
              speed_keys()),
       nested(&Cluster::network, {"network", "links between nodes"}, network_keys()),
-      rows(&Cluster::links, {"links", "single links, instead of [network]"}, link_keys()),
+      rows(&Cluster::links, {"links", "individual links, instead of [network]"}, link_keys()),
   }};
   return kKeys;
 }

@@ -3,23 +3,12 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
 #include <cmath>
 
+#include "base/number_text.h"
 #include "config/toml_text.h"
 
 namespace troika {
-namespace {
-
-std::optional<double> parse_number(std::string_view text) {
-  double number = 0;
-  const char* last = text.data() + text.size();
-  auto [end, status] = std::from_chars(text.data(), last, number);
-  if (status != std::errc{} || end != last || !std::isfinite(number)) return std::nullopt;
-  return number;
-}
-
-}  // namespace
 
 std::span<const Choice<Condition::Comparison>> choices(Condition::Comparison) {
   using enum Condition::Comparison;
@@ -34,8 +23,8 @@ std::optional<Condition> parse_condition(std::string_view text) {
   std::size_t length = text.substr(sign + 1).starts_with('=') ? 2 : 1;
   auto metric = from_word<Metric>(config::trim(text.substr(0, sign)));
   auto comparison = from_word<Condition::Comparison>(text.substr(sign, length));
-  auto bound = parse_number(config::trim(text.substr(sign + length)));
-  if (!metric || !comparison || !bound) return std::nullopt;
+  auto bound = parse_number<double>(config::trim(text.substr(sign + length)));
+  if (!metric || !comparison || !bound || !std::isfinite(*bound)) return std::nullopt;
   return Condition{*metric, *comparison, *bound};
 }
 

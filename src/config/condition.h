@@ -1,4 +1,4 @@
-// When to stop: "test_accuracy >= 0.99".
+// A condition that ends a run, such as "test_accuracy >= 0.99".
 #pragma once
 
 #include <optional>

@@ -4,7 +4,12 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
 
+#include "base/error.h"
 #include "config/nesting.h"
 
 namespace troika::config {
@@ -93,6 +98,10 @@ std::string plain_reason(std::string_view description) {
   return "not valid TOML";
 }
 
+[[noreturn]] void fail_to_read(const std::string& path, const std::string& why) {
+  throw Error(ErrorKind::usage, fmt::format("{}: error: cannot be read: {}", path, why));
+}
+
 }  // namespace
 
 const Field* find(const Table& table, std::string_view key) {
@@ -114,6 +123,19 @@ std::variant<Table, SyntaxError> parse_toml(std::string_view text, Source source
   } catch (const toml::parse_error& error) {
     return SyntaxError{where_of(error.source(), source), plain_reason(error.description())};
   }
+}
+
+std::string read_text(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) fail_to_read(path, "it is a folder");
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail_to_read(path, std::generic_category().message(errno));
+  std::string text(kLargestText + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad()) fail_to_read(path, std::generic_category().message(errno));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
 }
 
 }  // namespace troika::config

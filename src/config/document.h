@@ -1,5 +1,4 @@
-// A TOML text as plain values with positions. toml++ stays behind this file: the rest of config/
-// never sees it.
+// A TOML text as plain values with positions. Only document.cpp includes toml++.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +12,8 @@ namespace troika::config {
 
 enum class Source { standard, file, command_line };
 
-/// Where a value came from. Line and column count from 1; a standard (default) value has neither,
-/// and on the command line `column` is the number of the argument.
+/// Where a value came from. Lines and columns count from 1. A standard (default) value has neither;
+/// on the command line `column` is the number of the argument.
 struct Where {
   Source source = Source::standard;
   std::uint32_t line = 0;
@@ -28,7 +27,7 @@ inline auto place_in_order(const Where& where) {
   return std::tuple(where.source, where.line, where.column);
 }
 
-/// A date or a time: legal in TOML, of no use to Troika, kept only to be named in a refusal.
+/// A date or a time. TOML allows it, but no key takes one; kept for the error message.
 struct DateTime {};
 
 struct Value;
@@ -60,10 +59,14 @@ struct SyntaxError {
   std::string message;
 };
 
-/// Reads a whole TOML text, or says where and why it is none. Texts that are too large or too
-/// deeply nested for any run are refused before the parser can run out of stack.
+/// Reads a whole TOML text, or returns where and why it is not TOML. Texts that are too large or
+/// too deeply nested for any run are refused before the parser can run out of stack.
 std::variant<Table, SyntaxError> parse_toml(std::string_view text, Source source);
 
 inline constexpr std::size_t kLargestText = 256 * 1024;
+
+/// Reads a configuration file, up to one byte more than kLargestText, so that an endless file such
+/// as a device ends too. Throws Error(usage) that names the path.
+std::string read_text(const std::string& path);
 
 }  // namespace troika::config

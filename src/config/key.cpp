@@ -7,7 +7,7 @@
 namespace troika::config {
 namespace {
 
-/// "'learning_rate' in [optimizer]"; a section stands for itself.
+/// "'learning_rate' in [optimizer]", or "'optimizer'" for a section.
 std::string place(std::string_view path) {
   std::size_t dot = path.rfind('.');
   if (dot == std::string_view::npos) return fmt::format("'{}'", printable(path));

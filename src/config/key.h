@@ -22,14 +22,14 @@ struct Entry {
   std::string value;  ///< TOML text; empty: not set.
   std::string doc;
   std::string allowed;
-  std::string example;  ///< TOML text for a template, where there is no default.
+  std::string example;  ///< TOML text for a template, if there is no default.
   std::string used_by;  ///< "sgd, lars"; empty: always used.
-  bool applies = true;  ///< Whether the value is used as the rest of the table stands.
+  bool applies = true;  ///< False if other keys of the table make it unused.
   bool is_required = false;
   std::vector<Entry> elements = {};  ///< Of an array of tables: the keys of each table.
 };
 
-/// What a reader of the documentation sees of a key.
+/// The documentation of a key.
 struct Label {
   std::string name;
   std::string doc;
@@ -40,11 +40,11 @@ struct Label {
 template <class S>
 struct Key {
   Label label;
-  std::string allowed;               ///< "a number above 0": the end of "must be …".
-  std::vector<std::string> choices;  ///< Where the value is one of a few words: for suggestions.
+  std::string allowed;               ///< "a number above 0": follows "must be".
+  std::vector<std::string> choices;  ///< If the value is one of a few words, for suggestions.
   bool is_required = false;
-  std::string
-      selector;  ///< The key beside this one that decides whether it is used; empty: always.
+  /// The key of the same table that decides whether this one is used; empty: always used.
+  std::string selector;
   std::string used_by;
   std::function<bool(const S&)> applies = [](const S&) { return true; };
   /// Stores the value, or returns false if it is not what is allowed.
@@ -61,7 +61,7 @@ struct KeyTable {
   std::function<void(const S&, const std::string& path, std::vector<Entry>&)> list_other = {};
 };
 
-/// Without knowledge of S: refusals, worded alike everywhere.
+/// Error messages, independent of S so that all tables word them alike.
 struct Expectation {
   std::string path;
   std::string allowed;
@@ -89,8 +89,8 @@ void list_table(const S& from, const KeyTable<S>& table, const std::string& path
   if (table.list_other) table.list_other(from, path, entries);
 }
 
-/// A value that the others leave unused is refused, unless the command line changed its selector:
-/// then what the file says about it is dropped.
+/// Refuses a value that is not used because of another key. If the command line changed that other
+/// key, the value of the file is dropped instead.
 template <class S>
 void settle_unused(const Table& fields, const std::string& path, const Key<S>& key, S& target,
                    Reader& reader) {

@@ -1,5 +1,5 @@
-// The kinds of keys: each function makes a Key from the member it is stored in, its label, and what
-// is allowed.
+// The kinds of keys. Each function makes a Key from the member that stores it, its label, and the
+// allowed values.
 #pragma once
 
 #include <cmath>
@@ -16,7 +16,7 @@
 
 namespace troika::config {
 
-/// What a value is, with std::optional taken off.
+/// The type of a value without std::optional.
 template <class M>
 struct Stored {
   using Type = M;
@@ -238,7 +238,7 @@ Key<S> required(Key<S> key) {
   return key;
 }
 
-/// The choice beside a key that decides whether the key is used.
+/// A choice in the same table that decides whether a key is used.
 template <class S, class E>
 struct Selector {
   std::string key;

@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/suggest.h"
 #include "config/cluster_keys.h"
-#include "config/text_file.h"
 #include "machine/route.h"
 
 namespace troika {
@@ -40,7 +39,7 @@ void check_nodes(const Cluster& cluster, Reader& reader) {
         {"nodes"}, fmt::format("{} devices and nodes are more than {}", places, kMostPlaces));
 }
 
-/// A name with one link that is neither a node nor a device is most likely a slip.
+/// A name with one link that is neither a node nor a device is probably a typing error.
 void check_link_names(const Cluster& cluster, Reader& reader) {
   std::vector<std::string> known = endpoint_names(cluster);
   std::map<std::string, int> ends;
@@ -55,7 +54,7 @@ void check_link_names(const Cluster& cluster, Reader& reader) {
     auto near = closest(name, known);
     reader.refuse_together(
         {"links"},
-        fmt::format("'{}' in [[links]] has one link only, and is no node and no device{}",
+        fmt::format("'{}' in [[links]] has only one link and is neither a node nor a device{}",
                     printable(name), near ? fmt::format("; did you mean '{}'?", *near) : ""));
   }
 }

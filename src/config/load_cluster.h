@@ -13,7 +13,7 @@ Cluster load_cluster(const std::string& path);
 /// The same for a text; `path` is its name in messages.
 Cluster parse_cluster(std::string_view text, const std::string& path);
 
-/// Whether a TOML text is meant as a cluster rather than a run: by its sections.
+/// True if the sections of a TOML text are those of a cluster file rather than of a run file.
 bool looks_like_cluster(std::string_view text);
 /// The same for a file; false if it cannot be read.
 bool is_cluster_file(const std::string& path);

@@ -10,7 +10,6 @@
 #include "config/resolve_plan.h"
 #include "config/run_keys.h"
 #include "config/run_paths.h"
-#include "config/text_file.h"
 
 namespace troika {
 namespace {

@@ -1,4 +1,4 @@
-// The figures of a run that conditions, the best checkpoint and early stopping look at.
+// The metrics of a run that conditions, the best checkpoint and early stopping use.
 #pragma once
 
 #include <span>

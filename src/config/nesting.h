@@ -1,5 +1,5 @@
-// A look at the nesting of a TOML text before it is parsed: the parser recurses, and so do the
-// destructors of what it builds, so depth must be bounded first.
+// Bounds the nesting of a TOML text before it is parsed: the parser and the destructors of its
+// result are recursive.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct TextPosition {
 };
 
 /// The first place where brackets or dotted keys nest too deeply. Strings and comments are skipped
-/// exactly as TOML reads them; after a syntax error the answer means nothing, but there the parser
-/// stops anyway.
+/// exactly as TOML reads them. After a syntax error the result is meaningless, but the parser stops
+/// there anyway.
 std::optional<TextPosition> find_deep_nesting(std::string_view text);
 
 }  // namespace troika::config

@@ -12,7 +12,7 @@ struct OtherName {
   std::string_view path;  ///< Ours: a key, or a section.
 };
 
-/// Names that are too far from ours for a guess by letters.
+/// Names that differ too much from ours for a suggestion by spelling.
 inline constexpr OtherName kOtherNames[] = {
     {"lr", "optimizer.learning_rate"},
     {"wd", "optimizer.weight_decay"},
@@ -65,7 +65,6 @@ inline constexpr OtherName kOtherNames[] = {
     {"output_dir", "run.folder"},
     {"experiment", "run.name"},
     {"optim", "optimizer"},
-    {"training", "train"},
     {"training", "train"},
     {"network", "model"},
 };

@@ -37,7 +37,7 @@ void place_at(Where where, Value& value) {
   }
 }
 
-/// The value of a TOML text, or why it is none.
+/// The value of a TOML text, or why it is not TOML.
 std::variant<Value, std::string> parse_value(std::string_view text) {
   auto parsed = parse_toml(fmt::format("value = {}", text), Source::command_line);
   if (auto error = std::get_if<SyntaxError>(&parsed)) return error->message;
@@ -55,7 +55,7 @@ std::variant<Value, std::string> parse_argument(std::string_view text) {
   return value;
 }
 
-/// The field `key` of `table`, made if it is not there.
+/// The field `key` of `table`, created if missing.
 Field& field_at(Table& table, const std::string& key, Where where) {
   auto found = std::ranges::find(table, key, &Field::key);
   if (found != table.end()) return *found;

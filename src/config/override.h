@@ -1,4 +1,4 @@
-// key=value arguments of the command line, laid over what the file says.
+// key=value arguments of the command line, which override the file.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 namespace troika::config {
 
 /// Puts each "section.key=value" into `document`; a later one wins. The value is read as TOML, and
-/// as a plain string where it is no TOML and does not begin like a quoted string, an array or a
+/// as a plain string if it is not TOML and does not begin like a quoted string, an array or a
 /// table. Malformed arguments are refused in `reader`.
 void apply_overrides(std::span<const std::string> overrides, Table& document, Reader& reader);
 

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "base/error.h"
+#include "base/number_text.h"
 #include "base/units.h"
 
 namespace troika {
@@ -39,10 +39,10 @@ bool sensible(const Period& period) {
 
 std::optional<Period> parse_period(std::string_view text) {
   if (text == "never") return Period{0, PeriodUnit::never};
-  Period period;
-  auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), period.count);
-  if (status != std::errc{}) return std::nullopt;
-  std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()));
+  std::string_view rest = text;
+  auto count = take_number<double>(rest);
+  if (!count) return std::nullopt;
+  Period period{.count = *count};
   while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
   if (auto unit = parse_unit(rest)) {
     period.unit = *unit;
@@ -84,7 +84,7 @@ std::int64_t steps_of(const Period& period, const RunLength& length) {
       break;
     case PeriodUnit::seconds:
     case PeriodUnit::never:
-      TROIKA_CHECK(false, to_string(period) + " is no number of steps");
+      TROIKA_CHECK(false, to_string(period) + " is not a number of steps");
   }
   if (period.count == 0) return 0;
   return std::max<std::int64_t>(1, std::llround(steps));

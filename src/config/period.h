@@ -1,4 +1,4 @@
-// How long or how often: "1 epoch", "500 steps", "10m", "5%", "never".
+// A length or an interval: "1 epoch", "500 steps", "10m", "5%", "never".
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct RunLength {
 };
 
 /// A period in steps, epochs or percent as a number of steps: rounded, and at least 1 unless it is
-/// zero. Times and "never" have no number of steps; asking for it is a bug.
+/// zero. Precondition: the unit is not seconds or never.
 std::int64_t steps_of(const Period& period, const RunLength& length);
 
 }  // namespace troika

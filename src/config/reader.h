@@ -1,5 +1,5 @@
-// What is gathered while a run file is read: the origin of every value, and every complaint, so
-// that all of them are reported at once.
+// Collects the origin of every value and every complaint while a file is read, so that all
+// complaints are reported at once.
 #pragma once
 
 #include <initializer_list>
@@ -14,8 +14,8 @@
 
 namespace troika::config {
 
-/// Where each stated value came from, by its path ("optimizer.learning_rate"). What is not here is
-/// a default.
+/// Where each stated value came from, by its path ("optimizer.learning_rate"). Values without an
+/// entry are defaults.
 using Origins = std::map<std::string, Where, std::less<>>;
 
 /// One line of a compiler-like report.
@@ -31,7 +31,7 @@ std::string join_path(std::string_view path, std::string_view key);
 
 class Reader {
  public:
-  /// `known_paths`: every path there is, for suggestions across sections.
+  /// `known_paths`: all existing paths, for suggestions across sections.
   explicit Reader(std::vector<std::string> known_paths) : known_paths_(std::move(known_paths)) {}
 
   void set_origin(const std::string& path, Where where) { origins_[path] = where; }
@@ -41,8 +41,8 @@ class Reader {
 
   bool is_refused(std::string_view path) const { return refused_paths_.contains(path); }
   void refuse(std::string_view path, Where where, std::string message);
-  /// A refusal of values that are wrong only together; silent where one of them was refused
-  /// already. It points at the first one that was stated, or else at the section of the first.
+  /// Refuses values that are wrong only in combination, unless one of them was refused already.
+  /// Points at the first one that was stated, or else at the section of the first.
   void refuse_together(std::initializer_list<std::string_view> paths, std::string message);
   void refuse_unknown(std::string_view path, const Field& field,
                       const std::vector<std::string>& known_keys);
@@ -51,7 +51,7 @@ class Reader {
   const std::vector<Complaint>& complaints() const { return complaints_; }
 
  private:
-  /// By what other frameworks call a key.
+  /// By the name that other frameworks use.
   std::optional<std::string> suggest_by_habit(std::string_view path, const Field& field) const;
   std::string suggest(std::string_view path, const Field& field,
                       const std::vector<std::string>& known_keys) const;

@@ -1,5 +1,5 @@
-// A run as a plain value: what run.toml says, with every default filled in. The defaults stand here
-// and nowhere else; names, ranges and documentation of the keys stand in run_keys.cpp.
+// A run as a plain value: the content of run.toml with every default filled in. This file has the
+// defaults; run_keys.cpp has the names, ranges and documentation of the keys.
 #pragma once
 
 #include <cstdint>
@@ -78,7 +78,7 @@ struct TrainConfig {
   std::optional<std::int64_t> epochs;  ///< At most one of epochs and steps;
   std::optional<std::int64_t> steps;   ///< with `until` it is the upper limit.
   std::optional<Condition> until;
-  std::optional<std::int64_t> patience;  ///< Evaluations without a better one; unset: no limit.
+  std::optional<std::int64_t> patience;  ///< Evaluations without improvement; unset: no limit.
   std::int64_t seed = 1;
   Guard guard = Guard::loss;
   std::int64_t shards = 1;
@@ -151,7 +151,7 @@ struct ParallelConfig {
   std::optional<std::int64_t> threads;  ///< Per device; unset: auto.
   Order order = Order::fast;
   PlanConfig plan;
-  std::int64_t micro_batches = 1;    ///< Of a ready plan; a plan file says its own.
+  std::int64_t micro_batches = 1;    ///< For ready plans; a plan file has its own.
   bool sliced_update = false;        ///< As Sync::sliced_update; the same holds.
   bool carry_updates = true;         ///< As Sync::carry_updates; the same holds.
   Weights weights = Weights::equal;  ///< How a ready plan divides samples.
@@ -214,8 +214,8 @@ struct RunConfig {
   LogConfig log;
   HeartbeatConfig heartbeat;
 
-  /// The set that is evaluated during training: what conditions, the best checkpoint and early
-  /// stopping look at.
+  /// The set that is evaluated during training, for conditions, the best checkpoint and early
+  /// stopping.
   Metric::Set evaluated_set() const {
     return data.validation.empty() ? Metric::Set::test : Metric::Set::validation;
   }

@@ -18,18 +18,17 @@ const KeyTable<RunSection>& section_keys() {
   static const KeyTable<RunSection> kKeys{{
       name_of_run(
           &RunSection::name,
-          {"name", "name of the run folder; default: the name of this file without its ending"}),
-      text(&RunSection::folder, {"folder", "folder in which run folders are made"}),
+          {"name", "name of the run folder; default: the name of this file without its extension"}),
+      text(&RunSection::folder, {"folder", "folder that holds the run folders"}),
   }};
   return kKeys;
 }
 
 const KeyTable<ModelConfig>& model_keys() {
   static const KeyTable<ModelConfig> kKeys{
-      {required(full_text(
-          &ModelConfig::name,
-          {"name",
-           "a model that `troika models` lists; every other key here is an option of it"}))},
+      {required(full_text(&ModelConfig::name, {"name",
+                                               "name of a model, as `troika models` lists them; "
+                                               "all other keys here are its options"}))},
       read_option,
       list_options};
   return kKeys;
@@ -37,21 +36,24 @@ const KeyTable<ModelConfig>& model_keys() {
 
 const KeyTable<DataConfig>& data_keys() {
   static const KeyTable<DataConfig> kKeys{{
-      required(full_text(&DataConfig::train,
-                         {"train", "training samples as scheme:path, such as idx:mnist[0:8000]"})),
-      text(&DataConfig::validation,
-           {"validation",
-            "10% or [begin:end] of train, or a set: what until, best and patience look at"}),
+      required(full_text(
+          &DataConfig::train,
+          {"train", "training set as scheme:path, such as idx:mnist[0:8000] (docs/data.md)"})),
+      text(&DataConfig::validation, {"validation",
+                                     "validation set for until, best and patience: 10% or "
+                                     "[begin:end] of train, or its own set"}),
       text(&DataConfig::test,
-           {"test", "test samples; with validation samples they are evaluated once, at the end"}),
+           {"test", "test set; if there is a validation set, evaluated only once, at the end"}),
       texts(&DataConfig::augment,
-            {"augment", "random changes of each image, such as \"crop 4\" and \"flip\""}),
-      normalize(&DataConfig::normalize,
-                {"normalize", "mean and deviation to normalize the input by; auto measures them"}),
+            {"augment", "random changes to each training image, such as \"crop 4\" and \"flip\""}),
+      normalize(&DataConfig::normalize, {"normalize",
+                                         "mean and deviation of the input; auto measures them, "
+                                         "also those of numbers to predict"}),
       integer(
           &DataConfig::sequence,
           {"sequence",
-           "tokens per sample of a text; default: 128, or the longest of separate texts", "256"},
+           "tokens per sample of a text; default: 128, or the length of the longest separate text",
+           "256"},
           {.min = 1, .max = kMost}),
   }};
   return kKeys;
@@ -75,30 +77,31 @@ const KeyTable<TrainConfig>& train_keys() {
   static const KeyTable<S> kKeys{{
       integer(&S::global_batch, {"global_batch", "samples per step, over all devices together"},
               {.min = 1, .max = kMost}),
-      integer(&S::epochs, {"epochs", "how long to train, in passes over the training samples", "2"},
+      integer(&S::epochs, {"epochs", "length of the training in passes over the training set", "2"},
               {.min = 1, .max = kMost}),
-      integer(&S::steps, {"steps", "how long to train, in steps; instead of epochs", "1000"},
+      integer(&S::steps, {"steps", "length of the training in steps, instead of epochs", "1000"},
               {.min = 1, .max = kMost}),
-      condition(&S::until, {"until", "stop as soon as this holds", "\"test_accuracy >= 0.99\""}),
+      condition(&S::until,
+                {"until", "stop as soon as this condition holds", "\"test_accuracy >= 0.99\""}),
       integer(&S::patience,
-              {"patience", "stop after this many evaluations without a better one", "5"},
+              {"patience", "stop after this many evaluations without improvement", "5"},
               {.min = 1, .max = kMost}),
-      integer(&S::seed, {"seed", "seed of initial weights, sample order, augmentation and dropout"},
+      integer(&S::seed,
+              {"seed", "seed for initial weights, sample order, augmentation and dropout"},
               {.min = 0}),
-      choice(&S::guard, {"guard", "which value must be finite for the step to be applied"}),
-      integer(
-          &S::shards,
-          {"shards",
-           "parts of the batch that batch norm and fixed-order sums see, on any number of devices"},
-          {.min = 1, .max = kMost}),
-      number(
-          &S::clip_norm,
-          {"clip_norm", "largest norm of the whole gradient; longer ones are scaled down", "1.0"},
-          kAboveZero),
+      choice(&S::guard, {"guard", "which value must be finite for a step to be applied"}),
+      integer(&S::shards,
+              {"shards",
+               "parts of the batch for batch norm and fixed-order sums, on any number of devices"},
+              {.min = 1, .max = kMost}),
+      number(&S::clip_norm,
+             {"clip_norm", "largest norm of the whole gradient; larger gradients are scaled down",
+              "1.0"},
+             kAboveZero),
       texts(&S::freeze,
-            {"freeze", "patterns of parameters that are not trained, such as \"features.*\""}),
+            {"freeze", "patterns of parameter names that are not trained, such as \"features.*\""}),
       period(&S::evaluate,
-             {"evaluate", "how often the model is evaluated on the validation or test samples"},
+             {"evaluate", "how often to evaluate the model on the validation or test set"},
              {{epochs, steps, never}}),
       nested(&S::batch_schedule, {"batch_schedule", "a global batch that grows during the run"},
              batch_schedule_keys()),
@@ -112,20 +115,21 @@ const KeyTable<ScheduleConfig>& schedule_keys() {
   static const Selector<S, S::Kind> kKind{"kind", &S::kind};
   static const KeyTable<S> kKeys{{
       choice(&S::kind, {"kind", "how the learning rate changes over the run"}),
-      period(&S::warmup, {"warmup", "length of the linear rise of the rate at the start"},
+      period(&S::warmup, {"warmup", "length of the linear warm-up of the learning rate"},
              {{percent, steps, epochs}, true}),
       only_for(
           kKind, {step},
-          number(&S::factor, {"factor", "factor applied to the rate at each step of the schedule"},
+          number(&S::factor, {"factor", "factor that the learning rate is multiplied by each time"},
                  kAboveZero)),
       only_for(kKind, {step},
-               period(&S::every, {"every", "how often the factor is applied", "\"30 epochs\""},
+               period(&S::every, {"every", "how often to apply the factor", "\"30 epochs\""},
                       {{epochs, steps, percent}})),
       only_for(kKind, {polynomial},
                number(&S::power, {"power", "exponent of the polynomial"}, kAboveZero)),
-      only_for(kKind, {polynomial, cosine},
-               number(&S::final_part, {"final", "rate at the end, as a fraction of learning_rate"},
-                      {.min = 0, .max = 1})),
+      only_for(
+          kKind, {polynomial, cosine},
+          number(&S::final_part, {"final", "final learning rate, as a fraction of learning_rate"},
+                 {.min = 0, .max = 1})),
   }};
   return kKeys;
 }
@@ -135,7 +139,7 @@ const KeyTable<GroupConfig>& group_keys() {
       required(full_text(&GroupConfig::match,
                          {"match", "pattern of parameter names, such as \"*.bias\""})),
       number(&GroupConfig::weight_decay,
-             {"weight_decay", "weight decay of these parameters, instead of the optimizer's"},
+             {"weight_decay", "weight decay of these parameters; overrides the optimizer's"},
              kFromZero),
       number(&GroupConfig::learning_rate_factor,
              {"learning_rate_factor", "factor on the learning rate of these parameters"},
@@ -150,7 +154,7 @@ const KeyTable<OptimizerConfig>& optimizer_keys() {
   static const Selector<S, S::Kind> kName{"name", &S::kind};
   static const KeyTable<S> kKeys{{
       choice(&S::kind, {"name", "optimizer algorithm"}),
-      number(&S::learning_rate, {"learning_rate", "learning rate; the schedule scales it"},
+      number(&S::learning_rate, {"learning_rate", "base learning rate; the schedule scales it"},
              kAboveZero),
       only_for(kName, {sgd, lars},
                number(&S::momentum, {"momentum", "momentum coefficient"}, kUnitOpenEnd)),
@@ -165,9 +169,10 @@ const KeyTable<OptimizerConfig>& optimizer_keys() {
       number(&S::weight_decay, {"weight_decay", "weight decay coefficient"}, kFromZero),
       only_for(kName, {lars},
                number(&S::trust, {"trust", "trust coefficient of LARS"}, kAboveZero)),
-      nested(&S::schedule, {"schedule", "the learning rate over the run"}, schedule_keys()),
+      nested(&S::schedule, {"schedule", "schedule of the learning rate"}, schedule_keys()),
       rows(&S::groups,
-           {"groups", "other values for some parameters; the first group that matches counts"},
+           {"groups",
+            "other values for some parameters; the first group that matches a name applies"},
            group_keys()),
   }};
   return kKeys;
@@ -178,25 +183,28 @@ const KeyTable<ParallelConfig>& parallel_keys() {
   static const KeyTable<S> kKeys{{
       integer(&S::devices,
               {"devices",
-               "number of devices, over all ranks together; default: 1, or what a plan file needs"},
+               "number of devices over all ranks; default: 1, or as many as the plan file needs"},
               {.min = 1, .max = kMostDevices}),
-      threads(&S::threads, {"threads", "threads of each device; auto divides the cores"}),
+      threads(&S::threads,
+              {"threads", "threads per device; auto divides the cores among the devices"}),
       choice(&S::order,
-             {"order", "order of sums; fixed gives the same bits on any number of devices"}),
-      plan(&S::plan, {"plan", "how the work is split over the devices"}),
+             {"order",
+              "order of floating-point sums; fixed gives the same bits on any number of devices"}),
+      plan(&S::plan, {"plan", "how to split the work over the devices"}),
       integer(&S::micro_batches,
               {"micro_batches",
-               "parts of the batch that are computed one after the other, to save memory"},
+               "parts of the batch that are computed one after another, to save memory"},
               {.min = 1, .max = kMost}),
       flag(&S::sliced_update, {"sliced_update",
-                               "each replica updates a part of the parameters and all gather the "
-                               "result, to save memory"}),
+                               "each replica updates a part of the parameters, then all gather the "
+                               "result; saves memory"}),
       flag(&S::carry_updates,
            {"carry_updates",
-            "run updates that wait for messages during the next step's forward pass"}),
-      choice(&S::weights,
-             {"weights", "share of samples per device: equal, or by the measured speed of each"}),
-      memory(&S::memory, {"memory", "memory of each device; auto divides that of the machine"}),
+            "run updates that wait for messages during the forward pass of the next step"}),
+      choice(
+          &S::weights,
+          {"weights", "share of the samples per device: equal, or proportional to measured speed"}),
+      memory(&S::memory, {"memory", "memory per device; auto divides the memory of the machine"}),
   }};
   return kKeys;
 }
@@ -204,36 +212,34 @@ const KeyTable<ParallelConfig>& parallel_keys() {
 const KeyTable<KernelsConfig>& kernels_keys() {
   static const KeyTable<KernelsConfig> kKeys{{
       choice(&KernelsConfig::backend,
-             {"backend",
-              "cpu: fast kernels, where the build has oneDNN; reference: slow and simple ones"}),
-      choice(&KernelsConfig::dtype, {"dtype", "number format to compute in"}),
+             {"backend", "cpu: fast kernels (needs oneDNN); reference: slow, simple kernels"}),
+      choice(&KernelsConfig::dtype, {"dtype", "number format of the computation"}),
       flag(&KernelsConfig::winograd,
            {"winograd", "allow Winograd convolutions, which round differently"}),
       flag(&KernelsConfig::measure,
-           {"measure", "choose kernels by timing them; false chooses by rule"}),
+           {"measure", "choose kernels by timing them; if false, by rule"}),
       text(&KernelsConfig::cache,
            {"cache",
-            "folder of measured kernel times: auto (in the user's cache), none, or a path"}),
+            "folder for measured kernel times: auto (the user's cache folder), none, or a path"}),
   }};
   return kKeys;
 }
 
 const KeyTable<CheckpointConfig>& checkpoint_keys() {
   static const KeyTable<CheckpointConfig> kKeys{{
-      period(&CheckpointConfig::every, {"every", "how often a checkpoint is written"},
+      period(&CheckpointConfig::every, {"every", "how often to write a checkpoint"},
              {{epochs, steps, seconds, never}}),
-      integer(&CheckpointConfig::keep, {"keep", "how many of the newest checkpoints are kept"},
+      integer(&CheckpointConfig::keep, {"keep", "how many of the newest checkpoints to keep"},
               {.min = 1, .max = kMost}),
       choice(&CheckpointConfig::best,
-             {"best", "also keep the checkpoint that is best by this metric", "\"test_accuracy\""}),
+             {"best", "also keep the best checkpoint by this metric", "\"test_accuracy\""}),
   }};
   return kKeys;
 }
 
 const KeyTable<LogConfig>& log_keys() {
   static const KeyTable<LogConfig> kKeys{{
-      period(&LogConfig::every, {"every", "how often metrics are logged"},
-             {{steps, epochs, seconds}}),
+      period(&LogConfig::every, {"every", "how often to log metrics"}, {{steps, epochs, seconds}}),
   }};
   return kKeys;
 }
@@ -242,7 +248,8 @@ const KeyTable<HeartbeatConfig>& heartbeat_keys() {
   using S = HeartbeatConfig;
   static const KeyTable<S> kKeys{{
       flag(&S::enabled,
-           {"enabled", "ranks watch each other over TCP; without it a lost rank may go unnoticed"}),
+           {"enabled",
+            "let ranks watch each other over TCP; without it, a lost rank may go unnoticed"}),
       full_text(&S::interface, {"interface",
                                 "network interface to listen on: auto, a name such as ib0, or a "
                                 "network such as 10.1.0.0/16"}),
@@ -256,10 +263,10 @@ const KeyTable<HeartbeatConfig>& heartbeat_keys() {
 const KeyTable<RunConfig>& run_keys() {
   using S = RunConfig;
   static const KeyTable<S> kKeys{{
-      nested(&S::run, {"run", "name and place of the run"}, section_keys()),
+      nested(&S::run, {"run", "name and folder of the run"}, section_keys()),
       required(nested(&S::model, {"model", "the model"}, model_keys())),
-      required(nested(&S::data, {"data", "the samples"}, data_keys())),
-      nested(&S::train, {"train", "batch, length and rules of the training"}, train_keys()),
+      required(nested(&S::data, {"data", "the data sets"}, data_keys())),
+      nested(&S::train, {"train", "batch size, length and rules of training"}, train_keys()),
       nested(&S::optimizer, {"optimizer", "the optimizer"}, optimizer_keys()),
       nested(&S::parallel, {"parallel", "devices and how they share the work"}, parallel_keys()),
       nested(&S::kernels, {"kernels", "how operators are computed"}, kernels_keys()),

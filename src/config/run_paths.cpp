@@ -8,8 +8,8 @@ namespace {
 namespace fs = std::filesystem;
 using ChangePath = std::function<fs::path(const fs::path&)>;
 
-/// scheme:path?query[range]; what follows the path stays at its end. Of npy:images,labels both
-/// change; digits: has no path.
+/// Changes the path in scheme:path?query[range]; query and range stay. Both paths of
+/// npy:images,labels change; digits: has no path.
 void change_data(std::string& name, const ChangePath& change) {
   std::size_t colon = name.find_first_of(":[?");
   bool has_path = colon != std::string::npos && name[colon] == ':' && colon + 1 < name.size();

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 
+#include "base/number_text.h"
 #include "config/key_kinds.h"
 #include "strategy/ready.h"
 
@@ -61,14 +61,12 @@ std::optional<PortRange> ports_in(const Value& value) {
   std::optional<std::string> text = text_in(value);
   if (!text) return std::nullopt;
   if (*text == "auto") return PortRange{};
-  PortRange range;
-  const char* end = text->data() + text->size();
-  auto first = std::from_chars(text->data(), end, range.first);
-  if (first.ec != std::errc{} || first.ptr == end || *first.ptr != '-') return std::nullopt;
-  auto last = std::from_chars(first.ptr + 1, end, range.last);
-  bool is_range = last.ec == std::errc{} && last.ptr == end && range.first >= 1 &&
-                  range.first <= range.last && range.last <= 65535;
-  return is_range ? std::optional(range) : std::nullopt;
+  std::string_view rest = *text;
+  auto first = take_number<std::int64_t>(rest);
+  if (!first || !rest.starts_with('-')) return std::nullopt;
+  auto last = parse_number<std::int64_t>(rest.substr(1));
+  bool is_range = last && *first >= 1 && *first <= *last && *last <= 65535;
+  return is_range ? std::optional(PortRange{*first, *last}) : std::nullopt;
 }
 
 std::string print_ports(const PortRange& range) {

@@ -1,5 +1,4 @@
-// The keys of run.toml whose values have a form of their own: conditions, plans, normalisation,
-// options.
+// Keys of run.toml whose values have a special form: conditions, plans, normalisation, options.
 #pragma once
 
 #include "config/key.h"
@@ -12,9 +11,9 @@ Key<RunSection> name_of_run(std::string RunSection::*member, const Label& label)
 /// "auto", "none" or [mean, deviation], each a number or an array with one number per channel.
 Key<DataConfig> normalize(Normalize DataConfig::*member, const Label& label);
 Key<TrainConfig> condition(std::optional<Condition> TrainConfig::*member, const Label& label);
-/// "auto" or a number.
 /// "auto" or a size with its unit.
 Key<ParallelConfig> memory(std::optional<Bytes> ParallelConfig::*member, const Label& label);
+/// "auto" or a number.
 Key<ParallelConfig> threads(std::optional<std::int64_t> ParallelConfig::*member,
                             const Label& label);
 /// "auto" or FIRST-LAST.

@@ -1,4 +1,4 @@
-// A run as text: the effective file, the same with origins, and a commented template.
+// Runs as text: the effective file, the same with origins, and a commented template.
 #pragma once
 
 #include <string>

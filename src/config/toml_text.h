@@ -10,7 +10,7 @@
 
 namespace troika::config {
 
-/// Without the spaces around it.
+/// Removes spaces at both ends.
 std::string_view trim(std::string_view text);
 /// "text", with quotes, backslashes and control characters escaped.
 std::string toml_text(std::string_view text);
@@ -30,7 +30,7 @@ std::string toml_key(std::string_view key);
 std::string describe(const Value& value);
 /// Text from outside without its control characters.
 std::string on_one_line(std::string_view text);
-/// The same, cut short: as it may stand inside a message.
+/// The same, cut short, for use inside a message.
 std::string printable(std::string_view text);
 
 }  // namespace troika::config

@@ -39,7 +39,7 @@ void check_size(const ArrayFile& array) {
   std::size_t there = array.file.size() - array.offset;
   std::size_t promised = size_of(array.element);
   bool fits = true;
-  // Dividing instead of multiplying: a header that lies must not overflow the product.
+  // Divides instead of multiplying: a false header must not overflow the product.
   for (std::int64_t extent : array.shape) {
     auto count = static_cast<std::size_t>(extent);
     fits = fits && extent > 0 && promised <= there / count;

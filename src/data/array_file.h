@@ -1,5 +1,5 @@
-// An array of numbers that lies in a file after a header, in row-major order: what IDX and npy
-// files hold.
+// An array of numbers in a file, in row-major order after a header: the content of IDX and npy
+// files.
 #pragma once
 
 #include <cstddef>
@@ -20,18 +20,18 @@ struct ArrayFile {
   FileBytes file;
   Element element = Element::u8;
   Shape shape;
-  std::size_t offset = 0;  ///< Where the numbers begin.
+  std::size_t offset = 0;  ///< Of the first number, in bytes.
 
   /// The bytes of entry `index` of the first dimension.
   std::span<const std::byte> entry(std::int64_t index) const;
-  /// Their place in the file, for messages.
+  /// The offset of that entry in the file, for messages.
   std::size_t entry_offset(std::int64_t index) const;
   /// See FileBytes::will_read.
   void will_read(Range entries) const;
 };
 
-/// Throws Error(file) unless the file holds exactly the numbers its header promises, and at least
-/// one.
+/// Throws Error(file) unless the file holds exactly the numbers that its header states, and at
+/// least one.
 void check_size(const ArrayFile& array);
 
 }  // namespace troika::data

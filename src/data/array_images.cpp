@@ -10,7 +10,7 @@
 namespace troika::data {
 namespace {
 
-/// Calls visit(value) for each number; by memcpy, because nothing aligns numbers in a file.
+/// Calls visit(value) for each number. Uses memcpy because numbers in a file may be unaligned.
 template <class T, class Visit>
 void for_each(std::span<const std::byte> bytes, Visit&& visit) {
   for (std::size_t at = 0; at < bytes.size(); at += sizeof(T)) {
@@ -38,7 +38,7 @@ void for_each_number(Element element, std::span<const std::byte> bytes, Visit&& 
 
 bool is_floating(Element element) { return element == Element::f32 || element == Element::f64; }
 
-/// [N,32,32,3] and its like: what most image libraries write.
+/// Shapes such as [N,32,32,3], which most image libraries write.
 bool seems_channels_last(const Shape& all) {
   constexpr std::int64_t kMostColours = 4;
   return all[3] <= kMostColours && all[1] > kMostColours;
@@ -89,7 +89,7 @@ class ArrayImages final : public ImageSource {
   std::int64_t numbers() const override { return numbers_; }
   bool has_targets() const override { return labels_.has_value(); }
 
-  /// Bytes in one dimension are pixels as well, so they have one scale.
+  /// Feature vectors of bytes are taken for flattened images, whose pixels share one scale.
   std::size_t channels() const override {
     if (shape_.rank() == 1 && images_.element == Element::u8) return 1;
     return ImageSource::channels();
@@ -98,7 +98,7 @@ class ArrayImages final : public ImageSource {
   void read_pixels(std::int64_t index, std::span<float> pixels) const override {
     std::span<const std::byte> entry = images_.entry(index);
     std::size_t plane = pixels.size() / interleaved_;
-    // Element i of [H,W,C] goes to its place in [C,H,W]; in order where nothing is interleaved.
+    // Element i of [H,W,C] goes to its position in [C,H,W]; without interleaving the order stays.
     auto place = [&](std::size_t i) { return i % interleaved_ * plane + i / interleaved_; };
     if (images_.element == Element::u8) {
       for (std::size_t i = 0; i < entry.size(); ++i)
@@ -181,8 +181,9 @@ class ArrayImages final : public ImageSource {
       if (label < 0 || label >= kMaxClasses)
         throw file_error(
             labels_->file.path(), labels_->entry_offset(i),
-            fmt::format("label {} of sample {} is no class number from 0 to {}; correct the file",
-                        label, i, kMaxClasses - 1));
+            fmt::format(
+                "label {} of sample {} is not a class number from 0 to {}; correct the file", label,
+                i, kMaxClasses - 1));
       largest = std::max(largest, label);
     }
     return largest + 1;
@@ -191,7 +192,7 @@ class ArrayImages final : public ImageSource {
   ArrayFile images_;
   std::optional<ArrayFile> labels_;
   Shape shape_;
-  std::size_t interleaved_ = 1;  // Channels that lie side by side in the file.
+  std::size_t interleaved_ = 1;  // Channels that are adjacent in the file.
   std::int64_t classes_ = 0;
   std::int64_t numbers_ = 0;
 };

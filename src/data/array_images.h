@@ -10,7 +10,7 @@
 
 namespace troika::data {
 
-/// Where an array of rank 4 has its channels; unstated: in front, unless it looks otherwise.
+/// Position of the channels of an array of rank 4; unstated: first, unless the shape suggests last.
 enum class Channels { unstated, first, last };
 
 /// Floating labels are numbers to predict; without labels there are no targets. Precondition:

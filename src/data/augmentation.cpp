@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string_view>
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/number_text.h"
 #include "base/random.h"
 
 namespace troika::data {
@@ -19,15 +19,13 @@ namespace {
 constexpr std::string_view kCrop = "crop ";
 
 std::int64_t parse_crop(const std::string& step, const Shape& shape) {
-  std::int64_t pixels = 0;
-  const char* end = step.data() + step.size();
-  auto [rest, problem] = std::from_chars(step.data() + kCrop.size(), end, pixels);
+  auto pixels = parse_number<std::int64_t>(std::string_view(step).substr(kCrop.size()));
   std::int64_t most = std::min(shape[1], shape[2]) - 1;
-  if (problem != std::errc{} || rest != end || pixels < 1 || pixels > most)
-    throw Error(ErrorKind::usage, fmt::format("Augmentation '{}' must give a whole number of "
-                                              "pixels from 1 to {} for images of {}x{}.",
+  if (!pixels || *pixels < 1 || *pixels > most)
+    throw Error(ErrorKind::usage, fmt::format("augmentation '{}' must give a whole number of "
+                                              "pixels from 1 to {} for images of {}x{}",
                                               step, most, shape[1], shape[2]));
-  return pixels;
+  return *pixels;
 }
 
 /// The row that starts `from` columns further left or right, in place.
@@ -68,7 +66,7 @@ constexpr double kNarrowest = 3.0 / 4, kWidest = 4.0 / 3;
 constexpr std::uint64_t kTries = 10;
 constexpr std::uint64_t kTriesKept = 16;  // Numbers set apart for each sample.
 
-/// One try to cut a part out of an image; nothing where it does not fit.
+/// One attempt to choose a part of an image; nothing if it does not fit.
 std::optional<Part> try_part(const std::array<double, 4>& random, PictureSize image) {
   auto width = static_cast<double>(image.width), height = static_cast<double>(image.height);
   double area = width * height * (kLeastArea + random[0] * (kMostArea - kLeastArea));
@@ -99,7 +97,7 @@ Augmentation::Augmentation(const std::vector<std::string>& steps, const Shape& s
   if (!steps.empty() && shape.rank() != 3)
     throw Error(
         ErrorKind::usage,
-        fmt::format("Augmentation '{}' needs images, but the samples have shape {}; remove it.",
+        fmt::format("augmentation '{}' needs images, but the samples have shape {}; remove it",
                     steps[0], to_string(shape)));
   for (const std::string& step : steps) add_step(step, shape);
   if (!steps.empty()) {
@@ -117,8 +115,8 @@ void Augmentation::add_step(const std::string& step, const Shape& shape) {
     random_crop_ = true;
   else
     throw Error(ErrorKind::usage,
-                fmt::format("Unknown augmentation '{}'; there are \"crop PIXELS\", \"flip\" and "
-                            "\"random_crop\".",
+                fmt::format("unknown augmentation '{}'; there are \"crop PIXELS\", \"flip\" and "
+                            "\"random_crop\"",
                             step));
 }
 

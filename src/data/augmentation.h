@@ -1,5 +1,4 @@
-// Seeded changes to training images: what is done to a sample depends on (seed, epoch, sample) and
-// nothing else.
+// Random changes to training images, which depend on (seed, epoch, sample) and nothing else.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +11,15 @@
 
 namespace troika::data {
 
-/// "crop P": shifts the image by up to P pixels each way, black where nothing was (pad by P, crop
-/// back at random). "flip": mirrors it left to right, every other time. "random_crop": a random
+/// "crop P": shifts the image by up to P pixels each way, filled with black (pad by P, crop back
+/// at random). "flip": mirrors it left to right, with probability 1/2. "random_crop": a random
 /// part of the image, resized: 8 to 100 % of its area, 3:4 to 4:3 in shape (Szegedy et al., "Going
 /// deeper with convolutions", 2015, doi:10.1109/CVPR.2015.7298594, section 6). It comes before the
-/// other two, whatever the order they are given in.
+/// other two, in whatever order they are given.
 class Augmentation {
  public:
-  /// Throws Error(usage) for an unknown step, a bad number, or steps on samples that are no images.
+  /// Throws Error(usage) for an unknown step, a bad number, or steps on samples that are not
+  /// images.
   Augmentation(const std::vector<std::string>& steps, const Shape& shape, std::uint64_t seed);
 
   bool crops_at_random() const { return random_crop_; }

@@ -1,4 +1,4 @@
-// Some samples side by side, in host memory.
+// A batch of samples in host memory.
 #pragma once
 
 #include <cstddef>
@@ -47,17 +47,17 @@ class HostField {
 
 struct Batch {
   std::vector<HostField> fields;  ///< Those of the data set, then "weight" unless it is among them.
-  std::int64_t samples = 0;       ///< Real ones, which come first; the rest is padding of weight 0.
-                                  ///< Counted over the whole batch, whatever rows are here.
-  std::int64_t first_row = 0;     ///< The row of the batch that the fields begin with.
+  std::int64_t samples = 0;    ///< Real samples, which come first; the rest is padding of weight 0.
+                               ///< Counted over the whole batch, whatever rows are here.
+  std::int64_t first_row = 0;  ///< The row of the batch that the fields begin with.
   std::int64_t first_position = 0;  ///< Of the first sample in the sampler's row.
   std::int64_t epoch = 0;           ///< Of the first sample.
 
-  /// Room for `rows` samples of the data set, with floating fields and weights in `floating` (f32
-  /// or f64).
+  /// Allocates space for `rows` samples of the data set, with floating fields and weights in
+  /// `floating` (f32 or f64).
   static Batch for_dataset(const Dataset& dataset, std::int64_t rows, DType floating);
 
-  /// A missing name is a bug.
+  /// Precondition: there is a field with this name.
   const HostField& operator[](std::string_view name) const;
 };
 

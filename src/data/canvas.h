@@ -12,7 +12,8 @@ class Canvas {
  public:
   static constexpr int kSide = 28;
 
-  /// A round-ended line `radius` pixels to each side; a pixel keeps the most that any line gave it.
+  /// A line with round ends, `radius` pixels to each side; a pixel keeps the largest value of all
+  /// lines.
   /// Coordinates are pixels; (0, 0) is the centre of the first one.
   void draw_line(Point from, Point to, double radius);
 

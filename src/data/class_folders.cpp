@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kNamesShown = 3;
 
-/// What a folder holds, in the order of the bytes of the names.
+/// The entries of a folder, sorted by the bytes of their names.
 struct Entries {
   std::vector<std::string> folders;
   std::vector<std::string> files;
@@ -44,8 +44,7 @@ bool has_image_ending(const std::string& name) {
   throw image_error(entry.path().string(), "neither a file nor a folder; remove it");
 }
 
-/// Links count as what they lead to. The questions are answered by the listing itself, without a
-/// system call per file.
+/// Follows links. The listing itself tells files from folders, without a system call per file.
 void add_entry(const fs::directory_entry& entry, Entries& entries) {
   std::error_code problem;
   if (entry.is_regular_file(problem))

@@ -28,7 +28,7 @@ class ClassFolders {
   std::string folder_;
   std::vector<std::string> classes_;
   std::vector<std::int64_t> ends_;        // The number of files up to the end of each class.
-  std::string names_;                     // Of all files, one after the other.
+  std::string names_;                     // The names of all files, concatenated.
   std::vector<std::size_t> name_begins_;  // In names_; one more than there are files.
 };
 

@@ -49,7 +49,7 @@ ColumnFile::Row ColumnFile::row(std::int64_t index) const {
 }
 
 Error ColumnFile::error_at(std::int64_t index, const std::string& problem) const {
-  return {ErrorKind::file, fmt::format("{}:{}: {}.", file_.path(), index + 1, problem)};
+  return {ErrorKind::file, fmt::format("{}:{}: {}", file_.path(), index + 1, problem)};
 }
 
 }  // namespace troika::data

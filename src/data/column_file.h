@@ -10,7 +10,7 @@
 
 namespace troika::data {
 
-/// The text stays where it is, mapped or in memory. Constant after construction.
+/// Rows point into the file, mapped or in memory. Constant after construction.
 class ColumnFile {
  public:
   struct Row {
@@ -18,14 +18,14 @@ class ColumnFile {
     std::string_view second;
   };
 
-  /// `columns` says what they are, for messages: "source<tab>target". Throws Error(file), naming
-  /// the line, when the file is empty, is not UTF-8, or a line has not two columns or begins with
-  /// the tab.
+  /// `columns` describes them in messages: "source<tab>target". Throws Error(file), naming
+  /// the line, when the file is empty, is not UTF-8, or a line does not have two columns or begins
+  /// with the tab.
   ColumnFile(FileBytes file, std::string_view columns);
 
   std::int64_t size() const { return static_cast<std::int64_t>(begin_.size()) - 1; }
   Row row(std::int64_t index) const;
-  /// "PATH:LINE: problem."
+  /// "PATH:LINE: problem"
   [[nodiscard]] Error error_at(std::int64_t index, const std::string& problem) const;
 
  private:
@@ -34,7 +34,7 @@ class ColumnFile {
   void check_row(std::int64_t index, std::string_view columns) const;
 
   FileBytes file_;
-  std::vector<std::size_t> begin_;  // Of each line, and the end of the last one.
+  std::vector<std::size_t> begin_;  // Start of each line, and the end of the last one.
 };
 
 }  // namespace troika::data

@@ -7,33 +7,33 @@
 #include <set>
 #include <utility>
 
+#include "base/number_text.h"
 #include "data/csv_columns.h"
 #include "data/csv_table.h"
-#include "data/number_text.h"
 
 namespace troika::data {
 namespace {
 
-/// What the values of a column could be, and the names they would have as classes.
+/// Facts about the values of a column that decide between classes and numbers.
 struct Survey {
   bool all_whole = true;
   bool any_number = false;
-  std::optional<Error> first_word{};  ///< Where a cell is not a number, as a refusal.
+  std::optional<Error> first_word{};  ///< The error for the first cell that is not a number.
   std::int64_t rows = 0;
   std::int64_t largest = 0;
   std::set<std::string, std::less<>> words{};
 };
 
-constexpr std::size_t kMostLabels = 100'000;  // More names are a column of something else.
+constexpr std::size_t kMostLabels = 100'000;  // A column with more names is not a class.
 
 Survey survey(const FileBytes& file, std::size_t column) {
   Survey found;
   CsvReader reader(file);
   std::vector<CsvCell> cells;
   while (reader.next(cells)) {
-    std::optional<std::int64_t> whole = parse_whole(cells[column].text);
+    std::optional<std::int64_t> whole = parse_number<std::int64_t>(cells[column].text);
     found.all_whole = found.all_whole && whole;
-    if (parse_double(cells[column].text))
+    if (parse_number<double>(cells[column].text))
       found.any_number = true;
     else if (!found.first_word)
       found.first_word = reader.cell_error(

@@ -11,11 +11,10 @@
 namespace troika::data {
 
 /// csv:FILE?target=NAME&task=regress. The columns to predict are options.like's, those of the query
-/// ("a+b" for two) or the last one; all others are features. They are classes when they are words,
-/// or are all written as whole numbers, unless the task says otherwise. Parsed once, into floats.
-/// With options.like features are taken by their names, and other columns are left aside. Throws
-/// Error(usage) when the query does not suit, Error(file) naming line and column when the file does
-/// not.
+/// ("a+b" for two) or the last one; all others are features. Targets are classes if they are words
+/// or all whole numbers, unless the task states otherwise. Parsed once, into floats. With
+/// options.like features are found by name, and other columns are ignored. Throws Error(usage) for
+/// a bad query, Error(file) naming line and column for a bad file.
 std::unique_ptr<ImageSource> open_csv(const Uri& uri, const OpenOptions& options);
 
 }  // namespace troika::data

@@ -23,7 +23,7 @@ std::size_t place_of(const CsvReader& reader, const std::string& name, std::stri
   return static_cast<std::size_t>(found - header.begin());
 }
 
-/// "a+b" names two columns, unless one is called so.
+/// "a+b" names two columns, unless there is a column of that name.
 Names stated_targets(const Uri& uri, const Names& header) {
   auto stated = uri.query.find("target");
   if (stated == uri.query.end()) return {};

@@ -10,18 +10,18 @@
 
 namespace troika::data {
 
-/// By their places in the file, in the order that the model wants.
+/// Positions of columns in the file, in the order of the model.
 struct CsvColumns {
   std::vector<std::size_t> features;
-  std::vector<std::size_t> targets;  ///< Empty where the table only asks for predictions.
+  std::vector<std::size_t> targets;  ///< Empty if the table has no target.
 };
 
-/// As open_csv says. Throws Error(usage) when the query does not suit the model, Error(file) when
+/// See open_csv. Throws Error(usage) when the query does not suit the model, Error(file) when
 /// the table lacks a column.
 CsvColumns choose_columns(const CsvReader& reader, const Uri& uri, const OpenOptions& options);
 
 enum class Task { unstated, classify, regress };
-/// ?task= of the query. Throws Error(usage) when it is another word.
+/// ?task= of the query. Throws Error(usage) for any other word.
 Task task_of(const Uri& uri);
 
 }  // namespace troika::data

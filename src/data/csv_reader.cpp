@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "base/number_text.h"
 #include "base/utf8.h"
-#include "data/number_text.h"
 
 namespace troika::data {
 namespace {
@@ -63,7 +63,8 @@ void CsvReader::read_header() {
       throw row_error(fmt::format("two columns are called '{}'; rename one", name));
     header_.push_back(name);
   }
-  if (std::ranges::all_of(header_, [](const auto& name) { return parse_double(name).has_value(); }))
+  if (std::ranges::all_of(header_,
+                          [](const auto& name) { return parse_number<double>(name).has_value(); }))
     throw row_error("the first line must name the columns, but it has numbers; add a header");
 }
 
@@ -123,7 +124,7 @@ CsvCell CsvReader::read_quoted() {
   rest_.remove_prefix(end + 1);
   rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t"), rest_.size()));
   if (!rest_.empty() && !rest_.starts_with(',') && !at_line_end())
-    throw row_error("there is text behind a closing quote; correct the row");
+    throw row_error("there is text after a closing quote; correct the row");
   return cell;
 }
 

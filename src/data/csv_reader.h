@@ -10,7 +10,7 @@
 
 namespace troika::data {
 
-/// A cell as it is in the file, without the quotes around it and blanks beside it.
+/// A cell as it is in the file, without surrounding quotes and blanks.
 struct CsvCell {
   std::string_view text;
   bool has_quotes = false;  ///< The text contains doubled quotes; value() undoes them.
@@ -18,25 +18,25 @@ struct CsvCell {
   std::string value() const;
 };
 
-/// The text as a cell: in quotes where it needs them.
+/// The text as a cell, in quotes if it needs them.
 std::string csv_cell(std::string_view text);
 
 /// Reads a file once, from its header on. Borrows the file; cells point into it.
 class CsvReader {
  public:
-  /// Throws Error(file) when the file is empty or its first line does not name the columns, each
-  /// by another name.
+  /// Throws Error(file) if the file is empty or its first line does not have distinct names of
+  /// columns.
   explicit CsvReader(const FileBytes& file);
 
   const std::vector<std::string>& header() const { return header_; }
 
-  /// The cells of the next row; false behind the last one. Empty lines are skipped. Throws
-  /// Error(file) when the row has not as many cells as the header, or a quote is out of place.
+  /// Reads the cells of the next row; false after the last one. Empty lines are skipped. Throws
+  /// Error(file) if the number of cells differs from the header, or a quote is misplaced.
   bool next(std::vector<CsvCell>& cells);
 
-  /// "PATH:LINE: column 'NAME': problem." for a cell of the row that next() gave last.
+  /// "PATH:LINE: column 'NAME': problem" for a cell of the row that next() gave last.
   [[nodiscard]] Error cell_error(std::size_t column, const std::string& problem) const;
-  /// "PATH:LINE: problem.", for the same row.
+  /// "PATH:LINE: problem", for the same row.
   [[nodiscard]] Error row_error(const std::string& problem) const;
 
  private:

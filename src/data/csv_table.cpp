@@ -8,8 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/number_text.h"
 #include "base/utf8.h"
-#include "data/number_text.h"
 
 namespace troika::data {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 std::string shortened(const CsvCell& cell) { return std::string(cell.text.substr(0, 40)); }
 
 float number_in(const CsvReader& reader, const std::vector<CsvCell>& cells, std::size_t column) {
-  std::optional<double> number = parse_double(cells[column].text);
+  std::optional<double> number = parse_number<double>(cells[column].text);
   auto narrow = static_cast<float>(number.value_or(0));
   if (number && std::isfinite(narrow)) return narrow;
   if (cells[column].text.empty())
@@ -75,7 +75,7 @@ void CsvTable::add(const CsvReader& reader, const Cells& cells) {
 
 std::int32_t CsvTable::class_in(const CsvReader& reader, const Cells& cells, std::size_t column) {
   if (form_ == TargetForm::class_name) return named_class(reader, cells, column);
-  std::optional<std::int64_t> number = parse_whole(cells[column].text);
+  std::optional<std::int64_t> number = parse_number<std::int64_t>(cells[column].text);
   if (!number || *number < 0 || *number >= kMaxClasses)
     throw reader.cell_error(
         column, fmt::format("'{}' is not a class number from 0 to {}; correct it, or add "

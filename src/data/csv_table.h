@@ -14,12 +14,12 @@ namespace troika::data {
 
 /// How the column to predict is read.
 enum class TargetForm {
-  numbers,       ///< To be predicted.
-  class_number,  ///< Classes by number,
-  class_name,    ///< or by name.
+  numbers,       ///< Numbers to predict.
+  class_number,  ///< Classes by number.
+  class_name,    ///< Classes by name.
 };
 
-/// Parsed once, on construction; rows lie one behind the other.
+/// Parsed once, on construction.
 class CsvTable final : public ImageSource {
  public:
   /// `labels`, sorted, are the classes by name. Throws Error(file) naming line and column of a cell

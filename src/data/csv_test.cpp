@@ -151,7 +151,7 @@ TEST_F(CsvTables, SayWhereTheyAreWrong) {
   EXPECT_THAT(refusal("a,y\n\"1\n2\",2.5\nx,1\n"), HasSubstr("t.csv:2: column 'a'"));
   EXPECT_THAT(refusal("a,y\n1,2.5\n", "?target=z"), HasSubstr("no column 'z', which target="));
   EXPECT_THAT(refusal("a,y\n1,\"2\n"), HasSubstr("a quote is not closed"));
-  EXPECT_THAT(refusal("a,y\n1,\"2\"3\n"), HasSubstr("behind a closing quote"));
+  EXPECT_THAT(refusal("a,y\n1,\"2\"3\n"), HasSubstr("after a closing quote"));
   EXPECT_THAT(refusal("a,y\n1,2\"3\n"), HasSubstr("a quote inside"));
 }
 

@@ -1,5 +1,5 @@
-// A set of samples that can be read in any order: the one thing the loader, the training and
-// `inspect` know about data.
+// A set of samples that can be read in any order. The loader, training and `inspect` use data only
+// through this interface.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace troika::data {
 
-/// Which sample, and in which pass over the data: the pass seeds augmentation and masking
+/// The number of a sample and of the pass over the data. The pass seeds augmentation and masking
 /// and nothing else.
 struct Sample {
   std::int64_t index = 0;
@@ -30,33 +30,33 @@ class Dataset {
   virtual ~Dataset() = default;
 
   virtual std::int64_t size() const = 0;
-  /// What a sample is made of, and how. Images: "input" f32 [C,H,W] (or [F]) and "target" i32 [],
-  /// or f32 [K] where it is numbers to predict.
-  /// Language: "input" i32 [T] and "target" i32 [T]. Separate texts: LabelledDataset, PairDataset.
-  /// A field "weight", f32 in the shape of "target", weighs the targets; without it each counts 1.
-  /// Numbers to predict have one weight per sample.
+  /// The fields of a sample and how they are computed. Images: "input" f32 [C,H,W] (or [F]) and
+  /// "target" i32 [], or f32 [K] where it is numbers to predict. Language: "input" i32 [T] and
+  /// "target" i32 [T]. Separate texts: LabelledDataset, PairDataset. A field "weight", f32 in the
+  /// shape of "target", weighs the targets; without it each counts 1. Numbers to predict have one
+  /// weight per sample.
   virtual const Encoding& encoding() const = 0;
 
   /// Writes one sample, field by field, in the order of fields(); each destination has exactly that
-  /// field's bytes and is aligned for its element type. Throws Error(file) when the file turns out
-  /// to be bad there.
+  /// field's bytes and is aligned for its element type. Throws Error(file) if the file is damaged
+  /// at that sample.
   virtual void read(Sample sample, std::span<const std::span<std::byte>> fields) const = 0;
 
-  /// Whether a sample takes so long to read that several threads should share a batch.
+  /// True if a sample takes so long to read that several threads should share a batch.
   virtual bool is_slow() const { return false; }
   /// Training shuffles samples within windows of this many (sampler.h); 0: over the whole set.
   virtual std::int64_t window() const { return 0; }
   /// These samples will be read soon, by any thread and in any order. A set in a mapped file starts
   /// to bring them into memory and does not wait for it.
   virtual void will_read(Range /*samples*/) const {}
-  /// Samples of each class; empty where the classes have no names.
+  /// The number of samples of each class; empty if the classes have no names.
   virtual std::vector<std::int64_t> class_sizes() const { return {}; }
-  /// False where samples have no targets, which then read as 0: see OpenOptions::unlabelled.
+  /// False if samples have no targets, which then read as 0: see OpenOptions::unlabelled.
   virtual bool has_targets() const { return true; }
 
   std::span<const Field> fields() const { return encoding().fields; }
   /// Targets lie in [0, classes()): the classes of an image set, the vocabulary of a language set.
-  /// 0 where targets are numbers to predict.
+  /// 0 if targets are numbers to predict.
   std::int64_t classes() const { return encoding().classes; }
   /// Null for language.
   const Normalization* normalization() const {
@@ -81,9 +81,10 @@ struct OpenOptions {
   bool normalize_targets = false;              ///< Numbers to predict, by measure_targets().
   std::vector<std::string> augment;            ///< Steps of Augmentation; images only.
   std::uint64_t seed = 1;                      ///< Of augmentation and masking.
-  bool masked = false;  ///< Hide tokens of a running text and ask for those alone (token_mask.h).
-  /// That of the set a model was trained on: used instead of what would be learned from the set
-  /// itself, and of the options above that say the same.
+  int threads = 1;                             ///< That open() may use if samples are slow to read.
+  bool masked = false;  ///< Hide tokens of a running text and predict only those (token_mask.h).
+  /// The encoding of the set that a model was trained on. It replaces everything that would be
+  /// learned from the set itself, and the options above that it covers.
   std::optional<Encoding> like{};
   std::int64_t window = 0;  ///< See Dataset::window; ?window=N of the name counts first.
   /// With `like`: a table may lack the columns to predict, and npy: the second file.
@@ -114,8 +115,8 @@ struct OpenOptions {
 /// not like that one, Error(file) for a bad file.
 std::unique_ptr<Dataset> open(std::string_view uri, const OpenOptions& options = {});
 
-/// A set of one sample that is in no file: a text to classify, or to turn into another one. Its
-/// target means nothing. Precondition: `like` is of labelled texts or of pairs.
+/// A set of one sample that is not in a file: a text to classify or to translate. Its target is
+/// meaningless. Precondition: `like` is of labelled texts or of pairs.
 std::unique_ptr<Dataset> open_prompt(std::string_view text, const Encoding& like);
 
 }  // namespace troika::data

@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
-#include <thread>
 #include <utility>
 #include <vector>
 
-#include "base/cores.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "data/worker_team.h"
 
 namespace troika::data {
 namespace {
@@ -19,21 +18,28 @@ namespace {
 constexpr std::int64_t kTrainSize = 10'000;
 constexpr std::int64_t kTestSize = 2'000;
 constexpr std::int64_t kMostKept = 1 << 17;  // About 100 MiB.
-/// This many are drawn at the start, by all cores in a fraction of a second. A loader that draws
-/// them during the first epoch would take a core from the kernels, which wait for each other.
+/// This many are drawn at the start, by several threads in a fraction of a second. A loader that
+/// draws them during the first epoch would take a core from the kernels, which wait for each other.
 constexpr std::int64_t kDrawnAtStart = 1 << 14;
-constexpr std::int64_t kDrawnPerThread = 1000;  // A thread for fewer does not pay.
+constexpr std::int64_t kDrawnPerThread = 1000;  // Fewer do not justify a thread.
 
-/// Draws the first images at the start and others when they are asked for, and keeps the first
+/// Draws the first images at the start and others on demand, and keeps the first
 /// kMostKept of them.
 class Digits final : public ImageSource {
  public:
-  Digits(const std::string& part, std::uint64_t seed, std::int64_t size)
-      : random_{.key = seed, .stream = hash_text("digits:" + part)},
-        size_(size),
-        kept_(static_cast<std::size_t>(std::min(size, kMostKept))),
+  struct Options {
+    std::string part;
+    std::uint64_t seed;
+    std::int64_t size;
+    int threads;  ///< That draw the first images.
+  };
+
+  explicit Digits(const Options& options)
+      : random_{.key = options.seed, .stream = hash_text("digits:" + options.part)},
+        size_(options.size),
+        kept_(static_cast<std::size_t>(std::min(size_, kMostKept))),
         states_(kept_.size()) {
-    draw_first(std::min(size, kDrawnAtStart));
+    draw_first(std::min(size_, kDrawnAtStart), options.threads);
   }
 
   std::int64_t size() const override { return size_; }
@@ -55,15 +61,9 @@ class Digits final : public ImageSource {
  private:
   enum class State : std::uint8_t { absent, being_kept, kept };
 
-  void draw_first(std::int64_t count) const {
-    const std::int64_t shares = std::clamp<std::int64_t>(
-        count / kDrawnPerThread, 1, std::max<std::int64_t>(1, std::ssize(usable_cores())));
-    auto draw_share = [&](std::int64_t share) {
-      for (std::int64_t i = share; i < count; i += shares) with_digit(i, [](const DrawnDigit&) {});
-    };
-    std::vector<std::jthread> others;
-    for (std::int64_t share = 1; share < shares; ++share) others.emplace_back(draw_share, share);
-    draw_share(0);
+  void draw_first(std::int64_t count, int threads) const {
+    WorkerTeam team(std::min(threads, static_cast<int>(count / kDrawnPerThread)));
+    team.run(count, [&](std::int64_t i, std::size_t) { with_digit(i, [](const DrawnDigit&) {}); });
   }
 
   DrawnDigit draw(std::int64_t index) const {
@@ -97,18 +97,18 @@ class Digits final : public ImageSource {
 
 }  // namespace
 
-std::unique_ptr<ImageSource> open_digits(const Uri& uri) {
+std::unique_ptr<ImageSource> open_digits(const Uri& uri, int threads) {
   std::string part = uri.path.empty() ? "train" : uri.path;
   if (part != "train" && part != "test")
     throw Error(ErrorKind::usage,
-                fmt::format("there is no digits:{}, only digits:train and digits:test.", part));
+                fmt::format("there is no digits:{}, only digits:train and digits:test", part));
   std::int64_t size =
       number_in_query(uri, "size").value_or(part == "train" ? kTrainSize : kTestSize);
   if (size > std::numeric_limits<std::int32_t>::max())
-    throw Error(ErrorKind::usage, fmt::format("{} digits are too many; give a size up to {}.", size,
+    throw Error(ErrorKind::usage, fmt::format("{} digits are too many; give a size up to {}", size,
                                               std::numeric_limits<std::int32_t>::max()));
   auto seed = static_cast<std::uint64_t>(number_in_query(uri, "seed").value_or(1));
-  return std::make_unique<Digits>(part, seed, size);
+  return std::make_unique<Digits>(Digits::Options{part, seed, size, threads});
 }
 
 }  // namespace troika::data

@@ -1,5 +1,5 @@
-// Handwritten-looking digits drawn by Troika itself: a data set that needs no files and has any
-// size.
+// Digits drawn by Troika itself, similar to handwriting: a data set of any size that needs no
+// files.
 #pragma once
 
 #include <array>
@@ -23,6 +23,6 @@ DrawnDigit draw_digit(const RandomStream& random);
 
 /// digits:train (10,000 unless ?size=N) and digits:test (2,000), 28x28; each is its own stream of
 /// ?seed=N (default 1), so no image of one is in the other. Throws Error(usage) for any other name.
-std::unique_ptr<ImageSource> open_digits(const Uri& uri);
+std::unique_ptr<ImageSource> open_digits(const Uri& uri, int threads);
 
 }  // namespace troika::data

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kPixels = Canvas::kSide;
 constexpr int kStepsPerSpan = 6;
-/// The noise uses the numbers of the stream from this block of four on, behind all others.
+/// The noise uses the numbers of the stream from this block of four on; all others come before it.
 constexpr std::uint64_t kNoiseBlock = 1 << 14;
 
 /// Numbers from the stream, one after the other.

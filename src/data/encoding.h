@@ -1,5 +1,5 @@
-// How samples become numbers. It is learned from the training set and kept in checkpoints, so that
-// any other set can be read alike.
+// How samples become numbers. Learned from the training set and kept in checkpoints, so that other
+// sets can be read in the same way.
 #pragma once
 
 #include <cstdint>
@@ -22,34 +22,35 @@ struct Field {
   bool operator==(const Field&) const = default;
 };
 
-/// What one sample is.
+/// The kind of a sample.
 enum class SampleKind {
   images,    ///< Pixels or features, and a class or numbers to predict.
-  sequence,  ///< A piece of a long row of tokens; the targets are tokens too.
-  labelled,  ///< A text of its own, and a class.
-  pairs,     ///< A text and another one that it is turned into.
+  sequence,  ///< A piece of a long sequence of tokens; the targets are tokens too.
+  labelled,  ///< A separate text, and a class.
+  pairs,     ///< A source text and a target text, such as a translation.
 };
 
 struct Encoding {
   std::vector<Field> fields;
-  std::int64_t classes = 0;  ///< Targets lie in [0, classes); 0 where they are numbers to predict.
+  std::int64_t classes = 0;  ///< Targets lie in [0, classes); 0 if they are numbers to predict.
   std::optional<Normalization> normalization{};
-  /// Of numbers to predict: a mean for each and one deviation for all, so that the loss of
+  /// For numbers to predict: a mean for each and one deviation for all, so that the loss of
   /// normalised targets is that of the user's, divided by a constant. Absent: they are not
   /// normalised.
   std::optional<Normalization> target_normalization{};
   std::optional<Vocabulary> characters{};        ///< Of a running text.
   std::optional<WordVocabulary> words{};         ///< Of labelled texts, or of the sources of pairs.
   std::optional<WordVocabulary> target_words{};  ///< Of the targets of pairs.
-  std::vector<std::string> labels{};   ///< Names of the classes; empty where they are numbers.
-  std::vector<std::string> columns{};  ///< Names of the features, by which a table is matched.
+  std::vector<std::string> labels{};  ///< Names of the classes; empty if they are numbers.
+  std::vector<std::string>
+      columns{};  ///< Names of the features; columns of other tables are matched by name.
   std::vector<std::string> targets{};  ///< Names of the columns that are predicted.
   bool masked = false;  ///< Tokens are hidden in the input; the last token is the mask.
 
   SampleKind kind() const;
-  /// Whether the target is f32 [k]: numbers to predict, not a class.
+  /// True if the target is f32 [k]: numbers to predict, not a class.
   bool predicts_numbers() const;
-  /// Null when there is no such field.
+  /// Null if there is no such field.
   const Field* find(std::string_view name) const;
   bool operator==(const Encoding&) const = default;
 };

@@ -42,13 +42,13 @@ void FileBytes::will_read(std::size_t offset, std::size_t count) const {
   std::span<const std::byte> bytes = file->bytes();
   std::size_t end = std::min(offset + count, bytes.size());
   for (std::size_t at = offset / page * page; at < end; at += kMostAtOnce)
-    // A hint: where it fails the bytes are read when they are needed.
+    // Errors are ignored: without the hint the bytes are read when they are needed.
     ::madvise(const_cast<std::byte*>(bytes.data()) + at, std::min(kMostAtOnce, end - at),
               MADV_WILLNEED);
 }
 
 Error file_error(const std::string& path, std::size_t offset, const std::string& problem) {
-  return {ErrorKind::file, fmt::format("{} at byte {}: {}.", path, offset, problem)};
+  return {ErrorKind::file, fmt::format("{} at byte {}: {}", path, offset, problem)};
 }
 
 }  // namespace troika::data

@@ -1,4 +1,4 @@
-// The bytes of a data file, wherever they lie: mapped, or unpacked in memory.
+// The bytes of a data file, either mapped or unpacked in memory.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class FileBytes {
   static FileBytes map(const std::string& path);
   /// The same, but a gzip file (by name or by its first bytes) is unpacked.
   static FileBytes map_or_inflate(const std::string& path);
-  /// A text that is in no file; `name` stands for the path in messages.
+  /// A text that is not in a file; `name` replaces the path in messages.
   static FileBytes of_text(const std::string& name, std::string_view text);
 
   const std::string& path() const { return path_; }
@@ -35,7 +35,7 @@ class FileBytes {
   std::variant<MappedFile, std::vector<std::byte>> content_;
 };
 
-/// "PATH at byte OFFSET: problem." The problem says what to do as well.
+/// "PATH at byte OFFSET: problem". The problem includes what to do.
 [[nodiscard]] Error file_error(const std::string& path, std::size_t offset,
                                const std::string& problem);
 

@@ -1,4 +1,4 @@
-// How a person writes the ten digits: a few ways each, as strokes in the unit square.
+// Strokes of the ten handwritten digits in the unit square, a few variants of each.
 #pragma once
 
 #include <span>

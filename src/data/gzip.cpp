@@ -19,7 +19,8 @@ class Inflater {
   Inflater(std::span<const std::byte> packed, const std::string& path, std::size_t limit)
       : rest_(packed), size_(packed.size()), path_(path), limit_(limit) {
     if (inflateInit2(&stream_, kGzipWindow) != Z_OK)
-      throw Error(ErrorKind::memory, "No memory to unpack " + path);
+      throw Error(ErrorKind::memory,
+                  "not enough memory to unpack '" + path + "'; unpack it with gunzip first");
   }
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;

@@ -8,14 +8,14 @@
 
 namespace troika::data {
 
-/// Beyond this a packed file must be unpacked on disk, where it can be mapped.
+/// A larger file must be unpacked on disk, where it can be mapped.
 inline constexpr std::size_t kInflateLimit = std::size_t{4} << 30;
 
 bool looks_like_gzip(std::span<const std::byte> bytes);
 
-/// All members, one after the other. Memory grows with what really comes out, never with what a
-/// header claims. Throws Error(file) naming `path` and the offset when the bytes are damaged, cut
-/// short, or unpack beyond `limit`.
+/// Unpacks all members, one after another. Memory grows with the actual output, never with a size
+/// that a header states. Throws Error(file) naming `path` and the offset when the bytes are
+/// damaged, cut short, or unpack beyond `limit`.
 std::vector<std::byte> inflate_gzip(std::span<const std::byte> packed, const std::string& path,
                                     std::size_t limit = kInflateLimit);
 

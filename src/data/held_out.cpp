@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <functional>
 #include <utility>
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/number_text.h"
 #include "data/sampler.h"
 #include "data/uri.h"
 
@@ -16,7 +16,7 @@ namespace troika::data {
 namespace {
 
 /// The number in the whole set of each sample of a part. Neighbours stay neighbours if the set has
-/// a window, but for those on the two sides of a held-out range.
+/// a window, except across the gap of a held-out range.
 using Numbering = std::function<std::int64_t(std::int64_t)>;
 
 class PartOfSet final : public Dataset {
@@ -33,7 +33,8 @@ class PartOfSet final : public Dataset {
   bool is_slow() const override { return whole_->is_slow(); }
   std::int64_t window() const override { return whole_->window(); }
   void will_read(Range samples) const override {
-    // Across the gap of a held-out range this names more than is read, which a hint may.
+    // Across the gap of a held-out range this includes samples that are not read; it is only a
+    // hint.
     whole_->will_read({number_(samples.begin), number_(samples.end - 1) + 1});
   }
   bool has_targets() const override { return whole_->has_targets(); }
@@ -49,12 +50,10 @@ class PartOfSet final : public Dataset {
 }
 
 std::int64_t samples_in(std::string_view percent, std::int64_t size) {
-  double number = 0;
-  const char* end = percent.data() + percent.size() - 1;
-  auto [rest, problem] = std::from_chars(percent.data(), end, number);
-  if (problem != std::errc{} || rest != end || !(number > 0 && number < 100))
+  auto number = parse_number<double>(percent.substr(0, percent.size() - 1));
+  if (!number || !(*number > 0 && *number < 100))
     refuse(percent, "give a percentage above 0 and below 100, such as \"10%\"");
-  std::int64_t held_out = std::llround(static_cast<double>(size) * number / 100);
+  std::int64_t held_out = std::llround(static_cast<double>(size) * *number / 100);
   if (held_out < 1 || held_out >= size)
     refuse(percent, fmt::format("of {} samples that leaves none on one side", size));
   return held_out;

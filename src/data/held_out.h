@@ -8,7 +8,7 @@
 
 namespace troika::data {
 
-/// Whether the text is "10%" or "[begin:end]": a part of a training set, not the name of a set.
+/// True if the text is "10%" or "[begin:end]": a part of a training set, not the name of a set.
 bool is_part(std::string_view text);
 
 /// Two views of one set: as training sees it, augmented, and as it is. Both have the same samples.

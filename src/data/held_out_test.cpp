@@ -27,6 +27,11 @@ class Numbers final : public Dataset {
     elements_of<std::int32_t>(fields[0])[0] = static_cast<std::int32_t>(sample.index);
   }
   bool is_slow() const override { return true; }
+  std::int64_t window() const override { return shuffled_within; }
+  void will_read(Range samples) const override { announced = samples; }
+
+  std::int64_t shuffled_within = 0;
+  mutable Range announced{};
 
  private:
   std::int64_t size_;
@@ -48,6 +53,26 @@ std::vector<std::int32_t> samples_of(const Dataset& set) {
 HeldOut split(std::string_view part, std::int64_t size, bool is_text = false) {
   return hold_out(
       part, {std::make_unique<Numbers>(size, is_text), std::make_unique<Numbers>(size, is_text)});
+}
+
+TEST(HoldOut, ASetWithAWindowKeepsItAndRefusesAShare) {
+  auto views = [] {
+    auto augmented = std::make_unique<Numbers>(1000);
+    augmented->shuffled_within = 100;
+    return TrainingViews{std::move(augmented), std::make_unique<Numbers>(1000)};
+  };
+  TrainingViews kept = views();
+  const auto& whole = static_cast<const Numbers&>(*kept.augmented);
+  HeldOut parts = hold_out("[200:300]", std::move(kept));
+  EXPECT_EQ(parts.train->window(), 100);
+  parts.train->will_read({250, 260});
+  EXPECT_EQ(whole.announced, (Range{350, 360}));
+  try {
+    hold_out("10%", views());
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("give a range such as"));
+  }
 }
 
 TEST(HoldOut, AShareTakesSamplesFromEverywhereAndEverySampleOnce) {

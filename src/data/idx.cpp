@@ -47,7 +47,7 @@ std::string require_file(const std::string& prefix, const std::string& role) {
   throw Error(ErrorKind::file,
               fmt::format("{0}-{1}-{2}: no such file, plain or .gz; give a folder with the MNIST "
                           "files or a prefix such as "
-                          "DIR/t10k.",
+                          "DIR/t10k",
                           prefix, role, role == "images" ? "idx3-ubyte" : "idx1-ubyte"));
 }
 

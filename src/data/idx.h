@@ -9,7 +9,7 @@
 
 namespace troika::data {
 
-/// An array of unsigned bytes, plain or gzip. Throws Error(file) when it is none.
+/// An array of unsigned bytes, plain or gzip. Throws Error(file) for any other file.
 ArrayFile read_idx(const std::string& path);
 
 /// `path` is a folder with train-images-idx3-ubyte and train-labels-idx1-ubyte (else the t10k

@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
+#include "base/number_text.h"
 #include "data/class_folders.h"
 #include "data/jpeg/jpeg.h"
 #include "data/png/png.h"
@@ -21,7 +21,7 @@ constexpr std::int64_t kLongestSide = 1 << 13;
 
 enum class PictureFormat { jpeg, png };
 
-/// By the first bytes: endings are often wrong.
+/// Decided by the first bytes, because file extensions are often wrong.
 PictureFormat format_of(const FileBytes& file) {
   std::span<const std::byte> bytes = file.bytes();
   std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -106,11 +106,8 @@ class ImageFolder final : public ImageSource {
 };
 
 std::optional<std::int64_t> parse_side(std::string_view text) {
-  std::int64_t side = 0;
-  const char* end = text.data() + text.size();
-  auto [rest, problem] = std::from_chars(text.data(), end, side);
-  bool is_side = problem == std::errc{} && rest == end && side >= 1 && side <= kLongestSide;
-  return is_side ? std::optional(side) : std::nullopt;
+  auto side = parse_number<std::int64_t>(text);
+  return side && *side >= 1 && *side <= kLongestSide ? side : std::nullopt;
 }
 
 /// "224" or "192x256", height first as in shapes.
@@ -136,9 +133,9 @@ std::optional<std::int64_t> stated_channels(const Uri& uri) {
 }
 
 /// The size that all images have.
-PictureSize common_size(const ClassFolders& files) {
+PictureSize common_size(const ClassFolders& files, int threads) {
   PictureSize first = size_of_file(files.path(0));
-  WorkerTeam team(threads_for_reading());
+  WorkerTeam team(threads);
   team.run(files.size(), [&](std::int64_t file, std::size_t) {
     PictureSize size = size_of_file(files.path(file));
     if (size == first) return;
@@ -155,37 +152,36 @@ PictureSize common_size(const ClassFolders& files) {
   return first;
 }
 
-/// Taken from the query, else from `like`, else from the files.
-Shape shape_of(const Uri& uri, const ClassFolders& files, const std::optional<Encoding>& like) {
+/// Taken from the query, else from options.like, else from the files.
+Shape shape_of(const Uri& uri, const ClassFolders& files, const OpenOptions& options) {
   std::optional<PictureSize> size = stated_size(uri);
   std::optional<std::int64_t> channels = stated_channels(uri);
-  const Field* input = like ? like->find("input") : nullptr;
+  const Field* input = options.like ? options.like->find("input") : nullptr;
   if (input != nullptr && input->spec.shape.rank() == 3) {
     const Shape& shape = input->spec.shape;
     if (!size) size = PictureSize{shape[2], shape[1]};
     bool is_possible = shape[0] == 1 || shape[0] == 3;
     if (!channels && is_possible) channels = shape[0];
   }
-  if (!size) size = common_size(files);
+  if (!size) size = common_size(files, options.threads);
   return {channels.value_or(3), size->height, size->width};
 }
 
 /// A build without one of the decoders refuses the files here instead of in the middle of a run.
-void check_decoders(const ClassFolders& files) {
+void check_decoders(const ClassFolders& files, int threads) {
   if (built_with_jpeg() && built_with_png()) return;
-  WorkerTeam team(threads_for_reading());
+  WorkerTeam team(threads);
   team.run(files.size(), [&](std::int64_t file, std::size_t) { size_of_file(files.path(file)); });
 }
 
 }  // namespace
 
-std::unique_ptr<ImageSource> open_image_folder(const Uri& uri,
-                                               const std::optional<Encoding>& like) {
+std::unique_ptr<ImageSource> open_image_folder(const Uri& uri, const OpenOptions& options) {
   ClassFolders files(uri.path);
-  check_decoders(files);
-  Shape shape = shape_of(uri, files, like);
-  bool has_names = like && !like->labels.empty();
-  std::vector<std::string> labels = has_names ? like->labels : files.classes();
+  check_decoders(files, options.threads);
+  Shape shape = shape_of(uri, files, options);
+  bool has_names = options.like && !options.like->labels.empty();
+  std::vector<std::string> labels = has_names ? options.like->labels : files.classes();
   return std::make_unique<ImageFolder>(std::move(files), std::move(labels), shape);
 }
 

@@ -2,9 +2,8 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 
-#include "data/encoding.h"
+#include "data/dataset.h"
 #include "data/image_source.h"
 #include "data/uri.h"
 
@@ -13,8 +12,9 @@ namespace troika::data {
 /// images:DIR?size=HEIGHTxWIDTH&channels=1. Each image is resized so that its shorter side fits,
 /// and its centre is used; without a size all must have one. Greyscale, palette and transparent
 /// images get the channels asked for (default: 3). Nothing is kept but the names of the files: an
-/// image is decoded whenever it is read. With `like`, size, channels and classes are that set's.
-/// Throws Error(file) for a folder that is not of this form, or a class that `like` does not know.
-std::unique_ptr<ImageSource> open_image_folder(const Uri& uri, const std::optional<Encoding>& like);
+/// image is decoded whenever it is read. With options.like, size, channels and classes are that
+/// set's. Throws Error(file) for a folder that is not of this form, or a class that options.like
+/// does not know.
+std::unique_ptr<ImageSource> open_image_folder(const Uri& uri, const OpenOptions& options);
 
 }  // namespace troika::data

@@ -13,14 +13,14 @@
 
 namespace troika::data {
 
-/// Says which part of an image to use, given its size as it is stored.
+/// Chooses the part of an image to use, given the size of the stored image.
 using ChoosePart = std::function<Part(PictureSize)>;
 
-/// What a format calls things; empty where it has no names.
+/// Names that a format provides; empty if it has none.
 struct SourceNames {
   std::vector<std::string> labels{};   ///< Of the classes.
   std::vector<std::string> columns{};  ///< Of the features.
-  std::vector<std::string> targets{};  ///< Of what is to be predicted.
+  std::vector<std::string> targets{};  ///< Of the columns to predict.
 };
 
 /// Constant after construction: every member may be called from any thread at once.
@@ -39,26 +39,26 @@ class ImageSource {
                          std::span<float> pixels) const;
   /// In [0, classes()). Precondition: the target is a class.
   virtual std::int32_t label(std::int64_t index) const = 0;
-  /// Whether an image takes so long to read that several threads should share the work.
+  /// True if an image takes so long to read that several threads should share the work.
   virtual bool is_slow() const { return false; }
 
   /// See Dataset::will_read.
   virtual void will_read(Range /*samples*/) const {}
 
-  /// How many numbers are to be predicted; 0 where the target is a class.
+  /// The number of values to predict; 0 if the target is a class.
   virtual std::int64_t numbers() const { return 0; }
   /// Precondition: the span has numbers() elements.
   virtual void read_numbers(std::int64_t /*index*/, std::span<float> /*numbers*/) const {}
-  /// False for samples that only ask for a prediction: they have neither a label nor numbers.
+  /// False for samples without a label or numbers, which are only to be predicted.
   virtual bool has_targets() const { return true; }
   virtual SourceNames names() const { return {}; }
 
-  /// How many parts of a sample, one behind the other, have a mean and a deviation of their own:
-  /// channels, or features.
+  /// The number of consecutive parts of a sample that have their own mean and deviation: channels,
+  /// or features.
   virtual std::size_t channels() const { return static_cast<std::size_t>(shape()[0]); }
 };
 
-/// More classes than any set has; a label beyond it means a damaged file.
+/// More classes than any set has; a larger label means that the file is damaged.
 inline constexpr std::int64_t kMaxClasses = 1 << 20;
 
 /// The value of a pixel stored as one byte.

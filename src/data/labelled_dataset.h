@@ -1,4 +1,4 @@
-// Texts with a label each, as samples of a classifier.
+// Labelled texts as samples of a classifier.
 #pragma once
 
 #include "data/column_file.h"
@@ -10,7 +10,7 @@ namespace troika::data {
 
 /// A line is label<tab>text. Fields: "input" i32 [T], the begin mark and the words, then padding;
 /// "target" i32 [], the label's place among all labels in the order of their bytes; "length" i32
-/// [], how many tokens are no padding; "mask" f32 [T], 0 at padding. A longer text is cut.
+/// [], the number of tokens without padding; "mask" f32 [T], 0 at padding. A longer text is cut.
 class LabelledDataset final : public Dataset {
  public:
   /// labelled:FILE?split=characters&vocabulary=N[begin:end]. Labels, vocabulary and length are

@@ -12,10 +12,11 @@ namespace {
 LoaderOptions checked(const LoaderOptions& options) {
   if (options.batch < 1)
     throw Error(ErrorKind::usage,
-                fmt::format("A batch of {} is not possible; give 1 or more.", options.batch));
+                fmt::format("a batch of {} is not possible; give 1 or more", options.batch));
   if (options.position < 0)
-    throw Error(ErrorKind::usage,
-                fmt::format("Position {} lies before the first sample.", options.position));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("position {} lies before the first sample; give 0 or more", options.position));
   TROIKA_CHECK(options.floating != DType::i32);
   TROIKA_CHECK(options.ahead >= 1);
   if (options.rows)
@@ -48,7 +49,7 @@ Loader::Loader(const Dataset& dataset, const LoaderOptions& options)
                 .seed = options.seed,
                 .window = dataset.window()}),
       team_(dataset.is_slow() ? options.threads : 1) {
-  // A window begins anew with each epoch.
+  // Windows are counted from the start of each epoch.
   std::int64_t within = options_.position % dataset.size();
   if (dataset.window() > 0) announced_ = options_.position - within % dataset.window();
   std::int64_t left = std::max<std::int64_t>(0, dataset.size() - options_.position);

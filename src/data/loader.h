@@ -1,4 +1,4 @@
-// Batches made ahead of time on a thread of their own, so that the step does not wait for data.
+// Makes batches ahead of time on its own thread, so that steps do not wait for data.
 #pragma once
 
 #include <chrono>
@@ -27,9 +27,8 @@ struct LoaderOptions {
   Purpose purpose = Purpose::train;
   DType floating = DType::f32;  ///< Of the floating fields and of "weight"; f32 or f64.
   std::uint64_t seed = 1;       ///< Of the order.
-  std::int64_t position =
-      0;                  ///< Where to begin in the sampler's row: 0, or a cursor() from earlier.
-  std::size_t ahead = 3;  ///< Batches made before they are asked for.
+  std::int64_t position = 0;    ///< First position in the sampler's row: 0, or an earlier cursor().
+  std::size_t ahead = 3;        ///< Batches made in advance.
   /// Threads that read one batch of a slow data set. Does not change the batches.
   int threads = 1;
   /// The rows of each batch that are read and handed out; unset: all. Which sample is in a row does
@@ -46,17 +45,17 @@ class Loader {
   Loader& operator=(const Loader&) = delete;
 
   /// The next batch, valid until the next call; null when an evaluation has seen every sample.
-  /// Rethrows what went wrong while the batch was made.
+  /// Rethrows an error that occurred while the batch was made.
   const Batch* next();
 
-  /// Samples handed out so far, counted from the start of the row: position for a loader that goes
-  /// on from here.
+  /// Samples handed out so far, counted from the start of the row. A loader with this position
+  /// continues here.
   std::int64_t cursor() const { return options_.position + taken_ * options_.batch; }
-  /// Time that callers of next() have spent waiting, in all.
+  /// Total time that callers of next() have waited.
   std::chrono::nanoseconds waited() const { return waited_; }
 
  private:
-  /// Of each thread that reads samples.
+  /// Buffers of one thread that reads samples.
   struct Scratch {
     std::vector<std::vector<std::byte>>
         narrow;  // One sample of each f32 field that is handed out as f64.
@@ -75,13 +74,13 @@ class Loader {
   const LoaderOptions options_;
   const Range rows_;
   const Sampler sampler_;
-  std::int64_t batches_ = 0;  // How many there will be.
+  std::int64_t batches_ = 0;  // In all.
 
-  // The caller's.
+  // Used by the caller only.
   std::int64_t taken_ = 0;
   std::chrono::nanoseconds waited_{0};
 
-  // The thread's.
+  // Used by the loader's thread only.
   std::int64_t announced_ = 0;  // The dataset knows the runs before this position.
   std::vector<Scratch> scratch_;
   WorkerTeam team_;
@@ -95,7 +94,7 @@ class Loader {
   std::int64_t released_ TROIKA_GUARDED_BY(mutex_) = 0;
   std::exception_ptr error_ TROIKA_GUARDED_BY(mutex_);
 
-  std::jthread thread_;  // Last, so that it ends before what it uses.
+  std::jthread thread_;  // Last member: it must end before the members it uses.
 };
 
 }  // namespace troika::data

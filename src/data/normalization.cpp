@@ -36,9 +36,10 @@ void add(std::span<Sums> sums, std::span<const float> pixels) {
 
 /// Sums per channel over evenly spaced images. Those of each image are kept apart and added in
 /// order, so that the result does not depend on the number of threads.
-std::vector<Sums> sum_images(const ImageSource& source, Range range, std::int64_t images) {
+std::vector<Sums> sum_images(const ImageSource& source, Range range, std::int64_t images,
+                             int threads) {
   std::size_t channels = source.channels();
-  WorkerTeam team(source.is_slow() ? threads_for_reading() : 1);
+  WorkerTeam team(source.is_slow() ? threads : 1);
   std::vector<std::vector<float>> pixels(team.threads());
   std::vector<Sums> total(channels);
   for (std::int64_t first = 0; first < images; first += kImagesAtOnce) {
@@ -87,11 +88,11 @@ void check(const Normalization& normalization, std::size_t channels) {
                                     [](float d) { return std::isfinite(d) && d > 0; });
   if (!usable)
     throw Error(ErrorKind::usage,
-                "Normalisation needs finite means and deviations above zero; correct them or use "
-                "\"auto\".");
+                "normalisation needs finite means and deviations above zero; correct them or use "
+                "\"auto\"");
 }
 
-Normalization measure(const ImageSource& source, Range range) {
+Normalization measure(const ImageSource& source, Range range, int threads) {
   std::size_t channels = source.channels();
   auto pixels = static_cast<std::size_t>(source.shape().elements());
   // A feature may differ in few rows only, and a row is small.
@@ -99,7 +100,7 @@ Normalization measure(const ImageSource& source, Range range) {
       std::min(range.extent(), source.shape().rank() == 1 ? kMeasuredRows : kMeasuredImages);
   Normalization result;
   double count = static_cast<double>(images) * static_cast<double>(pixels / channels);
-  for (const Sums& sum : sum_images(source, range, images)) {
+  for (const Sums& sum : sum_images(source, range, images, threads)) {
     double mean = sum.first / count;
     double deviation = std::sqrt(variance(sum, count));
     result.mean.push_back(static_cast<float>(mean));

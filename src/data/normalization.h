@@ -27,7 +27,8 @@ void check(const Normalization& normalization, std::size_t channels);
 
 /// "auto": measured over a fixed choice of the samples in `range`, evenly spaced: at most 1,000
 /// images, or 100,000 rows of features. A channel that does not vary gets deviation 1.
-Normalization measure(const ImageSource& source, Range range);
+/// The result does not depend on the number of threads.
+Normalization measure(const ImageSource& source, Range range, int threads = 1);
 
 /// The same for numbers to predict, over at most 100,000 samples: a mean for each of them and one
 /// deviation for all. Precondition: the samples in `range` have numbers to predict.

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <optional>
 #include <string_view>
 
+#include "base/number_text.h"
 #include "data/array_images.h"
 
 namespace troika::data {
@@ -104,12 +104,11 @@ class HeaderScanner {
 
   std::int64_t number() {
     skip_space();
-    std::int64_t value = 0;
-    const char* end = text_.data() + text_.size();
-    auto [rest, problem] = std::from_chars(text_.data() + at_, end, value);
-    if (problem != std::errc{} || value < 0) throw bad("an extent is no number >= 0");
-    at_ = static_cast<std::size_t>(rest - text_.data());
-    return value;
+    std::string_view rest = text_.substr(at_);
+    auto value = take_number<std::int64_t>(rest);
+    if (!value || *value < 0) throw bad("an extent is not a number >= 0");
+    at_ = text_.size() - rest.size();
+    return *value;
   }
 
   std::string_view quoted() {
@@ -168,7 +167,7 @@ Channels channels_of(const Uri& uri) {
   if (stated->second == "first") return Channels::first;
   if (stated->second == "last") return Channels::last;
   throw Error(ErrorKind::usage,
-              fmt::format("channels must be 'first' or 'last', not '{}'.", stated->second));
+              fmt::format("channels must be 'first' or 'last', not '{}'", stated->second));
 }
 
 }  // namespace
@@ -223,7 +222,7 @@ std::unique_ptr<ImageSource> open_npy(const Uri& uri, const OpenOptions& options
   if (comma == std::string::npos || paths.find(',', comma + 1) != std::string::npos || comma == 0 ||
       comma + 1 == paths.size())
     throw Error(ErrorKind::usage,
-                fmt::format("npy:{}: give two files, npy:images.npy,labels.npy.", paths));
+                fmt::format("npy:{}: give two files, npy:images.npy,labels.npy", paths));
   ArrayFile images = read_npy(paths.substr(0, comma));
   ArrayFile labels = read_npy(paths.substr(comma + 1));
   return pair_arrays(std::move(images), std::move(labels), channels_of(uri));

@@ -11,14 +11,14 @@
 
 namespace troika::data {
 
-/// An array of little-endian f32, f64, i32, i64 or u8 in C order. Throws Error(file) when it is
-/// none.
+/// An array of little-endian f32, f64, i32, i64 or u8 in C order. Throws Error(file) for any other
+/// file.
 ArrayFile read_npy(const std::string& path);
 
-/// The bytes in front of an array in C order, version 1: a multiple of 64, as NumPy writes them.
+/// The header of an array in C order, version 1: a multiple of 64, as NumPy writes them.
 std::string npy_header(Element element, const Shape& shape);
 
-/// npy:images.npy,labels.npy, for images [N,H,W,C] with ?channels=last; the first file alone where
+/// npy:images.npy,labels.npy, for images [N,H,W,C] with ?channels=last; the first file alone if
 /// options.unlabelled. Throws Error(usage) when the path is not two names.
 std::unique_ptr<ImageSource> open_npy(const Uri& uri, const OpenOptions& options);
 

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <set>
 
+#include "data/loader.h"
 #include "data/testing/file_fixture.h"
 
 namespace troika::data {
@@ -33,6 +35,29 @@ void expect_numbers(const std::string& type, float scale) {
   EXPECT_EQ(second.target[0], 1);
   for (int i = 0; i < 3; ++i) EXPECT_FLOAT_EQ(second.input[i], (4 + i) * scale) << type;
   EXPECT_FLOAT_EQ(second.input[3], 255 * scale) << type;
+}
+
+TEST(Npy, IsReadInWindows) {
+  TemporaryFolder folder;
+  std::vector<float> inputs(200);
+  std::vector<std::int64_t> labels(200);
+  for (std::size_t i = 0; i < 200; ++i) labels[i] = static_cast<std::int64_t>(inputs[i] = 1.F * i);
+  folder.write("x.npy", npy_file(header("<f4", "(200, 1)"), bytes_of(inputs)));
+  folder.write("y.npy", npy_file(header("<i8", "(200,)"), bytes_of(labels)));
+  std::string uri = "npy:" + folder.path("x.npy") + "," + folder.path("y.npy");
+  auto set = open(uri + "?window=32[10:190]", kPlainArrays);
+  EXPECT_EQ(set->window(), 32);
+  EXPECT_EQ(open(uri, kPlainArrays)->window(), 0);
+  set->will_read({0, 180});
+  Loader loader(*set, {.batch = 20});
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    std::set<std::int32_t> seen;
+    for (int step = 0; step < 9; ++step)
+      for (std::int32_t target : (*loader.next())["target"].as<std::int32_t>()) seen.insert(target);
+    EXPECT_EQ(seen.size(), 180u);
+    EXPECT_EQ(*seen.begin(), 10);
+  }
+  EXPECT_NE(error_of([&] { open(uri + "?window=0"); }).find("window must be"), std::string::npos);
 }
 
 TEST(Npy, ReadsEveryElementType) {

@@ -45,15 +45,15 @@ const Scheme& find_scheme(const Uri& uri) {
   throw Error(
       ErrorKind::usage,
       fmt::format("unknown scheme '{}'; there are digits:, idx:, cifar10:, npy:, csv:, images:, "
-                  "tokens:, text:, pairs: and labelled:.",
+                  "tokens:, text:, pairs: and labelled:",
                   uri.scheme));
 }
 
 std::unique_ptr<ImageSource> open_images(const Uri& uri, const OpenOptions& options) {
-  if (uri.scheme == "digits") return open_digits(uri);
+  if (uri.scheme == "digits") return open_digits(uri, options.threads);
   if (uri.scheme == "idx") return open_idx(uri.path);
   if (uri.scheme == "cifar10") return open_cifar10(uri.path);
-  if (uri.scheme == "images") return open_image_folder(uri, options.like);
+  if (uri.scheme == "images") return open_image_folder(uri, options);
   if (uri.scheme == "csv") return open_csv(uri, options);
   return open_npy(uri, options);
 }
@@ -68,7 +68,7 @@ std::unique_ptr<TokenSource> open_language(const Uri& uri, const OpenOptions& op
   return open_text(uri.path, options.like->characters);
 }
 
-/// What a set that is opened like another one takes from it.
+/// The options with those that options.like determines filled in.
 OpenOptions settled(OpenOptions options, SampleKind kind) {
   if (!options.like) return options;
   const Encoding& like = *options.like;
@@ -85,9 +85,9 @@ OpenOptions settled(OpenOptions options, SampleKind kind) {
 void refuse_image_options(const OpenOptions& options) {
   if (!options.augment.empty())
     throw Error(ErrorKind::usage,
-                fmt::format("Augmentation '{}' is for images; remove it.", options.augment[0]));
+                fmt::format("augmentation '{}' is for images; remove it", options.augment[0]));
   if (options.normalization)
-    throw Error(ErrorKind::usage, "Normalisation is for images; remove it.");
+    throw Error(ErrorKind::usage, "normalisation is for images and features; remove it");
 }
 
 std::unique_ptr<Dataset> open_kind(SampleKind kind, const Uri& uri, const OpenOptions& options) {
@@ -111,7 +111,7 @@ std::unique_ptr<Dataset> open_parsed(const Uri& uri, const OpenOptions& options)
   expect_keys(uri, scheme.keys);
   if (uri.scheme != "digits" && uri.path.empty())
     throw Error(ErrorKind::usage,
-                fmt::format("there is no path after '{0}:'; write {0}:PATH.", uri.scheme));
+                fmt::format("there is no path after '{0}:'; write {0}:PATH", uri.scheme));
   OpenOptions effective = settled(options, scheme.kind);
   if (auto window = number_in_query(uri, "window")) effective.window = *window;
   return open_kind(scheme.kind, uri, effective);

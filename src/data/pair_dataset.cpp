@@ -11,7 +11,7 @@ namespace {
 /// The order of the fields.
 enum PairField : std::size_t { kInput, kTarget, kWeight, kSource, kLength, kMask, kPairFields };
 
-/// Words and the end mark, cut or padded to the length of `to`; returns how many are no padding.
+/// Words and the end mark, cut or padded to the length of `to`; returns the number without padding.
 std::size_t write_sentence(std::vector<std::int32_t> words, std::span<std::int32_t> to) {
   words.push_back(WordVocabulary::kEnd);
   std::size_t length = std::min(words.size(), to.size());

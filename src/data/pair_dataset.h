@@ -9,9 +9,9 @@
 namespace troika::data {
 
 /// A line is source<tab>target. Fields: "source" i32 [S], its words and the end mark, then padding;
-/// "length" i32 [], how many of them are no padding; "mask" f32 [S], 0 at padding; "target" i32
-/// [T], its words and the end mark, then padding; "input" i32 [T], the same one later, behind the
-/// begin mark (the decoder is told the right words so far); "weight" f32 [T], 0 at padding. A text
+/// "length" i32 [], the number of them without padding; "mask" f32 [S], 0 at padding; "target" i32
+/// [T], its words and the end mark, then padding; "input" i32 [T], the begin mark and then the
+/// target, one position later (teacher forcing); "weight" f32 [T], 0 at padding. A text
 /// longer than S or T is cut there.
 class PairDataset final : public Dataset {
  public:

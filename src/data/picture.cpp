@@ -22,7 +22,7 @@ Error image_error(const std::string& path, const std::string& problem) {
 }
 
 void check_pixel_count(const std::string& path, PictureSize size) {
-  // Dividing instead of multiplying: a header that lies must not overflow the product.
+  // Divides instead of multiplying: a false header must not overflow the product.
   bool fits = size.width > 0 && size.height > 0 && size.height <= kMostPixels / size.width;
   if (!fits)
     throw image_error(path, fmt::format("an image of {} x {} pixels is over the limit of {} "

@@ -1,4 +1,4 @@
-// Images as files hold them, before they are brought to one size.
+// Images as files store them, before they are resized.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct PictureSize {
   bool operator==(const PictureSize&) const = default;
 };
 
-/// A box in an image, in pixels from its top left corner. It may begin and end within a pixel.
+/// A rectangle in an image, in pixels from its top left corner. Edges may lie within a pixel.
 struct Part {
   double x = 0;
   double y = 0;
@@ -36,7 +36,7 @@ struct DecodeOptions {
   PictureSize least{};
 };
 
-/// Room for the pixels of an image of that size.
+/// Allocates space for the pixels of an image.
 Picture make_picture(PictureSize size, std::int64_t channels);
 
 /// Luminance of red, green and blue, as in JPEG (ITU-R BT.601).
@@ -45,7 +45,7 @@ inline std::uint8_t luminance(int red, int green, int blue) {
   return static_cast<std::uint8_t>((19595 * red + 38470 * green + 7471 * blue + 32768) >> 16);
 }
 
-/// "'PATH': problem". The problem says what to do as well.
+/// "'PATH': problem". The problem includes what to do.
 [[nodiscard]] Error image_error(const std::string& path, const std::string& problem);
 
 /// Throws Error(file) for an image with so many pixels that decoding it could exhaust memory: a

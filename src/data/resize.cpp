@@ -27,7 +27,7 @@ class Filter {
   }
 
   std::size_t count() const { return begins_.size(); }
-  /// Whether each target pixel is one source pixel.
+  /// True if each target pixel is one source pixel.
   bool only_copies() const {
     return weights_.size() == count() && begins_.back() - begins_.front() + 1 == count();
   }

@@ -1,4 +1,4 @@
-// Cuts a part out of an image and brings it to a size.
+// Crops an image and resizes the crop.
 #pragma once
 
 #include <cstddef>

@@ -15,11 +15,11 @@ constexpr std::int64_t kUsualSequence = 128;
 void check_length(Range range, std::int64_t length, bool masked) {
   if (length < 1)
     throw Error(ErrorKind::usage,
-                fmt::format("A sequence length of {} is not possible; give 1 or more.", length));
+                fmt::format("a sequence length of {} is not possible; give 1 or more", length));
   if (range.extent() - (masked ? 0 : 1) < length)
     throw Error(ErrorKind::file,
                 fmt::format("{} tokens are too few for one sequence of {}{}; shorten the "
-                            "sequence or use more text.",
+                            "sequence or use more text",
                             range.extent(), length, masked ? "" : " and its target"));
 }
 

@@ -13,13 +13,14 @@ TextOptions text_options(const Uri& uri) {
       options.unit = TextUnit::character;
     else if (stated->second != "words")
       throw Error(ErrorKind::usage,
-                  fmt::format("split must be 'words' or 'characters', not '{}'.", stated->second));
+                  fmt::format("split must be 'words' or 'characters', not '{}'", stated->second));
   }
   if (auto limit = number_in_query(uri, "vocabulary")) options.vocabulary = *limit;
   if (options.vocabulary <= WordVocabulary::kMarks)
-    throw Error(ErrorKind::usage,
-                fmt::format("a vocabulary of {} has no room for words beside its {} marks.",
-                            options.vocabulary, WordVocabulary::kMarks));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("a vocabulary of {} has no room for words besides its {} marks; give more",
+                    options.vocabulary, WordVocabulary::kMarks));
   return options;
 }
 

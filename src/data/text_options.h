@@ -1,4 +1,4 @@
-// What the name of a set of separate texts may ask for: ?split=characters, ?vocabulary=N.
+// Options in the name of a set of separate texts: ?split=characters, ?vocabulary=N.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct TextOptions {
   std::int64_t vocabulary = 32'000;  ///< Most tokens of a vocabulary, marks included.
 };
 
-/// Throws Error(usage) for a value that makes no sense.
+/// Throws Error(usage) for a bad value.
 TextOptions text_options(const Uri& uri);
 
 }  // namespace troika::data

@@ -22,7 +22,7 @@ void TokenMask::apply(Sample sample, std::span<std::int32_t> tokens,
   RandomStream least = random;
   least.stream = hash_text("mask at least");
   std::uint64_t first = static_cast<std::uint64_t>(sample.index) * tokens.size();
-  // A sample without any target would weigh nothing.
+  // A sample without any target would not contribute to the loss.
   std::size_t always = least.below(static_cast<std::uint64_t>(sample.index), tokens.size());
   bool any = false;
   for (std::size_t at = 0; at < tokens.size(); ++at)

@@ -1,4 +1,4 @@
-// Which tokens a bidirectional model is asked for, and what it sees instead of them: Devlin et al.
+// Hides tokens that a bidirectional model is to predict: Devlin et al.
 // 2019, arXiv:1810.04805, section 3.1 and appendix A.1.
 #pragma once
 

@@ -1,4 +1,4 @@
-// A long row of tokens, before it is cut into sequences.
+// A long sequence of tokens, before it is cut into samples.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Token files: little-endian uint16, one after the other, as GPT-2 data sets are commonly kept.
+// Token files: little-endian uint16, one after the other, the usual format of GPT-2 data sets.
 #pragma once
 
 #include <cstdint>

@@ -21,16 +21,16 @@ struct Uri {
   std::optional<std::int64_t> end;  ///< Absent: to the end of the set.
 };
 
-/// Throws Error(usage) saying what is wrong with it; the caller adds the text.
+/// Throws Error(usage) with the reason; the caller adds the text.
 Uri parse_uri(std::string_view text);
 
-/// The part of a set of `size` samples that the name asks for; throws Error(usage) when it is empty
-/// or not there.
+/// The part of a set of `size` samples or tokens that the name selects; throws Error(usage) if it
+/// is empty or out of bounds.
 Range select(const Uri& uri, std::int64_t size);
 
 /// Throws Error(usage) when the query has a key not in `known`.
 void expect_keys(const Uri& uri, std::span<const std::string_view> known);
-/// A whole number >= 1 from the query, if it is there; throws Error(usage) otherwise.
+/// A whole number >= 1 from the query, if the key is present; throws Error(usage) for other values.
 std::optional<std::int64_t> number_in_query(const Uri& uri, const std::string& key);
 
 }  // namespace troika::data

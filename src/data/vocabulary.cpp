@@ -17,7 +17,7 @@ std::vector<char32_t> decode_all(std::string_view text) {
     auto next = decode_utf8(text.substr(at));
     if (!next)
       throw Error(ErrorKind::usage,
-                  fmt::format("The text is not UTF-8 at byte {}; convert it with iconv.", at));
+                  fmt::format("the text is not UTF-8 at byte {}; convert it with iconv", at));
     characters.push_back(next->character);
     at += next->bytes;
   }
@@ -56,9 +56,10 @@ std::vector<std::int32_t> Vocabulary::encode(std::string_view text) const {
     append_utf8(character, name);
     throw Error(
         ErrorKind::usage,
-        fmt::format("The character '{}' (U+{:04X}) is not among the {} the model was trained on; "
-                    "leave it out.",
-                    name, static_cast<std::uint32_t>(character), size()));
+        fmt::format(
+            "the character '{}' (U+{:04X}) is not among the {} that the model was trained on; "
+            "leave it out",
+            name, static_cast<std::uint32_t>(character), size()));
   }
   return tokens;
 }

@@ -1,4 +1,4 @@
-// The characters a text is made of, numbered: between text and the tokens of a character-level
+// The characters of a text, numbered: converts between text and the tokens of a character-level
 // language model.
 #pragma once
 
@@ -20,8 +20,8 @@ class Vocabulary {
   explicit Vocabulary(std::vector<char32_t> characters);
 
   std::int64_t size() const { return static_cast<std::int64_t>(characters_.size()); }
-  /// All characters as UTF-8, in order: what a checkpoint stores, and what the first constructor
-  /// takes.
+  /// All characters as UTF-8, in order, as a checkpoint stores them; the first constructor reads
+  /// this back.
   std::string characters() const;
   /// The token of a character, or -1.
   std::int32_t token(char32_t character) const;
@@ -35,7 +35,7 @@ class Vocabulary {
 
  private:
   std::vector<char32_t> characters_;
-  std::vector<std::int32_t> tokens_;  // By code point, up to the largest there is.
+  std::vector<std::int32_t> tokens_;  // By code point, up to the largest in use.
 };
 
 }  // namespace troika::data

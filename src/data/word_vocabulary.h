@@ -1,6 +1,5 @@
-// The words of a language, numbered behind a few marks: between texts with a beginning and an end
-// and the tokens of a model that reads or writes them. (A running text has neither; its characters
-// are numbered by Vocabulary.)
+// The words of separate texts, numbered after a few marks: converts between texts and the tokens of
+// a model that reads or writes them. (Characters of a running text are numbered by Vocabulary.)
 #pragma once
 
 #include <cstdint>
@@ -13,15 +12,15 @@
 
 namespace troika::data {
 
-/// What a text is cut into.
+/// The unit that a text is cut into.
 enum class TextUnit {
-  word,       ///< Parted by white space.
+  word,       ///< Separated by white space.
   character,  ///< Unicode code points, white space included.
 };
 
 class WordVocabulary {
  public:
-  // Tokens that stand for no word.
+  // Tokens that are not words.
   static constexpr std::int32_t kPadding = 0;
   static constexpr std::int32_t kBegin = 1;
   static constexpr std::int32_t kEnd = 2;
@@ -56,7 +55,7 @@ class WordVocabulary {
 void for_each_word(std::string_view text, TextUnit unit,
                    const std::function<void(std::string_view)>& visit);
 
-/// How often words occur.
+/// Counts words.
 class WordCount {
  public:
   explicit WordCount(TextUnit unit) : unit_(unit) {}

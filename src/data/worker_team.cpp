@@ -1,9 +1,6 @@
 #include "data/worker_team.h"
 
-#include <algorithm>
 #include <utility>
-
-#include "base/cores.h"
 
 namespace troika::data {
 
@@ -60,7 +57,5 @@ void WorkerTeam::take_items(std::size_t thread) {
     }
   }
 }
-
-int threads_for_reading() { return std::max(1, static_cast<int>(usable_cores().size())); }
 
 }  // namespace troika::data

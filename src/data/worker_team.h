@@ -47,10 +47,7 @@ class WorkerTeam {
   std::int64_t failed_ TROIKA_GUARDED_BY(mutex_) = 0;   // The lowest item that failed.
   std::exception_ptr error_ TROIKA_GUARDED_BY(mutex_);  // Of that item.
 
-  std::vector<std::jthread> helpers_;  // Last, so that they end before what they use.
+  std::vector<std::jthread> helpers_;  // Last member: they must end before the members they use.
 };
-
-/// Threads that reading may keep busy where nothing else is said: one per core of the process.
-int threads_for_reading();
 
 }  // namespace troika::data

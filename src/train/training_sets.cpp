@@ -1,6 +1,7 @@
 #include "train/training_sets.h"
 
 #include "data/held_out.h"
+#include "setup/hosts.h"
 #include "zoo/zoo.h"
 
 namespace troika {
@@ -22,6 +23,7 @@ TrainingSets open_sets(const RunConfig& config, const data::Encoding* resumed) {
   data::OpenOptions options{.sequence_length = config.data.sequence,
                             .augment = config.data.augment,
                             .seed = static_cast<std::uint64_t>(config.train.seed),
+                            .threads = usable_threads(),
                             .masked = zoo::sees_whole_sequence(config.model.name)};
   if (config.data.normalize.kind == Normalize::Kind::automatic)
     options.normalize_targets = resumed == nullptr || resumed->target_normalization;
@@ -56,7 +58,9 @@ void open_validation(TrainingSets& sets, const RunConfig& config) {
 
 std::unique_ptr<data::Dataset> open_like(const data::Encoding& trained, const std::string& uri,
                                          const RunConfig& config) {
-  return data::open(uri, {.seed = static_cast<std::uint64_t>(config.train.seed), .like = trained});
+  return data::open(uri, {.seed = static_cast<std::uint64_t>(config.train.seed),
+                          .threads = usable_threads(),
+                          .like = trained});
 }
 
 zoo::Samples samples_of(const data::Encoding& encoding, const RunConfig& config,
