@@ -8,7 +8,7 @@
 namespace troika {
 namespace {
 
-/// Nothing to do takes no time, whatever the smallest measured size took.
+/// Zero bytes take no time, although the curve is constant below the smallest measured size.
 SimTime work_time(const SizeCurve& times, double nanoseconds_per_byte, Bytes bytes) {
   if (bytes.count == 0 || times.empty()) return time_for(bytes, nanoseconds_per_byte);
   return {std::llround(times.at(bytes))};

@@ -12,64 +12,6 @@
 
 namespace troika {
 
-double HostTensor::get(std::int64_t element) const {
-  auto at = [&]<class T>(T value) {
-    std::memcpy(&value, bytes.data() + static_cast<std::size_t>(element) * sizeof(T), sizeof(T));
-    return static_cast<double>(value);
-  };
-  switch (spec.dtype) {
-    case DType::f32:
-      return at(float{});
-    case DType::f64:
-      return at(double{});
-    case DType::i32:
-      return at(std::int32_t{});
-    case DType::f16:
-      return at(Float16{});
-    case DType::bf16:
-      return at(BFloat16{});
-  }
-  return 0;
-}
-
-void HostTensor::set(std::int64_t element, double value) {
-  auto to = [&]<class T>(T stored) {
-    stored = static_cast<T>(value);
-    std::memcpy(bytes.data() + static_cast<std::size_t>(element) * sizeof(T), &stored, sizeof(T));
-  };
-  switch (spec.dtype) {
-    case DType::f32:
-      return to(float{});
-    case DType::f64:
-      return to(double{});
-    case DType::i32:
-      return to(std::int32_t{});
-    case DType::f16:
-      return to(Float16{});
-    case DType::bf16:
-      return to(BFloat16{});
-  }
-}
-
-HostTensor cut(const HostTensor& tensor, const Region& region) {
-  HostTensor part({region.shape(), tensor.spec.dtype});
-  std::int64_t at = 0;
-  for_each_run(tensor.spec.shape, region, [&](std::int64_t offset, std::int64_t length) {
-    for (std::int64_t i = 0; i < length; ++i) part.set(at++, tensor.get(offset + i));
-  });
-  return part;
-}
-
-void put(HostTensor& into, const Region& region, const HostTensor& part, Combine combine) {
-  std::int64_t at = 0;
-  for_each_run(into.spec.shape, region, [&](std::int64_t offset, std::int64_t length) {
-    for (std::int64_t i = 0; i < length; ++i, ++at) {
-      double there = into.get(offset + i), here = part.get(at);
-      into.set(offset + i, combine == Combine::sum ? there + here : std::max(there, here));
-    }
-  });
-}
-
 namespace {
 
 /// Calls f with a value of the elements' type.
@@ -101,6 +43,22 @@ std::vector<double> elements_of(const HostTensor& tensor) {
 }
 
 }  // namespace
+
+double HostTensor::get(std::int64_t element) const {
+  double value = 0;
+  with_element(spec.dtype, [&]<class T>(T stored) {
+    std::memcpy(&stored, bytes.data() + static_cast<std::size_t>(element) * sizeof(T), sizeof(T));
+    value = static_cast<double>(stored);
+  });
+  return value;
+}
+
+void HostTensor::set(std::int64_t element, double value) {
+  with_element(spec.dtype, [&]<class T>(T stored) {
+    stored = static_cast<T>(value);
+    std::memcpy(bytes.data() + static_cast<std::size_t>(element) * sizeof(T), &stored, sizeof(T));
+  });
+}
 
 double distance(const HostTensor& a, const HostTensor& b) {
   TROIKA_CHECK_EQ(to_string(a.spec.shape), to_string(b.spec.shape));

@@ -27,10 +27,6 @@ struct HostTensor {
   void set(std::int64_t element, double value);
 };
 
-/// Copies the elements of `region` in row-major order into a tensor of their own, and back. `put`
-/// combines them with the elements of `into`.
-HostTensor cut(const HostTensor& tensor, const Region& region);
-void put(HostTensor& into, const Region& region, const HostTensor& part, Combine combine);
 /// Max over elements of |a - b| / max(1, |largest b|).
 double distance(const HostTensor& a, const HostTensor& b);
 /// Returns the same values in another element type; integers are not converted.

@@ -35,6 +35,27 @@ OpCase local_case(const OpTrial& whole, const Region& tile) {
   return local;
 }
 
+/// The elements of `region` in row-major order as a tensor of their own.
+HostTensor cut(const HostTensor& tensor, const Region& region) {
+  HostTensor part({region.shape(), tensor.spec.dtype});
+  std::int64_t at = 0;
+  for_each_run(tensor.spec.shape, region, [&](std::int64_t offset, std::int64_t length) {
+    for (std::int64_t i = 0; i < length; ++i) part.set(at++, tensor.get(offset + i));
+  });
+  return part;
+}
+
+/// Combines the elements of `region` with those of `part`.
+void put(HostTensor& into, const Region& region, const HostTensor& part, Combine combine) {
+  std::int64_t at = 0;
+  for_each_run(into.spec.shape, region, [&](std::int64_t offset, std::int64_t length) {
+    for (std::int64_t i = 0; i < length; ++i, ++at) {
+      double there = into.get(offset + i), here = part.get(at);
+      into.set(offset + i, combine == Combine::sum ? there + here : std::max(there, here));
+    }
+  });
+}
+
 /// Runs one phase of one tile on the regions of `global` it reads; adds what it writes to
 /// `written`.
 void run_tile(OpTrial& global, const PhaseSpec& phase, const Region& tile, OpTrial& written) {

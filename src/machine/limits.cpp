@@ -46,7 +46,7 @@ std::optional<std::int64_t> number_in(std::string_view text) {
   return status == std::errc{} && number > 0 ? std::optional(number) : std::nullopt;
 }
 
-/// The value of a line "key value", as in memory.stat and cpu.stat; 0 where there is none.
+/// The value of a line "key value", as in memory.stat and cpu.stat; 0 if there is none.
 std::int64_t statistic(const fs::path& file, std::string_view key) {
   for (const std::string& line : split_at(text_of(file), '\n'))
     if (line.starts_with(key) && line.size() > key.size() && line[key.size()] == ' ')

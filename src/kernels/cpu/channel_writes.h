@@ -74,8 +74,8 @@ struct ChannelOutput {
   }
 };
 
-/// y[i] = f(i, channel) for every element, padding included: what f reads per channel must be
-/// padded.
+/// y[i] = f(i, channel) for every element, including padding, so values per channel that f reads
+/// must be padded.
 template <class F>
 void for_channels(int threads, const ChannelView& view, const ChannelOutput& out, const F& f) {
   int parts = view.elements() < kSmallLoop ? 1 : threads;

@@ -85,7 +85,7 @@ inline const std::array<float, 2 * Side> kLineRoots = [] {
   return roots;
 }();
 
-/// load(n, z) gives the number n of the line, store(k, z) takes that of frequency k; everything is
+/// load(n, z) reads number n of the line, store(k, z) writes that of frequency k; everything is
 /// loaded before anything is stored. `known` numbers are loaded, the rest is zero. Swapping the
 /// real and imaginary parts of all loads and stores gives the inverse transform, without the
 /// division by Side.

@@ -89,17 +89,13 @@ TROIKA_INLINE void multiply_all(const SpectrumProduct& product, std::int64_t poi
     multiply_columns<Lanes, Turned, 1, spectrum_rows_at_once(Lanes, Turned, 1)>(p, block, 0);
 }
 
-TROIKA_VECTORIZED_16 void multiply_16(const SpectrumProduct& product, std::int64_t point) {
-  product.turned ? multiply_all<16, true>(product, point) : multiply_all<16, false>(product, point);
-}
-TROIKA_VECTORIZED_8 void multiply_8(const SpectrumProduct& product, std::int64_t point) {
-  product.turned ? multiply_all<8, true>(product, point) : multiply_all<8, false>(product, point);
-}
-
 }  // namespace
 
 void multiply(const SpectrumProduct& product, std::int64_t point) {
-  product.c_spectra.lanes == 16 ? multiply_16(product, point) : multiply_8(product, point);
+  dispatch_lanes(product.c_spectra.lanes, [&]<int Lanes>(std::integral_constant<int, Lanes>) {
+    product.turned ? multiply_all<Lanes, true>(product, point)
+                   : multiply_all<Lanes, false>(product, point);
+  });
 }
 
 }  // namespace troika

@@ -125,28 +125,6 @@ class Tile {
   const FftTile tile_;
 };
 
-// The views are copied, because a copy cannot alias what is written.
-
-template <int Side>
-TROIKA_VECTORIZED_16 void transform_16(const FftTile& tile, TileView from) {
-  Tile<Side, 16>(tile).transform(from);
-}
-template <int Side>
-TROIKA_VECTORIZED_8 void transform_8(const FftTile& tile, TileView from) {
-  Tile<Side, 8>(tile).transform(from);
-}
-
-template <int Side>
-TROIKA_VECTORIZED_16 void restore_16(const FftTile& tile, TileView to, float scale,
-                                     const float* bias) {
-  Tile<Side, 16>(tile).restore(to, scale, bias);
-}
-template <int Side>
-TROIKA_VECTORIZED_8 void restore_8(const FftTile& tile, TileView to, float scale,
-                                   const float* bias) {
-  Tile<Side, 8>(tile).restore(to, scale, bias);
-}
-
 template <int Side>
 struct TileSide {};
 
@@ -161,14 +139,19 @@ void for_side(const FftTile& tile, const F& f) {
 
 void transform_tile(const FftTile& tile, const TileView& from) {
   for_side(tile, [&]<int Side>(TileSide<Side>) {
-    tile.lanes == 16 ? transform_16<Side>(tile, from) : transform_8<Side>(tile, from);
+    dispatch_lanes(tile.lanes, [&]<int Lanes>(std::integral_constant<int, Lanes>) {
+      TileView view = from;  // a copy cannot alias what is written
+      Tile<Side, Lanes>(tile).transform(view);
+    });
   });
 }
 
 void restore_tile(const FftTile& tile, const TileView& to, float scale, const float* bias) {
   for_side(tile, [&]<int Side>(TileSide<Side>) {
-    tile.lanes == 16 ? restore_16<Side>(tile, to, scale, bias)
-                     : restore_8<Side>(tile, to, scale, bias);
+    dispatch_lanes(tile.lanes, [&, scale, bias]<int Lanes>(std::integral_constant<int, Lanes>) {
+      TileView view = to;  // a copy cannot alias what is written
+      Tile<Side, Lanes>(tile).restore(view, scale, bias);
+    });
   });
 }
 

@@ -19,7 +19,7 @@ ImageBlock block_at(const ChannelView& view, std::int64_t number) {
           std::min(view.lanes, view.channels - channel)};
 }
 
-/// The largest of each lane and the pixel where it was first, or the sum.
+/// The largest element of each lane and the pixel of its first occurrence, or the sum.
 template <bool Max, class Lanes>
 TROIKA_VECTORIZED void reduce(const Lanes& lanes, const ChannelView& view, const float* x,
                               float* value, std::int32_t* pixel_found) {

@@ -67,7 +67,7 @@ class Search {
       strides_.push_back(c_.stride[dim]);
       dilates_.push_back(c_.dilation[dim] - 1);
       pad_begin_.push_back(c_.pad[dim]);
-      // Just what the last window needs, so that elements which no window sees count as negative
+      // Only as much as the last window needs: elements that no window covers count as negative
       // padding.
       pad_end_.push_back((c_.output.shape[2 + dim] - 1) * c_.stride[dim] + reach - c_.pad[dim] -
                          c_.image.shape[2 + dim]);

@@ -27,7 +27,7 @@ struct Matrices {
   std::int64_t outputs() const { return weight.shape[0]; }
 
   MemoryDesc weight_desc() const { return describe(weight, stored); }
-  /// The weight, outputs x inputs, as a factor of a product of our own.
+  /// The weight, outputs x inputs, as a factor of our packed product.
   PackedFactor packed_weight() const {
     return stored == Layout::plain ? PackedFactor{1, inputs(), 1} : PackedFactor{1, 1, outputs()};
   }

@@ -133,16 +133,6 @@ class PartOfProduct {
   float *const b_, *const a_;
 };
 
-TROIKA_VECTORIZED_16 void multiply_part16(const ProductPlan& plan, const PackedProduct& product,
-                                          int part, float* work) {
-  PartOfProduct<16>(plan, product, part, work).run();
-}
-
-TROIKA_VECTORIZED_8 void multiply_part8(const ProductPlan& plan, const PackedProduct& product,
-                                        int part, float* work) {
-  PartOfProduct<8>(plan, product, part, work).run();
-}
-
 }  // namespace
 
 ProductPlan::ProductPlan(const ProductExtent& product, const ProductOptions& options)
@@ -191,10 +181,9 @@ std::int64_t ProductPlan::floats_per_part() const {
 }
 
 void multiply_part(const ProductPlan& plan, const PackedProduct& product, int part, float* work) {
-  if (plan.lanes == 16)
-    multiply_part16(plan, product, part, work);
-  else
-    multiply_part8(plan, product, part, work);
+  dispatch_lanes(plan.lanes, [&]<int Lanes>(std::integral_constant<int, Lanes>) {
+    PartOfProduct<Lanes>(plan, product, part, work).run();
+  });
 }
 
 void multiply(const ProductPlan& plan, const PackedProduct& product, float* work) {

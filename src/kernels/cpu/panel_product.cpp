@@ -11,9 +11,7 @@ namespace {
 /// This depth of a panel stays in the second-level cache while all rows are multiplied by it.
 constexpr std::int64_t kPanelDepth = 512;
 
-bool has_16_lanes() { return widest_vector() == 16; }
-
-std::int64_t panel_width() { return has_16_lanes() ? kPanelColumns<16> : kPanelColumns<8>; }
+std::int64_t panel_width() { return widest_vector() == 16 ? kPanelColumns<16> : kPanelColumns<8>; }
 
 template <int Lanes>
 TROIKA_INLINE void multiply_rows_by_panel(TileInput in, std::int64_t rows, TileOutput out) {
@@ -43,22 +41,6 @@ TROIKA_INLINE void multiply_panel(const PanelProduct& p, std::int64_t panel) {
   }
 }
 
-TROIKA_VECTORIZED_16 void multiply_panel16(const PanelProduct& product, std::int64_t panel) {
-  multiply_panel<16>(product, panel);
-}
-TROIKA_VECTORIZED_8 void multiply_panel8(const PanelProduct& product, std::int64_t panel) {
-  multiply_panel<8>(product, panel);
-}
-
-TROIKA_VECTORIZED_16 void pack_panel16(const Factor& b, std::int64_t depth, std::int64_t columns,
-                                       float* to) {
-  pack_panel<16>(b, depth, columns, to);
-}
-TROIKA_VECTORIZED_8 void pack_panel8(const Factor& b, std::int64_t depth, std::int64_t columns,
-                                     float* to) {
-  pack_panel<8>(b, depth, columns, to);
-}
-
 }  // namespace
 
 std::int64_t panel_floats(std::int64_t depth, std::int64_t columns) {
@@ -69,19 +51,22 @@ std::int64_t panel_floats(std::int64_t depth, std::int64_t columns) {
 void pack_panels(const SharedFactor& factor, int threads, float* panels) {
   std::int64_t width = panel_width(), count = (factor.columns + width - 1) / width;
   Factor b{factor.first, factor.row, factor.column};
-  auto pack = has_16_lanes() ? pack_panel16 : pack_panel8;
   for_rows(threads, count, width * factor.depth, [&](std::int64_t panel) {
     std::int64_t first = panel * width;
-    pack(part_from(b, 0, first), factor.depth, std::min(width, factor.columns - first),
-         panels + first * factor.depth);
+    dispatch_lanes(widest_vector(), [&]<int Lanes>(std::integral_constant<int, Lanes>) {
+      pack_panel<Lanes>(part_from(b, 0, first), factor.depth,
+                        std::min(width, factor.columns - first), panels + first * factor.depth);
+    });
   });
 }
 
 void multiply(const PanelProduct& product, int threads) {
   std::int64_t width = panel_width(), count = (product.columns + width - 1) / width;
-  auto run = has_16_lanes() ? multiply_panel16 : multiply_panel8;
-  for_rows(threads, count, product.rows * width * product.depth / 64,
-           [&](std::int64_t panel) { run(product, panel); });
+  for_rows(threads, count, product.rows * width * product.depth / 64, [&](std::int64_t panel) {
+    dispatch_lanes(widest_vector(), [&]<int Lanes>(std::integral_constant<int, Lanes>) {
+      multiply_panel<Lanes>(product, panel);
+    });
+  });
 }
 
 }  // namespace troika

@@ -118,7 +118,7 @@ struct Taps {
   std::int64_t count = 0;
 };
 
-/// Adds what one window gives to element `at` of it.
+/// Adds the contribution of one window to its element `at`.
 template <bool Max, class Lanes>
 TROIKA_INLINE void add_share(const Lanes& lanes, const Tap& tap, std::int64_t offset,
                              std::int32_t at, typename Lanes::V& sum) {

@@ -31,7 +31,7 @@ inline constexpr std::int64_t kPanelColumns = Lanes* TileShape<Lanes>::kWidth;
 
 using InPlaceFunction = std::function<void(std::span<float>)>;
 
-/// Applied to a finished sum in this order; null where there is none.
+/// Applied to a finished sum in this order; each may be null.
 struct ProductTail {
   const float* bias = nullptr;      ///< One per column.
   const float* residual = nullptr;  ///< Lies like the product.

@@ -97,7 +97,7 @@ struct Backward {
     if (s.at.c_last >= 0) std::copy_n(s.gradient(a, s.at.c_last), s.samples * s.hidden, dc);
   }
 
-  /// The state before step k: what forward left in `states` (y or cells), or the start.
+  /// The state before step k: a row of `states` (y or cells) that forward saved, or the start.
   const float* before(const float* states, const float* first, std::int64_t n,
                       std::int64_t k) const {
     if (k > 0) return s.row_of(states, s.row(lengths, n, k - 1), s.hidden);

@@ -46,24 +46,16 @@ Loop weight_squares(std::int64_t elements) {
   };
 }
 
-TROIKA_VECTORIZED_16 void transpose_part16(const Transposition& m, std::int64_t rows,
-                                           std::int64_t columns) {
-  transpose_matrix<16>(m, rows, columns);
-}
-TROIKA_VECTORIZED_8 void transpose_part8(const Transposition& m, std::int64_t rows,
-                                         std::int64_t columns) {
-  transpose_matrix<8>(m, rows, columns);
-}
-
 /// A matrix and its transpose, in strips of columns that become rows.
 Loop transposed(std::int64_t rows, std::int64_t columns) {
-  auto transpose_part = widest_vector() == 16 ? transpose_part16 : transpose_part8;
   return [=](const Launch& launch) {
     int threads = rows * columns < kSmallLoop ? 1 : launch.threads;
     for_shares(threads, columns, 64, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t at = begin; at < end; at += 64)
-        transpose_part({launch.at(0) + at, columns, launch.at(1) + at * rows, rows}, rows,
-                       std::min<std::int64_t>(64, end - at));
+        dispatch_lanes(widest_vector(), [&]<int Side>(std::integral_constant<int, Side>) {
+          transpose_matrix<Side>({launch.at(0) + at, columns, launch.at(1) + at * rows, rows}, rows,
+                                 std::min<std::int64_t>(64, end - at));
+        });
     });
   };
 }

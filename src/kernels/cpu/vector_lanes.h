@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "base/vectorized.h"
 #include "kernels/cpu/vector_math.h"
@@ -37,6 +38,15 @@ void call_with_lanes(const F& f) {
     call_with_16_lanes(f);
   else
     call_with_8_lanes(f);
+}
+
+/// Calls f(Lanes) with the lanes, 8 or 16, as a constant, compiled for them.
+template <class F>
+void dispatch_lanes(std::int64_t lanes, const F& f) {
+  if (lanes == 16)
+    call_with_lanes<16>([&] { f(std::integral_constant<int, 16>{}); });
+  else
+    call_with_lanes<8>([&] { f(std::integral_constant<int, 8>{}); });
 }
 
 // By reference, and through memcpy: the address need not be aligned, and no vector is passed in a

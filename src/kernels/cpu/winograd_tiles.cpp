@@ -13,16 +13,12 @@ struct TileKind {};
 /// Calls f with the plan's sizes as constants, compiled for its lanes.
 template <class F>
 void dispatch(const WinogradPlan& plan, const F& f) {
-  auto call = [&]<int Lanes>(std::integral_constant<int, Lanes>) {
+  dispatch_lanes(plan.lanes(), [&]<int Lanes>(std::integral_constant<int, Lanes>) {
     if (plan.outputs == 4)
-      call_with_lanes<Lanes>([&] { f(TileKind<4, Lanes>{}); });
+      f(TileKind<4, Lanes>{});
     else
-      call_with_lanes<Lanes>([&] { f(TileKind<2, Lanes>{}); });
-  };
-  if (plan.lanes() == 16)
-    call(std::integral_constant<int, 16>{});
-  else
-    call(std::integral_constant<int, 8>{});
+      f(TileKind<2, Lanes>{});
+  });
 }
 
 /// Loads and stores vectors that are `point` elements apart.

@@ -80,7 +80,7 @@ struct BatchNormRun {
     std::ranges::fill(a.gradient<T>(kRunningMean), T{0});
     std::ranges::fill(a.gradient<T>(kRunningVar), T{0});
   }
-  /// A tile brings its share of the shard, so that the tiles' sums make the whole.
+  /// A tile adds its share of the shard, so that the sum over tiles is the statistic of the shard.
   void add_running(const Group& group, double mean, double squares) const {
     double share = held / count;
     a.gradient<T>(kRunningMean)[group.channel] += static_cast<T>(share * mean);

@@ -19,7 +19,7 @@ inline void copy_from_box(const TensorSpec& whole, const Region& box, const std:
   });
 }
 
-/// The inverse: what lies outside the box stays.
+/// The inverse. Elements outside the box are not changed.
 inline void copy_to_box(const TensorSpec& whole, const Region& box, const std::byte* part,
                         std::byte* to) {
   auto size = static_cast<std::size_t>(size_of(whole.dtype).count);

@@ -19,7 +19,7 @@ struct Seen {
   }
 };
 
-/// Calls visit(plane offset into x, what is seen there, element of y).
+/// Calls visit(plane offset into x, covered part of it, element of y).
 void for_each_window(const Pool2d& op, const Arguments& a, auto&& visit) {
   const Shape &x = a.shape(kX), &y = a.shape(kY);
   auto seen = [&](std::size_t dim, std::int64_t window_at) {

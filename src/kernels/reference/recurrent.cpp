@@ -57,7 +57,7 @@ class RecurrentRun {
   Row start(int slot, std::int64_t n) const {
     return slot < 0 ? Row(hidden_) : copy(hidden_row(a_.value<const T>(slot), n));
   }
-  /// The state before step k: what forward left in `states` (y or cells), or the start.
+  /// The state before step k: a row of `states` (y or cells) that forward saved, or the start.
   Row before(int states, int first, std::int64_t n, std::int64_t k) const {
     return k == 0 ? start(first, n)
                   : copy(hidden_row(a_.value<const T>(states), row_of_step(n, k - 1)));
