@@ -1,4 +1,4 @@
-// Checkpoints know nothing of plans: saved under one, a run goes on under any other.
+// Checkpoints do not depend on plans: a run saved under one plan resumes under any other.
 #include <gtest/gtest.h>
 
 #include "train/run_record.h"
@@ -13,7 +13,7 @@ std::string name_of(const Spread& first, const Spread& second) {
   return first.name + "-" + second.name;
 }
 
-/// Three steps under one plan, three under another; the folder with both.
+/// Trains three steps under one plan and three under another; returns the folder of both.
 RunFolder change_plans(const Folder& folder, const Spread& first, const Spread& second) {
   RunConfig early = spread_run(first, folder.path, {"log.every=1 steps"});
   RunFolder run = RunFolder::create(early, name_of(first, second));
@@ -50,7 +50,7 @@ TEST(AnyPlan, TheLossCurveGoesOnUnderEveryOther) {
   }
 }
 
-/// Keeps what it is told.
+/// Records notes and warnings.
 class Heard : public Progress {
  public:
   void note(const std::string& text) override { notes += text + "\n"; }

@@ -1,4 +1,4 @@
-// The checkpoints of a run: those that are due, and the best one.
+// Saves the checkpoints of a run, marks the best one and deletes old ones.
 #pragma once
 
 #include <cstdint>
@@ -10,28 +10,27 @@
 
 namespace troika {
 
-/// Borrows all that it is made with. With ranks all of them make the same calls.
+/// Borrows its setting. All calls are collective.
 class CheckpointKeeper {
  public:
   struct Setting {
     const RunFolder& folder;
     LiveModel& live;
     Progress& progress;
-    std::int64_t keep;  ///< How many of the newest.
+    std::int64_t keep;  ///< How many of the newest checkpoints to keep.
   };
-  /// `saved` is the step of a checkpoint that is there already, or -1.
-  CheckpointKeeper(const Setting& setting, std::int64_t saved) : s_(setting), saved_(saved) {}
+  /// `saved` is the step of an existing checkpoint, or -1.
+  CheckpointKeeper(const Setting& setting, std::int64_t saved) : setting_(setting), saved_(saved) {}
 
   enum class Mark { none, best };
-  /// Saves unless this step was saved before, and marks the checkpoint if asked to. Throws
-  /// Error(file).
+  /// Saves unless this step was saved before, and then marks the checkpoint. Throws Error(file).
   void save(const RunState& state, Mark mark = Mark::none);
 
  private:
   void tidy(std::int64_t step);
-  Ranks& ranks() const { return *s_.live.setup().ranks; }
+  Ranks& ranks() const { return *setting_.live.setup().ranks; }
 
-  const Setting s_;
+  const Setting setting_;
   std::int64_t saved_;
 };
 

@@ -7,7 +7,7 @@
 namespace troika {
 namespace {
 
-// With only a target to stop at, a run ends here at the latest.
+// Bounds a run that has train.until but neither steps nor epochs.
 constexpr std::int64_t kEpochsWithoutLimit = 1000;
 
 BatchSchedule schedule_of(const TrainConfig& config) {
@@ -27,6 +27,8 @@ Course::Course(const TrainConfig& config, std::int64_t samples)
     : schedule_(schedule_of(config)), samples_(samples) {
   std::int64_t default_epochs = config.until ? kEpochsWithoutLimit : 1;
   std::int64_t end = config.epochs.value_or(default_epochs) * samples;
+  // Every step is walked once here, because with a batch schedule the number of steps has no simple
+  // formula and each batch size needs its own programs before the first step.
   for (std::int64_t position = 0;; ++total_steps_) {
     bool done = config.steps ? total_steps_ >= *config.steps : position >= end;
     if (done) break;

@@ -1,5 +1,5 @@
-// The course of a run: which batch each step takes, when it ends. Pure functions of the
-// configuration and of how many samples there are, so that a resumed run sees the same.
+// The length of a run and the batch size of each step. Pure functions of the configuration and the
+// number of samples, so that a resumed run follows the same course.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@ namespace troika {
 
 class Course {
  public:
-  /// Throws Error(usage) when the batch schedule is not counted in epochs.
+  /// Throws Error(usage) if the batch schedule is not counted in epochs.
   Course(const TrainConfig& config, std::int64_t samples);
 
-  /// Steps and samples of the whole run.
+  /// Number of steps of the whole run.
   std::int64_t total_steps() const { return total_steps_; }
-  /// The global batch of the step that starts at this position in the row of samples.
+  /// Returns the global batch of the step that starts after `position` samples.
   std::int64_t batch_at(std::int64_t position) const;
-  /// Every batch size that will occur, in order.
+  /// Every batch size that occurs, in order of first use.
   const std::vector<std::int64_t>& batches() const { return batches_; }
-  /// For warm-ups and periods.
+  /// Converts epochs and percentages of warm-ups and periods to steps.
   RunLength length() const;
 
  private:

@@ -1,4 +1,4 @@
-// Predicted memory against what each device has allocated, and its messages beside it.
+// Compares the predicted memory with what each device has allocated, messages included.
 #include <gtest/gtest.h>
 
 #include "setup/thread_ranks_test.h"
@@ -26,7 +26,7 @@ RunConfig planned_run(const Folder& folder, const std::string& model, const std:
   return model == "gpt2" ? language_run(folder, overrides) : image_run(model, overrides);
 }
 
-/// Through a step, a save and an evaluation, so that nothing is allocated on the way and kept.
+/// Runs a step, a save and an evaluation, none of which may allocate memory and keep it.
 void expect_predicted(TrainingRun& training, const std::string& what) {
   training.initialize();
   state_of(training);

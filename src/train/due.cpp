@@ -4,6 +4,9 @@
 
 namespace troika {
 
+/// Counts the multiples of the period passed so far. Comparing counts, instead of testing for a
+/// remainder of 0, also works if a step passes over a multiple, as with epochs that the batch does
+/// not divide.
 std::int64_t Due::count(const RunPoint& moment) const {
   switch (period_.unit) {
     case PeriodUnit::steps:

@@ -1,4 +1,4 @@
-// Whether something that happens every so often is due after a step.
+// Decides after each step whether a periodic action (log, save, evaluate) is due.
 #pragma once
 
 #include <chrono>
@@ -8,12 +8,13 @@
 
 namespace troika {
 
+/// Converts periods to steps and epochs.
 struct RunClock {
   RunLength length;
   std::int64_t samples_per_epoch = 1;
 };
 
-/// A point of the run: steps done and samples consumed.
+/// Progress of a run: steps done and samples consumed.
 struct RunPoint {
   std::int64_t step = 0;
   std::int64_t position = 0;
@@ -23,11 +24,11 @@ class Due {
  public:
   Due(const Period& period, const RunClock& clock) : period_(period), clock_(clock) {}
 
-  /// The run goes on from here: what was due before is not made up for.
+  /// Starts counting here; a multiple of the period passed earlier is not due any more.
   void start_at(const RunPoint& moment);
-  /// True once each time a multiple of the period has been passed.
+  /// Returns true once after each multiple of the period.
   bool now(const RunPoint& moment);
-  /// Due by a clock, which no two processes have in common.
+  /// The period is in seconds. Ranks then have to agree, because their clocks differ.
   bool is_by_time() const { return period_.unit == PeriodUnit::seconds; }
 
  private:

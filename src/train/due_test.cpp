@@ -5,10 +5,10 @@
 namespace troika {
 namespace {
 
-/// Ten steps of 4 samples an epoch.
+/// Ten steps of 4 samples per epoch.
 const RunClock kClock{{.steps_per_epoch = 10, .total_steps = 100}, 40};
 
-/// The steps of a run from `first` to 40 at which it was due.
+/// Returns the steps from `first` to 40 after which it was due.
 std::vector<std::int64_t> due_steps(const Period& period, std::int64_t first = 0) {
   Due due(period, kClock);
   due.start_at({first, first * 4});

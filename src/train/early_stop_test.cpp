@@ -14,8 +14,8 @@ using Measure = Metric::Measure;
 using Set = Metric::Set;
 using testing::ElementsAre;
 
-/// A rate so small that no evaluation is ever better than the first by more than rounding, on
-/// samples of which some are held out.
+/// The rate is so small that no evaluation is better than the first by more than rounding. Some
+/// samples are held out.
 RunConfig idle_run(const Folder& folder, std::vector<std::string> overrides = {}) {
   overrides.insert(
       overrides.begin(),
@@ -39,7 +39,7 @@ std::vector<int> steps_of(const std::vector<nlohmann::json>& rows) {
   return steps;
 }
 
-/// A run from its start to its end, in a folder of this name.
+/// Runs a training to its end, in a folder of this name.
 struct FinishedRun {
   FinishedRun(const RunConfig& config, const std::string& name)
       : run(RunFolder::create(config, name)) {
@@ -48,7 +48,7 @@ struct FinishedRun {
     outcome = training->run(&run);
   }
 
-  /// A training that continues it, perhaps with another configuration.
+  /// Returns a training that resumes it, possibly with another configuration.
   std::unique_ptr<TrainingRun> resumed(const RunConfig& config) const {
     auto training = make_training(config);
     training->resume(Checkpoint::open(find_checkpoint(run.path())));
@@ -96,7 +96,7 @@ TEST(Validation, DecidesAndTheTestSetIsSeenOnceAtTheEnd) {
   EXPECT_TRUE(outcome.value_of({Set::test, Measure::loss}));
 }
 
-/// The input of every sample of a set, as bytes.
+/// Returns the input of every sample of a set as bytes.
 std::set<std::string> inputs_of(const data::Dataset& set) {
   std::set<std::string> inputs;
   for (std::int64_t i = 0; i < set.size(); ++i) {

@@ -32,6 +32,7 @@ data::Field field_in(const Json& json) {
           {parse_shape(json.at("shape").dump()), parse_dtype(json.at("dtype").get<std::string>())}};
 }
 
+/// Returns an empty list if the key is missing: names are optional, and old checkpoints have none.
 std::vector<std::string> names_in(const Json& json, const char* key) {
   return json.value(key, std::vector<std::string>{});
 }
@@ -79,7 +80,7 @@ data::Encoding parse_encoding(std::string_view json) {
   try {
     return encoding_in(Json::parse(json));
   } catch (const Json::exception& error) {
-    throw Error(ErrorKind::file, fmt::format("the checkpoint does not say how samples are read: {}",
+    throw Error(ErrorKind::file, fmt::format("the checkpoint has no valid sample encoding: {}",
                                              json_reason(error.what())));
   }
 }

@@ -1,5 +1,5 @@
-// How samples become numbers, as JSON: what the index of a checkpoint holds, so that eval and
-// predict need no training data.
+// Reads and writes the sample encoding (fields, normalisation, vocabularies) as JSON. Checkpoints
+// contain it, so that eval and predict need no training data.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace troika {
 
 std::string to_json(const data::Encoding& encoding);
-/// Throws Error(file) when the text is not what to_json writes.
+/// Throws Error(file) if the text was not written by to_json.
 data::Encoding parse_encoding(std::string_view json);
 
 }  // namespace troika

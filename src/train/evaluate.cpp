@@ -9,14 +9,14 @@
 
 #include "base/error.h"
 #include "data/loader.h"
-#include "train/sample_rows.h"
+#include "train/feeds.h"
 
 namespace troika {
 namespace {
 
 using Measure = Metric::Measure;
 
-/// Outputs that a model may have: sums over samples, each weighed, of a measure.
+/// A graph output that holds the weighted sum of a measure over the samples of a batch.
 struct SummedMeasure {
   const char* output;
   Measure measure;
@@ -32,7 +32,7 @@ double read_sum(Session& session, const std::string& name) {
   return sum;
 }
 
-/// Whether the loss is the mean negative logarithm of the probability of a token.
+/// Such a loss is the mean negative log-likelihood of a token, whose exponential is the perplexity.
 bool predicts_tokens(const data::Encoding& encoding) {
   return encoding.kind() == data::SampleKind::sequence ||
          encoding.kind() == data::SampleKind::pairs;
@@ -61,7 +61,7 @@ void require_measure(const char* key, const Metric& metric, const std::vector<Me
 void require_evaluable(const RunConfig& config, const TrainingSets& sets, const zoo::Model& model) {
   if ((sets.test || sets.validation) && !model.graphs.front().feeds.empty())
     throw Error(ErrorKind::usage,
-                fmt::format("'{}' cannot be evaluated on samples alone; leave 'test' and "
+                fmt::format("model '{}' cannot be evaluated on samples alone; leave 'test' and "
                             "'validation' out of [data]",
                             model.name));
   std::vector<Measure> measures = measures_of(model.train(), sets.train->encoding());
@@ -88,6 +88,8 @@ Evaluation evaluate(LiveModel& live, const data::Dataset& dataset, std::int64_t 
                                 .floating = dtype,
                                 .threads = live.setup().threads(),
                                 .rows = sample_rows(session, kEvaluateProgram, batch)});
+  // Sums are divided by the total weight at the end, so that a padded last batch counts only its
+  // real samples.
   double weight = 0;
   while (const data::Batch* next = loader.next()) {
     for (const data::HostField& field : next->fields)
@@ -99,6 +101,7 @@ Evaluation evaluate(LiveModel& live, const data::Dataset& dataset, std::int64_t 
     weight += read_sum(session, "weight_sum");
     result.samples += next->samples;
   }
+  // The lower bound avoids 0 / 0 for samples that all have weight 0.
   for (Figure& figure : result.figures) figure.value /= std::max(weight, 1e-300);
   if (predicts_tokens(dataset.encoding()))
     result.figures.push_back({Measure::perplexity, std::exp(result.figures.front().value)});

@@ -13,9 +13,10 @@
 namespace troika {
 namespace {
 
-/// The shape that a field of a sample has in a batch; nothing where samples have no such field.
+/// Returns the shape of a field in a batch; nothing if samples have no such field.
 std::optional<Shape> shape_in_batch(const std::string& name, const zoo::Samples& samples) {
-  // The loader weighs every class where samples do not, and numbers to predict by sample.
+  // If samples have no weights the loader makes them: one per class index of the target, or one per
+  // sample of a regression.
   const zoo::Field* field = samples.find(name);
   if (field == nullptr && name == "weight") {
     field = samples.find("target");
@@ -31,16 +32,17 @@ void require_input(const zoo::NamedGraph& named, const Tensor& input, const zoo:
   if (std::ranges::count(named.feeds, input.name, &zoo::Feed::input) > 0) return;
   std::optional<Shape> shape = shape_in_batch(input.name, samples);
   if (shape == input.spec.shape) return;
-  std::vector<std::string> there;
-  for (const zoo::Field& field : samples.fields) there.push_back(field.name);
+  std::vector<std::string> names;
+  for (const zoo::Field& field : samples.fields) names.push_back(field.name);
   throw Error(
       ErrorKind::usage,
       shape
-          ? fmt::format("model '{}' takes '{}' as {}, but a batch of the data has {}",
+          ? fmt::format("model '{}' takes '{}' as {}, but a batch of the data has {}; choose other "
+                        "data or model options",
                         named.graph.name, input.name, to_string(input.spec), to_string(*shape))
           : fmt::format("model '{}' has an input '{}' that nothing feeds: the data has {}; choose "
                         "data that has it",
-                        named.graph.name, input.name, fmt::join(there, ", ")));
+                        named.graph.name, input.name, fmt::join(names, ", ")));
 }
 
 }  // namespace
@@ -52,6 +54,7 @@ void require_fed(const zoo::Model& model, const zoo::Samples& samples) {
 
 void fill_feed(const zoo::Feed& feed, const TensorSpec& spec, StepKey key,
                std::span<std::byte> bytes) {
+  // Each element is a function of (seed, step, input, index), however many devices there are.
   RandomStream random{.key = key.seed, .stream = hash_text("feed " + feed.input), .step = key.step};
   auto value = [&](std::size_t element) {
     if (feed.kind == zoo::Feed::Kind::normal) return random.normal(element);
@@ -61,6 +64,24 @@ void fill_feed(const zoo::Feed& feed, const TensorSpec& spec, StepKey key,
     std::span<T> values{reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<T>(value(i));
   });
+}
+
+Range hull(Range a, Range b) {
+  if (a.empty()) return b;
+  if (b.empty()) return a;
+  return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
+}
+
+Range sample_rows(const Session& session, const std::string& program, std::int64_t batch) {
+  const TaskGraph& graph = session.program(program);
+  Range rows{};
+  for (const auto& [name, id] : graph.inputs) {
+    const BufferSpec& part = graph[id];
+    if (!session.is_here(part.device)) continue;
+    if (part.part_of.empty()) return {0, batch};  // an input that is not split
+    if (part.whole.rank() > 0 && part.whole[0] == batch) rows = hull(rows, part.region[0]);
+  }
+  return rows;
 }
 
 }  // namespace troika

@@ -8,7 +8,8 @@
 namespace troika {
 namespace {
 
-/// The size and the first sample: other files, or other versions of them, differ there.
+/// Hashes only the size and the first sample: hashing a whole data set would take too long, and
+/// different files or versions usually differ there.
 std::string describe(const std::string& uri, const data::Dataset& dataset) {
   std::vector<std::vector<std::byte>> bytes;
   std::vector<std::span<std::byte>> fields;
@@ -25,6 +26,7 @@ std::string describe(const std::string& uri, const data::Dataset& dataset) {
 }  // namespace
 
 std::string fingerprint_of_run(const RunConfig& config, const TrainingSets& sets) {
+  // Another build or compiler may choose other kernels, or sum in another order.
   std::string text = fmt::format("build {} by {}\n", TROIKA_BUILD, __VERSION__);
   text += write_toml(config);
   text += describe(config.data.train, *sets.train);

@@ -1,5 +1,5 @@
-// What the ranks of a run must have in common, as text of which each line names one thing: two
-// ranks that differ say in which line.
+// Describes what all ranks of a run must agree on, one fact per line, so that the error of two
+// ranks that differ can name the line.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace troika {
 
-/// Known before anything is lowered: the build, the effective configuration, the samples.
+/// The part known before lowering: the build, the effective configuration, the samples.
 std::string fingerprint_of_run(const RunConfig& config, const TrainingSets& sets);
 
-/// Known after it: the model, the strategy, the kernel table, the costs of links and every task
-/// graph.
+/// The part known after lowering: the model, the strategy, the kernel table, the link costs and
+/// every task graph.
 std::string fingerprint_of_programs(const LiveModel& live, const Graph& model,
                                     const Strategy& strategy);
 

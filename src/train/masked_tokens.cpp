@@ -3,13 +3,12 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "data/loader.h"
 #include "train/predict.h"
 
 namespace troika {
 namespace {
 
-/// The mask itself, the last token, is never the answer.
+/// Leaves out the mask itself, which is the last token of the vocabulary.
 std::size_t most_probable(std::span<const double> logits) {
   return index_of_largest(logits.first(logits.size() - 1));
 }
@@ -18,30 +17,21 @@ std::size_t most_probable(std::span<const double> logits) {
 
 void predict_masked(LiveModel& live, const data::Dataset& dataset, std::int64_t batch,
                     const std::function<void(const MaskedToken&)>& visit) {
-  Session& session = live.session();
-  DType floating = predict_output_spec(session).dtype;
-  data::Loader loader(dataset,
-                      {.batch = batch, .purpose = data::Purpose::evaluate, .floating = floating});
   std::int64_t first = 0;
-  while (const data::Batch* next = loader.next()) {
-    for (const data::HostField& field : next->fields)
-      session.write_input(kPredictProgram, field.name(), field.bytes());
-    live.run(kPredictProgram);
-    PredictOutput logits = read_predict_output(session);
-    std::span<const std::int32_t> targets = (*next)["target"].as<std::int32_t>();
-    auto length = static_cast<std::size_t>(logits.shape[1]);
-    dispatch(floating, [&]<class T>() {
-      std::span<const T> weights = (*next)["weight"].as<T>();
-      for (std::size_t at = 0; at < weights.size(); ++at) {
-        if (weights[at] == 0) continue;
-        std::size_t best = most_probable(logits.row(at));
-        visit({first + static_cast<std::int64_t>(at / length),
-               static_cast<std::int64_t>(at % length), static_cast<std::int32_t>(best),
-               softmax_of(logits.row(at))[best], targets[at]});
-      }
-    });
-    first += next->samples;
-  }
+  predict_batches(
+      live, dataset, batch, [&](const data::Batch& samples, const PredictOutput& logits) {
+        std::span<const std::int32_t> targets = samples["target"].as<std::int32_t>();
+        std::vector<double> weights = as_doubles(samples["weight"]);
+        auto length = static_cast<std::size_t>(logits.shape[1]);
+        for (std::size_t at = 0; at < weights.size(); ++at) {
+          if (weights[at] == 0) continue;  // not masked, or padding
+          std::size_t best = most_probable(logits.row(at));
+          visit({first + static_cast<std::int64_t>(at / length),
+                 static_cast<std::int64_t>(at % length), static_cast<std::int32_t>(best),
+                 softmax_of(logits.row(at))[best], targets[at]});
+        }
+        first += samples.samples;
+      });
 }
 
 std::vector<std::int32_t> fill_masks(LiveModel& live, std::vector<std::int32_t> tokens,

@@ -8,7 +8,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Whole lines of steps that are still true after going back to a checkpoint.
+/// Returns the complete lines up to `last_step`. A line cut short by a crash is dropped.
 std::string lines_through(const std::filesystem::path& path, std::int64_t last_step) {
   std::ifstream old(path);
   std::string kept;
@@ -20,7 +20,8 @@ std::string lines_through(const std::filesystem::path& path, std::int64_t last_s
   return kept;
 }
 
-/// The path, with nothing but the lines to keep.
+/// Replaces the file by one with only the lines to keep, and returns its path. RunFolder::write is
+/// atomic, so a crash leaves the old file or the new one.
 std::filesystem::path cut_back(const RunFolder& folder, std::int64_t keep_through) {
   std::filesystem::path path = folder.metrics();
   folder.write(path.filename(), keep_through > 0 ? lines_through(path, keep_through) : "");

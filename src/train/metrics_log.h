@@ -10,8 +10,8 @@ namespace troika {
 class MetricsLog {
  public:
   /// Keeps the lines of steps up to `keep_through` (a resumed run writes the later ones again) and
-  /// appends behind them. The folder is borrowed. This and the writes throw Error(file) when the
-  /// disk refuses or another process has become the writer.
+  /// appends after them. Borrows the folder. This and the writes throw Error(file) if the disk
+  /// reports an error or another process has become the writer.
   MetricsLog(const RunFolder& folder, std::int64_t keep_through);
 
   void write(const StepReport& report);

@@ -1,4 +1,4 @@
-// What happens to a run whose loss stops being a number.
+// A run whose loss is not finite ends with an error and keeps its weights.
 #include <gtest/gtest.h>
 
 #include <cmath>

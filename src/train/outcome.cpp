@@ -28,6 +28,7 @@ bool is_target_reached(const std::optional<Condition>& until, const TrainOutcome
 }
 
 bool is_better(const Metric& metric, double value, std::optional<double> best) {
+  // A comparison with NaN is false, so NaN is never better; only as a first value it needs a test.
   if (!best) return !std::isnan(value);
   return is_higher_better(metric.measure) ? value > *best : value < *best;
 }

@@ -14,9 +14,11 @@ std::vector<OwnedPart> divide_state(const std::vector<StateEntry>& entries,
   std::vector<OwnedPart> parts;
   for (std::size_t at = 0; at < entries.size(); ++at) {
     std::vector<StoredSlice>& own = slices.at(entries[at].name);
+    // Replicas of a tensor start with another device each time, which balances the writing.
     std::ranges::rotate(own, own.begin() + static_cast<std::ptrdiff_t>(at % own.size()));
     std::vector<Region> taken;
     std::int64_t covered = 0;
+    // Slices may repeat or overlap; each contributes the boxes that earlier ones do not cover.
     for (const StoredSlice& slice : own) {
       for (Region& box : subtract(slice.region, taken)) {
         covered += box.elements();
@@ -31,6 +33,7 @@ std::vector<OwnedPart> divide_state(const std::vector<StateEntry>& entries,
 
 void copy_part(const OwnedPart& part, std::span<const std::byte> slice,
                std::span<std::byte> bytes) {
+  // The part's region counts from the start of the tensor, the bytes from that of the slice.
   Region inside = part.region;
   for (std::size_t dim = 0; dim < inside.rank(); ++dim) {
     inside.ranges[dim].begin -= part.slice.region[dim].begin;

@@ -1,5 +1,5 @@
-// Who writes what of the state into a checkpoint: each element is written from one of the slices
-// that have it.
+// Assigns each element of the state to the device that writes it into a checkpoint. Several devices
+// may store an element; exactly one of them writes it.
 #pragma once
 
 #include <span>
@@ -9,20 +9,19 @@
 
 namespace troika {
 
-/// A box of a tensor, and the slice that it is read from, which may have more.
+/// A box of a tensor, and the stored slice that contains it.
 struct OwnedPart {
-  std::size_t entry = 0;  ///< Of the state.
+  std::size_t entry = 0;  ///< Index in the state.
   Region region;
   StoredSlice slice;
 };
 
-/// Covers every element of the state once, with slices of devices of all processes: the same
-/// everywhere. Which of several replicas it is goes round from tensor to tensor, so that all write
-/// about equally much.
+/// Covers every element of the state once, over the devices of all processes, with the same result
+/// on every rank. Replicas take turns from tensor to tensor, so that all write about as much.
 std::vector<OwnedPart> divide_state(const std::vector<StateEntry>& entries,
                                     const std::vector<StoredSlice>& storage);
 
-/// The part out of the plain bytes of its slice; `bytes` has the size of the part.
+/// Copies the part out of the plain bytes of its slice. `bytes` has the size of the part.
 void copy_part(const OwnedPart& part, std::span<const std::byte> slice, std::span<std::byte> bytes);
 
 }  // namespace troika

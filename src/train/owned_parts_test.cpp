@@ -15,7 +15,7 @@ StoredSlice slice_of(const std::string& of, std::size_t device, Range rows, Rang
   return {of + std::to_string(device), of, Region{{rows, columns}}, DeviceId(device)};
 }
 
-/// Each tensor holds 0, 1, 2 …; writes all parts as a checkpoint does and returns how often each
+/// Each tensor holds 0, 1, 2 …. Writes all parts as a checkpoint does and returns how often each
 /// element was written.
 std::vector<int> write_counts(const std::vector<OwnedPart>& parts) {
   std::vector<std::int32_t> written(24, -1);

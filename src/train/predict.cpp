@@ -25,23 +25,6 @@ std::vector<double> as_doubles(DType dtype, std::span<const std::byte> bytes) {
   });
 }
 
-/// Runs the program on every sample once, in order, and calls visit(batch, what it gave).
-template <class Visit>
-void predict_batches(LiveModel& live, const data::Dataset& dataset, std::int64_t batch,
-                     Visit&& visit) {
-  Session& session = live.session();
-  data::Loader loader(dataset, {.batch = batch,
-                                .purpose = data::Purpose::evaluate,
-                                .floating = predict_output_spec(session).dtype,
-                                .threads = live.setup().threads()});
-  while (const data::Batch* next = loader.next()) {
-    for (const data::HostField& field : next->fields)
-      session.write_input(kPredictProgram, field.name(), field.bytes());
-    session.run(kPredictProgram);
-    visit(*next, read_predict_output(session));
-  }
-}
-
 }  // namespace
 
 const TensorSpec& predict_output_spec(const Session& session) {
@@ -60,14 +43,34 @@ std::size_t index_of_largest(std::span<const double> values) {
   return static_cast<std::size_t>(std::ranges::max_element(values) - values.begin());
 }
 
+std::vector<double> as_doubles(const data::HostField& field) {
+  return as_doubles(field.spec().dtype, field.bytes());
+}
+
+void predict_batches(LiveModel& live, const data::Dataset& dataset, std::int64_t batch,
+                     const std::function<void(const data::Batch&, const PredictOutput&)>& visit) {
+  Session& session = live.session();
+  data::Loader loader(dataset, {.batch = batch,
+                                .purpose = data::Purpose::evaluate,
+                                .floating = predict_output_spec(session).dtype,
+                                .threads = live.setup().threads()});
+  while (const data::Batch* next = loader.next()) {
+    for (const data::HostField& field : next->fields)
+      session.write_input(kPredictProgram, field.name(), field.bytes());
+    live.run(kPredictProgram);
+    visit(*next, read_predict_output(session));
+  }
+}
+
 void add_prediction(LiveModel& live, const Graph& graph) {
   for (const char* name : {kLogits, kNumbers})
     if (std::ranges::count(graph.outputs, name, &NamedTensor::name) > 0)
       return live.add_forward({kPredictProgram, &graph, {name}});
-  throw Error(ErrorKind::usage,
-              fmt::format("the model '{}' has neither logits nor a prediction, so it predicts no "
-                          "classes, numbers or text",
-                          graph.name));
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("model '{}' has neither an output 'logits' nor 'prediction', so it cannot "
+                  "predict classes, numbers or text",
+                  graph.name));
 }
 
 void predict_classes(LiveModel& live, const data::Dataset& dataset, std::int64_t batch,
@@ -90,7 +93,7 @@ void predict_numbers(LiveModel& live, const data::Dataset& dataset, std::int64_t
   predict_batches(
       live, dataset, batch, [&](const data::Batch& samples, const PredictOutput& numbers) {
         const data::HostField& target = samples["target"];
-        PredictOutput targets{target.spec().shape, as_doubles(target.spec().dtype, target.bytes())};
+        PredictOutput targets{target.spec().shape, as_doubles(target)};
         for (std::size_t row = 0; row < static_cast<std::size_t>(samples.samples); ++row, ++index)
           visit({index, numbers.row(row), targets.row(row)});
       });
@@ -114,7 +117,7 @@ std::vector<double> TokenWriter::last_logits() {
   input.resize(context_);
   Session& session = live_.session();
   session.write_input(kPredictProgram, "input", std::as_bytes(std::span(input)));
-  session.run(kPredictProgram);
+  live_.run(kPredictProgram);
   PredictOutput logits = read_predict_output(session);
   std::span<const double> last = logits.row(seen - 1);
   return {last.begin(), last.end()};
@@ -126,7 +129,8 @@ std::int32_t TokenWriter::next() {
       options_.temperature == 0
           ? index_of_largest(logits)
           : draw_index(softmax_of(logits, options_.temperature), random_.uniform(drawn_++));
-  // The model never sees more than its context again.
+  // Tokens before the context are never read again. Cutting at twice its length keeps the cost of
+  // moving the rest low.
   if (tokens_.size() > 2 * context_)
     tokens_.erase(tokens_.begin(), tokens_.end() - static_cast<std::ptrdiff_t>(context_));
   tokens_.push_back(static_cast<std::int32_t>(token));
@@ -134,6 +138,7 @@ std::int32_t TokenWriter::next() {
 }
 
 std::vector<double> softmax_of(std::span<const double> logits, double temperature) {
+  // Subtracting the largest logit keeps exp() from overflowing.
   double largest = *std::ranges::max_element(logits), sum = 0;
   std::vector<double> shares;
   for (double logit : logits) sum += shares.emplace_back(std::exp((logit - largest) / temperature));

@@ -1,5 +1,5 @@
-// Using a trained model: the classes of samples, the numbers that a regression predicts, and the
-// tokens that a language model continues with.
+// Runs a trained model: predicts the classes of samples, the numbers of a regression, or the next
+// tokens of a text.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "data/batch.h"
 #include "data/dataset.h"
 #include "setup/live_model.h"
 
@@ -15,17 +16,17 @@ namespace troika {
 
 inline constexpr const char* kPredictProgram = "predict";
 
-/// Adds the program to the model; `graph` has the batch of the calls below. Throws Error(usage)
-/// when the model has neither logits nor a prediction.
+/// Adds the program to the model; `graph` has the batch size of the calls below. Throws
+/// Error(usage) if the model has neither an output "logits" nor "prediction".
 void add_prediction(LiveModel& live, const Graph& graph);
 
-/// What the last run of the program gave: logits [n, classes] or [n, t, vocabulary], or the
-/// predicted numbers [n, k].
+/// Output of the last run of the program: logits [n, classes] or [n, t, vocabulary], or predicted
+/// numbers [n, k].
 struct PredictOutput {
   Shape shape;
   std::vector<double> values;  ///< Row-major.
 
-  /// Of row number `row` over all dimensions but the last.
+  /// Returns one row; rows are counted over all dimensions but the last.
   std::span<const double> row(std::size_t row) const {
     auto width = static_cast<std::size_t>(shape.back());
     return std::span(values).subspan(row * width, width);
@@ -34,23 +35,28 @@ struct PredictOutput {
 const TensorSpec& predict_output_spec(const Session& session);
 PredictOutput read_predict_output(Session& session);
 std::size_t index_of_largest(std::span<const double> values);
+std::vector<double> as_doubles(const data::HostField& field);
+
+/// Runs the program on every sample once, in order, and calls `visit` after each batch.
+void predict_batches(LiveModel& live, const data::Dataset& dataset, std::int64_t batch,
+                     const std::function<void(const data::Batch&, const PredictOutput&)>& visit);
 
 struct Prediction {
-  std::int64_t index = 0;      ///< Of the sample in its data set.
+  std::int64_t index = 0;      ///< Index of the sample in its data set.
   std::int32_t predicted = 0;  ///< The most probable class.
-  double probability = 0;      ///< Of that class.
+  double probability = 0;      ///< Probability of that class.
   std::int32_t target = 0;
 
   bool operator==(const Prediction&) const = default;
 };
 
-/// Every sample once, in order. Precondition: the data has one target per sample.
+/// Calls `visit` for every sample, in order. Precondition: the data has one target per sample.
 void predict_classes(LiveModel& live, const data::Dataset& dataset, std::int64_t batch,
                      const std::function<void(const Prediction&)>& visit);
 
-/// What a regression says of a sample. The spans live as long as the call that hands them out.
+/// Prediction of a regression for one sample. The spans are valid only during the call of `visit`.
 struct NumberPrediction {
-  std::int64_t index = 0;  ///< Of the sample in its data set.
+  std::int64_t index = 0;  ///< Index of the sample in its data set.
   std::span<const double> predicted;
   std::span<const double> target;
 };
@@ -60,19 +66,19 @@ void predict_numbers(LiveModel& live, const data::Dataset& dataset, std::int64_t
                      const std::function<void(const NumberPrediction&)>& visit);
 
 struct WritingOptions {
-  double temperature =
-      1;  ///< PredictOutput are divided by it; at 0 the most probable token is taken.
+  /// Logits are divided by it; 0 always takes the most probable token.
+  double temperature = 1;
   std::uint64_t seed = 1;
 };
 
-/// Writes on behind a prompt, token by token. The program has batch 1 and the model must be causal:
-/// what stands behind the last token is padding that cannot change its logits. Borrows the model.
+/// Continues a prompt, token by token. The program has batch 1, and the model must be causal: the
+/// input after the last token is padding, which must not change its logits. Borrows the model.
 class TokenWriter {
  public:
   /// Precondition: the prompt is not empty and its tokens are below the vocabulary.
   TokenWriter(LiveModel& live, std::vector<std::int32_t> prompt, const WritingOptions& options);
 
-  /// The next token, a function of (weights, prompt, options).
+  /// Returns the next token, a function of (weights, prompt, options).
   std::int32_t next();
 
  private:
@@ -86,9 +92,9 @@ class TokenWriter {
   std::size_t context_ = 0;  // tokens that the model sees at once
 };
 
-/// Probabilities of a row of logits.
+/// Returns the probabilities of a row of logits.
 std::vector<double> softmax_of(std::span<const double> logits, double temperature = 1);
-/// The index where the running sum of the probabilities passes `uniform`, which is in [0, 1).
+/// Returns the index at which the running sum of the probabilities exceeds `uniform`, in [0, 1).
 std::size_t draw_index(std::span<const double> probabilities, double uniform);
 
 }  // namespace troika

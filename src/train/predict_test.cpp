@@ -28,7 +28,7 @@ zoo::Model tiny_gpt2() {
            .batch = 1, .fields = {{"input", {{kContext}, DType::i32}}}, .classes = kVocabulary}});
 }
 
-/// Weights far from the small ones that a run starts with, so that logits differ.
+/// Weights much larger than initial ones, so that logits differ clearly.
 void load_large_weights(LiveModel& live) {
   for (const StateEntry& entry : live.session().state()) {
     RandomStream random{.key = 3, .stream = entry.spec.shape.rank()};
@@ -119,7 +119,7 @@ TEST(PredictClasses, AgreesWithTheAccuracyOfAnEvaluation) {
   }
 }
 
-/// Rows of two features; numbers to predict are made from them.
+/// Rows of two features, and targets computed from them.
 class SmallTable final : public data::Dataset {
  public:
   std::int64_t size() const override { return 7; }

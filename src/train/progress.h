@@ -1,15 +1,32 @@
-// What a person watches while a run goes on. The training reports; the terminal, a test or nobody
-// listens.
+// The interface through which a run reports its progress, and the reports themselves. The terminal
+// and tests implement it.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/units.h"
-#include "train/figures.h"
+#include "config/metric.h"
 
 namespace troika {
+
+/// The value of one measure on a set of samples.
+struct Figure {
+  Metric::Measure measure;
+  double value;
+
+  bool operator==(const Figure&) const = default;
+};
+
+/// At most one of each measure; the loss comes first.
+using Figures = std::vector<Figure>;
+
+inline std::optional<double> find(const Figures& figures, Metric::Measure measure) {
+  auto found = std::ranges::find(figures, measure, &Figure::measure);
+  return found == figures.end() ? std::nullopt : std::optional(found->value);
+}
 
 /// One row of the table shown before the first step.
 struct Fact {
@@ -17,13 +34,13 @@ struct Fact {
   std::string value;
 };
 
-/// Where the time of the devices here went, on average; they add up to 1.
+/// How the devices of this process spent their time, on average. The shares add up to 1.
 struct TimeShares {
   double compute = 0;
   double optimizer = 0;
-  double moving = 0;   ///< Messages, with nothing else to do.
-  double waiting = 0;  ///< For a peer.
-  double data = 0;     ///< For samples.
+  double moving = 0;   ///< Moving messages with nothing else to do.
+  double waiting = 0;  ///< Waiting for a peer.
+  double data = 0;     ///< Waiting for samples.
   double other = 0;
 };
 
@@ -31,15 +48,15 @@ struct StepReport {
   std::int64_t step = 0;  ///< Steps done, from 1.
   std::int64_t total_steps = 0;
   double epoch = 0;    ///< Passes over the data so far.
-  double seconds = 0;  ///< Since the start of the run, without the time between two processes.
+  double seconds = 0;  ///< Training time of the run, over all processes that continued it.
   std::int64_t samples = 0;
   double loss = 0;  ///< Mean since the last report.
   double learning_rate = 0;
   double samples_per_second = 0;
-  std::optional<double> tokens_per_second{};  ///< Of sequences: those that are predicted.
+  std::optional<double> tokens_per_second{};  ///< Predicted tokens; only for sequences.
   double step_ms = 0;
-  double data_wait = 0;           ///< Share of the time spent waiting for data,
-  double communication_wait = 0;  ///< and for messages, on the device that waits most.
+  double data_wait = 0;           ///< Share of the time spent waiting for samples.
+  double communication_wait = 0;  ///< The same for messages, on the device that waits most.
   TimeShares shares{};
   std::vector<std::pair<std::string, double>> more{};  ///< Losses of further graphs, by name.
 };
@@ -52,13 +69,15 @@ struct EvaluationReport {
   Figures figures{};
 };
 
+/// All calls come from the thread that drives the run. The defaults ignore everything.
 class Progress {
  public:
   virtual ~Progress() = default;
+  /// Called before the first step.
   virtual void begin(const std::vector<Fact>&) {}
-  /// A report that is due.
+  /// Called when a report is due.
   virtual void step(const StepReport&) {}
-  /// After every other step: what would be reported if it were due now.
+  /// Called after every other step, with what a report would contain now.
   virtual void moved(const StepReport&) {}
   virtual void evaluated(const EvaluationReport&) {}
   virtual void saved(const std::string& /*folder*/) {}

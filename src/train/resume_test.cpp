@@ -1,4 +1,4 @@
-// A run that was stopped goes on as if it had not been.
+// A resumed run computes the same as one that was never stopped.
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -34,7 +34,7 @@ TEST(Resume, ResumedAtAnyStepEndsInTheSameBits) {
   }
 }
 
-/// A cache in which the slowest kernels seem the fastest.
+/// Writes a cache in which the slowest kernels have the shortest times.
 void invert_times(const fs::path& cache) {
   for (const fs::directory_entry& entry : fs::directory_iterator(cache)) {
     if (entry.path().extension() != ".json") continue;

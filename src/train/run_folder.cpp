@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// False when the name is taken. Unlike a look beforehand, mkdir gives a name to one process only.
+/// Returns false if the name is taken. mkdir is atomic, so only one process gets a name.
 bool make_new_folder(const fs::path& path) {
   if (::mkdir(path.c_str(), 0777) == 0) return true;
   if (errno == EEXIST) return false;
@@ -22,8 +22,8 @@ bool make_new_folder(const fs::path& path) {
 
 bool is_lock(const fs::path& path) { return path.filename().string().starts_with("lock"); }
 
-/// Guards against a name that is, say, the folder of somebody's sources. A run that failed early
-/// has no run.toml yet, but nothing else either.
+/// Guards against deleting a folder that is not a run, such as a source tree. A run that failed
+/// early has no run.toml yet, but then its folder holds nothing else either.
 void require_earlier_run(const fs::path& path) {
   bool is_run = fs::is_regular_file(path / "run.toml") && fs::is_directory(path / "checkpoints");
   bool has_other = false;
@@ -33,12 +33,12 @@ void require_earlier_run(const fs::path& path) {
   }
   if (!is_run && has_other)
     throw Error(ErrorKind::usage,
-                fmt::format("'{}' is not a run folder, so --overwrite leaves it alone; give "
-                            "another --name",
+                fmt::format("'{}' is not a run folder, so --overwrite does not delete it; "
+                            "choose another --name",
                             path.string()));
 }
 
-/// All but the lock, which the caller holds, and what others write to get it.
+/// Keeps the lock, which the caller holds, and the lock files of processes that try to get it.
 void remove_content(const fs::path& path) {
   for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
     std::error_code failure;
@@ -64,6 +64,8 @@ RunFolder RunFolder::create(const RunConfig& config, const std::string& fallback
     }
     path = fmt::format("{}-{}", wanted.string(), number);
   }
+  // The lease comes first: it refuses a run that is still being written, before anything is
+  // deleted.
   RunFolder folder = open_to_write(path);
   if (if_taken == IfTaken::replace) remove_content(path);
   for (const char* name : {"checkpoints", "logs"}) make_folder(path / name);
@@ -72,7 +74,8 @@ RunFolder RunFolder::create(const RunConfig& config, const std::string& fallback
 
 RunFolder RunFolder::open(const fs::path& path) {
   if (!fs::is_directory(path))
-    throw Error(ErrorKind::file, fmt::format("{} is not a run folder", path.string()));
+    throw Error(ErrorKind::file,
+                fmt::format("'{}' is not a run folder; check the path", path.string()));
   return RunFolder(path);
 }
 

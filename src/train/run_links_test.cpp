@@ -12,7 +12,7 @@
 namespace troika {
 namespace {
 
-/// Links on which messages cost nothing but their number, or nothing but their bytes.
+/// Links whose cost depends only on the number of messages, or only on their bytes.
 LinkCosts extreme_links(bool counts_messages) {
   LinkCosts costs = assumed_link_costs();
   LinkCost link = counts_messages ? LinkCost{.alpha = 1e9} : LinkCost{.beta = 1e6, .gamma = 1e6};

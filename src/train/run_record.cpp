@@ -18,7 +18,8 @@
 namespace troika {
 namespace {
 
-/// What a device holds, by category; what its arena has beyond its fullest moment is spare.
+/// Lists what a device holds by category. "spare" is the part of the arena that placement wastes
+/// even at the fullest moment.
 std::string parts_text(const MemoryTable& memory) {
   std::string parts;
   Bytes named{};
@@ -29,7 +30,7 @@ std::string parts_text(const MemoryTable& memory) {
   return parts + fmt::format("spare {}", to_string(memory.total() - named));
 }
 
-/// Of the fullest device, with its parts, and of all of them.
+/// Describes the fullest device with its categories, and the total of all devices.
 std::string memory_text(const LiveModel& live) {
   std::vector<MemoryTable> devices = memory_by_device(live.programs());
   auto [least, most] = std::ranges::minmax(devices, {}, &MemoryTable::total);
@@ -55,7 +56,7 @@ std::string kernels_text(const LiveModel& live) {
   return fmt::format("{} rows, {} kernels measured now, {}", rows, costs->measured(), kept);
 }
 
-/// Kernels that did not agree with the reference, one line for each.
+/// Adds a row for every kernel that was rejected because it disagrees with the reference.
 void add_left_out(const LiveModel& live, std::vector<Fact>& facts) {
   const std::unique_ptr<MeasuredCosts>& costs = live.setup().costs;
   if (!costs) return;
@@ -74,15 +75,15 @@ std::string utc_date(std::chrono::system_clock::time_point time) {
                      fmt::gmtime(std::chrono::system_clock::to_time_t(time)));
 }
 
-/// Where there are more devices than parts, replicas compute the same samples; where each device
-/// has the whole batch, they share it along something else.
+/// Says if samples are computed on several devices. A device that reads the whole batch is not such
+/// a replica: the plan then splits another axis.
 std::string copies_text(std::int64_t batch, std::int64_t read, std::int64_t largest) {
   if (read <= batch || largest == batch) return "";
   if (read % batch != 0) return ", some samples on several of them";
   return fmt::format(", every sample on {} of them", read / batch);
 }
 
-/// By device, how many samples it reads.
+/// Number of samples that each device reads.
 using SamplesRead = std::map<DeviceId, std::int64_t>;
 
 std::string share_text(std::int64_t batch, const SamplesRead& read, std::size_t devices) {
@@ -101,7 +102,7 @@ std::string share_text(std::int64_t batch, const SamplesRead& read, std::size_t 
   return fmt::format("{} -> {} on {}{}", batch, share, where, copies_text(batch, all, largest));
 }
 
-/// What each device reads of the batch, by the inputs of its share.
+/// Describes how many samples of the batch each device reads, from the inputs of its program.
 std::string batch_text(const RunDescription& run, const TaskGraph& program, std::int64_t batch) {
   std::map<DeviceId, std::map<std::string, std::int64_t>> read;  // by device and input
   for (const auto& [name, id] : program.inputs) {
@@ -185,7 +186,7 @@ void write_record(const RunFolder& folder, const RunConfig& config, TrainingRun&
                                {"machine", links.machine},
                                {"date", links.date},
                                {"method", links.method}}}};
-  // Arguments may be any bytes.
+  // Command-line arguments may not be valid UTF-8, which dump() would refuse.
   folder.write("env.json",
                env.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }

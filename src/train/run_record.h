@@ -1,5 +1,5 @@
-// What a run says about itself: the table before the first step, and the files of the run folder
-// beside metrics.
+// Describes a run: the table shown before the first step, and the files that its folder holds
+// besides metrics and checkpoints.
 #pragma once
 
 #include <string>
@@ -22,24 +22,25 @@ struct RunDescription {
   const LiveModel& live;
 };
 
-/// Model, parameters, data, batch, plan, device, predicted memory and step time.
+/// Returns the table: model, parameters, data, batch, plan, device, predicted memory and step time.
 std::vector<Fact> describe_run(const RunDescription& run);
 
-/// The kernel times that a run was made with; none when they cannot be read, which `resume` then
-/// notices by the choices.
+/// Returns the kernel times that an earlier run used; empty if they cannot be read. TrainingRun's
+/// resume then warns if the choice of kernels differs.
 CostFile recorded_costs(const RunFolder& folder);
 
 /// How the program was started, for env.json.
 struct Invocation {
   std::string version;
-  std::string command;  ///< As a shell would take it.
+  std::string command;  ///< Quoted for a shell.
 };
 
-/// run.toml, plan.json, costs.json and env.json.
+/// Writes run.toml, plan.json, costs.json and env.json.
 void write_record(const RunFolder& folder, const RunConfig& config, TrainingRun& training,
                   const Invocation& invocation = {});
 
-/// The last whole step of a model's first graph as a Chrome trace, with its prediction below.
+/// Returns the last whole step of the model's first graph as a Chrome trace, together with its
+/// prediction.
 std::string trace_of_run(const LiveModel& live, const zoo::Model& model);
 
 }  // namespace troika

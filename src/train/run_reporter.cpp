@@ -13,14 +13,14 @@ double in_seconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
-/// Time that has passed, of which some was spent waiting for data.
+/// Elapsed time, and the part of it spent waiting for samples.
 struct Passed {
   double seconds;
   double data_seconds;
   std::size_t devices;
 };
 
-/// The average over the devices here.
+/// Averages over the devices of this process.
 TimeShares shares_of(const StepLedger& ledger, const Passed& passed) {
   double all = passed.seconds * static_cast<double>(passed.devices);
   TimeShares shares{.compute = in_seconds(ledger.compute) / all,
@@ -28,6 +28,7 @@ TimeShares shares_of(const StepLedger& ledger, const Passed& passed) {
                     .moving = in_seconds(ledger.moving) / all,
                     .waiting = in_seconds(ledger.waiting) / all,
                     .data = std::min(1.0, passed.data_seconds / passed.seconds)};
+  // Ledgers and the wall clock are read at different moments, so the rest may be slightly negative.
   shares.other = std::max(
       0.0, 1 - shares.compute - shares.optimizer - shares.moving - shares.waiting - shares.data);
   return shares;
@@ -37,6 +38,7 @@ TimeShares shares_of(const StepLedger& ledger, const Passed& passed) {
 
 RunReporter::Pause::Pause(RunReporter& reporter) : reporter_(reporter), entered_(seconds_now()) {}
 
+/// Moving the start of the interval forward removes the pause from all rates of the next report.
 RunReporter::Pause::~Pause() { reporter_.tally_.start_seconds += seconds_now() - entered_; }
 
 void RunReporter::begin(MetricsLog* metrics, double spent) {
@@ -92,6 +94,7 @@ double RunReporter::report(const ReportPoint& point) {
   StepReport report = so_far(point);
   if (metrics_ != nullptr) metrics_->write(report);
   setting_.progress.step(report);
+  // A batch schedule changes the batch size, and the prediction is for the first one.
   if (point.is_predicted) warn_if_slow(report);
   tally_ = {.start_seconds = seconds_now(), .waited_seconds = point.waited_seconds};
   return report.loss;

@@ -1,5 +1,4 @@
-// What a run tells while it trains: reports of steps and evaluations, to people and to
-// metrics.jsonl.
+// Averages steps between two reports and passes reports on to Progress and metrics.jsonl.
 #pragma once
 
 #include <chrono>
@@ -12,31 +11,31 @@
 
 namespace troika {
 
-/// Where the run stands after a step.
+/// Position of the run after a step.
 struct ReportPoint {
   std::int64_t step = 0;
   std::int64_t total_steps = 0;
   double epoch = 0;
   std::int64_t samples = 0;
   double learning_rate = 0;
-  double waited_seconds = 0;  ///< For data, since the start of the process.
-  bool is_predicted = true;   ///< Whether the prediction given to watch() is for these steps.
+  double waited_seconds = 0;  ///< Waiting for samples, since the start of the process.
+  bool is_predicted = true;   ///< The prediction given to watch() is for this batch size.
 };
 
-/// Adds up steps between two reports. Used by one thread.
+/// Used by one thread.
 class RunReporter {
  public:
   struct Setting {
     Progress& progress;   ///< Borrowed.
-    std::size_t devices;  ///< Of this process.
+    std::size_t devices;  ///< Devices of this process.
     std::optional<std::int64_t> tokens_per_sample{};
   };
   explicit RunReporter(const Setting& setting) : setting_(setting) {}
 
-  /// Before the first step; `metrics`, borrowed, may be null. `spent` is the time that earlier
-  /// processes put into the run.
+  /// Called before the first step. `metrics` is borrowed and may be null. `spent` is the training
+  /// time of earlier processes, in seconds.
   void begin(MetricsLog* metrics, double spent);
-  /// Holds the steps against a prediction from now on.
+  /// Compares the steps with a prediction from now on, and warns if they are much slower.
   void watch(std::chrono::nanoseconds predicted_step);
 
   void add(const StepResult& step);
@@ -44,16 +43,16 @@ class RunReporter {
   /// The mean loss since the last report; absent if there was no step.
   std::optional<double> loss() const;
 
-  /// What would be reported now.
+  /// Returns what a report would contain now.
   StepReport so_far(const ReportPoint& point) const;
-  /// Reports, and starts to add up anew. Returns the mean loss.
+  /// Reports and starts a new average. Returns the mean loss.
   double report(const ReportPoint& point);
   void report(EvaluationReport report);
 
-  /// Spent on the run so far.
+  /// Training time of the run so far.
   double seconds() const;
 
-  /// While it lives, time passes outside of steps and does not count as theirs: saves, evaluations.
+  /// Excludes the time of its lifetime (a save, an evaluation) from the step times.
   class Pause {
    public:
     explicit Pause(RunReporter& reporter);
@@ -82,7 +81,7 @@ class RunReporter {
 
   const Setting setting_;
   MetricsLog* metrics_ = nullptr;
-  double start_seconds_ = 0;  // of the run, as if there had been no other process
+  double start_seconds_ = 0;  // start of the run, moved so that only training time counts
   Tally tally_;               // since the last report
   std::optional<SlowSteps> slow_steps_;
 };

@@ -1,4 +1,4 @@
-// Processes that train together, as threads: what each does alone and what all do alike.
+// Several ranks, run as threads, train together: they agree, stop, save and fail together.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using testing::HasSubstr;
 
 constexpr double kRankTolerance = 1e-9;
 
-/// Trains to the end, from the start or from where the folder's run stopped.
+/// Trains to the end, from the start or from the newest checkpoint of the folder.
 void train(const Spread& spread, const RunConfig& config, const RunFolder& run, Ranks& ranks) {
   auto training = make_training(config, hooks_for(spread, config, &ranks));
   if (fs::exists(run.checkpoints() / "latest"))
@@ -162,7 +162,7 @@ TEST(Ranks, ThatCannotGoOnAreNamedToTheOthers) {
   EXPECT_EQ(sentence_of(failures[2]), "rank 1: no such file");
 }
 
-/// Counts what is read.
+/// Counts the samples that are read.
 class Counted final : public data::Dataset {
  public:
   Counted(std::unique_ptr<data::Dataset> inner, std::atomic<int>& reads)

@@ -20,18 +20,22 @@ namespace {
 namespace fs = std::filesystem;
 using Nanoseconds = std::chrono::nanoseconds;
 
-/// A cause counts from this share of the time on: with two threads, half of it lost makes steps
-/// twice as long at least, and every thread waits for the last.
+/// A cause is named if it took more than this share of the time. The share is small because all
+/// threads of a kernel wait for the slowest one, so a little lost time on one core delays all.
 constexpr double kTellingShare = 0.1;
-/// Cores slower than this part of what they may reach make a step longer, but hardly three times.
+/// Cores below this share of their top frequency count as slow. Checked last: it alone rarely makes
+/// steps three times as long.
 constexpr double kLowFrequency = 0.6;
+/// At a few ms each, so many reads from disk take a good part of kShortestStretch.
 constexpr std::int64_t kManyPages = 100;
-/// Of samples or messages; more than this makes a step three times as long.
+/// Waiting for samples or messages during 2/3 of a step makes it three times as long (kSlowStep).
 constexpr double kMostWait = 0.66;
-/// Shorter stretches say little: writing one checkpoint may take as long.
+/// Shorter intervals are not judged: writing one checkpoint may take as long, and
+/// /proc/stat counts in ticks of 10 ms.
 constexpr Nanoseconds kShortestStretch = std::chrono::seconds(1);
 
-/// Adds up what the scheduler says of each thread: ran, waited for a core (both in ns), slices.
+/// Sums the scheduler statistics of all threads. Columns: time run, time waiting for a core (both
+/// in ns), number of slices.
 void add_threads(const fs::path& root, SystemLoad& load) {
   std::error_code gone;
   for (fs::directory_iterator thread(root / "proc/self/task", gone), end; !gone && thread != end;
@@ -48,8 +52,8 @@ Nanoseconds ticks_to_time(std::int64_t ticks) {
   return Nanoseconds(ticks * (std::nano::den / std::max<long>(1, sysconf(_SC_CLK_TCK))));
 }
 
-/// Lines "cpu… user nice system idle iowait irq softirq steal …" in ticks: the first is of all
-/// cores, "cpu3" of one.
+/// Reads lines "cpu… user nice system idle iowait irq softirq steal …" in ticks. "cpu" is the sum
+/// of all cores, "cpu3" one core.
 void read_core_times(const fs::path& root, SystemLoad& load) {
   std::set<std::string> names;
   for (int core : usable_cores()) names.insert(fmt::format("cpu{}", core));
@@ -63,7 +67,8 @@ void read_core_times(const fs::path& root, SystemLoad& load) {
   }
 }
 
-/// Column 12 of stat, after the name in brackets, which may have blanks.
+/// Reads column 12 (majflt) of stat. Columns are counted after the name in brackets, which may
+/// contain spaces.
 std::int64_t pages_read_from_disk(const fs::path& root) {
   std::ostringstream text;
   text << std::ifstream(root / "proc/self/stat").rdbuf();
@@ -99,7 +104,7 @@ double share_of(Nanoseconds part, Nanoseconds whole) {
   return whole.count() > 0 ? seconds_of(part) / seconds_of(whole) : 0;
 }
 
-/// Threads that are ready wait for a core because of other processes, or of each other.
+/// Tells whether threads waited for a core because of other processes or because of each other.
 std::string explain_wait(const SystemLoad& before, const SystemLoad& after) {
   Nanoseconds queued = after.queued - before.queued, ran = after.ran - before.ran;
   double waited = share_of(queued, queued + ran);
@@ -134,6 +139,7 @@ SystemLoad read_system_load(const fs::path& root) {
 }
 
 std::string explain_slowness(const SystemLoad& before, const SystemLoad& after) {
+  // The first cause found is the one reported, so the most certain and most useful ones come first.
   Nanoseconds passed = after.at - before.at;
   double throttled = share_of(after.throttled - before.throttled, passed);
   if (throttled > kTellingShare)

@@ -19,7 +19,7 @@ using testing::IsEmpty;
 
 std::int64_t cores() { return std::ssize(usable_cores()); }
 
-/// A second in which this process kept all its cores busy.
+/// One second in which this process kept all its cores busy.
 SystemLoad quiet_second() {
   return {.at = seconds(1), .ran = seconds(cores()), .used = seconds(cores())};
 }
@@ -68,7 +68,7 @@ TEST(ExplainSlowness, BlamesNobodyWhereTheSystemDoesNotTellWhoUsesTheCores) {
   EXPECT_EQ(explain_slowness({}, after), "its threads waited for a core 50 % of the time");
 }
 
-/// A made-up /proc with one thread.
+/// A fake /proc with one thread.
 class SlowStepsTest : public testing::Test {
  protected:
   void set_thread(std::int64_t ran, std::int64_t queued) {
@@ -76,7 +76,7 @@ class SlowStepsTest : public testing::Test {
     std::filesystem::create_directories(thread);
     std::ofstream(thread / "schedstat") << ran << " " << queued << " 12\n";
   }
-  /// Ticks that all processes spent on each core in user and system mode.
+  /// Sets the ticks that all processes spent on each core in user and system mode.
   void set_cores(std::int64_t ticks) {
     std::ofstream file(folder_.path / "proc/stat");
     file << "cpu 1 1 1 1 1 1 1 1\n";

@@ -42,7 +42,7 @@ threads = 1
   return parse_run(kRun, "small.toml", overrides).config;
 }
 
-/// A folder of its own for each test, removed afterwards.
+/// A temporary folder for one test.
 struct Folder {
   fs::path path =
       fs::temp_directory_path() / ("troika-training-" + std::to_string(::getpid()) + "-" +
@@ -71,7 +71,7 @@ inline RunConfig language_run(const Folder& folder, std::vector<std::string> ove
   return small_run(overrides);
 }
 
-/// A small version of a model for images, tested on a few of them.
+/// A small version of an image model, tested on a few images.
 inline RunConfig image_run(const std::string& model, const std::vector<std::string>& overrides) {
   constexpr const char* kRest = R"(
 width = 0.25
@@ -95,7 +95,7 @@ inline std::unique_ptr<TrainingRun> make_training(const RunConfig& config, Train
       open_sets(config), hooks);
 }
 
-/// Every byte of the state: weights and optimizer.
+/// Returns all bytes of the state: weights and optimizer.
 inline std::map<std::string, std::vector<std::byte>> state_of(TrainingRun& training) {
   std::map<std::string, std::vector<std::byte>> state;
   for (const StateEntry& entry : training.live().session().state()) {
@@ -106,7 +106,7 @@ inline std::map<std::string, std::vector<std::byte>> state_of(TrainingRun& train
   return state;
 }
 
-/// Stops after so many steps.
+/// Hooks that stop the run after `steps` steps.
 inline TrainHooks stop_after(int steps) {
   return {nullptr, [left = steps]() mutable { return --left == 0; }};
 }

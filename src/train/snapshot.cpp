@@ -37,7 +37,8 @@ std::vector<std::byte> buffer_for(const TensorSpec& spec) {
   return std::vector<std::byte>(static_cast<std::size_t>(spec.bytes().count));
 }
 
-/// Verifies the checksums of this rank's share: each tensor is checked by one rank.
+/// Verifies the checksums of this rank's share. Each tensor is checked by one rank, so that loading
+/// does not read the whole file on all of them.
 void check_share(const Checkpoint& checkpoint, const LiveModel& live) {
   const Ranks& ranks = *live.setup().ranks;
   std::vector<StateEntry> entries = live.session().state();
@@ -54,13 +55,13 @@ Writers writers_of(Ranks& ranks) {
 fs::path find_best(const fs::path& path) {
   if (fs::is_regular_file(path) || fs::exists(path / "index.json"))
     throw Error(ErrorKind::usage,
-                fmt::format("{} is not a run folder, so there is nothing to choose the best from; "
+                fmt::format("'{}' is not a run folder, so it has no best checkpoint to choose; "
                             "leave out --best",
                             path.string()));
   for (const fs::path& folder : {path / "checkpoints", path})
     if (auto found = find_best_checkpoint(folder)) return *found;
   throw Error(ErrorKind::file,
-              fmt::format("{} has no best checkpoint; a run keeps one when checkpoint.best names a "
+              fmt::format("'{}' has no best checkpoint; a run keeps one if checkpoint.best names a "
                           "metric, such as \"test_accuracy\", or train.patience is set",
                           path.string()));
 }
@@ -75,6 +76,8 @@ void save_state(const fs::path& checkpoints, LiveModel& live, const RunState& st
     if (entry.category == Category::optimizer) tensor.file = "optimizer.safetensors";
     snapshot.tensors.push_back(tensor);
   }
+  // Written part by part, straight from the slices that devices store: a tensor may be larger than
+  // the memory of one process, and ranks write their parts at the same time.
   std::vector<OwnedPart> owned = divide_state(session.state(), session.storage());
   std::erase_if(owned, [&](const OwnedPart& part) { return !session.is_here(part.slice.device); });
   snapshot.parts.emplace();
@@ -125,10 +128,13 @@ RunState load_state(const Checkpoint& checkpoint, LiveModel& live) {
                       "--from starts a new run from its weights",
                       entry.name));
     if (stored->spec != entry.spec)
-      throw Error(ErrorKind::file,
-                  fmt::format("'{}' is {} in the checkpoint but {} in the model", entry.name,
-                              to_string(stored->spec), to_string(entry.spec)));
+      throw Error(
+          ErrorKind::file,
+          fmt::format("'{}' is {} in the checkpoint but {} in the model; --from starts a new "
+                      "run from the weights that fit",
+                      entry.name, to_string(stored->spec), to_string(entry.spec)));
   }
+  // All checks come before the first load, so that an error leaves the model unchanged.
   check_share(checkpoint, live);
   for (const StateEntry& entry : live.session().state())
     live.session().load(entry.name, checkpoint.bytes(entry.name));
@@ -151,11 +157,12 @@ fs::path find_checkpoint(const fs::path& path, Pick pick) {
     if (auto found = find_newest_checkpoint(folder)) return found->folder;
   }
   throw Error(ErrorKind::file,
-              fmt::format("{} is no checkpoint, and there is none below it", path.string()));
+              fmt::format("'{}' is not a checkpoint and does not contain one; check the path",
+                          path.string()));
 }
 
 std::vector<std::string> load_weights(const fs::path& source, LiveModel& live) {
-  // The bytes of a tensor, mapped, if it is there with this spec.
+  // Returns the mapped bytes of a tensor if the source has it with this spec.
   std::function<std::optional<std::span<const std::byte>>(const StateEntry&)> find;
   std::optional<SafetensorsFile> file;
   std::optional<Checkpoint> checkpoint;

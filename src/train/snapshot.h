@@ -1,4 +1,4 @@
-// A live model's state to and from checkpoints.
+// Saves the state of a live model to checkpoints and loads it from them.
 #pragma once
 
 #include <filesystem>
@@ -12,46 +12,49 @@
 
 namespace troika {
 
-/// What a checkpoint holds beside tensors. Sample order, dropout and augmentation are functions of
-/// (seed, step, position), so these few numbers are the whole random state and data cursor.
+/// The content of a checkpoint besides tensors. Sample order, dropout and augmentation are
+/// functions of (seed, step, position), so these numbers are the whole random state and data
+/// cursor.
 struct RunState {
   std::int64_t step = 0;      ///< Steps done.
   std::int64_t position = 0;  ///< Samples consumed.
   std::uint64_t seed = 1;
   std::string model_hash;
-  std::string plan_hash;     ///< Of the strategy, and
-  std::string choices_hash;  ///< of kernels; a resumed run with others is not bit for bit the same.
+  std::string plan_hash;     ///< Hash of the strategy.
+  std::string choices_hash;  ///< Hash of the kernels; with others, last bits of results differ.
   std::string device;
-  double seconds = 0;       ///< Spent so far, over all processes one after the other.
-  std::string held_out;     ///< Which samples are not trained on; empty: none of the training set.
-  std::string best_metric;  ///< That picks the best checkpoint; empty: none.
-  std::optional<double> best_value{};       ///< Of that metric.
+  double seconds = 0;       ///< Training time so far, over all processes that continued the run.
+  std::string held_out;     ///< Samples of the training set kept for validation; empty: none.
+  std::string best_metric;  ///< Metric that picks the best checkpoint; empty: none.
+  std::optional<double> best_value{};       ///< Best value of that metric so far.
   std::int64_t evaluations_since_best = 0;  ///< For early stopping.
   std::string run;  ///< The run file, so that the checkpoint can be used without its run folder.
-  std::optional<data::Encoding> samples{};  ///< Of the training set; both absent in old ones.
+  std::optional<data::Encoding> samples{};  ///< Of the training set. Old checkpoints lack both.
 
   bool operator==(const RunState&) const = default;
 };
 
+/// Writes CHECKPOINTS/step-N. Collective: each rank writes its share of the state.
 void save_state(const std::filesystem::path& checkpoints, LiveModel& live, const RunState& state);
 
-/// Everything or an error: a tensor that is missing or of another shape throws Error(file) naming
-/// it.
+/// Loads the whole state. Throws Error(file) naming a tensor that is missing or has another shape.
 RunState load_state(const Checkpoint& checkpoint, LiveModel& live);
+/// Reads only what is not a tensor.
 RunState read_state(const Checkpoint& checkpoint);
 
-/// Everything of a model that has the same state.
+/// Copies the whole state between two models with equal tensors, whatever their strategies.
 void copy_state(LiveModel& from, LiveModel& to);
 
-/// Starts from other weights: parameters whose names and shapes match are loaded, the rest of the
-/// model's is returned. `source` is a checkpoint, a run folder or a .safetensors file.
+/// Loads the parameters whose names and shapes match, and returns the names of the others. `source`
+/// is a checkpoint, a run folder or a .safetensors file.
 std::vector<std::string> load_weights(const std::filesystem::path& source, LiveModel& live);
 
-/// Which checkpoint of a run: the newest, or the best by the metric that checkpoint.best names.
+/// Selects a checkpoint of a run: the newest, or the best by the metric that checkpoint.best names.
 enum class Pick { newest, best };
 
-/// The checkpoint that a path names: itself, or the one to pick of a run folder or of its
-/// checkpoints. Throws Error(file) when there is none, or none was marked as the best.
+/// Returns the path itself if it is a checkpoint, else the selected checkpoint of the run folder or
+/// checkpoints folder that it names. Throws Error(file) if there is none, or none marked as the
+/// best.
 std::filesystem::path find_checkpoint(const std::filesystem::path& path, Pick pick = Pick::newest);
 
 }  // namespace troika

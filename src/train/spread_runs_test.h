@@ -1,4 +1,4 @@
-// For tests: small runs in f64 under many strategies, and how far their checkpoints are apart.
+// For tests: small runs in f64 under many strategies, and the distance between their checkpoints.
 #pragma once
 
 #include <cmath>
@@ -50,7 +50,7 @@ inline std::vector<Spread> spreads() {
           {"placed", 2, {"parallel.plan=placed"}}, {"sliced", 4, {"parallel.plan=data"}}};
 }
 
-/// Of the last spread: the update is done once per parameter.
+/// The spread "sliced" divides the update of each parameter among the replicas.
 inline TrainHooks hooks_for(const Spread& spread, const RunConfig& config,
                             Ranks* ranks = &sole_rank()) {
   TrainHooks hooks{.ranks = ranks};
@@ -65,7 +65,7 @@ inline TrainHooks hooks_for(const Spread& spread, const RunConfig& config,
   return hooks;
 }
 
-/// ‖a − b‖ / ‖b‖ of the tensor of two checkpoints that differs most.
+/// Returns the largest ‖a − b‖ / ‖b‖ over the tensors of two checkpoints.
 inline double distance_of(const Checkpoint& a, const Checkpoint& b) {
   double most = 0;
   EXPECT_EQ(a.tensors().size(), b.tensors().size());
@@ -84,7 +84,7 @@ inline double distance_of(const Checkpoint& a, const Checkpoint& b) {
   return most;
 }
 
-/// The losses of a run, step by step, as metrics.jsonl has them.
+/// Reads the losses of a run, step by step, from metrics.jsonl.
 inline std::vector<double> losses_of(const RunFolder& folder) {
   std::vector<double> losses;
   std::ifstream file(folder.metrics());

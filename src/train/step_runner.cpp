@@ -6,12 +6,12 @@
 #include <cmath>
 
 #include "train/feeds.h"
-#include "train/sample_rows.h"
 
 namespace troika {
 namespace {
 
-/// Of the values that were not finite on any rank, the one that the program writes first.
+/// Returns, over all ranks, the value that is not finite and that the program writes first. Texts
+/// start with the task's number, zero-padded, so that the smallest text is the first task.
 std::optional<NonFinite> first_of_all(Ranks& ranks, const TaskGraph& program,
                                       const std::optional<NonFinite>& own) {
   std::size_t none = program.tasks.size();
@@ -21,6 +21,18 @@ std::optional<NonFinite> first_of_all(Ranks& ranks, const TaskGraph& program,
   std::size_t at = std::stoul(first);
   if (at == none) return std::nullopt;
   return NonFinite{at, program.tasks[at].name, first.substr(first.find('\n') + 1)};
+}
+
+// Stops are counted above three bits, which only the first rank sets, so the sum over any number of
+// ranks can be taken apart again.
+double to_number(const Requests& requests) {
+  return (requests.log ? 1 : 0) + (requests.save ? 2 : 0) + (requests.evaluate ? 4 : 0) +
+         (requests.stop ? 8 : 0);
+}
+
+Requests parse_requests(double sum) {
+  auto number = static_cast<long long>(std::llround(sum));
+  return {number >= 8, (number & 1) != 0, (number & 2) != 0, (number & 4) != 0};
 }
 
 double seconds(std::chrono::nanoseconds time) {
@@ -38,34 +50,46 @@ void add_ledgers(const std::map<DeviceId, StepLedger>& ledgers, StepResult& resu
 
 }  // namespace
 
+StepResult StepRunner::run(const StepStart& start) {
+  open_loader(start);
+  write_scalars(start);
+  StepResult result{.samples = start.batch};
+  run_graphs(start, *loader_->next(), result);
+  if (has_peers())
+    result.agreed = parse_requests(
+        setting_.live.session().read_requests(setting_.models.at(start.batch).graphs.back().name));
+  return result;
+}
+
 double StepRunner::waited_seconds() const {
   return waited_before_ + (loader_ ? seconds(loader_->waited()) : 0);
 }
 
 void StepRunner::open_loader(const StepStart& start) {
-  // A loader whose last batch was never used is ahead of the run.
+  // A loader whose last batch was not used is ahead of the run and has to be replaced.
   if (loader_ && batch_ == start.batch && loader_->cursor() == start.state.position) return;
   if (loader_) waited_before_ += seconds(loader_->waited());
   Range rows{};
-  for (const zoo::NamedGraph& graph : s_.models.at(start.batch).graphs)
-    rows = hull(rows, sample_rows(s_.live.session(), graph.name, start.batch));
-  loader_ = std::make_unique<data::Loader>(s_.samples,
-                                           data::LoaderOptions{.batch = start.batch,
-                                                               .floating = s_.dtype,
-                                                               .seed = start.state.seed,
-                                                               .position = start.state.position,
-                                                               .threads = s_.live.setup().threads(),
-                                                               .rows = rows});
+  for (const zoo::NamedGraph& graph : setting_.models.at(start.batch).graphs)
+    rows = hull(rows, sample_rows(setting_.live.session(), graph.name, start.batch));
+  loader_ = std::make_unique<data::Loader>(
+      setting_.samples, data::LoaderOptions{.batch = start.batch,
+                                            .floating = setting_.dtype,
+                                            .seed = start.state.seed,
+                                            .position = start.state.position,
+                                            .threads = setting_.live.setup().threads(),
+                                            .rows = rows});
   batch_ = start.batch;
 }
 
 void StepRunner::write_scalars(const StepStart& start) {
-  Session& session = s_.live.session();
+  Session& session = setting_.live.session();
   session.write_scalar(Scalar::learning_rate, start.learning_rate);
   session.write_scalar(Scalar::update_step, static_cast<double>(start.state.step + 1));
   session.write_scalar(Scalar::key_low, static_cast<double>(start.state.seed & 0xffffffffu));
   session.write_scalar(Scalar::key_high, static_cast<double>(start.state.seed >> 32));
-  // What comes from outside must reach all ranks before any of them heeds it.
+  // Ranks learn of requests from outside through the step itself, so that all act after the same
+  // step and none waits for a peer that has stopped.
   if (has_peers()) session.write_requests(to_number(start.requests));
 }
 
@@ -74,7 +98,7 @@ void StepRunner::write_inputs(const zoo::NamedGraph& graph, const data::Batch& b
   auto is_fed = [&](const std::string& name) {
     return std::ranges::count(graph.feeds, name, &zoo::Feed::input) > 0;
   };
-  Session& session = s_.live.session();
+  Session& session = setting_.live.session();
   for (const data::HostField& field : batch.fields)
     if (!is_fed(field.name()))
       session.write_input(graph.name, field.name(), field.bytes(), batch.first_row);
@@ -87,11 +111,11 @@ void StepRunner::write_inputs(const zoo::NamedGraph& graph, const data::Batch& b
 }
 
 void StepRunner::run_graphs(const StepStart& start, const data::Batch& batch, StepResult& result) {
-  Session& session = s_.live.session();
-  const std::vector<zoo::NamedGraph>& graphs = s_.models.at(start.batch).graphs;
+  Session& session = setting_.live.session();
+  const std::vector<zoo::NamedGraph>& graphs = setting_.models.at(start.batch).graphs;
   for (const zoo::NamedGraph& graph : graphs) {
     write_inputs(graph, batch, start.state);
-    s_.live.run(graph.name);
+    setting_.live.run(graph.name);
     if (session.read_control(Control::ok) == 0) explain_non_finite(graph, batch, start);
     add_ledgers(session.ledgers(graph.name), result);
     double loss = session.read_control(Control::loss);
@@ -99,22 +123,12 @@ void StepRunner::run_graphs(const StepStart& start, const data::Batch& batch, St
   }
 }
 
-StepResult StepRunner::run(const StepStart& start) {
-  open_loader(start);
-  write_scalars(start);
-  StepResult result{.samples = start.batch};
-  run_graphs(start, *loader_->next(), result);
-  if (has_peers())
-    result.agreed = parse_requests(
-        s_.live.session().read_requests(s_.models.at(start.batch).graphs.back().name));
-  return result;
-}
-
 void StepRunner::explain_non_finite(const zoo::NamedGraph& graph, const data::Batch& batch,
                                     const StepStart& start) {
-  // The sticky flag kept all weights as they were, so the same inputs give the same values again.
+  // Updates are skipped from the first value that is not finite on, so the weights are unchanged
+  // and the same inputs give the same values again.
   write_inputs(graph, batch, start.state);
-  Session& session = s_.live.session();
+  Session& session = setting_.live.session();
   std::optional<NonFinite> found = session.run_checked(graph.name);
   if (has_peers()) found = first_of_all(ranks(), session.program(graph.name), found);
   std::string where =
@@ -122,11 +136,10 @@ void StepRunner::explain_non_finite(const zoo::NamedGraph& graph, const data::Ba
                           found->buffer, found->task)
             : "the replay of the step was finite";
   const char* what = std::isfinite(session.read_control(Control::loss)) ? "gradient" : "loss";
-  // On all ranks alike.
   throw SharedError(
       ErrorKind::numeric,
-      fmt::format("the {} of step {} is not finite; {}. A lower learning rate than {:g}, a "
-                  "longer warm-up or train.clip_norm may help",
+      fmt::format("the {} of step {} is not finite: {}; try a learning rate below {:g}, a longer "
+                  "warm-up or train.clip_norm",
                   what, start.state.step + 1, where, start.learning_rate));
 }
 

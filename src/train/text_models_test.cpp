@@ -1,4 +1,4 @@
-// Models of texts learn from what their data sets feed them.
+// Text models learn from their data sets.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 RandomStream draws() { return {.key = 17}; }
 
-/// Sentences of 2 to 5 out of 8 words, and the same backwards.
+/// Sentences of 2 to 5 words from a vocabulary of 8, paired with the same words backwards.
 std::string reversed_sentences(int count) {
   RandomStream random = draws();
   std::string text;
@@ -31,7 +31,7 @@ std::string reversed_sentences(int count) {
   return text;
 }
 
-/// Whether "good" or "bad" stands among words that say nothing.
+/// Lines labelled by whether "good" or "bad" occurs among neutral words.
 std::string opinions(int count) {
   RandomStream random = draws();
   const char* fillers[] = {"the", "film", "was", "so", "rather", "very"};
@@ -95,7 +95,7 @@ double trained_accuracy(TrainingRun& training) {
   return training.run(nullptr).value_of({Metric::Set::test, Metric::Measure::accuracy}).value();
 }
 
-/// The trained weights in a program that predicts batches of this size.
+/// Loads the trained weights into a program that predicts batches of this size.
 std::unique_ptr<LiveModel> predictor(TrainingRun& training, const RunConfig& config,
                                      const data::Encoding& encoding, std::int64_t batch) {
   zoo::Model model = build_model(config.model, samples_of(encoding, config, batch));

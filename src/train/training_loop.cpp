@@ -1,4 +1,5 @@
-// The loop over steps: reports, evaluations, checkpoints, and when it ends.
+// TrainingRun::run: the loop over steps with its reports, evaluations and checkpoints, and the
+// conditions that end it. training_run.cpp builds what runs here.
 #include <fmt/format.h>
 
 #include "setup/predicted_step.h"
@@ -9,9 +10,9 @@
 
 namespace troika {
 
-/// What a call of run() writes, and when.
+/// Where a call of run() writes, and how often.
 struct TrainingRun::Pace {
-  const RunFolder* folder;                 ///< Null: nothing is written.
+  const RunFolder* folder;                 ///< Null if nothing is written.
   std::optional<CheckpointKeeper> keeper;  ///< Absent without a folder.
   Due log, save, evaluate;
 };
@@ -21,6 +22,10 @@ TrainOutcome TrainingRun::run(const RunFolder* folder) {
   if (folder != nullptr && is_first()) metrics.emplace(*folder, state_.step);
   Pace pace = begin(folder, metrics ? &*metrics : nullptr);
   const double before = state_.seconds;
+  // The order matters. A report comes first, because train.until and checkpoint.best may look at
+  // its loss. Evaluations decide whether the run ends, and the test set is evaluated only then. A
+  // checkpoint comes last, so that it contains the results of all of them and a resumed run does
+  // not repeat any.
   while (!is_over()) {
     const Requests agreed = take_step(pace);
     report(pace, agreed);
@@ -49,13 +54,13 @@ TrainingRun::Pace TrainingRun::begin(const RunFolder* folder, MetricsLog* metric
   if (folder == nullptr) return pace;
   pace.keeper.emplace(CheckpointKeeper::Setting{*folder, live_, progress_, config_.checkpoint.keep},
                       state_.step == 0 ? -1 : state_.step);
-  // Weights from elsewhere cannot be made again from the seed, so a run that is killed early needs
-  // them here.
+  // Weights from another run cannot be recreated from the seed, so a run that is killed early needs
+  // them in its own folder to resume.
   if (started_from_weights_ && state_.step == 0) pace.keeper->save(state_);
   return pace;
 }
 
-/// Predictions by rule are too rough to hold steps against.
+/// Only with measured kernels: predictions from rates alone are too rough to compare with.
 void TrainingRun::watch_for_slow_steps() {
   if (!is_first() || !live_.setup().is_measured) return;
   SimTime step = predict_step(live_, models_.at(course_.batches().front())).time;
@@ -70,12 +75,14 @@ Requests TrainingRun::take_step(Pace& pace) {
   ++state_.step;
   state_.position += step.samples;
   reporter_.add(step);
-  // A run that has come to its end has nothing left to resume.
+  // A stop request during the last step is ignored: the run is complete, so nothing is left to
+  // resume.
   outcome_.interrupted =
       !is_last_step() && (has_peers() ? step.agreed.stop : should_stop(pace.folder));
   return step.agreed;
 }
 
+/// Periods by the clock are decided by the first rank alone, since clocks differ between ranks.
 Requests TrainingRun::own_requests(Pace& pace) const {
   if (!has_peers()) return {};
   auto ask = [&](Due& due) {
@@ -90,7 +97,8 @@ bool TrainingRun::is_due(Due& due, bool asked) const {
 
 bool TrainingRun::should_stop(const RunFolder* folder) const {
   if (hooks_.stop_requested && hooks_.stop_requested()) return true;
-  // One look per step at a disk that all may share; the others learn of it in the step.
+  // Only the first rank looks for the stop file, to spare a shared disk; the others learn of it in
+  // the step.
   std::error_code ignored;
   return folder != nullptr && is_first() && std::filesystem::exists(folder->stop(), ignored);
 }
@@ -122,7 +130,7 @@ void TrainingRun::evaluate_if_due(Pace& pace, const Requests& agreed) {
   outcome_.reached_target = is_target_reached(config_.train.until, outcome_);
   outcome_.stopped_early = !outcome_.reached_target && !is_last_step() && is_patience_over();
   if (outcome_.reached_target || outcome_.stopped_early) outcome_.interrupted = false;
-  // An evaluation may end the run between two reports; the steps since the last one count too.
+  // An evaluation may end the run between two reports; report the steps since the last one.
   if (outcome_.is_ended() && reporter_.has_steps())
     outcome_.loss = reporter_.report(report_point());
 }
@@ -154,6 +162,8 @@ void TrainingRun::compare_with_best(Pace& pace, const Metric& metric, std::optio
 void TrainingRun::save_if_due(Pace& pace, const Requests& agreed) {
   if (!pace.keeper) return;
   if (!is_due(pace.save, agreed.save) && !is_last_step() && !outcome_.is_ended()) return;
+  // The training loss is known after every step; it picks the best among the checkpoints that are
+  // due anyway.
   std::optional<Metric> best = config_.best_metric();
   if (best && best->set == Metric::Set::train)
     compare_with_best(pace, *best, reporter_.has_steps() ? reporter_.loss() : outcome_.loss);
@@ -162,7 +172,8 @@ void TrainingRun::save_if_due(Pace& pace, const Requests& agreed) {
   pace.keeper->save(state_);
 }
 
-/// With a validation set, the test set is evaluated only once, at the end.
+/// With a validation set, the test set is evaluated once, at the end, so that no decision of the
+/// run depends on it.
 void TrainingRun::evaluate_test_at_end() {
   if (evaluates() && sets_.validation && sets_.test && !outcome_.interrupted)
     evaluate_set(Metric::Set::test);

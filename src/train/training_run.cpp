@@ -1,3 +1,4 @@
+// Builds a training run and sets where it starts. The loop itself is in training_loop.cpp.
 #include "train/training_run.h"
 
 #include <fmt/format.h>
@@ -21,7 +22,8 @@
 namespace troika {
 namespace {
 
-/// The ranks compare their runs first: everything after that is collective.
+/// The ranks compare their runs first. Everything after that is collective, and ranks that disagree
+/// would wait for each other forever.
 LiveModel agreed_model(const RunConfig& config, const TrainingSets& sets, const TrainHooks& hooks) {
   if (hooks.ranks->count() > 1)
     hooks.ranks->require_agreement("run", fingerprint_of_run(config, sets));
@@ -34,11 +36,43 @@ Machine planned_machine(const ParallelConfig& parallel, const RuntimeSetup& setu
   return is_measured ? with_measured_speeds(setup) : setup.machine;
 }
 
-/// Those that are predicted; absent if samples are not sequences.
+/// Returns the number of predicted tokens; absent if samples are not sequences.
 std::optional<std::int64_t> tokens_per_sample(const data::Encoding& encoding) {
   using enum data::SampleKind;
   if (encoding.kind() != sequence && encoding.kind() != pairs) return std::nullopt;
   return encoding.find("target")->spec.shape[0];
+}
+
+void require_same_held_out(const RunState& saved, const RunState& now) {
+  if (saved.held_out == now.held_out || now.held_out.empty()) return;
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("the checkpoint was trained with {} held out, but this run would hold out "
+                  "{} and validate on samples that were trained on; leave data.train and "
+                  "data.validation unchanged, or start a new run with --from",
+                  saved.held_out.empty() ? "no samples" : saved.held_out, now.held_out));
+}
+
+/// Warns of everything that makes the resumed run differ from one that was never stopped.
+void report_differences(const RunState& saved, const RunState& now, Progress& progress) {
+  if (saved.model_hash != now.model_hash)
+    progress.warn("the model differs from the one that the checkpoint was made with");
+  bool is_other_plan = saved.plan_hash != now.plan_hash;
+  if (is_other_plan)
+    progress.note(
+        "the checkpoint was made under another plan; the run continues, but its results will "
+        "differ in the last bits");
+  // Under another plan tiles have other sizes and therefore other kernels, so only the device
+  // counts.
+  if (is_other_plan ? saved.device != now.device : saved.choices_hash != now.choices_hash)
+    progress.warn(
+        fmt::format("the checkpoint was made on '{}' with other kernels than '{}' uses; the run "
+                    "continues, but its results will differ in the last bits",
+                    saved.device, now.device));
+  if (saved.samples && saved.samples != now.samples)
+    progress.warn(
+        "the training data is encoded differently from the checkpoint's: its normalisation, "
+        "classes or vocabulary changed");
 }
 
 Progress& listener(Progress* given, Progress& silent) { return given != nullptr ? *given : silent; }
@@ -61,12 +95,34 @@ TrainingRun::TrainingRun(RunConfig config, ModelSource source, TrainingSets sets
 }
 
 void TrainingRun::build() {
+  RunPrograms programs = make_models();
+  const zoo::Model& first = *programs.models.front();
+  require_evaluable(config_, sets_, first);
+  if (evaluates() || hooks_.evaluates) programs.forward = evaluation_program(first.train());
+  // Memory is checked twice. Adding programs measures kernels, which needs memory itself, so a run
+  // that cannot fit is refused before. The exact need is known only once kernels are chosen.
+  require_fit_to_measure({live_, programs, strategy_});
+  for (const zoo::Model* model : programs.models) live_.add_training(*model, config_, strategy_);
+  // After the training programs, because they decide where parameters are stored.
+  if (programs.forward) live_.add_forward(*programs.forward);
+  // Ranks are compared before memory is checked, so that a rank that differs is reported as such
+  // and not as one that lacks memory.
+  if (has_peers())
+    hooks_.ranks->require_agreement("plan",
+                                    fingerprint_of_programs(live_, first.train(), strategy_));
+  require_fit({live_, programs, strategy_});
+  live_.start();
+  describe_state(first);
+}
+
+/// Builds a model for each batch size and chooses the strategy with the first of them.
+RunPrograms TrainingRun::make_models() {
   RunPrograms programs{.config = config_};
   for (std::int64_t batch : course_.batches()) {
     zoo::Samples samples = troika::samples_of(sets_.train->encoding(), config_, batch);
     zoo::Model& model = models_[batch] = source_(samples);
     require_fed(model, samples);
-    if (models_.size() == 1)
+    if (programs.models.empty())
       strategy_ =
           hooks_.strategy
               ? *hooks_.strategy
@@ -77,22 +133,12 @@ void TrainingRun::build() {
       throw Error(ErrorKind::usage, *reason);
     programs.models.push_back(&model);
   }
-  const zoo::Model& first = *programs.models.front();
-  require_evaluable(config_, sets_, first);
-  if (evaluates() || hooks_.evaluates) programs.forward = evaluation_program(first.train());
-  require_fit_to_measure({live_, programs, strategy_});
-  for (const zoo::Model* model : programs.models) live_.add_training(*model, config_, strategy_);
-  if (programs.forward) live_.add_forward(*programs.forward);
-  if (has_peers())
-    hooks_.ranks->require_agreement("plan",
-                                    fingerprint_of_programs(live_, first.train(), strategy_));
-  require_fit({live_, programs, strategy_});
-  live_.start();
-  describe_state(first);
+  return programs;
 }
 
 void TrainingRun::describe_state(const zoo::Model& model) {
   Strategy plan = strategy_;
+  // Where a plan was made does not change what it computes.
   plan.made_for.reset();
   plan.made_on.reset();
   state_.seed = static_cast<std::uint64_t>(config_.train.seed);
@@ -122,50 +168,22 @@ std::vector<std::string> TrainingRun::start_from(const std::filesystem::path& we
 }
 
 void TrainingRun::resume(const Checkpoint& checkpoint) {
-  RunState now = state_;
-  state_ = load_state(checkpoint, live_);
-  if (state_.held_out != now.held_out && !now.held_out.empty())
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("the checkpoint was trained with {} held out, and this run would hold out {}: "
-                    "it would validate on samples that were trained on. Leave data.train and "
-                    "data.validation as they were, or start a new run with --from",
-                    state_.held_out.empty() ? "no samples" : state_.held_out, now.held_out));
-  if (state_.best_metric != now.best_metric) {
-    // A value of another metric says nothing about this one.
-    state_.best_value.reset();
-    state_.evaluations_since_best = 0;
-  }
-  if (state_.model_hash != now.model_hash)
-    progress_.warn("the model differs from the one that the checkpoint was made with");
-  bool other_plan = state_.plan_hash != now.plan_hash;
-  if (other_plan)
-    progress_.note(
-        "the checkpoint was made under another plan; the run goes on, but not bit for bit as it "
-        "would have there");
-  // Under another plan tiles have other sizes, so their kernels say nothing.
-  if (other_plan ? state_.device != now.device : state_.choices_hash != now.choices_hash)
-    progress_.warn(
-        fmt::format("the checkpoint was made on '{}' with other kernels than '{}' has; the run "
-                    "goes on, but not bit for bit as it would have there",
-                    state_.device, now.device));
-  if (state_.samples && state_.samples != now.samples)
-    progress_.warn(
-        "the training data is encoded differently from the checkpoint's: its normalisation, "
-        "classes or vocabulary changed");
-  state_.model_hash = now.model_hash;
-  state_.plan_hash = now.plan_hash;
-  state_.choices_hash = now.choices_hash;
-  state_.device = now.device;
-  state_.run = now.run;
-  state_.samples = now.samples;
-  state_.held_out = now.held_out;
-  state_.best_metric = now.best_metric;
+  const RunState saved = load_state(checkpoint, live_);
+  require_same_held_out(saved, state_);
+  report_differences(saved, state_, progress_);
+  state_.step = saved.step;
+  state_.position = saved.position;
+  state_.seed = saved.seed;
+  state_.seconds = saved.seconds;
+  // The value of another metric says nothing about this one.
+  bool is_same_metric = saved.best_metric == state_.best_metric;
+  state_.best_value = is_same_metric ? saved.best_value : std::nullopt;
+  state_.evaluations_since_best = is_same_metric ? saved.evaluations_since_best : 0;
 }
 
 void TrainingRun::resume(TrainingRun& earlier) {
   copy_state(earlier.live_, live_);
-  // A loss that was not finite there stays so here: nothing moves until the host says otherwise.
+  // The flag that skips updates after a loss that is not finite is not part of the state.
   live_.session().write_control(Control::ok, earlier.live_.session().read_control(Control::ok));
   RunState own = std::exchange(state_, earlier.state_);
   state_.plan_hash = own.plan_hash;

@@ -1,4 +1,5 @@
-// The training loop: data in, steps on a live model, metrics, evaluations and checkpoints out.
+// A training run: builds the programs of a model and runs the training loop with its metrics,
+// evaluations and checkpoints.
 #pragma once
 
 #include <functional>
@@ -20,43 +21,47 @@
 
 namespace troika {
 
-/// Makes the model for samples of this kind and batch.
+/// Builds the model for samples of this form and batch size.
 using ModelSource = std::function<zoo::Model(const zoo::Samples&)>;
 
 struct TrainHooks {
   Progress* progress = nullptr;            ///< Borrowed; null for silence.
-  std::function<bool()> stop_requested{};  ///< Asked after each step.
-  std::optional<Strategy> strategy{};      ///< Instead of the one that [parallel] plan names.
-  bool evaluates = false;                  ///< evaluate() will be called, test set or not.
-  CostFile costs{};                        ///< Of an earlier run; they come before all others.
-  bool measures_anew = false;              ///< As in KnownCosts.
+  std::function<bool()> stop_requested{};  ///< Called after each step.
+  std::optional<Strategy> strategy{};      ///< Replaces the one that parallel.plan names.
+  bool evaluates = false;                  ///< The caller calls evaluate() itself.
+  CostFile costs{};                        ///< As KnownCosts::given.
+  bool measures_anew = false;              ///< As KnownCosts::measures_anew.
   Ranks* ranks = &sole_rank();             ///< Borrowed, not null.
 };
 
-/// One run. Not thread-safe; the caller's thread drives, the device's thread computes. With ranks
-/// all of them make the same calls; the first one writes metrics.
+/// One run. Not thread-safe: the caller's thread drives it, the threads of the devices compute. All
+/// calls are collective, and only the first rank writes metrics. Construct it, then call
+/// initialize, start_from or resume, then run.
 class TrainingRun {
  public:
+  /// Lowers all programs and allocates their memory. Throws Error(usage) if the configuration does
+  /// not fit the model or the data, and Error(memory) if the run does not fit into its devices.
   TrainingRun(RunConfig config, ModelSource source, TrainingSets sets, TrainHooks hooks);
   TrainingRun(const TrainingRun&) = delete;
   TrainingRun& operator=(const TrainingRun&) = delete;
 
-  /// Fresh weights; or those of another run, the names that did not match are returned.
+  /// Sets initial weights from the seed.
   void initialize();
+  /// The same, then loads the weights of another run; returns the parameters that it does not have.
   std::vector<std::string> start_from(const std::filesystem::path& weights);
-  /// Continues from a checkpoint; notes when the kernels are not the ones it was made with.
+  /// Continues from a checkpoint. Warns if the model, plan, kernels or data differ from it.
   void resume(const Checkpoint& checkpoint);
-  /// Continues from another training of the same model and optimizer, whatever its strategy; where
-  /// a loss was not finite there, this one does not move the weights either.
+  /// Continues from another run of the same model and optimizer, whatever its strategy. If a loss
+  /// was not finite there, the weights do not change here either.
   void resume(TrainingRun& earlier);
-  /// Gives the run another length, counted from its first step, and another pace of reports.
+  /// Changes the length of the run, counted from its first step, and the period of its reports.
   void set_length(std::int64_t total_steps, const Period& log_every);
 
-  /// The table shown before the first step.
+  /// Returns the table shown before the first step.
   std::vector<Fact> facts() const;
 
-  /// To the end of the run; with a folder, metrics and checkpoints are written. Throws
-  /// Error(numeric) naming the operator when the loss is not finite.
+  /// Trains to the end of the run. With a folder, writes metrics and checkpoints. Throws
+  /// Error(numeric) naming the operator if the loss is not finite.
   TrainOutcome run(const RunFolder* folder);
 
   LiveModel& live() { return live_; }
@@ -66,6 +71,7 @@ class TrainingRun {
 
  private:
   void build();
+  RunPrograms make_models();
   void describe_state(const zoo::Model& model);
   std::string program_name(const zoo::NamedGraph& graph, std::int64_t batch) const;
 
@@ -90,12 +96,12 @@ class TrainingRun {
   bool is_first() const { return hooks_.ranks->is_first(); }
   bool has_peers() const { return hooks_.ranks->count() > 1; }
   bool is_last_step() const { return state_.step == course_.total_steps(); }
-  /// Null if there is none.
+  /// Returns null if the run does not have the set.
   const data::Dataset* samples_of(Metric::Set set) const;
   bool is_patience_over() const {
     return config_.train.patience && state_.evaluations_since_best >= *config_.train.patience;
   }
-  /// During training; a test set may be there for `eval` alone.
+  /// Evaluates during training.
   bool evaluates() const;
   double epoch() const;
   double rate_at(std::int64_t step) const;
@@ -104,11 +110,11 @@ class TrainingRun {
   ModelSource source_;
   TrainingSets sets_;
   TrainHooks hooks_;
-  Progress silent_;  // listens when nobody else does
+  Progress silent_;  // used if hooks_.progress is null
   Progress& progress_;
   Course course_;
   RateSchedule rates_;
-  std::map<std::int64_t, zoo::Model> models_;  // by batch
+  std::map<std::int64_t, zoo::Model> models_;  // by batch size
   Strategy strategy_;
   LiveModel live_;
   StepRunner steps_;

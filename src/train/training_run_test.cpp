@@ -143,7 +143,7 @@ TEST(TrainingRun, RefusesAPlanThatWasMadeForAnotherModel) {
   auto wide = make_training(language_run(folder, {"model.width=32"}));
   std::string plan = (folder.path / "plan.json").string();
   std::ofstream(plan) << to_json(wide->strategy(), wide->model().train());
-  // The batch and what is frozen do not make another model.
+  // The batch size and frozen parameters do not change the model's hash.
   EXPECT_NO_THROW(make_training(language_run(
       folder, {"model.width=32", "parallel.plan=" + plan, "train.global_batch=4",
                "train.freeze=[\"wte.*\"]", "kernels.backend=reference", "kernels.dtype=f64"})));
@@ -169,7 +169,7 @@ TEST(TrainingRun, StopsAtALossWithoutATestSet) {
   EXPECT_LE(outcome.loss.value(), 3.0);
 }
 
-/// Learns to read a few digits, tested on others.
+/// A run that learns to read a few digits and is tested on others.
 RunConfig tested_run(std::vector<std::string> overrides) {
   overrides.insert(overrides.begin(), {"train.epochs=2", "log.every=50 steps"});
   return image_run("lenet", overrides);
@@ -212,7 +212,7 @@ TEST(TrainingRun, NeverEvaluatesWhereToldSo) {
   EXPECT_EQ(training->live().programs().size(), 1u);
 }
 
-/// Listens to a run; each save takes long.
+/// Records the reports of a run; each save takes long.
 struct SlowDisk final : Progress {
   std::vector<StepReport> reports, glances;
   int saves = 0;
@@ -313,7 +313,7 @@ TEST(TrainingRun, StartsFromTheWeightsOfAnotherRun) {
   for (const Parameter& parameter : student->model().train().parameters)
     EXPECT_EQ(start.at(parameter.name), taught.at(parameter.name)) << parameter.name;
   EXPECT_EQ(student->state().step, 0);
-  // The optimizer starts anew.
+  // The optimizer state starts from zero.
   int states = 0;
   for (const StateEntry& entry : student->live().session().state()) {
     if (entry.category != Category::optimizer) continue;

@@ -18,6 +18,7 @@ data::Normalization normalization_of(const Normalize& config) {
 }  // namespace
 
 TrainingSets open_sets(const RunConfig& config) {
+  // Models that see the whole sequence learn to fill masks; others predict the next token.
   data::OpenOptions options{.sequence_length = config.data.sequence,
                             .augment = config.data.augment,
                             .seed = static_cast<std::uint64_t>(config.train.seed),
@@ -43,6 +44,7 @@ void open_validation(TrainingSets& sets, const RunConfig& config) {
     sets.validation = open_like(encoding, validation, config);
     return;
   }
+  // Held-out samples are read without augmentation, so the data is opened a second time.
   data::TrainingViews views{.plain = open_like(encoding, config.data.train, config)};
   views.augmented = std::move(sets.train);
   data::HeldOut parts = data::hold_out(validation, std::move(views));

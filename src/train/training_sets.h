@@ -1,4 +1,4 @@
-// The samples that a run trains and tests on, and what the zoo must know of them.
+// Opens the training, validation and test sets of a run, and describes their samples to the zoo.
 #pragma once
 
 #include <memory>
@@ -11,26 +11,27 @@ namespace troika {
 
 struct TrainingSets {
   std::unique_ptr<data::Dataset> train;
-  std::unique_ptr<data::Dataset> validation;  ///< Null: the test set is evaluated instead.
-  std::unique_ptr<data::Dataset> test;        ///< Null: not evaluated.
+  std::unique_ptr<data::Dataset> validation;  ///< If null, the test set is evaluated instead.
+  std::unique_ptr<data::Dataset> test;        ///< May be null.
 };
 
-/// Opens what [data] names, the other sets like the training set, without augmentation. Throws
-/// Error(usage) if they do not fit each other. Normalisation and vocabulary are those of all of
-/// data.train, held-out samples included.
+/// Opens the sets that [data] names. Validation and test sets use the encoding of the training set
+/// and no augmentation. Normalisation and vocabulary come from all of data.train, held-out samples
+/// included. Throws Error(usage) if the sets do not fit each other.
 TrainingSets open_sets(const RunConfig& config);
 
-/// Its parts, for sets that have none of that yet: the test set, and the validation set, which
-/// takes its samples from the training set if it is a part of it. Neither does anything if [data]
+/// The two parts of open_sets, for a training set that is already open. A validation set given as a
+/// part of data.train takes its samples away from the training set. Neither does anything if [data]
 /// does not name the set.
 void open_test(TrainingSets& sets, const RunConfig& config);
 void open_validation(TrainingSets& sets, const RunConfig& config);
 
-/// Samples for a model that was trained on others with this encoding. Throws Error(usage) when they
-/// do not fit it.
+/// Opens samples for a model that was trained with this encoding. Throws Error(usage) if they do
+/// not fit it.
 std::unique_ptr<data::Dataset> open_like(const data::Encoding& trained, const std::string& uri,
                                          const RunConfig& config);
 
+/// Describes a batch of samples, as zoo::build needs it.
 zoo::Samples samples_of(const data::Encoding& encoding, const RunConfig& config,
                         std::int64_t batch);
 

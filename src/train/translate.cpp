@@ -11,7 +11,7 @@ namespace {
 
 using data::WordVocabulary;
 
-/// The decoder's inputs of a batch, grown by one word per run of the program.
+/// Decodes a batch. Each run of the program adds one word to the decoder's input.
 class Decoder {
  public:
   Decoder(LiveModel& live, const data::Batch& batch)
@@ -24,7 +24,7 @@ class Decoder {
     for (std::size_t row = 0; row < rows_; ++row) input_[row * length_] = WordVocabulary::kBegin;
   }
 
-  /// The words of each row.
+  /// Returns the words of each row.
   std::vector<std::vector<std::int32_t>> run() {
     std::vector<bool> ended(rows_);
     for (std::size_t at = 0; at < length_ && std::ranges::count(ended, false) > 0; ++at) {
@@ -43,7 +43,7 @@ class Decoder {
   }
 
  private:
-  /// All of them each time: a run may use the memory of its inputs for something else.
+  /// Writes all inputs before each run, because a run may reuse the memory of its inputs.
   void write_inputs() {
     for (const data::HostField& field : batch_.fields) {
       bool grown = field.name() == "input";

@@ -1,4 +1,4 @@
-// Texts turned into others by an encoder and a decoder.
+// Translates texts with an encoder-decoder model.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,14 @@
 namespace troika {
 
 struct Translation {
-  std::int64_t index = 0;            ///< Of the sample in its data set.
-  std::vector<std::int32_t> tokens;  ///< Up to the end mark, which is not among them.
-  std::vector<std::int32_t> target;  ///< What the data says, with its marks.
+  std::int64_t index = 0;            ///< Index of the sample in its data set.
+  std::vector<std::int32_t> tokens;  ///< Without the end mark.
+  std::vector<std::int32_t> target;  ///< From the data set, with its begin and end marks.
 };
 
-/// Every sample once, in order: at each place the most probable word, given those chosen before it.
-/// Preconditions: the data is pairs, and the program of add_prediction has this batch.
+/// Calls `visit` for every sample, in order. Decodes greedily: each word is the most probable one,
+/// given those before it. Preconditions: the data is pairs, and the program of add_prediction has
+/// this batch size.
 void translate(LiveModel& live, const data::Dataset& dataset, std::int64_t batch,
                const std::function<void(const Translation&)>& visit);
 

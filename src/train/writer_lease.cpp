@@ -25,16 +25,16 @@ namespace {
 namespace fs = std::filesystem;
 using Milliseconds = std::chrono::milliseconds;
 
-/// Who holds a lease, as the file says it.
+/// Owner of a lease, as written in the file.
 struct LeaseOwner {
   std::string host = "an unknown host";
   std::int64_t process = 0;
   std::string started;
-  std::string boot;       ///< Differs between computers, and between two starts of one.
-  std::string processes;  ///< The namespace in which `process` is a number.
+  std::string boot;       ///< Boot id: differs between computers and between boots of one.
+  std::string processes;  ///< The PID namespace of `process`.
 };
 
-/// An open file, closed at the end.
+/// A file handle, closed by the destructor.
 struct LeaseFile {
   int handle = -1;
 
@@ -95,8 +95,8 @@ std::string name_of(const LeaseOwner& owner) {
   return fmt::format("process {} on {}", owner.process, owner.host);
 }
 
-/// A process that was stopped keeps its lock and cannot obey a stop file. False for a process of
-/// another computer or container, whose number means nothing here.
+/// A stopped process (SIGSTOP) keeps its lock but cannot obey a stop file. Returns false for a
+/// process of another computer or container, whose number has no meaning here.
 bool is_stopped(const LeaseOwner& owner) {
   LeaseOwner own = this_process();
   if (owner.boot != own.boot || owner.processes != own.processes) return false;
@@ -112,18 +112,19 @@ Milliseconds modified(int handle) {
 }
 
 bool is_same_file(int handle, const fs::path& path) {
-  // Opened anew, because a network file system may answer a plain stat from its cache.
-  LeaseFile there(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Opened again, because a network file system may answer a plain stat from its cache.
+  LeaseFile current(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat a {
   }, b{};
-  // A disk that does not answer for a moment says nothing about the owner.
-  if (there.handle < 0) return errno != ENOENT && errno != ESTALE;
-  return ::fstat(handle, &a) == 0 && ::fstat(there.handle, &b) == 0 && a.st_ino == b.st_ino &&
+  // Other errors, such as a network disk that is away for a moment, do not mean that the lease is
+  // lost.
+  if (current.handle < 0) return errno != ENOENT && errno != ESTALE;
+  return ::fstat(handle, &a) == 0 && ::fstat(current.handle, &b) == 0 && a.st_ino == b.st_ino &&
          a.st_dev == b.st_dev;
 }
 
-/// Gives the file its name unless something has it already. Network file systems know only the
-/// second way, and some simple ones only the first.
+/// Renames the file unless the name is taken. NFS supports only link(), and file systems without
+/// hard links only renameat2().
 bool rename_if_free(const fs::path& from, const fs::path& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
   if (errno == EEXIST) return false;
@@ -139,8 +140,8 @@ std::string seconds_text(Milliseconds time) { return fmt::format("{} s", time.co
 
 [[noreturn]] void refuse(const fs::path& folder, const LeaseOwner& owner, const std::string& more) {
   throw Error(ErrorKind::usage,
-              fmt::format("the run folder {} is being written by {}, since {}; {}", folder.string(),
-                          name_of(owner), owner.started, more));
+              fmt::format("the run folder '{}' is being written by {}, since {}; {}",
+                          folder.string(), name_of(owner), owner.started, more));
 }
 
 std::string advice(const fs::path& folder, const LeaseOwner& owner) {
@@ -148,7 +149,7 @@ std::string advice(const fs::path& folder, const LeaseOwner& owner) {
     return fmt::format(
         "it is stopped: let it continue with kill -CONT {0}, or end it with kill {0}",
         owner.process);
-  return fmt::format("wait for its end, or ask it to stop with: touch {}/stop", folder.string());
+  return fmt::format("wait until it ends, or ask it to stop with: touch {}/stop", folder.string());
 }
 
 }  // namespace
@@ -163,7 +164,7 @@ WriterLease::WriterLease(fs::path folder, Times times)
     std::string text = lease_text(own);
     if (::write(handle_, text.data(), text.size()) != std::ssize(text))
       throw file_error("write", fresh, errno);
-    ::flock(handle_, LOCK_EX | LOCK_NB);  // fails only where there are no locks
+    ::flock(handle_, LOCK_EX | LOCK_NB);  // fails only on file systems without locks
     acquire(fresh, times);
   } catch (...) {
     ::unlink(fresh.c_str());
@@ -184,25 +185,26 @@ void WriterLease::acquire(const fs::path& fresh, Times times) {
     if (try_take_over(fresh, times)) return;
 }
 
-/// False if the lease changed hands in the meantime.
+/// Returns false if the owner changed in the meantime; the caller then tries again.
 bool WriterLease::try_take_over(const fs::path& fresh, Times times) {
-  LeaseFile there(::open(path_.c_str(), O_RDWR | O_CLOEXEC));  // a lock over NFS needs writing
-  if (there.handle < 0 && errno == ENOENT) return false;
-  if (there.handle < 0) throw file_error("open", path_, errno);
-  bool is_locked = ::flock(there.handle, LOCK_EX | LOCK_NB) == 0;
+  LeaseFile found(::open(path_.c_str(), O_RDWR | O_CLOEXEC));  // flock over NFS needs write access
+  if (found.handle < 0 && errno == ENOENT) return false;
+  if (found.handle < 0) throw file_error("open", path_, errno);
+  bool is_locked = ::flock(found.handle, LOCK_EX | LOCK_NB) == 0;
   int code = is_locked ? 0 : errno;
   LeaseOwner owner = read_owner(path_);
-  if (!is_same_file(there.handle, path_)) return false;
+  if (!is_same_file(found.handle, path_)) return false;
   if (code == EWOULDBLOCK) refuse(folder_, owner, advice(folder_, owner));
-  // Both times are the file system's.
-  Milliseconds silent = modified(handle_) - modified(there.handle);
+  // Both times were set by the file system, so the clock of this computer does not matter.
+  Milliseconds silent = modified(handle_) - modified(found.handle);
   bool is_of_this_computer = !owner.boot.empty() && owner.boot == this_process().boot;
   if (!(is_locked && is_of_this_computer) && silent < times.stale)
     refuse(folder_, owner,
            fmt::format("it was last seen {} ago; if it is gone, try again in {}",
                        seconds_text(silent), seconds_text(times.stale - silent + times.beat)));
-  // A new file, so that an owner that wakes up sees that the name leads elsewhere. Of two computers
-  // that do this at once the last one wins, and the other one notices before it writes.
+  // The lease is replaced by a new file, so that an owner that wakes up finds another inode under
+  // the name. If two computers do this at once the last one wins, and the other notices before it
+  // writes.
   if (::rename(fresh.c_str(), path_.c_str()) != 0) throw file_error("replace", path_, errno);
   takeover_ = fmt::format("took over the run folder from {}, which {}", name_of(owner),
                           is_locked && is_of_this_computer
@@ -217,13 +219,13 @@ void WriterLease::require() const {
   if (is_ours()) return;
   if (!fs::exists(path_))
     throw Error(ErrorKind::file,
-                fmt::format("the file {} was removed while this process was writing the run "
-                            "folder, so another one may be writing it, too; nothing more is "
+                fmt::format("the file '{}' was removed while this process was writing the run "
+                            "folder, so another process may be writing it too; nothing more was "
                             "written; continue with: troika train --resume {}",
                             path_.string(), folder_.string()));
   throw Error(ErrorKind::file,
               fmt::format("{} has taken over the run folder {} while this process was stopped; "
-                          "nothing more is written here, the other one continues the run",
+                          "nothing more was written here, the other process continues the run",
                           name_of(read_owner(path_)), folder_.string()));
 }
 
@@ -232,7 +234,7 @@ void WriterLease::keep_alive(const std::stop_token& stop, Times times) {
   std::condition_variable_any woken;
   std::unique_lock lock(mutex);
   while (!woken.wait_for(lock, stop, times.beat, [&] { return stop.stop_requested(); }))
-    ::futimens(handle_, nullptr);  // of a file that was replaced: touches nobody else's
+    ::futimens(handle_, nullptr);  // by handle, so a lease that replaced this one is not renewed
 }
 
 }  // namespace troika

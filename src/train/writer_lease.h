@@ -1,5 +1,5 @@
-// One writer per run folder: a lock for processes of one computer, and a lease for file systems on
-// which locks do not reach other computers.
+// Ensures that one process at a time writes a run folder: a file lock within a computer, and a
+// lease for network file systems whose locks do not reach other computers.
 #pragma once
 
 #include <chrono>
@@ -10,30 +10,32 @@
 namespace troika {
 
 /// The right to write into a folder, held from construction to destruction. It is the file
-/// FOLDER/lock, which names host, process and start of its owner, is locked by flock, and whose
-/// modification time is renewed while the owner runs. Thread-safe.
+/// FOLDER/lock, which names the host, process and start time of its owner. The owner holds a flock
+/// on it and renews its modification time. Thread-safe.
 class WriterLease {
  public:
   struct Times {
-    std::chrono::milliseconds beat{10'000};   ///< Between two renewals.
-    std::chrono::milliseconds stale{60'000};  ///< Without renewal, the owner counts as gone.
+    std::chrono::milliseconds beat{10'000};  ///< Between two renewals.
+    /// An owner without renewal for this long counts as gone. That is six missed renewals, so that
+    /// a short stall of a network disk does not lose the lease.
+    std::chrono::milliseconds stale{60'000};
   };
 
-  /// Throws Error(usage) naming host and process if another owner is alive, Error(file) if the
-  /// folder cannot be written. The lease of an owner that is gone is taken over: one of this
-  /// computer is gone when its flock is free, one of another when it is stale by the clock of the
-  /// file system, so clocks of computers need not agree.
+  /// Throws Error(usage) naming host and process if another owner is alive, and Error(file) if the
+  /// folder cannot be written. Takes over the lease of an owner that is gone. An owner on this
+  /// computer is gone if its flock is free; one on another computer if its lease is stale by the
+  /// clock of the file system, so that the clocks of computers need not agree.
   explicit WriterLease(std::filesystem::path folder, Times times);
   explicit WriterLease(std::filesystem::path folder) : WriterLease(std::move(folder), Times{}) {}
   WriterLease(const WriterLease&) = delete;
   WriterLease& operator=(const WriterLease&) = delete;
   ~WriterLease();
 
-  /// Throws Error(file) once another process has taken the lease over, as happens to one that was
-  /// stopped for longer than Times::stale. Called before each write.
+  /// Throws Error(file) if another process has taken over the lease, which happens to a process
+  /// that was stopped for longer than Times::stale. Called before each write.
   void require() const;
 
-  /// A sentence about the owner from whom the lease was taken over; empty if there was none.
+  /// Describes the owner from whom the lease was taken over; empty if there was none.
   const std::string& takeover() const { return takeover_; }
 
  private:

@@ -67,7 +67,7 @@ TEST(WriterLease, OfAnotherComputerCountsUntilItIsStale) {
                                      HasSubstr("if it is gone, try again in")));
   fs::last_write_time(folder.path / "lock", fs::file_time_type::clock::now() - 70min);
   WriterLease lease(folder.path);
-  // The file system's clock may lag behind ours by some milliseconds.
+  // The clock of the file system may be a few milliseconds behind.
   EXPECT_THAT(lease.takeover(),
               AnyOf(HasSubstr("process 4711 on elsewhere, which was last seen 4200 s"),
                     HasSubstr("process 4711 on elsewhere, which was last seen 4199 s")));
@@ -100,7 +100,7 @@ TEST(WriterLease, ThatWasTakenOverIsNotRenewedAndEndsTheOwnersWrites) {
     std::this_thread::sleep_for(100ms);
     EXPECT_EQ(fs::last_write_time(folder.path / "lock"), before);
   }
-  EXPECT_TRUE(fs::exists(folder.path / "lock"));  // it is the other's
+  EXPECT_TRUE(fs::exists(folder.path / "lock"));  // it belongs to the other owner
 }
 
 TEST(WriterLease, WithoutItsFileWritesNothing) {
