@@ -49,6 +49,7 @@ const StateTensor& find(const std::vector<StateTensor>& state, const std::string
 }  // namespace
 
 double float_tolerance(double noise) {
+  // f32 has 24 bits (6e-8); sums of some thousand terms over a few steps lose about three digits.
   constexpr double kLeast = 1e-4, kTimesNoise = 8;
   return std::max(kLeast, kTimesNoise * noise);
 }
@@ -68,6 +69,7 @@ std::vector<StateTensor> read_tensors(Session& session, const zoo::Model& model)
 }
 
 std::vector<TensorDistance> distances_between(const Ends& ends) {
+  // The denominators come from the truth alone, so that a wrong result cannot enlarge them.
   std::map<StateKind, double> largest_moves;
   std::map<std::string, double> moves;
   for (const StateTensor& tensor : ends.truth) {
@@ -79,7 +81,7 @@ std::vector<TensorDistance> distances_between(const Ends& ends) {
   for (const StateTensor& tensor : ends.truth) {
     double apart = distance(find(ends.found, tensor.name).values, tensor.values);
     double relative = apart / (moves[tensor.name] + largest_moves[tensor.kind]);
-    if (apart == 0) relative = 0;  // even where nothing has moved
+    if (apart == 0) relative = 0;  // also if nothing has moved, which would give 0 / 0
     if (!std::isfinite(relative)) relative = std::numeric_limits<double>::infinity();
     distances.push_back({tensor.name, relative});
   }
@@ -98,6 +100,7 @@ Comparison compare_movements(const Ends& ends, double tolerance) {
 void nudge_weights(Session& session, const zoo::Model& model, std::uint64_t nudge) {
   for (const StateTensor& tensor : read_tensors(session, model)) {
     if (tensor.kind != StateKind::weight) continue;
+    // A unit in the last place of f32 is 2^-23 of the value or less, so these are about two units.
     RandomStream random{.key = nudge, .stream = hash_text(tensor.name)};
     std::vector<float> values;
     for (std::size_t i = 0; i < tensor.values.size(); ++i)

@@ -1,4 +1,5 @@
-// The state of a model as plain numbers, and how far two runs from one state came apart (law 2).
+// Reads the state of a model as plain numbers and measures how far two runs from the same state
+// have moved apart (law 2).
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,8 @@
 
 namespace troika {
 
-/// Tensors of one kind move alike; what is nothing beside a running variance may be much beside a
-/// step of the weights.
+/// Tensors are compared within their kind, since kinds move by different amounts: a difference that
+/// is negligible for a running variance may be large for a weight.
 enum class StateKind { weight, statistics, optimizer };
 
 struct StateTensor {
@@ -23,21 +24,21 @@ struct StateTensor {
   bool operator==(const StateTensor&) const = default;
 };
 
-/// Everything that the session's devices have of the model's state: parameters in the order of the
-/// graph, then the optimizer's.
+/// Reads the part of the model's state that the session's devices store: parameters in the order of
+/// the graph, then the optimizer's state.
 std::vector<StateTensor> read_tensors(Session& session, const zoo::Model& model);
 
 struct TensorDistance {
   std::string tensor;
-  /// ‖a − b‖ / (‖Δb‖ + the largest ‖Δ‖ of the same kind). Tensors whose true gradient is zero (a
-  /// bias before batch norm, an attention key bias) move by rounding alone, which the second term
-  /// allows.
+  /// ‖a − b‖ / (‖Δb‖ + the largest ‖Δ‖ of the same kind), where Δ is the movement from the start.
+  /// Tensors whose true gradient is zero (a bias before batch norm, an attention key bias) move by
+  /// rounding alone; the second term keeps their distance small.
   double distance = 0;
 
   bool operator==(const TensorDistance&) const = default;
 };
 
-/// Three states: where two runs started, where one ended, and where the other one should have.
+/// The common start of two runs, the end of the run under test and the end of the reference run.
 struct Ends {
   const std::vector<StateTensor>& start;
   const std::vector<StateTensor>& found;
@@ -45,27 +46,29 @@ struct Ends {
 };
 
 struct Comparison {
-  std::optional<TensorDistance> first;  ///< In order, beyond the tolerance.
+  std::optional<TensorDistance> first;  ///< The first tensor beyond the tolerance.
   TensorDistance largest;
 };
 
-/// What another order of sums may do: to numbers in f64,
+/// Distance that sums in another order may cause in f64.
 inline constexpr double kExactTolerance = 1e-9;
-/// and in f32, where two runs on one device that differ only in threads are `noise` apart. Two runs
-/// happen to be nearer to each other than some.
+/// Returns the same for f32. `noise` is the distance of two runs on one device that differ only in
+/// their number of threads. Since one pair may be close by chance, a multiple of it is allowed.
 double float_tolerance(double noise);
 
-/// Of every tensor, in the order of the truth. A number that is not finite is infinitely far away.
+/// Returns the distance of every tensor, in the order of the truth. A value that is not finite
+/// gives an infinite distance.
 std::vector<TensorDistance> distances_between(const Ends& ends);
 
 Comparison compare_movements(const Ends& ends, double tolerance);
 
-/// Changes every weight by a few units in the last place of f32, at random by `nudge`. That is what
-/// sums in another order do, so two runs that differ in this alone are equally right.
+/// Changes every weight by a few units in the last place of f32, at random with seed `nudge`. Sums
+/// in another order cause changes of this size, so runs that differ only in this are equally
+/// correct.
 void nudge_weights(Session& session, const zoo::Model& model, std::uint64_t nudge);
 
-/// The state `end` of a run that began at `from`, as if it had begun at `to`: movements of runs
-/// from nudged weights can then be compared.
+/// Shifts the end state of a run that started at `from` as if it had started at `to`, so that runs
+/// from nudged weights can be compared.
 std::vector<StateTensor> moved_to(std::vector<StateTensor> end,
                                   const std::vector<StateTensor>& from,
                                   const std::vector<StateTensor>& to);

@@ -18,14 +18,14 @@
 namespace troika {
 namespace {
 
-/// A plan as asked for, with the run that it stands for.
+/// A plan as the user wrote it, and the run it means.
 struct Asked {
   std::string text;
   RunConfig config;
   Strategy strategy{};
 };
 
-/// The first steps and nothing else, with kernels that are the same everywhere.
+/// Reduces the run to its first steps, with kernels that do not depend on measurements.
 RunConfig trimmed(RunConfig config, const VerifyOptions& options) {
   config.data.test.clear();
   config.checkpoint.best.reset();
@@ -35,9 +35,11 @@ RunConfig trimmed(RunConfig config, const VerifyOptions& options) {
   config.kernels.backend =
       options.cpu_kernels ? KernelsConfig::Backend::cpu : KernelsConfig::Backend::reference;
   config.kernels.dtype = options.cpu_kernels ? DType::f32 : DType::f64;
-  // A tile of another size must not get another algorithm.
+  // Plans have tiles of different sizes, and these must not select different algorithms.
   config.kernels.winograd = false;
   config.kernels.measure = false;
+  // The number of threads changes the order of sums, so it must not depend on the machine where the
+  // comparison is exact.
   if (!options.cpu_kernels || config.parallel.order == ParallelConfig::Order::fixed)
     config.parallel.threads = config.parallel.threads.value_or(1);
   return config;
@@ -57,7 +59,8 @@ std::optional<std::int64_t> parse_count(std::string_view text) {
   return whole ? std::optional(value) : std::nullopt;
 }
 
-/// How many devices a plan needs. Throws Error(usage) where its numbers have a gap.
+/// Returns the number of devices that a plan needs. Throws Error(usage) if their numbers have a
+/// gap.
 std::int64_t devices_of(const Strategy& strategy, const std::string& plan) {
   NamedDevices named = named_devices(strategy);
   if (!named.has_gap()) return named.largest + 1;
@@ -87,20 +90,22 @@ Asked read_asked(const std::string& text, const RunConfig& base, const zoo::Mode
   if (colon != std::string::npos) {
     devices = parse_count(std::string_view(text).substr(colon + 1));
     if (!devices)
-      throw Error(ErrorKind::usage,
-                  fmt::format("'{}' does not end in a number of devices, as in data:4", text));
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("plan '{}' does not end in a number of devices; write it as data:4", text));
   }
   bool is_file = plan.ends_with(".json");
   if (!devices && !is_file && plan != "single")
-    throw Error(ErrorKind::usage,
-                fmt::format("plan '{0}' needs its number of devices, such as {0}:2", plan));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("plan '{0}' needs its number of devices; write it such as {0}:2", plan));
   Asked asked{text, on_devices(base, devices.value_or(1), plan)};
   asked.strategy = choose_strategy(asked.config, model, machine_of(devices.value_or(1)));
   if (is_file && !devices) asked.config.parallel.devices = devices_of(asked.strategy, plan);
   return asked;
 }
 
-/// Why the plan cannot run; empty when it can.
+/// Returns why the plan cannot run; empty if it can.
 std::string find_obstacle(const Asked& asked, const zoo::Model& model) {
   if (auto reason = why_for_another_model(asked.strategy, model.train())) return *reason;
   for (const zoo::NamedGraph& named : model.graphs) {
@@ -111,6 +116,7 @@ std::string find_obstacle(const Asked& asked, const zoo::Model& model) {
   return {};
 }
 
+/// Checks all plans before the first run, which may take minutes, and reports all errors at once.
 std::vector<Asked> read_plans(const RunConfig& base, const VerifyOptions& options) {
   std::unique_ptr<data::Dataset> samples = std::move(open_sets(base).train);
   zoo::Model model = model_of(base, *samples);
@@ -126,7 +132,7 @@ std::vector<Asked> read_plans(const RunConfig& base, const VerifyOptions& option
   return plans;
 }
 
-/// Fills in what is allowed where the plan itself does not promise equal bits.
+/// Sets the allowed distance of each finding: 0 for a fixed order, which promises equal bits.
 void allow(std::vector<Finding>& findings, const Asked& asked, const VerifyOptions& options,
            const Sensitivity* sensitivity) {
   bool is_fixed = asked.config.parallel.order == ParallelConfig::Order::fixed &&
@@ -146,13 +152,13 @@ PlanVerdict judge(const Asked& asked, const VerifyOptions& options, const Traine
   PlanVerdict verdict{asked.text, asked.config.parallel.devices, found.losses.back(),
                       compare_trained(found, truth)};
   allow(verdict.findings, asked, options, sensitivity);
-  // Before a plan is called different: a rare flip of a sign may not have shown yet.
+  // Before calling a plan different, measure more: a sign that rarely flips may not have shown yet.
   while (sensitivity != nullptr && !verdict.agrees() && sensitivity->nudge())
     allow(verdict.findings, asked, options, sensitivity);
   return verdict;
 }
 
-/// The most sensitive tensor after each step that is compared.
+/// Returns the most sensitive tensor after each compared step.
 std::vector<Finding> by_step(const std::vector<Finding>& all) {
   std::map<std::int64_t, Finding> most;
   for (const Finding& finding : all)

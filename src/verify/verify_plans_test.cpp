@@ -37,6 +37,13 @@ std::string write_plan(const Folder& folder, const std::string& name, const Stra
   return file.string();
 }
 
+/// Returns plan "data" for the model of language_run on so many devices.
+Strategy data_plan(const Folder& folder, std::size_t devices) {
+  Machine machine;
+  machine.devices.resize(devices);
+  return data_parallel(make_training(language_run(folder))->model().train(), machine);
+}
+
 TEST(VerifyPlans, ReadyPlansAgreeWithOneDevice) {
   Folder folder;
   PlanVerdicts verdicts = verify_small(folder, {"data:2", "tensor:2", "placed:3"});
@@ -80,10 +87,7 @@ TEST(VerifyPlans, AFixedOrderAllowsNoDifferenceAndHasNone) {
 
 TEST(VerifyPlans, APlanFileSaysHowManyDevicesItNeeds) {
   Folder folder;
-  auto training = make_training(language_run(folder));
-  Machine machine;
-  machine.devices.resize(3);
-  Strategy strategy = data_parallel(training->model().train(), machine);
+  Strategy strategy = data_plan(folder, 3);
   PlanVerdicts verdicts = verify_small(folder, {write_plan(folder, "three.json", strategy)});
   EXPECT_EQ(verdicts.plans[0].devices, 3);
   EXPECT_TRUE(verdicts.plans[0].agrees());
@@ -91,10 +95,7 @@ TEST(VerifyPlans, APlanFileSaysHowManyDevicesItNeeds) {
 
 TEST(VerifyPlans, ADeviceBeyondThoseOfThePlanIsRefusedAtOnce) {
   Folder folder;
-  auto training = make_training(language_run(folder));
-  Machine machine;
-  machine.devices.resize(2);
-  Strategy strategy = data_parallel(training->model().train(), machine);
+  Strategy strategy = data_plan(folder, 2);
   for (std::size_t device : {65536u, 20000u, 3u}) {
     Strategy damaged = strategy;
     damaged.splits.begin()->second.devices.back() = DeviceId(device);
@@ -114,10 +115,7 @@ TEST(VerifyPlans, ADeviceBeyondThoseOfThePlanIsRefusedAtOnce) {
 
 TEST(VerifyPlans, ADeviceThatIsMissingFromTheRunIsRefused) {
   Folder folder;
-  auto training = make_training(language_run(folder));
-  Machine machine;
-  machine.devices.resize(2);
-  Strategy strategy = data_parallel(training->model().train(), machine);
+  Strategy strategy = data_plan(folder, 2);
   strategy.splits.begin()->second.devices.back() = DeviceId(std::size_t{3});
   std::string file = write_plan(folder, "gap.json", strategy);
   EXPECT_THAT(complaint(folder, {file + ":3"}, 2), HasSubstr("placed on device 3"));

@@ -12,16 +12,17 @@
 namespace troika {
 namespace {
 
-// Three runs show what is usual; a sign that flips in one of ten shows up in twelve.
+// Three runs show the usual distances. Twelve find a sign that flips in one run of ten with a
+// probability of 72 %.
 constexpr std::uint64_t kFewNudges = 3, kMostNudges = 12;
 
-// A flip has the same size in every run, so little more is allowed than was seen. More would hide a
-// gradient that is off by 1 %.
+// A flip has the same size in every run, so little more than the largest distance is allowed. A
+// larger factor would hide a gradient that is off by 1 %.
 constexpr double kTimesSensitivity = 2;
-/// A larger difference is not called rounding, whatever the run itself makes of last digits.
+/// A larger distance never counts as rounding, however sensitive the run is.
 constexpr double kMostAllowed = 0.5;
 
-/// Keeps the loss of every step and the state after the first.
+/// Records the loss of every step and calls `after_first` after the first.
 class StepRecorder : public Progress {
  public:
   std::function<void()> after_first;

@@ -1,4 +1,4 @@
-// The runs behind `verify`: a few steps from one state, compared value by value.
+// Trains a few steps for `troika verify` and compares two such runs value by value.
 #pragma once
 
 #include <cstdint>
@@ -13,58 +13,59 @@
 
 namespace troika {
 
-/// One value after one step: how far it is from one device's, and how far it may be.
+/// One value after one step: its distance from the value of one device, and the allowed distance.
 struct Finding {
   std::string value;  ///< A tensor of the state, or kLossName.
   std::int64_t step = 0;
   double distance = 0;
-  double allowed = 0;  ///< 0: bit for bit.
+  double allowed = 0;  ///< 0: equal bits.
 
   bool agrees() const { return distance <= allowed; }
 };
 inline constexpr const char* kLossName = "loss";
 
-/// One run of a few steps. The configuration is borrowed.
+/// Describes a run of a few steps. Borrows the configuration.
 struct Trial {
   const RunConfig& config;
   std::int64_t steps = 1;
-  std::string from{};                  ///< Starts from these weights; empty: from the seed.
+  std::string from{};  ///< Weights to start from; empty: initial weights from the seed.
   std::optional<Strategy> strategy{};  ///< Unset: the one that [parallel] names.
-  std::uint64_t nudge = 0;             ///< Other than 0: nudge_weights() by it.
+  std::uint64_t nudge = 0;             ///< If not 0, nudge_weights() is called with it.
 };
 
-/// What the steps left behind.
+/// Result of a run: states and losses.
 struct Trained {
   std::vector<StateTensor> start;
-  std::map<std::int64_t, std::vector<StateTensor>> after;  ///< The first and the last step.
+  std::map<std::int64_t, std::vector<StateTensor>> after;  ///< After the first and the last step.
   std::vector<double> losses;
 };
 
 Trained run_trial(const Trial& trial);
 
-/// The losses of all steps, then the tensors after the first and after the last one; nothing is
-/// said yet of what is allowed. The state is not read in between, because that would end what a
-/// step carries over to the next.
+/// Returns the distances of the losses of all steps, then those of the tensors after the first and
+/// after the last step. `allowed` is not set. Tensors are not compared after other steps, because
+/// reading the state would end the overlap of a step with the next one, which is to be verified.
 std::vector<Finding> compare_trained(const Trained& found, const Trained& truth);
 
-/// How far right answers in f32 may be apart, value by value, measured on one device: a plan adds
-/// up in another order, which changes last digits, and so do another number of threads and nudged
-/// weights. What such a change grows to is a property of the run and not of a plan: of LAMB and
-/// Adam, whose first direction is the sign of each gradient, of a relu near zero, of the steps so
-/// far.
+/// Measures on one device how far correct results in f32 may be apart, value by value. A plan sums
+/// in another order, which changes last digits; so do another number of threads and nudged weights.
+/// How much such a change grows depends on the run and not on the plan: on the optimizer (the first
+/// step of LAMB and Adam follows the sign of each gradient), on relus near zero, on the number of
+/// steps.
 class Sensitivity {
  public:
-  /// Makes the first runs. All are like `trial`, which is on one device and gave `truth`.
+  /// Makes the first runs. All repeat `trial`, which ran on one device and gave `truth`. Borrows
+  /// both.
   Sensitivity(const Trial& trial, const Trained& truth);
 
-  /// One more run. False when as many were made as are worth their time.
+  /// Makes one more run. Returns false, without a run, if enough were made.
   bool nudge();
 
-  /// Fills in what is allowed for findings of compare_trained(): twice the largest distance, but no
-  /// less than float_tolerance(0).
+  /// Sets `allowed` for findings of compare_trained(): twice the largest distance, but no less than
+  /// float_tolerance(0).
   void allow(std::vector<Finding>& findings) const;
 
-  /// The largest distances so far, in the order of compare_trained().
+  /// Returns the largest distances so far, in the order of compare_trained().
   const std::vector<Finding>& largest() const { return largest_; }
 
  private:

@@ -12,8 +12,8 @@
 namespace troika {
 namespace {
 
-/// A resnet with an eighth of its channels; batch norm over few samples and the signs of tiny
-/// gradients make it sensitive.
+/// A resnet with an eighth of its channels. Batch norm over few samples and the signs of tiny
+/// gradients make it sensitive to rounding.
 RunConfig resnet_run(const std::string& optimizer, const std::string& batch,
                      std::vector<std::string> more = {}) {
   constexpr const char* kRun = R"(
@@ -39,7 +39,7 @@ every = "1 steps"
   return parse_run(kRun, "resnet.toml", more).config;
 }
 
-/// One device and what its last digits are worth.
+/// A run on one device and its sensitivity.
 struct Alone {
   RunConfig config;
   Trial trial{.config = config, .steps = 4};
@@ -77,7 +77,7 @@ std::string beyond(const std::vector<Finding>& findings) {
 
 class SensitiveRun : public testing::TestWithParam<std::string> {};
 
-/// One batch, or all with TROIKA_FULL.
+/// Returns one batch size, or all with TROIKA_FULL.
 std::vector<std::string> batches() {
   return full_grid() ? std::vector<std::string>{"5", "9", "10"} : std::vector<std::string>{"5"};
 }
@@ -95,9 +95,9 @@ TEST_P(SensitiveRun, AgreesUnderRandomPlans) {
   }
 }
 
-/// After the first step, as if the gradient of one parameter had been 1 % too long. Moments and
-/// velocities start at zero, so they are off by as much (second moments by more). So is the weight
-/// under SGD; under LAMB it is not, since the length of a gradient does not count there.
+/// Changes the state after the first step as if the gradient of one parameter had been 1 % too
+/// long. Moments and velocities start at zero, so they are off by as much (second moments by more).
+/// So is the weight under SGD, but not under LAMB, which ignores the length of a gradient.
 Trained with_damaged_gradient(Trained trained, const std::string& parameter, bool moves_weight) {
   for (std::size_t at = 0; at < trained.start.size(); ++at) {
     StateTensor& tensor = trained.after.at(1)[at];
