@@ -1,5 +1,5 @@
-// Updates that run beside the next forward (docs/design.md, Lowering) change when a weight is
-// written, never what.
+// Updates that overlap the next forward pass (docs/design.md, Lowering) change when a weight is
+// written, but not its value.
 #include <gtest/gtest.h>
 
 #include "small_training.h"
@@ -25,7 +25,7 @@ TEST_P(CarriedUpdates, LeaveTheSameBits) {
   EXPECT_FALSE(beside.first == beside.last);
 }
 
-// dcgan has two programs that take turns, so that nothing is left when the other one begins.
+// dcgan has two programs that take turns, so all updates finish before the other program begins.
 INSTANTIATE_TEST_SUITE_P(Models, CarriedUpdates,
                          testing::Combine(testing::Values("lenet", "gpt2", "dcgan"),
                                           testing::Bool()),

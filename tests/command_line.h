@@ -1,4 +1,4 @@
-// For tests: the program in a folder with a small run file.
+// For tests: runs the program in a temporary folder that contains a small run file.
 #pragma once
 
 #include <chrono>
@@ -39,7 +39,7 @@ class CommandLine : public ProgramTest {
  protected:
   CommandLine() { folder_.write("tiny.toml", kRunFile); }
 
-  /// Waits until the text stands in a file of the run, at most a minute.
+  /// Waits until the file contains the text, for at most a minute.
   bool appears(const std::string& file, const std::string& text) {
     for (int tries = 0; tries < 1200; ++tries) {
       if (read_text(path(file)).find(text) != std::string::npos) return true;

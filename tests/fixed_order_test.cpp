@@ -16,7 +16,7 @@ SmallTraining train_fixed(const SmallCase& asked, std::int64_t devices) {
                      }));
 }
 
-/// Values that compare equal have equal bits but for zeros; those are told apart by their signs.
+/// Values that compare equal have equal bits, except for zeros, whose signs are compared as well.
 void expect_same_bits(const std::vector<StateTensor>& found, const std::vector<StateTensor>& truth,
                       const std::string& when) {
   ASSERT_EQ(found.size(), truth.size());
@@ -51,7 +51,7 @@ TEST_P(FixedOrder, HasTheSameBitsOnAnyNumberOfDevices) {
 INSTANTIATE_TEST_SUITE_P(Zoo, FixedOrder, testing::Values("lenet", "resnet18", "gpt2"),
                          [](const auto& row) { return row.param; });
 
-/// Messages would combine the shards in another order.
+/// With devices in another order, messages would sum the shards in another order.
 TEST(FixedOrderOfSums, DevicesInAnotherOrderAreRefused) {
   SmallCase asked{.model = "lenet", .shards = 8, .cpu_kernels = true};
   Strategy permuted = for_all_graphs(asked, [&](const Graph& graph) {
@@ -74,7 +74,7 @@ TEST(FixedOrderOfSums, AnotherOrderHasOtherBits) {
   SmallCase asked{.model = "lenet", .shards = 8, .cpu_kernels = true};
   SmallTraining one = train_small(asked, 1, Strategy::single());
   SmallTraining fixed = train_fixed(asked, 1);
-  EXPECT_NE(one.last, fixed.last);  // else the test above would show nothing
+  EXPECT_NE(one.last, fixed.last);  // otherwise the test above could not fail
 }
 
 }  // namespace

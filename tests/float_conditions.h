@@ -1,5 +1,5 @@
-// For tests in f32: inputs on which the answer does not hang on the last digits, and how far apart
-// two right answers may be.
+// For tests in f32: finds inputs whose results are not sensitive to rounding, and the distance that
+// two correct results may have.
 #pragma once
 
 #include <limits>
@@ -17,7 +17,7 @@ inline const SmallTraining& on_one_device(const SmallCase& asked) {
   return found->second;
 }
 
-/// How far apart two runs have moved, each from its own start.
+/// Returns how far apart two runs have moved, each from its own start.
 inline double distance_between(const SmallTraining& a, const SmallTraining& b) {
   auto from_other_start = [&](const std::vector<StateTensor>& state) {
     return moved_to(state, b.start, a.start);
@@ -27,7 +27,7 @@ inline double distance_between(const SmallTraining& a, const SmallTraining& b) {
       compare_movements({a.start, from_other_start(b.last), a.last}, 0).largest.distance);
 }
 
-/// What other last digits of the weights change.
+/// Returns how far other last digits of the initial weights move the result.
 inline double sensitivity(SmallCase asked) {
   SmallTraining plain = on_one_device(asked);
   double largest = 0;
@@ -36,9 +36,9 @@ inline double sensitivity(SmallCase asked) {
   return largest;
 }
 
-/// Where the input of a relu lies within rounding of zero, f32 gives one of two gradients, by the
-/// order of its sums. So the case takes the first seed without such an input; if there is none
-/// among a few (inception_v3 with shards of four samples), the least sensitive one.
+/// If the input of a relu lies within rounding of zero, f32 gives one of two gradients, depending
+/// on the order of its sums. Returns the case with the first seed that has no such input, or with
+/// the least sensitive of a few (inception_v3 with shards of four samples).
 inline SmallCase with_calm_seed(SmallCase asked) {
   static std::map<SmallCase, std::uint64_t> known;
   auto [found, is_new] = known.emplace(asked, asked.seed);
@@ -53,7 +53,7 @@ inline SmallCase with_calm_seed(SmallCase asked) {
   return asked;
 }
 
-/// From runs on one device that differ only in their number of threads.
+/// Derives the tolerance from runs on one device that differ only in their number of threads.
 inline double tolerance_for(const SmallCase& asked) {
   if (!asked.cpu_kernels) return kExactTolerance;
   static std::map<SmallCase, double> known;

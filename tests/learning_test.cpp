@@ -1,4 +1,4 @@
-// Networks that learn: on drawn digits always, on real data where it is there.
+// Networks learn: always on drawn digits, and on real data if it is available.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder of real data: below $TROIKA_DATA, or beside the checkout.
+/// Finds a folder of real data below $TROIKA_DATA or next to the checkout.
 fs::path real_data(const std::string& name) {
   const char* given = std::getenv("TROIKA_DATA");
   return (given != nullptr ? fs::path(given) : fs::path("../shared/data")) / name;
@@ -36,7 +36,7 @@ std::unique_ptr<TrainingRun> make_training(const RunConfig& config, Progress* pr
   return training;
 }
 
-/// Text that the trained model goes on with, on a model of its own with batch 1.
+/// Continues a prompt with the trained weights, in a second model with batch 1.
 std::string write_text(TrainingRun& training, const RunConfig& config, const std::string& prompt,
                        int tokens) {
   TrainingSets sets = open_sets(config);

@@ -1,4 +1,4 @@
-// For tests: the program as a user runs it, in a folder of its own.
+// For tests: runs the program as a user does, in a temporary folder.
 #pragma once
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ struct Result {
   std::string err;
 };
 
-/// The test lies in BUILD/tests, the program in BUILD.
+/// The test is in BUILD/tests, the program in BUILD.
 inline fs::path program() {
   return fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "troika";
 }
@@ -36,11 +36,11 @@ inline std::string read_text(const fs::path& path) {
   return text.str();
 }
 
-/// How the program is started. Paths are relative to the test's folder.
+/// Options for starting the program. Paths are relative to the test's folder.
 struct Start {
-  std::string folder = ".";  ///< It starts in.
+  std::string folder = ".";  ///< Working directory.
   std::string out = "out", err = "err";
-  rlim_t file_limit = RLIM_INFINITY;  ///< Of the files it writes.
+  rlim_t file_limit = RLIM_INFINITY;  ///< Largest size of a file it writes.
 };
 
 class ProgramTest : public testing::Test {

@@ -1,4 +1,4 @@
-// What a run writes: by one process at a time, and never lost without a word.
+// The files of a run are written by one process at a time, and failures to write are reported.
 #include <gmock/gmock.h>
 
 #include <csignal>
@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 const Start kOther{.out = "out2", .err = "err2"};
 
-/// Steps of the lines in a metrics file.
+/// Returns the steps of the lines in a metrics file.
 std::vector<int> steps_in(const fs::path& metrics) {
   std::vector<int> steps;
   std::istringstream lines(read_text(metrics));
@@ -33,7 +33,7 @@ std::vector<int> every_fifth(int last) {
 
 class OneWriter : public CommandLine {
  protected:
-  /// A run that takes seconds, stopped by SIGSTOP after some of its steps.
+  /// Starts a run that takes seconds and stops it with SIGSTOP after some steps.
   pid_t start_and_stop() {
     pid_t writer = start({"train", "tiny.toml", "--name", "shared", "model.hidden=512",
                           "train.epochs=100", "checkpoint.every=40 steps"});
@@ -42,7 +42,7 @@ class OneWriter : public CommandLine {
     return writer;
   }
 
-  /// A number of epochs that the newest checkpoint has not reached.
+  /// Returns a number of epochs that the newest checkpoint has not reached.
   int epochs_past_checkpoint() {
     std::string name = read_text(path("runs/shared/checkpoints/latest"));
     return std::stoi(name.substr(name.find('-') + 1)) / kStepsPerEpoch + 2;
@@ -50,7 +50,7 @@ class OneWriter : public CommandLine {
 
   static constexpr int kStepsPerEpoch = 20;
 
-  /// What another computer would do, whose process takes the lease over.
+  /// Takes over the lease as a process of another computer would.
   void take_over_from_elsewhere() {
     std::ofstream(path("runs/shared/lock.new"))
         << R"({"host":"elsewhere","process":4711,"started":"2026-01-01 00:00:00","boot":"other"})";
@@ -74,7 +74,7 @@ TEST_F(OneWriter, AStoppedRunKeepsItsFolderAndLosesNoRows) {
   wait_for(writer);
   std::vector<int> steps = steps_in(path("runs/shared/metrics.jsonl"));
   ASSERT_FALSE(steps.empty());
-  // The last row is that of the stop, at any step.
+  // The last row is from the stop, which may come at any step.
   int last = steps.back();
   if (last % 5 != 0) steps.pop_back();
   EXPECT_EQ(steps, every_fifth(last));
@@ -177,7 +177,7 @@ TEST_F(LostOutput, OfAFileSizeLimitIsAFailure) {
   EXPECT_EQ(result.out.size(), 64u);
 }
 
-/// The first file of a run that is larger than the limit.
+/// Returns the first file of a run that is larger than the limit.
 struct Limit {
   std::string name;
   rlim_t bytes;

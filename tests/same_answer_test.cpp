@@ -1,4 +1,4 @@
-// Law 2: any split, any placement, any schedule computes what one device computes.
+// Law 2: every split, placement and schedule computes the same as one device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,11 +21,11 @@ const std::vector<Ready> kAllReady{{"data", 2},    {"data", 3},    {"data", 4}, 
                                    {"tensor", 4},  {"spatial", 2}, {"spatial", 4}, {"hybrid", 2},
                                    {"hybrid", 4},  {"placed", 2},  {"placed", 3},  {"expert", 4},
                                    {"mixture", 4}, {"branches", 3}};
-/// One of each kind, on as many devices as make a difference.
+/// One ready plan of each kind, on the numbers of devices that matter for it.
 const std::vector<Ready> kFewReady{
     {"data", 3}, {"tensor", 4}, {"spatial", 4}, {"hybrid", 2}, {"placed", 3}};
 
-/// Deep models take most of the time; with TROIKA_FULL they run under all of them.
+/// Deep models take most of the time, so they run under all plans only with TROIKA_FULL.
 const std::set<std::string> kDeep{"googlenet", "inception_v3", "resnet18", "resnet50", "resnet101"};
 
 bool is_deep(const std::string& model) { return kDeep.contains(model) && !full_grid(); }
@@ -44,8 +44,8 @@ Strategy make_ready(const Ready& ready, const Graph& graph) {
   return ready_strategy(ready.name, graph, machine);
 }
 
-/// What else is drawn beside the strategy. In f32 a clipped movement would vanish beside the
-/// weight.
+/// Variants of a case. Gradients are not clipped in f32, because a clipped movement would be lost
+/// in the rounding of the weight.
 SmallCase with_shards(SmallCase asked) {
   asked.shards = 4;
   asked.clips = !asked.cpu_kernels;
@@ -57,7 +57,7 @@ SmallCase with_optimizer(SmallCase asked, const std::string& name) {
   return asked;
 }
 
-/// All of them with TROIKA_FULL, else one, in turns.
+/// Returns all of them with TROIKA_FULL, else one, a different one for each case.
 std::vector<SmallCase> cases_for(const SmallCase& asked, std::size_t turn) {
   std::vector<SmallCase> all{asked, with_shards(asked)};
   if (!asked.cpu_kernels && !is_deep(asked.model)) all.push_back(with_optimizer(asked, "adam"));
@@ -70,7 +70,7 @@ void expect_same(SmallCase asked, std::int64_t devices, const Strategy& strategy
   SmallTraining found = train_small(asked, devices, strategy);
   const SmallTraining& truth = on_one_device(asked);
   double tolerance = tolerance_for(asked);
-  // Where no seed is calm (shards of four samples under 94 layers), f64 alone is the proof.
+  // If every seed is sensitive (shards of four samples under 94 layers), only f64 is conclusive.
   bool may_stray = asked.model == "inception_v3";
   ASSERT_TRUE(may_stray || tolerance < 1e-3) << tolerance << ", seed " << asked.seed;
   for (auto [state, expected, when] :
@@ -147,8 +147,8 @@ TEST_P(SameAnswerInFloats, UnderRandomStrategies) {
   expect_same_under_random(full_grid() ? 40 : 4, true, GetParam());
 }
 
-/// A convolution net, one with batch norm, a transformer, a recurrent net and one of two programs
-/// stand for the others.
+/// Representatives: a convolutional net, one with batch norm, a transformer, a recurrent net and a
+/// model of two programs.
 std::vector<std::string> float_models() {
   return full_grid() ? all_models()
                      : std::vector<std::string>{"lenet", "resnet18", "gpt2", "rnnlm", "dcgan"};
@@ -157,8 +157,8 @@ std::vector<std::string> float_models() {
 INSTANTIATE_TEST_SUITE_P(Zoo, SameAnswerInFloats, testing::ValuesIn(float_models()),
                          [](const auto& row) { return row.param; });
 
-/// The head is cut and the embedding is not, so the second device stores half of the weight that
-/// both share and the first one all of it.
+/// The head is split and the embedding is not, so the first device stores the whole weight that
+/// both share and the second one half of it.
 Strategy half_on_another_device() {
   return {
       .splits = {{"lm_head", {.degrees = {{"o", 2}}, .devices = {DeviceId(0u), DeviceId(1u)}}}}};
@@ -175,7 +175,7 @@ TEST(SlicesThatOverlap, CountOnceInTheNormOfTheGradient) {
   EXPECT_NE(on_one_device(clipped).last, on_one_device({.model = "gpt2"}).last);
 }
 
-/// The two readers of the weight cut it differently, so devices store slices that overlap and own
+/// The two readers of the weight split it differently, so devices store overlapping slices and own
 /// equal parts of them.
 TEST(SlicesThatOverlap, HaveTheirOwnStatesWhereUpdatesAreSliced) {
   auto on = [](std::initializer_list<unsigned> devices) {
@@ -194,7 +194,7 @@ TEST(SlicesThatOverlap, HaveTheirOwnStatesWhereUpdatesAreSliced) {
   expect_same({.model = "dcgan"}, 8, strategy);
 }
 
-/// Samples on all devices, but for one activation that has columns of all samples.
+/// Splits all operators by samples except one activation, which is split by columns.
 Strategy columns_between_samples(const Graph& graph) {
   Strategy strategy = data_parallel(graph, machine_of(8));
   strategy.splits.at("relu").degrees = {{"v", 8}};
@@ -213,14 +213,14 @@ TEST(SamplesThatBecomeColumns, GiveTheSameAnswerByAllToAll) {
     auto is_trade = [](const Communication& message) {
       return message.call.kind == Collective::all_to_all;
     };
-    // There and back, forward and backward.
+    // To columns and back, in the forward and the backward pass.
     EXPECT_EQ(std::ranges::count_if(live.session().program(model.graphs[0].name).communications,
                                     is_trade),
               4);
   }
 }
 
-/// Parameters of a model whose gradient is nothing but rounding.
+/// Returns the parameters whose gradient is only rounding error.
 std::vector<std::string> without_gradient(const std::string& model) {
   std::map<std::string, double> squares;  // of the velocities, which are the gradients of step 1
   double largest = 0;
@@ -236,9 +236,9 @@ std::vector<std::string> without_gradient(const std::string& model) {
   return names;
 }
 
-/// Their movement is held against the largest of the model. A softmax does not see what a key's
-/// bias adds to all scores alike. No bias of the zoo stands before a batch norm, and in gpt2 and
-/// bert the keys' bias is a part of that of all projections.
+/// Their distance is measured against the largest movement of the model. A softmax ignores what a
+/// key's bias adds equally to all scores. No bias of the zoo stands before a batch norm, and in
+/// gpt2 and bert the keys' bias is a part of that of all projections.
 TEST(TensorsWithoutGradient, AreKnownByName) {
   std::map<std::string, std::vector<std::string>> expected{{"nmt", {"attention.key.bias"}}};
   for (const std::string& model : all_models())

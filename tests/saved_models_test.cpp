@@ -1,5 +1,5 @@
-// Models after their run: without the training data, from another working directory, the best
-// checkpoint, and every kind of text.
+// Uses models after their run: without the training data, from another working directory, with the
+// best checkpoint, and with every kind of text.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using testing::Not;
 using Json = nlohmann::ordered_json;
 
-/// A run file of a small model; the data is in the folder of the file.
+/// A run file of a small model. The data is in the folder of the file.
 std::string run_file(const std::string& model, const std::string& data,
                      const std::string& more = "") {
   return "[model]\n" + model + "\n[data]\n" + data +
@@ -42,7 +42,7 @@ class SavedModels : public ProgramTest {
     ASSERT_EQ(result.code, 0) << result.err;
   }
 
-  /// 160 lines of one of two words, and what they become.
+  /// Writes 160 lines of one of two words, and their translations.
   void write_columns(const std::string& name, const std::string& first, const std::string& second) {
     std::string lines;
     for (int line = 0; line < 80; ++line) lines += first + "\n" + second + "\n";
@@ -70,7 +70,7 @@ TEST_F(SavedModels, NeedNoTrainingDataAndNoRunFolder) {
   ASSERT_EQ(evaluated.code, 0) << evaluated.err;
   EXPECT_EQ(Json::parse(evaluated.out)["test_accuracy"], 1.0);
 
-  // A checkpoint that was copied out of its run folder says the rest itself.
+  // A checkpoint copied out of its run folder contains everything else that is needed.
   fs::rename(path("runs/run/checkpoints/step-60"), path("model"));
   fs::remove_all(path("runs"));
   Result alone = run({"predict", "model", "--prompt", "two two"});
@@ -109,7 +109,7 @@ TEST_F(SavedModels, AreTheSameFromAnotherWorkingDirectory) {
   fs::create_directories(path("elsewhere"));
   ASSERT_EQ(run({"train", "../files/run.toml", "train.epochs=1"}, {.folder = "elsewhere"}).code, 0);
   ASSERT_TRUE(fs::exists(path("elsewhere/runs/run/run.toml")));
-  // Its run file, copied and completed, names the same files.
+  // A copy of its run file, with absolute paths, names the same files.
   Result resumed = run({"train", "--resume", "elsewhere/runs/run", "train.epochs=2"});
   EXPECT_EQ(resumed.code, 0) << resumed.err;
   EXPECT_EQ(run({"eval", "../elsewhere/runs/run"}, {.folder = "data"}).code, 0);
@@ -130,7 +130,7 @@ TEST_F(SavedModels, CanBeTheBestInsteadOfTheNewest) {
                          "train = \"digits:train?size=64\"\ntest = \"digits:test?size=64\"",
                          "[checkpoint]\nbest = \"test_loss\"\nkeep = 1\n"));
   train("run.toml", {"train.epochs=2"});
-  // Far too high a rate: what follows is worse.
+  // The rate is far too high, so later checkpoints are worse.
   Result worse =
       run({"train", "--resume", "runs/run", "train.epochs=3", "optimizer.learning_rate=3"});
   ASSERT_EQ(worse.code, 0) << worse.err;

@@ -1,4 +1,4 @@
-// Inputs for a model's graph that depend on names alone.
+// For tests: generates inputs of a graph from their names and a seed.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,8 @@
 
 namespace troika {
 
-/// Normal numbers, and integers below what each reader allows; weights and masks are 1.
+/// Returns normal numbers, or integers within the range that every reader allows. Weights and masks
+/// are 1.
 inline std::vector<std::byte> seeded_values(const Graph& graph, TensorId input,
                                             std::uint64_t seed) {
   const Tensor& tensor = graph[input];

@@ -1,5 +1,5 @@
-// The program on machines that it shares: under limits, beside a batch system, with files of
-// others.
+// The program on shared machines: under resource limits, in a batch system, with files of other
+// users.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ class SharedMachine : public ProgramTest {
  protected:
   SharedMachine() { folder_.write("tiny.toml", kTinyRun); }
 
-  /// A line for the shell, in the folder of the test; $TROIKA is the program.
+  /// Runs a shell command in the folder of the test; $TROIKA is the program.
   Result run(const std::string& line) {
     folder_.write("line.sh", "cd '" + folder_.path().string() + "'\nTROIKA='" + program().string() +
                                  "'\n" + "exec >out 2>err\n" + line + "\n");
@@ -60,7 +60,7 @@ class SharedMachine : public ProgramTest {
   }
 };
 
-/// A control group of the test's own, gone with it; empty where none may be made.
+/// A control group, removed by the destructor; empty if the test may not create one.
 class OwnMemoryGroup {
  public:
   explicit OwnMemoryGroup(const std::string& limit) {
@@ -88,7 +88,7 @@ class OwnMemoryGroup {
   OwnMemoryGroup(const OwnMemoryGroup&) = delete;
 
   bool is_there() const { return !folder_.empty(); }
-  /// For the shell: what follows runs in the group.
+  /// Shell prefix that moves the commands after it into the group.
   std::string enter() const { return "echo $$ >'" + (folder_ / "cgroup.procs").string() + "' && "; }
 
  private:
@@ -111,7 +111,7 @@ TEST_F(SharedMachine, ARunThatDoesNotFitIntoItsControlGroupSaysSoInsteadOfBeingK
 }
 
 TEST_F(SharedMachine, AModelThatIsFarTooBigGetsTheTableAndAdvice) {
-  // 14 GB a matrix, or 360 GB where there is so much memory.
+  // Matrices of 14 GB, or of 360 GB if the machine has enough memory for the former.
   bool is_large = sysconf(_SC_PHYS_PAGES) > (std::int64_t{36} << 30) / sysconf(_SC_PAGESIZE);
   Result result = run("exec timeout 60 $TROIKA train tiny.toml model.layers=2 model.hidden=" +
                       std::string(is_large ? "300000" : "60000"));
@@ -185,8 +185,8 @@ TEST_F(SharedMachine, BesideBusyLoopsARunKeepsAGoodPartOfItsSpeed) {
     std::ranges::sort(rates);
     return rates.empty() ? 0 : rates[rates.size() / 2];
   };
-  // A fair share is a half. Threads that the scheduler places keep a fourth in every third run, and
-  // threads that spin as long as the OpenMP runtime does by itself keep a thirtieth.
+  // A fair share is one half. Threads placed by the scheduler get a quarter in every third run, and
+  // threads that spin as long as OpenMP does by default get a thirtieth.
   constexpr double kLeast = 1.0 / 3;
   double best = 0;
   for (int attempt = 0; attempt < 3 && best < kLeast; ++attempt) {
@@ -198,7 +198,7 @@ TEST_F(SharedMachine, BesideBusyLoopsARunKeepsAGoodPartOfItsSpeed) {
   EXPECT_GE(best, kLeast);
 }
 
-/// The first block between ```bash and ``` of a page.
+/// Returns the first block between ```bash and ``` of a page.
 std::string script_in(const fs::path& page) {
   std::string text = read_text(page);
   const std::string begin = "```bash\n", end = "\n```";
@@ -210,7 +210,7 @@ std::string script_in(const fs::path& page) {
 
 TEST_F(SharedMachine, TheBatchScriptOfTheDocumentationRequeuesAStoppedRunAndEndsACompleteOne) {
   folder_.write("job.sh", script_in(fs::path(TROIKA_DOCS) / "slurm.md"));
-  // The first attempt is sent SIGUSR1 once it trains, as Slurm does before the time is over.
+  // The first attempt gets SIGUSR1 while it trains, as Slurm sends it before the time limit.
   folder_.write("bin/srun", R"(#!/bin/bash
 while [[ $1 == -* ]]; do shift; done
 export SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1

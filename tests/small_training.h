@@ -1,4 +1,4 @@
-// For tests: a few steps of a small version of a model under a strategy.
+// For tests: trains a small version of a model for a few steps under a strategy.
 #pragma once
 
 #include <functional>
@@ -20,18 +20,18 @@ struct SmallCase {
   std::string model;
   std::int64_t shards = 1;
   std::string optimizer = "sgd";
-  bool cpu_kernels = false;  ///< In f32, by rule and with direct convolutions; else the truth, f64.
+  bool cpu_kernels = false;  ///< In f32, chosen by rule, no winograd; else reference in f64.
   std::int64_t threads = 1;
   bool guards_gradient = false;
-  bool clips = false;       ///< The gradient, to a length that it has in no small model.
-  std::uint64_t seed = 5;   ///< Of weights and inputs.
-  std::uint64_t nudge = 0;  ///< Other than 0: all weights get other last digits, by this number.
+  bool clips = false;       ///< Clips the gradient to a norm that all small models exceed.
+  std::uint64_t seed = 5;   ///< Seed of weights and inputs.
+  std::uint64_t nudge = 0;  ///< If not 0, nudge_weights() is called with it.
 
   auto operator<=>(const SmallCase&) const = default;
 
-  /// With f64 small, so that rounding is not blown up: at 0.001 one device that only adds up its
-  /// gradients in another order strays by 1e-8 in inception_v3 within five steps. With f32 large
-  /// enough for the movement not to vanish beside the weight; deep models have steep gradients.
+  /// Learning rate. In f64 it is small, so that rounding is not amplified: at 0.001, sums in
+  /// another order move inception_v3 by 1e-8 within five steps. In f32 it is large enough that the
+  /// movement is not lost in the rounding of the weight; deep models have steep gradients.
   double rate() const {
     if (!cpu_kernels) return 1e-5;
     if (model == "inception_v3") return 5e-5;
@@ -61,8 +61,8 @@ inline RunConfig config_for(const SmallCase& asked, std::int64_t devices) {
 
 inline zoo::Model build_small(const SmallCase& asked) {
   zoo::ModelRequest request = zoo::small_request(asked.model);
-  // The deepest ones are trained under many plans, so their images are the smallest that fit; with
-  // f32 they are so small that few inputs of a relu are near zero.
+  // The deepest models are trained under many plans, so their images are the smallest possible. In
+  // f32 they are even smaller, so that few inputs of a relu are near zero.
   std::int64_t side = asked.cpu_kernels ? 8 : 16;
   if (asked.model == "resnet18") request.samples = zoo::images({3, side, side});
   if (asked.model == "resnet50" && asked.cpu_kernels)
@@ -74,7 +74,8 @@ inline zoo::Model build_small(const SmallCase& asked) {
   return zoo::build(request);
 }
 
-/// The state before, after the first and after the last step; the losses of all.
+/// The state before the first, after the first and after the last step, and the losses of all
+/// steps.
 struct SmallTraining {
   std::vector<StateTensor> start, first, last;
   std::vector<double> losses;
@@ -82,7 +83,7 @@ struct SmallTraining {
 
 constexpr int kSmallSteps = 5;
 
-/// The losses of the model's programs.
+/// Runs all programs of the model once and returns their losses.
 inline std::vector<double> run_small_step(Session& session, const zoo::Model& model,
                                           std::uint64_t seed) {
   std::vector<double> losses;
@@ -96,7 +97,7 @@ inline std::vector<double> run_small_step(Session& session, const zoo::Model& mo
   return losses;
 }
 
-/// Whatever devices store of one element, all of them store the same.
+/// Checks that all devices that store an element store the same value.
 inline void check_copies(Session& session) {
   for (const StateEntry& entry : session.state()) {
     std::vector<std::byte> whole(static_cast<std::size_t>(entry.spec.bytes().count));
@@ -116,7 +117,7 @@ inline void check_copies(Session& session) {
   }
 }
 
-/// On a session that has started and has its initial weights.
+/// Precondition: the session has started and has initial weights.
 inline SmallTraining run_small(Session& session, const zoo::Model& model, const SmallCase& asked) {
   session.write_scalar(Scalar::learning_rate, asked.rate());
   session.write_scalar(Scalar::key_low, 77);
@@ -151,7 +152,7 @@ inline Machine machine_of(std::int64_t devices) {
   return machine;
 }
 
-/// The strategy that `make` gives for each graph of the model, as one.
+/// Merges the strategies that `make` returns for each graph of the model.
 template <class Make>
 Strategy for_all_graphs(const SmallCase& asked, const Make& make) {
   std::optional<Strategy> all;

@@ -1,5 +1,5 @@
-// PyTorch as an oracle: operators and models are run here, written to files and computed again by
-// torch_parity.py. Skipped where the interpreter ($TROIKA_PYTHON, else python3) has no PyTorch.
+// Compares operators and models with PyTorch: they run here, and torch_parity.py computes the same
+// from files. Skipped if the interpreter ($TROIKA_PYTHON, else python3) has no PyTorch.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -85,12 +85,13 @@ void expect_agreement(const Oracle& oracle, const Answer& answer) {
 // Rows of the table of operators.
 
 bool is_compared(const OpCase& row) {
-  // The control word is our own; PyTorch has nothing like it.
+  // PyTorch has no equivalent of the control word.
   static const std::set<std::string_view> kOurs{"guard"};
   return !kOurs.contains(name_of(row.op));
 }
 
-/// "given.x", "made.y", "given.grad.y", "made.grad.x"; what a kernel keeps for itself has no name.
+/// Adds the tensor as "given.x", "made.y", "given.grad.y" or "made.grad.x". Skips what a kernel
+/// saves for itself.
 void take(const OpTrial& trial, const Use& use, const std::string& prefix, Tensors& tensors) {
   auto at = static_cast<std::size_t>(use.slot);
   const Slot& slot = trial.signature.slots[at];
@@ -138,7 +139,7 @@ TEST(TorchParity, OperatorsComputeWhatTorchComputes) {
 
 struct ModelCase {
   zoo::ModelRequest request;
-  Metadata options{};  ///< What the script cannot tell from the shapes.
+  Metadata options{};  ///< Options that the script cannot derive from the shapes.
 };
 
 std::vector<ModelCase> model_cases() {
@@ -194,7 +195,7 @@ HostTensor input_values(const Tensor& input, std::int64_t classes) {
   return values;
 }
 
-/// Initial values moved a little, so that no scale is exactly one and no bias zero.
+/// Initial values with small changes, so that no scale is exactly one and no bias zero.
 HostTensor parameter_values(const Parameter& parameter) {
   HostTensor values(parameter.spec);
   values.bytes = initial_values(parameter, kSeed);
@@ -222,8 +223,8 @@ class ModelStep {
   const Tensors& tensors() const { return tensors_; }
 
  private:
-  /// A power of two, so that it divides out of the weights' movement without rounding, and large:
-  /// the movement is not lost in the weights.
+  /// Learning rate. A power of two, so that dividing the movement by it does not round, and large,
+  /// so that the movement is not lost in the rounding of the weights.
   static constexpr double kRate = 1024;
 
   Session& session() { return live_.session(); }
@@ -273,7 +274,7 @@ class ModelStep {
     }
   }
 
-  /// (before - after) / rate, which is the gradient of the mean loss.
+  /// Returns (before - after) / rate, which is the gradient of the mean loss.
   HostTensor movement(const std::string& name, const HostTensor& after) {
     const HostTensor& before = tensors_.at("parameter." + name);
     HostTensor gradient(f64(after.spec.shape));

@@ -1,4 +1,5 @@
-// Every model of the zoo through the whole path: graph, strategy, lowering, kernels, executor.
+// Trains every model of the zoo through the whole pipeline: graph, strategy, lowering, kernels,
+// executor.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,14 +32,14 @@ std::string default_backend() {
   return KernelsConfig{}.backend == KernelsConfig::Backend::cpu ? "cpu" : "reference";
 }
 
-/// A few steps of a small model; keeps the loss of each.
+/// Trains a small model for a few steps and records the losses.
 class Steps {
  public:
   Steps(const std::string& name, const RunConfig& config)
       : live_(set_up_runtime(config.kernels, config.parallel)) {
     zoo::ModelRequest request = zoo::small_request(name);
     request.samples.dtype = config.kernels.dtype;
-    request.samples.batch = 6;  // batch norm over two values is all rounding
+    request.samples.batch = 6;  // batch norm over two values would be only rounding
     model_ = zoo::build(request);
     live_.add_training(model_, config, Strategy::single());
     live_.start();
@@ -74,8 +75,8 @@ class Steps {
 
 class ZooSteps : public testing::TestWithParam<std::string> {};
 
-// How far rounding alone carries a model in three steps is measured with the reference kernels in
-// f32: batch norm over the few values that small images leave is sensitive.
+// The effect of rounding in three steps is measured with the reference kernels in f32, because
+// batch norm over the few values of small images is sensitive.
 TEST_P(ZooSteps, CpuKernelsFollowTheReferenceInF64) {
   if (default_backend() != "cpu")
     GTEST_SKIP() << "this build has no CPU kernels: oneDNN is missing";
