@@ -34,7 +34,9 @@ TEST(Feeds, AnInputThatNothingFeedsIsNamed) {
   samples.fields.push_back({"target", {{}, DType::i32}});
   EXPECT_EQ(refusal(), "");  // the loader makes the weights
   samples.fields[1].spec.shape = {3};
-  EXPECT_EQ(refusal(), "model 'mlp' takes 'target' as i32[4], but a batch of the data has [4,3]");
+  EXPECT_EQ(refusal(),
+            "model 'mlp' takes 'target' as i32[4], but a batch of the data has [4,3]; "
+            "choose other data or model options");
   model.graphs.front().feeds = {{.input = "target"}, {.input = "weight"}};
   EXPECT_EQ(refusal(), "");
 }
