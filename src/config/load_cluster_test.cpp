@@ -93,10 +93,11 @@ TEST(Cluster, ChecksWhatIsWrongOnlyTogether) {
                           "evenly",
                           "c.toml:1:9: error: two kinds of nodes are called 'a'; give each its own "
                           "name"));
-  EXPECT_THAT(complaints("nodes = [{ name = 'node', count = 2 }]\n"
-                         "links = [{ from = 'node0', to = 'noed1', bandwidth = '1GB/s' }]\n"),
-              ElementsAre("c.toml:2:9: error: 'noed1' in [[links]] has one link only, and is no "
-                          "node and no device; did you mean 'node1'?"));
+  EXPECT_THAT(
+      complaints("nodes = [{ name = 'node', count = 2 }]\n"
+                 "links = [{ from = 'node0', to = 'noed1', bandwidth = '1GB/s' }]\n"),
+      ElementsAre("c.toml:2:9: error: 'noed1' in [[links]] has only one link and is neither a "
+                  "node nor a device; did you mean 'node1'?"));
   EXPECT_THAT(complaints("nodes = [{ name = 'n', count = 3 }]\n"
                          "links = [{ from = 'n0', to = 'n1', bandwidth = '1GB/s' }]\n"),
               ElementsAre("c.toml:2:9: error: no links lead from 'n0.0' to 'n2.0'"));
