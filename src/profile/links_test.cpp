@@ -48,10 +48,12 @@ TEST(Links, WhatWasMeasuredReadsBack) {
 
 TEST(Links, ThePassesEndWithTheirTime) {
   CollectiveCall call = equal_parts(Collective::barrier, 2, 0);
-  auto passes_in = [&](const TimingPasses& passes) {
+  // One sample per pass: on a busy machine a slow call gets no more than that.
+  auto passes_in = [&](TimingPasses passes) {
+    passes.samples = 1;
     std::vector<TimedGroup> groups{{.calls = {{call, "dissemination"}}}};
     thread_team(2, false).time(groups, passes, {8});
-    return groups[0].samples[0].size() / 3;
+    return groups[0].samples[0].size();
   };
   EXPECT_EQ(passes_in({.least = 2, .most = 5, .seconds = 0}), 2u);
   EXPECT_EQ(passes_in({.least = 1, .most = 4, .seconds = 60}), 4u);
