@@ -137,8 +137,8 @@ class NetworkBuilder {
       return builder_.loss("loss", SigmoidCrossEntropy{}, {result, target, weight_});
     }
     bool is_squared = loss_.kind == loss::Kind::mean_squared_error;
-    zoo::finish_task(builder_, {input_, target, weight_}, result,
-                     {.model = "network", .value = is_squared ? "squared" : "absolute"});
+    zoo::add_loss(builder_, {input_, target, weight_}, result,
+                  {.model = "network", .value = is_squared ? "squared" : "absolute"});
   }
 
   const loss::Loss& loss_;

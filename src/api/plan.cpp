@@ -52,7 +52,7 @@ std::string ready_plan(const PlanConfig& plan, const zoo::Model& model, std::int
 
 int threads_of_device(int devices) {
   machine_of(devices);
-  return meet_hosts(nullptr, devices).threads;
+  return meet_hosts(sole_rank(), devices).threads;
 }
 
 }  // namespace troika::internal

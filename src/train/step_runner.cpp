@@ -120,7 +120,7 @@ void StepRunner::run_graphs(const StepStart& start, const data::Batch& batch, St
     if (session.read_control(Control::ok) == 0) explain_non_finite(graph, batch, start);
     add_ledgers(session.ledgers(graph.name), result);
     double loss = session.read_control(Control::loss) *
-                  loss_unit(session.program(graph.name), s_.samples.encoding());
+                  loss_unit(session.program(graph.name), setting_.samples.encoding());
     (&graph == &graphs.front() ? result.loss : result.more[graph.name]) = loss;
   }
 }
