@@ -65,14 +65,16 @@ void require_logits(const GraphBuilder& b, TensorId logits, const zoo::Samples& 
                           b.shape(logits).back(), samples.classes));
 }
 
-/// What the network's result is compared with, where the loss does not say.
+/// The field that the network's result is compared with. A loss without one takes numbers to
+/// predict if the samples have them, otherwise the input.
 std::string target_of(const loss::Loss& loss, const zoo::Samples& samples) {
   if (!loss.target.empty()) return loss.target;
   const zoo::Field* target = samples.find("target");
   return target != nullptr && target->spec.dtype != DType::i32 ? "target" : "input";
 }
 
-/// The same elements in the shape of `like`.
+/// Reshapes the target to the shape of `like`. Throws Error(usage) if it has another number of
+/// elements.
 TensorId in_shape_of(GraphBuilder& b, TensorId target, TensorId like) {
   const Shape& shape = b.shape(like);
   if (b.shape(target) == shape) return target;

@@ -8,7 +8,7 @@
 
 namespace troika::internal {
 
-/// Verified. Throws Error(usage) naming the layer or the option that does not fit.
+/// The graph is verified. Throws Error(usage) naming the layer or the option that does not fit.
 zoo::Model build_network(const nn::Module& network, const loss::Loss& loss,
                          const zoo::Samples& samples);
 

@@ -1,4 +1,4 @@
-// The layers of troika/nn.h, each handed on to the layer of the same name in graph/.
+// The layers of troika/nn.h. Each calls the layer of the same name in graph/.
 #include <fmt/format.h>
 #include <troika/error.h>
 #include <troika/nn.h>
@@ -30,7 +30,7 @@ void require_out(const char* layer, const char* option, std::int64_t value) {
 
 void require_rate(const char* layer, double rate) {
   require(rate >= 0 && rate < 1, layer,
-          fmt::format("a dropout rate lies in [0, 1), not at {}", rate));
+          fmt::format("the dropout rate must lie in [0, 1), not at {}", rate));
 }
 
 Module activation(const char* kind, ActivationKind which) {

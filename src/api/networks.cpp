@@ -35,8 +35,8 @@ TensorId apply_in_order(const std::vector<Module>& modules, const Place& at, Ten
   return x;
 }
 
-/// Without a name of its own the body takes the residual's, so that a wrapping sequence does not
-/// show in the names of parameters.
+/// A body without a name uses that of the residual, so that a wrapping sequence does not appear in
+/// the names of parameters.
 TensorId apply_body(const Module& body, const Place& at, TensorId x) {
   bool transparent = body.node().is_sequence && body.node().name.empty();
   return transparent ? body.node().apply(at, x) : apply_in_order({body}, at, x);

@@ -1,4 +1,4 @@
-// What a public nn::Module refers to: how to add its operators to a graph.
+// The description behind a public nn::Module: how to add its operators to a graph.
 #pragma once
 
 #include <functional>
@@ -10,12 +10,12 @@
 
 namespace troika::internal {
 
-/// Where a module is put.
+/// The graph that a module is added to, and its name there.
 struct Place {
   GraphBuilder& builder;
   const zoo::Samples& samples;
-  std::string
-      name;  ///< Of its operator, or in front of the names inside; empty for the whole network.
+  /// The name of its operator, or the prefix of the names inside. Empty for the whole network.
+  std::string name;
 
   Place inside(const std::string& part) const {
     return {builder, samples, name.empty() ? part : name + "." + part};
@@ -23,10 +23,10 @@ struct Place {
 };
 
 struct Node {
-  std::string kind;    ///< Modules without a name are called by it: conv1, conv2.
+  std::string kind;    ///< Names modules that have no name: conv1, conv2.
   std::string name{};  ///< Given by the user; may be empty.
   std::function<TensorId(const Place&, TensorId)> apply{};
-  bool is_sequence = false;                ///< Its parts bring their own names.
+  bool is_sequence = false;                ///< Its parts have names of their own.
   std::optional<zoo::ModelRequest> zoo{};  ///< A whole model instead of a layer.
 };
 

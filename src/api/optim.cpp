@@ -13,7 +13,7 @@ struct Bounds {
   double below = INFINITY;  ///< Not included.
 };
 
-/// NaN lies nowhere.
+/// Refuses NaN too: no comparison with it holds.
 void require(std::string_view option, double value, const Bounds& bounds) {
   if (value >= bounds.least && value < bounds.below) return;
   throw Error(ErrorKind::usage, fmt::format("optim: '{}' must lie in [{}, {}), not at {}", option,

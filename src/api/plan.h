@@ -19,7 +19,8 @@ std::string normal_plan(const std::string& text);
 /// none of that name, or if the machine has too few devices.
 std::string ready_plan(const PlanConfig& plan, const zoo::Model& model, std::int64_t devices);
 
-/// Of each device, when this process has so many. Throws Error(usage) for an absurd number.
+/// Threads of each device when this process has so many devices. Throws Error(usage) unless there
+/// are from 1 to 4096.
 int threads_of_device(int devices);
 
 }  // namespace troika::internal

@@ -8,7 +8,7 @@
 
 namespace troika::internal {
 
-/// Throws Error(usage) naming the option that makes no sense.
+/// Both throw Error(usage) naming an option whose value is out of range.
 RunConfig to_config(const TrainerOptions& options, const optim::Optimizer& optimizer);
 void check(const FitOptions& options);
 

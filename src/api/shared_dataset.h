@@ -1,4 +1,4 @@
-// A data set that a training owns by itself and yet shares with the user's handles.
+// A data set that a TrainingRun owns, over samples that it shares with the user's handles.
 #pragma once
 
 #include <memory>
