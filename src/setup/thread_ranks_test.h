@@ -73,8 +73,8 @@ class ThreadRank final : public Ranks {
       return lent_.prepare_send(address, bytes);
     }
     std::unique_ptr<Incoming> prepare_receive(const MessageAddress& address,
-                                              std::span<std::byte> landing) override {
-      return lent_.prepare_receive(address, landing);
+                                              std::span<std::byte> buffer) override {
+      return lent_.prepare_receive(address, buffer);
     }
     /// As if ranks were processes.
     bool shares_memory(DeviceId a, DeviceId b) const override {
