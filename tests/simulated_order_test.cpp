@@ -44,8 +44,8 @@ class RecordingTransport final : public Transport {
     return recorded(address, true, inner_.prepare_lend(address, memory));
   }
   std::unique_ptr<Incoming> prepare_receive(const MessageAddress& address,
-                                            std::span<std::byte> landing) override {
-    return inner_.prepare_receive(address, landing);
+                                            std::span<std::byte> buffer) override {
+    return inner_.prepare_receive(address, buffer);
   }
   std::unique_ptr<Incoming> prepare_borrow(const MessageAddress& address,
                                            std::size_t bytes) override {
@@ -55,7 +55,7 @@ class RecordingTransport final : public Transport {
   Doorbell* doorbell(DeviceId device) override { return inner_.doorbell(device); }
   int local_devices() const override { return inner_.local_devices(); }
   int devices_here() const override { return inner_.devices_here(); }
-  void fail(std::string reason, int code) override { inner_.fail(std::move(reason), code); }
+  void fail(const std::string& reason, int code) override { inner_.fail(reason, code); }
   void progress() override { inner_.progress(); }
 
   std::vector<Offer> take_offers() {

@@ -32,7 +32,7 @@ Reason needs_power_of_two(const CollectiveCall& call) {
   return fmt::format("{} members are not a power of two", call.members);
 }
 
-/// For those that combine as a tree where they can.
+/// For algorithms that combine as a tree if the number of members is a power of two.
 Reason tree_order_needs_power_of_two(const CollectiveCall& call) {
   if (call.order == CombineOrder::any || is_power_of_two(call.members)) return std::nullopt;
   return fmt::format("the fixed order needs a power of two members and there are {}", call.members);

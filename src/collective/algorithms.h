@@ -14,28 +14,28 @@ namespace troika {
 struct Algorithm {
   std::string_view name;
   Collective kind;
-  /// Why it cannot do this call; nothing when it can.
+  /// Returns why the algorithm does not support the call, or nothing if it does.
   std::optional<std::string> (*why_not)(const CollectiveCall& call);
   MemberMoves (*moves)(const CollectiveCall& call, int member);
-  /// Whoever combines an element takes all members' at once, so that it is rounded once.
+  /// One member combines all contributions to an element in one move, so that it is rounded once.
   bool combines_at_once = false;
-  /// Its formula does not tell it from another, so only a measured time speaks for it.
+  /// Its cost formula equals another algorithm's, so it is chosen only if it was measured faster.
   bool needs_measuring = false;
 };
 
-/// All, and those of one kind, in the order of the list.
+/// All algorithms, or those of one kind, in the order of the list.
 std::span<const Algorithm> algorithms();
 std::span<const Algorithm> algorithms(Collective kind);
 
-/// Throws Error(usage) that lists the names there are.
+/// Throws Error(usage) that lists the known names.
 const Algorithm& find_algorithm(Collective kind, std::string_view name);
 
-/// What one member does. Throws Error(usage) where the algorithm cannot do the call.
+/// Returns the moves of one member. Throws Error(usage) if the algorithm does not support the call.
 MemberMoves make_moves(const CollectiveCall& call, std::string_view algorithm, int member);
 MemberRecipe make_member_recipe(const CollectiveCall& call, std::string_view algorithm, int member);
-/// Whether some member combines what others will combine with more.
+/// Returns true if partial results are combined again by another member.
 bool combines_on_the_way(const CollectiveCall& call, std::string_view algorithm);
-/// What all do.
+/// Returns the moves of all members.
 Recipe make_recipe(const CollectiveCall& call, std::string_view algorithm);
 
 }  // namespace troika

@@ -15,7 +15,8 @@ Piece part(Piece whole, std::int64_t offset, std::int64_t length) {
 
 }  // namespace
 
-// The scratch holds the ranges of me, the next member and so on; what I have doubles in each step.
+// The scratch holds the ranges of this member, the next one and so on. Their number doubles in each
+// step; at the end they are copied to their places in the vector.
 MemberMoves bruck_all_gather(const CollectiveCall& call, int member) {
   MoveList moves(call.segment);
   if (call.members == 1) return std::move(moves).take();
@@ -44,8 +45,9 @@ MemberMoves bruck_all_gather(const CollectiveCall& call, int member) {
   return std::move(moves).take();
 }
 
-// A block for the member `ahead` of me travels by the binary digits of that distance. Block number
-// `ahead` is therefore first my own for that member and at last the one of that far behind me.
+// A block for the member `ahead` positions ahead travels by the binary digits of that distance: in
+// the step of each set bit. blocks[ahead] is therefore at first this member's own block, and at
+// last the one from the member that far behind.
 MemberMoves bruck_all_to_all(const CollectiveCall& call, int member) {
   MoveList moves(call.segment);
   Group group = everyone(call, member);
@@ -63,14 +65,14 @@ MemberMoves bruck_all_to_all(const CollectiveCall& call, int member) {
       if ((ahead & distance) != 0) travelling.push_back(&blocks[static_cast<std::size_t>(ahead)]);
     }
     Piece message = part(packed, 0, length * std::ssize(travelling));
-    Piece landing = moves.new_scratch(message.elements.extent());
+    Piece received = moves.new_scratch(message.elements.extent());
     for (std::ptrdiff_t index = 0; index < std::ssize(travelling); ++index) {
       Piece& block = *travelling[static_cast<std::size_t>(index)];
       moves.copy(part(packed, index * length, length), block);
-      block = part(landing, index * length, length);
+      block = part(received, index * length, length);
     }
     moves.send(group.member(member + distance), message);
-    moves.receive(group.member(member - distance), landing);
+    moves.receive(group.member(member - distance), received);
   }
   for (int behind = 0; behind < call.members; ++behind)
     moves.copy(vector_piece(range(member - behind)), blocks[static_cast<std::size_t>(behind)]);

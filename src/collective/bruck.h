@@ -1,5 +1,5 @@
-// Fewest messages for any number of members: blocks are packed into one message per step, at the
-// price of copies. For small blocks. Bruck, Ho, Kipnis, Upfal and Weathersby 1997,
+// Fewest messages for any number of members: blocks are packed into one message per step, which
+// costs copies. For small blocks. Bruck, Ho, Kipnis, Upfal and Weathersby 1997,
 // doi:10.1109/71.642949.
 #pragma once
 
@@ -7,9 +7,9 @@
 
 namespace troika {
 
-/// Scratch for the whole vector.
+/// Needs scratch for the whole vector.
 MemberMoves bruck_all_gather(const CollectiveCall& call, int member);
-/// Scratch for half the vector per step and once more.
+/// Needs scratch for half the vector per step, and once more for packing.
 MemberMoves bruck_all_to_all(const CollectiveCall& call, int member);
 
 }  // namespace troika

@@ -1,4 +1,5 @@
-// MPI's own collectives: no recipe, but one more candidate where all members are ranks.
+// The collectives of the MPI library: not a recipe, but one more candidate if the members are all
+// ranks.
 #pragma once
 
 #include <optional>
@@ -13,7 +14,7 @@ namespace troika {
 /// The name of the algorithm.
 inline constexpr std::string_view kByMpi = "mpi";
 
-/// Why MPI cannot do it alone, with elements of so many bytes; nothing when it can.
+/// Returns why MPI's collective cannot be used for elements of this size, or nothing if it can.
 std::optional<std::string> why_not_by_mpi(const CollectiveCall& call, Bytes element);
 
 }  // namespace troika

@@ -1,4 +1,4 @@
-// How the values that members hold of one element become one value.
+// The rule that combines the members' values of an element into one.
 #pragma once
 
 #include <string_view>
@@ -21,7 +21,7 @@ constexpr std::string_view to_string(CombineRule rule) {
     case CombineRule::max:
       return "max";
   }
-  throw Bug("no such combine rule");
+  throw Bug("unknown combine rule");
 }
 
 }  // namespace troika

@@ -13,7 +13,7 @@ MemberMoves direct(const CollectiveCall& call, int member, ReduceBoth reduce_bot
   if (call.members == 1) return std::move(moves).take();
   Group group = everyone(call, member);
   Range mine = part_of(call.count, member, call.members);
-  // Each begins with its next neighbour, so that not all ask the same member first.
+  // Each member begins with its next neighbour, so that not all use the same member first.
   for (int step = 1; step < call.members; ++step) {
     int peer = group.member(member + step);
     moves.lend(peer, part_of(call.count, peer, call.members));
@@ -32,7 +32,7 @@ MemberMoves direct_all_reduce(const CollectiveCall& call, int member) {
 }
 
 MemberMoves direct_streamed_all_reduce(const CollectiveCall& call, int member) {
-  return direct(call, member, &MoveList::reduce_both_past_caches);
+  return direct(call, member, &MoveList::reduce_both_streamed);
 }
 
 }  // namespace troika

@@ -1,5 +1,5 @@
-// Barrier: in step k everyone signals the member 2^k further on. Hensgen, Finkel and Manber 1988,
-// doi:10.1007/BF01379320.
+// Barrier: in step k every member signals the one 2^k positions ahead. Hensgen, Finkel and Manber
+// 1988, doi:10.1007/BF01379320.
 #pragma once
 
 #include "collective/recipe.h"

@@ -3,7 +3,7 @@
 namespace troika {
 
 Fold fold(const Group& group) {
-  int pairs = group.size() - power_of_two_below(group.size());
+  int pairs = group.size() - power_of_two_below(group.size());  // so many members are too many
   Fold fold;
   for (int position = 0; position < group.size(); ++position) {
     bool paired = position < 2 * pairs;

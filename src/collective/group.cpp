@@ -20,6 +20,7 @@ Group everyone(const CollectiveCall& call, int member) {
 Group from_root(const CollectiveCall& call, int member) {
   Group group;
   for (int position = 0; position < call.members; ++position) {
+    // XOR permutes within aligned blocks, so subtrees keep their members; rotation would not.
     int there = is_power_of_two(call.members) ? position ^ call.root
                                               : (position + call.root) % call.members;
     if (there == member) group.me = position;

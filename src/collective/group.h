@@ -1,4 +1,4 @@
-// Who takes part in a piece of an algorithm: all members of a call or some, in an order.
+// The members that take part in a step of an algorithm: all of a call or some, in an order.
 #pragma once
 
 #include <vector>
@@ -12,19 +12,19 @@ struct Group {
   int me = 0;  ///< Position in `members`.
 
   int size() const { return static_cast<int>(members.size()); }
-  /// Any position, counted round the group.
+  /// Any position is valid: it wraps around.
   int member(int position) const;
 };
 
 Group everyone(const CollectiveCall& call, int member);
-/// All, with the root at position 0 and trees of aligned positions over the same members as without
-/// a root where their number is a power of two.
+/// All members, with the root at position 0. For a power of two, subtrees of aligned positions hold
+/// the same members for every root, which keeps the tree order.
 Group from_root(const CollectiveCall& call, int member);
 
-/// Nearly equal parts of `whole`, the first ones larger by one where it does not divide.
+/// Nearly equal parts of `whole`; the first ones are longer by one if it does not divide evenly.
 std::vector<Range> slices_of(Range whole, int parts);
 
-/// The ranges as few, in ascending order: neighbours joined, empty ones left out.
+/// The ranges in ascending order, adjacent ones joined and empty ones removed.
 std::vector<Range> joined(std::vector<Range> ranges);
 
 bool is_power_of_two(int number);

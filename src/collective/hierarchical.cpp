@@ -19,7 +19,8 @@ Group group_of(const std::vector<std::vector<int>>& groups, int member) {
   return {};
 }
 
-/// slices[i] of all members of the group, combined at position i.
+/// Combines slices[i] of all members of the group at position i. Direct exchange, because links
+/// inside a node are fast and equal. Members beyond the number of slices only contribute.
 void reduce_inside(MoveList& moves, const Group& inside, const std::vector<Range>& slices) {
   for (int step = 1; step < inside.size(); ++step) {
     auto to = static_cast<std::size_t>((inside.me + step) % inside.size());
@@ -30,6 +31,7 @@ void reduce_inside(MoveList& moves, const Group& inside, const std::vector<Range
   }
 }
 
+/// All-reduce of one slice between the nodes, with the algorithm that is optimal in bytes.
 void reduce_across(MoveList& moves, const Group& across, Range slice) {
   if (is_power_of_two(across.size())) return rabenseifner_all_reduce(moves, across, slice);
   std::vector<Range> parts = slices_of(slice, across.size());

@@ -1,6 +1,6 @@
 // Two levels: inside a node each member gathers one slice of the sum, members with the same slice
 // all-reduce it between the nodes, and inside the node everyone gets all slices. Only one vector
-// per node crosses the network. Where there is one node only, processes take the nodes' place.
+// per node crosses the network. If there is one node only, its processes are used as nodes.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,11 @@
 
 namespace troika {
 
-/// Nodes may have different numbers of members: the smallest one says how many slices there are.
+/// Nodes may have different numbers of members: there are as many slices as the smallest node has
+/// members.
 MemberMoves hierarchical_all_reduce(const CollectiveCall& call, int member);
 
-/// The members of each node, or of each process where there is one node.
+/// The members of each node, or of each process if there is one node.
 std::vector<std::vector<int>> inner_groups(const CollectiveCall& call);
 
 }  // namespace troika

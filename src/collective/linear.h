@@ -1,4 +1,4 @@
-// The root exchanges with each member, one after the other: no range passes through a third.
+// The root exchanges with each member directly, one after the other.
 #pragma once
 
 #include "collective/recipe.h"

@@ -10,8 +10,9 @@ bool is_sum(CombineRule rule) { return rule == CombineRule::sum || rule == Combi
 }  // namespace
 
 MemberMemory memory_of_member(const MemberRecipe& recipe, const MemberElements& elements,
-                              const NeedsLanding& needs_landing) {
+                              const NeedsReceiveBuffer& needs_receive_buffer) {
   MemberMemory memory{.dtype = elements.dtype};
+  // Partial sums of 16-bit elements would be rounded in every step; a minimum or maximum is exact.
   memory.widens = size_of(elements.dtype).count == 2 && is_sum(elements.rule) &&
                   combines_on_the_way(recipe.call, recipe.algorithm);
   if (memory.widens) memory.dtype = DType::f32;
@@ -19,8 +20,8 @@ MemberMemory memory_of_member(const MemberRecipe& recipe, const MemberElements& 
   if (memory.widens) memory.wide = element * recipe.call.count;
   memory.scratch = element * recipe.moves.scratch;
   for (const Move& move : recipe.moves.moves)
-    if (move.kind == MoveKind::receive_reduce && needs_landing(move.peer))
-      memory.landings += element * move.to.elements.extent();
+    if (move.kind == MoveKind::receive_reduce && needs_receive_buffer(move.peer))
+      memory.receive_buffers += element * move.to.elements.extent();
   return memory;
 }
 

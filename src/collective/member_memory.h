@@ -1,5 +1,5 @@
-// The memory that a member's part in a collective takes beside the vector it works on, for as long
-// as it stays prepared. Follows from the recipe, so plans can count it.
+// The memory that a member's prepared operation takes in addition to its vector. It follows from
+// the recipe, so plans can count it.
 #pragma once
 
 #include <functional>
@@ -12,17 +12,17 @@
 namespace troika {
 
 struct MemberMemory {
-  DType dtype = DType::f32;  ///< What the moves work in.
-  bool widens = false;       ///< On a copy in f32 of a 16-bit vector.
-  Bytes wide{};              ///< That copy.
+  DType dtype = DType::f32;  ///< Type in which the moves work.
+  bool widens = false;       ///< The moves work on an f32 copy of a 16-bit vector.
+  Bytes wide{};              ///< Size of that copy.
   Bytes scratch{};
-  Bytes landings{};  ///< Where arrives what will be combined and cannot be read where it is.
+  Bytes receive_buffers{};  ///< For messages that are combined on arrival, if memory is not shared.
 
-  Bytes total() const { return wide + scratch + landings; }
+  Bytes total() const { return wide + scratch + receive_buffers; }
 };
 
-/// Where what a peer sends needs a landing to be combined from: its memory is not shared.
-using NeedsLanding = std::function<bool(int peer)>;
+/// Returns true if messages of this peer need a receive buffer: its memory is not shared.
+using NeedsReceiveBuffer = std::function<bool(int peer)>;
 
 struct MemberElements {
   DType dtype = DType::f32;
@@ -30,8 +30,8 @@ struct MemberElements {
 };
 
 MemberMemory memory_of_member(const MemberRecipe& recipe, const MemberElements& elements,
-                              const NeedsLanding& needs_landing);
-/// By what the call says of its members' processes.
+                              const NeedsReceiveBuffer& needs_receive_buffer);
+/// The same; members share memory if the call lists them in one process.
 MemberMemory memory_of_member(const MemberRecipe& recipe, const MemberElements& elements);
 
 }  // namespace troika

@@ -57,9 +57,8 @@ void MoveList::reduce_both(Range elements) {
   add_in_segments({.kind = MoveKind::reduce_both, .to = vector_piece(elements)});
 }
 
-void MoveList::reduce_both_past_caches(Range elements) {
-  add_in_segments(
-      {.kind = MoveKind::reduce_both, .to = vector_piece(elements), .past_caches = true});
+void MoveList::reduce_both_streamed(Range elements) {
+  add_in_segments({.kind = MoveKind::reduce_both, .to = vector_piece(elements), .streams = true});
 }
 
 void MoveList::give_back(int peer, Range elements) {
@@ -111,7 +110,8 @@ void MoveList::add(Move move, const std::vector<Access>& accesses) {
   result_.moves.push_back(std::move(move));
 }
 
-// Waiting for the readers since the last writer includes that writer, for they waited for it.
+// A write waits for the readers since the last write; they waited for that writer, so it need not
+// be listed.
 void AccessMap::touch(Range elements, int move, bool writes, std::vector<int>& after) {
   split(elements.begin);
   split(elements.end);
@@ -138,7 +138,7 @@ void AccessMap::split(std::int64_t at) {
   cell.end = at;
 }
 
-/// Makes cells of the untouched memory in between.
+/// Creates cells for the memory in between that was not accessed yet.
 void AccessMap::cover(Range elements) {
   std::int64_t at = elements.begin;
   while (at < elements.end) {

@@ -1,6 +1,6 @@
-// Collects the moves of one member, in the order in which a plain program would do them. What must
-// wait for what follows from the memory they touch: a move is `after` each earlier one that writes
-// what it reads or touches what it writes, and no other.
+// Collects the moves of one member, in the order of a sequential program, and derives their
+// dependencies from the memory they access: a move is `after` each earlier one that writes what it
+// reads, or that reads or writes what it writes.
 #pragma once
 
 #include <map>
@@ -14,10 +14,10 @@ namespace troika {
 inline Piece vector_piece(Range elements) { return {Space::vector, elements}; }
 inline Piece input_piece(Range elements) { return {Space::input, elements}; }
 
-/// Who touched each element of a stretch of memory last.
+/// The last writer of each element of a space, and the readers since then.
 class AccessMap {
  public:
-  /// Appends the moves that `move` must wait for, and remembers it.
+  /// Appends the moves that `move` must wait for to `after`, and records its access.
   void touch(Range elements, int move, bool writes, std::vector<int>& after);
 
  private:
@@ -30,17 +30,17 @@ class AccessMap {
   void split(std::int64_t at);
   void cover(Range elements);
 
-  std::map<std::int64_t, Cell> cells_;  // by begin; no gap matters, a gap is untouched memory
+  std::map<std::int64_t, Cell> cells_;  // by begin; a gap is memory not accessed yet
 };
 
-/// Moves longer than `segment` elements become several, so that the next step may begin with the
-/// first while the last is on its way; empty ones become none. Both halves of a message are cut
+/// Moves longer than `segment` elements are split, so that the next step can begin with the first
+/// segment while the last one travels. Empty moves are dropped. Both halves of a message are split
 /// alike.
 class MoveList {
  public:
   explicit MoveList(std::int64_t segment) : segment_(segment) {}
 
-  /// Memory of its own.
+  /// Reserves scratch memory.
   Piece new_scratch(std::int64_t elements);
 
   void copy(Piece to, Piece from);
@@ -52,10 +52,10 @@ class MoveList {
   void lend(int peer, Range elements);
   void borrow(int peer, Range elements);
   void reduce_both(Range elements);
-  void reduce_both_past_caches(Range elements);
+  void reduce_both_streamed(Range elements);
   void give_back(int peer, Range elements);
 
-  /// Empty messages. A signal comes after everything awaited before.
+  /// Empty messages. A signal is sent after all earlier awaits have completed.
   void signal(int peer);
   void await(int peer);
 
@@ -64,7 +64,7 @@ class MoveList {
  private:
   struct Access {
     Piece piece;
-    int owner = -1;  ///< Tells borrowed vectors apart.
+    int owner = -1;  ///< The lender, of borrowed memory.
     bool writes = false;
   };
 
@@ -74,7 +74,7 @@ class MoveList {
   std::int64_t segment_;
   MemberMoves result_;
   std::map<std::pair<Space, int>, AccessMap> accesses_;  // by space and owner
-  std::vector<int> lenders_;                             // of what is borrowed now
+  std::vector<int> lenders_;                             // of the current borrows
   std::vector<int> awaited_;                             // moves
 };
 

@@ -22,7 +22,7 @@ class TreeReceiver {
  private:
   Range range_of(int member) const { return call_.ranges[static_cast<std::size_t>(member)]; }
 
-  /// to = to combined with the members whose number differs from mine by first … first + size - 1.
+  /// Combines `to` with the contributions of the members this ^ first … this ^ (first + size - 1).
   void combine_block(int first, int size, Piece to) {
     if (size == 1) {
       moves_.send(member_ ^ first, vector_piece(range_of(member_ ^ first)));
@@ -47,7 +47,7 @@ class TreeReceiver {
   MoveList& moves_;
   const CollectiveCall& call_;
   int member_;
-  std::map<int, Piece> sums_;  // by size of the block; two blocks of a size are never open at once
+  std::map<int, Piece> sums_;  // by block size; at most one block of each size is incomplete
 };
 
 }  // namespace

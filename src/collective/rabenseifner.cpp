@@ -5,7 +5,7 @@
 namespace troika {
 namespace {
 
-/// One halving: of what I shared with the peer I keep one half and the peer the other.
+/// One halving step: this member keeps one half of the common range, the peer the other.
 struct Halving {
   int distance = 1;
   int peer = -1;
@@ -34,6 +34,7 @@ void halve(MoveList& moves, const std::vector<Halving>& steps) {
   }
 }
 
+// The halvings in reverse: each step doubles the finished range.
 void join_halves(MoveList& moves, const std::vector<Halving>& steps) {
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
     moves.send(step->peer, vector_piece(step->keeps));
@@ -41,7 +42,7 @@ void join_halves(MoveList& moves, const std::vector<Halving>& steps) {
   }
 }
 
-/// To position 0: in each step the upper one hands over all it has.
+/// Gathers at position 0: in each step the upper member of a pair sends all its data and is done.
 void join_at_first(MoveList& moves, const Group& group, const std::vector<Halving>& steps) {
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
     if ((group.me & step->distance) != 0) {

@@ -1,6 +1,7 @@
-// Recursive halving of the vector, then the way back: in step k members at distance 2^k each take
-// over one half of what they share. Few messages and optimal in bytes where the members are a power
-// of two; the others fold. Near members exchange the long messages, and the combination is a tree.
+// Recursive halving, then recursive doubling: in step k of the first half two members at distance
+// 2^k split their common range, and each reduces one half of it; the second half gathers the
+// results in reverse order. Few messages, and optimal in bytes for a power of two members; others
+// fold. Near members exchange the long messages, and contributions are combined as a tree.
 // Rabenseifner 2004, doi:10.1007/978-3-540-24685-5_1.
 #pragma once
 
@@ -10,10 +11,10 @@
 namespace troika {
 
 MemberMoves rabenseifner_all_reduce(const CollectiveCall& call, int member);
-/// The way back leads to the root only.
+/// Gathers the results at the root only.
 MemberMoves rabenseifner_reduce(const CollectiveCall& call, int member);
 
-/// The same as part of other algorithms.
+/// A step of other algorithms.
 void rabenseifner_all_reduce(MoveList& moves, const Group& group, Range elements);
 
 }  // namespace troika

@@ -82,7 +82,7 @@ CollectiveCall equal_parts(Collective kind, int members, std::int64_t count) {
 
 void check_call(const CollectiveCall& call) {
   TROIKA_CHECK(call.members >= 1 && call.count >= 0 && call.segment >= 0);
-  TROIKA_CHECK(call.root >= 0 && call.root < call.members, "the root is no member");
+  TROIKA_CHECK(call.root >= 0 && call.root < call.members, "the root is not a member");
   TROIKA_CHECK(call.nodes.empty() || std::ssize(call.nodes) == call.members);
   TROIKA_CHECK(call.processes.empty() || std::ssize(call.processes) == call.members);
   TROIKA_CHECK(call.kind != Collective::barrier || call.count == 0, "a barrier moves nothing");

@@ -1,5 +1,6 @@
-// A collective as pure moves: what each member does with its own memory and with which peer, and
-// nothing of how bytes travel. A recipe is executed (comm), simulated (sim) and summed up (cost).
+// A collective as a list of moves per member: which memory and which peer each move uses, but not
+// how bytes travel. The same recipe is executed (comm/operation), simulated (sim) and priced
+// (cost).
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ enum class Collective {
 
 std::string_view to_string(Collective kind);
 
-/// In which order contributions are combined.
+/// The order in which contributions are combined.
 enum class CombineOrder {
   any,
   /// Member 2i with 2i+1, those pairs with each other, and so on: the bits depend neither on the
@@ -33,55 +34,56 @@ enum class CombineOrder {
   tree,
 };
 
-/// Where two members are from each other.
+/// How two members are connected.
 enum class LinkKind {
   process,  ///< In one process: they share memory.
   node,     ///< In two processes of one node.
   network,
 };
 
-/// What a collective shall do to a vector of `count` elements that every member has, in place:
-/// - all_reduce: all have the combination of all. reduce: the root has it; the others' vectors are
-///   spoilt. broadcast: all have the root's.
-/// - reduce_scatter: member m has the combination in ranges[m]; the rest of its vector is spoilt.
-/// - all_gather: all have ranges[m] of each m; what is in no range stays.
-/// - gather: the root has ranges[m] of each m; scatter: m has the root's ranges[m], and the root's
-///   vector stays. The rest of the others' vectors is spoilt.
-/// - all_to_all: of its input, which holds one block for each member, m sends block p to p, where
-///   it becomes block m of the vector; ranges are the blocks, the same for all members and of equal
-///   length.
-/// - barrier: nobody is done before all have begun; count is 0.
-/// all_reduce, reduce and broadcast do not look at the ranges.
+/// A collective on a vector of `count` elements that every member has, in place. Afterwards
+/// - all_reduce: all members have the combination of all vectors.
+/// - reduce: the root has it; the other vectors are overwritten with unspecified values.
+/// - broadcast: all members have the root's vector.
+/// - reduce_scatter: member m has the combination in ranges[m]; the rest of its vector is
+///   unspecified.
+/// - all_gather: all members have ranges[m] of each member m; elements in no range are unchanged.
+/// - gather: the root has ranges[m] of each member m; the rest of the other vectors is unspecified.
+/// - scatter: member m has the root's ranges[m]; the root's vector is unchanged, the rest of the
+///   others is unspecified.
+/// - all_to_all: block m of member p's vector is block p of member m's input. The ranges are the
+///   blocks, equal in length and the same for all members.
+/// - barrier: no member is done before all have begun; count is 0.
+/// all_reduce, reduce and broadcast ignore the ranges.
 struct CollectiveCall {
   Collective kind = Collective::all_reduce;
   int members = 1;
   std::int64_t count = 0;
   std::vector<Range> ranges;  ///< One per member, not overlapping, possibly empty.
   int root = 0;
-  std::vector<int> nodes;      ///< The node that each member lives on; empty: all on one.
-  std::vector<int> processes;  ///< The same for processes; empty: all in one per node.
+  std::vector<int> nodes;      ///< Node of each member; empty: all on one.
+  std::vector<int> processes;  ///< Process of each member; empty: one per node.
   CombineOrder order = CombineOrder::any;
   std::int64_t segment = 0;  ///< No move is longer, in elements; 0: no limit.
 
   bool operator==(const CollectiveCall&) const = default;
 };
 
-/// ranges = the nearly equal parts of the vector; for all_to_all all of them as long as the
-/// shortest.
+/// A call whose ranges are nearly equal parts of the vector; for all_to_all, exactly equal ones.
 CollectiveCall equal_parts(Collective kind, int members, std::int64_t count);
 
-/// Fails with a Bug where a call contradicts itself: lists of the wrong length, a root that is no
-/// member, ranges that overlap or lie outside.
+/// Throws Bug if the call is inconsistent: lists of the wrong length, a root that is not a member,
+/// ranges that overlap or lie outside the vector.
 void check_call(const CollectiveCall& call);
 
 LinkKind link_between(const CollectiveCall& call, int a, int b);
 
-/// Where a piece of a member's memory is.
+/// The memory that a piece lies in.
 enum class Space {
-  input,   ///< all_to_all reads it; nobody writes it.
-  vector,  ///< What the collective works on.
+  input,   ///< Read by all_to_all; never written.
+  vector,  ///< The vector of the call.
   scratch,
-  borrowed,  ///< The peer's vector, as far as a borrow move has made it usable; same elements.
+  borrowed,  ///< The peer's vector, within the elements of an earlier borrow move.
 };
 
 struct Piece {
@@ -95,27 +97,26 @@ enum class MoveKind {
   copy,            ///< to = from.
   reduce,          ///< to = to combined with from.
   send,            ///< from, to the peer; empty in a barrier. Done when it may be overwritten.
-  receive,         ///< to = what the peer sent.
-  receive_reduce,  ///< to = to combined with what the peer sent.
-  // Only where members share memory:
-  lend,         ///< The peer may read and write `from` of my vector. Done when it is given back.
+  receive,         ///< to = the peer's message.
+  receive_reduce,  ///< to = to combined with the peer's message.
+  // Only if members share memory:
+  lend,         ///< The peer may use `from` of this member's vector. Done when it is given back.
   borrow,       ///< `from` is borrowed. Done when the peer's lend of the same elements has begun.
   give_back,    ///< Ends the borrow of `from`.
-  reduce_both,  ///< Combines `to` with the same elements of all that is borrowed (listed before
-                ///< and not yet given back), one after the other in the order of the members, and
-                ///< writes the result into all of them.
+  reduce_both,  ///< Combines `to` with the same elements of all current borrows, in the order of
+                ///< the members, and writes the result into all of them.
 };
 
-/// Sends to a peer match its receives from me in the listed order, and lends its borrows; a
-/// give_back ends the borrow of the same peer and elements.
+/// Sends to a peer match its receives from this member in the listed order, and lends its borrows;
+/// a give_back ends the borrow of the same peer and elements.
 struct Move {
   MoveKind kind = MoveKind::copy;
-  int peer = -1;  ///< Member, where there is one.
+  int peer = -1;  ///< A member; -1: the move needs none.
   Piece from{};
   Piece to{};
-  bool past_caches = false;  ///< Of a reduce_both: the results are not to stay in caches.
-  /// Earlier moves of the same member, by index, that must be done before this one begins. Moves
-  /// that are not ordered so may run in any order.
+  bool streams = false;  ///< Of a reduce_both: it writes with non-temporal stores.
+  /// Indices of earlier moves of this member that must be done before this one begins. Moves that
+  /// are not ordered in this way may run in any order.
   std::vector<int> after{};
 
   bool operator==(const Move&) const = default;
@@ -128,7 +129,7 @@ struct MemberMoves {
   bool operator==(const MemberMoves&) const = default;
 };
 
-/// What one member does.
+/// The moves of one member.
 struct MemberRecipe {
   CollectiveCall call;
   std::string algorithm;
@@ -136,8 +137,8 @@ struct MemberRecipe {
   MemberMoves moves;
 };
 
-/// What all members do: member m runs members[m]. For who looks at a whole collective; a device
-/// that runs one needs its own moves only.
+/// The moves of all members: member m runs members[m]. For simulation, costs and tests; a device
+/// that runs a collective needs its MemberRecipe only.
 struct Recipe {
   CollectiveCall call;
   std::string algorithm;

@@ -4,25 +4,27 @@
 
 namespace troika {
 
-// The peer's vector lands in scratch: mine may not change before the peer has it.
+// The peer's vector is received into scratch, because this member's vector must not change before
+// the peer has read it.
 MemberMoves recursive_doubling_all_reduce(const CollectiveCall& call, int member) {
   MoveList moves(call.segment);
   Range whole{0, call.count};
   Fold folded = fold(everyone(call, member));
   fold_in(moves, folded, whole);
   if (folded.works && folded.active.size() > 1) {
-    Piece landing = moves.new_scratch(call.count);
+    Piece received = moves.new_scratch(call.count);
     for (int distance = 1; distance < folded.active.size(); distance *= 2) {
       int peer = folded.active.member(folded.active.me ^ distance);
       moves.send(peer, vector_piece(whole));
-      moves.receive(peer, landing);
-      moves.reduce(vector_piece(whole), landing);
+      moves.receive(peer, received);
+      moves.reduce(vector_piece(whole), received);
     }
   }
   fold_out(moves, folded, whole);
   return std::move(moves).take();
 }
 
+// After each step a member has the ranges of an aligned block of twice as many members.
 MemberMoves recursive_doubling_all_gather(const CollectiveCall& call, int member) {
   MoveList moves(call.segment);
   auto block = [&](int first, int length) {

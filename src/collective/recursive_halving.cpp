@@ -20,6 +20,8 @@ std::vector<Range> ranges_like(const CollectiveCall& call, int member, int bits)
 
 MemberMoves recursive_halving_reduce_scatter(const CollectiveCall& call, int member) {
   MoveList moves(call.segment);
+  // After a step, this member is responsible for the members that agree with it in the decided
+  // bits.
   int decided = 0;
   for (int step = 1; step < call.members; step *= 2) {
     int distance = call.order == CombineOrder::tree ? step : call.members / 2 / step;

@@ -10,7 +10,8 @@ Piece slice_at(std::span<const Range> slices, int position) {
 
 }  // namespace
 
-// A slice starts at the member behind its owner, goes round the ring and grows on the way.
+// The partial sum of slice i starts at the member after its owner and travels once around the ring;
+// every member adds its contribution, the owner last. In each step all members send at once.
 void ring_reduce_scatter(MoveList& moves, const Group& group, std::span<const Range> slices) {
   int next = group.member(group.me + 1), before = group.member(group.me - 1);
   for (int step = 1; step < group.size(); ++step) {
@@ -19,6 +20,7 @@ void ring_reduce_scatter(MoveList& moves, const Group& group, std::span<const Ra
   }
 }
 
+// Each member forwards the slice that it received in the previous step, beginning with its own.
 void ring_all_gather(MoveList& moves, const Group& group, std::span<const Range> slices) {
   int next = group.member(group.me + 1), before = group.member(group.me - 1);
   for (int step = 0; step < group.size() - 1; ++step) {

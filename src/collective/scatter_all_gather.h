@@ -1,5 +1,5 @@
-// Broadcast of long vectors: the root scatters slices along a binomial tree, a ring gathers them
-// everywhere. Chan, Heimlich, Purkayastha and van de Geijn 2007, doi:10.1002/cpe.1206.
+// Broadcast of long vectors: the root scatters slices along a binomial tree, then a ring
+// all-gathers them. Chan, Heimlich, Purkayastha and van de Geijn 2007, doi:10.1002/cpe.1206.
 #pragma once
 
 #include "collective/recipe.h"

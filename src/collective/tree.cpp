@@ -6,14 +6,15 @@
 namespace troika {
 namespace {
 
-/// How far my subtree reaches, which is also how far my parent is: my lowest bit.
+/// Number of positions in this member's subtree, which is also the distance to its parent: the
+/// lowest set bit of its position.
 int reach(const Group& group) {
   auto me = static_cast<unsigned>(group.me);
   auto size = static_cast<unsigned>(group.size());
   return static_cast<int>(me == 0 ? std::bit_ceil(size) : me & -me);
 }
 
-/// What belongs to the subtree of `position` that reaches so far.
+/// The slices of the `reach` positions from `position` on.
 std::vector<Range> subtree(std::span<const Range> slices, int position, int reach) {
   auto first = slices.begin() + position;
   auto length = std::min<std::ptrdiff_t>(reach, slices.end() - first);
@@ -28,6 +29,8 @@ std::vector<Range> by_position(const CollectiveCall& call, const Group& group) {
 
 }  // namespace
 
+// Near children first: they have the smaller subtrees and are done first, and combining in this
+// order is the tree order.
 void tree_reduce(MoveList& moves, const Group& group, Range elements) {
   int end = reach(group);
   for (int distance = 1; distance < end && group.me + distance < group.size(); distance *= 2)
@@ -35,6 +38,7 @@ void tree_reduce(MoveList& moves, const Group& group, Range elements) {
   if (group.me != 0) moves.send(group.member(group.me - end), vector_piece(elements));
 }
 
+// Far children first: they have the larger subtrees, whose depth determines the time.
 void tree_broadcast(MoveList& moves, const Group& group, Range elements) {
   int end = reach(group);
   if (group.me != 0) moves.receive(group.member(group.me - end), vector_piece(elements));

@@ -15,7 +15,7 @@ MemberMoves tree_broadcast(const CollectiveCall& call, int member);
 MemberMoves tree_gather(const CollectiveCall& call, int member);
 MemberMoves tree_scatter(const CollectiveCall& call, int member);
 
-// The same as parts of other algorithms; the root is position 0, slices[i] belongs to position i.
+// Steps of other algorithms; the root is position 0, slices[i] belongs to position i.
 void tree_reduce(MoveList& moves, const Group& group, Range elements);
 void tree_broadcast(MoveList& moves, const Group& group, Range elements);
 void tree_gather(MoveList& moves, const Group& group, std::span<const Range> slices);

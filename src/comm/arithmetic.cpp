@@ -15,7 +15,7 @@ namespace {
 template <class T>
 constexpr bool is_short = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
 
-/// What elements of type T are combined in.
+/// The type in which elements of type T are combined.
 template <class T>
 using Wide = std::conditional_t<is_short<T>, float, T>;
 
@@ -93,7 +93,7 @@ TROIKA_VECTORIZED void divide(std::byte* values, std::int64_t count, int divisor
     a[i] = static_cast<T>(quotient<Wide<T>>(static_cast<Wide<T>>(a[i]), divisor, reciprocal));
 }
 
-/// The frequent case, two vectors that lie in the caches, in one pass.
+/// The common case, two vectors in the caches, in one pass and without the block buffers.
 template <class T, class Rule>
 TROIKA_VECTORIZED void combine_two(std::byte* first, std::byte* second, std::int64_t count) {
   T* __restrict a = typed<T>(first);
@@ -105,7 +105,7 @@ TROIKA_VECTORIZED void combine_two(std::byte* first, std::byte* second, std::int
   }
 }
 
-/// Elements that are combined at a time: few enough for the first cache.
+/// Elements combined at a time: sums and results of f64 take 16 KiB, half a first-level cache.
 constexpr std::int64_t kBlock = 1024;
 
 /// sums = the elements [begin, begin + count) of all vectors, combined in their order.
@@ -186,7 +186,7 @@ Arithmetic arithmetic_of(CombineRule rule) {
     case CombineRule::max:
       return typed_arithmetic<T, Max>();
   }
-  throw Bug("no such combine rule");
+  throw Bug("unknown combine rule");
 }
 
 }  // namespace
@@ -204,7 +204,7 @@ Arithmetic arithmetic_of(DType dtype, CombineRule rule) {
     case DType::bf16:
       return arithmetic_of<BFloat16>(rule);
   }
-  throw Bug("no such element type");
+  throw Bug("unknown element type");
 }
 
 Widening widening_of(DType dtype) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <ranges>
 
 #include "base/error.h"
 #include "collective/algorithms.h"
@@ -13,7 +12,7 @@ namespace {
 
 using Kind = BoundMove::Kind;
 
-/// The elements in which a member has a combination at the end.
+/// The elements that hold a combined result on this member at the end.
 Range result_of(const CollectiveCall& call, int member) {
   switch (call.kind) {
     case Collective::all_reduce:
@@ -33,6 +32,7 @@ Range result_of(const CollectiveCall& call, int member) {
   return {};
 }
 
+/// Translates a recipe move by move. A 16-bit vector adds a widen before and a narrow after them.
 class Binder {
  public:
   Binder(const MemberRecipe& recipe, const Member& member, const MemberBuffers& buffers,
@@ -45,7 +45,7 @@ class Binder {
         transport_(transport),
         numbers_(options.tags) {
     memory_ = memory_of_member(recipe, {options.dtype, options.rule},
-                               [&](int peer) { return needs_landing(peer); });
+                               [&](int peer) { return needs_receive_buffer(peer); });
     bound_.dtype = memory_.dtype;
     widens_ = memory_.widens;
     element_ = size_of(bound_.dtype).count;
@@ -62,8 +62,8 @@ class Binder {
       vector_ = bound_.wide.address();
     }
     bound_.scratch = HostBlock(memory_.scratch);
-    bound_.landings = HostBlock(memory_.landings);
-    next_landing_ = bound_.landings.address();
+    bound_.receive_buffers = HostBlock(memory_.receive_buffers);
+    next_receive_buffer_ = bound_.receive_buffers.address();
     add_first();
     for (const Move& move : moves_.moves) add(move);
     add_last();
@@ -87,10 +87,12 @@ class Binder {
     return static_cast<std::size_t>(elements.extent() * element_);
   }
 
-  // What is received to be combined lands in memory of its own, unless it can be read where it is.
-  bool needs_landing(int peer) const { return !transport_.shares_memory(device(peer), mine()); }
+  // A message to be combined needs its own receive buffer, unless the sender's memory can be read.
+  bool needs_receive_buffer(int peer) const {
+    return !transport_.shares_memory(device(peer), mine());
+  }
 
-  // The widened vector comes before all moves.
+  // All moves depend on the widened vector, so this one comes first.
   void add_first() {
     if (!widens_) return;
     bound_.moves.push_back({.kind = Kind::widen,
@@ -101,7 +103,7 @@ class Binder {
     first_ = 1;
   }
 
-  // The result is divided or narrowed after all of them.
+  // The result is divided or narrowed after all other moves.
   void add_last() {
     if (bound_.divisor == 1 && !widens_) return;
     Range result = result_of(recipe_.call, member_.index);
@@ -154,7 +156,7 @@ class Binder {
         break;
       case MoveKind::reduce_both:
         bound.kind = Kind::reduce_both;
-        bound.past_caches = move.past_caches;
+        bound.streams = move.streams;
         bound.count = move.to.elements.extent();
         bind_uses(move, bound);
         break;
@@ -174,11 +176,11 @@ class Binder {
       case Space::scratch:
         return bound_.scratch.address() + start;
       case Space::input:
-        return const_cast<std::byte*>(buffers_.input.data()) + start;  // no move writes there
+        return const_cast<std::byte*>(buffers_.input.data()) + start;  // no move writes to it
       case Space::borrowed:
         break;
     }
-    throw Bug("a message of borrowed memory");
+    throw Bug("a recipe sends borrowed memory");
   }
 
   void place(const Piece& piece, int peer, int& borrow, std::ptrdiff_t& start,
@@ -193,6 +195,7 @@ class Binder {
     start = (piece.elements.begin - lent.begin) * element_;
   }
 
+  // Both sides count the messages of a channel in the order of the recipe, so tags match.
   MessageAddress next_address(const Move& move) {
     Channel channel = channel_of(move, member_);
     return {channel.from, channel.to, numbers_[channel]++};
@@ -209,12 +212,12 @@ class Binder {
 
   void bind_incoming(const Move& move, BoundMove& bound) {
     std::size_t bytes = bytes_of(move.to.elements);
-    std::byte* landing = bound.to;
-    if (move.kind == MoveKind::receive_reduce && needs_landing(move.peer)) {
-      landing = next_landing_;
-      next_landing_ += bytes;
+    std::byte* buffer = bound.to;  // a plain receive goes to its destination
+    if (move.kind == MoveKind::receive_reduce && needs_receive_buffer(move.peer)) {
+      buffer = next_receive_buffer_;
+      next_receive_buffer_ += bytes;
     }
-    bound_.incoming.push_back(transport_.prepare_receive(next_address(move), {landing, bytes}));
+    bound_.incoming.push_back(transport_.prepare_receive(next_address(move), {buffer, bytes}));
     bound.incoming = bound_.incoming.back().get();
   }
 
@@ -227,7 +230,7 @@ class Binder {
     is_given_back_.push_back(false);
   }
 
-  // The one of the peer that contains the elements and is not given back by an earlier move.
+  // The peer's loan that contains the elements and that no earlier move has given back.
   int find_borrow(int peer, Range elements) const {
     for (std::size_t at = 0; at < bound_.borrows.size(); ++at) {
       const Borrow& borrow = bound_.borrows[at];
@@ -238,6 +241,8 @@ class Binder {
     throw Bug("a recipe uses elements of a peer that it has not borrowed");
   }
 
+  // Vectors are combined in the order of the members on every device, whoever borrows from whom, so
+  // that all results have the same bits.
   void bind_uses(const Move& move, BoundMove& bound) {
     bound.first_use = static_cast<std::uint32_t>(bound_.uses.size());
     std::map<int, VectorUse> by_member{{member_.index, {.own = own(move.to)}}};
@@ -248,10 +253,12 @@ class Binder {
           .borrow = static_cast<int>(at),
           .start = (move.to.elements.begin - borrow.elements.begin) * element_};
     }
-    for (const VectorUse& use : std::views::values(by_member)) bound_.uses.push_back(use);
+    for (const auto& [index, use] : by_member) bound_.uses.push_back(use);
     bound.uses = static_cast<std::uint32_t>(by_member.size());
   }
 
+  // Turns "after" lists into counters and flat lists of dependents: completing a move is then a
+  // loop over a few integers.
   void list_dependents() {
     std::vector<std::vector<std::uint32_t>> dependents(bound_.moves.size());
     for (std::size_t at = 0; at < after_.size(); ++at) {
@@ -278,7 +285,7 @@ class Binder {
   bool widens_ = false;
   std::int64_t element_ = 0;  // bytes
   std::byte* vector_ = nullptr;
-  std::byte* next_landing_ = nullptr;
+  std::byte* next_receive_buffer_ = nullptr;
   int first_ = 0;        // index of the recipe's first move
   ChannelTags numbers_;  // of the next messages
   std::vector<bool> is_given_back_;

@@ -1,7 +1,15 @@
-// A group of devices as one of them sees it: makes the operations that they do together.
+// A group of devices as one member sees it: binds collective recipes to memory and messages.
+//
+// From here to the wire: a Recipe (collective/recipe.h) lists moves; prepare makes an Operation
+// (operation.h) of this member's moves, with addresses and prepared messages (bound_moves.h);
+// MoveScheduler (move_scheduler.h) starts it and runs its moves; a Transport (transport.h) carries
+// the messages: through memory (threads/), or over MPI (mpi/). docs/algorithms.md walks through one
+// all-reduce.
 #pragma once
 
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "comm/move_scheduler.h"
@@ -49,5 +57,10 @@ class Communicator {
   const int member_;
   PairTags tags_;
 };
+
+/// Describes a call in words: "all_reduce of 1000 f32 (sum, ring, ...)". The text names everything
+/// that must be equal on all members, so that ranks can compare their calls.
+std::string describe_call(const CollectiveCall& call, std::string_view algorithm,
+                          const Communicator::Elements& elements);
 
 }  // namespace troika

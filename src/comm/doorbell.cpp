@@ -14,7 +14,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Where the system has no such barrier a ring may be missed, so sleep is short.
+/// Without membarrier, which kernels before 4.14 and some containers lack, a ring may be missed, so
+/// sleeps are short.
 constexpr std::chrono::nanoseconds kSleepWithoutBarrier = 200us;
 
 bool register_barrier() {
@@ -30,6 +31,9 @@ bool has_barrier() {
 
 Doorbell::Doorbell() { has_barrier(); }
 
+// Dekker's handshake: the ringer stores its value and then reads sleepers_, the sleeper writes
+// sleepers_ and then reads the value. membarrier makes every running thread of the process execute
+// a full barrier, so that the ringer needs none.
 std::uint32_t Doorbell::prepare_to_sleep() noexcept {
   std::uint32_t before = rings_.load(std::memory_order_acquire);
   sleepers_.fetch_add(1, std::memory_order_seq_cst);
@@ -37,6 +41,7 @@ std::uint32_t Doorbell::prepare_to_sleep() noexcept {
   return before;
 }
 
+// A ring since prepare_to_sleep has changed rings_, and the futex returns at once.
 void Doorbell::wait_for_ring(std::uint32_t before, std::chrono::nanoseconds longest) noexcept {
   if (!has_barrier()) longest = std::min(longest, kSleepWithoutBarrier);
   auto seconds = std::chrono::duration_cast<std::chrono::seconds>(longest);

@@ -1,6 +1,7 @@
-// Wakes a thread that sleeps until its messages change. Ringing costs one load as long as nobody
-// sleeps: the full memory barrier that this hand-shake needs is paid by the sleeper, for all
-// threads (membarrier(2), "private expedited").
+// A wake-up between threads, named after the doorbell registers of network cards: a device sleeps
+// at its doorbell, and whoever changes the state of one of its messages rings it. Ringing costs one
+// load as long as nobody sleeps: the full memory barrier that this handshake needs is paid by the
+// sleeper, for all threads (membarrier(2), "private expedited").
 #pragma once
 
 #include <atomic>
@@ -14,18 +15,18 @@ class alignas(64) Doorbell {
  public:
   Doorbell();
 
-  /// To be called after what the sleeper waits for has been stored.
+  /// Wakes the sleepers. To be called after storing the value that they wait for.
   void ring() noexcept {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     if (sleepers_.load(std::memory_order_relaxed) != 0) wake();
   }
 
-  /// Sleeps until the next ring, the end of `longest`, or not at all if `ready()` says so once
-  /// everybody can see that we are about to sleep.
+  /// Sleeps until the next ring or for `longest`, or not at all if `ready()` returns true. It is
+  /// called after the sleeper has become visible to ringers, so that no ring is missed.
   template <class Ready>
   void sleep(std::chrono::nanoseconds longest, Ready&& ready) {
     std::uint32_t before = prepare_to_sleep();
-    const Sleeper awake_again(sleepers_);  // also where ready() throws
+    const Sleeper awake_again(sleepers_);  // also if ready() throws
     if (!ready()) wait_for_ring(before, longest);
   }
 

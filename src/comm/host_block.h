@@ -1,4 +1,4 @@
-// A block of host memory with an owner: scratch of operations.
+// Owns a block of host memory: scratch and receive buffers of operations.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace troika {
 
-/// Zeroed, aligned to 64 bytes. Move-only. Throws Error(memory) when the system has no such block.
+/// Zeroed, aligned to 64 bytes. Move-only. Throws Error(memory) if the system refuses.
 class HostBlock {
  public:
   HostBlock() = default;

@@ -10,6 +10,7 @@ namespace {
 
 using Kind = BoundMove::Kind;
 
+/// Only 16-bit vectors are widened; other types never use it.
 Widening widening_or_none(DType dtype) {
   return size_of(dtype).count == 2 ? widening_of(dtype) : Widening{};
 }
@@ -151,6 +152,7 @@ Operation::Outcome Operation::poll(BoundMove& move) {
   throw Bug("unknown kind of move");
 }
 
+// Runs as many elements as the budget allows; `done` keeps the position for the next call.
 Operation::Outcome Operation::run_chunk(BoundMove& move) {
   std::int64_t count = std::min(move.count - move.done, budget_);
   if (count > 0) run_elements(move, count);
@@ -175,7 +177,7 @@ void Operation::run_elements(BoundMove& move, std::int64_t count) {
       return arithmetic_.combine(to, from, count);
     case Kind::reduce_both: {
       std::span<std::byte*> vectors{vectors_.data() + move.first_use, move.uses};
-      arithmetic_.combine_all(vectors, count, bound_.both_divisor, move.past_caches);
+      arithmetic_.combine_all(vectors, count, bound_.both_divisor, move.streams);
       for (std::byte*& vector : vectors) vector += count * element_size_;
       return;
     }

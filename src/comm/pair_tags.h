@@ -1,5 +1,5 @@
-// Numbers messages per pair of devices, so that a device needs to know no moves but its own: what
-// one of a pair sends the other receives, so both count alike.
+// Tags of messages: each pair of devices numbers its messages in the order of the recipe. Sends of
+// one match receives of the other, so both count alike, and a device needs no moves but its own.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace troika {
 
-/// What a member of a group is bound with. devices[m] is member m's.
+/// One member of a group of devices; devices[m] is the device of member m.
 struct Member {
   int index = 0;
   std::span<const DeviceId> devices;
 };
 
-/// One way between two devices. Loans and messages are numbered apart.
+/// One direction between two devices. Loans and messages are numbered separately.
 struct Channel {
   DeviceId from, to;
   bool is_loan = false;
@@ -25,20 +25,20 @@ struct Channel {
   auto operator<=>(const Channel&) const = default;
 };
 
-/// The number of an operation's first message on each channel that it uses.
+/// The tag of an operation's first message on each channel that it uses.
 using ChannelTags = std::map<Channel, std::uint32_t>;
 
 bool is_message(MoveKind kind);
-/// Of a message that `member` sends or receives.
+/// The channel of a message that `member` sends or receives.
 Channel channel_of(const Move& move, const Member& member);
 
-/// Those of one device, which uses it for all its operations on a transport. Any two devices take
-/// tags for the operations that they have in common in the same order.
+/// The tags of one device, for all its operations on a transport. Any two devices must take tags
+/// for the operations that they have in common in the same order.
 class PairTags {
  public:
   explicit PairTags(std::uint32_t first = 0) : first_(first) {}
 
-  /// The tags of one more operation.
+  /// Returns the tags of one more operation.
   ChannelTags take(const MemberMoves& moves, const Member& member);
 
  private:

@@ -16,8 +16,8 @@ class RoutedTransport final : public Transport {
     return way(address.from, address.to).prepare_send(address, bytes);
   }
   std::unique_ptr<Incoming> prepare_receive(const MessageAddress& address,
-                                            std::span<std::byte> landing) override {
-    return way(address.from, address.to).prepare_receive(address, landing);
+                                            std::span<std::byte> buffer) override {
+    return way(address.from, address.to).prepare_receive(address, buffer);
   }
   bool shares_memory(DeviceId a, DeviceId b) const override {
     return rank_of(a) == rank_of(b) && ways_.inside->shares_memory(a, b);
@@ -36,9 +36,9 @@ class RoutedTransport final : public Transport {
   int devices_here() const override {
     return std::max(ways_.inside->devices_here(), ways_.between->devices_here());
   }
-  void fail(std::string reason, int exit_code) override {
+  void fail(const std::string& reason, int exit_code) override {
     if (ways_.on_failure) ways_.on_failure(reason, exit_code);
-    ways_.inside->fail(std::move(reason), exit_code);
+    ways_.inside->fail(reason, exit_code);
   }
   void progress() override {
     ways_.inside->progress();

@@ -1,5 +1,5 @@
-// Each message takes the way that its two devices have in common: inside the process where both
-// live in this rank, between processes otherwise.
+// Sends each message inside the process if both devices belong to this rank, else between
+// processes.
 #pragma once
 
 #include <functional>
@@ -11,12 +11,12 @@
 
 namespace troika {
 
-/// Nobody rings: a message from another process does not.
+/// It has no doorbell, because a message from another process cannot ring one.
 struct RoutedTransportSettings {
   std::unique_ptr<Transport> inside;   ///< Between devices of this rank.
   std::unique_ptr<Transport> between;  ///< Between this rank's devices and others.
   std::vector<int> rank_of_device;
-  /// Tells the other ranks, at once and without waiting, what `fail` was told.
+  /// Passes the arguments of `fail` on to the other ranks, without waiting for them.
   std::function<void(const std::string& reason, int exit_code)> on_failure{};
 };
 

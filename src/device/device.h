@@ -1,6 +1,5 @@
-// A place that computes and its memory, without saying what kind of memory it is: host code reaches
-// it only by read and write. A CPU device is one thread with its own OpenMP team; a CUDA device
-// will be streams.
+// A processor with its memory, of any kind: host code accesses that memory by read and write only.
+// A CPU device is one thread with its own OpenMP team; a CUDA device will be a set of streams.
 #pragma once
 
 #include <cstddef>
@@ -37,8 +36,8 @@ class Buffer {
   Bytes bytes_{};
 };
 
-/// What a device is asked to do. Owned by the caller, who keeps it until its event is done, so that
-/// handing over work never allocates.
+/// A piece of work for a device. The caller owns it and keeps it until its event is done, so that
+/// submitting never allocates.
 class Work {
  public:
   virtual ~Work() = default;
@@ -46,12 +45,12 @@ class Work {
   virtual void run() = 0;
 };
 
-/// Tells when handed-over work is done; reusable once waited for. Thread-safe.
+/// Completion of submitted work; reusable after wait. Thread-safe.
 class Event {
  public:
-  /// Blocks until the work is done; rethrows what it threw.
+  /// Blocks until the work is done; rethrows its exception.
   void wait();
-  /// For devices: the work has ended, with this error or none.
+  /// Called by the device: the work has ended, with this error or null.
   void signal(std::exception_ptr error);
 
  private:
@@ -69,18 +68,17 @@ class Device {
   virtual std::string kind() const = 0;
   virtual int threads() const = 0;
 
-  /// Throws Error(memory) with the size asked for. Zeroed, aligned to 64 bytes at least.
+  /// Returns zeroed memory, aligned to at least 64 bytes. Throws Error(memory) that names the size.
   [[nodiscard]] virtual Buffer allocate(Bytes bytes) = 0;
   virtual Bytes allocated() const = 0;
   virtual std::int64_t allocations() const = 0;
 
-  /// Runs `work` on the device's own thread, after all work handed over before; then signals
-  /// `done`. Does not allocate as long as few pieces of work are waiting. `done` is signalled once
-  /// per submit.
+  /// Runs `work` on the device's own thread, after all work submitted before, then signals `done`
+  /// once. Does not allocate while fewer than 64 pieces of work are waiting.
   virtual void submit(Work& work, Event& done) = 0;
 
-  /// Copies between host and device memory; return when done. Not concurrent with submitted work on
-  /// the same memory.
+  /// Copy between host and device memory and return when done. Must not run concurrently with
+  /// submitted work on the same memory.
   virtual void write(DevicePointer to, std::span<const std::byte> from) = 0;
   virtual void read(std::span<std::byte> to, DevicePointer from) = 0;
 

@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "collective/algorithms.h"
-#include "comm/describe_call.h"
 
 namespace troika {
 namespace {

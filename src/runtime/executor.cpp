@@ -9,7 +9,7 @@
 namespace troika {
 namespace {
 
-/// A few chunks: what waits for the next kernel waits no longer than that.
+/// Limit of running moves between two kernels: a few chunks, short against a kernel.
 constexpr std::chrono::microseconds kBetweenKernels{100};
 
 std::int64_t now() {
@@ -64,7 +64,7 @@ void Executor::run_entry(Entry& entry) {
   switch (entry.kind) {
     case TaskKind::compute:
       entry.kernel->launch(entry.operands, entry.scratch);
-      // Between two kernels is the time for what messages need of this device.
+      // Messages advance between kernels, also without a background thread.
       if (under_way_ > 0) scheduler_->advance(kBetweenKernels);
       return;
     case TaskKind::start:
@@ -84,7 +84,7 @@ void Executor::run_for_peers(const Step& step) {
   } catch (const std::exception& error) {
     if (scheduler_ != nullptr)
       scheduler_->transport().fail(
-          fmt::format("device {} cannot go on: {}", device_.value, error.what()),
+          fmt::format("device {} has failed: {}", device_.value, error.what()),
           exit_code_of(error));
     throw;
   }
@@ -96,7 +96,7 @@ void Executor::run() {
     for (Entry& entry : entries_) {
       if (!is_in_part(entry)) continue;
       run_entry(entry);
-      // Later than the one before even on a coarse clock, so that the times tell the order.
+      // Strictly later than the previous one, even on a coarse clock, so that times give the order.
       std::int64_t after = std::max(now(), before + 1);
       entry.last = {before, after};
       before = after;

@@ -1,5 +1,5 @@
-// Runs one device's share of a task graph: kernels compiled, messages prepared and pointers bound
-// ahead, then a plain loop.
+// Runs the tasks of one device. Kernels are compiled, messages prepared and pointers bound in
+// advance; a step is then a plain loop over the tasks.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@
 
 namespace troika {
 
-/// Kernels by key and choice; tasks of equal keys share one. Used from one device's thread.
+/// Compiled kernels by key and choice; tasks of equal keys share one. Used by one device's thread.
 class KernelCache {
  public:
   explicit KernelCache(const Backend& backend) : backend_(backend) {}
@@ -29,13 +29,13 @@ class KernelCache {
   std::map<std::string, std::unique_ptr<Kernel>> kernels_;
 };
 
-/// Where the time of a step went on one device; the parts add up to the whole.
+/// The time of a step on one device, by cause; the parts add up to the whole.
 struct StepLedger {
   std::chrono::nanoseconds compute{}, optimizer{};
-  std::chrono::nanoseconds moving{};   ///< Running moves with nothing else to do.
+  std::chrono::nanoseconds moving{};   ///< Running moves of messages inside a wait.
   std::chrono::nanoseconds waiting{};  ///< For a peer.
-  std::chrono::nanoseconds data{};     ///< For samples; known to who loads them.
-  std::chrono::nanoseconds other{};    ///< Starting messages, reading clocks, handing over.
+  std::chrono::nanoseconds data{};     ///< Waiting for samples; filled in by the caller.
+  std::chrono::nanoseconds other{};    ///< Starting messages, reading clocks, submitting work.
 
   std::chrono::nanoseconds total() const {
     return compute + optimizer + moving + waiting + data + other;
@@ -43,84 +43,85 @@ struct StepLedger {
   StepLedger& operator+=(const StepLedger& more);
 };
 
-/// What an executor works with. All borrowed.
+/// Arguments of an executor. All borrowed.
 struct ExecutorSetting {
   DeviceId device;
   KernelCache& kernels;
   const std::function<DevicePointer(BufferId)>& address;
   /// Makes this device's part in a communication.
   const std::function<std::unique_ptr<Operation>(CommunicationId, int member)>& operation;
-  /// Runs this device's moves; its transport is told when this device cannot go on. Null: the
-  /// device is alone.
+  /// Runs this device's moves; its transport is told if this device fails. Null: the device is
+  /// alone.
   MoveScheduler* scheduler = nullptr;
 };
 
-/// What of a loop is run: a step, with what the step before has left; only one of the two.
+/// The part of the loop to run: a step together with the tasks carried over from the previous step,
+/// or only one of the two.
 enum class LoopPart { step_and_carried, step, carried };
 
 /// Not thread-safe: one run at a time. Borrows the graph.
 class Executor final : public Work {
  public:
-  /// On the device's own thread.
+  /// Called on the device's own thread, as run and run_watched.
   Executor(const TaskGraph& graph, const ExecutorSetting& setting);
 
-  /// What the next runs run.
+  /// Applies to the following runs.
   void set_part(LoopPart part) { part_ = part; }
-  /// On the device's own thread. Never allocates.
+  /// Never allocates. An exception is also reported to the transport, so that peers stop waiting.
   void run() override;
-  /// The whole step with its own carried tasks, calling `after` behind every compute task, until it
-  /// says stop; the rest of the step runs all the same, because peers wait for it. Nothing may be
-  /// left of the step before.
+  /// Runs a whole step with its own carried tasks and calls `after` after every compute task until
+  /// it returns false; the rest of the step still runs, because peers wait for it. No carried tasks
+  /// of the previous step may be left.
   void run_watched(const std::function<bool(std::size_t task)>& after);
 
-  /// When each task of this device started and ended, by its place in the graph's list; on the
-  /// clock that all devices of the process share.
+  /// Start and end of a task of this device, by its index in the graph, on the clock that all
+  /// devices of the process share.
   struct TaskTimes {
     std::size_t task;
     std::int64_t start, end;  // nanoseconds
   };
   /// Times of the last complete step: its tasks plus the carried tasks of the step before, or its
-  /// own carried tasks if those ran apart. Empty before the first. Read from the clock as the tasks
-  /// ran, so of two tasks the one that ran first starts first.
+  /// own carried tasks if those ran separately. Empty before the first. Start times are distinct
+  /// and in the order in which the tasks ran.
   std::vector<TaskTimes> times() const;
-  /// Of the last run.
+  /// The times of the last run.
   StepLedger ledger() const;
-  /// What its messages hold beside the buffers that they move.
+  /// Memory of its messages in addition to the buffers that they move.
   Bytes message_bytes() const;
 
  private:
-  struct Moment {
+  struct Interval {
     std::int64_t start = 0, end = 0;  // nanoseconds
   };
   struct Entry {
-    Kernel* kernel = nullptr;  ///< Of a compute task,
+    Kernel* kernel = nullptr;  ///< Of a compute task.
     std::vector<DevicePointer> operands{};
     DevicePointer scratch = nullptr;
-    Operation* operation = nullptr;  ///< or of a start or finish.
+    Operation* operation = nullptr;  ///< Of a start or finish.
     TaskKind kind = TaskKind::compute;
     int urgency = 0;
     std::size_t task = 0;
     bool carried = false;
-    Moment last{};            ///< When it ran last,
-    Moment in_whole_step{};   ///< and when in the last whole step.
-    std::int64_t waited = 0;  ///< When it ran last, of the finish.
+    Interval last{};           ///< Of its last run.
+    Interval in_whole_step{};  ///< Of the last whole step.
+    std::int64_t waited = 0;   ///< Of a finish: nanoseconds without a ready move, in its last run.
   };
   bool is_in_part(const Entry& entry) const {
     return part_ == LoopPart::step_and_carried || entry.carried == (part_ == LoopPart::carried);
   }
   void run_entry(Entry& entry);
-  /// After a run: notes whether a whole step is there, and keeps its times.
+  /// Called after a run: if it completed a whole step, keeps the times.
   void keep_whole_step();
-  /// Runs `step`; what it throws is told to those who wait for this device.
+  /// Runs `step`; reports its exception to the peers and rethrows it.
   template <class Step>
   void run_for_peers(const Step& step);
 
   const TaskGraph& graph_;
   const DeviceId device_;
   MoveScheduler* const scheduler_;
-  const bool carries_;  // some task, be it of another device, is carried
+  const bool carries_;  // some task is carried, on this device or another
   std::vector<std::unique_ptr<Operation>> operations_;
-  std::vector<Entry> entries_;  // as a loop runs them
+  std::vector<Entry> entries_;  // in the order of the loop
   LoopPart part_ = LoopPart::step_and_carried;
   int under_way_ = 0;           // operations between their start and their finish
   bool lacks_carried_ = false;  // the last run was a step without the carried tasks

@@ -8,7 +8,7 @@
 namespace troika {
 namespace {
 
-/// Orders calls with what tells most of them apart; those that are alike in it are compared.
+/// Sort key of a call: the fields that usually differ. Calls with equal keys are compared in full.
 using CallKey = std::tuple<std::string, int, Collective, int, std::int64_t, std::int64_t>;
 using Recipes = std::multimap<CallKey, std::shared_ptr<const MemberRecipe>>;
 

@@ -1,5 +1,5 @@
-// What the devices of this rank do in a program's communications: their own moves and the tags of
-// their messages. Both follow from the task graph alone, so the ranks agree without a word.
+// The moves and message tags of this rank's devices in a program's communications. Both follow from
+// the task graph alone, so ranks agree on them without exchanging anything.
 #pragma once
 
 #include <map>

@@ -19,8 +19,8 @@ bool all_finite(std::span<const std::byte> bytes) {
   return std::ranges::all_of(values, [](T value) { return std::isfinite(value); });
 }
 
-/// Bytes of the whole tensor before those of a batch that begins with `first_row`; the part lies in
-/// what is there.
+/// Offset in bytes of a batch that begins with `first_row` in the whole tensor. Checks that the
+/// batch contains the part.
 std::size_t rows_before(const BufferSpec& part, std::span<const std::byte> batch,
                         std::int64_t first_row) {
   std::int64_t size = size_of(part.spec.dtype).count * part.whole.elements(), row = size;
@@ -48,7 +48,7 @@ Session::~Session() {
   try {
     finish_step();  // peers wait for it
   } catch (const std::exception&) {
-    // They are gone.
+    // The peers are gone; nobody waits for these tasks.
   }
   // After a failure operations may still be under way: the schedulers drop them before they go.
   for (const auto& [id, place] : places_) place->scheduler.reset();
@@ -103,7 +103,7 @@ DevicePointer Session::address(const TaskGraph& graph, BufferId id) {
   return begin + graph.offset_in_root(id).count;
 }
 
-/// Each device on its own thread, because primitives are created for its team.
+/// On each device's own thread, because kernels are compiled for that thread's OpenMP team.
 void Session::start_program(Program& program) {
   for (const auto& [id, place] : places_) {
     Place* here = place.get();
@@ -157,7 +157,7 @@ void Session::submit(Place& place, Work& work) {
 
 void Session::submit_all(const std::function<Work&(Place&)>& work) {
   for (const auto& [id, place] : places_) place->device.submit(work(*place), place->done);
-  // A device that waits in vain for another one is not the cause.
+  // A device that failed because a peer did is not the cause: report the other error.
   std::exception_ptr cause, consequence;
   for (const auto& [id, place] : places_) {
     try {
@@ -175,7 +175,8 @@ void Session::submit_all(const std::function<Work&(Place&)>& work) {
 
 void Session::write_input(const std::string& program, const std::string& name,
                           std::span<const std::byte> batch, std::int64_t first_row) {
-  if (unfinished_ != &find(program)) finish_step();  // it has its memory where the input goes
+  if (unfinished_ != &find(program))
+    finish_step();  // its carried tasks may still use the memory of the input
   const TaskGraph& graph = find(program).graph;
   for (const auto& [input, id] : graph.inputs) {
     const BufferSpec& part = graph[id];

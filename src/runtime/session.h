@@ -1,5 +1,5 @@
-// Programs over one persistent state, on the devices of this process: what a training drives.
-// Memory = state + the largest arena, all of it allocated before the first step.
+// Runs programs over one persistent state on the devices of this process. Memory is the state plus
+// the largest arena, all of it allocated before the first step.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace troika {
 
-/// One tensor of the persistent state, as the model knows it.
+/// One tensor of the persistent state, as the model defines it.
 struct StateEntry {
   std::string name;
   TensorSpec spec;
@@ -28,16 +28,17 @@ struct StateEntry {
 
 /// The first value of a step that was not finite.
 struct NonFinite {
-  std::size_t at = 0;  ///< The task's place in the program: names may repeat over devices.
+  std::size_t at = 0;  ///< Index of the task: names may repeat across devices.
   std::string task;
   std::string buffer;
 };
 
-/// Who computes: the devices of the machine that this process drives.
+/// The devices of the machine that this process drives.
 struct SessionDevices {
   std::map<DeviceId, Device*> devices;
-  Transport* transport = nullptr;  ///< Between all devices of the machine; null where one is alone.
-  /// A thread per device that moves messages while it computes, where cores are free for it.
+  Transport* transport = nullptr;  ///< Between all devices of the machine; null for one device.
+  /// Gives each device a background thread that runs moves while it computes; for machines with
+  /// spare cores.
   bool moves_beside = false;
 };
 
@@ -55,20 +56,20 @@ class Session {
   void start();
 
   const TaskGraph& program(const std::string& name) const;
-  /// Parameters and optimizer states, in the order they were first seen, whole; scratch state of
-  /// steps is left out.
+  /// Parameters and optimizer states as whole tensors, in the order of their first use; scratch
+  /// state of steps is left out.
   std::vector<StateEntry> state() const;
-  /// The parts of them that programs store, on devices of all processes.
+  /// Their slices that programs store, on devices of all processes.
   const std::vector<StoredSlice>& storage() const { return storage_; }
-  /// Those of a tensor that devices here have.
+  /// The slices of a tensor that devices of this process have.
   std::vector<StoredSlice> slices_here(const std::string& name) const;
 
-  /// Plain host bytes of a whole tensor to and from what devices here have of it, through their
-  /// layouts; what none of them has is left as it is. Like a run, this spoils inputs and outputs:
-  /// layouts are changed in the arena.
+  /// Copy a whole tensor between plain host bytes and the slices on devices of this process,
+  /// converting layouts; slices of other processes are left unchanged. Like a run, this overwrites
+  /// inputs and outputs, because layouts are converted in the arena.
   void load(const std::string& name, std::span<const std::byte> plain);
   void store(const std::string& name, std::span<std::byte> plain);
-  /// The same for one slice that a device here has.
+  /// The same for one slice on a device of this process.
   void load(const StoredSlice& slice, std::span<const std::byte> plain);
   void store(const StoredSlice& slice, std::span<std::byte> plain);
   bool is_here(DeviceId device) const { return places_.contains(device); }
@@ -76,37 +77,38 @@ class Session {
   void write_scalar(Scalar which, double value);
   double read_control(Control which);
   void write_control(Control which, double value);
-  /// What this process asks of all (a stop, a save), as a number that is added up over all devices
-  /// in the next step, and that sum; only where there are several devices.
+  /// Requests of this process to all (a stop, a save), as a number that the next step sums over all
+  /// devices, and that sum. Only for several devices.
   void write_requests(double value);
   double read_requests(const std::string& program);
 
-  /// A batch of an input, whole or from `first_row` on as far as devices here need it; each device
-  /// gets the parts that it reads. Inputs that the program does not read are ignored. All programs
-  /// share one arena, and within a program an input's place is used again once it has been read:
-  /// write every input right before each run, and read outputs before the next run of any program.
+  /// Writes a batch of an input: all rows, or from `first_row` on the rows that devices of this
+  /// process need; each device gets the parts that it reads. Inputs that the program does not read
+  /// are ignored. All programs share one arena, and a program reuses the memory of an input after
+  /// reading it: write every input right before each run, and read outputs before the next run of
+  /// any program.
   void write_input(const std::string& program, const std::string& name,
                    std::span<const std::byte> batch, std::int64_t first_row = 0);
   void read_output(const std::string& program, const std::string& name, std::span<std::byte> to);
   bool has_output(const std::string& program, const std::string& name) const;
 
-  /// One step. Returns when it is done on all devices here, but for what is carried into the next
-  /// one: that is made up for before anybody looks at the state or another program runs.
+  /// Runs one step. Returns when it is done on all devices of this process, except for tasks that
+  /// are carried into the next step: they are run before the state is read or another program runs.
   void run(const std::string& program);
-  /// The same step again, looking at every value written; for finding out where a loss stopped
-  /// being finite. Updates skip as long as the control word says so.
+  /// Runs the same step again and checks every value written, to find where a loss stopped being
+  /// finite. Updates are skipped as long as the control word says so.
   std::optional<NonFinite> run_checked(const std::string& program);
 
-  /// Of the devices here, in the last run that held a whole step: with the carried tasks of the
-  /// step before, or with its own where they have been made up for. Empty before the first.
+  /// Times of the devices of this process in the last whole step: with the carried tasks of the
+  /// previous step, or with its own if they have run. Empty before the first.
   Timeline timeline(const std::string& program) const;
-  /// Of the last run. The total of each is the time from the call of run to its return.
+  /// Times of the last run. Each total is the time from the call of run to its return.
   std::map<DeviceId, StepLedger> ledgers(const std::string& program) const;
   Bytes state_bytes() const;
   Bytes arena_bytes() const;
-  /// What prepared messages hold beside the buffers that they move.
+  /// Memory of prepared messages in addition to the buffers that they move.
   Bytes message_bytes() const;
-  /// All three of one device.
+  /// The sum of all three for one device.
   Bytes allocated(DeviceId device) const;
 
  private:
@@ -124,16 +126,16 @@ class Session {
   std::unique_ptr<Operation> make_operation(const Program& program, Place& place,
                                             CommunicationId id, int member);
   void run_part(Program& program, LoopPart part);
-  /// What a step carries over reads its scalars there, while the next one has others.
+  /// Copies the scalars of a step for its carried tasks; the next step has other scalars.
   void hand_scalars_on();
-  /// Runs what the last step has carried over.
+  /// Runs the carried tasks of the last step.
   void finish_step();
   void submit(Place& place, Work& work);
-  /// On every device here at once.
+  /// Runs on all devices of this process concurrently.
   void submit_all(const std::function<Work&(Place&)>& work);
   void reorder(Place& place, const TensorSpec& spec, Reorder layouts, DevicePointer from,
                DevicePointer to);
-  /// The state buffers of that name, one for each device here that has it.
+  /// The state buffers of that name, one per device of this process that has it.
   std::vector<StateBuffer*> state_called(const std::string& name);
   void write_number(const std::string& name, std::size_t at, double value);
   DevicePointer address(const TaskGraph& graph, BufferId id);
@@ -150,7 +152,7 @@ class Session {
   std::vector<StateEntry> entries_;
   std::unordered_set<std::string> entry_names_;
   Scalars scalars_{};
-  Program* unfinished_ = nullptr;  // whose last step has tasks to be carried over
+  Program* unfinished_ = nullptr;  // its last step has carried tasks that have not run
 };
 
 }  // namespace troika

@@ -1,4 +1,4 @@
-// What a session is made of; for its own sources.
+// Private types of Session, for its own sources.
 #pragma once
 
 #include <string>
@@ -56,7 +56,7 @@ void for_region(const BufferSpec& part, const Copy& copy) {
   });
 }
 
-/// Whether a buffer is that of a device under this name: "name" or "name@device".
+/// Returns true if `buffer` is "name" or "name@device".
 inline bool is_called(const std::string& buffer, const std::string& name) {
   return buffer == name || buffer.starts_with(name + "@");
 }

@@ -1,4 +1,4 @@
-// The persistent state of a session: its memory, and what the host reads and writes of it.
+// The persistent state of a session: its memory, and reading and writing it from the host.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -147,7 +147,7 @@ void Session::write_control(Control which, double value) {
 }
 
 void Session::write_requests(double value) {
-  // One device speaks for the process.
+  // The sum counts each process once, so only one of its devices holds the number.
   std::vector<StateBuffer*> words = state_called(kRequests);
   if (!words.empty())
     places_.at(words.front()->spec.device)

@@ -29,11 +29,11 @@ void drop_started_receive(Transport& transport, std::size_t bytes) {
 }
 
 void receive(Transport& transport, std::size_t bytes) {
-  std::vector<std::byte> landing(bytes);
-  auto incoming = transport.prepare_receive(kAddress, landing);
+  std::vector<std::byte> buffer(bytes);
+  auto incoming = transport.prepare_receive(kAddress, buffer);
   incoming->start();
   await([&] { return incoming->arrived() != nullptr; }, "the message went to a dropped receive");
-  TROIKA_CHECK(landing.back() == std::byte{7}, "another message arrived");
+  TROIKA_CHECK(buffer.back() == std::byte{7}, "another message arrived");
   incoming->finish();
 }
 

@@ -26,7 +26,7 @@ struct Sending {
 
 struct Receiving {
   MessageAddress address;
-  std::vector<std::byte> landing;
+  std::vector<std::byte> buffer;
   std::unique_ptr<Incoming> half;
   bool there = false;
 };
@@ -45,12 +45,12 @@ class Member {
       }
     }
     for (Sending& s : sends_) s.half = transport.prepare_send(s.address, s.bytes);
-    for (Receiving& r : receives_) r.half = transport.prepare_receive(r.address, r.landing);
+    for (Receiving& r : receives_) r.half = transport.prepare_receive(r.address, r.buffer);
   }
 
   void run_round(int round) {
     for (Receiving& receive : receives_) {
-      std::fill(receive.landing.begin(), receive.landing.end(), std::byte{0});
+      std::fill(receive.buffer.begin(), receive.buffer.end(), std::byte{0});
       receive.there = false;
       receive.half->start();
     }
@@ -84,7 +84,7 @@ class Member {
   }
 
   static void verify(const Receiving& receive, const std::byte* bytes, int round) {
-    for (std::size_t at = 0; at < receive.landing.size(); ++at) {
+    for (std::size_t at = 0; at < receive.buffer.size(); ++at) {
       if (bytes[at] == pattern(receive.address, round, at)) continue;
       throw Bug(fmt::format("byte {} of message {} from {} to {} is wrong in round {}", at,
                             receive.address.tag, receive.address.from.value,

@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "collective/algorithms.h"
 #include "comm/communicator.h"
-#include "comm/describe_call.h"
 #include "comm/heartbeat/start_heartbeat.h"
 #include "rank.h"
 
@@ -181,7 +180,7 @@ void fail_alone(Stage& stage, const Words& words) {
     if (words.at(0) == "memory") throw std::bad_alloc();
     if (words.at(0) == "bug") throw Bug("one is two");
     // A device fails deep inside, and who would catch it is held up.
-    transport->fail("device 1 cannot go on: its disk is full", static_cast<int>(ErrorKind::file));
+    transport->fail("device 1 has failed: its disk is full", static_cast<int>(ErrorKind::file));
   }
   while (true) stage.world.exchange("");  // until the heartbeat says why not
 }

@@ -28,8 +28,11 @@ int CallHistory::describe(std::string call) {
 }
 
 void CallHistory::begin(int call) {
-  TROIKA_CHECK(call >= 0 && call < static_cast<int>(texts_.size()), "a call nobody described");
+  TROIKA_CHECK(call >= 0 && call < static_cast<int>(texts_.size()),
+               "a call that was not described");
   std::uint64_t before = calls_ == 0 ? id_ : entries_[calls_ % kRemembered].chain;
+  // A chain of hashes: it depends on all calls so far and on their order. The factor is 2^64
+  // divided by the golden ratio (Fibonacci hashing, Knuth, TAOCP volume 3, 6.4).
   std::uint64_t chain = (before ^ hashes_[call]) * 0x9e3779b97f4a7c15u;
   chain ^= chain >> 29;
   ++calls_;

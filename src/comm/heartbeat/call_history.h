@@ -11,11 +11,11 @@
 
 namespace troika {
 
-/// The group of all ranks that the end of a run is called in. Who calls steps in it, too, learns at
-/// once of a rank that has ended early.
+/// Name of the group of all ranks in which the last call of a run is made. A rank that makes its
+/// steps in the same group learns at once if another rank has ended early.
 inline constexpr const char* kWorldGroup = "world";
 
-/// A round of calls among the same members; all make the same calls in the same order.
+/// Ranks that make the same calls in the same order.
 struct CallGroup {
   std::string name;
   std::vector<int> members;  ///< Ranks, ascending.
@@ -33,20 +33,20 @@ class CallHistory {
   std::uint64_t id() const { return id_; }
   bool has_member(int rank) const;
 
-  /// A call that will be begun, perhaps many times; returns its index.
+  /// Registers a call that will be begun any number of times; returns its index.
   int describe(std::string call);
   /// Begins a call. Does not allocate.
   void begin(int call);
   void end() { --under_way_; }
 
   std::uint64_t calls() const { return calls_; }
-  /// Whether a call has begun and not ended; several may be under way at once.
+  /// Returns true if a call has begun and not ended; several may be under way at once.
   bool inside() const { return under_way_ > 0; }
-  /// "call 17 of group 'world' (all_reduce of 1000 f32)", or that there was none yet.
+  /// Describes the last call: "call 17 of group 'world' (all_reduce of 1000 f32)".
   std::string last() const;
   GroupReport report() const;
-  /// What both sides called, where the peer's report differs from what was called here; empty where
-  /// it agrees, or where this rank has not come so far or has long forgotten.
+  /// Describes both sides' calls if the peer's report differs from the calls made here. Empty if
+  /// they agree, or if this rank has not made that call yet or no longer remembers it.
   std::optional<std::string> difference(int self, int peer, const GroupReport& report) const;
 
  private:

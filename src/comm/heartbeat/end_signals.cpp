@@ -8,6 +8,7 @@ namespace troika {
 namespace {
 
 constexpr int kSignals[] = {SIGTERM, SIGABRT};
+/// Delay of an abort: well beyond HeartbeatTimes::grace and the goodbyes.
 constexpr timespec kHeldUp{2, 0};
 
 // A signal handler can reach nothing but a global; the one owner of it is EndSignals.

@@ -1,5 +1,5 @@
-// Signals that would end a rank before it has said why: the launcher's SIGTERM to the survivors of
-// a killed rank, and the SIGABRT of an MPI library that finds its peer gone.
+// Signals that would end a rank before it has reported the cause: the launcher's SIGTERM to the
+// survivors of a killed rank, and the SIGABRT of an MPI library that has lost a peer.
 #pragma once
 
 #include <csignal>
@@ -8,8 +8,8 @@
 
 namespace troika {
 
-/// Hands them to the heartbeat while it lives; one at a time per process. An abort is held up until
-/// the heartbeat's on_failure should have ended the process.
+/// Passes these signals to the heartbeat while it lives; at most one object per process. An abort
+/// is delayed until the heartbeat's on_failure should have ended the process.
 class EndSignals {
  public:
   explicit EndSignals(Heartbeat& heartbeat);

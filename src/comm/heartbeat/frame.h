@@ -1,4 +1,4 @@
-// What ranks tell each other beside MPI.
+// Messages of the heartbeat, which ranks exchange over TCP, independently of MPI.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace troika {
 
-/// Where calls are so short that thousands are made while a frame travels, the ranks remember no
-/// longer what they did at the moment of a report, but at the last milestone before it.
+/// Short calls are made by the thousand while a frame travels. A rank then no longer remembers the
+/// call of a report, but it does remember the last milestone before it.
 inline constexpr std::uint64_t kCallsPerMilestone = 1024;
 
 /// How far a rank is in the calls of one group.
@@ -27,21 +27,21 @@ struct GroupReport {
   bool operator==(const GroupReport&) const = default;
 };
 
-/// I am here, and this far.
+/// The sender is alive and has made these calls.
 struct AliveFrame {
   std::vector<GroupReport> groups;
 
   bool operator==(const AliveFrame&) const = default;
 };
 
-/// The run is over, and why. Passed on to every neighbour.
+/// The run has failed, with the reason. Passed on to every neighbour.
 struct NewsFrame {
   std::string sentence;
 
   bool operator==(const NewsFrame&) const = default;
 };
 
-/// I leave, and all is well.
+/// The sender leaves in order.
 struct ByeFrame {
   bool operator==(const ByeFrame&) const = default;
 };
@@ -55,7 +55,7 @@ inline constexpr std::size_t kLongestSentence = 1500;
 inline constexpr std::size_t kLongestFrame = 8192;
 
 WireBytes encode(const Frame& frame);
-/// Empty for bytes that no rank of this version writes.
+/// Empty for bytes that are not a frame of this version.
 std::optional<Frame> decode(std::span<const std::byte> bytes);
 
 }  // namespace troika

@@ -12,17 +12,17 @@ namespace troika {
 namespace {
 
 // Who has not proven the key by then is dropped; but on slow networks, see --timeout.
-constexpr Moment kLeastTimeToProve = std::chrono::seconds(1);
+constexpr SteadyTime kLeastTimeToProve = std::chrono::seconds(1);
 // When more are being heard, the one that has been silent longest is dropped.
 constexpr std::ptrdiff_t kMostStrangers = 256;
 constexpr int kMostAtATime = 64;
 // A peer that does not read gets no more heartbeats than this.
 constexpr std::size_t kMostOutput = 16 * kLongestFrame;
 constexpr std::size_t kMostInput = 4 * kLongestFrame;
-constexpr Moment kTimeToTell = std::chrono::milliseconds(100);
-constexpr Moment kTimeForGoodbyes = std::chrono::milliseconds(300);
+constexpr SteadyTime kTimeToTell = std::chrono::milliseconds(100);
+constexpr SteadyTime kTimeForGoodbyes = std::chrono::milliseconds(300);
 
-Moment now() { return std::chrono::steady_clock::now().time_since_epoch(); }
+SteadyTime now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
 const char* reason_of(int signal) {
   return signal == SIGABRT ? "was aborted, by MPI or a bug (SIGABRT)"
@@ -117,7 +117,7 @@ void Heartbeat::run(const std::stop_token& stop) {
 }
 
 void Heartbeat::watch_peers(const std::stop_token& stop) {
-  Moment next = now();
+  SteadyTime next = now();
   while (!stop.stop_requested()) {
     wait_for_events(next);
     serve();
@@ -152,7 +152,7 @@ void Heartbeat::end(Verdict verdict) {
   if (settings_.on_failure) settings_.on_failure(verdict_);
 }
 
-void Heartbeat::wait_for_events(Moment until) {
+void Heartbeat::wait_for_events(SteadyTime until) {
   std::vector<pollfd> waits{{wake_.descriptor(), POLLIN, 0}, {listening_.descriptor(), POLLIN, 0}};
   for (const auto& connection : connections_) {
     bool writes = !connection->output.empty();
@@ -300,8 +300,8 @@ void Heartbeat::send(int rank, const Frame& frame) {
   }
 }
 
-void Heartbeat::finish_sending(Moment limit, bool until_closed) {
-  Moment end = now() + limit;
+void Heartbeat::finish_sending(SteadyTime limit, bool until_closed) {
+  SteadyTime end = now() + limit;
   bool told = false;
   while (now() < end && !connections_.empty()) {
     bool sent = true;

@@ -1,5 +1,6 @@
-// Ranks watch each other beside MPI, so that nothing waits for ever: a rank that dies, stops, gives
-// up or makes another call than its peers becomes an error on every rank that is left, naming it.
+// Ranks watch each other over TCP, independently of MPI, so that nothing waits for ever: if a rank
+// dies, stops, fails or makes another call than its peers, every other rank gets an error that
+// names it. heartbeat_core has the rules; this class adds the clock, the sockets and the thread.
 #pragma once
 
 #include <atomic>
@@ -22,50 +23,51 @@ namespace troika {
 struct HeartbeatSettings {
   int rank = 0;
   int ranks = 1;
-  SipKey key{};                                     ///< The run's, random, known to its ranks only.
+  SipKey key{};                                     ///< Random, known to this run's ranks only.
   std::vector<std::vector<std::string>> addresses;  ///< Of every rank.
   HeartbeatTimes times{};
-  /// False: no peer is watched. A lost one is noticed by the launcher at best.
+  /// If false, no peer is watched. At best the launcher notices a lost one.
   bool watches = true;
-  /// Called once when the run is over, after the neighbours were told, by a thread of the
-  /// heartbeat.
+  /// Called once when the run has failed, after the neighbours were told, on the heartbeat's
+  /// thread.
   std::function<void(const Verdict&)> on_failure{};
 };
 
 /// One thread, a few connections, ten small frames a second. Thread-safe.
 class Heartbeat {
  public:
-  /// Returns when all neighbours were reached. Throws Error(peer) when one was not.
+  /// Returns when all neighbours have been reached. Throws Error(peer) if one cannot be reached.
   Heartbeat(ListeningPort port, HeartbeatSettings settings);
-  /// Says goodbye, unless `leave` has, so that the others do not take this rank for lost.
+  /// Says goodbye, unless `leave` has, so that the others do not consider this rank lost.
   ~Heartbeat();
 
-  /// All members make the same calls in the same order; each rank counts a call once, however many
-  /// of its devices take part. Returns when the members that this rank watches were reached, which
-  /// takes them to call it too.
+  /// Adds a group; returns its index. All members must call it, and then make the same calls in the
+  /// same order; a rank counts a call once, however many of its devices take part. Returns when the
+  /// members that this rank watches have been reached.
   int watch(CallGroup group);
-  /// `call` says what a rank is going to do: operation, count, type, all that must be equal.
+  /// Registers a call. The text names everything that must be equal on all ranks: operation, count,
+  /// type and so on.
   CallId describe(int group, std::string call);
-  /// Neither allocates nor waits for a peer.
+  /// Count a call. They neither allocate nor wait for a peer.
   void begin(CallId call);
   void end(CallId call);
 
-  /// Throws Error(peer) when the run is over; costs a load otherwise.
+  /// Throws Error(peer) if the run has failed; otherwise costs one load.
   void check() const {
     if (over_.load(std::memory_order_acquire)) throw_verdict();
   }
-  /// This rank has nothing more to do: returns when its neighbours have not, either. Before that
-  /// MPI must not be ended: if one of them fails meanwhile, this throws Error(peer), where the end
-  /// of MPI would wait in vain.
+  /// Announces that this rank is finished and returns when its neighbours are finished, too. To be
+  /// called before MPI is ended: if a neighbour fails meanwhile, this throws Error(peer), whereas
+  /// MPI_Finalize would wait for ever.
   void leave();
-  /// This rank cannot go on: has the others told, as HeartbeatCore::fail says, and does not wait.
+  /// Reports that this rank has failed, as HeartbeatCore::fail, without waiting.
   void give_up(Verdict own);
-  /// The same, but returns when they were told: the cause, which may be another rank's.
+  /// The same, but returns after the others were told, with the cause, which may be another rank's.
   Verdict fail(Verdict own);
-  /// For signal handlers: this rank is about to end, by the launcher's SIGTERM or MPI's SIGABRT.
-  /// The cause, where another rank is it, becomes known within HeartbeatTimes::grace.
+  /// For signal handlers: the launcher's SIGTERM or MPI's SIGABRT is about to end this rank. If
+  /// another rank is the cause, that becomes known within HeartbeatTimes::grace.
   void terminate(int signal) noexcept;
-  /// Connections that proved nothing, and were dropped.
+  /// Connections that were dropped because they did not prove the key.
   std::int64_t dropped() const { return dropped_; }
 
  private:
@@ -74,17 +76,17 @@ class Heartbeat {
     SealedLink link;
     int dialled = -1;  ///< The rank it was opened to; -1: it came from outside.
     int peer = -1;     ///< Once proven.
-    Moment opened{};
+    SteadyTime opened{};
     WireBytes output{};
     bool dead = false;
-    bool replaced = false;  ///< By a later one of the same peer: nobody is to hear of its end.
+    bool replaced = false;  ///< By a later one of the same peer; its end is not reported.
   };
 
   void wait_until_joined(Lock& lock) TROIKA_REQUIRES(mutex_);
   void run(const std::stop_token& stop);
   void watch_peers(const std::stop_token& stop);
-  void wait_for_events(Moment until);
-  // Without the mutex, so that a call never waits for strangers, however many come.
+  void wait_for_events(SteadyTime until);
+  // Without the mutex, so that a call never waits for unproven connections.
   void serve();
   void accept_all();
   void make_room();
@@ -93,7 +95,7 @@ class Heartbeat {
   void apply_effects();
   void dial(int rank);
   void send(int rank, const Frame& frame);
-  void finish_sending(Moment limit, bool until_closed);
+  void finish_sending(SteadyTime limit, bool until_closed);
   void end(Verdict verdict);
   void tell_core() TROIKA_REQUIRES(mutex_);
   void prove(Connection& connection) TROIKA_REQUIRES(mutex_);
@@ -105,7 +107,7 @@ class Heartbeat {
   HeartbeatSettings settings_;
   Socket listening_;
   Socket wake_;
-  const Moment time_to_prove_;
+  const SteadyTime time_to_prove_;
 
   mutable Mutex mutex_;
   std::condition_variable changed_;

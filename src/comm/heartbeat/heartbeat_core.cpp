@@ -10,10 +10,10 @@
 namespace troika {
 namespace {
 
-/// Of groups that this rank does not know (yet), so many reports are kept per peer.
+/// Limit of reports kept per peer: a peer may report groups that this rank does not know (yet).
 constexpr std::size_t kReportsKept = 1024;
 
-double seconds(Moment time) { return std::chrono::duration<double>(time).count(); }
+double seconds(SteadyTime time) { return std::chrono::duration<double>(time).count(); }
 
 std::vector<int> all_ranks(int ranks) {
   std::vector<int> all(ranks);
@@ -35,18 +35,19 @@ std::vector<int> neighbours_of(int rank, const std::vector<int>& members) {
   return {found.begin(), found.end()};
 }
 
-HeartbeatCore::HeartbeatCore(int rank, int ranks, HeartbeatTimes times, Moment now)
+HeartbeatCore::HeartbeatCore(int rank, int ranks, HeartbeatTimes times, SteadyTime now)
     : rank_(rank), times_(times), last_tick_(now) {
   for (int peer : neighbours_of(rank, all_ranks(ranks))) want(peer, now);
   dial();
 }
 
-int HeartbeatCore::watch(CallGroup group, Moment now) {
+int HeartbeatCore::watch(CallGroup group, SteadyTime now) {
   std::ranges::sort(group.members);
   auto known =
       std::ranges::find_if(rounds_, [&](const Round& r) { return r.history.group() == group; });
   if (known != rounds_.end()) return static_cast<int>(known - rounds_.begin());
-  TROIKA_CHECK(std::ranges::binary_search(group.members, rank_), "a group without this rank");
+  TROIKA_CHECK(std::ranges::binary_search(group.members, rank_),
+               "this rank is not a member of the group");
   for (int peer : neighbours_of(rank_, group.members)) want(peer, now);
   rounds_.push_back({.history = CallHistory(std::move(group))});
   dial();
@@ -57,7 +58,7 @@ CallId HeartbeatCore::describe(int group, std::string call) {
   return {group, rounds_.at(group).history.describe(std::move(call))};
 }
 
-void HeartbeatCore::begin(CallId call, Moment now) {
+void HeartbeatCore::begin(CallId call, SteadyTime now) {
   Round& round = rounds_.at(call.group);
   round.history.begin(call.call);
   round.begun = now;
@@ -65,7 +66,7 @@ void HeartbeatCore::begin(CallId call, Moment now) {
 
 void HeartbeatCore::end(CallId call) { rounds_.at(call.group).history.end(); }
 
-void HeartbeatCore::want(int rank, Moment now) {
+void HeartbeatCore::want(int rank, SteadyTime now) {
   Peer& peer = peers_[rank];
   if (!peer.wanted) peer.since = now;
   peer.wanted = true;
@@ -80,7 +81,7 @@ void HeartbeatCore::dial() {
   }
 }
 
-void HeartbeatCore::linked(int rank, Moment now) {
+void HeartbeatCore::linked(int rank, SteadyTime now) {
   Peer& peer = peers_[rank];
   peer.linked = true;
   peer.dialling = false;
@@ -94,7 +95,7 @@ void HeartbeatCore::linked(int rank, Moment now) {
 
 void HeartbeatCore::unreachable(int rank) { peers_[rank].dialling = false; }
 
-void HeartbeatCore::closed(int rank, Moment now) {
+void HeartbeatCore::closed(int rank, SteadyTime now) {
   Peer& peer = peers_[rank];
   peer.linked = false;
   peer.dialling = false;
@@ -105,7 +106,7 @@ void HeartbeatCore::closed(int rank, Moment now) {
                   rank, rank_, seconds(now - peer.heard), last_call_of(peer)));
 }
 
-void HeartbeatCore::received(int rank, const Frame& frame, Moment now) {
+void HeartbeatCore::received(int rank, const Frame& frame, SteadyTime now) {
   Peer& peer = peers_[rank];
   peer.heard = now;
   if (const auto* alive = std::get_if<AliveFrame>(&frame)) {
@@ -121,10 +122,10 @@ void HeartbeatCore::received(int rank, const Frame& frame, Moment now) {
   }
 }
 
-void HeartbeatCore::tick(Moment now) {
-  Moment late = now - last_tick_ - 2 * times_.period;
+void HeartbeatCore::tick(SteadyTime now) {
+  SteadyTime late = now - last_tick_ - 2 * times_.period;
   last_tick_ = now;
-  if (late > Moment::zero()) forgive(late, now);
+  if (late > SteadyTime::zero()) forgive(late, now);
   if (failed()) return;
   dial();
   beat();
@@ -134,10 +135,10 @@ void HeartbeatCore::tick(Moment now) {
   look_at_own_end(now);
 }
 
-// Where this rank itself was held up, nobody else is to blame for what it has not heard or for how
-// long it has waited. What came in before this tick is not heard in the future.
-void HeartbeatCore::forgive(Moment late, Moment now) {
-  auto shift = [&](Moment& moment) { moment = std::min(now, moment + late); };
+// If this rank itself was not scheduled (suspended, swapped out), silence and waiting time are its
+// own fault: all times move on by the delay, but not beyond now.
+void HeartbeatCore::forgive(SteadyTime late, SteadyTime now) {
+  auto shift = [&](SteadyTime& moment) { moment = std::min(now, moment + late); };
   for (auto& [rank, peer] : peers_) {
     shift(peer.heard);
     shift(peer.since);
@@ -168,7 +169,7 @@ void HeartbeatCore::send(int rank, Frame frame) {
   effects_.emplace_back(std::in_place_type<SendEffect>, rank, std::move(frame));
 }
 
-void HeartbeatCore::look_for_silence(Moment now) {
+void HeartbeatCore::look_for_silence(SteadyTime now) {
   for (const auto& [rank, peer] : peers_) {
     if (peer.linked && !peer.gone && now - peer.heard > times_.silence) {
       return conclude(
@@ -198,7 +199,7 @@ void HeartbeatCore::look_for_differences() {
   }
 }
 
-void HeartbeatCore::look_for_stalls(Moment now) {
+void HeartbeatCore::look_for_stalls(SteadyTime now) {
   for (const Round& round : rounds_) {
     const CallHistory& history = round.history;
     if (!history.inside()) continue;
@@ -213,7 +214,7 @@ void HeartbeatCore::look_for_stalls(Moment now) {
                         "in {}",
                         rank, calls, history.group().name, rank_, history.last()));
       }
-      if (times_.stall > Moment::zero() && now - round.begun > times_.stall) {
+      if (times_.stall > SteadyTime::zero() && now - round.begun > times_.stall) {
         return conclude(fmt::format(
             "rank {} has waited {:.0f} s in {}, to which rank {} has not come: it is alive, in {}",
             rank_, seconds(now - round.begun), history.last(), rank, last_call_of(peer)));
@@ -222,11 +223,11 @@ void HeartbeatCore::look_for_stalls(Moment now) {
   }
 }
 
-void HeartbeatCore::look_at_own_end(Moment now) {
+void HeartbeatCore::look_at_own_end(SteadyTime now) {
   if (own_end_ && now >= own_end_->at) conclude(own_end_->sentence, own_end_->own);
 }
 
-void HeartbeatCore::fail(Verdict own, Moment now) {
+void HeartbeatCore::fail(Verdict own, SteadyTime now) {
   if (own_end_) return;  // the first own reason stands
   std::string news = fmt::format("rank {} gave up in {}: {}", rank_, own_call(), own.sentence);
   if (own.exit_code == static_cast<int>(ErrorKind::peer)) {
@@ -238,7 +239,7 @@ void HeartbeatCore::fail(Verdict own, Moment now) {
   look_at_own_end(now);
 }
 
-void HeartbeatCore::terminate(const std::string& how, Moment now) {
+void HeartbeatCore::terminate(const std::string& how, SteadyTime now) {
   if (own_end_) return;
   own_end_ =
       OwnEnd{fmt::format("rank {} {} in {}, and knows of no lost peer", rank_, how, own_call()),

@@ -79,8 +79,8 @@ TEST(HeartbeatCore, SaysThatItWasToldToStopWhenNothingElseIsKnown) {
 }
 
 TEST(HeartbeatCore, BlamesNobodyForItsOwnLateness) {
-  HeartbeatCore core(0, 2, {}, Moment::zero());
-  core.linked(1, Moment::zero());
+  HeartbeatCore core(0, 2, {}, SteadyTime::zero());
+  core.linked(1, SteadyTime::zero());
   core.tick(milliseconds(100));
   core.tick(milliseconds(60'000));  // the machine slept
   core.tick(milliseconds(60'100));
@@ -90,10 +90,10 @@ TEST(HeartbeatCore, BlamesNobodyForItsOwnLateness) {
 }
 
 TEST(HeartbeatCore, ItsOwnSleepIsNoStallOfAPeer) {
-  HeartbeatCore core(0, 2, {}, Moment::zero());
-  int group = core.watch({"world", {0, 1}}, Moment::zero());
-  core.linked(1, Moment::zero());
-  core.begin(core.describe(group, "a"), Moment::zero());
+  HeartbeatCore core(0, 2, {}, SteadyTime::zero());
+  int group = core.watch({"world", {0, 1}}, SteadyTime::zero());
+  core.linked(1, SteadyTime::zero());
+  core.begin(core.describe(group, "a"), SteadyTime::zero());
   core.tick(milliseconds(100));
   core.received(1, AliveFrame{},
                 milliseconds(70'000));  // it slept, too, and comes to the call soon
@@ -110,8 +110,8 @@ TEST(HeartbeatCore, ItsOwnSleepIsNoStallOfAPeer) {
 }
 
 TEST(HeartbeatCore, AFrameBeforeALateTickIsNotHeardInTheFuture) {
-  HeartbeatCore core(0, 2, {}, Moment::zero());
-  core.linked(1, Moment::zero());
+  HeartbeatCore core(0, 2, {}, SteadyTime::zero());
+  core.linked(1, SteadyTime::zero());
   core.tick(milliseconds(100));
   core.received(1, AliveFrame{}, milliseconds(60'000));
   core.tick(milliseconds(60'000));
@@ -125,7 +125,7 @@ TEST(HeartbeatCore, AFrameBeforeALateTickIsNotHeardInTheFuture) {
 }
 
 TEST(HeartbeatCore, SaysWhichPeerCannotBeReached) {
-  HeartbeatCore core(0, 2, {.join = std::chrono::seconds(3)}, Moment::zero());
+  HeartbeatCore core(0, 2, {.join = std::chrono::seconds(3)}, SteadyTime::zero());
   for (int time = 0; time < 3300; time += 100) {
     core.tick(milliseconds(time));
     for (const Effect& effect : core.take_effects()) {

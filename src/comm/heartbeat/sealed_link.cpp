@@ -11,10 +11,10 @@ constexpr std::uint32_t kMagic = 0x4b525431;  // "1TRK"
 constexpr std::size_t kProof = 8;
 constexpr std::size_t kGreeting = 4 + 4 + 4 + 16 + kProof;
 constexpr std::size_t kAnswer = 16 + kProof;
-// Nobody who proved the key sends so much at once.
+// No rank of this run sends so much at once.
 constexpr std::size_t kLongestInput = 64 * kLongestFrame;
 
-/// Proofs for different purposes never stand for each other.
+/// Part of each proof, so that a proof for one purpose is not valid for another.
 enum class Purpose : std::uint8_t { greeting, answer, key, frame };
 
 std::uint64_t prove(const SipKey& key, Purpose purpose, std::uint64_t number,

@@ -1,14 +1,13 @@
-// A stream of bytes between two ranks that trusts nobody: both sides prove that they know the run's
-// key, and every frame carries a proof of its own. No socket: bytes in, bytes out.
+// An authenticated stream of frames between two ranks: both sides prove that they know the run's
+// key, and every frame carries a message authentication code. No socket: bytes in, bytes out.
 //
-// It protects against accidents and other users of the cluster, not against whoever can already
-// speak to MPI. One frame ends a job of hundreds of nodes ("rank 3 is lost"), and the listening
-// ports are plain TCP that scanners, monitoring and stray ranks of another job connect to, while
-// the ports of an MPI library refuse such connections by its own handshake.
+// It protects against accidents and other users of the cluster, not against anyone who can already
+// connect to MPI. One frame ends a job of hundreds of nodes ("rank 3 is lost"), and the listening
+// ports are plain TCP, to which scanners, monitoring and stray ranks of another job connect.
 //
-// The one who connects sends a greeting (the two ranks, a nonce, a proof), the other answers with a
-// nonce and a proof over both nonces; keys for both directions follow from the nonces. Who cannot
-// prove gets no answer at all.
+// The connecting side sends a greeting (the two ranks, a nonce, a proof), the other side answers
+// with a nonce and a proof over both nonces; keys for both directions are derived from the nonces.
+// A side that does not prove the key gets no answer.
 #pragma once
 
 #include <array>
@@ -21,7 +20,7 @@
 
 namespace troika {
 
-/// Different for every link, and not to be guessed.
+/// Random and different for every link.
 using Nonce = std::array<std::uint64_t, 2>;
 
 struct LinkSettings {
@@ -35,20 +34,21 @@ class SealedLink {
  public:
   /// The side that connects to `peer`.
   static SealedLink to(int peer, const LinkSettings& settings);
-  /// The side that was connected to, by nobody knows whom.
+  /// The side that accepted a connection, from a peer yet unknown.
   static SealedLink from_anybody(const LinkSettings& settings);
 
-  /// False when the other side does not prove the key or breaks the form: close the connection.
+  /// Returns false if the other side does not prove the key or violates the format: close the
+  /// connection.
   [[nodiscard]] bool receive(std::span<const std::byte> bytes);
-  /// Whether the other side has proven that it is the rank peer(), and answers now.
+  /// Returns true if the other side has proven that it is rank peer(), in this connection.
   bool proven() const { return stage_ == Stage::open && heard_; }
   int peer() const { return peer_; }
 
-  /// The next frame that arrived whole and proven.
+  /// Returns the next complete, authenticated frame.
   std::optional<WireBytes> next_frame();
-  /// Once the greeting is over; until then frames are kept.
+  /// Seals a frame; before the greeting is over frames are kept.
   void send(std::span<const std::byte> frame);
-  /// What is to be written to the socket.
+  /// Returns the bytes to be written to the socket.
   WireBytes take_output();
 
  private:

@@ -1,6 +1,6 @@
-// SipHash-2-4, a keyed hash that nobody without the key can compute: the proof that a frame comes
-// from a rank of this run. Aumasson and Bernstein 2012, doi:10.1007/978-3-642-34931-7_28. The
-// libraries that have it (libsodium, OpenSSL) would be one more thing to install for forty lines.
+// SipHash-2-4, a keyed hash: the proof that a frame comes from a rank of this run. Aumasson and
+// Bernstein 2012, doi:10.1007/978-3-642-34931-7_28. Libraries have it (libsodium, OpenSSL), but
+// would be one more dependency for forty lines.
 #pragma once
 
 #include <array>

@@ -208,7 +208,8 @@ void end_writing(const Socket& socket) { shutdown(socket.descriptor(), SHUT_WR);
 std::uint64_t random_word() {
   std::uint64_t word = 0;
   ssize_t count = getrandom(&word, sizeof word, 0);
-  if (count != sizeof word) throw Error(ErrorKind::usage, "The system has no random numbers.");
+  if (count != sizeof word)
+    throw Error(ErrorKind::usage, "the system has no source of random numbers");
   return word;
 }
 

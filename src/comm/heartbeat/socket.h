@@ -1,4 +1,4 @@
-// TCP sockets that never block: the thin rim between the heartbeat and the network.
+// Non-blocking TCP sockets: the heartbeat's only access to the network.
 #pragma once
 
 #include <cstdint>
@@ -36,27 +36,27 @@ struct ListeningPort {
 
 /// Where a rank listens for its peers.
 struct ListenOptions {
-  bool loopback_only = false;  ///< All peers are on this computer; `interface` is not asked then.
+  bool loopback_only = false;  ///< All peers are on this computer; `interface` is then ignored.
   /// "auto" for every IPv4 interface that is up, the name of one ("ib0"), or the network that its
   /// address is in ("10.1.0.0/16"), for hosts whose interfaces have different names.
   std::string interface = "auto";
   int first_port = 0, last_port = 0;  ///< The first free one of these; 0: the system's choice.
 };
 
-/// Throws Error(usage) when there is no such interface, when no port of the range is free, or when
-/// the system refuses.
+/// Throws Error(usage) if there is no such interface, no port of the range is free, or the system
+/// refuses.
 ListeningPort listen_for_peers(const ListenOptions& options);
 
-/// Begins to connect; closed when that is known to fail at once.
+/// Begins to connect. Returns a closed socket if that fails at once.
 Socket connect_to(const std::string& address);
-/// The next one waiting, if any.
+/// Accepts the next waiting connection, if any.
 std::optional<Socket> accept_from(const Socket& listening);
 
 enum class ReadEnd { nothing_more, closed };
-/// Appends what has arrived, `longest` bytes at most.
+/// Appends the bytes that have arrived, until `bytes` holds `longest`.
 ReadEnd read_from(const Socket& socket, WireBytes& bytes, std::size_t longest);
-/// Writes as much as the system takes and removes it from `bytes`; false when the connection is
-/// gone.
+/// Writes as much as the system accepts and removes it from `bytes`. Returns false if the
+/// connection is gone.
 bool write_to(const Socket& socket, WireBytes& bytes);
 /// Tells the peer that nothing more will come.
 void end_writing(const Socket& socket);

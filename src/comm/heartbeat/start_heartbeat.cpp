@@ -11,7 +11,8 @@
 namespace troika {
 namespace {
 
-/// What a rank tells the others: whether it listens, or why it cannot; its key; its addresses.
+/// A rank's first message to the others: whether it listens or why it cannot, its key, its
+/// addresses.
 struct Introduction {
   enum class Kind { on, off, failed } kind = Kind::on;
   SipKey key{};
@@ -38,7 +39,7 @@ Introduction parse_introduction(const std::string& text) {
   return told;
 }
 
-/// Opens the port; a rank that cannot must tell the others, who would wait for it.
+/// Opens the port. A rank that cannot must tell the others, because they would wait for it.
 Introduction introduce(const HeartbeatOptions& options, ListeningPort& port) {
   Introduction own{.key = {random_word(), random_word()}};
   if (!options.is_on) {
@@ -55,7 +56,7 @@ Introduction introduce(const HeartbeatOptions& options, ListeningPort& port) {
   return own;
 }
 
-/// Takes the key of rank 0 and the addresses of all; the heartbeat is off where it is off on one.
+/// Takes the key of rank 0 and the addresses of all; if one rank's heartbeat is off, all are.
 void take_introductions(const std::vector<std::string>& texts, HeartbeatSettings& settings) {
   for (std::size_t rank = 0; rank < texts.size(); ++rank) {
     Introduction told = parse_introduction(texts[rank]);
@@ -117,7 +118,7 @@ void leave_together(MpiWorld& world, Heartbeat& heartbeat) {
 
 HeartbeatTimes heartbeat_times(std::chrono::nanoseconds timeout) {
   HeartbeatTimes times;
-  times.silence = std::max<Moment>(timeout, 4 * times.period);
+  times.silence = std::max<SteadyTime>(timeout, 4 * times.period);
   times.join = std::max(times.join, times.silence);
   times.stall = std::max(times.stall, 2 * times.silence);
   return times;
@@ -133,8 +134,8 @@ void require_agreement(const RankVoice& voice, const std::string& subject,
   auto texts = voice.exchange(speaks ? subject + "\n" + text : "");
   throw Error(
       ErrorKind::usage,
-      fmt::format("The ranks are not going to do the same: their {} differs, in {}. Start all "
-                  "ranks with the same files, options and version of Troika.",
+      fmt::format("ranks disagree about the run: their {} differs, in {}; start all ranks with "
+                  "the same files, options and version of Troika",
                   subject, difference(texts[0], texts[rank], rank)));
 }
 

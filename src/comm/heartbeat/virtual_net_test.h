@@ -31,7 +31,7 @@ class Net {
   HeartbeatCore& core(int rank) { return nodes_[rank].core; }
   const std::string& verdict(int rank) const { return nodes_[rank].verdict.sentence; }
   int exit_code(int rank) const { return nodes_[rank].verdict.exit_code; }
-  Moment now() const { return now_; }
+  SteadyTime now() const { return now_; }
   int connections() const { return connections_; }
 
   /// No more events, and its peers' connections close.
@@ -52,8 +52,8 @@ class Net {
   void stop(int rank) { nodes_[rank].running = false; }
   void go_on(int rank) { nodes_[rank].running = true; }
 
-  void run_for(Moment time) {
-    Moment end = now_ + time;
+  void run_for(SteadyTime time) {
+    SteadyTime end = now_ + time;
     while (now_ < end) {
       now_ += milliseconds(1);
       deliver();
@@ -85,12 +85,12 @@ class Net {
   struct Node {
     HeartbeatCore core;
     bool running = true;
-    Moment next_tick{};
+    SteadyTime next_tick{};
     std::map<int, bool> links{};
     Verdict verdict{"", 0};
   };
   struct Delivery {
-    Moment when;
+    SteadyTime when;
     std::uint64_t order;
     int rank;
     std::function<void()> event;
@@ -108,8 +108,8 @@ class Net {
         milliseconds(2), [this, from, to] { nodes_[to].core.linked(from, now_); }, to);
   }
   /// In order between events at the same moment, like bytes on a connection.
-  void at(Moment delay, std::function<void()> event, int rank) {
-    Moment when = std::max(now_ + delay, nodes_[rank].links.empty() ? now_ : last_[rank]);
+  void at(SteadyTime delay, std::function<void()> event, int rank) {
+    SteadyTime when = std::max(now_ + delay, nodes_[rank].links.empty() ? now_ : last_[rank]);
     last_[rank] = when;
     deliveries_.push({when, order_++, rank, std::move(event)});
   }
@@ -132,10 +132,10 @@ class Net {
   HeartbeatTimes times_;
   RandomStream random_;
   std::uint64_t drawn_ = 0, order_ = 0;
-  Moment now_{};
+  SteadyTime now_{};
   int connections_ = 0;
   std::vector<Node> nodes_;
-  std::map<int, Moment> last_;
+  std::map<int, SteadyTime> last_;
   std::priority_queue<Delivery, std::vector<Delivery>, std::greater<>> deliveries_;
 };
 

@@ -1,4 +1,4 @@
-// What a rank of an MPI run does, under watch from its beginning to its end.
+// Runs the body of an MPI rank under the heartbeat, from start to end.
 #pragma once
 
 #include <filesystem>
@@ -11,20 +11,20 @@ namespace troika {
 
 struct RankWatch {
   HeartbeatOptions heartbeat{};
-  std::filesystem::path log{};  ///< logs/rank-N of the run; empty: last words go to stderr only.
-  /// False: the file is made only when there is something to say, where there is no run folder that
-  /// it could belong to.
+  std::filesystem::path log{};  ///< logs/rank-N of the run; empty: stderr only.
+  /// If false, the file is created only when there is something to write; for commands without a
+  /// run folder.
   bool opens_log_early = true;
 };
 
-/// All ranks call it together, from main's thread, as main would: where one of them fails or is
-/// lost, or `body` throws, this process says why and ends (_exit), because nothing that waits for a
-/// lost peer can be ended otherwise: the rank that threw with its own sentence and exit code, the
-/// others with Error(peer)'s. Returns when all ranks are through with `body`; the world can then be
-/// ended.
+/// All ranks call it together, from main's thread. If a rank fails or is lost, or `body` throws,
+/// this process writes the reason and ends by _exit, because a thread that waits for a lost peer
+/// cannot be stopped otherwise. The rank that threw ends with its own message and exit code, the
+/// others with those of Error(peer). Returns when `body` has returned on all ranks; the world may
+/// then be destroyed.
 void run_watched_rank(MpiWorld& world, const RankWatch& watch,
                       const std::function<void(Heartbeat&)>& body);
-/// The same where the log becomes known only later: `body` opens it.
+/// The same if the path of the log becomes known later: `body` opens it.
 void run_watched_rank(MpiWorld& world, const RankWatch& watch,
                       const std::function<void(Heartbeat&, LastWords&)>& body);
 

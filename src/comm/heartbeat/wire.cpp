@@ -20,7 +20,7 @@ std::string WireReader::text(std::size_t longest) {
   if (length > longest) good_ = false;
   auto part = take(good_ ? length : 0);
   std::string text(part.size(), ' ');
-  // What a peer says goes into logs and terminals: one line of plain text.
+  // Texts of a peer end up in logs and terminals: control characters are replaced.
   std::transform(part.begin(), part.end(), text.begin(), [](std::byte byte) {
     auto c = static_cast<unsigned char>(byte);
     return static_cast<char>(c < 0x20 || c == 0x7f ? '?' : c);

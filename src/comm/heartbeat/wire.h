@@ -1,4 +1,4 @@
-// Numbers and texts as bytes, little-endian, and back; reading never goes past the end.
+// Writes and reads numbers (little-endian) and texts as bytes; reading never runs past the end.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class WireWriter {
     }
     return *this;
   }
-  /// Longer texts lose their end.
+  /// Longer texts are truncated.
   WireWriter& text(std::string_view text, std::size_t longest);
   WireWriter& raw(std::span<const std::byte> bytes);
 
@@ -48,7 +48,7 @@ class WireReader {
   std::string text(std::size_t longest);
 
   bool good() const { return good_; }
-  /// Everything was read, and nothing but what was there.
+  /// Returns true if all bytes were read and no read failed.
   bool complete() const { return good_ && bytes_.empty(); }
 
  private:

@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "comm/arithmetic.h"
 #include "comm/mpi/mpi_engine.h"
-#include "comm/mpi/mpi_status.h"
 
 namespace troika {
 namespace {
@@ -20,7 +19,7 @@ MPI_Datatype type_of(DType dtype) {
     case DType::bf16:
       break;
   }
-  throw Bug("MPI does not know this type");
+  throw Bug("MPI has no such element type");
 }
 
 MPI_Op operation_of(CombineRule rule) {
@@ -33,7 +32,7 @@ MPI_Op operation_of(CombineRule rule) {
     case CombineRule::max:
       return MPI_MAX;
   }
-  throw Bug("no such combine rule");
+  throw Bug("unknown combine rule");
 }
 
 class Collectives final : public LibraryCollective {
@@ -50,7 +49,7 @@ class Collectives final : public LibraryCollective {
   }
   ~Collectives() override {
     auto lock = hold(lock_);
-    if (request_ != MPI_REQUEST_NULL) return;  // under way for ever: a peer is lost
+    if (request_ != MPI_REQUEST_NULL) return;  // a peer is lost; freeing would wait for it
     MPI_Comm_free(&communicator_);
   }
 
@@ -94,7 +93,7 @@ class Collectives final : public LibraryCollective {
       case Collective::scatter:
         break;
     }
-    throw Bug("why_not_by_mpi was not asked");
+    throw Bug("MPI does not run this collective; check why_not_by_mpi first");
   }
 
   bool test() {

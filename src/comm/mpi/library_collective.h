@@ -1,4 +1,4 @@
-// The collectives of the MPI library, as one more algorithm.
+// The MPI library's own collectives, which compete with our recipes as one more algorithm.
 #pragma once
 
 #include <mpi.h>
@@ -12,7 +12,7 @@
 
 namespace troika {
 
-/// Takes the communicator over. `lock` may be null.
+/// Owns the communicator from here on. `lock` is borrowed and may be null.
 std::unique_ptr<LibraryCollective> make_library_collective(const LibraryCall& call,
                                                            std::span<std::byte> vector,
                                                            MPI_Comm communicator, std::mutex* lock,

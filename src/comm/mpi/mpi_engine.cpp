@@ -1,15 +1,18 @@
 #include "comm/mpi/mpi_engine.h"
 
-#include "comm/mpi/mpi_status.h"
+#include <fmt/format.h>
+
+#include "base/error.h"
 
 namespace troika {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// Requests that are removed within kOneUnwinding of each other wait kTimeToEnd in total.
 constexpr std::chrono::milliseconds kTimeToEnd{100}, kOneUnwinding{1000};
 
-/// Whether MPI has let go of it.
+/// Returns true once MPI has completed the request.
 bool await_end(MPI_Request& handle, Clock::time_point limit) {
   int done = 0;
   do {
@@ -19,6 +22,20 @@ bool await_end(MPI_Request& handle, Clock::time_point limit) {
 }
 
 }  // namespace
+
+void check_mpi(int status, const char* call) {
+  if (status == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING + 1] = {};
+  int length = 0;
+  int kind = status;
+  MPI_Error_string(status, text, &length);
+  MPI_Error_class(status, &kind);
+  const char* advice = kind == MPI_ERR_TRUNCATE
+                           ? "the two ranks disagree about the length of a message"
+                           : "a peer or the network between two ranks is probably lost";
+  throw Error(ErrorKind::peer,
+              fmt::format("{} failed: {}; {}", call, std::string_view(text, length), advice));
+}
 
 void MpiEngine::start(MpiRequest& request) {
   auto lock = hold(lock_);
@@ -38,7 +55,7 @@ bool MpiEngine::test(MpiRequest& request) {
 void MpiEngine::remove(MpiRequest& request) noexcept {
   auto lock = hold(lock_);
   if (request.is_active) {
-    if (request.receives) MPI_Cancel(&request.handle);  // a send cannot be called back everywhere
+    if (request.receives) MPI_Cancel(&request.handle);  // not every library can cancel sends
     request.is_active = !await_end(request.handle, unwinding_limit());
   }
   MPI_Request_free(&request.handle);

@@ -31,9 +31,9 @@ int MpiTags::tag_of(const MessageAddress& address) const {
   if (tag <= largest_) return static_cast<int>(tag);
   throw Error(
       ErrorKind::usage,
-      fmt::format("Message {} from device {} to device {} needs tag {}, but this MPI library "
-                  "has tags up to {} only; use fewer devices per rank or larger messages, "
-                  "or another MPI library.",
+      fmt::format("message {} from device {} to device {} needs tag {}, but this MPI library "
+                  "only has tags up to {}; use fewer devices per rank or larger messages, "
+                  "or another MPI library",
                   address.tag, address.from.value, address.to.value, tag, largest_));
 }
 

@@ -2,14 +2,54 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "base/error.h"
-#include "comm/mpi/mpi_bytes.h"
-#include "comm/mpi/mpi_status.h"
 
 namespace troika {
 namespace {
 
-/// A persistent request with its engine.
+/// Describes any number of bytes to MPI, whose counts are ints.
+class MpiBytes {
+ public:
+  /// A message of more than `block` bytes becomes one element of a derived type made of blocks.
+  explicit MpiBytes(std::size_t bytes, int block = 1 << 30);
+  MpiBytes(const MpiBytes&) = delete;
+  /// MPI keeps the type as long as requests use it.
+  ~MpiBytes();
+
+  int count() const { return count_; }
+  MPI_Datatype type() const { return type_; }
+
+ private:
+  int count_;
+  MPI_Datatype type_ = MPI_BYTE;
+};
+
+MpiBytes::MpiBytes(std::size_t bytes, int block) {
+  if (bytes <= static_cast<std::size_t>(block)) {
+    count_ = static_cast<int>(bytes);
+    return;
+  }
+  std::vector<int> lengths;
+  std::vector<MPI_Aint> starts;
+  for (std::size_t at = 0; at < bytes; at += block) {
+    starts.push_back(static_cast<MPI_Aint>(at));
+    lengths.push_back(static_cast<int>(std::min<std::size_t>(block, bytes - at)));
+  }
+  count_ = 1;
+  check_mpi(MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(),
+                                     starts.data(), MPI_BYTE, &type_),
+            "MPI_Type_create_hindexed");
+  check_mpi(MPI_Type_commit(&type_), "MPI_Type_commit");
+}
+
+MpiBytes::~MpiBytes() {
+  if (type_ != MPI_BYTE) MPI_Type_free(&type_);
+}
+
+/// Owns a persistent request.
 class Pending {
  public:
   explicit Pending(MpiEngine& engine) : engine_(engine) {}
@@ -28,9 +68,9 @@ class Pending {
   MpiRequest request_;
 };
 
-/// What both halves of a message are. In the first round its length goes ahead, because a message
-/// that is longer than its landing place is not safe with MPI: Open MPI 4 writes past the end where
-/// ranks share a machine.
+/// State of either half of a message. In the first round a header with the length is sent first,
+/// because MPI does not protect against a message that is longer than the receive buffer: Open MPI
+/// 4 writes past its end if the ranks share a machine.
 struct MpiMessage {
   MpiMessage(MpiEngine& engine, const MpiTransportSettings& transport, const MessageAddress& names,
              std::size_t bytes)
@@ -41,7 +81,7 @@ struct MpiMessage {
         header(engine),
         payload(engine) {}
 
-  /// Not there yet: perhaps for a reason.
+  /// To be called when a poll found nothing: throws if a peer is lost. Returns false.
   bool wait_on() const {
     if (settings.check) settings.check();
     return false;
@@ -75,17 +115,17 @@ class MpiOutgoing final : public Outgoing {
 
 class MpiIncoming final : public Incoming {
  public:
-  MpiIncoming(std::unique_ptr<MpiMessage> message, std::byte* landing)
-      : message_(std::move(message)), landing_(landing == nullptr ? &nothing_ : landing) {}
+  MpiIncoming(std::unique_ptr<MpiMessage> message, std::byte* buffer)
+      : message_(std::move(message)), buffer_(buffer == nullptr ? &nothing_ : buffer) {}
 
   void start() override {
-    there_ = false;
+    has_arrived_ = false;
     (message_->agreed ? message_->payload : message_->header).start();
   }
   std::byte* arrived() override {
     if (!message_->agreed && message_->header.done()) agree();
-    if (!there_) there_ = message_->agreed && message_->payload.done();
-    return there_ || message_->wait_on() ? landing_ : nullptr;
+    if (!has_arrived_) has_arrived_ = message_->agreed && message_->payload.done();
+    return has_arrived_ || message_->wait_on() ? buffer_ : nullptr;
   }
   void finish() override {}
 
@@ -104,9 +144,9 @@ class MpiIncoming final : public Incoming {
   }
 
   std::unique_ptr<MpiMessage> message_;
-  std::byte nothing_{};  // where an empty message lands: null would mean that it is not there
-  std::byte* landing_;
-  bool there_ = false;
+  std::byte nothing_{};  // address of an empty message: null would mean that it has not arrived
+  std::byte* buffer_;
+  bool has_arrived_ = false;
 };
 
 class MpiTransport final : public Transport {
@@ -129,19 +169,19 @@ class MpiTransport final : public Transport {
   }
 
   std::unique_ptr<Incoming> prepare_receive(const MessageAddress& address,
-                                            std::span<std::byte> landing) override {
+                                            std::span<std::byte> buffer) override {
     TROIKA_CHECK_EQ(settings_.tags.rank_of(address.to), settings_.rank);
-    auto message = std::make_unique<MpiMessage>(engine_, settings_, address, landing.size());
+    auto message = std::make_unique<MpiMessage>(engine_, settings_, address, buffer.size());
     message->header.set_receives();
     message->payload.set_receives();
-    prepare(*message, settings_.tags.rank_of(address.from), MPI_Recv_init, landing.data());
-    return std::make_unique<MpiIncoming>(std::move(message), landing.data());
+    prepare(*message, settings_.tags.rank_of(address.from), MPI_Recv_init, buffer.data());
+    return std::make_unique<MpiIncoming>(std::move(message), buffer.data());
   }
 
   bool shares_memory(DeviceId, DeviceId) const override { return false; }
   int local_devices() const override { return settings_.local_devices; }
   int devices_here() const override { return settings_.devices_here; }
-  /// Looking at a message that is under way moves all of them.
+  /// MPI_Test on any active message already moves all of them.
   void progress() override {}
 
  private:

@@ -13,15 +13,15 @@
 
 namespace troika {
 
-/// Where the devices live, and how a message between two of them is tagged.
+/// Maps devices to ranks and message addresses to tags of MPI.
 class MpiTags {
  public:
   /// `largest` is MPI_TAG_UB.
   MpiTags(std::vector<int> rank_of_device, std::int64_t largest);
 
   int rank_of(DeviceId device) const;
-  /// Different for any two messages between the same two ranks. Throws Error(usage) when MPI has
-  /// not so many tags.
+  /// Returns different tags for any two messages between the same two ranks. Throws Error(usage) if
+  /// MPI does not have so many tags.
   int tag_of(const MessageAddress& address) const;
 
  private:
@@ -32,15 +32,15 @@ class MpiTags {
 };
 
 struct MpiTransportSettings {
-  MPI_Comm payloads, headers;  ///< Of its own.
+  MPI_Comm payloads, headers;  ///< Owned by the transport.
   MpiTags tags;
   int rank = 0;
   int local_devices = 1;        ///< Of this rank.
   int devices_here = 1;         ///< Of all ranks on this machine.
-  std::function<void()> check;  ///< May be empty.
+  std::function<void()> check;  ///< Throws if a peer is lost; may be empty.
 };
 
-/// Both borrowed references outlive the transport.
+/// Borrows the engine and the lock, which may be null.
 std::unique_ptr<Transport> make_mpi_transport(MpiTransportSettings settings, MpiEngine& engine,
                                               std::mutex* lock);
 

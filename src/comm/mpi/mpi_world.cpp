@@ -12,7 +12,6 @@
 #include "collective/by_mpi.h"
 #include "comm/mpi/library_collective.h"
 #include "comm/mpi/mpi_engine.h"
-#include "comm/mpi/mpi_status.h"
 #include "comm/mpi/mpi_transport.h"
 
 namespace troika {
@@ -30,11 +29,11 @@ std::string version_text() {
   return line;
 }
 
-/// What the library gives, which may be less than what was asked for.
+/// Returns the level that the library grants, which may be lower than the wanted one.
 MpiThreading initialize(MpiThreading threading) {
   int before = 0;
   MPI_Initialized(&before);
-  TROIKA_CHECK(before == 0, "MPI has one owner, and it is started once per process");
+  TROIKA_CHECK(before == 0, "MPI is started once per process");
   int wanted = threading == MpiThreading::multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;
   int given = MPI_THREAD_SINGLE;
   check_mpi(MPI_Init_thread(nullptr, nullptr, wanted, &given), "MPI_Init_thread");
@@ -44,8 +43,8 @@ MpiThreading initialize(MpiThreading threading) {
   MPI_Finalize();
   throw Error(
       ErrorKind::usage,
-      fmt::format("The MPI library here ({}) lets one thread only call it; build Troika with "
-                  "one that has support for threads.",
+      fmt::format("the MPI library '{}' allows only one thread to call it; build Troika with "
+                  "one that supports MPI_THREAD_SERIALIZED",
                   library));
 }
 
@@ -63,7 +62,7 @@ std::int64_t largest_tag(MPI_Comm communicator) {
   int* value = nullptr;
   int found = 0;
   check_mpi(MPI_Comm_get_attr(communicator, MPI_TAG_UB, &value, &found), "MPI_Comm_get_attr");
-  constexpr int kLeastOfAll = 32767;  // what the standard promises
+  constexpr int kLeastOfAll = 32767;  // guaranteed by the standard
   return found != 0 ? *value : kLeastOfAll;
 }
 
@@ -79,7 +78,7 @@ class Owner final : public MpiWorld {
 
   ~Owner() override {
     engine_.reset();
-    // With a call that was given up because a peer is lost, the end would wait for that peer.
+    // After a call was given up because a peer is lost, MPI_Finalize would wait for that peer.
     if (given_up_.empty()) MPI_Finalize();
   }
 
@@ -90,7 +89,8 @@ class Owner final : public MpiWorld {
   void while_waiting(std::function<void()> check) override { check_ = std::move(check); }
 
   std::vector<std::string> exchange(const std::string& text) override {
-    auto round = std::make_shared<Exchange>(text, ranks_);  // shared with MPI if it is given up
+    auto round = std::make_shared<Exchange>(
+        text, ranks_);  // shared, because MPI keeps using it if the wait is given up
     wait(round, [&](MPI_Request* request) {
       return MPI_Iallgather(&round->length, 1, MPI_INT, round->lengths.data(), 1, MPI_INT,
                             MPI_COMM_WORLD, request);
@@ -137,7 +137,7 @@ class Owner final : public MpiWorld {
  private:
   std::mutex* lock() { return threading_ == MpiThreading::multiple ? nullptr : &mutex_; }
 
-  /// What MPI reads and writes while texts are exchanged.
+  /// Buffers that MPI reads and writes while texts are exchanged.
   struct Exchange {
     Exchange(const std::string& mine, int ranks)
         : text(mine), length(static_cast<int>(mine.size())), lengths(ranks), starts(ranks) {}
@@ -155,8 +155,8 @@ class Owner final : public MpiWorld {
     return *copy;
   }
 
-  /// Starts a non-blocking call and waits for it without keeping other threads out of MPI. Where
-  /// the wait is given up, `buffers` stay for the call that goes on: it cannot be called back.
+  /// Starts a non-blocking call and waits for it without keeping other threads out of MPI. If the
+  /// wait is given up, `buffers` are kept, because MPI cannot cancel a collective call.
   template <class F>
   void wait(const std::shared_ptr<void>& buffers, F&& start) {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -180,8 +180,8 @@ class Owner final : public MpiWorld {
   int rank_ = 0, ranks_ = 1;
   int ranks_here_ = 1;
   std::function<void()> check_;
-  std::vector<std::shared_ptr<void>> given_up_;  // buffers of calls that nobody waits for any more
-  std::mutex mutex_;  // held around every call of MPI, but for MpiThreading::multiple
+  std::vector<std::shared_ptr<void>> given_up_;  // buffers of abandoned calls
+  std::mutex mutex_;  // held around every call of MPI, except for MpiThreading::multiple
   std::unique_ptr<MpiEngine> engine_;
 };
 

@@ -1,5 +1,6 @@
-// A message between two threads: a place that both know, with one flag for each of them on its own
-// cache line. A flag holds the number of the last round that its writer has done.
+// The shared state of one message between two threads: a flag for each side, on its own cache line,
+// so that a polling thread does not disturb the other. A flag holds the number of the last round
+// that its writer has completed.
 #pragma once
 
 #include <atomic>
@@ -15,11 +16,11 @@ namespace troika {
 
 struct Mailbox {
   static constexpr std::size_t kLine = 64;
-  /// Messages up to this size travel in slots, copied: it saves the sender the wait for the
+  /// Messages up to this size are copied into slots, so that the sender does not wait for the
   /// receiver.
   static constexpr std::size_t kLargestCopy = 1024;
   static constexpr std::uint32_t kSlots = 4;
-  /// Of the bytes behind the slot's flag.
+  /// Bytes of a slot before the message: the slot's flag.
   static constexpr std::size_t kSlotHeader = 16;
 
   struct alignas(kLine) Line {
@@ -30,7 +31,7 @@ struct Mailbox {
   Mailbox(const Mailbox&) = delete;
 
   std::byte* slot(std::uint32_t round);
-  /// Whether a copy has been left in a slot. Not while the sender is at work.
+  /// Returns true if a slot holds a message. Not to be called while the sender is at work.
   bool holds_message();
   /// Set to the round when the slot is full.
   std::atomic<std::uint32_t>& slot_flag(std::uint32_t round);

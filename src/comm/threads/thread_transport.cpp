@@ -9,7 +9,7 @@
 
 namespace troika {
 
-/// What both halves have: their share in the mailbox, given up at the end.
+/// One side's share in a mailbox, given up at the end.
 class MailboxHalf {
  public:
   MailboxHalf(ThreadTransport& transport, ThreadTransport::Key key, std::size_t bytes, bool sends)
@@ -29,6 +29,7 @@ class MailboxHalf {
 
 namespace {
 
+/// A long message or a loan: the receiver reads the sender's memory in place.
 class OutgoingMemory final : public Outgoing {
  public:
   template <class Key>
@@ -66,7 +67,8 @@ class IncomingMemory final : public Incoming {
   std::uint32_t round_ = 0;
 };
 
-/// Done as soon as the bytes are in a slot, which the receiver has emptied rounds ago as a rule.
+/// A short message. Done as soon as the bytes are in a slot, which the receiver has usually emptied
+/// several rounds ago.
 class OutgoingCopy final : public Outgoing {
  public:
   template <class Key>
@@ -97,7 +99,8 @@ class OutgoingCopy final : public Outgoing {
   const MailboxHalf half_;
   const std::span<const std::byte> bytes_;
   std::uint32_t round_ = 0;
-  std::uint32_t taken_ = 0;  // what the receiver's flag said when we last had to look
+  std::uint32_t taken_ =
+      0;  // the receiver's flag when it was read last; reading costs a cache miss
   bool posted_ = true;
 };
 
@@ -131,17 +134,17 @@ std::unique_ptr<Outgoing> ThreadTransport::prepare_send(const MessageAddress& ad
   Key key{address, false};
   if (bytes.size() <= Mailbox::kLargestCopy)
     return std::make_unique<OutgoingCopy>(*this, key, bytes);
-  // Nobody writes through it: only a borrower would.
+  // Only a borrower would write through it, and this is not a loan.
   std::span<std::byte> memory{const_cast<std::byte*>(bytes.data()), bytes.size()};
   return std::make_unique<OutgoingMemory>(*this, key, memory);
 }
 
 std::unique_ptr<Incoming> ThreadTransport::prepare_receive(const MessageAddress& address,
-                                                           std::span<std::byte> landing) {
+                                                           std::span<std::byte> buffer) {
   Key key{address, false};
-  if (landing.size() <= Mailbox::kLargestCopy)
-    return std::make_unique<IncomingCopy>(*this, key, landing.size());
-  return std::make_unique<IncomingMemory>(*this, key, landing.size());
+  if (buffer.size() <= Mailbox::kLargestCopy)
+    return std::make_unique<IncomingCopy>(*this, key, buffer.size());
+  return std::make_unique<IncomingMemory>(*this, key, buffer.size());
 }
 
 std::unique_ptr<Outgoing> ThreadTransport::prepare_lend(const MessageAddress& address,
@@ -168,10 +171,10 @@ Doorbell& ThreadTransport::doorbell_of(DeviceId device) {
   return *doorbell;
 }
 
-void ThreadTransport::fail(std::string reason, int) {
+void ThreadTransport::fail(const std::string& reason, int) {
   Lock lock(mutex_);
   if (has_failed_.load(std::memory_order_relaxed)) return;
-  failure_ = std::move(reason);
+  failure_ = reason;
   has_failed_.store(true, std::memory_order_release);
   for (const auto& [device, doorbell] : doorbells_) doorbell->ring();
 }

@@ -23,7 +23,7 @@ class ThreadTransport final : public Transport {
   std::unique_ptr<Outgoing> prepare_send(const MessageAddress& address,
                                          std::span<const std::byte> bytes) override;
   std::unique_ptr<Incoming> prepare_receive(const MessageAddress& address,
-                                            std::span<std::byte> landing) override;
+                                            std::span<std::byte> buffer) override;
   std::unique_ptr<Outgoing> prepare_lend(const MessageAddress& address,
                                          std::span<std::byte> memory) override;
   std::unique_ptr<Incoming> prepare_borrow(const MessageAddress& address,
@@ -35,7 +35,7 @@ class ThreadTransport final : public Transport {
     if (has_failed_.load(std::memory_order_acquire)) throw_failure();
   }
 
-  void fail(std::string reason, int exit_code) override;
+  void fail(const std::string& reason, int exit_code) override;
 
  private:
   friend class MailboxHalf;

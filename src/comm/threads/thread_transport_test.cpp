@@ -16,14 +16,14 @@ constexpr std::size_t kLong = Mailbox::kLargestCopy + 1;
 class ThreadMessages : public testing::Test {
  protected:
   ThreadTransport transport;
-  std::vector<std::byte> sent = std::vector<std::byte>(kLong), landing = sent;
+  std::vector<std::byte> sent = std::vector<std::byte>(kLong), buffer = sent;
   std::span<std::byte> short_sent = std::span(sent).first(9);
-  std::span<std::byte> short_landing = std::span(landing).first(9);
+  std::span<std::byte> short_buffer = std::span(buffer).first(9);
 };
 
 TEST_F(ThreadMessages, LongOnesAreReadWhereTheSenderHasThem) {
   auto outgoing = transport.prepare_send(kAddress, sent);
-  auto incoming = transport.prepare_receive(kAddress, landing);
+  auto incoming = transport.prepare_receive(kAddress, buffer);
   incoming->start();
   EXPECT_EQ(incoming->arrived(), nullptr);
   outgoing->start();
@@ -37,13 +37,13 @@ TEST_F(ThreadMessages, LongOnesAreReadWhereTheSenderHasThem) {
 TEST_F(ThreadMessages, MayBeSentBeforeTheReceiverIsPrepared) {
   auto outgoing = transport.prepare_send(kAddress, sent);
   outgoing->start();
-  auto incoming = transport.prepare_receive(kAddress, landing);
+  auto incoming = transport.prepare_receive(kAddress, buffer);
   incoming->start();
   EXPECT_EQ(incoming->arrived(), sent.data());
 }
 
 TEST_F(ThreadMessages, ShortOnesAreDoneAtOnceAndArriveInOrder) {
-  auto incoming = transport.prepare_receive(kAddress, short_landing);
+  auto incoming = transport.prepare_receive(kAddress, short_buffer);
   auto outgoing = transport.prepare_send(kAddress, short_sent);
   for (std::uint32_t round = 0; round < Mailbox::kSlots; ++round) {
     sent[8] = static_cast<std::byte>(round);
@@ -65,14 +65,14 @@ TEST_F(ThreadMessages, ShortOnesAreDoneAtOnceAndArriveInOrder) {
 
 TEST_F(ThreadMessages, AShortOneOutlivesItsSender) {
   transport.prepare_send(kAddress, short_sent)->start();
-  auto incoming = transport.prepare_receive(kAddress, short_landing);
+  auto incoming = transport.prepare_receive(kAddress, short_buffer);
   incoming->start();
   EXPECT_NE(incoming->arrived(), nullptr);
 }
 
 TEST_F(ThreadMessages, ANewPairDoesNotMeetAnOldHalf) {
   auto outgoing = transport.prepare_send(kAddress, sent);
-  auto incoming = transport.prepare_receive(kAddress, landing);
+  auto incoming = transport.prepare_receive(kAddress, buffer);
   incoming->start();
   outgoing->start();
   incoming->finish();
@@ -81,7 +81,7 @@ TEST_F(ThreadMessages, ANewPairDoesNotMeetAnOldHalf) {
   outgoing->start();
   EXPECT_FALSE(outgoing->done());
   incoming.reset();
-  incoming = transport.prepare_receive(kAddress, landing);
+  incoming = transport.prepare_receive(kAddress, buffer);
   incoming->start();
   EXPECT_EQ(incoming->arrived(), sent.data());
 }
@@ -100,7 +100,7 @@ TEST_F(ThreadMessages, LoansGiveTheLendersMemoryHoweverShort) {
 TEST_F(ThreadMessages, HalvesThatDoNotFitAreBugs) {
   auto outgoing = transport.prepare_send(kAddress, sent);
   EXPECT_THROW(transport.prepare_send(kAddress, sent), Bug);
-  EXPECT_THROW(transport.prepare_receive(kAddress, short_landing), Bug);
+  EXPECT_THROW(transport.prepare_receive(kAddress, short_buffer), Bug);
 }
 
 }  // namespace

@@ -19,8 +19,8 @@
 namespace troika {
 namespace {
 
-/// Work in order on one thread; what is still queued at the end is run, so that no event waits
-/// forever.
+/// Runs work in order on one thread. Work that is still queued at destruction is run, so that no
+/// event waits forever.
 class WorkQueue {
  public:
   explicit WorkQueue(int threads)
@@ -126,9 +126,9 @@ class CpuDevice final : public Device {
                             ? "than the system has"
                             : fmt::format("than its limit of {}", to_string(options_.memory));
     throw Error(ErrorKind::memory,
-                fmt::format("A CPU device that holds {} was asked for {} more, {} in all, which is "
+                fmt::format("a CPU device that holds {} was asked for {} more, {} in all, which is "
                             "more {}; take a smaller "
-                            "batch, more devices or a strategy that shards more.",
+                            "batch, more devices or a strategy that shards more",
                             to_string(held), to_string(bytes), to_string(held + bytes), limit));
   }
 
@@ -143,7 +143,7 @@ class CpuDevice final : public Device {
 std::unique_ptr<Device> make_cpu_device(const CpuOptions& options) {
   if (options.threads < 1)
     throw Error(ErrorKind::usage,
-                fmt::format("A CPU device needs at least one thread, not {}.", options.threads));
+                fmt::format("a CPU device needs at least one thread, not {}", options.threads));
   return std::make_unique<CpuDevice>(options);
 }
 

@@ -1,4 +1,4 @@
-// Some cores of this machine as a device: one thread with an OpenMP team of its own, and host
+// A CPU device: cores of this machine, used by one thread with its own OpenMP team, and host
 // memory.
 #pragma once
 
@@ -10,17 +10,17 @@
 namespace troika {
 
 struct CpuOptions {
-  int threads = 1;      ///< In the team, the device's own thread included.
-  Bytes memory{};       ///< Refuse to hold more than this; 0 leaves it to the system.
+  int threads = 1;      ///< In the team, including the device's own thread.
+  Bytes memory{};       ///< Limit of allocated memory; 0: no limit but the system's.
   std::string library;  ///< The kernel library and its version, as it appears in kind().
 };
 
 /// Several devices may live in one process: their teams are disjoint. All functions may be called
-/// from any thread. Throws Error(usage) when there is less than one thread.
+/// from any thread. Throws Error(usage) if `threads` is less than one.
 std::unique_ptr<Device> make_cpu_device(const CpuOptions& options);
 
-/// The threads of a team that nobody has sized: what OMP_NUM_THREADS says, within OMP_THREAD_LIMIT,
-/// else the cores that this process may use.
+/// The default size of a team: OMP_NUM_THREADS within OMP_THREAD_LIMIT, else the number of cores
+/// that this process may use.
 int openmp_threads();
 
 }  // namespace troika

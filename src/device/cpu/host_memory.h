@@ -7,7 +7,7 @@
 
 namespace troika {
 
-/// Null when the system has no such block. Free with release_host_block and the same size.
+/// Returns null if the system refuses. Free with release_host_block and the same size.
 std::byte* host_block(Bytes bytes) noexcept;
 void release_host_block(std::byte* address, Bytes bytes) noexcept;
 

@@ -1,11 +1,11 @@
-// What the maker calls this processor.
+// The processor's model name.
 #pragma once
 
 #include <string>
 
 namespace troika {
 
-/// "AMD EPYC 9354"; "unknown processor" where the system does not tell.
+/// "AMD EPYC 9354"; "unknown processor" if the system does not tell.
 std::string processor_name();
 
 }  // namespace troika
