@@ -1,5 +1,4 @@
-#include "cli/train.h"
-
+// `troika train`: trains what a run file describes.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -9,11 +8,12 @@
 
 #include "base/error.h"
 #include "base/exit_code.h"
+#include "cli/checked_option.h"
 #include "cli/drive_run.h"
-#include "cli/number_option.h"
 #include "cli/rank_seat.h"
 #include "cli/run_check.h"
 #include "cli/run_target.h"
+#include "cli/verb.h"
 #include "comm/heartbeat/start_heartbeat.h"
 #include "config/load_run.h"
 
@@ -37,7 +37,7 @@ struct TrainArguments {
   bool json = false;
 };
 
-/// Nothing where the file has errors, which may be gone with other overrides.
+/// Returns nothing if the file has errors. Other overrides may remove them.
 std::optional<RunConfig> try_load(const std::string& path, std::vector<std::string> overrides) {
   try {
     return load_run(path, overrides);
@@ -59,8 +59,8 @@ std::vector<std::string> with_data_plan(std::vector<std::string> overrides) {
   return overrides;
 }
 
-/// Neither the file nor the command line names a plan for several devices. Where it cannot be read
-/// with one device, that is either for its plan, or for errors that have nothing to do with it.
+/// Neither the file nor the command line names a plan for several devices. If the file cannot be
+/// read with one device, either its plan is the reason, or an unrelated error.
 bool names_no_plan(const std::string& path, const TrainArguments& arguments) {
   std::vector<std::string> overrides = arguments.overrides;
   overrides.push_back("parallel.devices=1");
@@ -69,8 +69,8 @@ bool names_no_plan(const std::string& path, const TrainArguments& arguments) {
   return !try_load(path, with_data_plan(all_overrides(arguments)));
 }
 
-/// Where -n asks for several devices and nothing says how to use them, each takes its share of the
-/// batch. Ranks have one device each, unless the file or -n says more.
+/// If -n asks for several devices and no plan is named, the plan is "data". Each rank has one
+/// device unless the file or -n says more.
 std::vector<std::string> settled_overrides(const std::string& path, TrainArguments arguments) {
   if (arguments.ranks > 1 && arguments.devices == 0) {
     std::optional<RunConfig> stated = try_load(path, all_overrides(arguments));
@@ -112,7 +112,7 @@ RunRequest resumed_run(const TrainArguments& arguments) {
     return {.config = load_config((target / "run.toml").string(), arguments), .resume = target};
   if (fs::is_directory(target))
     throw Error(ErrorKind::file,
-                fmt::format("{} is no run folder: it has no run.toml", target.string()));
+                fmt::format("'{}' is not a run folder: it has no run.toml", target.string()));
   RunConfig config = load_config(target.string(), arguments);
   fs::path folder = newest_run_folder(config, target);
   return {.config = std::move(config), .resume = std::move(folder)};
@@ -122,8 +122,8 @@ RunRequest new_run(const TrainArguments& arguments) {
   if (is_run_folder(arguments.target))
     throw Error(
         ErrorKind::usage,
-        fmt::format("{0} is a run folder; resume with: troika train --resume {0}, or train anew "
-                    "with: troika train {0}/run.toml",
+        fmt::format("'{0}' is a run folder; resume it with troika train --resume {0}, or start a "
+                    "new run with troika train {0}/run.toml",
                     arguments.target));
   RunRequest request{.config = load_config(arguments.target, arguments),
                      .fallback_name = name_of_run(arguments.target)};
@@ -144,22 +144,20 @@ void print_json(const RunResult& result, Console& console) {
                               {"stopped_early", outcome.stopped_early}};
   if (outcome.loss) json["loss"] = *outcome.loss;
   for (const EvaluationReport& report : outcome.evaluations)
-    for (const Figure& figure : report.figures)
-      json[std::string(to_word(Metric{report.set, figure.measure}))] = figure.value;
+    for (const auto& [name, value] : named_figures(report.set, report.figures)) json[name] = value;
   console.print(json.dump());
 }
 
 RunRequest make_request(const TrainArguments& arguments) {
   if (arguments.resume && !arguments.from.empty())
     throw Error(ErrorKind::usage,
-                "--resume continues a run and --from starts a new one; give one of them");
+                "'--resume' continues a run and '--from' starts a new one; give one of them");
   if (arguments.best && !arguments.resume && arguments.from.empty())
-    throw Error(
-        ErrorKind::usage,
-        "--best says which checkpoint of an earlier run to take; add --resume or --from RUN");
+    throw Error(ErrorKind::usage,
+                "--best chooses a checkpoint of an earlier run; add --resume or --from RUN");
   if (arguments.resume && arguments.overwrite)
     throw Error(ErrorKind::usage,
-                "--resume continues a run and --overwrite deletes it; give one of them");
+                "'--resume' continues a run and '--overwrite' deletes it; give one of them");
   RunRequest request = arguments.resume ? resumed_run(arguments) : new_run(arguments);
   if (arguments.overwrite) request.if_taken = IfTaken::replace;
   request.pick = arguments.best ? Pick::best : Pick::newest;
@@ -167,7 +165,7 @@ RunRequest make_request(const TrainArguments& arguments) {
   return request;
 }
 
-/// If a new run fails because of its file, throws all errors of that file, with their places.
+/// If a new run fails because of its file, throws all errors of that file, with line and column.
 void explain_failure(const Error& failure, const TrainArguments& arguments) {
   bool may_be_of_file = failure.kind() == ErrorKind::usage || failure.kind() == ErrorKind::file;
   if (may_be_of_file && !arguments.resume && fs::is_regular_file(arguments.target))
@@ -196,29 +194,29 @@ void run(TrainArguments arguments, Context& context) {
 
 Verb add_train(CLI::App& parent, Context& context) {
   auto arguments = std::make_shared<TrainArguments>();  // shared by the parser and the verb
-  CLI::App* app = parent.add_subcommand("train", "Train what a run file says");
+  CLI::App* app = parent.add_subcommand("train", "Train a model as a run file describes");
   app->add_option("RUN.toml", arguments->target, "The run file; with --resume also a run folder")
       ->required();
   app->add_option("key=value", arguments->overrides,
-                  "Laid over the file, such as optimizer.learning_rate=0.1");
+                  "Replaces a value of the file, such as optimizer.learning_rate=0.1");
   take_whole(app->add_option("-n", arguments->devices,
-                             "Devices, in all; with plan \"data\" where none is named"));
+                             "Number of devices in all; the plan is \"data\" unless one is named"));
   app->add_flag("--resume", arguments->resume,
                 "Continue the newest run of this file, or this run folder");
   app->add_option("--from", arguments->from,
                   "Start from the weights of a checkpoint, run folder or .safetensors file");
   app->add_flag("--best", arguments->best,
-                "With --resume or --from: the run's best checkpoint instead of its newest");
-  app->add_flag("--dry-run", arguments->dry_run, "Show what would run, train nothing");
+                "With --resume or --from: take the best checkpoint instead of the newest");
+  app->add_flag("--dry-run", arguments->dry_run, "Show what would run, without training");
   app->add_option("--name", arguments->name,
-                  "Name of the run folder; if it is taken, NAME-2 and so on");
+                  "Name of the run folder; if it exists, NAME-2 and so on");
   app->add_flag("--overwrite", arguments->overwrite,
-                "Delete the run that has the name, instead of taking the next free one");
+                "Delete the run of that name instead of using NAME-2");
   app->add_option("--timeout", arguments->timeout,
-                  "How long to wait for a silent peer, such as 30s");
+                  "How long a rank may be silent before it counts as lost, such as 30s");
   app->add_flag("--json", arguments->json, "Print the result as JSON; progress goes to stderr");
   app->footer(
-      "Example: train with another rate, stop with Ctrl-C, resume\n"
+      "Example: train with another learning rate, stop with Ctrl-C, resume\n"
       "  troika train run.toml optimizer.learning_rate=0.02 --name slow\n  troika train --resume "
       "runs/slow\n  mpirun -n 2 troika train run.toml parallel.plan=data    # several processes");
   return {app, [arguments, &context] { run(*arguments, context); }};
