@@ -300,7 +300,7 @@ TEST_F(SharedMachine, AResumedRunSaysWhatItWritesElsewhere) {
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.err, HasSubstr("kernels.cache"));
   EXPECT_THAT(result.err, HasSubstr(path("other").string()));
-  EXPECT_THAT(result.err, HasSubstr("runs/tiny/logs is a link"));
+  EXPECT_THAT(result.err, HasSubstr("'runs/tiny/logs' is a link"));
   fs::remove_all(path("other"));
   EXPECT_EQ(run("$TROIKA eval runs/tiny --data 'digits:test?size=20'").code, 0);
   EXPECT_FALSE(fs::exists(path("other"))) << "eval let the run choose where it writes";
