@@ -1,10 +1,11 @@
-// What somebody meets who has just installed Troika: the commands of --help, mistakes in a run
-// file, habits from other frameworks.
+// The first commands after installing Troika: those of --help, the checks of a run file, the
+// models.
 #include <gmock/gmock.h>
 
 #include <iterator>
 
 #include "command_line.h"
+#include "npy_file.h"
 
 namespace troika {
 namespace {
@@ -164,16 +165,9 @@ class Models : public CommandLine {
     for (const char* file : {"1", "2", "3", "4", "5"})
       folder_.write(std::string("DIR/data_batch_") + file + ".bin", cifar);
     folder_.write("DIR/test_batch.bin", cifar);
-    folder_.write("IMAGES.npy", npy("'|u1'", "(32, 3, 299, 299)", 32 * 3 * 299 * 299));
-    folder_.write("LABELS.npy", npy("'|u1'", "(32,)", 32));
-  }
-
- private:
-  static std::string npy(const std::string& type, const std::string& shape, std::size_t bytes) {
-    std::string header =
-        "{'descr': " + type + ", 'fortran_order': False, 'shape': " + shape + ", }";
-    header.resize(117, ' ');
-    return std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header + "\n" + std::string(bytes, '\1');
+    folder_.write("IMAGES.npy",
+                  npy_file("|u1", "32, 3, 299, 299", std::vector<char>(32 * 3 * 299 * 299, 1)));
+    folder_.write("LABELS.npy", npy_file("|u1", "32,", std::vector<char>(32, 1)));
   }
 };
 
@@ -183,7 +177,7 @@ TEST_F(Models, AreListedWithALineEachAndExplainedOneByOne) {
   Result lenet = run({"models", "lenet"});
   ASSERT_EQ(lenet.code, 0) << lenet.err;
   EXPECT_THAT(lenet.out,
-              AllOf(HasSubstr("61,706 at its usual size"), HasSubstr("'input' f32[1,28,28]"),
+              AllOf(HasSubstr("61,706 with default options"), HasSubstr("'input' f32[1,28,28]"),
                     HasSubstr("digits:train"), HasSubstr("width  number, default 1: multiplies")));
   Result slip = run({"models", "lenett"});
   EXPECT_EQ(slip.code, 2);

@@ -36,20 +36,24 @@ inline std::string read_text(const fs::path& path) {
   return text.str();
 }
 
-/// Options for starting the program. Paths are relative to the test's folder.
+/// How a process is started. Paths are relative to the test's folder.
 struct Start {
   std::string folder = ".";  ///< Working directory.
   std::string out = "out", err = "err";
-  rlim_t file_limit = RLIM_INFINITY;  ///< Largest size of a file it writes.
+  rlim_t file_limit = RLIM_INFINITY;  ///< Largest size of a file that it writes.
 };
 
 class ProgramTest : public testing::Test {
  protected:
-  pid_t start(const std::vector<std::string>& arguments, const Start& how = {}) {
-    std::string name = program().string();
-    std::vector<char*> words{name.data()};
-    std::vector<std::string> copies = arguments;
-    for (std::string& copy : copies) words.push_back(copy.data());
+  pid_t start(std::vector<std::string> arguments, const Start& how = {}) {
+    arguments.insert(arguments.begin(), program().string());
+    return start_process(std::move(arguments), how);
+  }
+
+  /// The first word is the path of an executable file.
+  pid_t start_process(std::vector<std::string> command, const Start& how) {
+    std::vector<char*> words;
+    for (std::string& word : command) words.push_back(word.data());
     words.push_back(nullptr);
     pid_t child = fork();
     if (child != 0) return child;
@@ -59,7 +63,7 @@ class ProgramTest : public testing::Test {
     if (!ready || dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0) _exit(99);
     rlimit limit{how.file_limit, RLIM_INFINITY};
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(99);
-    execv(name.c_str(), words.data());
+    execv(words[0], words.data());
     _exit(99);
   }
 

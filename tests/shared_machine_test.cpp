@@ -300,7 +300,7 @@ TEST_F(SharedMachine, AResumedRunSaysWhatItWritesElsewhere) {
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.err, HasSubstr("kernels.cache"));
   EXPECT_THAT(result.err, HasSubstr(path("other").string()));
-  EXPECT_THAT(result.err, HasSubstr("runs/tiny/logs is a link"));
+  EXPECT_THAT(result.err, HasSubstr("'runs/tiny/logs' is a link"));
   fs::remove_all(path("other"));
   EXPECT_EQ(run("$TROIKA eval runs/tiny --data 'digits:test?size=20'").code, 0);
   EXPECT_FALSE(fs::exists(path("other"))) << "eval let the run choose where it writes";
@@ -310,7 +310,7 @@ TEST_F(SharedMachine, DoctorNamesWhatItIsLinkedWithAndItsLimits) {
   Result result = run("OMP_NUM_THREADS=1 exec $TROIKA doctor");
   EXPECT_EQ(result.code, 0) << result.err;
   for (const char* part : {"cgroup memory", "cgroup cpu", "affinity", "OMP_NUM_THREADS=1",
-                           "address space", "1 in all devices"})
+                           "address space", "1 for all devices"})
     EXPECT_THAT(result.out, HasSubstr(part));
   Result linked = run("ldd $TROIKA");
   if (linked.out.find("libmpi") == std::string::npos) GTEST_SKIP() << "this build has no MPI";

@@ -1,4 +1,4 @@
-// One's own tables, the whole way: train on a csv file, predict rows without a target into a file.
+// Tables from end to end: train on a csv file, predict rows without a target into a file.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ every = "20 epochs"
 
 double truth(double x, double z) { return 3 + 2 * x - 0.5 * x * x + 0.01 * z; }
 
-/// Columns of different scales and an order of its own; y where it is wanted.
+/// Columns of different scales. Without a target the columns are in another order.
 std::string table(std::int64_t rows, std::uint64_t seed, bool has_target) {
   RandomStream random{.key = seed};
   std::string text = has_target ? "x,\"z, wide\",y\n" : "\"z, wide\",x\n";
@@ -167,6 +167,18 @@ TEST_F(Tables, NameTheirClassesInAFile) {
   EXPECT_EQ(array.shape, (Shape{2}));
   EXPECT_EQ(array.element, data::Element::i32);
   EXPECT_EQ(static_cast<int>(array.entry(0)[0]), 1);
+}
+
+TEST_F(Tables, NameTheirClassesInAnyScript) {
+  folder_.write("table.csv", "größe,kind\n1,grün\n2,grün\n8,猫\n9,猫\n");
+  folder_.write("new.csv", "größe\n1.5\n8.5\n");
+  train({"data.train=csv:table.csv", "data.test=", "train.global_batch=4"});
+  Result printed = run({"predict", "runs/run", "--data", "csv:new.csv"});
+  EXPECT_THAT(printed.out, testing::ContainsRegex("0 +grün .*\n +1 +猫 ")) << printed.err;
+  ASSERT_EQ(run({"predict", "runs/run", "--data", "csv:new.csv", "--out", "kinds.csv"}).code, 0);
+  EXPECT_THAT(read_text(path("kinds.csv")), testing::ContainsRegex("\n0,grün,.*\n1,猫,"));
+  Result inspected = run({"inspect", "csv:table.csv"});
+  EXPECT_THAT(inspected.out, HasSubstr("\n  grün         2\n  猫           2\n")) << inspected.out;
 }
 
 TEST_F(Tables, LeaveNoHalfOfAFileBehind) {

@@ -1,5 +1,4 @@
-#include "cli/bench.h"
-
+// `troika bench`: how fast a training step is, and how fast devices exchange vectors.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -8,11 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "cli/bench_comm.h"
 #include "cli/bench_step.h"
-#include "cli/number_option.h"
+#include "cli/checked_option.h"
 #include "cli/rank_seat.h"
 #include "cli/text_table.h"
+#include "cli/verb.h"
 
 namespace troika::cli {
 namespace {
@@ -26,7 +25,7 @@ struct BenchStepArguments {
   bool json = false;
 };
 
-/// The share of the last step that the device that waits most spends on messages alone.
+/// Share of the last step spent on communication alone, on the device where it is largest.
 double exposed_communication(const StepFigures& figures) {
   double most = 0;
   for (const auto& [device, ledger] : figures.ledgers) {
@@ -61,15 +60,15 @@ std::string spread(const StepFigures& figures) {
                      most, figures.repeats.size());
 }
 
-/// How near the step is to what the machine can do at best.
+/// How close the step is to the limit of the machine.
 std::string limit_text(const StepFigures& figures) {
-  return fmt::format("{:.2f} ms at {:.0f} GFLOP/s of matmul and {:.0f} GB/s of memory: {} reached",
-                     figures.limit_ms, figures.limits.flops_per_second / 1e9,
-                     figures.limits.bytes_per_second / 1e9,
-                     percent(figures.limit_ms / figures.step_ms));
+  return fmt::format(
+      "{:.2f} ms at {:.0f} GFLOP/s of matmul and {:.0f} GB/s of memory; {} of it reached",
+      figures.limit_ms, figures.limits.flops_per_second / 1e9,
+      figures.limits.bytes_per_second / 1e9, percent(figures.limit_ms / figures.step_ms));
 }
 
-/// What it costs that neighbours want different layouts.
+/// The cost of different layouts in neighbouring operators.
 std::string reorder_text(const StepFigures& figures) {
   int count = 0;
   double milliseconds = 0;
@@ -78,7 +77,7 @@ std::string reorder_text(const StepFigures& figures) {
     ++count;
     milliseconds += task.milliseconds;
   }
-  return fmt::format("{} a step, {:.2f} ms: {}", count, milliseconds,
+  return fmt::format("{} per step, {:.2f} ms ({})", count, milliseconds,
                      percent(milliseconds / figures.step_ms));
 }
 
@@ -96,7 +95,7 @@ void print_summary(const StepFigures& figures, Console& console) {
                               {"limit", limit_text(figures)}}));
 }
 
-/// Where the time of the step went on each device.
+/// How each device spent the time of the step.
 void print_ledgers(const StepFigures& figures, Console& console) {
   std::vector<std::vector<std::string>> rows{
       {"device", "compute", "optimizer", "moving", "waiting for peers", "other"}};
@@ -110,7 +109,7 @@ void print_ledgers(const StepFigures& figures, Console& console) {
   console.write("\n" + format_rows(rows));
 }
 
-/// What limits a kernel: arithmetic where there is much of it per byte, memory elsewhere.
+/// By what limits the kernel: arithmetic if there is much of it per byte, memory otherwise.
 std::string speed(const TaskFigures& task) {
   constexpr double kFlopsPerByte = 4;
   if (task.milliseconds <= 0) return "";
@@ -134,13 +133,13 @@ void print_tasks(const std::vector<TaskFigures>& tasks, std::size_t most, double
   console.write("\n" + format_rows(rows));
 }
 
-/// For the longest tasks, what their kernel was chosen from.
+/// For the longest tasks, the kernels to choose from.
 void print_reasons(const std::vector<TaskFigures>& longest_first, std::size_t most,
                    Console& console) {
   for (std::size_t at = 0; at < std::min(most, longest_first.size()); ++at) {
     const TaskFigures& task = longest_first[at];
-    console.write(fmt::format("\n  {}: {} {}, {:.3f} ms\n", task.name, task.algorithm, task.layouts,
-                              task.milliseconds));
+    console.write(fmt::format("\n  {}: {}{}{}, {:.3f} ms\n", task.name, task.algorithm,
+                              task.layouts.empty() ? "" : " ", task.layouts, task.milliseconds));
     for (const std::string& line : task.why) console.write("    " + line + "\n");
   }
 }
@@ -149,7 +148,7 @@ void print_memory(const MemoryTable& memory, Console& console) {
   std::vector<Fact> facts{{"predicted memory", to_string(memory.total())}};
   for (const auto& [category, bytes] : memory.categories)
     facts.push_back({std::string(to_string(category)), to_string(bytes)});
-  facts.push_back({"fullest at", memory.peak_task});
+  facts.push_back({"peak at", memory.peak_task});
   console.write("\n" + format_facts(facts));
 }
 
@@ -165,7 +164,7 @@ void print_figures(const BenchStepArguments& arguments, StepFigures figures, Con
   if (arguments.memory) print_memory(figures.memory, context.console);
 }
 
-/// Under mpirun with one device per rank unless more are asked for.
+/// Under mpirun each rank has one device unless more are asked for.
 void run(const BenchStepArguments& arguments, Context& context) {
   run_in_seat(context, {}, [&](const RankSeat& seat) {
     BenchRequest request = arguments.request;
@@ -179,31 +178,37 @@ void run(const BenchStepArguments& arguments, Context& context) {
 
 Verb add_bench(CLI::App& parent, Context& context) {
   auto arguments = std::make_shared<BenchStepArguments>();  // shared by the parser and the verb
-  CLI::App* app = parent.add_subcommand("bench", "Benchmarks");
+  CLI::App* app = parent.add_subcommand("bench", "Time training steps or collectives");
   app->require_subcommand(1);
   app->footer("Example:\n  troika bench step --model mlp --batch 256 --threads 2");
   CLI::App* step =
       app->add_subcommand("step", "Time a training step on random data, operator by operator");
   BenchRequest& request = arguments->request;
-  step->add_option("--model", request.model, "A model of the zoo, or gpt2-small")->required();
+  step->add_option("--model", request.model, "A model (see troika models), or gpt2-small")
+      ->required();
   take_whole(step->add_option("--batch", request.batch,
                               "Global batch; default: the model's benchmark batch"));
   take_whole(step->add_option("--threads", request.threads,
-                              "Per device; default: the cores divided among them"));
+                              "Threads per device; default: the cores divided by the devices"));
   take_whole(step->add_option("--repeats", request.repeats, "Timed steps"))->capture_default_str();
-  step->add_option("--backend", request.backend, "cpu or reference; default: what the build has");
-  take_whole(step->add_option("-n", request.devices, "Devices"));
-  step->add_option("--plan", request.plan, "A ready plan or a plan file; default on several: data");
-  step->add_flag("--no-overlap", request.without_overlap, "Messages do not run beside kernels");
-  step->add_flag("--no-priorities", request.without_priorities, "Messages go in turn");
-  take_whole(
-      step->add_option("--shards", request.shards, "Parts of the batch that batch norm sees"));
+  step->add_option("--backend", request.backend,
+                   "cpu or reference; default: cpu if the build has it");
+  take_whole(step->add_option("-n", request.devices, "Number of devices"));
+  step->add_option("--plan", request.plan,
+                   "A plan name or a plan file; default on several devices: data");
+  step->add_flag("--no-overlap", request.without_overlap,
+                 "Do not overlap communication with computation");
+  step->add_flag("--no-priorities", request.without_priorities,
+                 "Send messages in order instead of urgent ones first");
+  take_whole(step->add_option("--shards", request.shards,
+                              "Parts of the batch over which batch norm computes its statistics"));
   take_whole(
       step->add_option("--tasks", arguments->tasks, "Also show this many of the longest tasks"),
       {.least = 0});
-  take_whole(step->add_option("--why", request.why,
-                              "Show what the kernels of this many longest tasks were chosen from"),
-             {.least = 0});
+  take_whole(
+      step->add_option("--why", request.why,
+                       "For this many of the longest tasks, show the kernels to choose from"),
+      {.least = 0});
   step->add_flag("--memory", arguments->memory, "Also show the predicted memory by category");
   step->add_flag("--json", arguments->json, "Print JSON");
   step->footer("Example:\n  troika bench step --model resnet50 --batch 8 --threads 2 --tasks 10");

@@ -9,13 +9,12 @@
 namespace troika::cli {
 namespace {
 
-/// What differs from the model's usual sizes. These numbers are those of published comparisons;
-/// they do not change.
+/// Sizes that differ from the model's defaults. Published comparisons use them; they do not change.
 struct Sizes {
   const char* model;
   std::int64_t batch;
-  std::int64_t sequence = 0;  ///< 0: no language model, or the usual one.
-  std::int64_t classes = 0;   ///< 0: the usual number.
+  std::int64_t sequence = 0;  ///< 0: not a language model, or the default.
+  std::int64_t classes = 0;   ///< 0: the default.
   bool adamw = false;
 };
 

@@ -15,11 +15,11 @@ struct BenchRequest {
   int devices = 1;
   std::string plan{};               ///< As in [parallel] plan; empty: "data" on several devices.
   std::int64_t shards = 1;          ///< As in [train] shards.
-  bool without_overlap = false;     ///< As Sync::overlap, to see what it brings,
-  bool without_priorities = false;  ///< and Sync::priorities.
+  bool without_overlap = false;     ///< Turns Sync::overlap off, to measure its effect.
+  bool without_priorities = false;  ///< The same for Sync::priorities.
   int repeats = 7;
-  std::size_t why = 0;    ///< For so many of the longest tasks, what their kernel was chosen from.
-  std::string backend{};  ///< Empty: what the build has.
+  std::size_t why = 0;    ///< For this many of the longest tasks: list the candidate kernels.
+  std::string backend{};  ///< Empty: cpu if the build has it.
 };
 
 struct BenchCase {

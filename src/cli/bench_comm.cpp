@@ -1,5 +1,4 @@
-#include "cli/bench_comm.h"
-
+// `troika bench comm`: how fast devices exchange vectors.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -11,9 +10,10 @@
 
 #include "base/error.h"
 #include "cli/bench_step.h"
-#include "cli/number_option.h"
+#include "cli/checked_option.h"
 #include "cli/rank_seat.h"
 #include "cli/text_table.h"
+#include "cli/verb.h"
 #include "comm/heartbeat/watched_rank.h"
 #include "cost/choose_algorithm.h"
 #include "profile/links.h"
@@ -53,7 +53,7 @@ Collective parse_op(const std::string& text) {
               fmt::format("there is no operation '{}' to measure; there are {}", text, names));
 }
 
-/// Bytes on the busiest link per byte of the vector, as nccl-tests count them.
+/// Bytes on the busiest link per byte of the vector, as in nccl-tests (doc/PERFORMANCE.md).
 double bus_factor(Collective kind, int devices) {
   double share = static_cast<double>(devices - 1) / devices;
   switch (kind) {
@@ -73,8 +73,8 @@ double bus_factor(Collective kind, int devices) {
   return 1;
 }
 
-/// A size with everything that is timed for it: the chosen algorithm first, then the alternatives,
-/// and last, where there are any, the rooflines.
+/// A size and the calls timed for it: the chosen algorithm first, then the alternatives, then the
+/// rooflines if there are any.
 struct Size {
   Bytes bytes{};
   AlgorithmChoice choice;
@@ -191,7 +191,7 @@ std::vector<std::string> cells(const Size& size, const Row& row) {
 }
 
 void print(const BenchCommArguments& arguments, const Plan& plan, Console& console) {
-  std::vector<std::vector<std::string>> table{{"size", "algorithm", "µs", "from to", "bus GB/s",
+  std::vector<std::vector<std::string>> table{{"size", "algorithm", "µs", "range µs", "bus GB/s",
                                                "predicted µs", "roofline µs", "of roofline"}};
   for (std::size_t at = 0; at < plan.sizes.size(); ++at) {
     const Size& size = plan.sizes[at];
@@ -206,8 +206,7 @@ void print(const BenchCommArguments& arguments, const Plan& plan, Console& conso
   if (arguments.json) return;
   console.write(format_rows(table));
   if (!arguments.explains) return;
-  console.print(
-      fmt::format("\nPredicted with link costs that are {}.", plan.costs.provenance.source));
+  console.print(fmt::format("\nlink costs of the prediction: {}", plan.costs.provenance.source));
   for (const Size& size : plan.sizes)
     console.write(fmt::format("\n{}:\n{}", to_string(size.bytes), explain(size.choice)));
 }
@@ -229,7 +228,7 @@ void run_over_mpi(const BenchCommArguments& arguments, const LinkCosts& costs, C
                     world->ranks(), arguments.devices, arguments.devices));
   RankWatch watch = watch_without_folder(world->rank(), arguments.timeout);
   run_watched_rank(*world, watch, [&](Heartbeat& heartbeat) {
-    // The first rank's, so that all choose alike whatever files their hosts have.
+    // All ranks take the first one's costs: their hosts may have other files.
     LinkCosts agreed = parse_link_costs(world->exchange(to_json(costs)).front());
     MemberTeam team = rank_team(*world, heartbeat);
     Plan plan = measure(arguments, team, std::move(agreed));
@@ -237,7 +236,7 @@ void run_over_mpi(const BenchCommArguments& arguments, const LinkCosts& costs, C
   });
 }
 
-/// What is wrong with the command line is said before a rank waits for another.
+/// Reports bad arguments before ranks wait for each other.
 void check(const BenchCommArguments& arguments) {
   parse_op(arguments.op);
   ranges_of(arguments);
@@ -261,23 +260,25 @@ Verb add_bench_comm(CLI::App& bench, Context& context) {
   CLI::App* app = bench.add_subcommand("comm", "Time a collective between devices");
   app->add_option("--op", arguments->op, "allreduce, reducescatter, allgather, broadcast, …")
       ->capture_default_str();
-  take_whole(
-      app->add_option("--devices", arguments->devices, "Threads of this process, or ranks of MPI"))
+  take_whole(app->add_option("--devices", arguments->devices,
+                             "Number of threads, or of ranks under mpirun"))
       ->capture_default_str();
   app->add_option("--bytes", arguments->bytes, "Sizes of the vector, such as 8,64KiB,1MiB")
       ->delimiter(',');
-  app->add_option("--transport", arguments->transport, "threads, or mpi (under mpirun)")
-      ->check(CLI::IsMember({"threads", "mpi"}))
+  take_word(app->add_option("--transport", arguments->transport, "threads, or mpi under mpirun"),
+            {"threads", "mpi"})
       ->capture_default_str();
   app->add_option("--algorithm", arguments->algorithm,
-                  "A name, or one per range of sizes: ring:64KiB-max; default: by cost");
+                  "A name, or one per range of sizes such as ring:64KiB-max; default: by cost");
   app->add_option("--costs", arguments->costs,
-                  "Link costs; default: what `troika profile --links` has measured");
-  take_whole(app->add_option("--repeats", arguments->repeats, "Timed batches of each"))
+                  "File of link costs; default: the one that `troika profile --links` wrote");
+  take_whole(app->add_option("--repeats", arguments->repeats, "Timed batches per size"))
       ->capture_default_str();
-  app->add_option("--timeout", arguments->timeout,
-                  "Over MPI: how long a rank may be silent before it is lost; default 2s");
-  app->add_flag("--explain", arguments->explains, "Also time the alternatives; say why");
+  app->add_option(
+      "--timeout", arguments->timeout,
+      "Under mpirun: how long a rank may be silent before it counts as lost; default 2s");
+  app->add_flag("--explain", arguments->explains,
+                "Also time the other algorithms and explain the choice");
   app->add_flag("--json", arguments->json, "Print JSON, an object per size");
   app->footer("Example:\n  troika bench comm --op allreduce --devices 2 --bytes 8,64KiB,1MiB");
   return {app, [arguments, &context] { run(*arguments, context); }};

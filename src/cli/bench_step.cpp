@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kWarmUps = 2;
 constexpr std::uint64_t kSeed = 1;
 
-/// "n,t" targets mean a language model: its items are tokens.
+/// Two-dimensional targets mean a language model, whose items are tokens.
 std::int64_t items_of(const Graph& graph) {
   TensorId target = find_tensor(graph, "target");
   if (!target.valid()) return 1;
@@ -50,7 +50,7 @@ std::string layouts_of(const std::vector<Layout>& layouts) {
   return fmt::format("{}", fmt::join(seen, "/"));
 }
 
-/// Every candidate with its measured time, then what is wrong, then what declined.
+/// Every candidate with its measured time, then those that failed their check or declined.
 std::vector<std::string> reasons(const LiveModel& live, const KernelKey& key) {
   std::vector<std::string> lines;
   if (const std::vector<Candidate>* candidates = live.kernels().find(key)) {
@@ -83,7 +83,7 @@ void hold_against(const DeviceSpec& limits, StepFigures& figures) {
   }
 }
 
-/// Inputs are written before every step: they share the arena with what the step computes.
+/// Writes the inputs before every step, because activations reuse their memory.
 class Stepper {
  public:
   Stepper(LiveModel& live, const zoo::Model& model, const RunConfig& config)
@@ -151,7 +151,7 @@ class Stepper {
   }
 
   void record(std::size_t graph, const Timeline& timeline) {
-    // Of the devices here, in the order of the list.
+    // Spans of the local devices, in the order of the tasks.
     const std::vector<Task>& tasks = live_.session().program(model_.graphs[graph].name).tasks;
     std::size_t at = 0;
     for (const Span& span : timeline.spans) {
@@ -210,7 +210,7 @@ StepFigures measure_step(const BenchRequest& request, Ranks& ranks) {
   BenchCase made = make_bench_case(request);
   zoo::Model model = build_model(made.config.model, made.samples);
   LiveModel live(set_up_runtime(made.config.kernels, made.config.parallel, {}, ranks));
-  // While there is little else in memory.
+  // Measured before the model occupies memory.
   DeviceSpec none{.flops_per_second = 0, .bytes_per_second = 0};
   DeviceSpec limits = measure_limits(live.setup(), none);
   Strategy strategy = choose_strategy(made.config, model, live.setup().machine);

@@ -18,7 +18,7 @@ struct TaskFigures {
   std::string name;
   std::string kind;  ///< Operator and phase.
   std::string algorithm;
-  std::string layouts;  ///< Of its operands, each once.
+  std::string layouts;  ///< Layouts of the operands, each once.
   std::int64_t tasks = 0;
   double milliseconds = 0;  ///< Per step, median over the repeats.
   Flops flops{};
@@ -40,9 +40,9 @@ struct StepFigures {
   double items_per_second = 0;
   double gflops = 0;
   Bytes peak{};                            ///< Most memory that the process ever held.
-  std::map<DeviceId, StepLedger> ledgers;  ///< Of the last step.
+  std::map<DeviceId, StepLedger> ledgers;  ///< For the last step.
   DeviceSpec limits;                       ///< Rates measured in the same run.
-  double limit_ms = 0;                     ///< Of all tasks together.
+  double limit_ms = 0;                     ///< Sum over all tasks.
   MemoryTable memory;                      ///< As predicted.
   std::vector<TaskFigures> tasks;          ///< In the order of the step.
 };

@@ -1,12 +1,15 @@
-#include "cli/number_option.h"
+#include "cli/checked_option.h"
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
 #include <string>
+
+#include "base/suggest.h"
 
 namespace troika::cli {
 namespace {
@@ -19,10 +22,10 @@ std::optional<T> parse_number(const std::string& text) {
   return error == std::errc{} && stop == end ? std::optional(value) : std::nullopt;
 }
 
-std::string describe_allowed(const WholeNumbers& allowed) {
-  return allowed.most == WholeNumbers{}.most
-             ? fmt::format("a whole number of at least {}", allowed.least)
-             : fmt::format("a whole number from {} to {}", allowed.least, allowed.most);
+std::string describe_allowed(const WholeNumbers& allowed, bool is_large) {
+  if (allowed.most == WholeNumbers{}.most && !is_large)
+    return fmt::format("a whole number of at least {}", allowed.least);
+  return fmt::format("a whole number from {} to {}", allowed.least, allowed.most);
 }
 
 }  // namespace
@@ -30,11 +33,9 @@ std::string describe_allowed(const WholeNumbers& allowed) {
 CLI::Option* take_whole(CLI::Option* option, const WholeNumbers& allowed) {
   return option->check([allowed](const std::string& text) -> std::string {
     std::optional<std::int64_t> number = parse_number<std::int64_t>(text);
-    bool has_no_limit = allowed.most == WholeNumbers{}.most;
-    if (number && *number > allowed.most && has_no_limit)
-      return fmt::format("'{}' is too large", text);
     if (number && *number >= allowed.least && *number <= allowed.most) return {};
-    return fmt::format("'{}' is not {}", text, describe_allowed(allowed));
+    bool is_large = number && *number > allowed.most;
+    return fmt::format("takes {}, not '{}'", describe_allowed(allowed, is_large), text);
   });
 }
 
@@ -44,8 +45,17 @@ CLI::Option* take_number(CLI::Option* option, Zero zero) {
     bool is_fit =
         number && std::isfinite(*number) && (zero == Zero::allowed ? *number >= 0 : *number > 0);
     if (is_fit) return {};
-    return fmt::format("'{}' is not a number {}", text,
-                       zero == Zero::allowed ? "of at least 0" : "above 0");
+    return fmt::format("takes a number {}, not '{}'",
+                       zero == Zero::allowed ? "of at least 0" : "above 0", text);
+  });
+}
+
+CLI::Option* take_word(CLI::Option* option, const std::vector<std::string>& words) {
+  return option->check([words](const std::string& text) -> std::string {
+    if (std::ranges::count(words, text) > 0) return {};
+    std::string near;
+    if (auto word = closest(text, words)) near = fmt::format("; did you mean '{}'?", *word);
+    return fmt::format("takes '{}', not '{}'{}", fmt::join(words, "' or '"), text, near);
   });
 }
 

@@ -1,8 +1,11 @@
-// Options of the command line that take a number, refused in plain words.
+// Options of the command line that take a number or one of a few words. A wrong value is refused
+// in our own words; program.cpp puts the option's name in front of them.
 #pragma once
 
 #include <cstdint>
 #include <limits>
+#include <string>
+#include <vector>
 
 namespace CLI {
 class Option;
@@ -12,14 +15,18 @@ namespace troika::cli {
 
 struct WholeNumbers {
   std::int64_t least = 1;
-  std::int64_t most = std::numeric_limits<std::int32_t>::max();  ///< This one is not told.
+  /// The message does not mention this default limit unless a number exceeds it.
+  std::int64_t most = std::numeric_limits<std::int32_t>::max();
 };
 
-/// "'two' is not a whole number of at least 1". Returns the option.
+/// "takes a whole number of at least 1, not 'two'". All three return the option.
 CLI::Option* take_whole(CLI::Option* option, const WholeNumbers& allowed = {});
 
 enum class Zero { allowed, refused };
-/// "'-1' is not a number above 0". Returns the option.
+/// "takes a number above 0, not '-1'".
 CLI::Option* take_number(CLI::Option* option, Zero zero);
+
+/// "takes 'reference' or 'cpu', not 'gpu'".
+CLI::Option* take_word(CLI::Option* option, const std::vector<std::string>& words);
 
 }  // namespace troika::cli

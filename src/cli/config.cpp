@@ -1,5 +1,4 @@
-#include "cli/config.h"
-
+// `troika config`: checks, shows and writes run files.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -9,6 +8,7 @@
 #include "base/durable_file.h"
 #include "base/error.h"
 #include "cli/run_check.h"
+#include "cli/verb.h"
 #include "config/load_cluster.h"
 #include "config/reference.h"
 #include "config/show_run.h"
@@ -39,11 +39,10 @@ void show(const ConfigArguments& arguments, Console& console) {
 
 void init(const ConfigArguments& arguments, Console& console) {
   if (std::filesystem::exists(arguments.file))
-    throw Error(ErrorKind::usage,
-                fmt::format("{} exists and is left as it is; give another name", arguments.file));
+    throw Error(ErrorKind::usage, fmt::format("'{}' exists; give another name", arguments.file));
   replace_file(arguments.file,
                arguments.cluster ? std::string(cluster_template()) : run_template());
-  console.print(fmt::format("wrote {}; now: troika {} {}", arguments.file,
+  console.print(fmt::format("wrote {}; next: troika {} {}", arguments.file,
                             arguments.cluster ? "inspect" : "train", arguments.file));
 }
 
@@ -54,7 +53,8 @@ CLI::App* add(CLI::App& parent, const std::string& name, const std::string& desc
                   name == "show" ? "The run file" : "The run file, or a cluster file")
       ->required();
   if (name != "init")
-    app->add_option("key=value", arguments.overrides, "Laid over the file, such as train.epochs=3");
+    app->add_option("key=value", arguments.overrides,
+                    "Replaces a value of the file, such as train.epochs=3");
   app->footer(fmt::format("Example:\n  troika config {} run.toml", name));
   return app;
 }
@@ -64,7 +64,7 @@ CLI::App* add(CLI::App& parent, const std::string& name, const std::string& desc
 Verb add_config(CLI::App& parent, Context& context) {
   auto arguments = std::make_shared<ConfigArguments>();  // shared by the parser and the verb
   CLI::App* app =
-      parent.add_subcommand("config", "Check, show or make a run file or a cluster file");
+      parent.add_subcommand("config", "Check, show or write a run file or a cluster file");
   app->require_subcommand(1);
   app->footer(
       "Example:\n  troika config init run.toml\n  troika config show run.toml "
@@ -73,11 +73,11 @@ Verb add_config(CLI::App& parent, Context& context) {
       add(*app, "check", "Report every problem of a run file at once: keys, model, data, plan",
           *arguments);
   CLI::App* show_app =
-      add(*app, "show", "Print every effective value and where it comes from", *arguments);
+      add(*app, "show", "Print the value of every key and where it was set", *arguments);
   CLI::App* reference_app =
-      app->add_subcommand("reference", "Print every key of both kinds of files: docs/config.md");
+      app->add_subcommand("reference", "Print the reference of all keys (docs/config.md)");
   reference_app->footer("Example:\n  troika config reference > docs/config.md");
-  add(*app, "init", "Write a commented run file that trains", *arguments)
+  add(*app, "init", "Write a commented run file, ready to train", *arguments)
       ->add_flag("--cluster", arguments->cluster, "Write a cluster file instead");
   return {app, [=, &context] {
             if (check_app->parsed()) return check(*arguments, context.console);

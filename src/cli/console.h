@@ -1,5 +1,5 @@
-// The terminal as verbs see it: results, words for people, one live line. Used from one thread.
-// Whatever is printed passes through `printable`, since much of it comes from files.
+// The terminal: results, messages, one live line. Used from one thread. All output passes through
+// `printable`, because much of it comes from files.
 #pragma once
 
 #include <ostream>
@@ -16,10 +16,10 @@ class Console {
   Console(std::ostream& out, std::ostream& err, const Environment& environment)
       : out_(out), err_(err), environment_(environment) {}
 
-  /// What the verb was asked for, on stdout; `print` ends the line.
+  /// The result of the verb, on stdout. `print` adds a line break.
   void print(std::string_view line);
   void write(std::string_view text);
-  /// A line for people: on stdout, or on stderr while stdout belongs to a machine.
+  /// A message for a person: on stdout, or on stderr if stdout is reserved for JSON.
   void say(std::string_view line);
   /// On stderr, with "warning: " in front.
   void warn(std::string_view sentence);
@@ -27,16 +27,15 @@ class Console {
   /// of a bad run file is.
   void fail(std::string_view sentence);
 
-  /// From now on stdout is for JSON alone.
+  /// Reserves stdout for JSON.
   void reserve_out() { out_is_reserved_ = true; }
 
-  /// From now on plain lines only, though it seems to be a terminal: mpirun lets it seem so.
+  /// Disables the live line and colours. mpirun makes the output look like a terminal.
   void be_plain() { is_plain_ = true; }
-  /// From now on nothing is written: another rank speaks for all.
+  /// Disables all output, because another rank writes it.
   void be_silent() { is_silent_ = true; }
 
-  /// Whether one live line can be shown, and that line: it stays the last one until the next is
-  /// shown.
+  /// The live line stays the last line until the next one replaces it.
   bool can_be_live() const;
   void show_live(std::string_view line);
   int width() const { return environment_.width; }

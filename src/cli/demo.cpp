@@ -1,5 +1,4 @@
-#include "cli/demo.h"
-
+// `troika demo`: a run that needs no files, from nothing to a trained model.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -11,6 +10,7 @@
 #include "cli/drive_run.h"
 #include "cli/rank_seat.h"
 #include "cli/text_table.h"
+#include "cli/verb.h"
 #include "config/load_run.h"
 
 namespace troika::cli {
@@ -97,15 +97,14 @@ void run(const DemoArguments& arguments, Context& context) {
 
 Verb add_demo(CLI::App& parent, Context& context) {
   auto arguments = std::make_shared<DemoArguments>();  // shared by the parser and the verb
-  CLI::App* app = parent.add_subcommand(
-      "demo", "A run that needs no files: trains, evaluates, says what to try next");
+  CLI::App* app = parent.add_subcommand("demo", "Train a small built-in example; needs no files");
   std::string names;
   for (const Demo& demo : kDemos) names += fmt::format("{} ({})", demo.name, demo.description);
-  app->add_option("NAME", arguments->name, "Which: " + names)->capture_default_str();
+  app->add_option("NAME", arguments->name, "The example: " + names)->capture_default_str();
   app->add_option("key=value", arguments->overrides,
-                  "Laid over its run file, such as train.epochs=1");
+                  "Replaces a value of its run file, such as train.epochs=1");
   app->add_flag("--overwrite", arguments->overwrite,
-                "Delete the demo's earlier run, instead of taking the next free name");
+                "Delete the run folder of an earlier demo instead of using a new name");
   app->footer("Example:\n  troika demo digits train.epochs=2");
   return {app, [arguments, &context] { run(with_name(*arguments), context); }};
 }

@@ -1,5 +1,4 @@
-#include "cli/doctor.h"
-
+// `troika doctor`: what this machine has and lacks, to be pasted into a bug report.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -10,6 +9,7 @@
 #include "cli/limit_facts.h"
 #include "cli/machine_facts.h"
 #include "cli/text_table.h"
+#include "cli/verb.h"
 #include "config/cache_folder.h"
 
 namespace troika::cli {
@@ -57,10 +57,10 @@ void print_json(Console& console) {
 
 Verb add_doctor(CLI::App& parent, Context& context) {
   auto json = std::make_shared<bool>(false);  // shared by the parser and the verb
-  CLI::App* app =
-      parent.add_subcommand("doctor", "What this machine has, what is missing and how to get it");
+  CLI::App* app = parent.add_subcommand(
+      "doctor", "Show what this machine has, what is missing and how to get it");
   app->add_flag("--json", *json, "Print JSON");
-  app->footer("Example: paste this into a bug report\n  troika doctor");
+  app->footer("Example: print what a bug report should contain\n  troika doctor");
   return {app,
           [json, &context] { *json ? print_json(context.console) : print_text(context.console); }};
 }

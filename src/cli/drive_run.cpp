@@ -39,7 +39,7 @@ std::optional<data::Encoding> resumed_encoding(const RunRequest& request, const 
   return read_state(Checkpoint::open(found)).samples.value_or(data::Encoding{});
 }
 
-/// Weights, and where the run goes on.
+/// Loads the weights and the position from which the run continues.
 void prepare(TrainingRun& training, const RunRequest& request, const RankSeat& seat,
              Progress& progress) {
   if (request.resume) {
@@ -50,15 +50,17 @@ void prepare(TrainingRun& training, const RunRequest& request, const RankSeat& s
         rewind_to_best_checkpoint(*request.resume / "checkpoints");
       return progress.note(fmt::format("resumed from {}", found.string()));
     }
-    progress.note(fmt::format("{} has no checkpoint yet; starts from the beginning",
+    progress.note(fmt::format("'{}' has no checkpoint yet; starting from the beginning",
                               request.resume->string()));
   }
   if (!request.from) return training.initialize();
   std::vector<std::string> fresh = training.start_from(*request.from);
   progress.note(fmt::format("starts from the weights of {}", request.from->string()));
   if (!fresh.empty())
-    progress.warn(fmt::format("{} parameters are not there in that shape and start afresh: {}",
-                              fresh.size(), fmt::join(fresh, ", ")));
+    progress.warn(
+        fmt::format("{} parameters are missing there or have another shape, and start from random "
+                    "values: {}",
+                    fresh.size(), fmt::join(fresh, ", ")));
 }
 
 bool is_inside(const fs::path& path, const fs::path& folder) {
@@ -72,23 +74,25 @@ RunFolder create_first(const RunRequest& request) {
   fs::path wanted = RunFolder::wanted_path(request.config, request.fallback_name);
   if (request.if_taken == IfTaken::replace && request.from && is_inside(*request.from, wanted))
     throw Error(ErrorKind::usage,
-                fmt::format("--from '{}' lies in the run folder that --overwrite would delete; "
+                fmt::format("--from '{}' is in the run folder that --overwrite would delete; "
                             "give another --name",
                             request.from->string()));
   return RunFolder::create(request.config, request.fallback_name, request.if_taken);
 }
 
-/// The first rank makes it and writes it, the others find it.
+/// The first rank creates it, the others open it.
 RunFolder create_folder(const RunRequest& request, const RankSeat& seat) {
   std::optional<RunFolder> made;
   if (seat.is_first()) made = create_first(request);
   std::string path = seat.ranks->agree(made ? made->path().string() : "");
   if (made) return std::move(*made);
   if (!fs::is_directory(path))
-    throw Error(ErrorKind::file,
-                fmt::format("the run folder {} that the first rank has made is not there on {}; "
-                            "give run.folder a place on a disk that all ranks share",
-                            path, seat.ranks->host()));
+    throw Error(
+        ErrorKind::file,
+        fmt::format(
+            "the run folder '{}' of the first rank does not exist on {}; put run.folder on a "
+            "disk that all ranks share",
+            path, seat.ranks->host()));
   return RunFolder::open(path);
 }
 
@@ -103,8 +107,8 @@ std::string describe_end(const TrainOutcome& outcome) {
   if (outcome.loss) text += fmt::format(": loss {:.4f}", *outcome.loss);
   for (const EvaluationReport& report : outcome.evaluations)
     text += fmt::format(", {}", fmt::join(figures_text(report), ", "));
-  if (outcome.stopped_early) return text + "; stopped early, as train.patience says";
-  return outcome.reached_target ? text + "; the target is reached" : text;
+  if (outcome.stopped_early) return text + "; stopped early (train.patience)";
+  return outcome.reached_target ? text + "; train.until is reached" : text;
 }
 
 void report_end(const RunResult& result, std::int64_t first_step, Progress& progress) {
@@ -139,7 +143,7 @@ class Drive {
       throw;
     } catch (const Error& error) {
       if (!seat_.is_launched()) log_failure(error.what(), error.exit_code());
-      throw;
+      throw;  // launched ranks write it to their logs themselves
     } catch (const std::exception& error) {
       if (!seat_.is_launched()) log_failure(error.what(), kBugExitCode);
       throw;
@@ -204,7 +208,7 @@ class Drive {
                       wanted.string(), folder_->path().string()));
   }
 
-  /// Removes a stop request that is left over or was obeyed.
+  /// Removes a stop request that was obeyed, or left over from an earlier run.
   void forget_stop() {
     std::error_code none;
     if (seat_.is_first()) fs::remove(folder_->stop(), none);

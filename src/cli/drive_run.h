@@ -1,5 +1,5 @@
-// One run from its configuration to its end, as `train` and `demo` do it: table, run folder, steps,
-// last words.
+// One run from its configuration to its end, for `train` and `demo`: table, run folder, steps,
+// summary.
 #pragma once
 
 #include <filesystem>
@@ -16,12 +16,12 @@ namespace troika::cli {
 
 struct RunRequest {
   RunConfig config;
-  std::string fallback_name;  ///< Of the run folder, when the configuration has none.
-  std::optional<std::filesystem::path> resume;  ///< The run folder to go on with.
+  std::string fallback_name;  ///< Name of the run folder if the configuration has none.
+  std::optional<std::filesystem::path> resume;  ///< The run folder to continue.
   Pick pick = Pick::newest;                     ///< Which of its checkpoints.
   std::optional<std::filesystem::path> from;    ///< Weights to start from.
-  bool dry_run = false;                         ///< The table and nothing else.
-  IfTaken if_taken = IfTaken::next_name;        ///< Of a new run.
+  bool dry_run = false;                         ///< Print the table and stop.
+  IfTaken if_taken = IfTaken::next_name;        ///< If the folder of a new run exists.
 };
 
 struct RunResult {
@@ -29,9 +29,9 @@ struct RunResult {
   std::filesystem::path folder;
 };
 
-/// Nothing after a dry run. A stop by signal or stop file is saved, explained and not a failure;
-/// the verb then ends with kInterruptedExitCode. What
-/// a failure has to say stands in logs/rank-N of the run folder too. All ranks call it together.
+/// Returns nothing after a dry run. A stop by signal or stop file is not a failure: the run is
+/// saved, and the verb ends with kInterruptedExitCode. Failures are also written to logs/rank-N of
+/// the run folder. All ranks call it together.
 std::optional<RunResult> drive_run(const RunRequest& request, Context& context,
                                    const RankSeat& seat = {});
 

@@ -1,4 +1,4 @@
-// What the process is told from outside, read once in main.
+// The terminal and its environment variables, read once in main.
 #pragma once
 
 namespace troika::cli {

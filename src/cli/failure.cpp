@@ -14,7 +14,7 @@ namespace {
 std::string sentence_of(const std::exception& failure) {
   if (dynamic_cast<const Error*>(&failure) != nullptr) return failure.what();
   if (dynamic_cast<const std::bad_alloc*>(&failure) != nullptr)
-    return "the machine has no memory left; a smaller train.global_batch or model may fit";
+    return "out of memory; a smaller train.global_batch or a smaller model may fit";
   if (const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&failure))
     return fmt::format("cannot access '{}': {}", file->path1().string(), file->code().message());
   return fmt::format(

@@ -1,4 +1,4 @@
-// What went wrong, as a sentence on stderr and an exit code (docs/errors.md).
+// Turns an exception into a message on stderr and an exit code (docs/errors.md).
 #pragma once
 
 #include <exception>
@@ -7,8 +7,7 @@
 
 namespace troika::cli {
 
-/// Returns the exit code: that of an Error, 4 when memory ran out, 70 for everything that is our
-/// own fault.
+/// Returns the exit code: that of an Error, 4 if memory ran out, 70 for a bug in Troika.
 int report_failure(const std::exception& failure, Console& console);
 
 }  // namespace troika::cli

@@ -1,5 +1,4 @@
-#include "cli/inspect.h"
-
+// `troika inspect`: what a file or folder is and what it contains.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -8,6 +7,8 @@
 
 #include "cli/inspection.h"
 #include "cli/text_table.h"
+#include "cli/verb.h"
+#include "train/snapshot.h"
 
 namespace troika::cli {
 namespace {
@@ -18,6 +19,7 @@ struct InspectArguments {
   std::string target;
   bool json = false;
   bool dot = false;
+  bool best = false;
 };
 
 std::string to_json_text(const Inspection& found) {
@@ -34,9 +36,11 @@ std::string to_json_text(const Inspection& found) {
 
 void run(const InspectArguments& arguments, Context& context) {
   if (arguments.dot) return context.console.write(draw_tasks(arguments.target));
-  Inspection found = inspect(arguments.target);
+  std::string target =
+      arguments.best ? find_checkpoint(arguments.target, Pick::best).string() : arguments.target;
+  Inspection found = inspect(target);
   if (arguments.json) return context.console.print(to_json_text(found));
-  context.console.print(fmt::format("{}: {}", arguments.target, found.kind));
+  context.console.print(fmt::format("{}: {}", target, found.kind));
   context.console.write(format_facts(found.facts));
   if (!found.rows.empty()) context.console.write("\n" + format_rows(found.rows));
 }
@@ -45,14 +49,18 @@ void run(const InspectArguments& arguments, Context& context) {
 
 Verb add_inspect(CLI::App& parent, Context& context) {
   auto arguments = std::make_shared<InspectArguments>();  // shared by the parser and the verb
-  CLI::App* app = parent.add_subcommand("inspect", "Say what a file is and what is in it");
+  CLI::App* app =
+      parent.add_subcommand("inspect", "Say what a file or folder is and what it contains");
   app->add_option("FILE", arguments->target, "A file, a folder, or a data set such as digits:train")
       ->required();
+  CLI::Option* best =
+      app->add_flag("--best", arguments->best, "The best checkpoint of the run folder FILE");
   CLI::Option* json = app->add_flag("--json", arguments->json, "Print JSON");
   app->add_flag("--dot", arguments->dot,
-                "Print the tasks of a run's step for Graphviz; FILE is a run folder, a run file or "
-                "the plan.json of a run folder")
-      ->excludes(json);
+                "Print the tasks of a training step for Graphviz; FILE is a run folder, a run file "
+                "or the plan.json of a run folder")
+      ->excludes(json)
+      ->excludes(best);
   app->footer(
       "Example:\n  troika inspect runs/digits/checkpoints/step-628\n"
       "  troika inspect runs/digits --dot | dot -Tsvg > tasks.svg");

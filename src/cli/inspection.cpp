@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kCifarRecord = 1 + 3 * 32 * 32;
 constexpr int kCifarClasses = 10;
 
-/// A word and a colon; data::open knows the words.
+/// A word and a colon. data::open knows which words are valid.
 bool is_uri(const std::string& target) {
   std::size_t colon = target.find(':');
   return colon != std::string::npos && colon > 0 &&
@@ -62,13 +62,14 @@ bool looks_like_text(std::string_view text) {
 }
 
 [[noreturn]] void fail_unknown(const std::string& target, const std::string& why) {
-  throw Error(ErrorKind::file,
-              fmt::format("{} is {}; known are run folders, checkpoints, .safetensors, run.toml, "
-                          "cluster.toml, plan.json, costs.json, links.json, metrics.jsonl, IDX, "
-                          "npy, CIFAR-10 and text files, and data sets "
-                          "such as "
-                          "digits:train",
-                          target, why));
+  throw Error(
+      ErrorKind::file,
+      fmt::format("'{}' is {}; Troika knows run folders, checkpoints, .safetensors, run.toml, "
+                  "cluster.toml, plan.json, costs.json, links.json, metrics.jsonl, IDX, "
+                  "npy, CIFAR-10 and text files, and data sets "
+                  "such as "
+                  "digits:train",
+                  target, why));
 }
 
 Inspection inspect_folder(const fs::path& folder) {
@@ -81,10 +82,10 @@ Inspection inspect_folder(const fs::path& folder) {
       if (has(fmt::format("{}-images-idx3-ubyte{}", part, ending).c_str()))
         return inspect_dataset("idx:" + folder.string());
   if (has("data_batch_1.bin")) return inspect_dataset("cifar10:" + folder.string());
-  fail_unknown(folder.string(), "a folder that holds nothing of Troika's");
+  fail_unknown(folder.string(), "a folder with nothing that Troika knows");
 }
 
-/// By content first, by name where the content could be many things.
+/// By content if that is clear, by name otherwise.
 Inspection inspect_file(const fs::path& path) {
   data::FileBytes file = data::FileBytes::map_or_inflate(path.string());
   std::span<const std::byte> bytes = file.bytes();

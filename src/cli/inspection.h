@@ -1,4 +1,4 @@
-// What `inspect` finds out about a file or folder, one function per kind.
+// Descriptions of files and folders for `inspect`, one function per kind.
 #pragma once
 
 #include <filesystem>
@@ -17,12 +17,12 @@ struct Inspection {
       rows{};  ///< A list of what is inside, header first; may be empty.
 };
 
-/// Finds out what `target` is: a data set by URI, a folder, or a file by its first bytes. Throws
-/// Error(file) when it is none that Troika knows, or is damaged.
+/// `target` is a data set by URI, a folder, or a file, recognised by its first bytes. Throws
+/// Error(file) if it is damaged or of an unknown kind.
 Inspection inspect(const std::string& target);
 
 /// The tasks of a training step as Graphviz text, for a run folder, a run file, or the plan.json
-/// beside one. Throws Error(usage) for anything else: a plan alone does not know its model.
+/// next to one. Throws Error(usage) for anything else: a plan alone does not know its model.
 std::string draw_tasks(const std::filesystem::path& target);
 
 Inspection inspect_run_folder(const std::filesystem::path& folder);
@@ -33,7 +33,7 @@ Inspection inspect_cluster_file(const std::filesystem::path& file);
 Inspection inspect_metrics(const std::filesystem::path& file);
 /// A whole JSON document: a plan, a cost file, a checkpoint's index, a trace, or just JSON.
 Inspection inspect_json(const std::filesystem::path& file);
-/// The text of a plan file: who splits how, and where.
+/// The text of a plan file: the split and the devices of each operator.
 Inspection inspect_plan(const std::string& text);
 Inspection inspect_dataset(const std::string& uri);
 /// Fields, classes, vocabularies, normalisation.

@@ -56,7 +56,7 @@ Inspection inspect_links(const std::string& text) {
   return found;
 }
 
-/// The names at the top of a document that is of no kind in particular.
+/// The top-level values of a document of no known kind.
 Inspection inspect_object(const Json& json) {
   Inspection found{.kind = json.contains("traceEvents") ? "Chrome trace" : "JSON document"};
   if (json.contains("traceEvents"))
@@ -117,7 +117,7 @@ std::vector<Fact> facts_of(const data::Encoding& encoding) {
 
 namespace {
 
-/// How many samples each class has, where classes have names.
+/// Samples per class, if classes have names.
 std::vector<std::vector<std::string>> class_rows(const data::Dataset& dataset) {
   std::vector<std::int64_t> sizes = dataset.class_sizes();
   if (sizes.empty()) return {};

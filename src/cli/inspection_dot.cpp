@@ -19,7 +19,7 @@ fs::path run_file_for(const fs::path& target) {
   if (target.extension() == ".json" && is_run_folder(fs::absolute(target).parent_path()))
     return fs::absolute(target).parent_path() / "run.toml";
   throw Error(ErrorKind::usage,
-              fmt::format("--dot draws the tasks of a run, and '{}' does not lead to one; give a "
+              fmt::format("--dot draws the tasks of a run, but '{}' does not belong to one; give a "
                           "run folder, a run file, or the plan.json of a run folder",
                           target.string()));
 }

@@ -44,15 +44,15 @@ std::string sync_text(const Sync& sync) {
   std::vector<std::string> parts{sync.sliced_update ? "sliced update" : "update on every device",
                                  "buckets of " + to_string(sync.bucket)};
   parts.push_back(sync.overlap ? "overlapping" : "not overlapping");
-  if (sync.overlap && sync.carry_updates) parts.push_back("updates beside the next forward");
-  if (sync.overlap && sync.priorities) parts.push_back("urgent first");
+  if (sync.overlap && sync.carry_updates) parts.push_back("updates during the next forward pass");
+  if (sync.overlap && sync.priorities) parts.push_back("urgent messages first");
   if (sync.fixed_order) parts.push_back("fixed order");
   parts.push_back(sync.algorithms.empty() ? "algorithms by cost" : sync.algorithms);
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 std::string machine_text(const PlannedMachine& machine) {
-  return fmt::format("{} devices on {} nodes, of kind {}", machine.devices, machine.nodes,
+  return fmt::format("devices {}, nodes {}, kind {}", machine.devices, machine.nodes,
                      fmt::join(machine.kinds, "; "));
 }
 
@@ -79,7 +79,7 @@ Inspection inspect_plan(const std::string& text) {
                  {"micro-batches", std::to_string(strategy.micro_batches)},
                  {"sync", sync_text(strategy.sync)},
                  {"placed operators",
-                  fmt::format("{}; others are whole on device 0", strategy.splits.size())}};
+                  fmt::format("{}; the others run unsplit on device 0", strategy.splits.size())}};
   if (strategy.splits.empty()) return found;
   found.rows.push_back({"operator", "split", "replicas", "devices"});
   for (const auto& [name, split] : strategy.splits)

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/marker.h"
+#include "checkpoint/retention.h"
 #include "checkpoint/safetensors.h"
 #include "cli/inspection.h"
 #include "cli/text_table.h"
@@ -19,10 +20,15 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
+/// "1 epoch", "3 epochs"
+std::string count(std::int64_t number, const char* unit) {
+  return fmt::format("{} {}{}", number, unit, number == 1 ? "" : "s");
+}
+
 std::vector<Fact> facts_of_run(const RunConfig& config) {
   const TrainConfig& train = config.train;
-  std::string length = train.epochs  ? fmt::format("{} epochs", *train.epochs)
-                       : train.steps ? fmt::format("{} steps", *train.steps)
+  std::string length = train.epochs  ? count(*train.epochs, "epoch")
+                       : train.steps ? count(*train.steps, "step")
                                      : std::string("no limit");
   if (train.until) length += ", until " + to_string(*train.until);
   return {{"model", config.model.name},
@@ -43,8 +49,8 @@ std::vector<Json> read_lines(const fs::path& path) {
     ++number;
     Json json = Json::parse(line, nullptr, false);
     if (!json.is_object())
-      throw Error(ErrorKind::file,
-                  fmt::format("{}:{}: error: the line is no JSON object", path.string(), number));
+      throw Error(ErrorKind::file, fmt::format("{}:{}: error: the line is not a JSON object",
+                                               path.string(), number));
     lines.push_back(std::move(json));
   }
   return lines;
@@ -82,6 +88,8 @@ Inspection inspect_run_folder(const fs::path& folder) {
   if (fs::exists(folder / "run.toml"))
     found.facts = facts_of_run(load_run((folder / "run.toml").string()));
   found.facts.push_back({"checkpoints", joined_steps(list_steps(folder / "checkpoints"))});
+  if (auto best = find_best_checkpoint(folder / "checkpoints"))
+    found.facts.push_back({"best", best->filename().string()});
   if (fs::exists(folder / "metrics.jsonl"))
     append(found.facts, newest_values(read_lines(folder / "metrics.jsonl")));
   return found;
@@ -97,7 +105,7 @@ Inspection inspect_checkpoint(const fs::path& folder) {
     bytes += tensor.spec.bytes();
     found.rows.push_back({tensor.name, to_string(tensor.spec), tensor.file});
   }
-  found.facts.push_back({"tensors", fmt::format("{}, {}, all checksums right",
+  found.facts.push_back({"tensors", fmt::format("{}, {}, all checksums correct",
                                                 checkpoint.tensors().size(), to_string(bytes))});
   Json meta = Json::parse(checkpoint.meta_json());
   for (const auto& [name, value] : meta.items())

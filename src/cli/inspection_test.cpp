@@ -145,11 +145,11 @@ TEST(Inspect, ShowsAWholePlan) {
                         "devices": [0, 1, 2, 3, 6, 7, 0, 5]},
                "pool": {"degrees": {}, "devices": [4]}}})"));
   EXPECT_EQ(value(plan, "model"), "any");
-  EXPECT_EQ(value(plan, "machine"), "8 devices on 2 nodes, of kind fast; slow");
+  EXPECT_EQ(value(plan, "machine"), "devices 8, nodes 2, kind fast; slow");
   EXPECT_EQ(value(plan, "devices used"), "8");
   EXPECT_EQ(value(plan, "sync"),
-            "sliced update, buckets of 1.0 KiB, overlapping, updates beside "
-            "the next forward, urgent first, ring:0-max");
+            "sliced update, buckets of 1.0 KiB, overlapping, updates during "
+            "the next forward pass, urgent messages first, ring:0-max");
   EXPECT_THAT(plan.rows.at(1),
               testing::ElementsAre("conv", "{h: 2, n: 2 (1, 3)}", "2", "0-3, 6-7, 0, 5"));
   EXPECT_THAT(plan.rows.at(2), testing::ElementsAre("pool", "whole", "1", "4"));

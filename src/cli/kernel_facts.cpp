@@ -10,7 +10,7 @@ namespace troika::cli {
 KernelFacts kernel_facts(const std::filesystem::path& folder) {
   KernelFacts facts;
   std::vector<std::filesystem::path> files;
-  std::error_code none;  // a folder that is not there has no files
+  std::error_code none;  // a missing folder has no files
   for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
     std::string name = entry.path().filename().string();
     if (name.starts_with("kernels-") && name.ends_with(".json")) files.push_back(entry.path());

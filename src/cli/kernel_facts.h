@@ -1,4 +1,4 @@
-// What is known about the kernels of this machine from the runs so far.
+// Results of the kernel checks of earlier runs on this machine.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 namespace troika::cli {
 
 struct KernelFacts {
-  std::int64_t checked = 0;  ///< Held against the reference, over all kinds of keys.
+  std::int64_t checked = 0;  ///< Compared with the reference, over all kinds of keys.
   std::vector<LeftOutKernel> left_out;
 };
 
-/// Of all kernel files in the folder of the cache.
+/// Reads all kernel files in the cache folder.
 KernelFacts kernel_facts(const std::filesystem::path& folder);
 
 }  // namespace troika::cli

@@ -86,7 +86,7 @@ std::vector<Fact> limit_facts(const std::filesystem::path& root) {
           {"affinity", affinity_text()},
           {"OpenMP variables", openmp_text()},
           {"ulimits", ulimits_text()},
-          {"threads = \"auto\"", fmt::format("{} in all devices of a process", usable_threads())}};
+          {"threads = \"auto\"", fmt::format("{} for all devices of a process", usable_threads())}};
 }
 
 }  // namespace troika::cli

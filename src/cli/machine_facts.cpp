@@ -54,7 +54,7 @@ std::string memory() {
   return fmt::format("{}, {} available", bytes("MemTotal"), bytes("MemAvailable"));
 }
 
-/// The first of the files that is there, or an empty text.
+/// The first of the files that exists, or an empty text.
 std::string find_file(const std::vector<fs::path>& folders, const std::vector<std::string>& names) {
   for (const fs::path& folder : folders) {
     for (const std::string& name : names) {
@@ -83,7 +83,7 @@ std::vector<fs::path> library_folders() {
           "/usr/local/cuda/lib64"};
 }
 
-/// The path of the shared library of that name that this process has loaded; empty where there is
+/// The path of the shared library of that name that this process has loaded; empty if there is
 /// none.
 std::string loaded_library(const std::string& name) {
   struct Wanted {
@@ -132,7 +132,7 @@ std::vector<Component> components() {
   constexpr const char* kUnused = "this build does not use it";
   std::vector<fs::path> programs = program_folders(), libraries = library_folders();
   std::string mpirun = find_file(programs, {"mpirun"});
-  std::string launched = mpirun.empty() ? "no mpirun in PATH" : "started by " + mpirun;
+  std::string launched = mpirun.empty() ? "no mpirun in PATH" : "launcher " + mpirun;
   std::string openmp = loaded_library("libgomp.so");
   return {{"oneDNN", cpu_library(), "libdnnl-dev", linked_text(loaded_library("libdnnl.so"))},
           {"OpenMP", openmp.empty() ? loaded_library("libomp.so") : openmp, "libgomp1",

@@ -7,49 +7,49 @@
 #include <set>
 
 #include "base/error.h"
+#include "data/dataset.h"
+#include "data/labelled_dataset.h"
+#include "data/pair_dataset.h"
+#include "data/sequence_dataset.h"
 #include "train/feeds.h"
 
 namespace troika::cli {
 namespace {
 
+constexpr std::int64_t kTokens = 32, kVocabulary = 96;
+
 /// One kind of data: which sources give it, and what a sample of it looks like.
 struct SampleData {
-  std::vector<std::string> sources;  ///< Of training samples; the first is for the example.
-  std::string test;                  ///< Of the example.
+  std::vector<std::string> sources;  ///< Values for data.train; the example uses the first.
+  std::string test;                  ///< Value for data.test of the example.
   zoo::Samples samples;
 };
 
-zoo::Field floats(const char* name, const Shape& shape) { return {name, {shape, DType::f32}}; }
-zoo::Field integers(const char* name, const Shape& shape) { return {name, {shape, DType::i32}}; }
-
-zoo::Samples images(const Shape& shape) {
-  return {.fields = {floats("input", shape), integers("target", {})}, .classes = 10};
+zoo::Samples samples_of(const std::vector<data::Field>& fields, std::int64_t classes) {
+  zoo::Samples samples{.classes = classes, .vocabulary = kVocabulary};
+  for (const data::Field& field : fields) samples.fields.push_back({field.name, field.spec});
+  return samples;
 }
 
-/// In the order in which an example prefers them: without files, small files, large files. The
-/// fields are those of the readers in data/.
+/// Samples of the drawn digits, in another size.
+zoo::Samples images(const Shape& shape) {
+  std::vector<data::Field> fields = data::open("digits:train?size=1")->encoding().fields;
+  fields.front().spec.shape = shape;
+  return samples_of(fields, 10);
+}
+
+/// In the order in which an example prefers them: without files, small files, large files.
 std::vector<SampleData> kinds_of_data(bool is_masked) {
-  constexpr std::int64_t kTokens = 32;
-  zoo::Samples text{.fields = {integers("input", {kTokens}), integers("target", {kTokens})},
-                    .classes = 96};
-  if (is_masked) text.fields.push_back(floats("weight", {kTokens}));
-  zoo::Samples labelled{.fields = {integers("input", {kTokens}), integers("target", {}),
-                                   integers("length", {}), floats("mask", {kTokens})},
-                        .classes = 2,
-                        .vocabulary = 96};
-  zoo::Samples pairs{.fields = {integers("input", {kTokens}), integers("target", {kTokens}),
-                                floats("weight", {kTokens}), integers("source", {kTokens}),
-                                integers("length", {}), floats("mask", {kTokens})},
-                     .classes = 96,
-                     .vocabulary = 96};
   const std::string arrays = "npy:IMAGES.npy,LABELS.npy", files = "images:DIR";
   return {{{"digits:train", "idx:DIR", arrays}, "digits:test", images({1, 28, 28})},
           {{"cifar10:DIR", arrays, files}, "cifar10:DIR/test", images({3, 32, 32})},
           {{arrays, files}, "", images({3, 299, 299})},
           {{"csv:FILE"}, "", images({8})},
-          {{"text:FILE", "tokens:FILE.bin"}, "", text},
-          {{"labelled:FILE"}, "", labelled},
-          {{"pairs:FILE"}, "", pairs}};
+          {{"text:FILE", "tokens:FILE.bin"},
+           "",
+           samples_of(data::sequence_fields(kTokens, is_masked), kVocabulary)},
+          {{"labelled:FILE"}, "", samples_of(data::labelled_fields(kTokens), 2)},
+          {{"pairs:FILE"}, "", samples_of(data::pair_fields(kTokens, kTokens), kVocabulary)}};
 }
 
 bool fits(const std::string& model, const zoo::Samples& samples) {
@@ -61,7 +61,7 @@ bool fits(const std::string& model, const zoo::Samples& samples) {
   }
 }
 
-/// Without the batch; what the training itself feeds is left out.
+/// Shapes are without the batch. Inputs that the training itself fills are left out.
 std::vector<Fact> list_inputs(const zoo::Model& model) {
   std::vector<Fact> inputs;
   std::set<std::string> seen{"weight"};

@@ -1,4 +1,4 @@
-// Everything a user must know to put a model of the zoo into a run file.
+// Describes a model of the zoo to a user who wants to train it.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace troika::cli {
 struct ModelCard {
   std::string name;
   std::string description;
-  std::int64_t parameters = 0;    ///< At its usual size.
-  std::vector<Fact> inputs;       ///< That samples must have, by name: "f32[1,28,28]".
+  std::int64_t parameters = 0;  ///< With default options.
+  std::vector<Fact> inputs;     ///< Fields that samples must have, by name, such as "f32[1,28,28]".
   std::vector<std::string> data;  ///< The kinds of data that feed it, as data.train writes them.
   std::vector<zoo::OptionHelp> options;
   std::string example;  ///< A run file.
@@ -22,7 +22,7 @@ struct ModelCard {
 /// Throws Error(usage) with a suggestion when there is no such model.
 ModelCard make_model_card(const std::string& name);
 
-/// Each parameter counts once, whichever graphs have it; running statistics do not.
+/// A parameter that several graphs share counts once. Running statistics do not count.
 std::int64_t count_parameters(const zoo::Model& model);
 
 }  // namespace troika::cli

@@ -1,5 +1,4 @@
-#include "cli/models.h"
-
+// `troika models`: lists the models, or explains one of them.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -8,6 +7,7 @@
 
 #include "cli/model_card.h"
 #include "cli/text_table.h"
+#include "cli/verb.h"
 
 namespace troika::cli {
 namespace {
@@ -32,7 +32,7 @@ void list_models(bool as_json, Console& console) {
 }
 
 void print_card(const ModelCard& card, Console& console) {
-  std::vector<Fact> facts{{"parameters", with_commas(card.parameters) + " at its usual size"}};
+  std::vector<Fact> facts{{"parameters", with_commas(card.parameters) + " with default options"}};
   for (const Fact& input : card.inputs)
     facts.push_back({"input", fmt::format("'{}' {}", input.name, input.value)});
   facts.push_back({"data", fmt::format("{}", fmt::join(card.data, ", "))});
@@ -74,8 +74,8 @@ void run(const ModelsArguments& arguments, Console& console) {
 Verb add_models(CLI::App& parent, Context& context) {
   auto arguments = std::make_shared<ModelsArguments>();  // shared by the parser and the verb
   CLI::App* app = parent.add_subcommand(
-      "models", "List the models, or explain one: options, data, parameters, an example");
-  app->add_option("NAME", arguments->name, "The model to explain");
+      "models", "List the models, or describe one: options, data, parameters, an example");
+  app->add_option("NAME", arguments->name, "The model to describe");
   app->add_flag("--json", arguments->json, "Print JSON");
   app->footer("Example:\n  troika models resnet18");
   return {app, [arguments, &context] { run(*arguments, context.console); }};

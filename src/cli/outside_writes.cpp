@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// With all links followed; the path itself where that is not possible.
+/// The path with all links resolved, or the path itself if that fails.
 fs::path real_path(const fs::path& path) {
   std::error_code unknown;
   fs::path real = fs::weakly_canonical(fs::absolute(path), unknown);
@@ -34,17 +34,18 @@ bool writes_cache_outside(const fs::path& folder, const RunConfig& config) {
 std::vector<std::string> writes_outside(const fs::path& folder, const RunConfig& config, int rank) {
   std::vector<std::string> sentences;
   if (config.kernels.measure && writes_cache_outside(folder, config))
-    sentences.push_back(
-        fmt::format("kernels.cache of this run is '{}': measured times are written there, outside "
-                    "of the run folder and of your cache; kernels.cache=auto keeps them in yours",
-                    config.kernels.cache));
+    sentences.push_back(fmt::format(
+        "kernels.cache of this run is '{}', outside the run folder and your own cache; measured "
+        "times are written there unless you set kernels.cache=auto",
+        config.kernels.cache));
   for (const std::string& name :
        {std::string("checkpoints"), std::string("logs"), fmt::format("logs/rank-{}", rank),
         std::string("metrics.jsonl")}) {
     fs::path path = folder / name;
     if (!is_below(path, folder))
-      sentences.push_back(fmt::format("{} is a link: this run writes to {}, outside of its folder",
-                                      path.string(), real_path(path).string()));
+      sentences.push_back(
+          fmt::format("'{}' is a link, so this run writes to '{}', outside its folder",
+                      path.string(), real_path(path).string()));
   }
   return sentences;
 }

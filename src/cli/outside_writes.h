@@ -1,4 +1,4 @@
-// What a run folder from elsewhere makes this process write besides itself.
+// Detects that a run folder from another user makes this process write outside that folder.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 namespace troika::cli {
 
-/// Whether kernels.cache is neither in the run folder nor in the user's cache.
+/// True if kernels.cache is neither in the run folder nor in the user's cache.
 bool writes_cache_outside(const std::filesystem::path& folder, const RunConfig& config);
 
 /// One sentence for each place outside of the run folder and of the user's cache that a run with

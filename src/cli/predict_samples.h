@@ -1,4 +1,4 @@
-// Predicts the class or the numbers of each sample, and prints them or writes them to a file.
+// Predicts the class or the numbers of each sample; prints them or writes them to a file.
 #pragma once
 
 #include <memory>

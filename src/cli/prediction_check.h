@@ -1,4 +1,4 @@
-// Whether predicted times hold: the chosen algorithm against what all of them are measured to take.
+// Compares predicted times of collectives with measured ones.
 #pragma once
 
 #include <string>
@@ -13,15 +13,15 @@ struct CheckedSize {
   Bytes bytes{};
   AlgorithmChoice choice;
   std::vector<double> measured{};  ///< Nanoseconds, as choice.alternatives; 0: declined.
-  std::vector<double> noise{};     ///< Of these, as noise_of_medians.
+  std::vector<double> noise{};     ///< The noise of these, by noise_of_medians.
 
   double measured_of(const std::string& algorithm) const { return measured[place_of(algorithm)]; }
   std::size_t quickest() const;
   /// |predicted - measured| / measured of the chosen algorithm.
   double error() const;
-  /// What the chosen one takes longer than the quickest, as a share of that.
+  /// How much longer the chosen algorithm takes than the fastest, relative to the fastest.
   double regret() const;
-  /// Of the regret, so much may be chance: the noise of both, as the same share.
+  /// The part of the regret that noise may explain: the noise of both, relative to the fastest.
   double regret_noise() const;
   double regret_beyond_noise() const;
 

@@ -30,7 +30,7 @@ void require_prediction_file(const std::string& path) {
   if (path.ends_with(".csv") || path.ends_with(".npy")) return;
   throw Error(
       ErrorKind::usage,
-      fmt::format("--out '{}' must end with .csv or .npy, which says what is written", path));
+      fmt::format("--out '{}' must end with .csv or .npy; the ending chooses the format", path));
 }
 
 PredictionFile::PredictionFile(const std::filesystem::path& path, const PredictedColumns& columns)

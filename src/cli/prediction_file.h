@@ -15,8 +15,8 @@ namespace troika::cli {
 /// The columns of a prediction file.
 struct PredictedColumns {
   bool is_class = false;             ///< A class and its probability, not numbers.
-  std::vector<std::string> names{};  ///< Of the numbers.
-  std::int64_t samples = 0;          ///< How many rows there will be.
+  std::vector<std::string> names{};  ///< Names of the numbers.
+  std::int64_t samples = 0;          ///< Number of rows.
 };
 
 /// Throws Error(usage) unless the name ends with .csv or .npy.

@@ -153,7 +153,7 @@ void predict(SavedRun& run, const PredictRequest& request, Console& console) {
     case SampleKind::images:
       if (!request.prompt.empty())
         throw Error(ErrorKind::usage,
-                    fmt::format("{} is not a language model, so it cannot use --prompt; name "
+                    fmt::format("'{}' is not a language model, so it cannot use --prompt; name "
                                 "samples with --data",
                                 run.checkpoint.string()));
       return run.samples.predicts_numbers() ? print_numbers(run, request, console)

@@ -1,4 +1,4 @@
-// What `predict` prints, for each kind of model.
+// The output of `predict` for each kind of model.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ struct PredictRequest {
   bool json = false;
 };
 
-/// By the samples that the model was trained on: a class or numbers per sample (images, tables,
-/// labelled texts), the other text of a pair, hidden tokens, or a text that continues the prompt.
-/// Throws Error(usage) when the request does not suit the model.
+/// Depends on the samples that the model was trained on: a class or numbers per sample (images,
+/// tables, labelled texts), a translation (pairs), masked tokens, or a continuation of the prompt.
+/// Throws Error(usage) if the request does not fit the model.
 void predict(SavedRun& run, const PredictRequest& request, Console& console);
 
 }  // namespace troika::cli

@@ -1,5 +1,4 @@
-#include "cli/profile.h"
-
+// `troika profile`: measures kernels or links and writes a cost file.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -9,9 +8,10 @@
 
 #include "base/durable_file.h"
 #include "base/error.h"
-#include "cli/number_option.h"
+#include "cli/checked_option.h"
 #include "cli/profile_links.h"
 #include "cli/text_table.h"
+#include "cli/verb.h"
 #include "config/load_run.h"
 #include "cost/table_json.h"
 #include "train/training_run.h"
@@ -21,12 +21,12 @@ namespace {
 
 struct ProfileArguments {
   bool links = false;
-  LinksRequest request;  // of links; `out` and `json` are everyone's
+  LinksRequest request;  // of links; `out` and `json` are also used for kernels
   std::string run;
   std::vector<std::string> overrides;
 };
 
-/// Compiling the programs of the run asks for the time of every kernel they may use.
+/// Compiling the programs of the run measures every kernel they may use.
 void profile_kernels(const ProfileArguments& arguments, Console& console) {
   RunConfig config = load_run(arguments.run, arguments.overrides);
   config.kernels.measure = true;
@@ -37,7 +37,7 @@ void profile_kernels(const ProfileArguments& arguments, Console& console) {
   const RuntimeSetup& setup = training.live().setup();
   if (!setup.costs)
     throw Error(ErrorKind::usage,
-                "the reference kernels leave no choice, so there is nothing to measure; "
+                "there is one reference kernel per operator, so there is nothing to choose; "
                 "set kernels.backend=cpu");
   const MeasuredCosts& costs = *setup.costs;
   if (!arguments.request.out.empty())
@@ -60,8 +60,8 @@ void profile_kernels(const ProfileArguments& arguments, Console& console) {
                                                    duration(costs.measuring_seconds()))},
                           {"checked", fmt::format("{} kernels in {}", costs.checked(),
                                                   duration(costs.checking_seconds()))},
-                          {"in all", duration(taken.count())},
-                          {"kept in", kept.empty() ? "no file: " + why_not : kept}};
+                          {"total", duration(taken.count())},
+                          {"written to", kept.empty() ? "no file: " + why_not : kept}};
   for (const LeftOutKernel& kernel : costs.left_out())
     facts.push_back({"left out", to_text(kernel)});
   console.write(format_facts(facts));
@@ -81,15 +81,15 @@ void add_link_options(CLI::App& app, LinksRequest& request) {
                             "With --links: numbers of threads, such as 2,4,8"),
              {.least = 2, .most = 256})
       ->delimiter(',');
-  take_number(
-      app.add_option("--seconds", request.seconds, "With --links: about how long it may take"),
-      Zero::refused)
+  take_number(app.add_option("--seconds", request.seconds, "With --links: approximate duration"),
+              Zero::refused)
       ->capture_default_str();
   app.add_option("--timeout", request.timeout,
-                 "With --links, over MPI: how long a rank may be silent; default 2s");
-  app.add_flag("--pin", request.pins, "With --links: each thread on a core of its own");
+                 "With --links under mpirun: how long a rank may be silent before it counts as "
+                 "lost; default 2s");
+  app.add_flag("--pin", request.pins, "With --links: pin each thread to a core");
   app.add_flag("--check", request.checks,
-               "With --links: measure nothing new; hold the file's predictions against the clock");
+               "With --links: compare the predictions of the file with new measurements");
   app.add_option("--bytes", request.bytes, "With --check: sizes, such as 8,64KiB,1MiB")
       ->delimiter(',');
 }
@@ -98,14 +98,14 @@ void add_link_options(CLI::App& app, LinksRequest& request) {
 
 Verb add_profile(CLI::App& parent, Context& context) {
   auto arguments = std::make_shared<ProfileArguments>();  // shared by the parser and the verb
-  CLI::App* app = parent.add_subcommand(
-      "profile", "Measure kernels or links into a cost file the planner reads");
-  app->add_option("RUN.toml", arguments->run, "Measure the kernels of this run anew");
-  app->add_option("key=value", arguments->overrides, "Laid over the run file");
+  CLI::App* app =
+      parent.add_subcommand("profile", "Measure kernels or links and write a cost file");
+  app->add_option("RUN.toml", arguments->run, "Measure the kernels of this run again");
+  app->add_option("key=value", arguments->overrides, "Replaces a value of the run file");
   app->add_flag("--links", arguments->links,
-                "Measure messages and collectives: between threads, or under mpirun between ranks");
+                "Measure messages and collectives between threads, or under mpirun between ranks");
   app->add_option("--out", arguments->request.out,
-                  "The file to write; default: in the user's cache folder, where runs look");
+                  "The file to write; default: a file in the user's cache folder, which runs read");
   add_link_options(*app, arguments->request);
   app->add_flag("--json", arguments->request.json, "Print JSON");
   app->footer(

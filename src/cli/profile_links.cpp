@@ -29,8 +29,7 @@ const std::vector<std::string> kBytesOfCheck{"8",      "100",  "1KiB", "6KiB",  
 fs::path file_of(const LinksRequest& request) {
   fs::path file = request.out.empty() ? default_links_file() : fs::path(request.out);
   if (file.empty())
-    throw Error(ErrorKind::usage,
-                "there is no home folder to keep links.json in; name a file with --out");
+    throw Error(ErrorKind::usage, "there is no home folder for links.json; name a file with --out");
   return file;
 }
 
@@ -72,13 +71,12 @@ std::vector<std::string> cells(LinkKind kind, const LinkCost& link) {
 }
 
 void print(const LinkCosts& costs, const fs::path& file, Console& console) {
-  std::vector<std::vector<std::string>> rows{
-      {"link", "alpha", "1/beta", "1/gamma", "where it comes from"}};
+  std::vector<std::vector<std::string>> rows{{"link", "alpha", "1/beta", "1/gamma", "origin"}};
   for (LinkKind kind : {LinkKind::process, LinkKind::node, LinkKind::network})
     rows.push_back(cells(kind, costs[kind]));
   console.write(format_rows(rows));
-  console.print(fmt::format("\nTimes of {} whole algorithms; all of it is in {}",
-                            costs.measured.size(), file.string()));
+  console.print(
+      fmt::format("\nMeasured {} algorithms; written to {}", costs.measured.size(), file.string()));
 }
 
 std::vector<MemberTeam> thread_teams(const LinksRequest& request) {
@@ -87,8 +85,8 @@ std::vector<MemberTeam> thread_teams(const LinksRequest& request) {
   return teams;
 }
 
-/// What is known here; of several ranks the first one's, so that all take the same algorithms in
-/// the same order.
+/// The known costs. Ranks take those of the first rank, so that all run the same algorithms in the
+/// same order.
 LinkCosts agreed_costs(const LinksRequest& request, MpiWorld* world) {
   LinkCosts costs = known_link_costs(file_of(request));
   return world == nullptr ? costs : parse_link_costs(world->exchange(to_json(costs)).front());
@@ -131,14 +129,14 @@ void measure_or_check(const LinksRequest& request, const std::vector<MemberTeam>
 }  // namespace
 
 void profile_links(const LinksRequest& request, Console& console) {
-  file_of(request);  // refuses before anything is measured
+  file_of(request);  // throws before anything is measured
   parse_timeout(request.timeout);
   if (!runs_under_mpirun()) refuse_lone_tasks(read_slurm_step(), 1);
   if (!runs_under_mpirun())
     return measure_or_check(request, thread_teams(request), nullptr, console);
   std::unique_ptr<MpiWorld> world = start_world();
   if (world->ranks() < 2)
-    throw Error(ErrorKind::usage, "one rank has no link to measure; start with mpirun -n 2");
+    throw Error(ErrorKind::usage, "one rank has no link to measure; start it with mpirun -n 2");
   RankWatch watch = watch_without_folder(world->rank(), request.timeout);
   run_watched_rank(*world, watch, [&](Heartbeat& heartbeat) {
     MemberTeam team = rank_team(*world, heartbeat);

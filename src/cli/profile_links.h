@@ -1,5 +1,5 @@
-// What `profile --links` does: measures collectives, writes links.json; or checks what an earlier
-// links.json predicts.
+// `profile --links`: measures collectives and writes links.json, or checks the predictions of an
+// earlier links.json.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 namespace troika::cli {
 
 struct LinksRequest {
-  std::string out;                   ///< Empty: the user's cache folder.
-  std::vector<int> devices{2, 4};    ///< Threads; over MPI its ranks.
-  std::vector<std::string> bytes{};  ///< Of a check; empty: from the least to the most.
-  double seconds = 18;               ///< For all of it, on a machine that is not busy.
-  std::string timeout{};             ///< Over MPI: as for train.
+  std::string out;                 ///< Empty: the user's cache folder.
+  std::vector<int> devices{2, 4};  ///< Numbers of threads. Under mpirun the number of ranks counts.
+  std::vector<std::string> bytes{};  ///< Sizes of a check; empty: from 8 bytes to 64 MiB.
+  double seconds = 18;               ///< Total duration on an idle machine.
+  std::string timeout{};             ///< Under mpirun, as for train.
   bool pins = false;
   bool checks = false;
   bool json = false;

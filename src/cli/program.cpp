@@ -7,25 +7,15 @@
 #include <system_error>
 
 #include "base/error.h"
-#include "base/suggest.h"
-#include "cli/bench.h"
-#include "cli/config.h"
-#include "cli/demo.h"
-#include "cli/doctor.h"
-#include "cli/eval.h"
 #include "cli/failure.h"
-#include "cli/inspect.h"
-#include "cli/models.h"
-#include "cli/predict.h"
-#include "cli/profile.h"
-#include "cli/train.h"
-#include "cli/verify.h"
+#include "cli/usage.h"
+#include "cli/verb.h"
 #include "cli/version.h"
 
 namespace troika::cli {
 namespace {
 
-// One line here and one file pair make a new verb.
+// A new verb is one line here, one in verb.h and one source file.
 std::vector<Verb> add_verbs(CLI::App& app, Context& context) {
   return {add_doctor(app, context),  add_demo(app, context),    add_config(app, context),
           add_train(app, context),   add_eval(app, context),    add_predict(app, context),
@@ -33,74 +23,7 @@ std::vector<Verb> add_verbs(CLI::App& app, Context& context) {
           add_inspect(app, context), add_verify(app, context)};
 }
 
-/// The verb, or the verb's verb, that the arguments got to.
-CLI::App* innermost(CLI::App* app) {
-  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
-  return app;
-}
-
-/// "troika config check"
-std::string full_name(const CLI::App* app) {
-  const CLI::App* parent = app->get_parent();
-  return parent == nullptr ? app->get_name() : full_name(parent) + " " + app->get_name();
-}
-
-std::vector<std::string> names_of_verbs(const CLI::App* app) {
-  std::vector<std::string> names;
-  for (const CLI::App* verb : app->get_subcommands({})) names.push_back(verb->get_name());
-  return names;
-}
-
-std::vector<std::string> names_of_options(const CLI::App* app) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app->get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
-  }
-  return names;
-}
-
-std::string suggestion(const std::string& word, const std::vector<std::string>& known) {
-  if (auto near = closest(word, known)) return fmt::format("; did you mean '{}'?", *near);
-  return {};
-}
-
-std::string unexpected(const std::string& word, const CLI::App* at) {
-  std::string place = full_name(at);
-  std::vector<std::string> verbs = names_of_verbs(at);
-  if (word.starts_with('-'))
-    return fmt::format("'{}' has no option '{}'{}", place, word,
-                       suggestion(word.substr(0, word.find('=')), names_of_options(at)));
-  if (verbs.empty())
-    return fmt::format("'{}' takes no further argument '{}'; see {} --help", place, word, place);
-  std::string near = suggestion(word, verbs);
-  return fmt::format("'{}' has no verb '{}'{}", place, word,
-                     near.empty() ? fmt::format("; there are {}", fmt::join(verbs, ", ")) : near);
-}
-
-/// Explains an error of the parser, in our words if its own are not plain.
-std::string plain_words(const CLI::ParseError& error) {
-  std::string text = error.what();
-  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr)  // "Could not convert: -x = y"
-    return fmt::format("'{}' is not a value that the option takes",
-                       text.substr(std::min(text.find(": ") + 2, text.size())));
-  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) !=
-      nullptr)  // "-x: 1 required INT missing"
-    return fmt::format("'{}' needs a value", text.substr(0, text.find(':')));
-  return text;
-}
-
-std::string explain_usage(const CLI::ParseError& error, CLI::App& app) {
-  CLI::App* at = innermost(&app);
-  if (std::vector<std::string> rest = app.remaining(true); !rest.empty())
-    return unexpected(rest.front(), at);
-  std::string place = full_name(at);
-  if (!names_of_verbs(at).empty() && at->get_subcommands().empty())
-    return fmt::format("'{}' needs a verb: {}", place, fmt::join(names_of_verbs(at), ", "));
-  return fmt::format("{}: {}; see {} --help", place, plain_words(error), place);
-}
-
-/// Fills the arguments of the verbs; returns the exit code if the program ends here.
+/// Fills the arguments of the verbs. Returns the exit code if the program ends here.
 std::optional<int> parse(CLI::App& app, const std::vector<std::string>& arguments,
                          Context& context) {
   try {
@@ -108,9 +31,7 @@ std::optional<int> parse(CLI::App& app, const std::vector<std::string>& argument
     app.parse(reversed);
     return std::nullopt;
   } catch (const CLI::CallForHelp&) {
-    const CLI::App* verb = innermost(&app);
-    context.console.write(
-        verb->help(verb->get_parent() == nullptr ? "" : full_name(verb->get_parent())));
+    context.console.write(help_text(app));
     return 0;
   } catch (const CLI::CallForVersion&) {
     context.console.print(fmt::format("troika {}", kVersion));
@@ -127,18 +48,16 @@ void run_verb(const std::vector<Verb>& verbs) {
   chosen->run();
 }
 
-/// Parses and runs the verb; the exit code.
+/// Parses the arguments and runs the verb. Returns the exit code.
 int run_arguments(const std::vector<std::string>& arguments, Context& context) {
-  CLI::App app{
-      "Troika trains neural networks on many devices: it finds how to split the work, says why, "
-      "and runs it.",
-      "troika"};
-  app.set_version_flag("--version", kVersion);
+  CLI::App app{"Troika trains neural networks on one device or many.", "troika"};
+  prepare_parser(app);  // before the verbs, which inherit it
+  app.set_version_flag("--version", kVersion, "Print the version");
   app.require_subcommand(1);
   app.footer(
       "Start with:\n  troika demo                    # trains on drawn digits\n"
       "  troika config init run.toml    # a commented run file\n  troika train run.toml\n"
-      "Each verb explains itself: troika VERB --help");
+      "More about a verb: troika VERB --help");
   std::vector<Verb> verbs = add_verbs(app, context);
   if (auto code = parse(app, arguments, context)) return *code;
   try {
@@ -149,7 +68,7 @@ int run_arguments(const std::vector<std::string>& arguments, Context& context) {
   }
 }
 
-/// "troika train 'my run.toml'": what would start the program the same way from a shell.
+/// The command line, quoted for a shell: "troika train 'my run.toml'".
 std::string shell_text(const std::vector<std::string>& arguments) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
@@ -163,7 +82,7 @@ std::string shell_text(const std::vector<std::string>& arguments) {
   return text;
 }
 
-/// A full disk behind `troika ... > file` must not pass for success.
+/// `troika ... > file` on a full disk must not exit with 0.
 int report_lost_output(int code, Console& console) {
   if (console.lost_output() == 0) return code;
   console.fail(fmt::format("the output is incomplete: cannot write to stdout: {}",

@@ -8,7 +8,7 @@
 namespace troika::cli {
 namespace {
 
-/// Of the first operator that reads the tensor and states a bound; 1 when none does.
+/// The bound of the first operator that reads the tensor and has one, or 1.
 std::int64_t bound_of(const Graph& graph, TensorId tensor) {
   for (const Operator& op : graph.operators) {
     Signature s = signature(graph, op);

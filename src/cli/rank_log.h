@@ -1,4 +1,4 @@
-// logs/rank-N of a run folder: every line that a rank said, with its time.
+// logs/rank-N of a run folder: every line that a rank reported, with its time.
 #pragma once
 
 #include <filesystem>
@@ -13,8 +13,8 @@ namespace troika::cli {
 /// Appends and flushes line by line. Thread-safe.
 class RankLog final : public Log {
  public:
-  /// Throws Error(file) when the file cannot be opened. A disk that fills up later does not stop a
-  /// run here.
+  /// Throws Error(file) when the file cannot be opened. Later write errors are ignored: a full disk
+  /// must not end a run because of its log.
   explicit RankLog(const std::filesystem::path& path);
 
   bool enabled(LogLevel) const override { return true; }

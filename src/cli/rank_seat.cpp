@@ -32,7 +32,7 @@ RankWatch watch_without_folder(int rank, const std::string& timeout) {
 void refuse_mpirun(const char* verb) {
   if (runs_under_mpirun())
     throw Error(ErrorKind::usage,
-                fmt::format("troika {} works in one process, so each rank would do all of it; "
+                fmt::format("'troika {}' runs in one process, so each rank would repeat all of it; "
                             "start it without mpirun",
                             verb));
   refuse_lone_tasks(read_slurm_step(), 1);
@@ -51,14 +51,14 @@ void refuse_lone_tasks(const SlurmStep& step, int ranks) {
   std::string tasks = step.tasks > 1 ? fmt::format("{} tasks", step.tasks) : "several tasks";
   throw Error(ErrorKind::usage,
               fmt::format("srun has started {}, but MPI sees one rank in each, so each would train "
-                          "the whole run; start them with srun --mpi=pmix (srun --mpi=list says "
-                          "what this site has), or one process with srun --ntasks=1",
+                          "the whole run; start them with srun --mpi=pmix (srun --mpi=list shows "
+                          "what is available), or start one process with srun --ntasks=1",
                           tasks));
 }
 
 std::unique_ptr<MpiWorld> start_world() {
   std::unique_ptr<MpiWorld> world = start_mpi();
-  // mpirun -n 1 inside of a step means what it says.
+  // mpirun -n 1 inside a step of srun is one rank on purpose.
   bool is_mpirun = std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr;
   if (!is_mpirun) refuse_lone_tasks(read_slurm_step(), world->ranks());
   return world;

@@ -1,4 +1,4 @@
-// How a verb runs as one rank of an MPI job, or alone.
+// A verb as one rank of an MPI job, or alone.
 #pragma once
 
 #include <filesystem>
@@ -21,38 +21,38 @@ struct RankSeat {
 };
 
 bool runs_under_mpirun();
-/// For verbs of one process. Throws Error(usage).
+/// Throws Error(usage) under mpirun, for verbs that run in one process.
 void refuse_mpirun(const char* verb);
 
-/// A step of srun, as each of its tasks is told.
+/// A step of srun, from the environment of one of its tasks.
 struct SlurmStep {
   int tasks =
-      1;  ///< SLURM_STEP_NUM_TASKS. (SLURM_NTASKS is there in a batch script of one process.)
+      1;  ///< SLURM_STEP_NUM_TASKS. (SLURM_NTASKS is also set in a batch script of one process.)
   int task = 0;  ///< SLURM_PROCID
 };
 SlurmStep read_slurm_step();
-/// Where MPI has joined fewer ranks than the step has tasks: one. Each task would then do the whole
-/// run. Throws Error(usage).
+/// Throws Error(usage) if MPI sees one rank although the step has several tasks, since each task
+/// would then do the whole run.
 void refuse_lone_tasks(const SlurmStep& step, int ranks);
 
-/// Parses --timeout; empty means the default times. Throws Error(usage) if it is not a time.
+/// The value of --timeout; empty means the default times. Throws Error(usage) if it is not a time.
 HeartbeatTimes parse_timeout(const std::string& timeout);
 
-/// The watch of a verb without a run folder: it logs to logs/rank-N in the working directory, which
-/// is created at the first error.
+/// For a verb without a run folder: errors go to logs/rank-N in the working directory, created only
+/// when there is one.
 RankWatch watch_without_folder(int rank, const std::string& timeout);
 
-/// As start_mpi, but refuses tasks of srun that MPI does not join.
+/// As start_mpi, but throws for tasks of srun that MPI does not join.
 std::unique_ptr<MpiWorld> start_world();
 
 /// Calls `body` once. Under mpirun MPI is started around it and the ranks watch each other: a lost
-/// one ends this process with code 5 and a sentence. Ranks but the first are silent. What all ranks
-/// have met alike (SharedError) is thrown on, after MPI has ended. Throws Error(usage) in a step of
-/// srun whose tasks MPI does not join.
+/// one ends this process with code 5 and a message. Ranks other than the first are silent. An error
+/// that all ranks share (SharedError) is rethrown after MPI has ended. Throws Error(usage) in a
+/// step of srun whose tasks MPI does not join.
 void run_in_seat(Context& context, const HeartbeatOptions& heartbeat,
                  const std::function<void(const RankSeat&)>& body);
 
-/// Runs what may fail before the first step. If it fails on one rank, all ranks end in order.
+/// For work before the first step: if it fails on one rank, all ranks end in an orderly way.
 template <class F>
 auto or_give_up(const RankSeat& seat, F&& set_up) {
   try {

@@ -75,7 +75,7 @@ class RunFileCheck {
   }
 
   bool check_name() {
-    if (config().model.name.empty()) return false;  // complained about already
+    if (config().model.name.empty()) return false;  // reported already
     return attempt({"model.name"}, [&] { zoo::find(config().model.name); });
   }
 

@@ -1,5 +1,5 @@
-// Errors of a run file beyond its keys: a model that is not in the zoo, data
-// that cannot be opened, a model that does not fit the data, a plan that cannot be followed.
+// Checks a run file beyond its keys: the model exists, the data can be opened and fits the model,
+// and the plan is feasible.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace troika::cli {
 
-/// One line about what would run. Builds the model and opens the data, but neither lowers the plan
-/// nor measures anything, so memory is not checked. Throws one Error that has a line for every
-/// problem, of the kind of the gravest: usage before file.
+/// Returns one line about the run. Builds the model and opens the data, but neither lowers the plan
+/// nor measures anything, so memory is not checked. Throws one Error with a line for each problem;
+/// its kind is usage if any problem is one of usage, else file.
 std::string check_run_file(RunReading reading);
 
 }  // namespace troika::cli

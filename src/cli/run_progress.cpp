@@ -9,7 +9,7 @@
 namespace troika::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kShortestGlance{100};
+constexpr std::chrono::milliseconds kLiveLineInterval{100};
 
 /// Four digits, whatever the size.
 std::string rate_text(double per_second) {
@@ -33,10 +33,10 @@ std::string step_line(const StepReport& report) {
 
 std::string live_line(const StepReport& report, std::size_t width) {
   double left = static_cast<double>(report.total_steps - report.step) * report.step_ms / 1e3;
-  // From left to right as they are shown; a part with a higher number goes first.
+  // In the order shown. If the line is too long, the part with the highest number is dropped first.
   struct Part {
     std::string text;
-    int leaves;
+    int drop_order;
   };
   std::vector<Part> parts{{fmt::format("step {}/{}", report.step, report.total_steps), 0},
                           {fmt::format("epoch {:.2f}", report.epoch), 5},
@@ -55,7 +55,7 @@ std::string live_line(const StepReport& report, std::size_t width) {
   };
   std::string line = joined();
   while (line.size() > width && parts.size() > 1) {
-    parts.erase(std::ranges::max_element(parts, {}, &Part::leaves));
+    parts.erase(std::ranges::max_element(parts, {}, &Part::drop_order));
     line = joined();
   }
   return line;
@@ -85,7 +85,7 @@ void RunProgress::step(const StepReport& report) {
 }
 
 void RunProgress::moved(const StepReport& report) {
-  if (!console_.can_be_live() || now_() - shown_ < kShortestGlance) return;
+  if (!console_.can_be_live() || now_() - shown_ < kLiveLineInterval) return;
   show_live(report);
 }
 

@@ -1,5 +1,5 @@
-// What a person sees of a run that goes on: one live line on a terminal, plain lines elsewhere, all
-// of it in the log too.
+// Shows the progress of a run: one live line on a terminal, plain lines elsewhere, and everything
+// in the log.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@ namespace troika::cli {
 
 /// "step 150/314  epoch 0.96  loss 0.1234  812 samples/s  ETA 12 s  data wait 3 %"
 std::string step_line(const StepReport& report);
-/// The same in at most `width` columns: what matters least is left out first.
+/// The same in at most `width` columns; the least important parts are left out first.
 std::string live_line(const StepReport& report, std::size_t width);
 /// "step 157  epoch 1.00  test_loss 0.1234  test_accuracy 97.20 %"
 std::string evaluation_line(const EvaluationReport& report);
@@ -25,7 +25,7 @@ class RunProgress final : public Progress {
   explicit RunProgress(Console& console, std::function<Clock::time_point()> now = Clock::now)
       : console_(console), now_(std::move(now)) {}
 
-  /// From now on lines go there too; borrowed.
+  /// Lines are also written to this log from now on. Borrowed.
   void log_to(Log* log) { log_ = log; }
 
   void begin(const std::vector<Fact>& facts) override;

@@ -48,7 +48,7 @@ fs::path newest_run_folder(const RunConfig& config, const fs::path& file) {
   if (highest == 0)
     throw Error(
         ErrorKind::usage,
-        fmt::format("there is no run of {} below {} to resume; leave out --resume to start one",
+        fmt::format("there is no run of '{}' in '{}' to resume; leave out --resume to start one",
                     file.string(), config.run.folder));
   return newest;
 }

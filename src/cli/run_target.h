@@ -1,4 +1,4 @@
-// Which run folder a person means by a run file or a path.
+// Finds the run folder that a run file or a path refers to.
 #pragma once
 
 #include <filesystem>
@@ -11,8 +11,8 @@ namespace troika::cli {
 /// A folder with a run.toml in it.
 bool is_run_folder(const std::filesystem::path& path);
 
-/// What a run is called when nobody named it: the run file's name without its ending; for the
-/// run.toml of a run folder, that folder's name.
+/// The default name of a run: that of the run file without its extension, or for the run.toml of a
+/// run folder the name of that folder.
 std::string name_of_run(const std::filesystem::path& file);
 
 /// The newest run of a run file: NAME-3 before NAME-2 before NAME, below config.run.folder. Throws

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "cli/outside_writes.h"
 #include "config/load_run.h"
+#include "data/held_out.h"
 
 namespace troika::cli {
 namespace fs = std::filesystem;
@@ -22,15 +23,14 @@ RunConfig config_of(const fs::path& checkpoint, const RunState& state) {
   else if (!state.run.empty())
     config = parse_run(state.run, checkpoint.string()).config;
   else
-    throw Error(ErrorKind::file,
-                fmt::format("{} says how the model of {} was made, but it is not there",
-                            file.string(), checkpoint.string()));
-  // Somebody else's run file must not choose where this user writes.
+    throw Error(ErrorKind::file, fmt::format("{} describes the model of {}, but it is missing",
+                                             file.string(), checkpoint.string()));
+  // A run file from another user must not choose where this user writes.
   if (writes_cache_outside(file.parent_path(), config)) config.kernels.cache = "auto";
   return config;
 }
 
-/// For a checkpoint that does not say it: from the training data.
+/// From the training data, for checkpoints of earlier versions, which do not store it.
 data::Encoding learn_encoding(const SavedRun& run) try {
   RunConfig train_only = run.config;
   train_only.data.test.clear();
@@ -49,7 +49,7 @@ data::Encoding learn_encoding(const SavedRun& run) try {
 
 SavedRun open_saved_run(const fs::path& path, Pick pick) {
   if (!fs::exists(path))
-    throw Error(ErrorKind::file, fmt::format("{} does not exist", path.string()));
+    throw Error(ErrorKind::file, fmt::format("'{}' does not exist", path.string()));
   SavedRun run;
   run.checkpoint = find_checkpoint(path, pick);
   Checkpoint checkpoint = Checkpoint::open(run.checkpoint);
@@ -60,11 +60,26 @@ SavedRun open_saved_run(const fs::path& path, Pick pick) {
   return run;
 }
 
-std::unique_ptr<data::Dataset> open_samples(SavedRun& run, const std::string& uri) {
-  if (!uri.empty()) run.config.data.test = uri;
-  if (run.config.data.test.empty())
-    throw Error(ErrorKind::usage, "the run has no test samples; name some with --data URI");
-  return open_like(run.samples, run.config.data.test, run.config);
+std::unique_ptr<data::Dataset> open_samples(const SavedRun& run, const std::string& uri) {
+  const std::string& chosen = uri.empty() ? run.config.data.test : uri;
+  if (chosen.empty())
+    throw Error(ErrorKind::usage,
+                "the run has no test set; name samples with --data, such as --data npy:new.npy");
+  return open_like(run.samples, chosen, run.config);
+}
+
+EvaluationSamples open_evaluation_samples(const SavedRun& run, const std::string& uri) {
+  const DataConfig& data = run.config.data;
+  if (!uri.empty() || !data.test.empty() || data.validation.empty())
+    return {.name = uri.empty() ? data.test : uri,
+            .set = Metric::Set::test,
+            .samples = open_samples(run, uri)};
+  TrainingSets sets{.train = open_like(run.samples, data.train, run.config)};
+  open_validation(sets, run.config);
+  bool is_part = data::is_part(data.validation);
+  return {.name = is_part ? fmt::format("{} of {}", data.validation, data.train) : data.validation,
+          .set = Metric::Set::validation,
+          .samples = std::move(sets.validation)};
 }
 
 zoo::Model build_saved(const SavedRun& run, std::int64_t batch) {

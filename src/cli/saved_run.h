@@ -14,7 +14,7 @@ struct SavedRun {
   std::filesystem::path checkpoint;
   std::int64_t step = 0;
   RunConfig config;
-  data::Encoding samples;  ///< How the model wants samples to be read.
+  data::Encoding samples;  ///< The encoding that the model was trained with.
 };
 
 /// `path` is a run folder, its checkpoints or one of them. The run file is that of the run folder,
@@ -22,9 +22,18 @@ struct SavedRun {
 /// earlier version wrote the checkpoint. Throws Error(file) when something is missing.
 SavedRun open_saved_run(const std::filesystem::path& path, Pick pick);
 
-/// The data set `uri`, or the run's test set if it is empty, as the model expects it; refused with
-/// Error(usage) when samples or classes do not fit.
-std::unique_ptr<data::Dataset> open_samples(SavedRun& run, const std::string& uri);
+/// The data set `uri`, or the run's test set if it is empty, as the model expects it. Throws
+/// Error(usage) if there is neither, or if samples or classes do not fit.
+std::unique_ptr<data::Dataset> open_samples(const SavedRun& run, const std::string& uri);
+
+struct EvaluationSamples {
+  std::string name;  ///< For the user.
+  Metric::Set set;
+  std::unique_ptr<data::Dataset> samples;
+};
+
+/// As open_samples(), but a run without a test set gives its validation set.
+EvaluationSamples open_evaluation_samples(const SavedRun& run, const std::string& uri);
 
 /// The run's model for a batch of samples like those of the training set.
 zoo::Model build_saved(const SavedRun& run, std::int64_t batch);

@@ -1,4 +1,4 @@
-// Ctrl-C and its kin as a wish that a run may fulfil after its step.
+// Turns Ctrl-C and similar signals into a stop request, which a run obeys after its current step.
 #pragma once
 
 #include <csignal>
@@ -10,14 +10,15 @@ namespace troika::cli {
 class StopSignals {
  public:
   enum class Launcher { none, mpirun };
-  /// SIGTERM stays as it is under mpirun, who sends it to the survivors of a lost rank.
+  /// Under mpirun SIGTERM keeps its default action: mpirun sends it to the survivors of a lost
+  /// rank.
   explicit StopSignals(Launcher launcher = Launcher::none);
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
   bool requested() const;
-  /// "SIGINT", …; empty when nothing came.
+  /// "SIGINT", …; empty if none was received.
   const char* name() const;
 
  private:

@@ -11,18 +11,24 @@ namespace troika::cli {
 
 namespace {
 
-/// A line feed in a name from a file would look like another row.
+/// A line feed in a name that comes from a file must not start a new row.
 std::vector<std::vector<std::string>> in_one_line(std::vector<std::vector<std::string>> rows) {
   for (auto& row : rows)
     for (std::string& cell : row) cell = printable(cell, Lines::one);
   return rows;
 }
 
+/// Columns of the terminal, by which fmt pads: a letter of several bytes may be one column wide.
+std::size_t columns_of(const std::string& text) {
+  return 2 * text.size() - fmt::formatted_size("{:<{}}", text, text.size());
+}
+
 }  // namespace
 
 std::string format_facts(const std::vector<Fact>& facts) {
   std::size_t width = 0;
-  for (const Fact& fact : facts) width = std::max(width, printable(fact.name, Lines::one).size());
+  for (const Fact& fact : facts)
+    width = std::max(width, columns_of(printable(fact.name, Lines::one)));
   std::string text;
   for (const Fact& fact : facts)
     text += fmt::format("  {:<{}}  {}\n", printable(fact.name, Lines::one), width,
@@ -36,7 +42,7 @@ std::string format_rows(const std::vector<std::vector<std::string>>& table) {
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
     for (std::size_t at = 0; at < row.size(); ++at)
-      widths[at] = std::max(widths[at], row[at].size());
+      widths[at] = std::max(widths[at], columns_of(row[at]));
   }
   std::string text;
   for (const auto& row : rows) {

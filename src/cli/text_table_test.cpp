@@ -31,5 +31,14 @@ TEST(TextTable, WritesDurationsAsPeopleDo) {
   EXPECT_EQ(duration(std::numeric_limits<double>::infinity()), "unknown");
 }
 
+TEST(TextTable, AlignsLettersOfSeveralBytes) {
+  EXPECT_EQ(format_rows({{"class", "samples"}, {"grün", "7"}, {"cat", "12"}}),
+            "  class  samples\n"
+            "  grün         7\n"
+            "  cat         12\n");
+  EXPECT_EQ(format_facts({{"größe", "1"}, {"height", "2"}}), "  größe   1\n  height  2\n");
+  EXPECT_EQ(format_rows({{"猫", "1"}, {"dog", "2"}}), "  猫   1\n  dog  2\n");
+}
+
 }  // namespace
 }  // namespace troika::cli

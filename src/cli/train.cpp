@@ -1,5 +1,4 @@
-#include "cli/train.h"
-
+// `troika train`: trains what a run file describes.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -8,11 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "cli/checked_option.h"
 #include "cli/drive_run.h"
-#include "cli/number_option.h"
 #include "cli/rank_seat.h"
 #include "cli/run_check.h"
 #include "cli/run_target.h"
+#include "cli/verb.h"
 #include "comm/heartbeat/start_heartbeat.h"
 #include "config/load_run.h"
 
@@ -57,8 +57,8 @@ std::string run_file(const TrainArguments& arguments) {
     if (is_run_folder(arguments.target))
       throw Error(
           ErrorKind::usage,
-          fmt::format("'{0}' is a run folder; resume it with: troika train --resume {0}, or train "
-                      "again with: troika train {0}/run.toml",
+          fmt::format("'{0}' is a run folder; resume it with troika train --resume {0}, or start a "
+                      "new run with troika train {0}/run.toml",
                       arguments.target));
     return arguments.target;
   }
@@ -90,22 +90,20 @@ void print_json(const RunResult& result, Console& console) {
                               {"stopped_early", outcome.stopped_early}};
   if (outcome.loss) json["loss"] = *outcome.loss;
   for (const EvaluationReport& report : outcome.evaluations)
-    for (const Figure& figure : report.figures)
-      json[std::string(to_word(Metric{report.set, figure.measure}))] = figure.value;
+    for (const auto& [name, value] : named_figures(report.set, report.figures)) json[name] = value;
   console.print(json.dump());
 }
 
 void refuse_contradictions(const TrainArguments& arguments) {
   if (arguments.resume && !arguments.from.empty())
     throw Error(ErrorKind::usage,
-                "--resume continues a run and --from starts a new one; give one of them");
+                "'--resume' continues a run and '--from' starts a new one; give one of them");
   if (arguments.best && !arguments.resume && arguments.from.empty())
-    throw Error(
-        ErrorKind::usage,
-        "--best says which checkpoint of an earlier run to take; add --resume or --from RUN");
+    throw Error(ErrorKind::usage,
+                "--best chooses a checkpoint of an earlier run; add --resume or --from RUN");
   if (arguments.resume && arguments.overwrite)
     throw Error(ErrorKind::usage,
-                "--resume continues a run and --overwrite deletes it; give one of them");
+                "'--resume' continues a run and '--overwrite' deletes it; give one of them");
 }
 
 RunRequest make_request(const TrainArguments& arguments, RunConfig config) {
@@ -178,29 +176,29 @@ void run(const TrainArguments& arguments, Context& context) {
 
 Verb add_train(CLI::App& parent, Context& context) {
   auto arguments = std::make_shared<TrainArguments>();  // shared by the parser and the verb
-  CLI::App* app = parent.add_subcommand("train", "Train what a run file says");
+  CLI::App* app = parent.add_subcommand("train", "Train a model as a run file describes");
   app->add_option("RUN.toml", arguments->target, "The run file; with --resume also a run folder")
       ->required();
   app->add_option("key=value", arguments->overrides,
-                  "Laid over the file, such as optimizer.learning_rate=0.1");
+                  "Replaces a value of the file, such as optimizer.learning_rate=0.1");
   take_whole(app->add_option("-n", arguments->devices,
-                             "Devices, in all; with plan \"data\" where none is named"));
+                             "Number of devices in all; the plan is \"data\" unless one is named"));
   app->add_flag("--resume", arguments->resume,
                 "Continue the newest run of this file, or this run folder");
   app->add_option("--from", arguments->from,
                   "Start from the weights of a checkpoint, run folder or .safetensors file");
   app->add_flag("--best", arguments->best,
-                "With --resume or --from: the run's best checkpoint instead of its newest");
-  app->add_flag("--dry-run", arguments->dry_run, "Show what would run, train nothing");
+                "With --resume or --from: take the best checkpoint instead of the newest");
+  app->add_flag("--dry-run", arguments->dry_run, "Show what would run, without training");
   app->add_option("--name", arguments->name,
-                  "Name of the run folder; if it is taken, NAME-2 and so on");
+                  "Name of the run folder; if it exists, NAME-2 and so on");
   app->add_flag("--overwrite", arguments->overwrite,
-                "Delete the run that has the name, instead of taking the next free one");
+                "Delete the run of that name instead of using NAME-2");
   app->add_option("--timeout", arguments->timeout,
-                  "How long to wait for a silent peer, such as 30s");
+                  "How long a rank may be silent before it counts as lost, such as 30s");
   app->add_flag("--json", arguments->json, "Print the result as JSON; progress goes to stderr");
   app->footer(
-      "Example: train with another rate, stop with Ctrl-C, resume\n"
+      "Example: train with another learning rate, stop with Ctrl-C, resume\n"
       "  troika train run.toml optimizer.learning_rate=0.02 --name slow\n  troika train --resume "
       "runs/slow\n  mpirun -n 2 troika train run.toml parallel.plan=data    # several processes");
   return {app, [arguments, &context] { run(*arguments, context); }};

@@ -1,4 +1,4 @@
-// What every verb of the command line is made of. CLI11 stays behind the sources.
+// The verbs of the command line, and what each is made of. CLI11 stays behind the sources.
 #pragma once
 
 #include <functional>
@@ -12,16 +12,30 @@ class App;
 
 namespace troika::cli {
 
-/// What main makes once and hands to every verb.
+/// Made once by main and passed to every verb.
 struct Context {
   Console& console;
-  int exit_code = 0;      ///< Of the program, where the verb ends without a failure.
-  std::string command{};  ///< The command line, as a shell would take it.
+  int exit_code = 0;      ///< Exit code of the program if the verb does not fail.
+  std::string command{};  ///< The command line, quoted for a shell.
 };
 
 struct Verb {
   CLI::App* app;              ///< Owned by the program's parser.
-  std::function<void()> run;  ///< After the parser has filled the verb's arguments.
+  std::function<void()> run;  ///< Called after the parser has filled the verb's arguments.
 };
+
+/// Each adds its verb to the parser. The source file has the name of the verb.
+Verb add_bench(CLI::App& parent, Context& context);
+Verb add_bench_comm(CLI::App& bench, Context& context);  // `troika bench comm`
+Verb add_config(CLI::App& parent, Context& context);
+Verb add_demo(CLI::App& parent, Context& context);
+Verb add_doctor(CLI::App& parent, Context& context);
+Verb add_eval(CLI::App& parent, Context& context);
+Verb add_inspect(CLI::App& parent, Context& context);
+Verb add_models(CLI::App& parent, Context& context);
+Verb add_predict(CLI::App& parent, Context& context);
+Verb add_profile(CLI::App& parent, Context& context);
+Verb add_train(CLI::App& parent, Context& context);
+Verb add_verify(CLI::App& parent, Context& context);
 
 }  // namespace troika::cli

@@ -1,5 +1,4 @@
-#include "cli/verify.h"
-
+// `troika verify`: trains a few steps under several plans and compares the results.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -7,9 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "cli/number_option.h"
+#include "cli/checked_option.h"
 #include "cli/rank_seat.h"
 #include "cli/text_table.h"
+#include "cli/verb.h"
 #include "config/load_run.h"
 #include "verify/verify_plans.h"
 
@@ -26,7 +26,7 @@ struct VerifyArguments {
   bool json = false;
 };
 
-/// The value that matters: the first beyond what is allowed, or the one that comes closest to it.
+/// The first value beyond the tolerance, or the one that comes closest to it.
 const Finding& telling(const PlanVerdict& verdict) {
   return verdict.first() != nullptr ? *verdict.first() : verdict.largest();
 }
@@ -36,7 +36,7 @@ std::string answer_of(const PlanVerdict& verdict) {
   return verdict.has_same_bits() ? "same bits" : "same";
 }
 
-/// What a plan that differs gets wrong, in words.
+/// Where and by how much a plan differs.
 std::string describe(const PlanVerdict& verdict) {
   const Finding& first = telling(verdict);
   return fmt::format("{} differs first in '{}' after step {} by {:.2g} (allowed {:.2g})",
@@ -50,7 +50,7 @@ void print_text(const PlanVerdicts& verdicts, const VerifyArguments& arguments, 
       {"loss", fmt::format("{:.6f} on one device", verdicts.loss)}};
   for (const Finding& finding : verdicts.sensitivity)
     facts.push_back({fmt::format("sensitivity {}", finding.step),
-                     fmt::format("{:.2g} on one device with other last digits ('{}')",
+                     fmt::format("{:.2g} on one device with other rounding ('{}')",
                                  finding.distance, finding.value)});
   std::vector<std::vector<std::string>> rows{
       {"plan", "devices", "answer", "value", "step", "distance", "allowed", "loss"}};
@@ -107,7 +107,7 @@ void run(VerifyArguments& arguments, Context& context) {
   RunConfig config = load_run(arguments.file, arguments.overrides);
   arguments.options.cpu_kernels = arguments.backend == "cpu";
   PlanVerdicts verdicts = verify_plans(config, arguments.options, [&](const std::string& what) {
-    if (context.console.can_be_live()) context.console.show_live("trains: " + what);
+    if (context.console.can_be_live()) context.console.show_live("training: " + what);
   });
   arguments.json ? print_json(verdicts, arguments, context.console)
                  : print_text(verdicts, arguments, context.console);
@@ -119,31 +119,34 @@ void run(VerifyArguments& arguments, Context& context) {
 Verb add_verify(CLI::App& parent, Context& context) {
   auto arguments = std::make_shared<VerifyArguments>();  // shared by the parser and the verb
   VerifyOptions& options = arguments->options;
-  CLI::App* app = parent.add_subcommand(
-      "verify", "Train a few steps under several plans; they must agree with one device");
+  CLI::App* app =
+      parent.add_subcommand("verify", "Check that plans compute what one device computes");
   app->add_option("RUN.toml", arguments->file, "The run file")->required();
-  app->add_option("key=value", arguments->overrides, "Laid over the file, as for troika train");
+  app->add_option("key=value", arguments->overrides,
+                  "Replaces a value of the file, as for troika train");
   app->add_option("--plans", options.plans,
-                  "Ready plans with their devices, such as data:4, and plan files")
+                  "Plan names with their number of devices, such as data:4, or plan files")
       ->delimiter(',')
       ->allow_extra_args(false)  // key=value may follow
       ->required();
-  take_whole(app->add_option("--steps", options.steps, "Steps under each plan"))
+  take_whole(app->add_option("--steps", options.steps, "Training steps under each plan"))
       ->capture_default_str();
-  app->add_option("--backend", arguments->backend,
-                  "reference (f64) or cpu (f32, direct convolutions, one choice of kernels)")
-      ->check(CLI::IsMember({"reference", "cpu"}))
+  take_word(
+      app->add_option(
+          "--backend", arguments->backend,
+          "reference (f64) or cpu (f32, direct convolutions, the same kernels in every plan)"),
+      {"reference", "cpu"})
       ->capture_default_str();
   take_number(app->add_option(
                   "--tolerance", options.tolerance,
-                  "Largest difference, as a part of a tensor's movement; default: 1e-9 "
-                  "(reference), 1e-4 or 2x the run's own sensitivity to last digits (cpu), 0 in "
-                  "fixed order"),
+                  "Largest difference allowed, relative to how far training moved the tensor; "
+                  "default: 1e-9 (reference), 1e-4 or twice the run's own sensitivity to rounding "
+                  "(cpu), 0 in fixed order"),
               Zero::allowed);
-  app->add_option("--from", options.from, "Start from these weights instead of the seed's");
+  app->add_option("--from", options.from, "Start from these weights instead of random ones");
   app->add_flag("--json", arguments->json, "Print JSON");
   app->footer(
-      "Exits with 6 where a plan gives another answer.\n"
+      "Exits with code 6 if a plan computes something else.\n"
       "Example: three plans, and then the same bits on any number of devices\n"
       "  troika verify run.toml --plans data:4,tensor:2,plan.json\n"
       "  troika verify run.toml --plans data:2,data:8 --backend cpu parallel.order=fixed "

@@ -15,6 +15,8 @@ namespace {
 /// The order of the fields.
 enum LabelledField : std::size_t { kTokens, kLabel, kTokenCount, kTokenMask, kLabelledFields };
 
+}  // namespace
+
 std::vector<Field> labelled_fields(std::int64_t length) {
   std::vector<Field> fields(kLabelledFields);
   fields[kTokens] = {"input", {{length}, DType::i32}};
@@ -23,8 +25,6 @@ std::vector<Field> labelled_fields(std::int64_t length) {
   fields[kTokenMask] = {"mask", {{length}, DType::f32}};
   return fields;
 }
-
-}  // namespace
 
 LabelledDataset::LabelledDataset(FileBytes file, const Uri& uri, const OpenOptions& options)
     : file_(std::move(file), "label<tab>text"), range_(select(uri, file_.size())) {

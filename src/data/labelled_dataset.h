@@ -8,6 +8,9 @@
 
 namespace troika::data {
 
+/// The fields of a sample of at most `length` tokens.
+std::vector<Field> labelled_fields(std::int64_t length);
+
 /// A line is label<tab>text. Fields: "input" i32 [T], the begin mark and the words, then padding;
 /// "target" i32 [], the label's place among all labels in the order of their bytes; "length" i32
 /// [], the number of tokens without padding; "mask" f32 [T], 0 at padding. A longer text is cut.

@@ -25,6 +25,8 @@ void mark_first(std::size_t count, std::span<float> marks) {
   std::ranges::fill(marks.first(count), 1.0F);
 }
 
+}  // namespace
+
 std::vector<Field> pair_fields(std::int64_t source, std::int64_t target) {
   std::vector<Field> fields(kPairFields);
   fields[kInput] = {"input", {{target}, DType::i32}};
@@ -35,8 +37,6 @@ std::vector<Field> pair_fields(std::int64_t source, std::int64_t target) {
   fields[kMask] = {"mask", {{source}, DType::f32}};
   return fields;
 }
-
-}  // namespace
 
 PairDataset::PairDataset(FileBytes file, const Uri& uri, const OpenOptions& options)
     : file_(std::move(file), "source<tab>target"), range_(select(uri, file_.size())) {

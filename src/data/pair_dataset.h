@@ -8,6 +8,9 @@
 
 namespace troika::data {
 
+/// The fields of a sample whose texts have at most `source` and `target` tokens.
+std::vector<Field> pair_fields(std::int64_t source, std::int64_t target);
+
 /// A line is source<tab>target. Fields: "source" i32 [S], its words and the end mark, then padding;
 /// "length" i32 [], the number of them without padding; "mask" f32 [S], 0 at padding; "target" i32
 /// [T], its words and the end mark, then padding; "input" i32 [T], the begin mark and then the

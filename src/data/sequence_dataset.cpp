@@ -24,16 +24,21 @@ void check_length(Range range, std::int64_t length, bool masked) {
 }
 
 Encoding sequence_encoding(const TokenSource& source, std::int64_t length, bool masked) {
-  TensorSpec row{{length}, DType::i32};
-  Encoding encoding{.fields = {{"input", row}, {"target", row}},
+  Encoding encoding{.fields = sequence_fields(length, masked),
                     .classes = source.symbols() + (masked ? 1 : 0),
                     .masked = masked};
-  if (masked) encoding.fields.push_back({"weight", {{length}, DType::f32}});
   if (source.vocabulary() != nullptr) encoding.characters = *source.vocabulary();
   return encoding;
 }
 
 }  // namespace
+
+std::vector<Field> sequence_fields(std::int64_t length, bool masked) {
+  TensorSpec row{{length}, DType::i32};
+  std::vector<Field> fields{{"input", row}, {"target", row}};
+  if (masked) fields.push_back({"weight", {{length}, DType::f32}});
+  return fields;
+}
 
 SequenceDataset::SequenceDataset(std::unique_ptr<TokenSource> source, Range range,
                                  const OpenOptions& options)

@@ -10,6 +10,9 @@
 
 namespace troika::data {
 
+/// The fields of a sample of `length` tokens.
+std::vector<Field> sequence_fields(std::int64_t length, bool masked);
+
 /// Sample i reads the tokens [i*T, i*T + T] of the range, so samples share one token and nothing
 /// else; what does not fill a sample at the end is left out. Masked, it reads [i*T, i*T + T), has
 /// the field "weight" too, and its vocabulary ends with the mask.

@@ -58,8 +58,7 @@ void MetricsLog::write(const StepReport& report) {
 
 void MetricsLog::write(const EvaluationReport& report) {
   Json json{{"step", report.step}, {"epoch", report.epoch}, {"seconds", report.seconds}};
-  for (const Figure& figure : report.figures)
-    json[std::string(to_word(Metric{report.set, figure.measure}))] = figure.value;
+  for (const auto& [name, value] : named_figures(report.set, report.figures)) json[name] = value;
   write_line(json.dump());
 }
 

@@ -28,6 +28,15 @@ inline std::optional<double> find(const Figures& figures, Metric::Measure measur
   return found == figures.end() ? std::nullopt : std::optional(found->value);
 }
 
+/// Each figure under the name of its metric, such as "test_loss", for JSON.
+inline std::vector<std::pair<std::string, double>> named_figures(Metric::Set set,
+                                                                 const Figures& figures) {
+  std::vector<std::pair<std::string, double>> named;
+  for (const Figure& figure : figures)
+    named.emplace_back(to_word(Metric{set, figure.measure}), figure.value);
+  return named;
+}
+
 /// One row of the table shown before the first step.
 struct Fact {
   std::string name;
