@@ -32,7 +32,7 @@ class RunFileCheck {
     bool is_known = check_name();
     check_data();
     if (is_known) check_model();
-    if (model_ && has_good_keys) check_plan();
+    if (model_ && has_good_keys) check_strategy();
     if (!reading_.complaints.empty())
       throw Error(kind_.value_or(ErrorKind::usage),
                   config::report(reading_.complaints, reading_.path));
@@ -116,7 +116,7 @@ class RunFileCheck {
     complain({"model.name"}, message, kind);
   }
 
-  void check_plan() {
+  void check_strategy() {
     Machine machine;
     machine.devices.resize(static_cast<std::size_t>(config().parallel.devices));
     attempt({"parallel.plan", "parallel.devices"}, [&] {

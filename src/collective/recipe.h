@@ -1,6 +1,5 @@
 // A collective as a list of moves per member: which memory and which peer each move uses, but not
-// how bytes travel. The same recipe is executed (comm/operation), simulated (sim) and priced
-// (cost).
+// how bytes travel. comm/operation runs it; tests compare the cost formulas with a walk over it.
 #pragma once
 
 #include <cstdint>

@@ -88,6 +88,10 @@ void check_metrics(const RunConfig& config, Reader& reader) {
     reader.refuse_together({"train.patience", "checkpoint.best"},
                            "'patience' in [train] counts evaluations, but best = \"loss\" in "
                            "[checkpoint] looks at none; choose another metric");
+  else if (config.data.validation.empty() && config.data.test.empty())
+    reader.refuse_together(
+        {"train.patience", "data.validation"},
+        "'patience' in [train] needs samples to evaluate; add 'validation' to [data]");
   else
     check_metric("train.patience", *config.best_metric(), config, reader);
 }

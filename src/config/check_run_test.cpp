@@ -96,7 +96,7 @@ TEST(CheckRun, WithValidationSamplesTheTestSetDecidesNothing) {
 
 TEST(CheckRun, PatienceNeedsEvaluations) {
   EXPECT_THAT(errors_of(small_run_with("patience = 3\n")),
-              ElementsAre(HasSubstr("test_loss needs test samples")));
+              ElementsAre(HasSubstr("needs samples to evaluate; add 'validation' to [data]")));
   EXPECT_THAT(errors_of(std::string(kUntilRun) + "patience = 3\n[checkpoint]\nbest = \"loss\"\n"),
               ElementsAre(HasSubstr("'patience' in [train] counts evaluations")));
 }

@@ -88,7 +88,8 @@ const KeyTable<PlanConfig>& degree_keys() {
   static const KeyTable<PlanConfig> kKeys{{
       integer(&PlanConfig::data, {"data", "number of parts of the batch"}, kDegree),
       integer(&PlanConfig::tensor, {"tensor", "number of parts of each operator"}, kDegree),
-      integer(&PlanConfig::pipeline, {"pipeline", "number of pipeline stages"}, kDegree),
+      integer(&PlanConfig::pipeline,
+              {"pipeline", "number of pipeline stages; only 1 in this version"}, kDegree),
   }};
   return kKeys;
 }

@@ -10,7 +10,7 @@
 namespace troika {
 namespace {
 
-Strategy read_plan(const RunConfig& config) {
+Strategy read_plan_file(const RunConfig& config) {
   const std::string& path = config.parallel.plan.name;
   std::ifstream file(path);
   std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -61,7 +61,7 @@ Strategy for_graph(const RunConfig& config, const Graph& graph, const Machine& m
 Strategy choose_strategy(const RunConfig& config, const zoo::Model& model, const Machine& machine) {
   // A plan file contains all choices itself; check_run refuses keys of [parallel] that would change
   // them.
-  if (config.parallel.plan.is_file()) return read_plan(config);
+  if (config.parallel.plan.is_file()) return read_plan_file(config);
   // merge() keeps the earlier graph's split for an operator that several graphs contain.
   Strategy all = for_graph(config, model.graphs.front().graph, machine);
   for (const zoo::NamedGraph& named : model.graphs) {

@@ -1,4 +1,4 @@
-// When each task of a step ran, in virtual or in real time: what `simulate` predicts and `execute`
+// When each task of a step ran, in virtual or in real time: what `simulate` predicts and `Session::run`
 // records, with the same ids, so that the two can be laid over each other.
 #pragma once
 
