@@ -6,19 +6,7 @@
 #include <array>
 
 #include "base/error.h"
-#include "collective/bruck.h"
-#include "collective/direct.h"
-#include "collective/dissemination.h"
-#include "collective/group.h"
-#include "collective/hierarchical.h"
-#include "collective/linear.h"
-#include "collective/pairwise.h"
-#include "collective/rabenseifner.h"
-#include "collective/recursive_doubling.h"
-#include "collective/recursive_halving.h"
-#include "collective/ring.h"
-#include "collective/scatter_all_gather.h"
-#include "collective/tree.h"
+#include "collective/member_moves.h"
 
 namespace troika {
 namespace {

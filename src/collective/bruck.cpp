@@ -1,9 +1,9 @@
-#include "collective/bruck.h"
-
+// Fewest messages for any number of members: blocks are packed into one message per step, which
+// costs copies. For small blocks. Bruck, Ho, Kipnis, Upfal and Weathersby 1997,
+// doi:10.1109/71.642949.
 #include <algorithm>
 
-#include "collective/group.h"
-#include "collective/move_list.h"
+#include "collective/member_moves.h"
 
 namespace troika {
 namespace {

@@ -1,7 +1,6 @@
-#include "collective/direct.h"
-
-#include "collective/group.h"
-#include "collective/move_list.h"
+// All-reduce of members that share memory: member i combines slice i of all vectors and writes the
+// result into all of them. One pass over memory; the only messages are loans; no scratch.
+#include "collective/member_moves.h"
 
 namespace troika {
 namespace {

@@ -1,7 +1,6 @@
-#include "collective/dissemination.h"
-
-#include "collective/group.h"
-#include "collective/move_list.h"
+// Barrier: in step k every member signals the one 2^k positions ahead. Hensgen, Finkel and Manber
+// 1988, doi:10.1007/BF01379320.
+#include "collective/member_moves.h"
 
 namespace troika {
 

@@ -1,11 +1,9 @@
-#include "collective/hierarchical.h"
-
+// Two levels: inside a node each member gathers one slice of the sum, members with the same slice
+// all-reduce it between the nodes, and inside the node everyone gets all slices. Only one vector
+// per node crosses the network. If there is one node only, its processes are used as nodes.
 #include <algorithm>
 
-#include "collective/group.h"
-#include "collective/move_list.h"
-#include "collective/rabenseifner.h"
-#include "collective/ring.h"
+#include "collective/member_moves.h"
 
 namespace troika {
 namespace {

@@ -1,7 +1,5 @@
-#include "collective/linear.h"
-
-#include "collective/group.h"
-#include "collective/move_list.h"
+// The root exchanges with each member directly, one after the other.
+#include "collective/member_moves.h"
 
 namespace troika {
 

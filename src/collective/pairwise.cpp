@@ -1,9 +1,8 @@
-#include "collective/pairwise.h"
-
+// Every member exchanges with every other, one after the other, only the data that the two need.
+// Thakur, Rabenseifner and Gropp 2005, doi:10.1177/1094342005051521.
 #include <map>
 
-#include "collective/group.h"
-#include "collective/move_list.h"
+#include "collective/member_moves.h"
 
 namespace troika {
 namespace {

@@ -1,6 +1,10 @@
-#include "collective/rabenseifner.h"
-
+// Recursive halving, then recursive doubling: in step k of the first half two members at distance
+// 2^k split their common range, and each reduces one half of it; the second half gathers the
+// results in reverse order. Few messages, and optimal in bytes for a power of two members; others
+// fold. Near members exchange the long messages, and contributions are combined as a tree.
+// Rabenseifner 2004, doi:10.1007/978-3-540-24685-5_1.
 #include "collective/fold.h"
+#include "collective/member_moves.h"
 
 namespace troika {
 namespace {

@@ -1,6 +1,7 @@
-#include "collective/recursive_doubling.h"
-
+// Butterfly exchange: in step k members at distance 2^k exchange all their data. Fewest messages,
+// so best for small vectors. Thakur, Rabenseifner and Gropp 2005, doi:10.1177/1094342005051521.
 #include "collective/fold.h"
+#include "collective/member_moves.h"
 
 namespace troika {
 

@@ -1,7 +1,7 @@
-#include "collective/recursive_halving.h"
-
-#include "collective/group.h"
-#include "collective/move_list.h"
+// Reduce-scatter of a power of two members: in each step a member and its peer split their common
+// ranges, until each has only its own range left. Thakur, Rabenseifner and Gropp 2005,
+// doi:10.1177/1094342005051521.
+#include "collective/member_moves.h"
 
 namespace troika {
 namespace {

@@ -1,4 +1,6 @@
-#include "collective/ring.h"
+// Rings: each member sends to the next and receives from the previous one only. Optimal in
+// bytes for any number of members. Patarasuk and Yuan 2009, doi:10.1016/j.jpdc.2008.09.002.
+#include "collective/member_moves.h"
 
 namespace troika {
 namespace {

@@ -1,7 +1,6 @@
-#include "collective/scatter_all_gather.h"
-
-#include "collective/ring.h"
-#include "collective/tree.h"
+// Broadcast of long vectors: the root scatters slices along a binomial tree, then a ring
+// all-gathers them. Chan, Heimlich, Purkayastha and van de Geijn 2007, doi:10.1002/cpe.1206.
+#include "collective/member_moves.h"
 
 namespace troika {
 

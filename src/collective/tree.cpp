@@ -1,7 +1,9 @@
-#include "collective/tree.h"
-
+// Binomial trees: position v of the group has the children v + 1, v + 2, v + 4, … up to its own
+// lowest bit. Thakur, Rabenseifner and Gropp 2005, doi:10.1177/1094342005051521.
 #include <algorithm>
 #include <bit>
+
+#include "collective/member_moves.h"
 
 namespace troika {
 namespace {

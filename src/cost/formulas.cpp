@@ -5,8 +5,7 @@
 
 #include "base/error.h"
 #include "collective/fold.h"
-#include "collective/group.h"
-#include "collective/hierarchical.h"
+#include "collective/member_moves.h"
 
 namespace troika {
 namespace {
