@@ -89,7 +89,7 @@ TEST_F(OneWriter, ARunThatWakesUpWithoutItsLeaseWritesNothing) {
   Result result = wait_for(writer);
   EXPECT_EQ(result.code, 3);
   EXPECT_THAT(result.err, HasSubstr("process 4711 on elsewhere has taken over the run folder "
-                                    "runs/shared while this process was stopped"));
+                                    "'runs/shared' while this process was stopped"));
   EXPECT_EQ(read_text(path("runs/shared/metrics.jsonl")), before);
   EXPECT_THAT(read_text(path("runs/shared/lock")), HasSubstr("elsewhere"));
 }

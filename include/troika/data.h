@@ -81,8 +81,8 @@ struct MemorySamples {
   std::optional<Source> like{};
 };
 
-/// Takes the samples as they are, without normalisation. Throws Error(usage) if their numbers do
-/// not fit each other.
+/// Takes the samples as they are, without normalisation. Throws Error(usage) if their sizes are
+/// inconsistent.
 ///
 ///   std::vector<float> x{0, 1, 2, 3}, y{1, 3, 5, 7};
 ///   troika::data::Source line = troika::data::in_memory({.shape = {1}, .inputs = x, .numbers =
@@ -93,9 +93,10 @@ struct TrainingParts {
   Source train;
   Source validation;
 };
-/// Divides a source in two that share its samples: "10%" are chosen by a fixed permutation, of a
-/// running text from its end; "[begin:end]" names them. Throws Error(usage) if the part is
-/// malformed or leaves no samples on one side. If the source is augmented, both parts are.
+/// Splits a source into two that share its samples. "10%" holds out samples chosen by a fixed
+/// permutation, or the end of a running text; "[begin:end]" holds out that range. Throws
+/// Error(usage) if the part is malformed or leaves no samples on one side. If the source is
+/// augmented, both parts are.
 ///
 ///   auto [train, validation] = troika::data::hold_out(troika::data::open("digits:train"), "10%");
 TrainingParts hold_out(const Source& source, const std::string& part);

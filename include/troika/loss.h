@@ -19,7 +19,7 @@ enum class Kind {
 };
 
 /// A plain value, made by the functions below, which do not fail. A Trainer throws Error(usage) if
-/// the loss fits neither its samples nor its network.
+/// the loss does not fit its samples or its network.
 struct Loss {
   Kind kind = Kind::cross_entropy;
   /// The part of a sample that the network's result is compared with: "target" or "input". Empty:

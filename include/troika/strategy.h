@@ -23,7 +23,7 @@ struct Machine {
 };
 
 struct MachineOptions {
-  /// At least 1. The usable cores are shared out between them.
+  /// At least 1. The usable cores are divided among them.
   int devices = 1;
 };
 

@@ -58,10 +58,11 @@ struct Score {
   std::int64_t samples = 0;
 };
 
-/// The length of one fit, and who watches it. Borrowed by fit() until it returns.
+/// The length of one fit, and its callbacks. Borrowed by fit() until it returns.
 ///
 /// Callbacks run on the thread that called fit(), between two steps. They may call save() of the
-/// trainer, but no other member of it. An exception from a callback ends the fit and leaves it.
+/// trainer, but no other member of it. An exception from a callback ends the fit and propagates to
+/// its caller.
 ///
 ///   trainer.fit(plan, {.epochs = 50, .patience = 3, .on_evaluation = [](const auto& score) {
 ///                        std::printf("loss %.4f\n", score.loss);

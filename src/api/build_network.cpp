@@ -48,7 +48,12 @@ zoo::Model build_zoo(zoo::ModelRequest request, const loss::Loss& loss,
 
 const zoo::Field& field(const zoo::Samples& samples, const std::string& name) {
   const zoo::Field* found = samples.find(name);
-  if (!found) throw Error(ErrorKind::usage, fmt::format("the samples have no field '{}'", name));
+  if (!found)
+    throw Error(
+        ErrorKind::usage,
+        fmt::format(
+            "the samples have no field '{}'; set the target of the loss to \"target\" or \"input\"",
+            name));
   return *found;
 }
 
@@ -79,9 +84,9 @@ TensorId in_shape_of(GraphBuilder& b, TensorId target, TensorId like) {
   const Shape& shape = b.shape(like);
   if (b.shape(target) == shape) return target;
   if (b.shape(target).elements() != shape.elements())
-    throw Error(ErrorKind::usage,
-                fmt::format("the network gives {}, but what the loss compares it with is {}",
-                            to_string(shape), to_string(b.shape(target))));
+    throw Error(ErrorKind::usage, fmt::format("the output of the network is {}, but the loss "
+                                              "compares it with a target of {}; make them equal",
+                                              to_string(shape), to_string(b.shape(target))));
   Reshape reshape{.shape = {0}};
   for (std::size_t dim = 1; dim < shape.rank(); ++dim) reshape.shape.push_back(shape[dim]);
   return b.add("loss.target", reshape, {target});

@@ -77,8 +77,8 @@ TEST(PublicData, RefusesSamplesThatDoNotFitEachOther) {
   EXPECT_THAT(with([](auto& samples) { samples.shape = {0}; }), refused("shape [0]"));
   EXPECT_THAT(with([](auto& samples) { samples = {}; }), refused("set 'shape'"));
   EXPECT_THAT(with([](auto& samples) { samples.inputs = {}; }), refused("not one or more inputs"));
-  EXPECT_THAT(with([](auto& samples) { samples.targets = {}; }), refused("state one of"));
-  EXPECT_THAT(with([](auto& samples) { samples.numbers = {1, 2}; }), refused("state one of"));
+  EXPECT_THAT(with([](auto& samples) { samples.targets = {}; }), refused("set exactly one of"));
+  EXPECT_THAT(with([](auto& samples) { samples.numbers = {1, 2}; }), refused("set exactly one of"));
   EXPECT_THAT(with([](auto& samples) {
                 samples.targets = {};
                 samples.numbers = {1, 2, 3};

@@ -29,14 +29,17 @@ std::size_t elements_of(const MemorySamples& samples) {
 std::size_t count_of(const MemorySamples& samples) {
   std::size_t elements = elements_of(samples), count = samples.inputs.size() / elements;
   if (count == 0 || samples.inputs.size() % elements != 0)
-    refuse(fmt::format("{} numbers are not one or more inputs of [{}]", samples.inputs.size(),
-                       fmt::join(samples.shape, ",")));
+    refuse(
+        fmt::format("'inputs' has {} numbers, which do not fill one or more inputs of shape [{}]; "
+                    "correct either",
+                    samples.inputs.size(), fmt::join(samples.shape, ",")));
   return count;
 }
 
 void check_targets(const MemorySamples& samples, std::size_t count) {
   if (samples.targets.size() != count)
-    refuse(fmt::format("there are {} targets for {} inputs", samples.targets.size(), count));
+    refuse(fmt::format("there are {} targets for {} inputs; give one target per input",
+                       samples.targets.size(), count));
   auto [least, largest] = std::ranges::minmax(samples.targets);
   std::int64_t classes = samples.classes != 0 ? samples.classes : std::int64_t{largest} + 1;
   if (least < 0 || largest >= classes)
@@ -48,11 +51,13 @@ void check(const MemorySamples& samples) {
   std::size_t count = count_of(samples);
   int kinds = (samples.targets.empty() ? 0 : 1) + (samples.numbers.empty() ? 0 : 1) +
               (samples.like ? 1 : 0);
-  if (kinds != 1) refuse("state one of 'targets', 'numbers' and 'like'");
+  if (kinds != 1) refuse("set exactly one of 'targets', 'numbers' and 'like'");
   if (!samples.targets.empty()) check_targets(samples, count);
   if (samples.numbers.size() % count != 0)
-    refuse(fmt::format("{} numbers to predict cannot be shared out between {} inputs",
-                       samples.numbers.size(), count));
+    refuse(
+        fmt::format("'numbers' has {} elements, which is not a multiple of the {} inputs; give "
+                    "each input equally many",
+                    samples.numbers.size(), count));
 }
 
 class MemoryDataset final : public Dataset {

@@ -30,7 +30,7 @@ void require_out(const char* layer, const char* option, std::int64_t value) {
 
 void require_rate(const char* layer, double rate) {
   require(rate >= 0 && rate < 1, layer,
-          fmt::format("the dropout rate must lie in [0, 1), not at {}", rate));
+          fmt::format("the dropout rate must be in [0, 1), not {}", rate));
 }
 
 Module activation(const char* kind, ActivationKind which) {

@@ -16,7 +16,7 @@ struct Bounds {
 /// Refuses NaN too: no comparison with it holds.
 void require(std::string_view option, double value, const Bounds& bounds) {
   if (value >= bounds.least && value < bounds.below) return;
-  throw Error(ErrorKind::usage, fmt::format("optim: '{}' must lie in [{}, {}), not at {}", option,
+  throw Error(ErrorKind::usage, fmt::format("optim: '{}' must be in [{}, {}), not {}", option,
                                             bounds.least, bounds.below, value));
 }
 

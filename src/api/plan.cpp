@@ -15,7 +15,8 @@ constexpr std::int64_t kMostDevices = 4096;
 Machine machine_of(std::int64_t devices) {
   if (devices < 1 || devices > kMostDevices)
     throw Error(ErrorKind::usage,
-                fmt::format("a machine has from 1 to {} devices, not {}", kMostDevices, devices));
+                fmt::format("MachineOptions: 'devices' must be from 1 to {}, not {}", kMostDevices,
+                            devices));
   return {std::vector<DeviceSpec>(static_cast<std::size_t>(devices), DeviceSpec{.kind = "cpu"})};
 }
 

@@ -20,7 +20,8 @@ Strategy Strategy::parse(const std::string& json) { return Strategy(internal::no
 Strategy Strategy::load(const std::string& path) {
   std::ifstream file(path);
   std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) throw Error(ErrorKind::file, fmt::format("the plan '{}' cannot be read", path));
+  if (!file)
+    throw Error(ErrorKind::file, fmt::format("cannot read the plan '{}'; check the path", path));
   try {
     return parse(text);
   } catch (const Error& error) {

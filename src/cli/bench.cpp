@@ -63,7 +63,8 @@ std::string spread(const StepFigures& figures) {
 /// How close the step is to the limit of the machine.
 std::string limit_text(const StepFigures& figures) {
   return fmt::format(
-      "{:.2f} ms at {:.0f} GFLOP/s of matmul and {:.0f} GB/s of memory; {} of it reached",
+      "{:.2f} ms at {:.0f} GFLOP/s of matmul and {:.0f} GB/s of memory; the step reaches {} of "
+      "that speed",
       figures.limit_ms, figures.limits.flops_per_second / 1e9,
       figures.limits.bytes_per_second / 1e9, percent(figures.limit_ms / figures.step_ms));
 }
@@ -205,10 +206,9 @@ Verb add_bench(CLI::App& parent, Context& context) {
   take_whole(
       step->add_option("--tasks", arguments->tasks, "Also show this many of the longest tasks"),
       {.least = 0});
-  take_whole(
-      step->add_option("--why", request.why,
-                       "For this many of the longest tasks, show the kernels to choose from"),
-      {.least = 0});
+  take_whole(step->add_option("--why", request.why,
+                              "Also show the candidate kernels of this many of the longest tasks"),
+             {.least = 0});
   step->add_flag("--memory", arguments->memory, "Also show the predicted memory by category");
   step->add_flag("--json", arguments->json, "Print JSON");
   step->footer("Example:\n  troika bench step --model resnet50 --batch 8 --threads 2 --tasks 10");

@@ -279,7 +279,7 @@ Verb add_bench_comm(CLI::App& bench, Context& context) {
       "Under mpirun: how long a rank may be silent before it counts as lost; default 2s");
   app->add_flag("--explain", arguments->explains,
                 "Also time the other algorithms and explain the choice");
-  app->add_flag("--json", arguments->json, "Print JSON, an object per size");
+  app->add_flag("--json", arguments->json, "Print JSON, one object per size");
   app->footer("Example:\n  troika bench comm --op allreduce --devices 2 --bytes 8,64KiB,1MiB");
   return {app, [arguments, &context] { run(*arguments, context); }};
 }

@@ -60,7 +60,7 @@ std::vector<std::string> reasons(const LiveModel& live, const KernelKey& key) {
   }
   if (const auto& costs = live.setup().costs) {
     for (const LeftOutKernel& kernel : costs->left_out(key))
-      lines.push_back(fmt::format("{} left out: {}", kernel.kernel, kernel.reason));
+      lines.push_back(fmt::format("{} rejected: {}", kernel.kernel, kernel.reason));
   }
   for (const DeclinedAlgorithm& algorithm : live.setup().backend->declined(key))
     lines.push_back(fmt::format("{} declined: {}", algorithm.name, algorithm.reason));

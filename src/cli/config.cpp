@@ -39,7 +39,8 @@ void show(const ConfigArguments& arguments, Console& console) {
 
 void init(const ConfigArguments& arguments, Console& console) {
   if (std::filesystem::exists(arguments.file))
-    throw Error(ErrorKind::usage, fmt::format("'{}' exists; give another name", arguments.file));
+    throw Error(ErrorKind::usage,
+                fmt::format("'{}' already exists; choose another name", arguments.file));
   replace_file(arguments.file,
                arguments.cluster ? std::string(cluster_template()) : run_template());
   console.print(fmt::format("wrote {}; next: troika {} {}", arguments.file,
@@ -70,7 +71,7 @@ Verb add_config(CLI::App& parent, Context& context) {
       "Example:\n  troika config init run.toml\n  troika config show run.toml "
       "optimizer.learning_rate=0.1");
   CLI::App* check_app =
-      add(*app, "check", "Report every problem of a run file at once: keys, model, data, plan",
+      add(*app, "check", "Report all errors in a run file at once: keys, model, data, plan",
           *arguments);
   CLI::App* show_app =
       add(*app, "show", "Print the value of every key and where it was set", *arguments);

@@ -23,7 +23,7 @@ struct Demo {
 };
 
 constexpr Demo kDemos[] = {
-    {"digits", "a convolutional network learns to read drawn digits", R"([model]
+    {"digits", "a convolutional network learns to read generated digits", R"([model]
 name = "lenet"
 
 [data]

@@ -29,10 +29,10 @@ void print_text(Console& console) {
   for (const Component& component : components())
     facts.push_back({component.name, describe(component)});
   KernelFacts kernels = kernel_facts(cache_folder("auto"));
-  facts.push_back({"kernels", fmt::format("{} checked in earlier runs, {} left out",
+  facts.push_back({"kernels", fmt::format("{} checked in earlier runs, {} rejected",
                                           kernels.checked, kernels.left_out.size())});
   for (const LeftOutKernel& kernel : kernels.left_out)
-    facts.push_back({"left out", to_text(kernel)});
+    facts.push_back({"rejected", to_text(kernel)});
   console.write(format_facts(facts));
 }
 

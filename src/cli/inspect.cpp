@@ -50,11 +50,11 @@ void run(const InspectArguments& arguments, Context& context) {
 Verb add_inspect(CLI::App& parent, Context& context) {
   auto arguments = std::make_shared<InspectArguments>();  // shared by the parser and the verb
   CLI::App* app =
-      parent.add_subcommand("inspect", "Say what a file or folder is and what it contains");
+      parent.add_subcommand("inspect", "Identify a file or folder and show its contents");
   app->add_option("FILE", arguments->target, "A file, a folder, or a data set such as digits:train")
       ->required();
   CLI::Option* best =
-      app->add_flag("--best", arguments->best, "The best checkpoint of the run folder FILE");
+      app->add_flag("--best", arguments->best, "Show the best checkpoint of the run folder FILE");
   CLI::Option* json = app->add_flag("--json", arguments->json, "Print JSON");
   app->add_flag("--dot", arguments->dot,
                 "Print the tasks of a training step for Graphviz; FILE is a run folder, a run file "

@@ -29,7 +29,7 @@ void run(const PredictArguments& arguments, Context& context) {
 Verb add_predict(CLI::App& parent, Context& context) {
   auto arguments = std::make_shared<PredictArguments>();  // shared by the parser and the verb
   CLI::App* app = parent.add_subcommand(
-      "predict", "Predict classes, numbers, translations or masked tokens, or write text");
+      "predict", "Predict classes, numbers, translations or masked tokens, or generate text");
   app->add_option("RUN", arguments->path, "A run folder (its newest checkpoint) or a checkpoint")
       ->required();
   app->add_option(
@@ -40,15 +40,14 @@ Verb add_predict(CLI::App& parent, Context& context) {
                   "Write classes or numbers to FILE.csv or FILE.npy instead of printing them");
   app->add_option("--prompt", arguments->request.prompt,
                   "Text to continue, classify or translate, or with [MASK] in it to fill in");
-  take_whole(app->add_option("--tokens", arguments->request.tokens, "Number of tokens to write"))
+  take_whole(app->add_option("--tokens", arguments->request.tokens, "Number of tokens to generate"))
       ->capture_default_str();
   take_number(app->add_option("--temperature", arguments->request.writing.temperature,
                               "0 always takes the most probable token, higher values vary more"),
               Zero::allowed)
       ->capture_default_str();
-  take_whole(
-      app->add_option("--seed", arguments->request.writing.seed, "Another seed gives another text"),
-      {.least = 0, .most = std::numeric_limits<std::int64_t>::max()})
+  take_whole(app->add_option("--seed", arguments->request.writing.seed, "Seed for sampling tokens"),
+             {.least = 0, .most = std::numeric_limits<std::int64_t>::max()})
       ->capture_default_str();
   app->add_flag("--best", arguments->best, "Take the best checkpoint instead of the newest");
   app->add_flag("--json", arguments->request.json, "Print JSON");

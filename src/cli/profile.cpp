@@ -63,7 +63,7 @@ void profile_kernels(const ProfileArguments& arguments, Console& console) {
                           {"total", duration(taken.count())},
                           {"written to", kept.empty() ? "no file: " + why_not : kept}};
   for (const LeftOutKernel& kernel : costs.left_out())
-    facts.push_back({"left out", to_text(kernel)});
+    facts.push_back({"rejected", to_text(kernel)});
   console.write(format_facts(facts));
 }
 
@@ -100,7 +100,7 @@ Verb add_profile(CLI::App& parent, Context& context) {
   auto arguments = std::make_shared<ProfileArguments>();  // shared by the parser and the verb
   CLI::App* app =
       parent.add_subcommand("profile", "Measure kernels or links and write a cost file");
-  app->add_option("RUN.toml", arguments->run, "Measure the kernels of this run again");
+  app->add_option("RUN.toml", arguments->run, "Run file whose kernels are measured again");
   app->add_option("key=value", arguments->overrides, "Replaces a value of the run file");
   app->add_flag("--links", arguments->links,
                 "Measure messages and collectives between threads, or under mpirun between ranks");

@@ -55,7 +55,7 @@ int run_arguments(const std::vector<std::string>& arguments, Context& context) {
   app.set_version_flag("--version", kVersion, "Print the version");
   app.require_subcommand(1);
   app.footer(
-      "Start with:\n  troika demo                    # trains on drawn digits\n"
+      "Start with:\n  troika demo                    # trains on generated images of digits\n"
       "  troika config init run.toml    # a commented run file\n  troika train run.toml\n"
       "More about a verb: troika VERB --help");
   std::vector<Verb> verbs = add_verbs(app, context);

@@ -56,8 +56,8 @@ TEST(Program, SuggestsTheVerbOfAVerb) {
 TEST(Program, AsksForAVerb) {
   Result result = run({});
   EXPECT_EQ(result.code, 2);
-  EXPECT_THAT(result.err, HasSubstr("'troika' needs a verb: doctor"));
-  EXPECT_THAT(run({"bench"}).err, HasSubstr("'troika bench' needs a verb: step"));
+  EXPECT_THAT(result.err, HasSubstr("'troika' needs a verb; choose one of doctor"));
+  EXPECT_THAT(run({"bench"}).err, HasSubstr("'troika bench' needs a verb; choose one of step"));
 }
 
 TEST(Program, AsksForAMissingArgument) {
@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "'troika verify' needs 'RUN.toml' and '--plans'; see troika verify --help"},
         BadUsage{"RequiredVerb",
                  {"config"},
-                 "'troika config' needs a verb: check, show, reference, init"},
+                 "'troika config' needs a verb; choose one of check, show, reference, init"},
         BadUsage{"ExtrasOption",
                  {"train", "run.toml", "--devices", "2"},
                  "'troika train' has no option '--devices'; see troika train --help"},

@@ -32,7 +32,10 @@ RankLog::RankLog(const std::filesystem::path& path) {
   std::error_code ignored;
   std::filesystem::create_directories(path.parent_path(), ignored);
   file_.open(path, std::ios::app);
-  if (!file_) throw Error(ErrorKind::file, fmt::format("{} cannot be written", path.string()));
+  if (!file_)
+    throw Error(
+        ErrorKind::file,
+        fmt::format("cannot write '{}'; check the path and its permissions", path.string()));
 }
 
 void RankLog::write(LogLevel level, const std::string& message) {

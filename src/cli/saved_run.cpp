@@ -23,8 +23,9 @@ RunConfig config_of(const fs::path& checkpoint, const RunState& state) {
   else if (!state.run.empty())
     config = parse_run(state.run, checkpoint.string()).config;
   else
-    throw Error(ErrorKind::file, fmt::format("{} describes the model of {}, but it is missing",
-                                             file.string(), checkpoint.string()));
+    throw Error(ErrorKind::file,
+                fmt::format("'{}', which describes the model of '{}', is missing; restore it",
+                            file.string(), checkpoint.string()));
   // A run file from another user must not choose where this user writes.
   if (writes_cache_outside(file.parent_path(), config)) config.kernels.cache = "auto";
   return config;
@@ -91,11 +92,9 @@ zoo::Model build_saved(const SavedRun& run, std::int64_t batch) {
 void load_saved(const SavedRun& run, LiveModel& live) {
   std::vector<std::string> missing = load_weights(run.checkpoint, live);
   if (!missing.empty())
-    throw Error(
-        ErrorKind::file,
-        fmt::format(
-            "{} has no parameter '{}' of the shape that run.toml asks for; was run.toml edited?",
-            run.checkpoint.string(), missing.front()));
+    throw Error(ErrorKind::file, fmt::format("'{}' has no parameter '{}' of the shape that "
+                                             "run.toml asks for; restore the original run.toml",
+                                             run.checkpoint.string(), missing.front()));
 }
 
 }  // namespace troika::cli

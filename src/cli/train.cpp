@@ -182,7 +182,7 @@ Verb add_train(CLI::App& parent, Context& context) {
   app->add_option("key=value", arguments->overrides,
                   "Replaces a value of the file, such as optimizer.learning_rate=0.1");
   take_whole(app->add_option("-n", arguments->devices,
-                             "Number of devices in all; the plan is \"data\" unless one is named"));
+                             "Total number of devices; the plan is \"data\" unless one is named"));
   app->add_flag("--resume", arguments->resume,
                 "Continue the newest run of this file, or this run folder");
   app->add_option("--from", arguments->from,

@@ -106,7 +106,7 @@ std::string explain_option(const CLI::ParseError& error, CLI::App* at) {
   return fmt::format("the arguments of '{}' cannot be read", full_name(at));
 }
 
-/// Help lines such as "--tokens INT    Number of tokens to write (default: 200)".
+/// Help lines such as "--tokens INT    Number of tokens to generate (default: 200)".
 class HelpFormat : public CLI::Formatter {
  public:
   HelpFormat() {
@@ -157,7 +157,8 @@ std::string explain_usage(const CLI::ParseError& error, CLI::App& app) {
     return unexpected(rest.front(), at);
   std::string place = full_name(at);
   if (!names_of_verbs(at).empty() && at->get_subcommands().empty())
-    return fmt::format("'{}' needs a verb: {}", place, fmt::join(names_of_verbs(at), ", "));
+    return fmt::format("'{}' needs a verb; choose one of {}", place,
+                       fmt::join(names_of_verbs(at), ", "));
   std::string text = explain_option(error, at);
   bool says_what_to_do = text.find("; ") != std::string::npos;
   return says_what_to_do ? text : fmt::format("{}; see {} --help", text, place);

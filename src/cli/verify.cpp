@@ -53,7 +53,7 @@ void print_text(const PlanVerdicts& verdicts, const VerifyArguments& arguments, 
                      fmt::format("{:.2g} on one device with other rounding ('{}')",
                                  finding.distance, finding.value)});
   std::vector<std::vector<std::string>> rows{
-      {"plan", "devices", "answer", "value", "step", "distance", "allowed", "loss"}};
+      {"plan", "devices", "result", "tensor", "step", "difference", "tolerance", "loss"}};
   for (const PlanVerdict& verdict : verdicts.plans) {
     const Finding& finding = telling(verdict);
     bool is_exact = verdict.has_same_bits();
@@ -146,7 +146,7 @@ Verb add_verify(CLI::App& parent, Context& context) {
   app->add_option("--from", options.from, "Start from these weights instead of random ones");
   app->add_flag("--json", arguments->json, "Print JSON");
   app->footer(
-      "Exits with code 6 if a plan computes something else.\n"
+      "Exits with code 6 if the results of a plan differ from those of one device.\n"
       "Example: three plans, and then the same bits on any number of devices\n"
       "  troika verify run.toml --plans data:4,tensor:2,plan.json\n"
       "  troika verify run.toml --plans data:2,data:8 --backend cpu parallel.order=fixed "

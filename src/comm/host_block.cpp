@@ -8,7 +8,7 @@ HostBlock::HostBlock(Bytes bytes) : bytes_(bytes) {
   if (bytes.count == 0) return;
   address_ = host_block(bytes);
   if (address_ == nullptr)
-    throw Error(ErrorKind::memory, "there is no room for " + to_string(bytes) +
+    throw Error(ErrorKind::memory, "cannot allocate " + to_string(bytes) +
                                        " of scratch that a collective needs; use a smaller batch, "
                                        "or smaller buckets");
 }

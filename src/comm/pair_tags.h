@@ -1,5 +1,6 @@
 // Tags of messages: each pair of devices numbers its messages in the order of the recipe. Sends of
-// one match receives of the other, so both count alike, and a device needs no moves but its own.
+// one match receives of the other, so both sides assign the same numbers, and a device needs only
+// its own moves.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@ namespace {
 void check_length(const TrainConfig& train, Reader& reader) {
   if (train.epochs && train.steps)
     reader.refuse_together({"train.steps", "train.epochs"},
-                           "both 'epochs' and 'steps' are stated in [train]; keep one of them");
+                           "both 'epochs' and 'steps' are set in [train]; remove one of them");
   if (!train.epochs && !train.steps && !train.until)
     reader.refuse_together(
         {"train.epochs", "train.steps", "train.until"},
@@ -74,9 +74,10 @@ void check_metric(std::string_view path, const Metric& metric, const RunConfig& 
                     "use {} instead of {}",
                     to_word(Metric{Metric::Set::validation, metric.measure}), word));
   else if (config.train.evaluate.unit == PeriodUnit::never)
-    reader.refuse_together(
-        {path, "train.evaluate"},
-        fmt::format("{} is never known with evaluate = \"never\" in [train]", word));
+    reader.refuse_together({path, "train.evaluate"},
+                           fmt::format("'{}' is never computed with evaluate = \"never\" in "
+                                       "[train]; remove evaluate or the use of it",
+                                       word));
 }
 
 void check_metrics(const RunConfig& config, Reader& reader) {

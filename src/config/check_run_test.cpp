@@ -80,7 +80,7 @@ TEST(CheckRun, TestMetricsNeedTestSamplesAndEvaluation) {
       ElementsAre("run.toml:8:8: error: test_loss needs test samples; add 'test' to [data]"));
   EXPECT_THAT(errors_of(small_run_with("[checkpoint]\nbest = \"loss\"\n")), IsEmpty());
   EXPECT_THAT(errors_of(std::string(kUntilRun) + "evaluate = \"never\"\n"),
-              ElementsAre(HasSubstr("test_accuracy is never known")));
+              ElementsAre(HasSubstr("'test_accuracy' is never computed")));
 }
 
 TEST(CheckRun, WithValidationSamplesTheTestSetDecidesNothing) {

@@ -64,7 +64,7 @@ void check_cluster(const Cluster& cluster, Reader& reader) {
   if (!reader.complaints().empty()) return;
   if (!cluster.links.empty() && reader.is_stated("network"))
     reader.refuse_together({"network", "links"},
-                           "both [network] and [[links]] are stated; keep one of them");
+                           "both [network] and [[links]] are given; remove one of them");
   check_link_names(cluster, reader);
   if (!reader.complaints().empty()) return;
   if (auto reason = why_unconnected(make_machine(cluster)))
@@ -106,10 +106,10 @@ bool is_cluster_file(const std::string& path) {
 }
 
 std::string_view cluster_template() {
-  return R"(# A cluster for Troika: what planning knows of machines, wherever they are.
+  return R"(# A Troika cluster file: machines to plan for, which need not be reachable.
 name = "two racks"
 
-# Kinds of nodes; several [[nodes]] may follow each other. Nodes are called gpu0, gpu1, ... (just
+# One kind of node; repeat [[nodes]] for further kinds. Nodes are called gpu0, gpu1, ... (just
 # gpu if there is one), their devices gpu0.0, gpu0.1, ...
 [[nodes]]
 name = "gpu"
@@ -123,13 +123,13 @@ memory_bandwidth = "3000GB/s" # of each device
 
 [node_link]                   # between devices of a node
 bandwidth = "300GB/s"         # in each direction; also "100Gbps"
-latency = "2us"               # of a message without content
+latency = "2us"               # of an empty message
 
 [network]                     # between nodes
 bandwidth = "100Gbps"
 latency = "10us"
 nodes_per_switch = 4          # 0: one switch for all
-oversubscription = 2.0        # what nodes can send to their switch, over what it can pass on
+oversubscription = 2.0        # bandwidth of the nodes of a switch, divided by that of its uplink
 
 # Instead of [network]: links one by one, between nodes, devices, and switches of any name.
 # [[links]]

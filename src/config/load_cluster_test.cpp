@@ -101,11 +101,12 @@ TEST(Cluster, ChecksWhatIsWrongOnlyTogether) {
   EXPECT_THAT(complaints("nodes = [{ name = 'n', count = 3 }]\n"
                          "links = [{ from = 'n0', to = 'n1', bandwidth = '1GB/s' }]\n"),
               ElementsAre("c.toml:2:9: error: no links lead from 'n0.0' to 'n2.0'"));
-  EXPECT_THAT(complaints("nodes = [{ name = 'n', count = 2 }]\n"
-                         "links = [{ from = 'n0', to = 'n1', bandwidth = '1GB/s' }]\n"
-                         "[network]\nbandwidth = '1GB/s'\n"),
-              ElementsAre("c.toml:3:1: error: both [network] and [[links]] are stated; keep one of "
-                          "them"));
+  EXPECT_THAT(
+      complaints("nodes = [{ name = 'n', count = 2 }]\n"
+                 "links = [{ from = 'n0', to = 'n1', bandwidth = '1GB/s' }]\n"
+                 "[network]\nbandwidth = '1GB/s'\n"),
+      ElementsAre("c.toml:3:1: error: both [network] and [[links]] are given; remove one of "
+                  "them"));
 }
 
 TEST(Cluster, IsKnownByItsSections) {

@@ -92,7 +92,7 @@ void apply_overrides(std::span<const std::string> overrides, Table& document, Re
     auto path = split_path(key);
     bool has_gap = std::ranges::any_of(path, &std::string::empty);
     if (equals == std::string_view::npos || has_gap || path.size() > kMostDots) {
-      refuse("not of the form section.key=value, such as optimizer.learning_rate=0.1");
+      refuse("it is not of the form section.key=value, such as optimizer.learning_rate=0.1");
       continue;
     }
     auto value = parse_argument(trim(argument.substr(equals + 1)));

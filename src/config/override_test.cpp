@@ -69,10 +69,10 @@ TEST(ApplyOverrides, HasItsOwnFormOfError) {
       errors_of(kSmallRun, {"train.epochs", "train..x=1", "=1", "data.augment=[\"flip\"",
                             "train.sed=3", "optimizer.learning_rate=.1"}),
       ElementsAre(
-          "command line: error: 'train.epochs': not of the form section.key=value, such as "
+          "command line: error: 'train.epochs': it is not of the form section.key=value, such as "
           "optimizer.learning_rate=0.1",
-          HasSubstr("command line: error: 'train..x=1': not of the form"),
-          HasSubstr("command line: error: '=1': not of the form"),
+          HasSubstr("command line: error: 'train..x=1': it is not of the form"),
+          HasSubstr("command line: error: '=1': it is not of the form"),
           HasSubstr("command line: error: 'data.augment=[\"flip\"': not valid TOML"),
           "command line: error: unknown key 'sed' in [train]; did you mean 'seed'?",
           "command line: error: 'learning_rate' in [optimizer] must be a number above 0, not "

@@ -92,8 +92,7 @@ std::string show_run(const RunFile& run, std::string_view file) {
 }
 
 std::string run_template() {
-  std::string text =
-      "# A run of Troika. Lines that begin with '#' and a key show what else can be set.\n";
+  std::string text = "# A Troika run file. Keys that are commented out show further settings.\n";
   auto open = [&](const std::string& section) {
     text += fmt::format("\n[{}]  # {}\n", section, doc_of_section(section));
   };

@@ -49,7 +49,7 @@ void check_size(const ArrayFile& array) {
   throw file_error(
       array.file.path(), array.offset,
       fmt::format(
-          "the header promises an array of shape {} with {} bytes per number, but {} bytes follow; "
+          "the header states an array of shape {} with {} bytes per number, but {} bytes follow; "
           "the file is cut short or damaged, fetch or write it again",
           to_string(array.shape), size_of(array.element), there));
 }

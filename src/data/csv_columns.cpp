@@ -41,7 +41,7 @@ CsvColumns columns_like(const CsvReader& reader, const Uri& uri, const OpenOptio
   const Encoding& like = *options.like;
   if (like.columns.empty())
     throw Error(ErrorKind::usage,
-                "the model was trained on samples without column names; give it npy:");
+                "the model was trained on samples without column names; use npy: instead");
   Names stated = stated_targets(uri, reader.header());
   if (!stated.empty() && stated != like.targets)
     throw Error(ErrorKind::usage,

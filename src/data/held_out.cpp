@@ -55,7 +55,9 @@ std::int64_t samples_in(std::string_view percent, std::int64_t size) {
     refuse(percent, "give a percentage above 0 and below 100, such as \"10%\"");
   std::int64_t held_out = std::llround(static_cast<double>(size) * *number / 100);
   if (held_out < 1 || held_out >= size)
-    refuse(percent, fmt::format("of {} samples that leaves none on one side", size));
+    refuse(percent, fmt::format("with {} samples this leaves none for training or none for "
+                                "validation; give another percentage",
+                                size));
   return held_out;
 }
 

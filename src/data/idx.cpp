@@ -59,7 +59,7 @@ ArrayFile read_idx(const std::string& path) {
   std::span<const std::byte> bytes = array.file.bytes();
   if (bytes.size() < kMagicBytes || bytes[0] != std::byte{0} || bytes[1] != std::byte{0})
     throw file_error(path, 0,
-                     "not an IDX file (it would begin with two zero bytes); check the path or "
+                     "not an IDX file (it does not begin with two zero bytes); check the path or "
                      "fetch the file again");
   if (bytes[2] != kUnsignedByte)
     throw file_error(path, 2,
@@ -72,7 +72,7 @@ ArrayFile read_idx(const std::string& path) {
     throw file_error(
         path, 3,
         fmt::format(
-            "the header promises {} dimensions in a file of {} bytes; IDX data sets have 1 to 4, "
+            "the header states {} dimensions in a file of {} bytes; IDX data sets have 1 to 4, "
             "fetch the file again",
             rank, bytes.size()));
   for (std::size_t dim = 0; dim < rank; ++dim)

@@ -12,7 +12,7 @@ namespace {
 LoaderOptions checked(const LoaderOptions& options) {
   if (options.batch < 1)
     throw Error(ErrorKind::usage,
-                fmt::format("a batch of {} is not possible; give 1 or more", options.batch));
+                fmt::format("the batch size must be at least 1, not {}", options.batch));
   if (options.position < 0)
     throw Error(
         ErrorKind::usage,

@@ -76,7 +76,7 @@ class HeaderScanner {
     for (Element known : {Element::u8, Element::i32, Element::i64, Element::f32, Element::f64})
       if (name == type_name(known)) return known;
     throw bad("element type '" + printable(name) +
-              "' is none of |u1, <i4, <i8, <f4, <f8; convert it with astype");
+              "' is not one of |u1, <i4, <i8, <f4, <f8; convert it with astype");
   }
 
   void order() {
@@ -177,7 +177,8 @@ ArrayFile read_npy(const std::string& path) {
   std::span<const std::byte> bytes = array.file.bytes();
   std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (!text.starts_with(kMagic))
-    throw file_error(path, 0, "not an npy file (it would begin with \\x93NUMPY); check the path");
+    throw file_error(path, 0,
+                     "not an npy file (it does not begin with \\x93NUMPY); check the path");
   if (bytes.size() < kLengthAt + 4)
     throw file_error(path, bytes.size(), "the npy header is cut short; write the file again");
   auto version = std::to_integer<int>(bytes[kVersionAt]);

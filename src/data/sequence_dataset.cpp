@@ -15,7 +15,7 @@ constexpr std::int64_t kUsualSequence = 128;
 void check_length(Range range, std::int64_t length, bool masked) {
   if (length < 1)
     throw Error(ErrorKind::usage,
-                fmt::format("a sequence length of {} is not possible; give 1 or more", length));
+                fmt::format("the sequence length must be at least 1, not {}", length));
   if (range.extent() - (masked ? 0 : 1) < length)
     throw Error(ErrorKind::file,
                 fmt::format("{} tokens are too few for one sequence of {}{}; shorten the "

@@ -17,10 +17,9 @@ TextOptions text_options(const Uri& uri) {
   }
   if (auto limit = number_in_query(uri, "vocabulary")) options.vocabulary = *limit;
   if (options.vocabulary <= WordVocabulary::kMarks)
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("a vocabulary of {} has no room for words besides its {} marks; give more",
-                    options.vocabulary, WordVocabulary::kMarks));
+    throw Error(ErrorKind::usage, fmt::format("a vocabulary of {} has no room for words besides "
+                                              "its {} special tokens; use a larger one",
+                                              options.vocabulary, WordVocabulary::kMarks));
   return options;
 }
 

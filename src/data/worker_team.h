@@ -27,8 +27,8 @@ class WorkerTeam {
   std::size_t threads() const { return helpers_.size() + 1; }
 
   /// Calls work(item, thread) for each item in [0, count) and returns when all are done. If items
-  /// fail, rethrows the error of the lowest of them, whatever the number of threads, and leaves out
-  /// items after it.
+  /// fail, rethrows the error of the one with the lowest index, whatever the number of threads, and
+  /// may skip items after it.
   void run(std::int64_t count, const WorkOnItem& work);
 
  private:

@@ -119,7 +119,8 @@ class GraphReader {
     parameter.spec = parse_spec(line.word());
     auto init = std::ranges::find(kInitNames, line.word());
     if (init == kInitNames.end())
-      throw Error(ErrorKind::file, "a parameter starts as zeros, ones, normal or uniform");
+      throw Error(ErrorKind::file,
+                  "the initial values of a parameter must be zeros, ones, normal or uniform");
     parameter.init.kind = static_cast<Init::Kind>(init - kInitNames.begin());
     for (std::string_view word : line.words()) {
       if (word == "state")

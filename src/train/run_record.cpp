@@ -50,7 +50,7 @@ std::string kernels_text(const LiveModel& live) {
   const std::unique_ptr<MeasuredCosts>& costs = live.setup().costs;
   if (!costs) return "chosen by rule";
   std::size_t rows = live.kernels().size();
-  if (costs->measured() == 0) return fmt::format("{} rows, measured before", rows);
+  if (costs->measured() == 0) return fmt::format("{} choices, measured in an earlier run", rows);
   std::string kept = costs->why_not_kept().empty() ? "kept in " + costs->file().string()
                                                    : "not kept: " + costs->why_not_kept();
   return fmt::format("{} rows, {} kernels measured now, {}", rows, costs->measured(), kept);
@@ -61,7 +61,7 @@ void add_left_out(const LiveModel& live, std::vector<Fact>& facts) {
   const std::unique_ptr<MeasuredCosts>& costs = live.setup().costs;
   if (!costs) return;
   for (const LeftOutKernel& kernel : costs->left_out())
-    facts.push_back({"left out", to_text(kernel)});
+    facts.push_back({"rejected", to_text(kernel)});
 }
 
 std::string links_text(const LiveModel& live) {

@@ -116,11 +116,12 @@ std::string explain_wait(const SystemLoad& before, const SystemLoad& after) {
       std::min(1.0, share_of(after.used - before.used - ran, (after.at - before.at) * cores));
   if (others > kTellingShare)
     return fmt::format(
-        "other processes took {:.0f} % of the time of its {} cores, and its threads waited for one "
+        "other processes took {:.0f} % of the time of its {} cores, and its threads waited for a "
+        "core "
         "{:.0f} % of the time (load average {:.1f})",
         others * 100, cores, waited * 100, after.runnable);
   return fmt::format(
-      "its own threads compete for {} cores: they waited for one {:.0f} % of the time; fewer "
+      "its own threads compete for {} cores: they waited for a core {:.0f} % of the time; fewer "
       "parallel.threads may be faster",
       cores, waited * 100);
 }

@@ -224,7 +224,7 @@ void WriterLease::require() const {
                             "written; continue with: troika train --resume {}",
                             path_.string(), folder_.string()));
   throw Error(ErrorKind::file,
-              fmt::format("{} has taken over the run folder {} while this process was stopped; "
+              fmt::format("{} has taken over the run folder '{}' while this process was stopped; "
                           "nothing more was written here, the other process continues the run",
                           name_of(read_owner(path_)), folder_.string()));
 }

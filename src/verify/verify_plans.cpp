@@ -92,13 +92,14 @@ Asked read_asked(const std::string& text, const RunConfig& base, const zoo::Mode
     if (!devices)
       throw Error(
           ErrorKind::usage,
-          fmt::format("plan '{}' does not end in a number of devices; write it as data:4", text));
+          fmt::format("plan '{}' does not end with a number of devices; write data:4, for example",
+                      text));
   }
   bool is_file = plan.ends_with(".json");
   if (!devices && !is_file && plan != "single")
     throw Error(
         ErrorKind::usage,
-        fmt::format("plan '{0}' needs its number of devices; write it such as {0}:2", plan));
+        fmt::format("plan '{0}' needs a number of devices; write {0}:2, for example", plan));
   Asked asked{text, on_devices(base, devices.value_or(1), plan)};
   asked.strategy = choose_strategy(asked.config, model, machine_of(devices.value_or(1)));
   if (is_file && !devices) asked.config.parallel.devices = devices_of(asked.strategy, plan);

@@ -60,7 +60,7 @@ void assign(const OptionName& option_name, const OptionValue& given, bool& value
 void assign(const OptionName& option_name, const OptionValue& given, std::string& value) {
   const auto* integer = std::get_if<std::int64_t>(&given);
   const auto* text = std::get_if<std::string>(&given);
-  if (!integer && !text) refuse(option_name, "a text", to_text(given));
+  if (!integer && !text) refuse(option_name, "a string", to_text(given));
   value = text ? *text : std::to_string(*integer);
 }
 

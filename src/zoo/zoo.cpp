@@ -61,8 +61,10 @@ std::vector<Entry> make_entries() {
       entry("gpt2", "GPT-2, a causal transformer, 124 million parameters", Gpt2{}),
       bidirectional(
           entry("bert", "BERT, a bidirectional transformer, 109 million parameters", Bert{})),
-      entry("autoencoder", "images through a narrow code and back", Autoencoder{}),
-      entry("dcgan", "images from noise: generator and discriminator trained in turns", Dcgan{}),
+      entry("autoencoder", "compresses images to a short code and reconstructs them",
+            Autoencoder{}),
+      entry("dcgan", "images from noise: generator and discriminator, trained alternately",
+            Dcgan{}),
   };
 }
 

@@ -45,7 +45,9 @@ void LastWords::open(const std::filesystem::path& path) {
   if (path.empty() || descriptor_ >= 0) return;
   descriptor_ = open_file(path);
   if (descriptor_ < 0) {
-    throw Error(ErrorKind::file, fmt::format("{} cannot be written", path.string()));
+    throw Error(
+        ErrorKind::file,
+        fmt::format("cannot write '{}'; check the path and its permissions", path.string()));
   }
 }
 

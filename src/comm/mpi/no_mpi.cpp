@@ -7,7 +7,7 @@ namespace troika {
 std::unique_ptr<MpiWorld> start_mpi(MpiThreading) {
   throw Error(
       ErrorKind::usage,
-      "this build of Troika cannot join several processes, because no MPI library was found; "
+      "this build of Troika cannot run in several processes, because no MPI library was found; "
       "install one (Debian and Ubuntu: libopenmpi-dev and openmpi-bin) and configure again, "
       "or use several devices of one process");
 }

@@ -125,11 +125,11 @@ class CpuDevice final : public Device {
     std::string limit = options_.memory == Bytes{}
                             ? "than the system has"
                             : fmt::format("than its limit of {}", to_string(options_.memory));
-    throw Error(ErrorKind::memory,
-                fmt::format("a CPU device that holds {} was asked for {} more, {} in all, which is "
-                            "more {}; take a smaller "
-                            "batch, more devices or a strategy that shards more",
-                            to_string(held), to_string(bytes), to_string(held + bytes), limit));
+    throw Error(
+        ErrorKind::memory,
+        fmt::format("a CPU device that holds {} cannot allocate {} more: the total of {} is "
+                    "more {}; use a smaller batch, more devices or a plan that splits more",
+                    to_string(held), to_string(bytes), to_string(held + bytes), limit));
   }
 
   const CpuOptions options_;

@@ -100,7 +100,7 @@ void check_dnnl(dnnl_status_t status, std::string_view what) {
   if (status == dnnl_success) return;
   if (status == dnnl_out_of_memory)
     throw Error(ErrorKind::memory,
-                fmt::format("oneDNN ran out of memory in {}; take a smaller batch", what));
+                fmt::format("oneDNN ran out of memory in {}; use a smaller batch", what));
   throw Bug(fmt::format("oneDNN answered {} with status {}", what, static_cast<int>(status)));
 }
 

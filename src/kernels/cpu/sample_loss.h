@@ -6,7 +6,8 @@
 
 namespace troika {
 
-/// The sum over a sample's elements lands in the scratch, then samples are added in order.
+/// The sum over each sample's elements is stored in the scratch; then the samples are added in
+/// order.
 template <class Loss>
 Loop sample_loss_forward(std::int64_t samples, std::int64_t per_sample, bool one_target,
                          const Loss& loss) {
