@@ -4,23 +4,15 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string>
 
+#include "base/number_text.h"
 #include "base/suggest.h"
 
 namespace troika::cli {
 namespace {
-
-template <class T>
-std::optional<T> parse_number(const std::string& text) {
-  T value{};
-  const char* end = text.data() + text.size();
-  auto [stop, error] = std::from_chars(text.data(), end, value);
-  return error == std::errc{} && stop == end ? std::optional(value) : std::nullopt;
-}
 
 std::string describe_allowed(const WholeNumbers& allowed, bool is_large) {
   if (allowed.most == WholeNumbers{}.most && !is_large)

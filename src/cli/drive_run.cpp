@@ -141,12 +141,9 @@ class Drive {
     } catch (const SharedError& error) {
       log_failure(error.what(), error.exit_code());
       throw;
-    } catch (const Error& error) {
-      if (!seat_.is_launched()) log_failure(error.what(), error.exit_code());
-      throw;  // launched ranks write it to their logs themselves
     } catch (const std::exception& error) {
-      if (!seat_.is_launched()) log_failure(error.what(), kBugExitCode);
-      throw;
+      if (!seat_.is_launched()) log_failure(error.what(), exit_code_of(error));
+      throw;  // launched ranks write it to their logs themselves
     }
   }
 

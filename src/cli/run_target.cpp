@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <optional>
 
 #include "base/error.h"
+#include "base/number_text.h"
 
 namespace troika::cli {
 namespace {
@@ -16,11 +16,7 @@ namespace fs = std::filesystem;
 std::optional<int> number_of(const std::string& folder, const std::string& name) {
   if (folder == name) return 1;
   if (!folder.starts_with(name + "-")) return std::nullopt;
-  std::string_view digits = std::string_view(folder).substr(name.size() + 1);
-  int number = 0;
-  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
-  return number;
+  return parse_number<int>(std::string_view(folder).substr(name.size() + 1));
 }
 
 }  // namespace

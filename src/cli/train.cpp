@@ -70,7 +70,6 @@ std::string run_file(const TrainArguments& arguments) {
   return arguments.target;
 }
 
-/// From the draft, because the ranks watch each other before the run is settled.
 HeartbeatOptions heartbeat_of(const HeartbeatConfig& heartbeat, const std::string& timeout) {
   return {.times = parse_timeout(timeout),
           .is_on = heartbeat.enabled,
@@ -129,17 +128,20 @@ void explain_failure(const Error& failure, const TrainArguments& arguments, RunR
   if (may_be_of_file && !arguments.resume) check_run_file(std::move(reading));
 }
 
-/// The run file, or why it cannot be read. The error is kept until the ranks have met, so that the
-/// job reports it once.
+/// What is known before the ranks meet: the run file, and how they watch each other. An error is
+/// kept until they have met, so that the job reports it once.
 struct EarlyDraft {
   std::optional<RunDraft> draft;
+  HeartbeatOptions heartbeat;
   std::exception_ptr error;
 };
 
 EarlyDraft read_early(const TrainArguments& arguments) {
   try {
     refuse_contradictions(arguments);
-    return {.draft = read_draft(run_file(arguments), all_overrides(arguments))};
+    RunDraft draft = read_draft(run_file(arguments), all_overrides(arguments));
+    HeartbeatOptions heartbeat = heartbeat_of(draft.config.heartbeat, arguments.timeout);
+    return {.draft = std::move(draft), .heartbeat = heartbeat};
   } catch (const Error&) {
     return {.error = std::current_exception()};
   }
@@ -153,7 +155,7 @@ std::optional<RunResult> train(const TrainArguments& arguments, const RunDraft& 
         or_give_up(seat, [&] { return make_request(arguments, require_flawless(reading).config); });
     return drive_run(request, context, seat);
   } catch (const Error& failure) {
-    if (seat.ranks->count() == 1) explain_failure(failure, arguments, reading);
+    if (!seat.is_launched()) explain_failure(failure, arguments, reading);
     throw;
   }
 }
@@ -161,8 +163,7 @@ std::optional<RunResult> train(const TrainArguments& arguments, const RunDraft& 
 void run(const TrainArguments& arguments, Context& context) {
   const EarlyDraft early = read_early(arguments);
   if (arguments.json) context.console.reserve_out();
-  const HeartbeatConfig watch = early.draft ? early.draft->config.heartbeat : HeartbeatConfig{};
-  run_in_seat(context, heartbeat_of(watch, arguments.timeout), [&](const RankSeat& seat) {
+  run_in_seat(context, early.heartbeat, [&](const RankSeat& seat) {
     or_give_up(seat, [&] {
       if (early.error) std::rethrow_exception(early.error);
     });

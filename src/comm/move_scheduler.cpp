@@ -74,6 +74,11 @@ MoveScheduler::~MoveScheduler() {
 }
 
 void MoveScheduler::start(Operation& operation, int urgency) {
+  if (!operation
+           .is_done()) {  // dropped after a failure, or started twice, which open_round reports
+    Turn turn(*this);
+    rethrow_failure();
+  }
   operation.open_round();
   Running running{&operation, urgency, ++starts_};
   if (has_thread_) unfinished_.fetch_add(1);
@@ -104,6 +109,7 @@ std::chrono::nanoseconds MoveScheduler::wait(const Operation& operation) {
   std::chrono::nanoseconds idle{0};
   if (operation.is_done()) return idle;
   Turn turn(*this);
+  backoff_.reset();
   run_or_fail([&] {
     Clock::time_point idle_since{};
     while (!operation.is_done()) {

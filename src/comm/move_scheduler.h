@@ -28,7 +28,8 @@ struct MoveSchedulerOptions {
 /// moves only while the device's thread is outside of these functions.
 /// Ownership: borrows the transport, and each operation from start until it is done.
 /// Failure: an exception of a move, also of one that ran on the background thread, is kept. All
-/// operations are then dropped, none of them becomes done, and every call throws that exception.
+/// operations are then dropped, none of them becomes done, and later calls throw that exception; a
+/// start that is handed over to the background thread throws it in its wait.
 /// Allocation: only when more operations are under way than ever before, and more than 64.
 class MoveScheduler {
  public:

@@ -1,5 +1,7 @@
 #include "config/resolve_plan.h"
 
+#include <fmt/format.h>
+
 #include <optional>
 
 #include "base/error.h"
@@ -34,7 +36,14 @@ void resolve_plan(ParallelConfig& parallel, Reader& reader, int ranks) {
   const Where devices = reader.origin("parallel.devices"), plan = reader.origin("parallel.plan");
   const bool asks = devices.source == Source::command_line;
   if (devices.source < plan.source) {
-    if (std::optional<std::int64_t> number = devices_of(parallel.plan)) {
+    std::optional<std::int64_t> number = devices_of(parallel.plan);
+    if (number && *number > kMostDevices) {
+      reader.refuse(
+          "parallel.plan", plan,
+          fmt::format("the plan needs {} devices, but a run has at most {}; use a smaller "
+                      "plan",
+                      *number, kMostDevices));
+    } else if (number) {
       parallel.devices = *number;
       reader.set_origin("parallel.devices", plan);
     }

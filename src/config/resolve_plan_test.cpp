@@ -46,6 +46,11 @@ TEST(ResolvePlan, DegreesSayHowManyDevicesThereAre) {
   EXPECT_EQ(resolved("devices = 2\nplan = \"data\"\n", overridden).devices, 3);
 }
 
+TEST(ResolvePlan, RefusesMoreDevicesThanARunMayHave) {
+  EXPECT_EQ(resolved("plan = { data = 65536 }\n").devices, 65536);
+  EXPECT_THROW(resolved("plan = { data = 65536, tensor = 65536 }\n"), Error);
+}
+
 TEST(ResolvePlan, EachRankHasOneDeviceUnlessMoreAreStated) {
   ParallelConfig open = resolved("", {.ranks = 2});
   EXPECT_EQ(open.devices, 2);

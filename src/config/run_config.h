@@ -143,6 +143,9 @@ struct PlanConfig {
   bool operator==(const PlanConfig&) const = default;
 };
 
+/// Of one run, over all ranks.
+inline constexpr std::int64_t kMostDevices = 65536;
+
 struct ParallelConfig {
   enum class Order { fast, fixed };
   enum class Weights { equal, measured };

@@ -8,7 +8,6 @@ namespace {
 
 using enum PeriodUnit;
 
-constexpr std::int64_t kMostDevices = 65536;
 constexpr std::int64_t kMost = 1'000'000'000'000;
 constexpr NumberRange kAboveZero{.min = 0, .min_open = true};
 constexpr NumberRange kFromZero{.min = 0};

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "base/error.h"
+#include "base/number_text.h"
 
 namespace troika {
 namespace {
@@ -127,8 +127,9 @@ class GraphReader {
         parameter.state = true;
       else if (word == "frozen")
         parameter.trained = false;
-      else if (auto [end, status] = std::from_chars(word.begin(), word.end(), parameter.init.scale);
-               status != std::errc{} || end != word.end())
+      else if (auto scale = parse_number<double>(word))
+        parameter.init.scale = *scale;
+      else
         throw Error(ErrorKind::file,
                     fmt::format("'{}' is not a number, 'state' or 'frozen'", word));
     }

@@ -5,11 +5,12 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <sstream>
 #include <string_view>
 #include <vector>
+
+#include "base/number_text.h"
 
 namespace troika {
 namespace {
@@ -41,9 +42,8 @@ bool lists(const std::string& comma_separated, std::string_view word) {
 
 /// Unset for "max", "-1" and whatever else is not a positive number.
 std::optional<std::int64_t> number_in(std::string_view text) {
-  std::int64_t number = 0;
-  auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return status == std::errc{} && number > 0 ? std::optional(number) : std::nullopt;
+  std::optional<std::int64_t> number = take_number<std::int64_t>(text);
+  return number && *number > 0 ? number : std::nullopt;
 }
 
 /// The value of a line "key value", as in memory.stat and cpu.stat; 0 if there is none.

@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <span>
+
+#include "base/number_text.h"
 
 namespace troika {
 namespace {
@@ -38,13 +39,11 @@ constexpr std::array<Unit, 4> kFlops{
 
 /// A number of at least 0 and one of the units.
 std::optional<double> parse(std::string_view text, std::span<const Unit> units) {
-  double number = 0;
-  auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (status != std::errc{} || !std::isfinite(number) || number < 0) return std::nullopt;
-  std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()));
-  while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
+  std::optional<double> number = take_number<double>(text);
+  if (!number || !std::isfinite(*number) || *number < 0) return std::nullopt;
+  while (text.starts_with(' ')) text.remove_prefix(1);
   for (const Unit& unit : units)
-    if (rest == unit.name) return number * unit.factor;
+    if (text == unit.name) return *number * unit.factor;
   return std::nullopt;
 }
 

@@ -2,17 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "base/error.h"
+#include "base/number_text.h"
 
 namespace troika {
 namespace {
 
 template <class T>
-void parse_number(std::string_view text, T& value) {
-  auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (status != std::errc{} || end != text.data() + text.size()) refuse_field(text, "a number");
+void parse_into(std::string_view text, T& value) {
+  std::optional<T> number = parse_number<T>(text);
+  if (!number) refuse_field(text, "a number");
+  value = *number;
 }
 
 template <class List>
@@ -38,9 +38,9 @@ void refuse_field(std::string_view text, std::string_view expected) {
   throw Error(ErrorKind::file, fmt::format("'{}' is not {}", text, expected));
 }
 
-void parse_field(std::string_view text, std::int64_t& value) { parse_number(text, value); }
-void parse_field(std::string_view text, std::uint64_t& value) { parse_number(text, value); }
-void parse_field(std::string_view text, double& value) { parse_number(text, value); }
+void parse_field(std::string_view text, std::int64_t& value) { parse_into(text, value); }
+void parse_field(std::string_view text, std::uint64_t& value) { parse_into(text, value); }
+void parse_field(std::string_view text, double& value) { parse_into(text, value); }
 
 void parse_field(std::string_view text, bool& value) {
   if (text != "true" && text != "false") refuse_field(text, "true or false");
@@ -54,7 +54,7 @@ void parse_field(std::string_view text, std::vector<std::int64_t>& value) {
   value.clear();
   while (!text.empty()) {
     std::size_t comma = std::min(text.find(','), text.size());
-    parse_number(text.substr(0, comma), value.emplace_back());
+    parse_into(text.substr(0, comma), value.emplace_back());
     text.remove_prefix(std::min(comma + 1, text.size()));
   }
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -25,6 +26,19 @@ int devices_per_rank(const ParallelConfig& parallel, const Ranks& ranks) {
               fmt::format("{} devices cannot be spread evenly over {} ranks; use a multiple of {} "
                           "for parallel.devices (or -n)",
                           parallel.devices, count, count));
+}
+
+/// A limit of the system on threads, such as ulimit -u, is the user's to change, not a bug.
+std::vector<std::unique_ptr<Device>> make_devices(int count, const CpuOptions& options) {
+  std::vector<std::unique_ptr<Device>> devices;
+  try {
+    while (static_cast<int>(devices.size()) < count) devices.push_back(make_cpu_device(options));
+  } catch (const std::system_error& refused) {
+    throw Error(ErrorKind::usage,
+                fmt::format("cannot start the thread of device {} of {}: {}; use fewer devices",
+                            devices.size() + 1, count, refused.code().message()));
+  }
+  return devices;
 }
 
 /// Lists the devices of all ranks, those of the first rank first.
@@ -113,9 +127,8 @@ RuntimeSetup set_up_runtime(const KernelsConfig& kernels, const ParallelConfig& 
     made.backend = make_cpu_backend({.threads = threads, .winograd = kernels.winograd});
   else
     made.backend = make_reference_backend();
-  for (int at = 0; at < own; ++at)
-    made.devices.push_back(
-        make_cpu_device({.threads = threads, .library = is_cpu ? cpu_library() : "reference"}));
+  made.devices =
+      make_devices(own, {.threads = threads, .library = is_cpu ? cpu_library() : "reference"});
   made.machine = make_machine(parallel, hosts, made.device().kind());
   made.transport = join_devices(made.machine, ranks);
   // A spare core can run a thread that moves messages while the devices compute.

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <set>
 
 #include "base/error.h"
+#include "base/number_text.h"
 #include "setup/choose_strategy.h"
 #include "setup/live_model.h"
 #include "setup/optimizer_rules.h"
@@ -53,10 +53,8 @@ RunConfig on_devices(RunConfig config, std::int64_t devices, const std::string& 
 }
 
 std::optional<std::int64_t> parse_count(std::string_view text) {
-  std::int64_t value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  bool whole = error == std::errc{} && end == text.data() + text.size() && value > 0;
-  return whole ? std::optional(value) : std::nullopt;
+  std::optional<std::int64_t> value = parse_number<std::int64_t>(text);
+  return value && *value > 0 ? value : std::nullopt;
 }
 
 /// Returns the number of devices that a plan needs. Throws Error(usage) if their numbers have a

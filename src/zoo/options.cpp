@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include "base/error.h"
+#include "base/number_text.h"
 #include "base/suggest.h"
 
 namespace troika::zoo {
@@ -111,10 +111,8 @@ std::vector<std::int64_t> parse_sizes(const OptionName& option_name, std::string
     std::string_view part = rest.substr(0, rest.find(','));
     std::size_t first = std::min(part.find_first_not_of(' '), part.size());
     std::string_view digits = part.substr(first, part.find_last_not_of(' ') + 1 - first);
-    std::int64_t& size = sizes.emplace_back(0);
-    auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), size);
-    bool whole = status == std::errc{} && end == digits.data() + digits.size();
-    if (!whole || size < 1 || size > kLargest)
+    std::int64_t size = sizes.emplace_back(parse_number<std::int64_t>(digits).value_or(0));
+    if (size < 1 || size > kLargest)
       refuse(option_name, "integers from 1 to 10000000 such as \"512,256\"",
              fmt::format("\"{}\"", text));
     if (part.size() == rest.size()) return sizes;

@@ -17,6 +17,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/number_text.h"
 
 namespace troika {
 namespace {
@@ -122,12 +123,11 @@ std::optional<sockaddr_in> parse_address(const std::string& text) {
   address.sin_family = AF_INET;
   auto colon = text.find(':');
   if (colon == std::string::npos) return std::nullopt;
-  std::uint16_t port = 0;
-  auto [end, status] = std::from_chars(text.data() + colon + 1, text.data() + text.size(), port);
-  bool good = status == std::errc{} && end == text.data() + text.size() &&
-              inet_pton(AF_INET, text.substr(0, colon).c_str(), &address.sin_addr) == 1;
-  address.sin_port = htons(port);
-  return good ? std::optional(address) : std::nullopt;
+  auto port = parse_number<std::uint16_t>(std::string_view(text).substr(colon + 1));
+  if (!port || inet_pton(AF_INET, text.substr(0, colon).c_str(), &address.sin_addr) != 1)
+    return std::nullopt;
+  address.sin_port = htons(*port);
+  return address;
 }
 
 bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
