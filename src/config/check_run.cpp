@@ -107,10 +107,10 @@ void check_plan(const ParallelConfig& parallel, Reader& reader) {
                     parallel.devices));
   std::int64_t degrees = plan.data * plan.tensor * plan.pipeline;
   if (plan.name.empty() && degrees != parallel.devices)
-    reader.refuse_together(
-        {"parallel.plan", "parallel.devices"},
-        fmt::format("the degrees of 'plan' in [parallel] make {} devices, but devices = {}",
-                    degrees, parallel.devices));
+    reader.refuse_together({"parallel.plan", "parallel.devices"},
+                           fmt::format("the degrees of 'plan' in [parallel] make {} devices, but "
+                                       "devices = {}; change one of them",
+                                       degrees, parallel.devices));
 }
 
 /// A plan file contains these settings itself.
