@@ -22,10 +22,17 @@ std::unique_ptr<data::Dataset> shared(const std::shared_ptr<const data::Dataset>
   return samples ? std::make_unique<SharedDataset>(samples) : nullptr;
 }
 
-/// The devices that a plan needs. Throws Error(usage) where their numbers have a gap.
+/// The devices that a plan needs. Throws Error(usage) where their numbers have a gap, or if they
+/// are too many.
 std::int64_t devices_of(const Strategy& strategy) {
   NamedDevices named = named_devices(strategy);
-  if (!named.has_gap()) return named.largest + 1;
+  if (!named.has_gap()) {
+    if (named.largest < kMostDevices) return named.largest + 1;
+    throw Error(ErrorKind::usage,
+                fmt::format("the plan needs {} devices, over the limit of {}; correct the numbers "
+                            "of its devices",
+                            named.largest + 1, kMostDevices));
+  }
   throw Error(ErrorKind::usage,
               fmt::format("the plan names device {} but has {} in all; number its devices from 0 "
                           "without gaps",

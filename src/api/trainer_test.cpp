@@ -290,6 +290,7 @@ TEST_F(PublicTrainer, RefusesAPlanForAnotherNetwork) {
   EXPECT_THAT([&] { trainer.fit(Strategy::load(path("plan.json"))); },
               ThrowsMessage<Error>(HasSubstr("no operator 'conv9'")));
   EXPECT_THROW(Strategy::load(path("absent.json")), Error);
+  EXPECT_THAT([&] { Strategy::load(path("")); }, ThrowsMessage<Error>(HasSubstr("regular file")));
   EXPECT_EQ(trainer.fit(Strategy::single(), {.steps = 1}).step, 1);
 }
 
