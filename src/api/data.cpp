@@ -2,8 +2,7 @@
 #include <troika/data.h>
 #include <troika/error.h>
 
-#include "api/shared_dataset.h"
-#include "data/dataset.h"
+#include "data/forwarding_dataset.h"
 #include "data/held_out.h"
 #include "setup/hosts.h"
 
@@ -33,7 +32,7 @@ TrainingParts hold_out(const Source& source, const std::string& part) {
     throw Error(
         ErrorKind::usage,
         fmt::format("data::hold_out: \"{}\" is not a part; write \"10%\" or \"[0:500]\"", part));
-  auto view = [&] { return std::make_unique<internal::SharedDataset>(source.dataset()); };
+  auto view = [&] { return std::make_unique<ForwardingDataset>(source.dataset()); };
   HeldOut parts = hold_out(std::string_view(part), {.augmented = view(), .plain = view()});
   return {Source(std::move(parts.train)), Source(std::move(parts.held_out))};
 }

@@ -6,6 +6,8 @@
 #include <troika/optim.h>
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 
 #include "data/dataset.h"
 
@@ -23,6 +25,32 @@ data::Source open(const std::string& name, const data::SourceOptions& options = 
 
 data::MemorySamples two_samples() {
   return {.shape = {2}, .inputs = {1, 2, 3, 4}, .targets = {0, 4}};
+}
+
+/// A file in the folder for temporary files, removed at the end.
+class SmallFile {
+ public:
+  SmallFile(const std::string& name, const std::string& content)
+      : path_(testing::TempDir() + "troika-data-" + std::to_string(::getpid()) + name) {
+    std::ofstream(path_, std::ios::binary) << content;
+  }
+  ~SmallFile() { std::filesystem::remove(path_); }
+  SmallFile(const SmallFile&) = delete;
+  SmallFile& operator=(const SmallFile&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+std::string npy_floats(std::int64_t rows) {
+  std::string header =
+      "{'descr': '<f4', 'fortran_order': False, 'shape': (" + std::to_string(rows) + ", 1), }";
+  header.resize(117, ' ');
+  header += '\n';
+  return std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header +
+         std::string(static_cast<std::size_t>(rows) * sizeof(float), '\0');
 }
 
 TEST(PublicData, OpensByName) {
@@ -64,6 +92,17 @@ TEST(PublicData, HoldsSamplesOut) {
               ThrowsMessage<Error>(HasSubstr("\"half\" is not a part")));
 }
 
+TEST(PublicData, PartsKeepTheWindowOfTheirSource) {
+  SmallFile numbers("window.npy", npy_floats(40));
+  data::Source whole = open("npy:" + numbers.path() + "," + numbers.path() + "?window=8");
+  EXPECT_EQ(whole.dataset()->window(), 8);
+  auto [train, validation] = data::hold_out(whole, "[0:16]");
+  EXPECT_EQ(train.dataset()->window(), 8);
+  EXPECT_EQ(validation.dataset()->window(), 8);
+  EXPECT_THAT([&] { data::hold_out(whole, "10%"); },
+              ThrowsMessage<Error>(HasSubstr("a set with window= is read in long pieces")));
+}
+
 TEST(PublicData, RefusesSamplesThatDoNotFitEachOther) {
   auto with = [](auto change) {
     data::MemorySamples samples = two_samples();
@@ -71,19 +110,19 @@ TEST(PublicData, RefusesSamplesThatDoNotFitEachOther) {
     return [samples] { data::in_memory(samples); };
   };
   auto refused = [](const char* sentence) { return ThrowsMessage<Error>(HasSubstr(sentence)); };
-  EXPECT_THAT(with([](auto& samples) { samples.inputs.pop_back(); }), refused("3 numbers are not"));
+  EXPECT_THAT(with([](auto& samples) { samples.inputs.pop_back(); }), refused("do not fill"));
   EXPECT_THAT(with([](auto& samples) { samples.targets[0] = -1; }), refused("range from -1 to 4"));
   EXPECT_THAT(with([](auto& samples) { samples.classes = 4; }), refused("[0, 4)"));
   EXPECT_THAT(with([](auto& samples) { samples.shape = {0}; }), refused("shape [0]"));
   EXPECT_THAT(with([](auto& samples) { samples = {}; }), refused("set 'shape'"));
-  EXPECT_THAT(with([](auto& samples) { samples.inputs = {}; }), refused("not one or more inputs"));
+  EXPECT_THAT(with([](auto& samples) { samples.inputs = {}; }), refused("do not fill one or more inputs"));
   EXPECT_THAT(with([](auto& samples) { samples.targets = {}; }), refused("set exactly one of"));
   EXPECT_THAT(with([](auto& samples) { samples.numbers = {1, 2}; }), refused("set exactly one of"));
   EXPECT_THAT(with([](auto& samples) {
                 samples.targets = {};
                 samples.numbers = {1, 2, 3};
               }),
-              refused("shared out between 2 inputs"));
+              refused("not a multiple of the 2 inputs"));
   EXPECT_THAT(with([](auto& samples) {
                 samples.targets = {};
                 samples.like = open("digits:train?size=10");

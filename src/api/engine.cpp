@@ -7,9 +7,9 @@
 #include "api/build_network.h"
 #include "api/plan.h"
 #include "api/run_settings.h"
-#include "api/shared_dataset.h"
 #include "base/error.h"
 #include "checkpoint/safetensors.h"
+#include "data/forwarding_dataset.h"
 #include "setup/optimizer_rules.h"
 #include "train/evaluate.h"
 #include "train/predict.h"
@@ -19,7 +19,7 @@ namespace troika::internal {
 namespace {
 
 std::unique_ptr<data::Dataset> shared(const std::shared_ptr<const data::Dataset>& samples) {
-  return samples ? std::make_unique<SharedDataset>(samples) : nullptr;
+  return samples ? std::make_unique<data::ForwardingDataset>(samples) : nullptr;
 }
 
 /// The devices that a plan needs. Throws Error(usage) where their numbers have a gap, or if they
