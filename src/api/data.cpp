@@ -18,6 +18,7 @@ std::vector<std::int64_t> Source::shape() const {
 
 Source open(const std::string& name, const SourceOptions& options) {
   OpenOptions made{.sequence_length = options.sequence_length,
+                   .normalize_targets = options.normalize_targets,
                    .augment = options.augment,
                    .seed = options.seed,
                    .threads = usable_threads(),

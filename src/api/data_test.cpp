@@ -44,6 +44,10 @@ class SmallFile {
   std::string path_;
 };
 
+/// Two features, and a price to predict.
+constexpr const char* kHouses =
+    "area,age,price\n100,5,310000.5\n150,20,420000\n60,50,120000\n80,2,290000\n";
+
 std::string npy_floats(std::int64_t rows) {
   std::string header =
       "{'descr': '<f4', 'fortran_order': False, 'shape': (" + std::to_string(rows) + ", 1), }";
@@ -51,6 +55,19 @@ std::string npy_floats(std::int64_t rows) {
   header += '\n';
   return std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header +
          std::string(static_cast<std::size_t>(rows) * sizeof(float), '\0');
+}
+
+/// One sample of two features and a number to predict.
+struct Row {
+  std::array<float, 2> input{};
+  std::array<float, 1> target{};
+};
+Row read_row(const data::Source& source, std::int64_t index) {
+  Row row;
+  std::array<std::span<std::byte>, 2> fields{std::as_writable_bytes(std::span(row.input)),
+                                             std::as_writable_bytes(std::span(row.target))};
+  source.dataset()->read({.index = index}, fields);
+  return row;
 }
 
 TEST(PublicData, OpensByName) {
@@ -103,6 +120,37 @@ TEST(PublicData, PartsKeepTheWindowOfTheirSource) {
               ThrowsMessage<Error>(HasSubstr("a set with window= is read in long pieces")));
 }
 
+TEST(PublicData, MemoryIsEncodedLikeAFile) {
+  SmallFile houses("like.csv", kHouses);
+  data::Source train = open("csv:" + houses.path());
+  data::Source file = open("csv:" + houses.path(), {.like = train});
+  data::Source memory = data::in_memory({.shape = {2}, .inputs = {100, 5, 150, 20}, .like = train});
+  for (std::int64_t row : {0, 1})
+    EXPECT_EQ(read_row(memory, row).input, read_row(file, row).input) << row;
+  data::Source with_price =
+      data::in_memory({.shape = {2}, .inputs = {150, 20}, .numbers = {420000}, .like = train});
+  EXPECT_EQ(read_row(with_price, 0).target, read_row(file, 1).target);
+  EXPECT_THAT(
+      [&] {
+        data::in_memory({.shape = {2}, .inputs = {150, 20}, .targets = {1}, .like = train});
+      },
+      ThrowsMessage<Error>(HasSubstr("trained on samples with 'target' f32[1]")));
+}
+
+TEST(PublicData, NumbersToPredictAreNormalised) {
+  SmallFile houses("numbers.csv", kHouses);
+  data::Source file = open("csv:" + houses.path());
+  data::Source memory = data::in_memory({.shape = {2},
+                                         .inputs = {100, 5, 150, 20, 60, 50, 80, 2},
+                                         .numbers = {310000.5F, 420000, 120000, 290000}});
+  for (std::int64_t row : {0, 1, 2, 3}) {
+    EXPECT_LT(std::abs(read_row(file, row).target[0]), 2) << row;
+    EXPECT_EQ(read_row(memory, row).target, read_row(file, row).target) << row;
+  }
+  data::Source plain = open("csv:" + houses.path(), {.normalize_targets = false});
+  EXPECT_EQ(read_row(plain, 1).target[0], 420000);
+}
+
 TEST(PublicData, RefusesSamplesThatDoNotFitEachOther) {
   auto with = [](auto change) {
     data::MemorySamples samples = two_samples();
@@ -110,14 +158,20 @@ TEST(PublicData, RefusesSamplesThatDoNotFitEachOther) {
     return [samples] { data::in_memory(samples); };
   };
   auto refused = [](const char* sentence) { return ThrowsMessage<Error>(HasSubstr(sentence)); };
-  EXPECT_THAT(with([](auto& samples) { samples.inputs.pop_back(); }), refused("do not fill"));
+  EXPECT_THAT(with([](auto& samples) { samples.inputs.pop_back(); }),
+              refused("'inputs' has 3 numbers, which do not fill"));
   EXPECT_THAT(with([](auto& samples) { samples.targets[0] = -1; }), refused("range from -1 to 4"));
   EXPECT_THAT(with([](auto& samples) { samples.classes = 4; }), refused("[0, 4)"));
   EXPECT_THAT(with([](auto& samples) { samples.shape = {0}; }), refused("shape [0]"));
   EXPECT_THAT(with([](auto& samples) { samples = {}; }), refused("set 'shape'"));
-  EXPECT_THAT(with([](auto& samples) { samples.inputs = {}; }), refused("do not fill one or more inputs"));
-  EXPECT_THAT(with([](auto& samples) { samples.targets = {}; }), refused("set exactly one of"));
-  EXPECT_THAT(with([](auto& samples) { samples.numbers = {1, 2}; }), refused("set exactly one of"));
+  EXPECT_THAT(with([](auto& samples) { samples.inputs = {}; }),
+              refused("do not fill one or more inputs"));
+  EXPECT_THAT(with([](auto& samples) { samples.targets = {}; }),
+              refused("set either 'targets' or 'numbers'"));
+  EXPECT_THAT(with([](auto& samples) {
+                samples.numbers = {1, 2};
+              }),
+              refused("set either 'targets' or 'numbers'"));
   EXPECT_THAT(with([](auto& samples) {
                 samples.targets = {};
                 samples.numbers = {1, 2, 3};
