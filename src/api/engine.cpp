@@ -43,17 +43,17 @@ bool compares_numbers(const Graph& graph) {
 /// are too many.
 std::int64_t devices_of(const Strategy& strategy) {
   NamedDevices named = named_devices(strategy);
-  if (!named.has_gap()) {
-    if (named.largest < kMostDevices) return named.largest + 1;
+  if (named.has_gap())
+    throw Error(ErrorKind::usage,
+                fmt::format("the plan names device {} but has {} in all; number its devices from 0 "
+                            "without gaps",
+                            named.largest, named.known));
+  if (named.largest >= kMostDevices)
     throw Error(ErrorKind::usage,
                 fmt::format("the plan needs {} devices, over the limit of {}; correct the numbers "
                             "of its devices",
                             named.largest + 1, kMostDevices));
-  }
-  throw Error(ErrorKind::usage,
-              fmt::format("the plan names device {} but has {} in all; number its devices from 0 "
-                          "without gaps",
-                          named.largest, named.known));
+  return named.largest + 1;
 }
 
 /// Throws Error(usage) unless the network gives each sample one class, or the numbers to predict.
