@@ -85,7 +85,8 @@ struct MemorySamples {
   /// See SourceOptions.
   bool normalize_targets = true;
   /// Encode the samples as this source does, with its normalisation: the source that the network
-  /// was trained on. Its inputs are stated in the units of that source, pixels of files in [0, 1].
+  /// was trained on. Inputs and numbers are stated in its units, before normalisation; pixels that
+  /// are bytes in a file lie in [0, 1].
   std::optional<Source> like{};
 };
 

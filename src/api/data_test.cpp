@@ -100,6 +100,12 @@ TEST(PublicData, ReadsSamplesFromMemory) {
   EXPECT_THAT(target, ElementsAre(4));
 }
 
+TEST(PublicData, NumbersHaveNoClasses) {
+  EXPECT_EQ(
+      data::in_memory({.shape = {1}, .inputs = {1, 2}, .classes = 5, .numbers = {3, 4}}).classes(),
+      0);
+}
+
 TEST(PublicData, HoldsSamplesOut) {
   auto [train, validation] = data::hold_out(data::in_memory(two_samples()), "[0:1]");
   EXPECT_EQ(train.size(), 1);

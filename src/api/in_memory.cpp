@@ -77,7 +77,8 @@ class MemoryImages final : public ImageSource {
   std::int64_t size() const override { return static_cast<std::int64_t>(count_); }
   const Shape& shape() const override { return shape_; }
   std::int64_t classes() const override {
-    if (samples_.classes > 0 || samples_.targets.empty()) return samples_.classes;
+    if (samples_.targets.empty()) return 0;
+    if (samples_.classes > 0) return samples_.classes;
     return 1 + std::int64_t{*std::ranges::max_element(samples_.targets)};
   }
   std::int64_t numbers() const override {
@@ -118,6 +119,7 @@ Source in_memory(MemorySamples samples) {
   if (samples.like) {
     options.like = samples.like->dataset()->encoding();
     if (options.like->normalization) options.normalization = options.like->normalization;
+    samples.like.reset();  // The new source must not keep the training set alive.
   }
   auto images = std::make_unique<MemoryImages>(std::move(samples));
   Range all{0, images->size()};
