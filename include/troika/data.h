@@ -45,6 +45,11 @@ struct SourceOptions {
   std::uint64_t seed = 1;
   /// Hides tokens of a running text and makes those the targets, for bidirectional models.
   bool masked = false;
+  /// Numbers to predict are normalised for training: the mean of each is subtracted, and all are
+  /// divided by one standard deviation, both measured on the samples. Losses, errors and
+  /// predictions are still in the units of the samples. False: the numbers are used as they are.
+  /// sigmoid_cross_entropy, whose targets lie in [0, 1], always uses them as they are.
+  bool normalize_targets = true;
   /// Encode the samples as this source does: with its normalisation, vocabulary, classes and
   /// lengths. Absent: with those found in the samples themselves. A test set should be encoded like
   /// its training set.
@@ -65,7 +70,7 @@ struct SourceOptions {
 Source open(const std::string& name, const SourceOptions& options = {});
 
 /// Samples that a program has made. State `targets` or `numbers`, or neither for samples that are
-/// only predicted; then `like` is needed.
+/// only predicted; those need `like`.
 struct MemorySamples {
   /// The shape of one input: {features} or {channels, height, width}.
   std::vector<std::int64_t> shape{};
@@ -77,12 +82,16 @@ struct MemorySamples {
   std::int64_t classes = 0;
   /// Numbers to predict, equally many for each input, one input after the other.
   std::vector<float> numbers{};
-  /// For samples without targets: the source that the network was trained on.
+  /// See SourceOptions.
+  bool normalize_targets = true;
+  /// Encode the samples as this source does, with its normalisation: the source that the network
+  /// was trained on. Inputs and numbers are stated in its units, before normalisation; pixels that
+  /// are bytes in a file lie in [0, 1].
   std::optional<Source> like{};
 };
 
-/// Takes the samples as they are, without normalisation. Throws Error(usage) if their sizes are
-/// inconsistent.
+/// Without `like`, inputs are taken as they are, without normalisation. Throws Error(usage) if
+/// sizes are inconsistent, or if the samples are not like those of `like`.
 ///
 ///   std::vector<float> x{0, 1, 2, 3}, y{1, 3, 5, 7};
 ///   troika::data::Source line = troika::data::in_memory({.shape = {1}, .inputs = x, .numbers =

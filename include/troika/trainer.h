@@ -88,6 +88,8 @@ class Trainer {
   void save(const std::string& path);
   /// Reads every parameter from such a file and ignores others in it. Throws Error(file), naming
   /// the parameter, if one is missing or has another shape; then no weight has changed.
+  /// The file has no normalisation: samples of the trainer must be encoded as those that the
+  /// weights were trained on.
   void load(const std::string& path);
   /// Fine-tuning: reads the parameters whose names and shapes match, from a .safetensors file, a
   /// checkpoint or a run folder. Returns the names of the others, which keep their values. Throws

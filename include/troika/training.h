@@ -50,7 +50,8 @@ struct StepMetrics {
   double samples_per_second = 0;
 };
 
-/// Result of an evaluation: means over its samples.
+/// Result of an evaluation: means over its samples. Those of numbers to predict are in the units of
+/// the samples, squared in the case of a squared loss.
 struct Score {
   double loss = 0;
   std::optional<double> accuracy{};        ///< In [0, 1]; of classifiers only.

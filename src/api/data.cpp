@@ -2,8 +2,7 @@
 #include <troika/data.h>
 #include <troika/error.h>
 
-#include "api/shared_dataset.h"
-#include "data/dataset.h"
+#include "data/forwarding_dataset.h"
 #include "data/held_out.h"
 #include "setup/hosts.h"
 
@@ -19,6 +18,7 @@ std::vector<std::int64_t> Source::shape() const {
 
 Source open(const std::string& name, const SourceOptions& options) {
   OpenOptions made{.sequence_length = options.sequence_length,
+                   .normalize_targets = options.normalize_targets,
                    .augment = options.augment,
                    .seed = options.seed,
                    .threads = usable_threads(),
@@ -33,7 +33,7 @@ TrainingParts hold_out(const Source& source, const std::string& part) {
     throw Error(
         ErrorKind::usage,
         fmt::format("data::hold_out: \"{}\" is not a part; write \"10%\" or \"[0:500]\"", part));
-  auto view = [&] { return std::make_unique<internal::SharedDataset>(source.dataset()); };
+  auto view = [&] { return std::make_unique<ForwardingDataset>(source.dataset()); };
   HeldOut parts = hold_out(std::string_view(part), {.augmented = view(), .plain = view()});
   return {Source(std::move(parts.train)), Source(std::move(parts.held_out))};
 }

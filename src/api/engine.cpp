@@ -6,8 +6,8 @@
 
 #include "api/build_network.h"
 #include "api/plan.h"
+#include "api/renormalized_targets.h"
 #include "api/run_settings.h"
-#include "api/shared_dataset.h"
 #include "base/error.h"
 #include "checkpoint/safetensors.h"
 #include "setup/optimizer_rules.h"
@@ -19,17 +19,41 @@ namespace troika::internal {
 namespace {
 
 std::unique_ptr<data::Dataset> shared(const std::shared_ptr<const data::Dataset>& samples) {
-  return samples ? std::make_unique<SharedDataset>(samples) : nullptr;
+  return samples ? std::make_unique<data::ForwardingDataset>(samples) : nullptr;
 }
 
-/// The devices that a plan needs. Throws Error(usage) where their numbers have a gap.
+std::shared_ptr<const data::Dataset> with_target_normalization(
+    const std::shared_ptr<const data::Dataset>& samples,
+    const std::optional<data::Normalization>& target) {
+  if (samples->encoding().target_normalization == target) return samples;
+  return std::make_shared<RenormalizedTargets>(samples, target);
+}
+
+/// True if the loss is a difference between the network's result and the numbers to predict. Only
+/// such a loss of normalised numbers is that of the user's numbers, divided by a constant.
+bool compares_numbers(const Graph& graph) {
+  bool is_difference =
+      std::holds_alternative<MeanError>(graph[graph[graph.loss->loss_sum].producer].op);
+  return is_difference && std::ranges::any_of(graph.inputs, [&](TensorId input) {
+           return graph[input].name == "target";
+         });
+}
+
+/// The devices that a plan needs. Throws Error(usage) where their numbers have a gap, or if they
+/// are too many.
 std::int64_t devices_of(const Strategy& strategy) {
   NamedDevices named = named_devices(strategy);
-  if (!named.has_gap()) return named.largest + 1;
-  throw Error(ErrorKind::usage,
-              fmt::format("the plan names device {} but has {} in all; number its devices from 0 "
-                          "without gaps",
-                          named.largest, named.known));
+  if (named.has_gap())
+    throw Error(ErrorKind::usage,
+                fmt::format("the plan names device {} but has {} in all; number its devices from 0 "
+                            "without gaps",
+                            named.largest, named.known));
+  if (named.largest >= kMostDevices)
+    throw Error(ErrorKind::usage,
+                fmt::format("the plan needs {} devices, over the limit of {}; correct the numbers "
+                            "of its devices",
+                            named.largest + 1, kMostDevices));
+  return named.largest + 1;
 }
 
 /// Throws Error(usage) unless the network gives each sample one class, or the numbers to predict.
@@ -54,25 +78,32 @@ std::vector<TensorEntry> parameter_entries(const Session& session) {
 
 Engine::Engine(const EngineRequest& request)
     : config_(to_config(request.options, request.optimizer)),
-      samples_(request.samples.dataset()),
-      validation_(like_training(request.options.validation)),
-      test_(like_training(request.options.test)),
       source_([network = request.network, loss = request.loss](const zoo::Samples& samples) {
         return build_network(network, loss, samples);
       }),
-      model_(source_(samples_of(samples_->encoding(), config_, global_batch()))) {
+      model_(source_(samples_of(request.samples.dataset()->encoding(), config_,
+                                request.options.global_batch))),
+      samples_(compares_numbers(model_.train())
+                   ? request.samples.dataset()
+                   : with_target_normalization(request.samples.dataset(), std::nullopt)),
+      validation_(like_training(request.options.validation)),
+      test_(like_training(request.options.test)),
+      callbacks_(config_.evaluated_set(), evaluated_samples()) {
   freeze_parameters(model_, config_.train.freeze);
-  callbacks_.evaluated_set = config_.evaluated_set();
-  if (const SharedSamples& evaluated = validation_ ? validation_ : test_)
-    callbacks_.evaluated_samples = evaluated->size();
 }
 
 Engine::~Engine() = default;
 
 Engine::SharedSamples Engine::like_training(const std::optional<data::Source>& samples) const {
   if (!samples) return nullptr;
-  check_fit(samples_->encoding(), samples->dataset()->encoding());
-  return samples->dataset();
+  const data::Encoding& trained = samples_->encoding();
+  check_fit(trained, samples->dataset()->encoding());
+  return with_target_normalization(samples->dataset(), trained.target_normalization);
+}
+
+std::int64_t Engine::evaluated_samples() const {
+  const SharedSamples& evaluated = validation_ ? validation_ : test_;
+  return evaluated ? evaluated->size() : 0;
 }
 
 std::string Engine::plan(const PlanConfig& plan, std::int64_t devices) const {

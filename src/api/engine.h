@@ -56,18 +56,21 @@ class Engine {
  private:
   using SharedSamples = std::shared_ptr<const data::Dataset>;  // also held by the user's handles
 
+  /// With the normalisation of the numbers that are trained on. Throws Error(usage) if the samples
+  /// are of another kind.
   SharedSamples like_training(const std::optional<data::Source>& samples) const;
+  std::int64_t evaluated_samples() const;
   std::int64_t steps_after(const FitOptions& options);
   TrainingRun& training_for(const std::string& plan);
   LiveModel& live();
   void forget_failure();
 
   RunConfig config_;
+  std::function<zoo::Model(const zoo::Samples&)> source_;
+  zoo::Model model_;  // of one global batch
   SharedSamples samples_;
   SharedSamples validation_;  // null: none
   SharedSamples test_;        // null: none
-  std::function<zoo::Model(const zoo::Samples&)> source_;
-  zoo::Model model_;  // of one global batch
   FitCallbacks callbacks_;
   std::string plan_;                       // that training_ runs
   std::unique_ptr<TrainingRun> training_;  // null until weights are needed

@@ -16,6 +16,10 @@ inline Score to_score(const Figures& figures, std::int64_t samples) {
 
 class FitCallbacks final : public Progress {
  public:
+  /// Reports the evaluations of this set, which has so many samples.
+  FitCallbacks(Metric::Set evaluated, std::int64_t samples)
+      : evaluated_set_(evaluated), evaluated_samples_(samples) {}
+
   /// Must be called before a run reports anything. Borrowed until the next call.
   void listen_to(const FitOptions& options) { options_ = &options; }
 
@@ -25,16 +29,16 @@ class FitCallbacks final : public Progress {
                        report.learning_rate, report.samples_per_second});
   }
   void evaluated(const EvaluationReport& report) override {
-    if (options_->on_evaluation && report.set == evaluated_set)
-      options_->on_evaluation(to_score(report.figures, evaluated_samples));
+    if (options_->on_evaluation && report.set == evaluated_set_)
+      options_->on_evaluation(to_score(report.figures, evaluated_samples_));
   }
   bool stop_requested() const { return options_->stop_requested && options_->stop_requested(); }
 
-  /// Constant after construction: the set that is evaluated during a fit.
-  Metric::Set evaluated_set = Metric::Set::test;
-  std::int64_t evaluated_samples = 0;
-
  private:
+  // constant after construction
+  Metric::Set evaluated_set_;
+  std::int64_t evaluated_samples_;
+
   const FitOptions* options_ = nullptr;
 };
 

@@ -1,9 +1,13 @@
-// The examples in the public headers, as they stand there: they compile and do what they say.
+// The examples in the public headers: they compile and do what they say. The last test checks that
+// each is here as it stands in its header.
 #include <gtest/gtest.h>
 #include <troika/troika.h>
 
+#include <cctype>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 namespace {
 
@@ -46,15 +50,19 @@ TEST_F(HeaderExample, Troika) {
   EXPECT_TRUE(std::filesystem::exists("digits.safetensors"));
 }
 
-int main_of_error() try {
+namespace of_error {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wreturn-type"  // Only the real main may end without a value.
+int main() try {
   troika::data::Source train = troika::data::open("csv:houses.csv");
-  return 0;
 } catch (const troika::Error& error) {
   std::fprintf(stderr, "error: %s\n", error.what());
   return error.exit_code();
 }
+#pragma GCC diagnostic pop
+}  // namespace of_error
 
-TEST_F(HeaderExample, Error) { EXPECT_EQ(main_of_error(), 3); }
+TEST_F(HeaderExample, Error) { EXPECT_EQ(of_error::main(), 3); }
 
 TEST_F(HeaderExample, Data) {
   troika::data::Source train = troika::data::open("digits:train");
@@ -106,9 +114,10 @@ TEST_F(HeaderExample, Optimizer) {
 TEST_F(HeaderExample, Strategy) {
   troika::Trainer trainer = small_trainer();
   troika::Machine two = troika::this_machine({.devices = 2});
-  troika::Strategy halves = trainer.plan(two, "data");
+  troika::Strategy halves = trainer.plan(two, "data");  // or "tensor", "spatial", ...
   halves.save("halves.json");
-  EXPECT_EQ(trainer.fit(troika::Strategy::load("halves.json")).step, 4);
+  trainer.fit(troika::Strategy::load("halves.json"));
+  EXPECT_EQ(trainer.fit(troika::Strategy::load("halves.json")).step, 8);
 }
 
 TEST_F(HeaderExample, Options) {
@@ -118,7 +127,7 @@ TEST_F(HeaderExample, Options) {
   options.freeze.clear();
   troika::Trainer trainer = small_trainer(options);
   troika::Strategy plan = troika::Strategy::single();
-  trainer.fit(plan, {.epochs = 5, .patience = 3, .on_evaluation = [](const auto& score) {
+  trainer.fit(plan, {.epochs = 50, .patience = 3, .on_evaluation = [](const auto& score) {
                        std::printf("loss %.4f\n", score.loss);
                      }});
   EXPECT_EQ(trainer.evaluate(*options.validation).samples, 200);
@@ -135,6 +144,52 @@ TEST_F(HeaderExample, Trainer) {
   trainer.fit(trainer.plan(troika::this_machine()), {.epochs = 20, .patience = 3});
   trainer.save("net.safetensors");
   EXPECT_GT(trainer.evaluate(validation).accuracy.value(), 0.5);
+}
+
+/// Without white space, since the two sources are wrapped differently.
+std::string squeezed(std::string text) {
+  std::erase_if(text, [](unsigned char c) { return std::isspace(c); });
+  return text;
+}
+
+/// A block of comment lines that are indented by three spaces, with a statement among them.
+struct Example {
+  std::string text;
+  bool has_statement = false;
+};
+
+std::vector<Example> examples_in(const std::filesystem::path& header) {
+  std::vector<Example> found(1);
+  std::ifstream file(header);
+  for (std::string line; std::getline(file, line);) {
+    std::size_t slashes = line.find_first_not_of('/');
+    bool is_indented =
+        slashes != std::string::npos && slashes >= 2 && line.compare(slashes, 3, "   ") == 0;
+    if (!is_indented) {
+      found.emplace_back();
+      continue;
+    }
+    found.back().text += line.substr(slashes) + '\n';
+    found.back().has_statement = found.back().has_statement || line.ends_with(';');
+  }
+  std::erase_if(found, [](const Example& example) { return !example.has_statement; });
+  return found;
+}
+
+TEST(HeaderExamples, AreThoseOfTheHeaders) {
+  const std::filesystem::path own = __FILE__;
+  std::ifstream file(own);
+  std::string tested = squeezed({std::istreambuf_iterator<char>(file), {}});
+  int examples = 0;
+  for (const auto& header :
+       std::filesystem::directory_iterator(own.parent_path() / "../../include/troika"))
+    for (const Example& example : examples_in(header)) {
+      EXPECT_NE(tested.find(squeezed(example.text)), std::string::npos)
+          << header.path() << " has this example, which is not tested:\n"
+          << example.text;
+      ++examples;
+    }
+  EXPECT_GE(examples, 12);
 }
 
 }  // namespace

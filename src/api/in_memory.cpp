@@ -3,10 +3,9 @@
 #include <troika/data.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/error.h"
-#include "data/dataset.h"
+#include "data/image_dataset.h"
 
 namespace troika::data {
 namespace {
@@ -47,65 +46,6 @@ void check_targets(const MemorySamples& samples, std::size_t count) {
                        largest));
 }
 
-void check(const MemorySamples& samples) {
-  std::size_t count = count_of(samples);
-  int kinds = (samples.targets.empty() ? 0 : 1) + (samples.numbers.empty() ? 0 : 1) +
-              (samples.like ? 1 : 0);
-  if (kinds != 1) refuse("set exactly one of 'targets', 'numbers' and 'like'");
-  if (!samples.targets.empty()) check_targets(samples, count);
-  if (samples.numbers.size() % count != 0)
-    refuse(
-        fmt::format("'numbers' has {} elements, which is not a multiple of the {} inputs; give "
-                    "each input equally many",
-                    samples.numbers.size(), count));
-}
-
-class MemoryDataset final : public Dataset {
- public:
-  explicit MemoryDataset(MemorySamples samples)
-      : samples_(std::move(samples)), elements_(elements_of(samples_)), count_(count_of(samples_)) {
-    if (samples_.like) {
-      encoding_ = samples_.like->dataset()->encoding();
-      return;
-    }
-    Shape shape;
-    for (std::int64_t extent : samples_.shape) shape.push_back(extent);
-    encoding_.fields = {{"input", {shape, DType::f32}}, {"target", target_spec()}};
-    if (samples_.numbers.empty())
-      encoding_.classes = samples_.classes > 0
-                              ? samples_.classes
-                              : 1 + std::int64_t{*std::ranges::max_element(samples_.targets)};
-  }
-
-  std::int64_t size() const override { return static_cast<std::int64_t>(count_); }
-  const Encoding& encoding() const override { return encoding_; }
-  bool has_targets() const override { return !samples_.like; }
-
-  void read(Sample sample, std::span<const std::span<std::byte>> fields) const override {
-    auto index = static_cast<std::size_t>(sample.index);
-    std::memcpy(fields[0].data(), samples_.inputs.data() + index * elements_, fields[0].size());
-    if (!has_targets()) {
-      for (std::span<std::byte> field : fields.subspan(1)) std::ranges::fill(field, std::byte{});
-    } else if (samples_.numbers.empty()) {
-      std::memcpy(fields[1].data(), samples_.targets.data() + index, fields[1].size());
-    } else {
-      std::size_t each = samples_.numbers.size() / count_;
-      std::memcpy(fields[1].data(), samples_.numbers.data() + index * each, fields[1].size());
-    }
-  }
-
- private:
-  TensorSpec target_spec() const {
-    if (samples_.numbers.empty()) return {{}, DType::i32};
-    return {{static_cast<std::int64_t>(samples_.numbers.size() / count_)}, DType::f32};
-  }
-
-  MemorySamples samples_;
-  std::size_t elements_;
-  std::size_t count_;
-  Encoding encoding_;
-};
-
 void require_alike(const MemorySamples& samples) {
   const TensorSpec& input = samples.like->dataset()->fields().front().spec;
   if (input.dtype != DType::f32 || !std::ranges::equal(input.shape, samples.shape))
@@ -113,12 +53,77 @@ void require_alike(const MemorySamples& samples) {
                        fmt::join(samples.shape, ","), to_string(input)));
 }
 
+void check(const MemorySamples& samples) {
+  std::size_t count = count_of(samples);
+  bool has_classes = !samples.targets.empty(), has_numbers = !samples.numbers.empty();
+  if (has_classes == has_numbers && (has_classes || !samples.like))
+    refuse("set either 'targets' or 'numbers'; samples with neither need 'like'");
+  if (has_classes) check_targets(samples, count);
+  if (samples.numbers.size() % count != 0)
+    refuse(
+        fmt::format("'numbers' has {} elements, which is not a multiple of the {} inputs; give "
+                    "each input equally many",
+                    samples.numbers.size(), count));
+  if (samples.like) require_alike(samples);
+}
+
+class MemoryImages final : public ImageSource {
+ public:
+  explicit MemoryImages(MemorySamples samples)
+      : samples_(std::move(samples)), elements_(elements_of(samples_)), count_(count_of(samples_)) {
+    for (std::int64_t extent : samples_.shape) shape_.push_back(extent);
+  }
+
+  std::int64_t size() const override { return static_cast<std::int64_t>(count_); }
+  const Shape& shape() const override { return shape_; }
+  std::int64_t classes() const override {
+    if (samples_.targets.empty()) return 0;
+    if (samples_.classes > 0) return samples_.classes;
+    return 1 + std::int64_t{*std::ranges::max_element(samples_.targets)};
+  }
+  std::int64_t numbers() const override {
+    return static_cast<std::int64_t>(samples_.numbers.size() / count_);
+  }
+  bool has_targets() const override {
+    return !samples_.targets.empty() || !samples_.numbers.empty();
+  }
+
+  void read_pixels(std::int64_t index, std::span<float> pixels) const override {
+    std::ranges::copy(part(samples_.inputs, index, elements_), pixels.begin());
+  }
+  std::int32_t label(std::int64_t index) const override {
+    return samples_.targets[static_cast<std::size_t>(index)];
+  }
+  void read_numbers(std::int64_t index, std::span<float> numbers) const override {
+    std::ranges::copy(part(samples_.numbers, index, numbers.size()), numbers.begin());
+  }
+
+ private:
+  static std::span<const float> part(std::span<const float> all, std::int64_t index,
+                                     std::size_t each) {
+    return all.subspan(static_cast<std::size_t>(index) * each, each);
+  }
+
+  MemorySamples samples_;
+  std::size_t elements_;
+  std::size_t count_;
+  Shape shape_;
+};
+
 }  // namespace
 
 Source in_memory(MemorySamples samples) {
   check(samples);
-  if (samples.like) require_alike(samples);
-  return Source(std::make_shared<MemoryDataset>(std::move(samples)));
+  OpenOptions options{.normalization = Normalization::identity(),
+                      .normalize_targets = samples.normalize_targets};
+  if (samples.like) {
+    options.like = samples.like->dataset()->encoding();
+    if (options.like->normalization) options.normalization = options.like->normalization;
+    samples.like.reset();  // The new source must not keep the training set alive.
+  }
+  auto images = std::make_unique<MemoryImages>(std::move(samples));
+  Range all{0, images->size()};
+  return Source(std::make_shared<ImageDataset>(std::move(images), all, options));
 }
 
 }  // namespace troika::data

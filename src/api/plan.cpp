@@ -9,14 +9,15 @@
 namespace troika::internal {
 namespace {
 
-// A wrong digit must not start thousands of threads.
-constexpr std::int64_t kMostDevices = 4096;
+void require_in_range(std::int64_t devices) {
+  if (devices >= 1 && devices <= kMostDevices) return;
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("MachineOptions: 'devices' must be from 1 to {}, not {}", kMostDevices, devices));
+}
 
 Machine machine_of(std::int64_t devices) {
-  if (devices < 1 || devices > kMostDevices)
-    throw Error(ErrorKind::usage,
-                fmt::format("MachineOptions: 'devices' must be from 1 to {}, not {}", kMostDevices,
-                            devices));
+  require_in_range(devices);
   return {std::vector<DeviceSpec>(static_cast<std::size_t>(devices), DeviceSpec{.kind = "cpu"})};
 }
 
@@ -52,7 +53,7 @@ std::string ready_plan(const PlanConfig& plan, const zoo::Model& model, std::int
 }
 
 int threads_of_device(int devices) {
-  machine_of(devices);
+  require_in_range(devices);
   return meet_hosts(sole_rank(), devices).threads;
 }
 

@@ -9,6 +9,9 @@
 
 namespace troika::internal {
 
+/// Each device has a thread at least, so a wrong digit must not start thousands.
+inline constexpr std::int64_t kMostDevices = 4096;
+
 std::string single_plan();
 
 /// The plan as the library writes it, so that equal plans have equal texts. Throws Error(file) if
@@ -16,11 +19,11 @@ std::string single_plan();
 std::string normal_plan(const std::string& text);
 
 /// A ready plan by name, or by its degrees where the name is empty. Throws Error(usage) if there is
-/// none of that name, or if the machine has too few devices.
+/// none of that name, or if the number of devices is too small or out of range.
 std::string ready_plan(const PlanConfig& plan, const zoo::Model& model, std::int64_t devices);
 
 /// Threads of each device when this process has so many devices. Throws Error(usage) unless there
-/// are from 1 to 4096.
+/// are from 1 to kMostDevices.
 int threads_of_device(int devices);
 
 }  // namespace troika::internal

@@ -104,6 +104,7 @@ TEST(SeveralDevices, RefusesPlansThatCannotRun) {
               refused("does not fit a machine of 2 devices"));
   EXPECT_THAT([&] { trainer.plan({.devices = 2}, {.data = -1}); }, refused("at least 1"));
   EXPECT_THAT([&] { trainer.plan({.devices = 0}, "data"); }, refused("not 0"));
+  EXPECT_THAT([&] { trainer.plan({.devices = 2}, ""); }, refused("the name of the plan is empty"));
   auto plan = [](const std::string& split) {
     return Strategy::parse(R"({"format": "troika plan 1", "micro_batches": 1, "splits":
         {"linear2": )" + split +
@@ -120,6 +121,20 @@ TEST(SeveralDevices, RefusesPlansThatCannotRun) {
     EXPECT_THAT(error.what(), HasSubstr("linear2"));
   }
   EXPECT_EQ(trainer.fit(Strategy::single(), {.steps = 1}).step, 1);
+}
+
+TEST(SeveralDevices, AWrongDigitInAPlanStartsNoThreads) {
+  Strategy plan = Strategy::parse(R"({"format": "troika plan 1", "micro_batches": 1,
+      "machine": {"devices": 5000, "nodes": 1, "kinds": ["cpu"]},
+      "splits": {"linear2": {"degrees": {"o": 2}, "devices": [0, 4999]}}})");
+  Trainer trainer = make_trainer();
+  try {
+    trainer.fit(plan);
+    FAIL() << "5000 devices were started";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    EXPECT_THAT(error.what(), HasSubstr("needs 5000 devices, over the limit of 4096"));
+  }
 }
 
 TEST(SeveralDevices, APlanOfAnotherNetworkIsRefused) {

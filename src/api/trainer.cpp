@@ -1,3 +1,4 @@
+#include <troika/error.h>
 #include <troika/trainer.h>
 
 #include "api/engine.h"
@@ -19,6 +20,9 @@ Strategy Trainer::plan(const Machine& machine) const {
   return is_shared ? plan(machine, "data") : Strategy::single();
 }
 Strategy Trainer::plan(const Machine& machine, std::string_view ready) const {
+  if (ready.empty())
+    throw Error(ErrorKind::usage,
+                "the name of the plan is empty; give one such as \"data\" or \"tensor\"");
   return Strategy::parse(engine_->plan({.name = std::string(ready)}, machine.devices));
 }
 Strategy Trainer::plan(const Machine& machine, const PlanDegrees& degrees) const {

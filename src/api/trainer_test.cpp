@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <troika/troika.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -246,6 +247,84 @@ TEST_F(PublicTrainer, LearnsNumbersAndPredictsThem) {
   }
 }
 
+/// Prices around 400,000 of 64 houses, which depend on two features.
+struct Houses {
+  std::vector<float> inputs, prices;
+
+  Houses() {
+    for (int at = 0; at < 64; ++at) {
+      auto area = static_cast<float>(at % 8) / 8, age = static_cast<float>(at / 8) / 8;
+      inputs.insert(inputs.end(), {area, age});
+      prices.push_back(400'000 + 80'000 * area - 30'000 * age);
+    }
+  }
+};
+
+TEST_F(PublicTrainer, LearnsLargeNumbersAndReportsThemInTheUsersUnits) {
+  Houses houses;
+  std::ofstream table(path("houses.csv"));
+  table << "area,age,price\n";
+  for (std::size_t at = 0; at < 64; ++at)
+    table << houses.inputs[2 * at] << ',' << houses.inputs[2 * at + 1] << ','
+          << static_cast<int>(houses.prices[at]) << '\n';
+  table.close();
+  data::Source file = data::open("csv:" + path("houses.csv") + "?task=regress");
+  data::Source memory =
+      data::in_memory({.shape = {2}, .inputs = houses.inputs, .numbers = houses.prices});
+  for (const data::Source& samples : {file, memory}) {
+    Trainer trainer(nn::linear(), samples, loss::mean_squared_error(),
+                    optim::adam({.learning_rate = 0.05}), {.global_batch = 32, .threads = 1});
+    EXPECT_GT(trainer.evaluate(samples).absolute_error.value(), 1000);
+    trainer.fit(Strategy::single(), {.epochs = 150});
+    EXPECT_LT(trainer.evaluate(samples).absolute_error.value(), 2000);
+    data::Source asked = data::in_memory({.shape = {2}, .inputs = {.5F, .25F}, .like = samples});
+    EXPECT_NEAR(trainer.predict(asked).at(0).numbers.at(0), 432'500, 4000);
+  }
+}
+
+TEST_F(PublicTrainer, ScoresOtherSamplesInTheUsersUnits) {
+  Houses houses;
+  Trainer trainer(
+      nn::linear(),
+      data::in_memory({.shape = {2}, .inputs = houses.inputs, .numbers = houses.prices}),
+      loss::mean_absolute_error(), optim::adam({.learning_rate = 0.05}),
+      {.global_batch = 32, .threads = 1});
+  trainer.fit(Strategy::single(), {.epochs = 150});
+  // Two houses have a mean and a deviation of their own.
+  Score score =
+      trainer.evaluate(data::in_memory({.shape = {2},
+                                        .inputs = {.5F, .25F, 0, 0},
+                                        .numbers = {432'500 + 50'000, 400'000 + 50'000}}));
+  EXPECT_NEAR(score.absolute_error.value(), 50'000, 4000);
+  EXPECT_NEAR(score.loss, 50'000, 4000);
+}
+
+TEST_F(PublicTrainer, YesAndNoAreNotNormalised) {
+  // The network has no inputs to use, so it learns the share of ones, whose entropy is the loss.
+  data::Source samples = data::in_memory(
+      {.shape = {1}, .inputs = std::vector<float>(8, 0), .numbers = {1, 0, 0, 0, 1, 0, 0, 0}});
+  Trainer trainer(nn::linear(), samples, loss::sigmoid_cross_entropy(),
+                  optim::adam({.learning_rate = 0.1}), {.global_batch = 8, .threads = 1});
+  trainer.fit(Strategy::single(), {.epochs = 200});
+  double entropy = -0.25 * std::log(0.25) - 0.75 * std::log(0.75);
+  EXPECT_NEAR(trainer.evaluate(samples).loss, entropy, 1e-3);
+}
+
+TEST_F(PublicTrainer, TheErrorOfARebuiltInputHasTheUnitsOfTheInput) {
+  Houses houses;
+  auto rebuilds = [&](const data::Source& samples) {
+    return Trainer(nn::linear({.out = 2}), samples, loss::mean_squared_error({.target = "input"}),
+                   optim::adam(), {.threads = 1})
+        .evaluate(samples);
+  };
+  Score numbers =
+      rebuilds(data::in_memory({.shape = {2}, .inputs = houses.inputs, .numbers = houses.prices}));
+  Score classes = rebuilds(data::in_memory(
+      {.shape = {2}, .inputs = houses.inputs, .targets = std::vector<std::int32_t>(64, 0)}));
+  EXPECT_EQ(numbers.loss, classes.loss);
+  EXPECT_EQ(numbers.absolute_error, classes.absolute_error);
+}
+
 TEST_F(PublicTrainer, PredictsTheClassesThatItsAccuracyCounts) {
   std::vector<float> inputs;
   std::vector<std::int32_t> targets;
@@ -290,6 +369,7 @@ TEST_F(PublicTrainer, RefusesAPlanForAnotherNetwork) {
   EXPECT_THAT([&] { trainer.fit(Strategy::load(path("plan.json"))); },
               ThrowsMessage<Error>(HasSubstr("no operator 'conv9'")));
   EXPECT_THROW(Strategy::load(path("absent.json")), Error);
+  EXPECT_THAT([&] { Strategy::load(path("")); }, ThrowsMessage<Error>(HasSubstr("regular file")));
   EXPECT_EQ(trainer.fit(Strategy::single(), {.steps = 1}).step, 1);
 }
 

@@ -24,7 +24,8 @@ struct Sample {
   bool operator==(const Sample&) const = default;
 };
 
-/// Constant after construction: every member may be called from any thread at once.
+/// Constant after construction: every member may be called from any thread at once. A new virtual
+/// function must also be forwarded by ForwardingDataset, the base of all wrappers.
 class Dataset {
  public:
   virtual ~Dataset() = default;

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/number_text.h"
+#include "data/forwarding_dataset.h"
 #include "data/sampler.h"
 #include "data/uri.h"
 
@@ -19,28 +20,25 @@ namespace {
 /// a window, except across the gap of a held-out range.
 using Numbering = std::function<std::int64_t(std::int64_t)>;
 
-class PartOfSet final : public Dataset {
+class PartOfSet final : public ForwardingDataset {
  public:
   PartOfSet(std::unique_ptr<Dataset> whole, std::int64_t size, Numbering number)
-      : whole_(std::move(whole)), size_(size), number_(std::move(number)) {}
+      : ForwardingDataset(std::move(whole)), size_(size), number_(std::move(number)) {}
 
   std::int64_t size() const override { return size_; }
-  const Encoding& encoding() const override { return whole_->encoding(); }
   void read(Sample sample, std::span<const std::span<std::byte>> fields) const override {
     TROIKA_CHECK(sample.index >= 0 && sample.index < size_);
-    whole_->read({number_(sample.index), sample.epoch}, fields);
+    ForwardingDataset::read({number_(sample.index), sample.epoch}, fields);
   }
-  bool is_slow() const override { return whole_->is_slow(); }
-  std::int64_t window() const override { return whole_->window(); }
   void will_read(Range samples) const override {
     // Across the gap of a held-out range this includes samples that are not read; it is only a
     // hint.
-    whole_->will_read({number_(samples.begin), number_(samples.end - 1) + 1});
+    ForwardingDataset::will_read({number_(samples.begin), number_(samples.end - 1) + 1});
   }
-  bool has_targets() const override { return whole_->has_targets(); }
+  /// Those of the whole set are not those of a part.
+  std::vector<std::int64_t> class_sizes() const override { return {}; }
 
  private:
-  std::unique_ptr<Dataset> whole_;
   std::int64_t size_;
   Numbering number_;
 };
