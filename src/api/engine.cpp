@@ -141,7 +141,8 @@ LiveModel& Engine::live() { return (training_ ? *training_ : training_for(single
 
 Score Engine::evaluate(const data::Source& samples) {
   SharedSamples given = like_training(samples);
-  Evaluation found = troika::evaluate(live(), *given, global_batch(), config_.kernels.dtype);
+  Evaluation found =
+      troika::evaluate(live(), {model_.train(), *given, global_batch(), config_.kernels.dtype});
   return to_score(found.figures, found.samples);
 }
 

@@ -330,8 +330,8 @@ TEST(TrainingRun, AnEvaluationIsTheMeanOverItsTokensAtAnyBatch) {
     RunConfig config = language_run(folder, {std::string("train.global_batch=") + batch});
     auto training = make_training(config, {.evaluates = true});
     training->initialize();
-    return evaluate(training->live(), *open_sets(config).train, config.train.global_batch,
-                    config.kernels.dtype);
+    return evaluate(training->live(), {training->model().train(), *open_sets(config).train,
+                                       config.train.global_batch, config.kernels.dtype});
   };
   Evaluation one = evaluation_at("1"), eight = evaluation_at("8");
   ASSERT_NE(one.samples % 8, 0);  // so that the last batch is padded
