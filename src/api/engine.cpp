@@ -188,7 +188,7 @@ void Engine::load(const std::string& path) {
 }
 
 std::vector<std::string> Engine::start_from(const std::string& path) {
-  std::vector<std::string> kept = load_weights(path, live());
+  std::vector<std::string> kept = load_weights(path, live(), samples_->encoding());
   forget_failure();
   return kept;
 }

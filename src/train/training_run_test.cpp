@@ -1,5 +1,6 @@
 #include "train/training_run.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -322,6 +323,33 @@ TEST(TrainingRun, StartsFromTheWeightsOfAnotherRun) {
         << entry.name;
   }
   EXPECT_GT(states, 0);
+}
+
+TEST(TrainingRun, WarnsIfAResumedRunWouldShuffleInAnotherWay) {
+  Folder folder;
+  auto config = [&](const char* window) {
+    return language_run(folder, {"data.train=" + folder.text(rhyme()) + window, "train.steps=2",
+                                 "run.folder=" + folder.path.string()});
+  };
+  RunFolder run = RunFolder::create(config("?window=32"), "windows");
+  auto training = make_training(config("?window=32"));
+  training->initialize();
+  training->run(&run);
+  struct Warned : Progress {
+    void warn(const std::string& text) override { warnings += text; }
+    std::string warnings;
+  };
+  auto warnings_with = [&](const char* window) {
+    Warned heard;
+    auto resumed = make_training(config(window), {.progress = &heard});
+    resumed->resume(Checkpoint::open(find_checkpoint(run.path())));
+    return heard.warnings;
+  };
+  EXPECT_EQ(warnings_with("?window=32"), "");
+  EXPECT_THAT(warnings_with("?window=16"),
+              testing::HasSubstr("shuffled within windows of 32, but now they are shuffled within "
+                                 "windows of 16"));
+  EXPECT_THAT(warnings_with(""), testing::HasSubstr("shuffled over the whole set"));
 }
 
 TEST(TrainingRun, AnEvaluationIsTheMeanOverItsTokensAtAnyBatch) {
