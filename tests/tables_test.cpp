@@ -4,11 +4,13 @@
 
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/number_text.h"
 #include "base/random.h"
+#include "checkpoint/index.h"
 #include "data/csv_reader.h"
 #include "data/npy.h"
 #include "program_run.h"
@@ -95,6 +97,25 @@ class Tables : public ProgramTest {
     arguments.insert(arguments.end(), more.begin(), more.end());
     Result result = run(arguments);
     ASSERT_EQ(result.code, 0) << result.err;
+  }
+
+  Json evaluate(const std::string& of) {
+    Result result = run({"eval", of, "--json"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    return Json::parse(result.out);
+  }
+
+  /// Turns the checkpoints of a run into those of a version that did not normalise targets.
+  void forget_target_normalization(const std::string& of) {
+    for (const auto& entry : fs::directory_iterator(path(of + "/checkpoints"))) {
+      if (!entry.is_directory()) continue;
+      fs::path file = entry.path() / "index.json";
+      Index index = parse_index(read_text(file), file.string());
+      Json meta = Json::parse(index.meta_json);
+      ASSERT_EQ(meta["samples"].erase("target_normalization"), 1U);
+      index.meta_json = meta.dump();
+      std::ofstream(file) << to_text(index);
+    }
   }
 };
 
@@ -240,17 +261,81 @@ TEST_F(Tables, ReachLargeNumbersInAShortRun) {
   }
 }
 
-// Checkpoints of earlier versions hold weights for targets as they are.
+// Checkpoints of earlier versions hold weights for targets as they are, and say nothing of them.
 TEST_F(Tables, KeepTargetsAsTheyAreInARunThatBeganSo) {
-  train({"train.epochs=20", "data.normalize=none"});
-  std::string before = run({"eval", "runs/run", "--json"}).out;
-  std::string toml = read_text(path("runs/run/run.toml"));
-  toml.replace(toml.find("\"none\""), 6, "\"auto\"");
-  folder_.write("runs/run/run.toml", toml);
-  Result resumed = run({"train", "--resume", "runs/run", "train.epochs=21"});
+  train({"train.epochs=20"});
+  forget_target_normalization("runs/run");
+  double before = evaluate("runs/run")["test_loss"];
+  EXPECT_GT(before, 10) << "the weights are for normalised targets";
+  Result resumed =
+      run({"train", "--resume", "runs/run", "train.epochs=21", "log.every=1 steps", "--json"});
   ASSERT_EQ(resumed.code, 0) << resumed.err;
-  for (const auto& entry : fs::directory_iterator(path("runs/run/checkpoints")))
-    EXPECT_THAT(read_text(entry.path() / "index.json"), Not(HasSubstr("target_normalization")));
+  double first = 0;
+  std::istringstream lines(read_text(path("runs/run/metrics.jsonl")));
+  for (std::string line; std::getline(lines, line);)
+    if (Json entry = Json::parse(line); entry.contains("loss") && entry["step"] == 601)
+      first = entry["loss"];
+  EXPECT_NEAR(first, before, 0.5 * before);
+  EXPECT_NEAR(evaluate("runs/run")["test_loss"], before, 0.1 * before);
+}
+
+// With a learning rate of almost 0, a new run predicts what the old one did. The other table has
+// the same features, so that the inputs are normalised in the same way.
+TEST_F(Tables, KeepTheUnitOfWeightsThatARunStartsFrom) {
+  std::string other = "x,\"z, wide\",y\n";
+  for (const std::vector<double>& row : numbers_in(path("table.csv")))
+    other += std::to_string(row[0]) + "," + std::to_string(row[1]) + "," +
+             std::to_string(1000 * row[2]) + "\n";
+  folder_.write("other.csv", other);
+  auto first_prediction = [&](const std::string& of) -> double {
+    Result result = run({"predict", of, "--data", "csv:new.csv[0:1]", "--json"});
+    return Json::parse(result.out)["prediction"][0];
+  };
+  auto expect_same = [&](const std::string& teacher, const std::string& student) {
+    train({"data.train=csv:other.csv[0:600]", "data.test=", "train.epochs=1", "--from", teacher,
+           "optimizer.learning_rate=1e-12", "--name", student});
+    EXPECT_NEAR(first_prediction("runs/" + student), first_prediction(teacher), 1e-3);
+  };
+  train({"train.epochs=5"});
+  expect_same("runs/run", "normalised");
+  Result refused = run({"train", "run.toml", "--from", "runs/run", "data.normalize=none"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("data.normalize = \"auto\""));
+  forget_target_normalization("runs/run");
+  expect_same("runs/run", "as_they_are");
+}
+
+// Two targets have an output layer of their own, so nothing of the old unit is left.
+TEST_F(Tables, MeasureTheirTargetsIfTheOutputLayerIsNew) {
+  train({"train.epochs=1"});
+  train({"train.epochs=1", "--from", "runs/run", "--name", "two",
+         "data.test=", "data.train=csv:table.csv?target=y+x"});
+  for (const auto& entry : fs::directory_iterator(path("runs/two/checkpoints")))
+    if (entry.is_directory()) {
+      Json samples = Json::parse(read_text(entry.path() / "index.json"))["meta"]["samples"];
+      EXPECT_EQ(samples["target_normalization"]["mean"].size(), 2U);
+    }
+}
+
+// The autoencoder compares with its input, whose unit has nothing to do with the target's.
+TEST_F(Tables, HaveALossInTheUnitOfWhatItComparesWith) {
+  std::string text = "x,z,price\n";
+  RandomStream random{.key = 4};
+  for (std::uint64_t row = 0; row < 200; ++row)
+    text += std::to_string(random.normal(2 * row)) + "," +
+            std::to_string(random.normal(2 * row + 1)) + "," + std::to_string(1e5 * row) + "\n";
+  folder_.write("prices.csv", text);
+  std::string file = kRunFile;
+  file.replace(0, file.find("[data]"), "[model]\nname = \"autoencoder\"\nhidden = \"8,1\"\n\n");
+  folder_.write("run.toml", file);
+  train({"data.train=csv:prices.csv?task=regress", "data.test=csv:prices.csv?task=regress[0:100]",
+         "train.epochs=1", "log.every=1 steps", "optimizer.learning_rate=1e-5"});
+  double loss = 0;
+  std::istringstream lines(read_text(path("runs/run/metrics.jsonl")));
+  for (std::string line; std::getline(lines, line);)
+    if (Json entry = Json::parse(line); entry.contains("loss")) loss = entry["loss"];
+  EXPECT_NEAR(loss, 1, 0.8);
+  EXPECT_NEAR(evaluate("runs/run")["test_loss"].get<double>(), 1, 0.8);
 }
 
 TEST_F(Tables, GiveTheSameAnswerOnTwoDevices) {

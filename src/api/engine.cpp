@@ -172,7 +172,8 @@ LiveModel& Engine::live() { return (training_ ? *training_ : training_for(single
 
 Score Engine::evaluate(const data::Source& samples) {
   SharedSamples given = like_training(samples);
-  Evaluation found = troika::evaluate(live(), *given, global_batch(), config_.kernels.dtype);
+  Evaluation found =
+      troika::evaluate(live(), {model_.train(), *given, global_batch(), config_.kernels.dtype});
   return to_score(found.figures, found.samples);
 }
 
@@ -218,7 +219,7 @@ void Engine::load(const std::string& path) {
 }
 
 std::vector<std::string> Engine::start_from(const std::string& path) {
-  std::vector<std::string> kept = load_weights(path, live());
+  std::vector<std::string> kept = load_weights(path, live(), samples_->encoding());
   forget_failure();
   return kept;
 }

@@ -36,6 +36,8 @@ std::string single_plan() { return to_json(Strategy::single()); }
 
 std::string normal_plan(const std::string& text) { return to_json(parse_strategy(text)); }
 
+std::string plan_of_file(const std::string& path) { return to_json(load_strategy(path)); }
+
 std::string ready_plan(const PlanConfig& plan, const zoo::Model& model, std::int64_t devices) {
   Machine machine = machine_of(devices);
   if (plan.name.empty()) require_devices(plan, devices);

@@ -17,6 +17,7 @@ std::string single_plan();
 /// The plan as the library writes it, so that equal plans have equal texts. Throws Error(file) if
 /// the text is not a plan.
 std::string normal_plan(const std::string& text);
+std::string plan_of_file(const std::string& path);
 
 /// A ready plan by name, or by its degrees where the name is empty. Throws Error(usage) if there is
 /// none of that name, or if the number of devices is too small or out of range.

@@ -8,12 +8,13 @@
 #include <fstream>
 #include <iterator>
 
-#include "checkpoint/safetensors.h"
+#include "checkpoint/save.h"
 
 namespace troika {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
@@ -128,6 +129,38 @@ TEST_F(PublicTrainer, StartsFromMatchingWeightsAndFreezesThem) {
   EXPECT_TRUE(is_equal(old, now, "linear1.weight"));
   EXPECT_TRUE(is_equal(old, now, "linear1.bias"));
   EXPECT_FALSE(is_equal(start, now, "head.weight"));
+}
+
+/// The newest checkpoint of a run on one feature and one normalised target.
+constexpr const char* kNormalisedRun = R"({"step": 1, "position": 8, "seed": 1, "model_hash": "",
+  "choices_hash": "", "device": "cpu", "samples": {"classes": 0,
+  "fields": [{"name": "input", "dtype": "f32", "shape": [1]},
+             {"name": "target", "dtype": "f32", "shape": [1]}],
+  "target_normalization": {"mean": [1195.5], "deviation": [115.5]}}})";
+
+// Runs of the command line normalise numbers to predict; samples of this interface are as given.
+TEST_F(PublicTrainer, RefusesWeightsThatPredictInAnotherUnit) {
+  save_checkpoint(path("checkpoints"), {.step = 1,
+                                        .meta_json = kNormalisedRun,
+                                        .tensors = {{"linear1.weight", {{1, 1}, DType::f32}}},
+                                        .read = [](std::size_t, std::span<std::byte> bytes) {
+                                          std::ranges::fill(bytes, std::byte{0});
+                                        }});
+  auto trainer_for = [](std::vector<float> numbers) {
+    data::Source samples =
+        data::in_memory({.shape = {1}, .inputs = {1, 2}, .numbers = std::move(numbers)});
+    return Trainer(nn::linear(), samples, loss::mean_squared_error(), optim::sgd(),
+                   {.global_batch = 2, .threads = 1});
+  };
+  Trainer trainer = trainer_for({1, 2});
+  EXPECT_THAT([&] { trainer.start_from(path("checkpoints")); },
+              ThrowsMessage<Error>(AllOf(HasSubstr("normalised with mean 1195.5"),
+                                         HasSubstr("those of these samples are not normalised"))));
+  // The file alone does not say how targets were normalised.
+  EXPECT_THAT(trainer.start_from(path("checkpoints/step-1/model.safetensors")),
+              ElementsAre("linear1.bias"));
+  // Two numbers have an output layer of their own.
+  EXPECT_EQ(trainer_for({1, 2, 3, 4}).start_from(path("checkpoints")).size(), 2U);
 }
 
 TEST_F(PublicTrainer, ListsItsParametersWithoutMakingThem) {

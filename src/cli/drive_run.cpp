@@ -17,11 +17,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The checkpoint to resume from, as the first rank finds it; empty when there is none.
-fs::path checkpoint_of(const RunRequest& request, const RankSeat& seat, Progress& progress) {
+/// Returns the checkpoint to resume, or the weights of --from; empty if there is none. The first
+/// rank finds it for all. Call it once: to find the newest checkpoint, all its bytes are verified.
+fs::path find_start(const RunRequest& request, const RankSeat& seat, Progress& progress) {
+  if (!request.from && !request.resume) return {};
   std::string found;
   if (seat.is_first()) {
-    if (request.pick == Pick::best) {
+    if (request.from) {
+      found = find_weights(*request.from, request.pick).string();
+    } else if (request.pick == Pick::best) {
       found = find_checkpoint(*request.resume, Pick::best).string();
     } else if (auto newest = find_newest_checkpoint(*request.resume / "checkpoints")) {
       if (!newest->warning.empty()) progress.warn(newest->warning);
@@ -29,38 +33,6 @@ fs::path checkpoint_of(const RunRequest& request, const RankSeat& seat, Progress
     }
   }
   return seat.ranks->agree(found);
-}
-
-/// How samples were encoded where the run stopped; absent if there is no checkpoint.
-std::optional<data::Encoding> resumed_encoding(const RunRequest& request, const RankSeat& seat) {
-  Progress silent;  // prepare() will say what is to be said of the checkpoint
-  fs::path found = request.resume ? checkpoint_of(request, seat, silent) : fs::path{};
-  if (found.empty()) return std::nullopt;
-  return read_state(Checkpoint::open(found)).samples.value_or(data::Encoding{});
-}
-
-/// Loads the weights and the position from which the run continues.
-void prepare(TrainingRun& training, const RunRequest& request, const RankSeat& seat,
-             Progress& progress) {
-  if (request.resume) {
-    fs::path found = checkpoint_of(request, seat, progress);
-    if (!found.empty()) {
-      training.resume(Checkpoint::open(found));
-      if (request.pick == Pick::best && seat.is_first())
-        rewind_to_best_checkpoint(*request.resume / "checkpoints");
-      return progress.note(fmt::format("resumed from {}", found.string()));
-    }
-    progress.note(fmt::format("'{}' has no checkpoint yet; starting from the beginning",
-                              request.resume->string()));
-  }
-  if (!request.from) return training.initialize();
-  std::vector<std::string> fresh = training.start_from(*request.from);
-  progress.note(fmt::format("starts from the weights of {}", request.from->string()));
-  if (!fresh.empty())
-    progress.warn(
-        fmt::format("{} parameters are missing there or have another shape, and start from random "
-                    "values: {}",
-                    fresh.size(), fmt::join(fresh, ", ")));
 }
 
 bool is_inside(const fs::path& path, const fs::path& folder) {
@@ -180,8 +152,10 @@ class Drive {
                      .stop_requested = [&] { return signals.requested(); },
                      .ranks = seat_.ranks};
     if (request_.resume) hooks.costs = recorded_costs(*folder_);
-    std::optional<data::Encoding> resumed = resumed_encoding(request_, seat_);
-    training_.emplace(config, source, open_sets(config, resumed ? &*resumed : nullptr), hooks);
+    const fs::path start = find_start(request_, seat_, progress_);
+    std::optional<data::Encoding> weights_from;
+    if (!start.empty()) weights_from = encoding_of_weights(start);
+    training_.emplace(config, source, open_sets(config, weights_from), hooks);
     if (request_.dry_run) {
       if (seat_.is_first()) progress_.begin(training_->facts());
       return;
@@ -192,9 +166,30 @@ class Drive {
       say_other_name();
     }
     if (seat_.is_first()) progress_.begin(training_->facts());
-    prepare(*training_, request_, seat_, progress_);
+    prepare(start);
     forget_stop();
     if (seat_.is_first()) write_record(*folder_, config, *training_, invocation_);
+  }
+
+  /// Loads the weights and the position from which the run continues.
+  void prepare(const fs::path& start) {
+    if (request_.resume && !start.empty()) {
+      training_->resume(Checkpoint::open(start));
+      if (request_.pick == Pick::best && seat_.is_first())
+        rewind_to_best_checkpoint(*request_.resume / "checkpoints");
+      return progress_.note(fmt::format("resumed from {}", start.string()));
+    }
+    if (request_.resume)
+      progress_.note(fmt::format("'{}' has no checkpoint yet; starting from the beginning",
+                                 request_.resume->string()));
+    if (start.empty()) return training_->initialize();
+    std::vector<std::string> fresh = training_->start_from(start);
+    progress_.note(fmt::format("starts from the weights of {}", start.string()));
+    if (!fresh.empty())
+      progress_.warn(
+          fmt::format("{} parameters are missing there or have another shape, and start from "
+                      "random values: {}",
+                      fresh.size(), fmt::join(fresh, ", ")));
   }
 
   void say_other_name() {

@@ -18,8 +18,8 @@ struct RunRequest {
   RunConfig config;
   std::string fallback_name;  ///< Name of the run folder if the configuration has none.
   std::optional<std::filesystem::path> resume;  ///< The run folder to continue.
-  Pick pick = Pick::newest;                     ///< Which of its checkpoints.
-  std::optional<std::filesystem::path> from;    ///< Weights to start from.
+  std::optional<std::filesystem::path> from;    ///< Weights to start from, as load_weights.
+  Pick pick = Pick::newest;                     ///< Which checkpoint of either.
   bool dry_run = false;                         ///< Print the table and stop.
   IfTaken if_taken = IfTaken::next_name;        ///< If the folder of a new run exists.
 };

@@ -32,11 +32,12 @@ SavedFigures evaluate_saved(const SavedRun& run, const std::string& uri) {
   EvaluationSamples chosen = open_evaluation_samples(run, uri);
   std::int64_t batch = std::min(run.config.train.global_batch, chosen.samples->size());
   LiveModel live(set_up_runtime(run.config.kernels, run.config.parallel));
-  live.add_forward(evaluation_program(build_saved(run, batch).train()));
+  const zoo::Model model = build_saved(run, batch);
+  live.add_forward(evaluation_program(model.train()));
   live.start();
   load_saved(run, live);
   return {chosen.name, chosen.set,
-          evaluate(live, *chosen.samples, batch, run.config.kernels.dtype)};
+          evaluate(live, {model.train(), *chosen.samples, batch, run.config.kernels.dtype})};
 }
 
 void print_json(const SavedRun& run, const SavedFigures& figures, Console& console) {

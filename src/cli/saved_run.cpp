@@ -38,7 +38,7 @@ data::Encoding learn_encoding(const SavedRun& run) try {
   train_only.data.validation.clear();
   train_only.data.augment.clear();
   const data::Encoding unnormalised{};  // as all targets were in those versions
-  return open_sets(train_only, &unnormalised).train->encoding();
+  return open_sets(train_only, unnormalised).train->encoding();
 } catch (const Error& error) {
   throw error.within(
       fmt::format("{} was written by an earlier version and does not say how samples are read, so "
@@ -90,7 +90,7 @@ zoo::Model build_saved(const SavedRun& run, std::int64_t batch) {
 }
 
 void load_saved(const SavedRun& run, LiveModel& live) {
-  std::vector<std::string> missing = load_weights(run.checkpoint, live);
+  std::vector<std::string> missing = load_weights(run.checkpoint, live, run.samples);
   if (!missing.empty())
     throw Error(ErrorKind::file, fmt::format("'{}' has no parameter '{}' of the shape that "
                                              "run.toml asks for; restore the original run.toml",

@@ -116,9 +116,7 @@ RunRequest make_request(const TrainArguments& arguments, RunConfig config) {
     return request;
   }
   request.fallback_name = name_of_run(arguments.target);
-  if (!arguments.from.empty())
-    request.from =
-        arguments.best ? find_checkpoint(arguments.from, Pick::best) : fs::path(arguments.from);
+  if (!arguments.from.empty()) request.from = arguments.from;
   return request;
 }
 

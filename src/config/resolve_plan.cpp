@@ -5,18 +5,15 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/mapped_file.h"
 #include "strategy/strategy.h"
 
 namespace troika::config {
 namespace {
 
-constexpr std::size_t kLargestPlan = 64u << 20;
-
 /// Nothing if the file cannot be read, is not a plan, or leaves out a device.
 std::optional<std::int64_t> devices_of_file(const std::string& path) {
   try {
-    NamedDevices named = named_devices(parse_strategy(read_small_file(path, kLargestPlan)));
+    NamedDevices named = named_devices(load_strategy(path));
     return named.has_gap() ? std::nullopt : std::optional(named.largest + 1);
   } catch (const Error&) {
     return std::nullopt;

@@ -80,14 +80,18 @@ struct OpenOptions {
   std::optional<std::int64_t> sequence_length;
   std::optional<Normalization> normalization;  ///< Absent: measured on the set itself ("auto").
   bool normalize_targets = false;              ///< Numbers to predict, by measure_targets().
-  std::vector<std::string> augment;            ///< Steps of Augmentation; images only.
-  std::uint64_t seed = 1;                      ///< Of augmentation and masking.
-  int threads = 1;                             ///< That open() may use if samples are slow to read.
+  /// With normalize_targets: the encoding that the initial weights were trained with. Targets of
+  /// the same shape are normalised as there, or not at all if they were not, because the output
+  /// layer predicts them in that unit.
+  std::optional<Encoding> weights_from{};
+  std::vector<std::string> augment;  ///< Steps of Augmentation; images only.
+  std::uint64_t seed = 1;            ///< Of augmentation and masking.
+  int threads = 1;                   ///< That open() may use if samples are slow to read.
   bool masked = false;  ///< Hide tokens of a running text and predict only those (token_mask.h).
   /// The encoding of the set that a model was trained on. It replaces everything that would be
   /// learned from the set itself, and the options above that it covers.
   std::optional<Encoding> like{};
-  std::int64_t window = 0;  ///< See Dataset::window; ?window=N of the name counts first.
+  std::int64_t window = 0;  ///< See Dataset::window; ?window=N of the name replaces it.
   /// With `like`: a table may lack the columns to predict, and npy: the second file.
   bool unlabelled = false;
 };

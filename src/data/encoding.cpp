@@ -46,6 +46,12 @@ void check_fit(const Encoding& trained, const Encoding& given) {
                 "its encoding");
 }
 
+bool predict_alike(const Encoding& trained, const Encoding& given) {
+  if (!given.predicts_numbers()) return false;
+  return trained.fields.empty() ||
+         (trained.find("target") != nullptr && *trained.find("target") == *given.find("target"));
+}
+
 std::string_view describe(SampleKind kind) {
   switch (kind) {
     case SampleKind::images:

@@ -59,6 +59,11 @@ struct Encoding {
 /// those encoded the other way: the same fields, no class it does not know, the same vocabularies.
 void check_fit(const Encoding& trained, const Encoding& given);
 
+/// True if both predict numbers, and equally many. The output layer of a model for one then fits
+/// the other, and its numbers keep their unit. An encoding without fields, of an old checkpoint, is
+/// assumed to fit.
+bool predict_alike(const Encoding& trained, const Encoding& given);
+
 /// "images or features", "a running text", "labelled texts", "pairs of texts"
 std::string_view describe(SampleKind kind);
 

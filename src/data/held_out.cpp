@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <utility>
@@ -24,6 +25,13 @@ class PartOfSet final : public ForwardingDataset {
  public:
   PartOfSet(std::unique_ptr<Dataset> whole, std::int64_t size, Numbering number)
       : ForwardingDataset(std::move(whole)), size_(size), number_(std::move(number)) {}
+  /// All samples but those of `gap`.
+  PartOfSet(std::unique_ptr<Dataset> whole, Range gap)
+      : PartOfSet(std::move(whole), 0,
+                  [gap](std::int64_t i) { return i < gap.begin ? i : i + gap.extent(); }) {
+    size_ = ForwardingDataset::size() - gap.extent();
+    cut_ = gap.begin;
+  }
 
   std::int64_t size() const override { return size_; }
   void read(Sample sample, std::span<const std::span<std::byte>> fields) const override {
@@ -31,9 +39,10 @@ class PartOfSet final : public ForwardingDataset {
     ForwardingDataset::read({number_(sample.index), sample.epoch}, fields);
   }
   void will_read(Range samples) const override {
-    // Across the gap of a held-out range this includes samples that are not read; it is only a
-    // hint.
-    ForwardingDataset::will_read({number_(samples.begin), number_(samples.end - 1) + 1});
+    for (Range side : {Range{samples.begin, std::min(samples.end, cut_)},
+                       Range{std::max(samples.begin, cut_), samples.end}})
+      if (side.extent() > 0)
+        ForwardingDataset::will_read({number_(side.begin), number_(side.end - 1) + 1});
   }
   /// Those of the whole set are not those of a part.
   std::vector<std::int64_t> class_sizes() const override { return {}; }
@@ -41,6 +50,7 @@ class PartOfSet final : public ForwardingDataset {
  private:
   std::int64_t size_;
   Numbering number_;
+  std::int64_t cut_ = 0;  // the gap of the whole set is before this sample of the part
 };
 
 [[noreturn]] void refuse(std::string_view part, const std::string& why) {
@@ -61,11 +71,8 @@ std::int64_t samples_in(std::string_view percent, std::int64_t size) {
 
 /// The samples [begin, end) are held out.
 HeldOut hold_out_range(Range range, TrainingViews views) {
-  std::int64_t rest = views.augmented->size() - range.extent();
   return {
-      .train = std::make_unique<PartOfSet>(
-          std::move(views.augmented), rest,
-          [range](std::int64_t i) { return i < range.begin ? i : i + range.extent(); }),
+      .train = std::make_unique<PartOfSet>(std::move(views.augmented), range),
       .held_out = std::make_unique<PartOfSet>(std::move(views.plain), range.extent(),
                                               [range](std::int64_t i) { return range.begin + i; })};
 }

@@ -28,10 +28,10 @@ class Numbers final : public Dataset {
   }
   bool is_slow() const override { return true; }
   std::int64_t window() const override { return shuffled_within; }
-  void will_read(Range samples) const override { announced = samples; }
+  void will_read(Range samples) const override { announced.push_back(samples); }
 
   std::int64_t shuffled_within = 0;
-  mutable Range announced{};
+  mutable std::vector<Range> announced{};
 
  private:
   std::int64_t size_;
@@ -66,13 +66,26 @@ TEST(HoldOut, ASetWithAWindowKeepsItAndRefusesAShare) {
   HeldOut parts = hold_out("[200:300]", std::move(kept));
   EXPECT_EQ(parts.train->window(), 100);
   parts.train->will_read({250, 260});
-  EXPECT_EQ(whole.announced, (Range{350, 360}));
+  EXPECT_THAT(whole.announced, testing::ElementsAre(Range{350, 360}));
   try {
     hold_out("10%", views());
     FAIL();
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("give a range such as"));
   }
+}
+
+TEST(HoldOut, AnnouncesNoSampleOfTheOtherPart) {
+  TrainingViews views{std::make_unique<Numbers>(1000), std::make_unique<Numbers>(1000)};
+  const auto& train = static_cast<const Numbers&>(*views.augmented);
+  const auto& plain = static_cast<const Numbers&>(*views.plain);
+  HeldOut parts = hold_out("[200:300]", std::move(views));
+  parts.train->will_read({190, 220});
+  parts.train->will_read({180, 200});
+  EXPECT_THAT(train.announced,
+              testing::ElementsAre(Range{190, 200}, Range{300, 320}, Range{180, 200}));
+  parts.held_out->will_read({0, 100});
+  EXPECT_THAT(plain.announced, testing::ElementsAre(Range{200, 300}));
 }
 
 TEST(HoldOut, AShareTakesSamplesFromEverywhereAndEverySampleOnce) {

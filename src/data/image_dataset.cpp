@@ -30,7 +30,10 @@ ImageDataset::ImageDataset(std::unique_ptr<ImageSource> source, Range range,
     return;
   }
   if (options.normalize_targets && encoding_.predicts_numbers())
-    encoding_.target_normalization = measure_targets(*source_, range);
+    encoding_.target_normalization =
+        options.weights_from && predict_alike(*options.weights_from, encoding_)
+            ? options.weights_from->target_normalization
+            : measure_targets(*source_, range);
   SourceNames names = source_->names();
   encoding_.labels = names.labels;
   encoding_.columns = names.columns;

@@ -51,7 +51,7 @@ Loader::Loader(const Dataset& dataset, const LoaderOptions& options)
       team_(dataset.is_slow() ? options.threads : 1) {
   // Windows are counted from the start of each epoch.
   std::int64_t within = options_.position % dataset.size();
-  if (dataset.window() > 0) announced_ = options_.position - within % dataset.window();
+  if (sampler_.window() > 0) announced_ = options_.position - within % sampler_.window();
   std::int64_t left = std::max<std::int64_t>(0, dataset.size() - options_.position);
   batches_ = options_.purpose == Purpose::train ? std::numeric_limits<std::int64_t>::max()
                                                 : (left + options_.batch - 1) / options_.batch;
@@ -91,8 +91,7 @@ void Loader::run(const std::stop_token& stop) try {
       changed_.wait(lock, stop, [&]() TROIKA_REQUIRES(mutex_) { return count - released_ < ring; });
       if (stop.stop_requested()) return;
     }
-    if (options_.purpose == Purpose::train && sampler_.window() > 0)
-      announce(options_.position + count * options_.batch);
+    if (announces()) announce(options_.position + count * options_.batch);
     fill(slot(count), options_.position + count * options_.batch);
     Lock lock(mutex_);
     filled_ = count + 1;
@@ -102,6 +101,12 @@ void Loader::run(const std::stop_token& stop) try {
   Lock lock(mutex_);
   error_ = std::current_exception();
   changed_.notify_all();
+}
+
+/// A loader without rows belongs to a process that needs no samples. Any other announces all runs:
+/// its rows come from everywhere in the shuffled window.
+bool Loader::announces() const {
+  return options_.purpose == Purpose::train && sampler_.window() > 0 && rows_.extent() > 0;
 }
 
 /// Keeps one window ahead of the batch at `position`, a batch's worth of samples at a time, so that

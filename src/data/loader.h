@@ -65,6 +65,7 @@ class Loader {
   Scratch make_scratch() const;
   void run(const std::stop_token& stop);
   void fill(Batch& batch, std::int64_t position);
+  bool announces() const;
   void announce(std::int64_t position);
   void fill_row(Batch& batch, std::int64_t row, std::size_t thread);
   Batch& slot(std::int64_t count) { return ring_[static_cast<std::size_t>(count) % ring_.size()]; }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -130,6 +131,32 @@ TEST(Loader, AnnouncesEachSampleOfAWindowOnceBeforeItIsRead) {
     for (const auto& [sample, times] : set.announced) waiting += times;
     EXPECT_LE(waiting, 2 * kWindow + kBatch) << "two windows are in memory at most";
   }
+}
+
+TEST(Loader, AnnouncesASetThatIsSmallerThanItsWindow) {
+  constexpr std::int64_t kSize = 103, kBatch = 7;
+  for (std::int64_t window : {std::int64_t{1'000'000}, std::numeric_limits<std::int64_t>::max()}) {
+    Numbered set(kSize);
+    set.shuffled_within = window;
+    {
+      Loader loader(set, {.batch = kBatch, .position = 150, .ahead = 1});
+      for (int step = 0; step < 60; ++step) loader.next();
+    }
+    EXPECT_EQ(set.unannounced, 0);
+    int waiting = 0;
+    for (const auto& [sample, times] : set.announced) waiting += times;
+    EXPECT_LE(waiting, 2 * kSize + kBatch);
+  }
+}
+
+TEST(Loader, AnnouncesNothingIfItReadsNoRows) {
+  Numbered set(1003);
+  set.shuffled_within = 100;
+  {
+    Loader loader(set, {.batch = 7, .ahead = 1, .rows = Range{0, 0}});
+    for (int step = 0; step < 40; ++step) loader.next();
+  }
+  EXPECT_TRUE(set.announced.empty());
 }
 
 TEST(Loader, ResumesInTheMiddleOfAWindow) {

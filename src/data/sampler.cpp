@@ -41,6 +41,7 @@ std::int64_t permute(const RandomStream& random, std::int64_t size, std::int64_t
 Sampler::Sampler(std::int64_t size, Options options) : size_(size), options_(options) {
   TROIKA_CHECK(size >= 1);
   TROIKA_CHECK(options.window >= 0);
+  options_.window = std::min(options.window, size);
 }
 
 RandomStream Sampler::random(std::string_view name, std::int64_t epoch, std::int64_t part) const {

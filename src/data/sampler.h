@@ -30,7 +30,7 @@ class Sampler {
   struct Options {
     Order order = Order::shuffled;
     std::uint64_t seed = 1;
-    std::int64_t window = 0;  ///< In samples; 0: the whole set.
+    std::int64_t window = 0;  ///< In samples; 0: no windows, the whole set is shuffled.
   };
 
   /// Precondition: size >= 1.
@@ -43,6 +43,7 @@ class Sampler {
   /// windows are shuffled. A window at positions [a, b) uses exactly the runs at [a, b).
   /// Precondition: there is a window.
   Range run_at(std::int64_t position) const;
+  /// At most the size of the set.
   std::int64_t window() const { return options_.window; }
 
  private:

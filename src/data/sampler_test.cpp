@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <set>
 #include <vector>
 
 namespace troika::data {
@@ -111,6 +113,30 @@ TEST(Sampler, NeedsSixteenRunsOfNeighboursInAWindow) {
     EXPECT_EQ(read, announced);
     EXPECT_GT(read.back() - read.front(), kSize / 2) << "from all over the set";
   }
+}
+
+/// Where each sample of a window is in the row before the window was shuffled.
+std::vector<std::int64_t> order_within(const Sampler& sampler, Range window) {
+  int runs = 0;
+  std::vector<std::int64_t> before = samples_of_runs(sampler, window, runs), order;
+  for (std::int64_t at = window.begin; at < window.end; ++at)
+    order.push_back(std::ranges::find(before, sampler.at(at).index) - before.begin());
+  return order;
+}
+
+TEST(Sampler, ShufflesEachWindowOfEachEpochInAnotherWay) {
+  constexpr std::int64_t kSize = 1600, kWindow = 400;
+  Sampler sampler(kSize, {.window = kWindow});
+  std::set<std::vector<std::int64_t>> orders;
+  for (std::int64_t begin = 0; begin < 3 * kSize; begin += kWindow)
+    orders.insert(order_within(sampler, {begin, begin + kWindow}));
+  EXPECT_EQ(orders.size(), 12U);
+}
+
+TEST(Sampler, LimitsTheWindowToTheSet) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(Sampler(100, {.window = kMost}).window(), 100);
+  EXPECT_EQ(epoch_order(100, 1, 1, kMost), epoch_order(100, 1, 1, 100));
 }
 
 TEST(Sampler, ReachesFarPositionsDirectly) {

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-
 #include "base/error.h"
 #include "strategy/ready.h"
 
@@ -12,22 +10,15 @@ namespace {
 
 Strategy read_plan_file(const RunConfig& config) {
   const std::string& path = config.parallel.plan.name;
-  std::ifstream file(path);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file)
-    throw Error(ErrorKind::file,
-                fmt::format("cannot read the plan '{}'; check parallel.plan", path));
-  try {
-    Strategy plan = parse_strategy(text);
-    if (config.parallel.order == ParallelConfig::Order::fixed && !plan.sync.fixed_order)
-      throw Error(ErrorKind::usage,
-                  "parallel.order = \"fixed\" needs a plan that was made for it, with "
-                  "\"fixed_order\": true in \"sync\"; use plan \"data\", or the plan.json of a "
-                  "run in fixed order");
-    return plan;
-  } catch (const Error& error) {
-    throw error.within(path);
-  }
+  Strategy plan = load_strategy(path);
+  if (config.parallel.order == ParallelConfig::Order::fixed && !plan.sync.fixed_order)
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("{}: parallel.order = \"fixed\" needs a plan made for a fixed order, with "
+                    "\"fixed_order\": true in \"sync\"; use plan \"data\", or the plan.json of a "
+                    "run in fixed order",
+                    path));
+  return plan;
 }
 
 Strategy in_fixed_order(const RunConfig& config, const Graph& graph, const Machine& machine) {

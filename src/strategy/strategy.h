@@ -113,5 +113,8 @@ std::string to_json(const Strategy& strategy, const Graph& graph, const Machine&
 /// Throws Error(file) with a sentence when the text is no strategy: it names each key that a plan
 /// does not have.
 Strategy parse_strategy(std::string_view json);
+/// The same from a file, which the message names. Throws Error(file) also if it cannot be read or
+/// has more than 64 MiB.
+Strategy load_strategy(const std::string& path);
 
 }  // namespace troika

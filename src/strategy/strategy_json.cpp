@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/json_text.h"
+#include "base/mapped_file.h"
 #include "base/suggest.h"
 #include "strategy/plan_origin.h"
 
@@ -212,6 +213,16 @@ Strategy parse_strategy(std::string_view text) {
   } catch (const Json::exception& error) {
     throw Error(ErrorKind::file,
                 fmt::format("the plan cannot be read: {}", json_reason(error.what())));
+  }
+}
+
+Strategy load_strategy(const std::string& path) {
+  constexpr std::size_t kLargest = 64u << 20;
+  std::string text = read_small_file(path, kLargest);
+  try {
+    return parse_strategy(text);
+  } catch (const Error& error) {
+    throw error.within(path);
   }
 }
 

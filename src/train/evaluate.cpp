@@ -48,11 +48,26 @@ std::vector<Measure> measures_of(const Graph& graph, const data::Encoding& encod
   return measures;
 }
 
-double unit_of(Measure measure, const LiveModel& live, const data::Encoding& samples) {
-  if (measure == Measure::loss) return loss_unit(live.session().program(kEvaluateProgram), samples);
-  if (measure == Measure::absolute_error && samples.target_normalization)
-    return samples.target_normalization->deviation.front();
-  return 1;
+/// Returns the error that an operator computes if it compares with the targets of the samples, else
+/// null. An autoencoder compares with its input.
+const MeanError* error_of_targets(const Graph& graph, TensorId sum) {
+  const Operator& op = graph[graph[sum].producer];
+  const auto* error = std::get_if<MeanError>(&op.op);
+  if (error == nullptr) return nullptr;
+  TensorId compared = op.inputs[1];
+  // A network of the API may bring targets into the shape of its output first.
+  if (OperatorId made_by = graph[compared].producer; made_by.valid())
+    compared = graph[made_by].inputs.front();
+  return graph[compared].name == "target" ? error : nullptr;
+}
+
+double unit_of(Measure measure, const EvaluationRequest& request) {
+  const data::Encoding& samples = request.samples.encoding();
+  if (measure == Measure::loss) return loss_unit(request.graph, samples);
+  if (measure != Measure::absolute_error || !samples.target_normalization) return 1;
+  TensorId sum =
+      std::ranges::find(request.graph.outputs, "absolute_error", &NamedTensor::name)->tensor;
+  return error_of_targets(request.graph, sum) ? samples.target_normalization->deviation.front() : 1;
 }
 
 void require_measure(const char* key, const Metric& metric, const std::vector<Measure>& measures) {
@@ -84,32 +99,26 @@ ForwardProgram evaluation_program(const Graph& graph) {
   return program;
 }
 
-double loss_unit(const TaskGraph& program, const data::Encoding& samples) {
-  if (!samples.target_normalization) return 1;
-  double unit = 1;
-  for (const Task& task : program.tasks) {
-    const auto* error = std::get_if<MeanError>(&task.key.op);
-    if (error == nullptr) continue;
-    // The absolute error is computed beside a squared loss as well.
-    double deviation = samples.target_normalization->deviation.front();
-    if (error->penalty == Penalty::squared) return deviation * deviation;
-    unit = deviation;
-  }
-  return unit;
+double loss_unit(const Graph& graph, const data::Encoding& samples) {
+  if (!samples.target_normalization || !graph.loss) return 1;
+  const MeanError* error = error_of_targets(graph, graph.loss->loss_sum);
+  if (error == nullptr) return 1;
+  double deviation = samples.target_normalization->deviation.front();
+  return error->penalty == Penalty::squared ? deviation * deviation : deviation;
 }
 
-Evaluation evaluate(LiveModel& live, const data::Dataset& dataset, std::int64_t batch,
-                    DType dtype) {
+Evaluation evaluate(LiveModel& live, const EvaluationRequest& request) {
   Session& session = live.session();
   Evaluation result;
   for (const SummedMeasure& summed : kSummed)
     if (session.has_output(kEvaluateProgram, summed.output))
       result.figures.push_back({summed.measure, 0});
-  data::Loader loader(dataset, {.batch = batch,
-                                .purpose = data::Purpose::evaluate,
-                                .floating = dtype,
-                                .threads = live.setup().threads(),
-                                .rows = sample_rows(session, kEvaluateProgram, batch)});
+  data::Loader loader(request.samples,
+                      {.batch = request.batch,
+                       .purpose = data::Purpose::evaluate,
+                       .floating = request.dtype,
+                       .threads = live.setup().threads(),
+                       .rows = sample_rows(session, kEvaluateProgram, request.batch)});
   // Sums are divided by the total weight at the end, so that a padded last batch counts only its
   // real samples.
   double weight = 0;
@@ -125,8 +134,8 @@ Evaluation evaluate(LiveModel& live, const data::Dataset& dataset, std::int64_t 
   }
   // The lower bound avoids 0 / 0 for samples that all have weight 0.
   for (Figure& figure : result.figures)
-    figure.value *= unit_of(figure.measure, live, dataset.encoding()) / std::max(weight, 1e-300);
-  if (predicts_tokens(dataset.encoding()))
+    figure.value *= unit_of(figure.measure, request) / std::max(weight, 1e-300);
+  if (predicts_tokens(request.samples.encoding()))
     result.figures.push_back({Measure::perplexity, std::exp(result.figures.front().value)});
   return result;
 }

@@ -25,11 +25,19 @@ ForwardProgram evaluation_program(const Graph& graph);
 /// not fill, or if train.until or checkpoint.best names a measure that the model does not have.
 void require_evaluable(const RunConfig& config, const TrainingSets& sets, const zoo::Model& model);
 
-/// The factor from the loss that a program computes to the loss in the user's units; 1 unless the
-/// targets of the samples are normalised numbers.
-double loss_unit(const TaskGraph& program, const data::Encoding& samples);
+/// The factor from the loss that a graph computes to the loss in the user's units; 1 unless it
+/// compares with the targets of the samples and these are normalised numbers.
+double loss_unit(const Graph& graph, const data::Encoding& samples);
+
+/// Borrowed: the graph that evaluation_program() got, and the samples.
+struct EvaluationRequest {
+  const Graph& graph;
+  const data::Dataset& samples;
+  std::int64_t batch;
+  DType dtype;
+};
 
 /// Runs the evaluation program over every sample once. Collective. Figures are in the user's units.
-Evaluation evaluate(LiveModel& live, const data::Dataset& dataset, std::int64_t batch, DType dtype);
+Evaluation evaluate(LiveModel& live, const EvaluationRequest& request);
 
 }  // namespace troika

@@ -110,7 +110,7 @@ TEST(PredictClasses, AgreesWithTheAccuracyOfAnEvaluation) {
   EXPECT_EQ(predictions.back().index, 49);
   auto right = std::ranges::count_if(predictions,
                                      [](const Prediction& p) { return p.predicted == p.target; });
-  Figures figures = evaluate(live, *dataset, 16, DType::f32).figures;
+  Figures figures = evaluate(live, {model.train(), *dataset, 16, DType::f32}).figures;
   EXPECT_DOUBLE_EQ(find(figures, Metric::Measure::accuracy).value(),
                    static_cast<double>(right) / 50);
   for (const Prediction& prediction : predictions) {
@@ -143,16 +143,16 @@ class NumberModel {
     zoo::Samples samples{.batch = kBatch};
     for (const data::Field& field : table.fields())
       samples.fields.push_back({field.name, field.spec});
-    zoo::Model model =
+    model_ =
         zoo::build({.name = "mlp", .options = {{"hidden", std::int64_t{8}}}, .samples = samples});
-    live_.add_training(model, config_, choose_strategy(config_, model, live_.setup().machine));
-    add_prediction(live_, model.train());
-    live_.add_forward(evaluation_program(model.train()));
+    live_.add_training(model_, config_, choose_strategy(config_, model_, live_.setup().machine));
+    add_prediction(live_, model_.train());
+    live_.add_forward(evaluation_program(model_.train()));
     live_.start();
     live_.initialize(1);
   }
 
-  Figures figures() { return evaluate(live_, table, kBatch, DType::f32).figures; }
+  Figures figures() { return evaluate(live_, {model_.train(), table, kBatch, DType::f32}).figures; }
   LiveModel& live() { return live_; }
 
   static constexpr std::int64_t kBatch = 8;  // one more than there are rows
@@ -167,6 +167,7 @@ class NumberModel {
   }
 
   RunConfig config_{.kernels = {.backend = KernelsConfig::Backend::reference}};
+  zoo::Model model_;
   LiveModel live_;
 };
 

@@ -1,6 +1,7 @@
 #include "train/snapshot.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -29,6 +30,7 @@ std::string to_meta(const RunState& state) {
   if (state.evaluations_since_best > 0)
     json["evaluations_since_best"] = state.evaluations_since_best;
   if (!state.run.empty()) json["run"] = state.run;
+  if (state.window) json["window"] = *state.window;
   if (state.samples) json["samples"] = Json::parse(to_json(*state.samples));
   return json.dump();
 }
@@ -64,6 +66,29 @@ fs::path find_best(const fs::path& path) {
               fmt::format("'{}' has no best checkpoint; a run keeps one if checkpoint.best names a "
                           "metric, such as \"test_accuracy\", or train.patience is set",
                           path.string()));
+}
+
+bool is_plain_file(const fs::path& weights) { return weights.extension() == ".safetensors"; }
+
+std::string describe(const std::optional<data::Normalization>& targets) {
+  if (!targets) return "not normalised";
+  return fmt::format("normalised with mean {} and deviation {}", fmt::join(targets->mean, ", "),
+                     targets->deviation.front());
+}
+
+/// The unit of the targets is part of the weights: the output layer predicts normalised numbers.
+void require_same_unit(const Checkpoint& checkpoint, const data::Encoding& samples) {
+  data::Encoding trained = read_state(checkpoint).samples.value_or(data::Encoding{});
+  if (!data::predict_alike(trained, samples) ||
+      trained.target_normalization == samples.target_normalization)
+    return;
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("the weights were trained on targets that are {}, but those of these samples are "
+                  "{}; use troika train --from with data.normalize = \"auto\", which keeps the "
+                  "unit of the weights, or scale the targets yourself and give the checkpoint's "
+                  "model.safetensors",
+                  describe(trained.target_normalization), describe(samples.target_normalization)));
 }
 
 }  // namespace
@@ -110,6 +135,7 @@ RunState read_state(const Checkpoint& checkpoint) {
     if (json.contains("best_value")) state.best_value = json["best_value"];
     state.evaluations_since_best = json.value("evaluations_since_best", std::int64_t{0});
     state.run = json.value("run", "");
+    if (json.contains("window")) state.window = json["window"];
     if (json.contains("samples")) state.samples = parse_encoding(json["samples"].dump());
     return state;
   } catch (const Json::exception& error) {
@@ -161,12 +187,22 @@ fs::path find_checkpoint(const fs::path& path, Pick pick) {
                           path.string()));
 }
 
-std::vector<std::string> load_weights(const fs::path& source, LiveModel& live) {
+fs::path find_weights(const fs::path& path, Pick pick) {
+  return pick == Pick::newest && is_plain_file(path) ? path : find_checkpoint(path, pick);
+}
+
+std::optional<data::Encoding> encoding_of_weights(const fs::path& weights) {
+  if (is_plain_file(weights)) return std::nullopt;
+  return read_state(Checkpoint::open(weights)).samples.value_or(data::Encoding{});
+}
+
+std::vector<std::string> load_weights(const fs::path& source, LiveModel& live,
+                                      const data::Encoding& samples) {
   // Returns the mapped bytes of a tensor if the source has it with this spec.
   std::function<std::optional<std::span<const std::byte>>(const StateEntry&)> find;
   std::optional<SafetensorsFile> file;
   std::optional<Checkpoint> checkpoint;
-  if (source.extension() == ".safetensors") {
+  if (is_plain_file(source)) {
     file.emplace(source);
     find = [&](const StateEntry& entry) -> std::optional<std::span<const std::byte>> {
       const StoredTensor* stored = file->find(entry.name);
@@ -175,6 +211,7 @@ std::vector<std::string> load_weights(const fs::path& source, LiveModel& live) {
     };
   } else {
     checkpoint.emplace(Checkpoint::open(find_checkpoint(source)));
+    require_same_unit(*checkpoint, samples);
     find = [&](const StateEntry& entry) -> std::optional<std::span<const std::byte>> {
       const IndexedTensor* stored = checkpoint->find(entry.name);
       if (stored == nullptr || stored->spec != entry.spec) return std::nullopt;

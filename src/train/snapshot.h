@@ -30,6 +30,8 @@ struct RunState {
   std::int64_t evaluations_since_best = 0;  ///< For early stopping.
   std::string run;  ///< The run file, so that the checkpoint can be used without its run folder.
   std::optional<data::Encoding> samples{};  ///< Of the training set. Old checkpoints lack both.
+  /// Dataset::window of the training set. Old checkpoints lack it.
+  std::optional<std::int64_t> window{};
 
   bool operator==(const RunState&) const = default;
 };
@@ -45,10 +47,6 @@ RunState read_state(const Checkpoint& checkpoint);
 /// Copies the whole state between two models with equal tensors, whatever their strategies.
 void copy_state(LiveModel& from, LiveModel& to);
 
-/// Loads the parameters whose names and shapes match, and returns the names of the others. `source`
-/// is a checkpoint, a run folder or a .safetensors file.
-std::vector<std::string> load_weights(const std::filesystem::path& source, LiveModel& live);
-
 /// Selects a checkpoint of a run: the newest, or the best by the metric that checkpoint.best names.
 enum class Pick { newest, best };
 
@@ -56,5 +54,19 @@ enum class Pick { newest, best };
 /// checkpoints folder that it names. Throws Error(file) if there is none, or none marked as the
 /// best.
 std::filesystem::path find_checkpoint(const std::filesystem::path& path, Pick pick = Pick::newest);
+/// The same for weights to start from, which may also be a .safetensors file.
+std::filesystem::path find_weights(const std::filesystem::path& path, Pick pick = Pick::newest);
+
+/// Returns the sample encoding that a checkpoint was trained with, empty if it is too old to have
+/// one. Nothing for a .safetensors file, which has weights only. `weights` as find_weights
+/// returns it.
+std::optional<data::Encoding> encoding_of_weights(const std::filesystem::path& weights);
+
+/// Loads the parameters whose names and shapes match, and returns the names of the others. `source`
+/// is a path for find_weights, `samples` the encoding of the training set. Throws Error(usage) if a
+/// checkpoint predicts the same numbers, but normalised in another way. The weights of a
+/// .safetensors file are assumed to fit the samples.
+std::vector<std::string> load_weights(const std::filesystem::path& source, LiveModel& live,
+                                      const data::Encoding& samples);
 
 }  // namespace troika

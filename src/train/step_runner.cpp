@@ -119,8 +119,8 @@ void StepRunner::run_graphs(const StepStart& start, const data::Batch& batch, St
     setting_.live.run(graph.name);
     if (session.read_control(Control::ok) == 0) explain_non_finite(graph, batch, start);
     add_ledgers(session.ledgers(graph.name), result);
-    double loss = session.read_control(Control::loss) *
-                  loss_unit(session.program(graph.name), setting_.samples.encoding());
+    double loss =
+        session.read_control(Control::loss) * loss_unit(graph.graph, setting_.samples.encoding());
     (&graph == &graphs.front() ? result.loss : result.more[graph.name]) = loss;
   }
 }

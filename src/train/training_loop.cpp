@@ -137,8 +137,8 @@ void TrainingRun::evaluate_if_due(Pace& pace, const Requests& agreed) {
 
 void TrainingRun::evaluate_set(Metric::Set set) {
   RunReporter::Pause pause(reporter_);
-  Evaluation result =
-      evaluate(live_, *samples_of(set), course_.batches().front(), config_.kernels.dtype);
+  Evaluation result = evaluate(
+      live_, {model().train(), *samples_of(set), course_.batches().front(), config_.kernels.dtype});
   EvaluationReport report{
       .step = state_.step, .epoch = epoch(), .set = set, .figures = std::move(result.figures)};
   outcome_.add(report);

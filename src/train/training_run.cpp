@@ -53,6 +53,11 @@ void require_same_held_out(const RunState& saved, const RunState& now) {
                   saved.held_out.empty() ? "no samples" : saved.held_out, now.held_out));
 }
 
+std::string shuffling(std::int64_t window) {
+  return window > 0 ? fmt::format("shuffled within windows of {}", window)
+                    : "shuffled over the whole set";
+}
+
 /// Warns of everything that makes the resumed run differ from one that was never stopped.
 void report_differences(const RunState& saved, const RunState& now, Progress& progress) {
   if (saved.model_hash != now.model_hash)
@@ -73,6 +78,11 @@ void report_differences(const RunState& saved, const RunState& now, Progress& pr
     progress.warn(
         "the training data is encoded differently from the checkpoint's: its normalisation, "
         "classes or vocabulary changed");
+  if (saved.window && saved.window != now.window)
+    progress.warn(
+        fmt::format("the checkpoint's samples were {}, but now they are {}; the order changes in "
+                    "the middle of an epoch, so this epoch repeats some samples and omits others",
+                    shuffling(*saved.window), shuffling(*now.window)));
 }
 
 Progress& listener(Progress* given, Progress& silent) { return given != nullptr ? *given : silent; }
@@ -148,6 +158,7 @@ void TrainingRun::describe_state(const zoo::Model& model) {
   state_.device = live_.setup().device().kind();
   state_.run = write_toml(with_absolute_paths(config_));
   state_.samples = sets_.train->encoding();
+  state_.window = sets_.train->window();
   if (data::is_part(config_.data.validation))
     state_.held_out = fmt::format("{} of {} samples", config_.data.validation,
                                   sets_.train->size() + sets_.validation->size());
@@ -164,7 +175,7 @@ void TrainingRun::initialize() { live_.initialize(state_.seed); }
 std::vector<std::string> TrainingRun::start_from(const std::filesystem::path& weights) {
   initialize();
   started_from_weights_ = true;
-  return load_weights(weights, live_);
+  return load_weights(weights, live_, sets_.train->encoding());
 }
 
 void TrainingRun::resume(const Checkpoint& checkpoint) {

@@ -48,6 +48,7 @@ class TrainingRun {
   /// Sets initial weights from the seed.
   void initialize();
   /// The same, then loads the weights of another run; returns the parameters that it does not have.
+  /// Throws Error(usage) if it predicts the same numbers, but normalised in another way.
   std::vector<std::string> start_from(const std::filesystem::path& weights);
   /// Continues from a checkpoint. Warns if the model, plan, kernels or data differ from it.
   void resume(const Checkpoint& checkpoint);

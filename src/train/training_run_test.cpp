@@ -1,5 +1,6 @@
 #include "train/training_run.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -324,14 +325,41 @@ TEST(TrainingRun, StartsFromTheWeightsOfAnotherRun) {
   EXPECT_GT(states, 0);
 }
 
+TEST(TrainingRun, WarnsIfAResumedRunWouldShuffleInAnotherWay) {
+  Folder folder;
+  auto config = [&](const char* window) {
+    return language_run(folder, {"data.train=" + folder.text(rhyme()) + window, "train.steps=2",
+                                 "run.folder=" + folder.path.string()});
+  };
+  RunFolder run = RunFolder::create(config("?window=32"), "windows");
+  auto training = make_training(config("?window=32"));
+  training->initialize();
+  training->run(&run);
+  struct Warned : Progress {
+    void warn(const std::string& text) override { warnings += text; }
+    std::string warnings;
+  };
+  auto warnings_with = [&](const char* window) {
+    Warned heard;
+    auto resumed = make_training(config(window), {.progress = &heard});
+    resumed->resume(Checkpoint::open(find_checkpoint(run.path())));
+    return heard.warnings;
+  };
+  EXPECT_EQ(warnings_with("?window=32"), "");
+  EXPECT_THAT(warnings_with("?window=16"),
+              testing::HasSubstr("shuffled within windows of 32, but now they are shuffled within "
+                                 "windows of 16"));
+  EXPECT_THAT(warnings_with(""), testing::HasSubstr("shuffled over the whole set"));
+}
+
 TEST(TrainingRun, AnEvaluationIsTheMeanOverItsTokensAtAnyBatch) {
   Folder folder;
   auto evaluation_at = [&](const char* batch) {
     RunConfig config = language_run(folder, {std::string("train.global_batch=") + batch});
     auto training = make_training(config, {.evaluates = true});
     training->initialize();
-    return evaluate(training->live(), *open_sets(config).train, config.train.global_batch,
-                    config.kernels.dtype);
+    return evaluate(training->live(), {training->model().train(), *open_sets(config).train,
+                                       config.train.global_batch, config.kernels.dtype});
   };
   Evaluation one = evaluation_at("1"), eight = evaluation_at("8");
   ASSERT_NE(one.samples % 8, 0);  // so that the last batch is padded

@@ -18,15 +18,16 @@ data::Normalization normalization_of(const Normalize& config) {
 
 }  // namespace
 
-TrainingSets open_sets(const RunConfig& config, const data::Encoding* resumed) {
+TrainingSets open_sets(const RunConfig& config, const std::optional<data::Encoding>& weights_from) {
   // Models that see the whole sequence learn to fill masks; others predict the next token.
   data::OpenOptions options{.sequence_length = config.data.sequence,
                             .augment = config.data.augment,
                             .seed = static_cast<std::uint64_t>(config.train.seed),
                             .threads = usable_threads(),
                             .masked = zoo::sees_whole_sequence(config.model.name)};
+  options.weights_from = weights_from;
   if (config.data.normalize.kind == Normalize::Kind::automatic)
-    options.normalize_targets = resumed == nullptr || resumed->target_normalization;
+    options.normalize_targets = true;
   else
     options.normalization = normalization_of(config.data.normalize);
   TrainingSets sets{.train = data::open(config.data.train, options)};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "config/run_config.h"
 #include "data/dataset.h"
@@ -17,10 +18,11 @@ struct TrainingSets {
 
 /// Opens the sets that [data] names. Validation and test sets use the encoding of the training set
 /// and no augmentation. Normalisation and vocabulary come from all of data.train, held-out samples
-/// included. With data.normalize = "auto" the targets of a regression are normalised as well,
-/// unless the run resumes a checkpoint whose encoding, `resumed`, has none: earlier versions wrote
-/// such checkpoints. Throws Error(usage) if the sets do not fit each other.
-TrainingSets open_sets(const RunConfig& config, const data::Encoding* resumed = nullptr);
+/// included. With data.normalize = "auto" the targets of a regression are normalised as well. If
+/// the run starts from or resumes a checkpoint with this encoding, they keep its unit (see
+/// OpenOptions::weights_from). Throws Error(usage) if the sets do not fit each other.
+TrainingSets open_sets(const RunConfig& config,
+                       const std::optional<data::Encoding>& weights_from = {});
 
 /// The two parts of open_sets, for a training set that is already open. A validation set given as a
 /// part of data.train takes its samples away from the training set. Neither does anything if [data]

@@ -49,7 +49,9 @@ Trained run_trial(const Trial& trial) {
   ModelSource source = [&](const zoo::Samples& samples) {
     return build_model(trial.config.model, samples);
   };
-  TrainingRun training(trial.config, source, open_sets(trial.config), hooks);
+  std::optional<data::Encoding> weights_from;
+  if (!trial.from.empty()) weights_from = encoding_of_weights(find_weights(trial.from));
+  TrainingRun training(trial.config, source, open_sets(trial.config, weights_from), hooks);
   if (trial.from.empty())
     training.initialize();
   else
