@@ -93,9 +93,10 @@ class Trainer {
   void load(const std::string& path);
   /// Fine-tuning: reads the parameters whose names and shapes match, from a .safetensors file, a
   /// checkpoint or a run folder. Returns the names of the others, which keep their values. Throws
-  /// Error(file). Throws Error(usage) if the run predicts equally many numbers but was trained on
-  /// normalised ones, as `troika train` does by default: its output layer has another unit. A
-  /// .safetensors file does not say so; its weights are assumed to fit the samples.
+  /// Error(file).
+  /// If a checkpoint predicts as many numbers as this trainer, the trainer takes over the mean and
+  /// the deviation by which the checkpoint's run normalised them. A .safetensors file does not have
+  /// them; its weights are assumed to fit the samples.
   std::vector<std::string> start_from(const std::string& path);
 
   /// The parameters of the network in the order of its layers.

@@ -148,7 +148,7 @@ std::int64_t Engine::steps_after(const FitOptions& options) {
 
 /// The run of this plan, with the weights and the progress so far.
 TrainingRun& Engine::training_for(const std::string& plan) {
-  if (training_ && plan_ == plan) return *training_;
+  if (training_ && plan_ == plan && !is_stale_) return *training_;
   TrainHooks hooks{.progress = &callbacks_,
                    .stop_requested = [this] { return callbacks_.stop_requested(); },
                    .strategy = parse_strategy(plan),
@@ -165,10 +165,11 @@ TrainingRun& Engine::training_for(const std::string& plan) {
     made->initialize();
   training_ = std::move(made);
   plan_ = plan;
+  is_stale_ = false;
   return *training_;
 }
 
-LiveModel& Engine::live() { return (training_ ? *training_ : training_for(single_plan())).live(); }
+LiveModel& Engine::live() { return training_for(training_ ? plan_ : single_plan()).live(); }
 
 Score Engine::evaluate(const data::Source& samples) {
   SharedSamples given = like_training(samples);
@@ -218,7 +219,21 @@ void Engine::load(const std::string& path) {
   forget_failure();
 }
 
+/// The output layer of a regression predicts normalised numbers, so their mean and deviation belong
+/// to the weights: those of the checkpoint replace those of the samples.
+void Engine::adopt_target_normalization(const std::string& path) {
+  std::optional<data::Encoding> trained = encoding_of_weights(find_weights(path));
+  const data::Encoding& own = samples_->encoding();
+  if (!trained || !compares_numbers(model_.train()) || !data::predict_alike(*trained, own) ||
+      trained->target_normalization == own.target_normalization)
+    return;
+  for (SharedSamples* set : {&samples_, &validation_, &test_})
+    if (*set) *set = with_target_normalization(*set, trained->target_normalization);
+  is_stale_ = training_ != nullptr;
+}
+
 std::vector<std::string> Engine::start_from(const std::string& path) {
+  adopt_target_normalization(path);
   std::vector<std::string> kept = load_weights(path, live(), samples_->encoding());
   forget_failure();
   return kept;

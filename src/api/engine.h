@@ -63,6 +63,7 @@ class Engine {
   std::int64_t steps_after(const FitOptions& options);
   TrainingRun& training_for(const std::string& plan);
   LiveModel& live();
+  void adopt_target_normalization(const std::string& path);
   void forget_failure();
 
   RunConfig config_;
@@ -74,6 +75,7 @@ class Engine {
   FitCallbacks callbacks_;
   std::string plan_;                       // that training_ runs
   std::unique_ptr<TrainingRun> training_;  // null until weights are needed
+  bool is_stale_ = false;                  // training_ has samples of another normalisation
   std::int64_t goal_ = 0;                  // samples at which the last fit was to end
 };
 

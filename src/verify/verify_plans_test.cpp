@@ -158,8 +158,8 @@ TEST(VerifyPlans, EveryPlanThatCannotRunIsNamedBeforeTheFirstRuns) {
 
 TEST(VerifyPlans, APlanThatIsNoneEndsInASentence) {
   Folder folder;
-  EXPECT_THAT(complaint(folder, {"data"}, 2), HasSubstr("such as data:2"));
-  EXPECT_THAT(complaint(folder, {"data:many"}, 2), HasSubstr("does not end in a number"));
+  EXPECT_THAT(complaint(folder, {"data"}, 2), HasSubstr("write data:2, for example"));
+  EXPECT_THAT(complaint(folder, {"data:many"}, 2), HasSubstr("does not end with a number"));
   EXPECT_THAT(complaint(folder, {"dtaa:2"}, 2), HasSubstr("did you mean 'data'?"));
   EXPECT_THAT(complaint(folder, {"missing.json"}, 3), HasSubstr("missing.json"));
 }
