@@ -53,6 +53,7 @@ void Communicator::run(const Recipe& recipe, const MemberBuffers& buffers,
 
 std::string describe_call(const CollectiveCall& call, std::string_view algorithm,
                           const Communicator::Elements& elements) {
+  // The text goes into every heartbeat and must be short, so ranges appear as a hash.
   std::uint64_t ranges = 0;
   for (const Range& range : call.ranges) {
     ranges = hash_text(fmt::format("{}-{} ", range.begin, range.end), ranges);

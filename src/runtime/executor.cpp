@@ -81,9 +81,9 @@ void Executor::run_entry(Entry& entry) {
   }
 }
 
-template <class Step>
 // Peers cannot see why a message does not come, so the reason is sent to them before the exception
 // leaves this device.
+template <class Step>
 void Executor::run_for_peers(const Step& step) {
   try {
     step();

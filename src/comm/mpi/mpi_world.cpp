@@ -69,6 +69,7 @@ std::int64_t largest_tag(MPI_Comm communicator) {
 class Owner final : public MpiWorld {
  public:
   explicit Owner(MpiThreading threading) : threading_(initialize(threading)) {
+    // Errors are returned and become Error(peer); by default MPI would abort the process.
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
@@ -148,6 +149,7 @@ class Owner final : public MpiWorld {
   };
 
   MPI_Comm duplicate() {
+    // Non-blocking, and the handle in shared ownership, for the same reason as in exchange.
     auto copy = std::make_shared<MPI_Comm>(MPI_COMM_NULL);
     wait(copy,
          [&](MPI_Request* request) { return MPI_Comm_idup(MPI_COMM_WORLD, copy.get(), request); });

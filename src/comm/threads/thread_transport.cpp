@@ -38,6 +38,7 @@ class OutgoingMemory final : public Outgoing {
     half_->memory = bytes.data();
   }
   void start() override {
+    // Release: a receiver that sees the round also sees the bytes, which it reads in place.
     half_->sent.store(++round_, std::memory_order_release);
     half_->receiver_doorbell.ring();
   }
@@ -55,6 +56,7 @@ class IncomingMemory final : public Incoming {
       : half_(transport, key, bytes, false) {}
   void start() override { ++round_; }
   std::byte* arrived() override {
+    // Equality is enough: the sender starts no further round before this one was taken.
     return half_->sent.load(std::memory_order_acquire) == round_ ? half_->memory : nullptr;
   }
   void finish() override {
@@ -86,6 +88,8 @@ class OutgoingCopy final : public Outgoing {
 
  private:
   void post() {
+    // The slot is free if the receiver has taken the message that was in it kSlots rounds ago.
+    // Unsigned differences stay right when the counters wrap around.
     if (round_ - taken_ > Mailbox::kSlots) {
       taken_ = half_->taken.load(std::memory_order_acquire);
       if (round_ - taken_ > Mailbox::kSlots) return;
@@ -171,6 +175,7 @@ Doorbell& ThreadTransport::doorbell_of(DeviceId device) {
   return *doorbell;
 }
 
+// Sleeping devices are woken; they then call progress, which throws.
 void ThreadTransport::fail(const std::string& reason, int) {
   Lock lock(mutex_);
   if (has_failed_.load(std::memory_order_relaxed)) return;
