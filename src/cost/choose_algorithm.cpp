@@ -17,6 +17,7 @@ std::vector<std::int64_t> segments_to_try(const CollectiveCall& call, std::strin
   std::vector<std::int64_t> segments{call.segment};
   if (algorithm != "ring" || call.kind != Collective::all_reduce || call.segment != 0)
     return segments;
+  // A slice is what one ring message carries; segments divide it.
   std::int64_t slice = (call.count + call.members - 1) / call.members;
   for (std::int64_t parts : {2, 4}) {
     if (slice >= parts) segments.push_back((slice + parts - 1) / parts);
@@ -42,6 +43,7 @@ Alternative weigh(const CollectiveCall& call, const Algorithm& algorithm, Bytes 
     if (predicted.is_measured)
       break;  // the formula of other segments is less exact than a measurement
   }
+  // direct_streamed has the formula of direct, so only a measurement can tell which is faster.
   best.only_if_asked = algorithm.needs_measuring && !best.is_measured;
   return best;
 }
@@ -98,6 +100,8 @@ AlgorithmChoice choose_algorithm(const CollectiveCall& call, Bytes element, cons
   for (const Algorithm& algorithm : algorithms(call.kind))
     choice.alternatives.push_back(weigh(call, algorithm, element, costs));
   if (options.offers_mpi) choice.alternatives.push_back(weigh_mpi(call, element, costs));
+  // The fastest first; then those that are used only on request, then those that declined. Stable,
+  // so that the list of algorithms decides between equal times, alike on all ranks.
   std::ranges::stable_sort(choice.alternatives, [](const Alternative& a, const Alternative& b) {
     auto rank = [](const Alternative& one) { return !one.time ? 2 : one.only_if_asked ? 1 : 0; };
     return rank(a) != rank(b) ? rank(a) < rank(b) : rank(a) < 2 && *a.time < *b.time;

@@ -19,6 +19,7 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 constexpr const char* kLinksFormat = "troika links 1";
+/// Far more than the measurements of a few teams take; a larger file is something else.
 constexpr std::size_t kLargestLinksFile = 1u << 20;
 
 /// Pairs of bytes and nanoseconds; no line where nothing was measured.

@@ -19,6 +19,7 @@ std::vector<DeviceId> devices_of(int members) {
   return devices;
 }
 
+/// One group per size, of all algorithms that do not decline: competitors are timed in turns.
 void add_groups(std::vector<TimedGroup>& groups, const MemberTeam& team, Collective kind,
                 const std::vector<Bytes>& sizes) {
   for (Bytes bytes : sizes) {
@@ -65,6 +66,7 @@ CollectiveTimer::Maker make_roofline(int member, const std::vector<std::byte*>& 
   };
 }
 
+/// MPI's own collective: the body starts it and polls.
 CollectiveTimer::Maker make_by_mpi(MpiWorld& world, const std::function<void()>& check) {
   return [&world, check](const CollectiveCall& call, std::span<std::byte> vector) {
     // Shared, because a function is copied.
@@ -90,6 +92,7 @@ CollectiveTimer::Maker make_by_mpi(MpiWorld& world, const std::function<void()>&
 
 MemberTeam thread_team(int members, bool pins) {
   auto time = [=](std::vector<TimedGroup>& groups, const TimingPasses& passes, Bytes longest) {
+    // Each thread needs its own copy to work on. All copies end with the same samples.
     std::vector<std::vector<TimedGroup>> of_member(static_cast<std::size_t>(members), groups);
     std::vector<std::byte*> vectors(static_cast<std::size_t>(members));
     run_member_threads({.members = members, .pins = pins}, [&](ThreadTransport& transport, int me) {
