@@ -73,6 +73,7 @@ MemberMoves hierarchical_all_reduce(const CollectiveCall& call, int member) {
   std::vector<std::vector<int>> groups = inner_groups(call);
   Group inside = group_of(groups, member);
   auto smallest = std::ranges::min(groups, {}, &std::vector<int>::size).size();
+  // One slice per position that every node has.
   std::vector<Range> slices = slices_of({0, call.count}, static_cast<int>(smallest));
 
   reduce_inside(moves, inside, slices);
@@ -80,6 +81,7 @@ MemberMoves hierarchical_all_reduce(const CollectiveCall& call, int member) {
   if (mine < slices.size()) {
     Group across;
     for (const std::vector<int>& group : groups) {
+      // Every node contributes its member with the same position, and thus the same slice.
       if (group == inside.members) across.me = across.size();
       across.members.push_back(group[mine]);
     }
