@@ -79,6 +79,7 @@ const T* typed(const std::byte* bytes) {
   return reinterpret_cast<const T*>(bytes);
 }
 
+/// to = to combined with from; the two do not overlap.
 template <class T, class Rule>
 TROIKA_VECTORIZED void combine(std::byte* to, const std::byte* from, std::int64_t count) {
   T* __restrict a = typed<T>(to);

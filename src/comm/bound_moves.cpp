@@ -254,6 +254,7 @@ class Binder {
   // that all results have the same bits.
   void bind_uses(const Move& move, BoundMove& bound) {
     bound.first_use = static_cast<std::uint32_t>(bound_.uses.size());
+    // Sorted by member.
     std::map<int, VectorUse> by_member{{member_.index, {.own = own(move.to)}}};
     for (std::size_t at = 0; at < bound_.borrows.size(); ++at) {
       const Borrow& borrow = bound_.borrows[at];
@@ -270,6 +271,7 @@ class Binder {
   // Turns "after" lists into counters and flat lists of dependents: completing a move is then a
   // loop over a few integers.
   void list_dependents() {
+    // after_[i] lists the moves before i; this inverts it.
     std::vector<std::vector<std::uint32_t>> dependents(bound_.moves.size());
     for (std::size_t at = 0; at < after_.size(); ++at) {
       bound_.blockers.push_back(static_cast<std::uint32_t>(after_[at].size()));

@@ -72,6 +72,7 @@ std::string reasons(const std::vector<Alternative>& alternatives) {
 
 const Alternative& pick(const std::vector<Alternative>& alternatives, const AlgorithmRange* asked,
                         const std::string& what) {
+  // Without a range the first one is the fastest, or all have declined.
   if (!asked) {
     if (!alternatives.front().time)
       throw Error(ErrorKind::usage,

@@ -130,6 +130,7 @@ MemberTeam rank_team(MpiWorld& world, Heartbeat& heartbeat) {
 
 CollectiveCall team_call(const MemberTeam& team, Collective kind, Bytes bytes) {
   CollectiveCall call = equal_parts(kind, team.members, bytes.count / kTimedElement.count);
+  // The link between any two members follows from the places that the call names.
   std::vector<int> apart;
   for (int member = 0; member < team.members; ++member) apart.push_back(member);
   if (team.link == LinkKind::node) call.processes = apart;
@@ -141,6 +142,7 @@ std::vector<MeasuredAlgorithm> measure_algorithms(const MemberTeam& team, const 
                                                   const TimingPasses& passes) {
   std::vector<TimedGroup> groups = all_groups(team, sizes);
   team.time(groups, passes, sizes.most);
+  // Groups come in ascending size, so the points of each row do, too.
   std::vector<MeasuredAlgorithm> rows;
   for (const TimedGroup& group : groups) {
     std::vector<double> times = medians(group);

@@ -113,6 +113,7 @@ void HeartbeatCore::closed(int rank, SteadyTime now) {
                   rank, rank_, seconds(now - peer.heard), last_call_of(peer)));
 }
 
+// Any frame is a sign of life.
 void HeartbeatCore::received(int rank, const Frame& frame, SteadyTime now) {
   Peer& peer = peers_[rank];
   peer.heard = now;
@@ -180,6 +181,8 @@ void HeartbeatCore::send(int rank, Frame frame) {
   effects_.emplace_back(std::in_place_type<SendEffect>, rank, std::move(frame));
 }
 
+// Two limits: a peer that was linked may be silent for `silence`, one that never was may take
+// `join` to appear.
 void HeartbeatCore::look_for_silence(SteadyTime now) {
   for (const auto& [rank, peer] : peers_) {
     if (peer.linked && !peer.gone && now - peer.heard > times_.silence) {
@@ -198,6 +201,7 @@ void HeartbeatCore::look_for_silence(SteadyTime now) {
   }
 }
 
+// Reports may come from ranks that are ahead or behind; CallHistory compares the common part.
 void HeartbeatCore::look_for_differences() {
   for (const Round& round : rounds_) {
     for (const auto& [rank, peer] : peers_) {
@@ -278,6 +282,7 @@ bool HeartbeatCore::is_last() const {
       peers_, [](const auto& entry) { return entry.second.linked && !entry.second.gone; });
 }
 
+// A peer that has left need not be reached any more.
 bool HeartbeatCore::joined() const {
   return std::ranges::all_of(peers_, [](const auto& entry) {
     return !entry.second.wanted || entry.second.linked || entry.second.gone;

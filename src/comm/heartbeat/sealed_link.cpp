@@ -112,6 +112,7 @@ bool SealedLink::read_greeting() {
 
 bool SealedLink::read_answer() {
   if (input_.size() < kAnswer) return false;
+  // The proof covers this side's fresh nonce, so the peer is proven without a further frame.
   WireBytes nonce(input_.begin(), input_.begin() + 16);
   WireBytes transcript = joined(greeting_body(settings_.rank, peer_, settings_.nonce), nonce);
   WireReader in(std::span<const std::byte>(input_).subspan(16, kProof));
@@ -124,6 +125,7 @@ bool SealedLink::read_answer() {
 }
 
 void SealedLink::open(std::span<const std::byte> transcript, bool connected) {
+  // Direction 0 is from the connecting side. Both sides have the same transcript.
   outgoing_key_ = derive(settings_.key, connected ? 0 : 1, transcript);
   incoming_key_ = derive(settings_.key, connected ? 1 : 0, transcript);
   stage_ = Stage::open;

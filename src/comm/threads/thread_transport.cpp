@@ -108,6 +108,8 @@ class OutgoingCopy final : public Outgoing {
   bool posted_ = true;
 };
 
+/// Reads the message in its slot, without a second copy. It learns of a message by the slot's flag,
+/// not by `sent`: flag and bytes share a cache line.
 class IncomingCopy final : public Incoming {
  public:
   template <class Key>
@@ -194,6 +196,7 @@ std::shared_ptr<Mailbox> ThreadTransport::take_half(const Key& key, std::size_t 
   const auto& [from, to, tag] = key.address;
   std::shared_ptr<Mailbox>& mailbox = mailboxes_[key];
   if (!mailbox) {
+    // Whichever half comes first creates the mailbox; both derive the same `copies` from the size.
     bool copies = !key.is_loan && bytes <= Mailbox::kLargestCopy;
     mailbox = std::make_shared<Mailbox>(bytes, copies, doorbell_of(from), doorbell_of(to));
   }
