@@ -13,7 +13,7 @@ namespace {
 int reach(const Group& group) {
   auto me = static_cast<unsigned>(group.me);
   auto size = static_cast<unsigned>(group.size());
-  // The root has all positions below it; no bit of 0 is set.
+  // The root has no lowest bit, and its subtree is everything.
   return static_cast<int>(me == 0 ? std::bit_ceil(size) : me & -me);
 }
 

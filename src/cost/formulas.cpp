@@ -32,8 +32,8 @@ struct Terms {
   std::int64_t segments(std::int64_t n) const {
     return call.segment > 0 && n > 0 ? part(n, call.segment) : 1;
   }
-  /// alpha + n beta, alpha once for each segment.
-  // Full segments and a shorter last one; each counts by itself, because times are not linear in n.
+  /// alpha + n beta, alpha once for each segment: full ones and a shorter last one. Each counts by
+  /// itself, because measured times are not linear in n.
   SimTime message(LinkKind link, std::int64_t n) const {
     if (n == 0) return {};
     std::int64_t longest = std::min(n, call.segment > 0 ? call.segment : n);

@@ -32,7 +32,7 @@ void KernelTable::insert(const std::string& key_text, std::vector<Candidate> can
   rows_[key_text] = std::move(candidates);
 }
 
-// Ranks compare it before they run one plan, so it covers everything that lowering reads.
+// Ranks compare it (train/fingerprint.cpp), so it covers all fields of the candidates.
 std::uint64_t KernelTable::hash() const {
   std::uint64_t hash = hash_text("kernel table");
   for (const auto& [text, candidates] : rows_) {

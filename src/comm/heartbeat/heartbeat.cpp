@@ -118,7 +118,7 @@ void Heartbeat::throw_verdict() const {
   throw Error(ErrorKind::peer, verdict_.sentence);
 }
 
-// A rank that cannot watch any longer ends its run: going on would risk waiting for ever.
+// A rank that cannot watch any longer ends its run, which might otherwise wait for ever.
 void Heartbeat::run(const std::stop_token& stop) {
   try {
     watch_peers(stop);
@@ -127,8 +127,8 @@ void Heartbeat::run(const std::stop_token& stop) {
   }
 }
 
-// One turn of the loop: read without the mutex, tell the core under it, then carry the core's
-// effects out without it. The core thus never sees a socket, and callers wait for the core only.
+// One turn of the loop: read without the mutex, tell the core under it, then apply the core's
+// effects without it. A caller of begin or end thus never waits for a socket.
 void Heartbeat::watch_peers(const std::stop_token& stop) {
   SteadyTime next = now();
   while (!stop.stop_requested()) {

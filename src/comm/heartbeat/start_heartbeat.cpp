@@ -91,7 +91,7 @@ std::string difference(const std::string& first, const std::string& other, int r
 std::unique_ptr<Heartbeat> start_heartbeat(MpiWorld& world, const HeartbeatOptions& options,
                                            std::function<void(const Verdict&)> on_failure) {
   HeartbeatOptions here = options;
-  // On one host the port needs not be reachable from outside.
+  // On one host the port need not be reachable from outside.
   here.listen.loopback_only = world.on_one_host();
   HeartbeatSettings settings{.rank = world.rank(),
                              .ranks = world.ranks(),
