@@ -8,6 +8,7 @@
 namespace troika {
 namespace {
 
+/// The group that the member is in, with its position there.
 Group group_of(const std::vector<std::vector<int>>& groups, int member) {
   for (const std::vector<int>& group : groups) {
     auto found = std::ranges::find(group, member);
@@ -37,6 +38,7 @@ void reduce_across(MoveList& moves, const Group& across, Range slice) {
   ring_all_gather(moves, across, parts);
 }
 
+/// The reverse of reduce_inside: each position sends its finished slice to all others.
 void gather_inside(MoveList& moves, const Group& inside, const std::vector<Range>& slices) {
   for (int step = 1; step < inside.size(); ++step) {
     auto mine = static_cast<std::size_t>(inside.me);

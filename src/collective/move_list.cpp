@@ -1,3 +1,5 @@
+// Dependencies come from a map of each memory, cut into cells of equal history: who wrote a cell
+// last and who has read it since.
 #include "collective/move_list.h"
 
 #include <algorithm>
@@ -7,6 +9,7 @@
 namespace troika {
 namespace {
 
+/// `length` elements from an offset on, or as many as are left.
 Range part(Range whole, std::int64_t offset, std::int64_t length) {
   return {whole.begin + offset, std::min(whole.begin + offset + length, whole.end)};
 }

@@ -24,6 +24,7 @@ std::vector<Range> subtree(std::span<const Range> slices, int position, int reac
   return joined({first, first + length});
 }
 
+/// The ranges of the call in the order of the group's positions.
 std::vector<Range> by_position(const CollectiveCall& call, const Group& group) {
   std::vector<Range> slices;
   for (int member : group.members) slices.push_back(call.ranges[static_cast<std::size_t>(member)]);

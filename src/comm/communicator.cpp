@@ -15,6 +15,7 @@ int index_of(DeviceId device, const std::vector<DeviceId>& devices) {
   return static_cast<int>(std::ranges::find(devices, device) - devices.begin());
 }
 
+/// The root of other collectives has no meaning, and must not make two calls look different.
 bool has_root(Collective kind) {
   return kind == Collective::broadcast || kind == Collective::reduce ||
          kind == Collective::gather || kind == Collective::scatter;

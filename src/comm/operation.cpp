@@ -1,3 +1,5 @@
+// Data-flow execution: each move counts the moves that it still waits for, and is ready at zero.
+// Ready moves are polled, oldest first; completing one counts down its dependents.
 #include "comm/operation.h"
 
 #include <algorithm>

@@ -25,6 +25,7 @@ std::vector<std::int64_t> segments_to_try(const CollectiveCall& call, std::strin
   return segments;
 }
 
+/// The algorithm with its best segment, or why it declines.
 Alternative weigh(const CollectiveCall& call, const Algorithm& algorithm, Bytes element,
                   const LinkCosts& costs) {
   Alternative best{.algorithm = std::string(algorithm.name)};
@@ -70,6 +71,7 @@ std::string reasons(const std::vector<Alternative>& alternatives) {
   return text;
 }
 
+/// The alternative to use: the one asked for, else the first. Throws if it cannot be used.
 const Alternative& pick(const std::vector<Alternative>& alternatives, const AlgorithmRange* asked,
                         const std::string& what) {
   // Without a range the first one is the fastest, or all have declined.

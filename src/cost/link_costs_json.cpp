@@ -57,6 +57,7 @@ Json write(const MeasuredAlgorithm& row) {
   return json;
 }
 
+/// A number that must be present, finite and not negative.
 double figure(const Json& json, const char* name) {
   double value = json.at(name);
   if (!(std::isfinite(value) && value >= 0))

@@ -61,6 +61,7 @@ std::vector<Arrival> arrivals_from(const Machine& machine, DeviceId from) {
   return arrivals;
 }
 
+/// Where a hop starts.
 std::size_t endpoint_before(const Machine& machine, Hop hop) {
   const Link& link = machine[hop.link];
   return static_cast<std::size_t>(hop.forward ? link.a : link.b);

@@ -1,3 +1,5 @@
+// The work on memory inside a collective cannot be timed by itself: it is what remains of the
+// collective's time after the time of its messages is subtracted.
 #include "profile/fit_links.h"
 
 #include <algorithm>
@@ -7,6 +9,7 @@ namespace {
 
 using enum Collective;
 
+/// The times of two members, or null.
 const SizeCurve* find_times(const std::vector<MeasuredAlgorithm>& rows, Collective kind,
                             std::string_view algorithm) {
   auto found = std::ranges::find_if(rows, [&](const MeasuredAlgorithm& row) {

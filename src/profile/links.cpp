@@ -34,6 +34,7 @@ void add_groups(std::vector<TimedGroup>& groups, const MemberTeam& team, Collect
   }
 }
 
+/// Grows by `factor` from `least` up to `most`.
 std::vector<Bytes> sizes_from(Bytes least, Bytes most, int factor) {
   std::vector<Bytes> sizes;
   for (Bytes bytes = least; bytes <= most; bytes = bytes * factor) sizes.push_back(bytes);

@@ -12,6 +12,7 @@ namespace {
 /// Limit of running moves between two kernels: a few chunks, short against a kernel.
 constexpr std::chrono::microseconds kBetweenKernels{100};
 
+/// Nanoseconds on the clock that all devices of the process share.
 std::int64_t now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())

@@ -1,3 +1,4 @@
+// Programs and their steps. The state of a session is in session_state.cpp.
 #include "runtime/session.h"
 
 #include <fmt/format.h>

@@ -90,6 +90,7 @@ void Heartbeat::leave() {
   Lock lock(mutex_);
   core_.leave();
   eventfd_write(wake_.descriptor(), 1);
+  // The thread notifies after each turn of its loop, so conditions of the core can be waited for.
   while (!core_.is_last() && !over_) changed_.wait(lock.native());
   if (over_) throw Error(ErrorKind::peer, verdict_.sentence);
 }
@@ -266,6 +267,7 @@ void Heartbeat::flush(Connection& connection) {
   }
 }
 
+/// Reports the end of each connection to the core, by what it was, and drops it.
 void Heartbeat::bury() {
   for (const auto& connection : connections_) {
     if (!connection->dead || connection->replaced) continue;

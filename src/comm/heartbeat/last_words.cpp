@@ -74,6 +74,7 @@ void LastWords::leave(const Verdict& verdict) {
     // uses.
     while (true) pause();
   }
+  // The sentence may quote a peer or a file, whose control characters must not reach the terminal.
   std::string sentence = printable(verdict.sentence);
   note(fmt::format("error: {}\nexit code {}", sentence, verdict.exit_code));
   write_all(STDERR_FILENO, fmt::format("error: {}\n", sentence));

@@ -75,6 +75,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
+/// Describes the first line in which the texts of rank 0 and another rank differ.
 std::string difference(const std::string& first, const std::string& other, int rank) {
   auto a = lines_of(first), b = lines_of(other);
   auto [at, ignored] = std::ranges::mismatch(a, b);

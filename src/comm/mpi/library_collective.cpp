@@ -74,6 +74,7 @@ class Collectives final : public LibraryCollective {
 
  private:
   int begin() {
+    // why_not_by_mpi has excluded counts that do not fit.
     auto count = static_cast<int>(call_.call.count);
     MPI_Datatype type = type_of(call_.dtype);
     bool root = rank_ == call_.call.root;

@@ -1,3 +1,5 @@
+// Both halves of a message count rounds. A side announces a round by storing its number in a flag,
+// and the other side polls for that number; no lock is taken after preparation.
 #include "comm/threads/thread_transport.h"
 
 #include <fmt/format.h>
