@@ -157,7 +157,7 @@ ListeningPort listen_for_peers(const ListenOptions& options) {
     std::optional<int> taken = listen_at(port.socket, place.bound, number);
     if (!taken) {
       error = errno;
-      // Another rank on this computer has the port; any other error holds for the whole range.
+      // This port is taken, perhaps by another rank; any other error holds for the whole range.
       if (error == EADDRINUSE) continue;
       break;
     }
