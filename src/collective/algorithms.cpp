@@ -26,6 +26,7 @@ Reason tree_order_needs_power_of_two(const CollectiveCall& call) {
   return fmt::format("the fixed order needs a power of two members and there are {}", call.members);
 }
 
+/// The sum of two is the same in any order.
 Reason any_order_only(const CollectiveCall& call) {
   if (call.order == CombineOrder::any || call.members <= 2) return std::nullopt;
   return "it does not combine in the fixed order";
@@ -39,6 +40,7 @@ Reason needs_shared_memory(const CollectiveCall& call) {
   return any_order_only(call);
 }
 
+/// With one group or groups of one there is only one level.
 Reason needs_two_levels(const CollectiveCall& call) {
   std::size_t groups = inner_groups(call).size();
   if (groups == 1) return "all members are in one process";

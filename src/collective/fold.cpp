@@ -8,6 +8,7 @@ Fold fold(const Group& group) {
   for (int position = 0; position < group.size(); ++position) {
     bool paired = position < 2 * pairs;
     bool works = !paired || position % 2 == 0;
+    // Counted before this member is added: its own position among the active ones.
     if (position == group.me) {
       fold.works = works;
       fold.active.me = fold.active.size();

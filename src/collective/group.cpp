@@ -7,6 +7,7 @@
 namespace troika {
 
 int Group::member(int position) const {
+  // The remainder of a negative number is negative.
   int wrapped = position % size();
   return members[static_cast<std::size_t>(wrapped < 0 ? wrapped + size() : wrapped)];
 }

@@ -8,6 +8,7 @@
 namespace troika {
 namespace {
 
+/// The group that the member is in, with its position there.
 Group group_of(const std::vector<std::vector<int>>& groups, int member) {
   for (const std::vector<int>& group : groups) {
     auto found = std::ranges::find(group, member);
@@ -37,6 +38,7 @@ void reduce_across(MoveList& moves, const Group& across, Range slice) {
   ring_all_gather(moves, across, parts);
 }
 
+/// The reverse of reduce_inside: each position sends its finished slice to all others.
 void gather_inside(MoveList& moves, const Group& inside, const std::vector<Range>& slices) {
   for (int step = 1; step < inside.size(); ++step) {
     auto mine = static_cast<std::size_t>(inside.me);
@@ -73,6 +75,7 @@ MemberMoves hierarchical_all_reduce(const CollectiveCall& call, int member) {
   std::vector<std::vector<int>> groups = inner_groups(call);
   Group inside = group_of(groups, member);
   auto smallest = std::ranges::min(groups, {}, &std::vector<int>::size).size();
+  // One slice per position that every node has.
   std::vector<Range> slices = slices_of({0, call.count}, static_cast<int>(smallest));
 
   reduce_inside(moves, inside, slices);
@@ -80,6 +83,7 @@ MemberMoves hierarchical_all_reduce(const CollectiveCall& call, int member) {
   if (mine < slices.size()) {
     Group across;
     for (const std::vector<int>& group : groups) {
+      // Every node contributes its member with the same position, and thus the same slice.
       if (group == inside.members) across.me = across.size();
       across.members.push_back(group[mine]);
     }

@@ -20,6 +20,7 @@ MemberMemory memory_of_member(const MemberRecipe& recipe, const MemberElements& 
   if (memory.widens) memory.wide = element * recipe.call.count;
   memory.scratch = element * recipe.moves.scratch;
   for (const Move& move : recipe.moves.moves)
+    // One buffer per message, so that all of them may arrive before they are combined.
     if (move.kind == MoveKind::receive_reduce && needs_receive_buffer(move.peer))
       memory.receive_buffers += element * move.to.elements.extent();
   return memory;

@@ -1,3 +1,5 @@
+// Dependencies come from a map of each memory, cut into cells of equal history: who wrote a cell
+// last and who has read it since.
 #include "collective/move_list.h"
 
 #include <algorithm>
@@ -7,6 +9,7 @@
 namespace troika {
 namespace {
 
+/// `length` elements from an offset on, or as many as are left.
 Range part(Range whole, std::int64_t offset, std::int64_t length) {
   return {whole.begin + offset, std::min(whole.begin + offset + length, whole.end)};
 }
@@ -41,6 +44,7 @@ void MoveList::receive_reduce(int peer, Piece to) {
 
 void MoveList::lend(int peer, Range elements) {
   if (elements.empty()) return;
+  // The borrower may write to lent memory, so a loan counts as a write for other moves.
   Piece piece = vector_piece(elements);
   add({.kind = MoveKind::lend, .peer = peer, .from = piece}, {{.piece = piece, .writes = true}});
 }
@@ -69,6 +73,7 @@ void MoveList::give_back(int peer, Range elements) {
   std::erase(lenders_, peer);
 }
 
+// Messages without memory, so their order cannot be derived: a signal follows all earlier awaits.
 void MoveList::signal(int peer) {
   result_.moves.push_back({.kind = MoveKind::send, .peer = peer, .after = awaited_});
 }
@@ -78,6 +83,8 @@ void MoveList::await(int peer) {
   result_.moves.push_back({.kind = MoveKind::receive, .peer = peer});
 }
 
+// Each segment is a move of its own, whose dependencies are those of its own elements: this lets
+// the next step begin with the first segment.
 void MoveList::add_in_segments(const Move& whole) {
   std::int64_t length = std::max(whole.from.elements.extent(), whole.to.elements.extent());
   std::int64_t segment = segment_ > 0 ? segment_ : length;
@@ -93,6 +100,7 @@ void MoveList::add_in_segments(const Move& whole) {
       accesses.push_back({.piece = move.to, .writes = true});
     }
     if (move.kind == MoveKind::reduce_both) {
+      // It also writes to all current loans.
       for (int lender : lenders_)
         accesses.push_back({{Space::borrowed, move.to.elements}, lender, true});
     }
@@ -105,6 +113,7 @@ void MoveList::add(Move move, const std::vector<Access>& accesses) {
   for (const Access& access : accesses)
     accesses_[{access.piece.space, access.owner}].touch(access.piece.elements, index, access.writes,
                                                         move.after);
+  // Several cells may have the same last writer.
   std::ranges::sort(move.after);
   move.after.erase(std::unique(move.after.begin(), move.after.end()), move.after.end());
   result_.moves.push_back(std::move(move));
@@ -125,10 +134,12 @@ void AccessMap::touch(Range elements, int move, bool writes, std::vector<int>& a
     if (!writes) cell->second.readers.push_back(move);
   }
   if (!writes) return;
+  // One cell instead of many: earlier readers and writers are covered by this write.
   cells_.erase(first, last);
   cells_[elements.begin] = {.end = elements.end, .writer = move};
 }
 
+/// Makes `at` a boundary between cells, if it lies inside one.
 void AccessMap::split(std::int64_t at) {
   auto next = cells_.upper_bound(at);
   if (next == cells_.begin()) return;

@@ -14,6 +14,8 @@ class TreeReceiver {
       : moves_(moves), call_(call), member_(member) {}
 
   void run() {
+    // This member is a leaf of the tree: on each level it is combined with its sibling block, whose
+    // members are this ^ distance up to this ^ (2 distance - 1).
     for (int distance = 1; distance < call_.members; distance *= 2)
       combine_block(distance, distance, vector_piece(range_of(member_)));
   }
@@ -33,12 +35,14 @@ class TreeReceiver {
     moves_.reduce(to, sums_[size]);
   }
 
+  /// The same, but stores instead of combining.
   void receive_block(int first, int size, Piece to) {
     if (size == 1) {
       moves_.send(member_ ^ first, vector_piece(range_of(member_ ^ first)));
       moves_.receive(member_ ^ first, to);
       return;
     }
+    // The two halves of a block are siblings: the first is stored, the second combined with it.
     receive_block(first, size / 2, to);
     combine_block(first + size / 2, size / 2, to);
   }
@@ -58,6 +62,7 @@ MemberMoves pairwise_reduce_scatter(const CollectiveCall& call, int member) {
     return std::move(moves).take();
   }
   Group group = everyone(call, member);
+  // In step k member m sends to m + k and receives from m - k: each port has one message at a time.
   Piece mine = vector_piece(call.ranges[static_cast<std::size_t>(member)]);
   for (int step = 1; step < call.members; ++step) {
     int to = group.member(member + step), from = group.member(member - step);

@@ -26,6 +26,7 @@ bool has_ranges(Collective kind) {
 
 void check_ranges(const CollectiveCall& call) {
   TROIKA_CHECK_EQ(std::ssize(call.ranges), call.members);
+  // Sorted by their beginnings, ranges overlap only if two neighbours do.
   std::vector<Range> sorted = call.ranges;
   std::erase_if(sorted, [](Range range) { return range.empty(); });
   std::ranges::sort(sorted, {}, &Range::begin);
@@ -74,6 +75,7 @@ CollectiveCall equal_parts(Collective kind, int members, std::int64_t count) {
   CollectiveCall call{.kind = kind, .members = members, .count = count};
   for (int member = 0; member < members; ++member) {
     Range part = part_of(count, member, members);
+    // Nearly equal parts may differ by one; the rest of the vector then belongs to no block.
     if (kind == Collective::all_to_all) part.end = part.begin + count / members;
     call.ranges.push_back(part);
   }

@@ -13,6 +13,7 @@ namespace {
 int reach(const Group& group) {
   auto me = static_cast<unsigned>(group.me);
   auto size = static_cast<unsigned>(group.size());
+  // The root has no lowest bit, and its subtree is everything.
   return static_cast<int>(me == 0 ? std::bit_ceil(size) : me & -me);
 }
 
@@ -23,6 +24,7 @@ std::vector<Range> subtree(std::span<const Range> slices, int position, int reac
   return joined({first, first + length});
 }
 
+/// The ranges of the call in the order of the group's positions.
 std::vector<Range> by_position(const CollectiveCall& call, const Group& group) {
   std::vector<Range> slices;
   for (int member : group.members) slices.push_back(call.ranges[static_cast<std::size_t>(member)]);
@@ -50,6 +52,7 @@ void tree_broadcast(MoveList& moves, const Group& group, Range elements) {
   }
 }
 
+// A member collects the slices of its subtree, which is a run of positions, and passes them on.
 void tree_gather(MoveList& moves, const Group& group, std::span<const Range> slices) {
   int end = reach(group);
   for (int distance = 1; distance < end && group.me + distance < group.size(); distance *= 2) {
@@ -62,6 +65,7 @@ void tree_gather(MoveList& moves, const Group& group, std::span<const Range> sli
     moves.send(group.member(group.me - end), vector_piece(range));
 }
 
+// Far children first, like tree_broadcast.
 void tree_scatter(MoveList& moves, const Group& group, std::span<const Range> slices) {
   int end = reach(group);
   if (group.me != 0) {

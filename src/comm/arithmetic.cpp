@@ -23,6 +23,7 @@ struct Sum {
   template <class W>
   W operator()(W a, W b) const {
     if constexpr (std::is_integral_v<W>) {
+      // Unsigned, because an overflow of signed integers is undefined.
       using U = std::make_unsigned_t<W>;
       return static_cast<W>(static_cast<U>(a) + static_cast<U>(b));
     } else {
@@ -53,6 +54,8 @@ struct Max {
   }
 };
 
+/// A multiplication per element is cheaper than a division, and gives the same bits if the divisor
+/// is a power of two.
 template <class W>
 W quotient(W value, int divisor, W reciprocal) {
   if constexpr (std::is_integral_v<W>) {
@@ -76,6 +79,7 @@ const T* typed(const std::byte* bytes) {
   return reinterpret_cast<const T*>(bytes);
 }
 
+/// to = to combined with from; the two do not overlap.
 template <class T, class Rule>
 TROIKA_VECTORIZED void combine(std::byte* to, const std::byte* from, std::int64_t count) {
   T* __restrict a = typed<T>(to);
@@ -133,6 +137,8 @@ TROIKA_VECTORIZED void round_block(const Wide<T>* __restrict sums, std::int64_t 
   }
 }
 
+/// A block is combined and rounded in the first-level cache, then written to all vectors, so each
+/// vector is read once and written once.
 template <class T, class Rule>
 void combine_all(std::span<std::byte* const> vectors, std::int64_t count, int divisor,
                  bool streams) {
@@ -155,6 +161,7 @@ void combine_all(std::span<std::byte* const> vectors, std::int64_t count, int di
       }
     }
   }
+  // Non-temporal stores are weakly ordered; the peers read them once the loan is given back.
   if (streams) stream_end();
 }
 
@@ -165,6 +172,7 @@ TROIKA_VECTORIZED void widen(std::byte* wide, const std::byte* narrow, std::int6
   for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i]);
 }
 
+/// The only rounding of a sum of 16-bit elements; a mean is divided before it.
 template <class T>
 void narrow(std::byte* narrow, const std::byte* wide, std::int64_t count, int divisor) {
   round_block<T>(typed<float>(wide), count, divisor, typed<T>(narrow));

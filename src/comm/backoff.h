@@ -58,6 +58,7 @@ class Backoff {
  private:
   static constexpr int kHot = 64;  // without a pause: an answer from another core takes about that
   static constexpr int kFewSpins = 16, kManySpins = 4096;
+  // Yields before the caller should sleep.
   static constexpr int kYields = 64;
 
   int spins_ = kFewSpins;

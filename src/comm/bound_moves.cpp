@@ -49,12 +49,16 @@ class Binder {
     bound_.dtype = memory_.dtype;
     widens_ = memory_.widens;
     element_ = size_of(bound_.dtype).count;
+    // A mean is divided once: by reduce_both in its only pass or, if partial sums travel, by the
+    // last move.
     if (options.rule == CombineRule::mean)
       (combines_on_the_way(recipe.call, recipe.algorithm) ? bound_.divisor : bound_.both_divisor) =
           recipe.call.members;
     check_buffers();
   }
 
+  // Memory comes first, since moves are bound to addresses in it. The recipe's indices shift by one
+  // if there is a widen in front.
   BoundMoves bind() && {
     vector_ = buffers_.vector.data();
     if (widens_) {
@@ -148,6 +152,7 @@ class Binder {
         bound.kind = Kind::borrow;
         bind_borrow(move, bound);
         break;
+      // Looked up before it is marked: later moves must find a newer loan of the same elements.
       case MoveKind::give_back:
         bound.kind = Kind::give_back;
         bound.borrow = find_borrow(move.peer, move.from.elements);
@@ -164,6 +169,7 @@ class Binder {
     bound_.moves.push_back(bound);
     std::vector<int> after = move.after;
     for (int& earlier : after) earlier += first_;
+    // The other moves wait for the widen indirectly, through the moves that they are after.
     if (first_ > 0 && after.empty()) after.push_back(0);
     after_.push_back(std::move(after));
   }
@@ -183,6 +189,8 @@ class Binder {
     throw Bug("a recipe sends borrowed memory");
   }
 
+  // Sets an address if the memory is this member's own, else the loan and the offset in it: the
+  // lender's address is known only when the loan has arrived.
   void place(const Piece& piece, int peer, int& borrow, std::ptrdiff_t& start,
              std::byte*& address) const {
     address = nullptr;
@@ -213,6 +221,7 @@ class Binder {
   void bind_incoming(const Move& move, BoundMove& bound) {
     std::size_t bytes = bytes_of(move.to.elements);
     std::byte* buffer = bound.to;  // a plain receive goes to its destination
+    // Buffers are handed out in the order of the recipe; memory_of_member has counted them alike.
     if (move.kind == MoveKind::receive_reduce && needs_receive_buffer(move.peer)) {
       buffer = next_receive_buffer_;
       next_receive_buffer_ += bytes;
@@ -245,9 +254,11 @@ class Binder {
   // that all results have the same bits.
   void bind_uses(const Move& move, BoundMove& bound) {
     bound.first_use = static_cast<std::uint32_t>(bound_.uses.size());
+    // Sorted by member.
     std::map<int, VectorUse> by_member{{member_.index, {.own = own(move.to)}}};
     for (std::size_t at = 0; at < bound_.borrows.size(); ++at) {
       const Borrow& borrow = bound_.borrows[at];
+      // Skips loans of other elements.
       if (is_given_back_[at] || intersect(borrow.elements, move.to.elements).empty()) continue;
       by_member[borrow.peer] = {
           .borrow = static_cast<int>(at),
@@ -260,6 +271,7 @@ class Binder {
   // Turns "after" lists into counters and flat lists of dependents: completing a move is then a
   // loop over a few integers.
   void list_dependents() {
+    // after_[i] lists the moves before i; this inverts it.
     std::vector<std::vector<std::uint32_t>> dependents(bound_.moves.size());
     for (std::size_t at = 0; at < after_.size(); ++at) {
       bound_.blockers.push_back(static_cast<std::uint32_t>(after_[at].size()));

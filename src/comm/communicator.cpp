@@ -15,6 +15,7 @@ int index_of(DeviceId device, const std::vector<DeviceId>& devices) {
   return static_cast<int>(std::ranges::find(devices, device) - devices.begin());
 }
 
+/// The root of other collectives has no meaning, and must not make two calls look different.
 bool has_root(Collective kind) {
   return kind == Collective::broadcast || kind == Collective::reduce ||
          kind == Collective::gather || kind == Collective::scatter;
@@ -53,6 +54,7 @@ void Communicator::run(const Recipe& recipe, const MemberBuffers& buffers,
 
 std::string describe_call(const CollectiveCall& call, std::string_view algorithm,
                           const Communicator::Elements& elements) {
+  // The text goes into every heartbeat and must be short, so ranges appear as a hash.
   std::uint64_t ranges = 0;
   for (const Range& range : call.ranges) {
     ranges = hash_text(fmt::format("{}-{} ", range.begin, range.end), ranges);

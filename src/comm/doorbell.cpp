@@ -22,6 +22,7 @@ bool register_barrier() {
   return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
+/// Registered once per process, which the private expedited command requires before its first use.
 bool has_barrier() {
   static const bool registered = register_barrier();
   return registered;

@@ -65,6 +65,7 @@ MoveScheduler::MoveScheduler(Transport& transport, DeviceId device, MoveSchedule
   thread_ = std::jthread([this](const std::stop_token& stop) { run_thread(stop); });
 }
 
+// The background thread may sleep with the turn (at doorbell_) or without it (at thread_doorbell_).
 MoveScheduler::~MoveScheduler() {
   if (!has_thread_) return;
   thread_.request_stop();
@@ -81,6 +82,7 @@ void MoveScheduler::start(Operation& operation, int urgency) {
   }
   operation.open_round();
   Running running{&operation, urgency, ++starts_};
+  // Before the operation is visible to the background thread, which counts it down.
   if (has_thread_) unfinished_.fetch_add(1);
   if (Turn turn(*this, std::try_to_lock); turn) {
     run_or_fail([&] {
@@ -97,6 +99,7 @@ bool MoveScheduler::advance(std::chrono::nanoseconds budget) {
   if (!turn) return false;
   bool moved = false;
   run_or_fail([&] {
+    // The clock is read only if something was ready: this is called after every kernel.
     moved = run_ready();
     if (!moved || budget <= 0ns) return;
     auto end = Clock::now() + budget;
@@ -107,12 +110,14 @@ bool MoveScheduler::advance(std::chrono::nanoseconds budget) {
 
 std::chrono::nanoseconds MoveScheduler::wait(const Operation& operation) {
   std::chrono::nanoseconds idle{0};
+  // The background thread may have completed it; then the turn is not needed.
   if (operation.is_done()) return idle;
   Turn turn(*this);
   backoff_.reset();
   run_or_fail([&] {
     Clock::time_point idle_since{};
     while (!operation.is_done()) {
+      // Idle time is counted from the last untimed poll on; shorter waits count as none.
       if (backoff_.polls() == kUntimedPolls - 1) idle_since = Clock::now();
       if (!run_ready() && !back_off(backoff_)) continue;
       if (backoff_.polls() >= kUntimedPolls) idle += Clock::now() - idle_since;
@@ -145,6 +150,7 @@ void MoveScheduler::rethrow_failure() const {
   if (failure_) std::rethrow_exception(failure_);
 }
 
+// The plain load keeps the cache line shared while another thread has the turn.
 bool MoveScheduler::try_take_turn() {
   return !is_taken_.load(std::memory_order_relaxed) && !is_taken_.exchange(true);
 }
@@ -165,6 +171,7 @@ void MoveScheduler::take_turn() {
 
 void MoveScheduler::leave_turn() {
   is_taken_.store(false);
+  // The background thread continues what is under way while the device's thread computes.
   if (unfinished_.load(std::memory_order_relaxed) > 0) thread_doorbell_.ring();
 }
 
@@ -181,11 +188,13 @@ bool MoveScheduler::run_ready() {
     }
     return true;
   }
+  // Nothing was ready: the transport gets a chance to move bytes, or to throw if a peer is lost.
   transport_.progress();
   return false;
 }
 
 void MoveScheduler::insert(const Running& running) {
+  // A round without moves never enters the list.
   if (running.operation->begin()) return count_done();
   auto goes_first = [&](const Running& other) {
     return other.urgency != running.urgency ? other.urgency > running.urgency
@@ -223,12 +232,14 @@ void MoveScheduler::insert_handed_over() {
 
 /// Pauses, yields or sleeps. Returns true if a move ran meanwhile.
 bool MoveScheduler::back_off(Backoff& backoff) {
+  // Asked only at the end of spinning: devices may have joined since, and short waits stay cheap.
   if (backoff.has_spun()) backoff.set_oversubscribed(is_oversubscribed(core_demand()));
   if (backoff.try_again()) return false;
   bool moved = false;
   if (doorbell_ == nullptr) {
     std::this_thread::sleep_for(kShortSleep);
   } else {
+    // Polls once more after it has become visible as a sleeper, so that no ring is missed.
     doorbell_->sleep(kLongSleep, [&] { return (moved = run_ready()) || is_wanted_.load(); });
   }
   return moved;
@@ -242,6 +253,7 @@ CoreDemand MoveScheduler::core_demand() const {
 }
 
 void MoveScheduler::run_thread(const std::stop_token& stop) {
+  // While the device's thread wants the turn or has it, this thread sleeps at its own doorbell.
   auto may_run = [&] {
     return stop.stop_requested() ||
            (unfinished_.load() > 0 && !is_wanted_.load() && !is_taken_.load());

@@ -1,3 +1,5 @@
+// Data-flow execution: each move counts the moves that it still waits for, and is ready at zero.
+// Ready moves are polled, oldest first; completing one counts down its dependents.
 #include "comm/operation.h"
 
 #include <algorithm>
@@ -17,6 +19,7 @@ Widening widening_or_none(DType dtype) {
 
 }  // namespace
 
+// All memory is allocated here; a round only resets counters and flags.
 Operation::Operation(const MemberRecipe& recipe, const Member& member, const MemberBuffers& buffers,
                      const BindOptions& options, Transport& transport, Bytes chunk)
     : bound_(bind(recipe, member, buffers, options, transport)),
@@ -30,6 +33,7 @@ Operation::Operation(const MemberRecipe& recipe, const Member& member, const Mem
 
 void Operation::open_round() {
   TROIKA_CHECK(is_done(), "an operation was started again before it was waited for");
+  // Relaxed: other threads learn of the round when the scheduler hands the operation to them.
   done_.store(false, std::memory_order_relaxed);
 }
 
@@ -39,6 +43,7 @@ bool Operation::begin() {
     done_.store(true, std::memory_order_release);
     return true;
   }
+  // bound_.blockers stays as it is; the copy counts down during this round.
   std::memcpy(blockers_.data(), bound_.blockers.data(), blockers_.size() * sizeof(blockers_[0]));
   ready_count_ = 0;
   // Each receive_reduce has its own receive buffer, which is free between rounds, so the message
@@ -112,6 +117,7 @@ bool Operation::run_ready_moves() {
       ready_[kept++] = index;
     }
   }
+  // Closes the gap that completed moves have left before those that the budget did not reach.
   if (kept != at) {
     std::copy(ready_.begin() + static_cast<std::ptrdiff_t>(at),
               ready_.begin() + static_cast<std::ptrdiff_t>(ready_count_),
@@ -126,6 +132,7 @@ Operation::Outcome Operation::poll(BoundMove& move) {
     case Kind::send:
       return move.outgoing->done() ? Outcome::done : Outcome::blocked;
     case Kind::borrow: {
+      // Kept for the moves that use the loan; make_ready turns it into their addresses.
       std::byte* address = move.incoming->arrived();
       bound_.borrows[static_cast<std::size_t>(move.borrow)].address = address;
       return address != nullptr ? Outcome::done : Outcome::blocked;
@@ -135,9 +142,11 @@ Operation::Outcome Operation::poll(BoundMove& move) {
       return Outcome::done;
     case Kind::receive:
     case Kind::receive_reduce: {
+      // Asked once per round: later chunks continue in the same memory.
       if (move.done == 0) move.from = move.incoming->arrived();
       if (move.from == nullptr) return Outcome::blocked;
       Outcome outcome = run_chunk(move);
+      // If memory is shared, this is when the sender may overwrite it.
       if (outcome == Outcome::done) move.incoming->finish();
       return outcome;
     }
@@ -159,6 +168,7 @@ Operation::Outcome Operation::run_chunk(BoundMove& move) {
   budget_ -= count;
   move.done += count;
   if (move.done < move.count) return Outcome::unfinished;
+  // Ready for the next round.
   move.done = 0;
   return Outcome::done;
 }
@@ -170,6 +180,7 @@ void Operation::run_elements(BoundMove& move, std::int64_t count) {
   switch (move.kind) {
     case Kind::copy:
     case Kind::receive:
+      // Equal if MPI has received the message at its destination.
       if (to != from) std::memcpy(to, from, static_cast<std::size_t>(count * element_size_));
       return;
     case Kind::reduce:
@@ -178,12 +189,14 @@ void Operation::run_elements(BoundMove& move, std::int64_t count) {
     case Kind::reduce_both: {
       std::span<std::byte*> vectors{vectors_.data() + move.first_use, move.uses};
       arithmetic_.combine_all(vectors, count, bound_.both_divisor, move.streams);
+      // The addresses move on, because they have no common offset as `to` and `from` have.
       for (std::byte*& vector : vectors) vector += count * element_size_;
       return;
     }
     case Kind::divide:
       return arithmetic_.divide(to, count, bound_.divisor);
     case Kind::widen:
+      // One side has 16-bit elements, so its offset is not `start`.
       return widening_.widen(to, move.from + move.done * 2, count);
     case Kind::narrow:
       return widening_.narrow(move.to + move.done * 2, from, count, bound_.divisor);

@@ -36,6 +36,7 @@ ChannelTags PairTags::take(const MemberMoves& moves, const Member& member) {
     if (!is_message(move.kind)) continue;
     Channel channel = channel_of(move, member);
     std::uint32_t& next = next_.try_emplace(channel, first_).first->second;
+    // Keeps the first tag of each channel; bind counts on from there.
     tags.try_emplace(channel, next);
     ++next;
   }

@@ -37,6 +37,7 @@ class RoutedTransport final : public Transport {
     return std::max(ways_.inside->devices_here(), ways_.between->devices_here());
   }
   void fail(const std::string& reason, int exit_code) override {
+    // The other ranks first: local devices that fail in consequence must not report earlier.
     if (ways_.on_failure) ways_.on_failure(reason, exit_code);
     ways_.inside->fail(reason, exit_code);
   }

@@ -62,6 +62,7 @@ AlgorithmRanges parse_algorithm_ranges(std::string_view text, Collective kind) {
     ranges.push_back(parse_one(part, kind));
   }
   if (ranges.empty()) refuse("", "there is no range");
+  // Sorted by their beginnings, ranges overlap only if two neighbours do.
   std::ranges::stable_sort(ranges, {}, &AlgorithmRange::from);
   for (std::size_t next = 1; next < ranges.size(); ++next) {
     const AlgorithmRange &before = ranges[next - 1], &range = ranges[next];

@@ -17,6 +17,7 @@ std::vector<std::int64_t> segments_to_try(const CollectiveCall& call, std::strin
   std::vector<std::int64_t> segments{call.segment};
   if (algorithm != "ring" || call.kind != Collective::all_reduce || call.segment != 0)
     return segments;
+  // A slice is what one ring message carries; segments divide it.
   std::int64_t slice = (call.count + call.members - 1) / call.members;
   for (std::int64_t parts : {2, 4}) {
     if (slice >= parts) segments.push_back((slice + parts - 1) / parts);
@@ -24,6 +25,7 @@ std::vector<std::int64_t> segments_to_try(const CollectiveCall& call, std::strin
   return segments;
 }
 
+/// The algorithm with its best segment, or why it declines.
 Alternative weigh(const CollectiveCall& call, const Algorithm& algorithm, Bytes element,
                   const LinkCosts& costs) {
   Alternative best{.algorithm = std::string(algorithm.name)};
@@ -42,6 +44,7 @@ Alternative weigh(const CollectiveCall& call, const Algorithm& algorithm, Bytes 
     if (predicted.is_measured)
       break;  // the formula of other segments is less exact than a measurement
   }
+  // direct_streamed has the formula of direct, so only a measurement can tell which is faster.
   best.only_if_asked = algorithm.needs_measuring && !best.is_measured;
   return best;
 }
@@ -68,8 +71,10 @@ std::string reasons(const std::vector<Alternative>& alternatives) {
   return text;
 }
 
+/// The alternative to use: the one asked for, else the first. Throws if it cannot be used.
 const Alternative& pick(const std::vector<Alternative>& alternatives, const AlgorithmRange* asked,
                         const std::string& what) {
+  // Without a range the first one is the fastest, or all have declined.
   if (!asked) {
     if (!alternatives.front().time)
       throw Error(ErrorKind::usage,
@@ -98,6 +103,8 @@ AlgorithmChoice choose_algorithm(const CollectiveCall& call, Bytes element, cons
   for (const Algorithm& algorithm : algorithms(call.kind))
     choice.alternatives.push_back(weigh(call, algorithm, element, costs));
   if (options.offers_mpi) choice.alternatives.push_back(weigh_mpi(call, element, costs));
+  // The fastest first; then those that are used only on request, then those that declined. Stable,
+  // so that the list of algorithms decides between equal times, alike on all ranks.
   std::ranges::stable_sort(choice.alternatives, [](const Alternative& a, const Alternative& b) {
     auto rank = [](const Alternative& one) { return !one.time ? 2 : one.only_if_asked ? 1 : 0; };
     return rank(a) != rank(b) ? rank(a) < rank(b) : rank(a) < 2 && *a.time < *b.time;

@@ -10,6 +10,9 @@
 namespace troika {
 namespace {
 
+// Each formula adds up the steps of its algorithm, which follow each other on the critical path. In
+// a step all members exchange at once, so it takes as long as its slowest message.
+
 /// The call, the costs, and the terms that all formulas are made of. `n` counts elements.
 struct Terms {
   const CollectiveCall& call;
@@ -29,7 +32,8 @@ struct Terms {
   std::int64_t segments(std::int64_t n) const {
     return call.segment > 0 && n > 0 ? part(n, call.segment) : 1;
   }
-  /// alpha + n beta, alpha once for each segment.
+  /// alpha + n beta, alpha once for each segment: full ones and a shorter last one. Each counts by
+  /// itself, because measured times are not linear in n.
   SimTime message(LinkKind link, std::int64_t n) const {
     if (n == 0) return {};
     std::int64_t longest = std::min(n, call.segment > 0 ? call.segment : n);
@@ -47,19 +51,23 @@ struct Terms {
 template <class Next>
 LinkKind slowest(const Terms& terms, const Group& group, Next next) {
   LinkKind kind = LinkKind::process;
+  // A call without places is inside one process, so that no member has to be looked at.
   if (terms.call.nodes.empty() && terms.call.processes.empty()) return kind;
   for (int position = 0; position < group.size() && kind != LinkKind::network; ++position) {
     int other = next(position);
+    // In a group that is not a power of two some positions have no partner at that distance.
     if (other < 0 || other >= group.size()) continue;
     kind = std::max(kind, link_between(terms.call, group.member(position), group.member(other)));
   }
   return kind;
 }
 
+/// The slowest link of a butterfly or tree step: positions that differ in the bit `distance`.
 LinkKind across(const Terms& terms, const Group& group, int distance) {
   return slowest(terms, group, [&](int position) { return position ^ distance; });
 }
 
+/// The slowest link of a step in which each position sends `distance` ahead around the ring.
 LinkKind round(const Terms& terms, const Group& group, int distance) {
   return slowest(terms, group, [&](int position) { return (position + distance) % group.size(); });
 }
@@ -71,6 +79,7 @@ std::vector<int> distances(int size) {
   return result;
 }
 
+/// The term in brackets of docs/algorithms.md: pairs are positions 2i and 2i + 1, at distance 1.
 SimTime fold_in(const Terms& terms, const Fold& fold, const Group& group, std::int64_t n) {
   if (fold.active.size() == group.size()) return {};
   LinkKind link = across(terms, group, 1);
@@ -82,6 +91,7 @@ SimTime fold_out(const Terms& terms, const Fold& fold, const Group& group, std::
   return terms.message(across(terms, group, 1), n);
 }
 
+/// L (alpha + n beta + n gamma): on each level half of the remaining members send to the others.
 SimTime tree_reduce(const Terms& terms) {
   Group group = from_root(terms.call, 0);
   SimTime time{};
@@ -102,6 +112,7 @@ SimTime tree_broadcast(const Terms& terms) {
 
 SimTime tree_all_reduce(const Terms& terms) { return tree_reduce(terms) + tree_broadcast(terms); }
 
+/// log Q (alpha + n beta + n rho): combined from scratch, so it costs reduce_time and not gamma.
 SimTime recursive_doubling(const Terms& terms) {
   Group group = everyone(terms.call, 0);
   Fold folded = fold(group);
@@ -118,6 +129,7 @@ struct HalvingTimes {
   SimTime there{}, back{};
 };
 
+/// Steps of n/2, n/4, ... elements, which add up to n (Q-1)/Q.
 HalvingTimes halve(const Terms& terms, const Group& active, std::int64_t n) {
   HalvingTimes times;
   for (int distance : distances(active.size())) {
@@ -140,6 +152,8 @@ SimTime rabenseifner_all_reduce(const Terms& terms) {
   return rabenseifner(terms, everyone(terms.call, 0), terms.call.count);
 }
 
+/// As the all-reduce, but the root alone gathers, along a tree of the same step lengths. There is
+/// no fold_out, because the idle members need no result.
 SimTime rabenseifner_reduce(const Terms& terms) {
   Group group = from_root(terms.call, 0);
   Fold folded = fold(group);
@@ -147,6 +161,7 @@ SimTime rabenseifner_reduce(const Terms& terms) {
   return fold_in(terms, folded, group, terms.call.count) + times.there + times.back;
 }
 
+/// P - 1 equal steps of one slice each.
 SimTime ring_reduce_scatter(const Terms& terms, const Group& group, std::int64_t slice) {
   LinkKind link = round(terms, group, 1);
   return (terms.message(link, slice) + terms.combine(link, slice)) * (group.size() - 1);
@@ -178,6 +193,7 @@ SimTime ring_all_gather(const Terms& terms) {
   return ring_all_gather(terms, everyone(terms.call, 0), terms.range());
 }
 
+/// The largest node has most steps inside, and the smallest determines the length of the slices.
 SimTime hierarchical_all_reduce(const Terms& terms) {
   std::vector<std::vector<int>> groups = inner_groups(terms.call);
   auto smallest = std::ranges::min(groups, {}, &std::vector<int>::size).size();
@@ -193,6 +209,8 @@ SimTime hierarchical_all_reduce(const Terms& terms) {
   return (there + terms.message(link, slice)) * (inside.size() - 1) + middle;
 }
 
+/// 2 (P-1) alpha + n delta: a loan and its return for each peer, then one pass over this member's
+/// slice of all P vectors, n bytes in total.
 SimTime direct_all_reduce(const Terms& terms) {
   std::int64_t slice = terms.part(terms.call.count, terms.members());
   if (slice == 0 || terms.members() == 1) return {};
@@ -208,6 +226,7 @@ SimTime recursive_halving(const Terms& terms) {
   SimTime time{};
   std::int64_t left = terms.members();
   for (int step : distances(group.size())) {
+    // The tree order begins with the nearest peer, any order with the farthest.
     LinkKind link = across(terms, group, tree ? step : group.size() / 2 / step);
     left /= 2;
     time += tree ? terms.message(link, terms.range()) * left
@@ -235,6 +254,8 @@ SimTime pairwise_reduce_scatter(const Terms& terms) {
   if (terms.call.order == CombineOrder::any || terms.members() == 1)
     return exchange_with_each(terms, terms.range(), true);
   Group group = everyone(terms.call, 0);
+  // The last message completes one sum on each level of the tree; the first of them is combined on
+  // arrival and the others from scratch.
   auto sums = std::ssize(distances(group.size())) - 1;
   return exchange_with_each(terms, terms.range(), false) +
          terms.combine(round(terms, group, group.size() - 1), terms.range()) +
@@ -242,10 +263,12 @@ SimTime pairwise_reduce_scatter(const Terms& terms) {
 }
 
 SimTime pairwise_all_to_all(const Terms& terms) {
+  // A member copies its own block while messages travel.
   return std::max(exchange_with_each(terms, terms.range(), false),
                   copy_time(terms.costs.memory, terms.element * terms.range()));
 }
 
+/// Blocks of 1, 2, 4, ... ranges, each assumed to travel as one message.
 SimTime recursive_doubling_all_gather(const Terms& terms) {
   Group group = everyone(terms.call, 0);
   SimTime time{};
@@ -283,6 +306,7 @@ SimTime scatter_all_gather(const Terms& terms) {
   return tree_of_slices(terms, slice) + ring_all_gather(terms, from_root(terms.call, 0), slice);
 }
 
+/// The root's port handles one message at a time, so all of them add up.
 SimTime linear(const Terms& terms) {
   SimTime time{};
   for (int member = 0; member < terms.members(); ++member) {
@@ -316,6 +340,8 @@ SimTime bruck_all_gather(const Terms& terms) {
   return time;
 }
 
+/// In the step of each bit, the blocks whose distance has that bit set are packed and sent; at the
+/// end all blocks are copied to their places.
 SimTime bruck_all_to_all(const Terms& terms) {
   Group group = everyone(terms.call, 0);
   SimTime time = copy(terms, terms.range() * group.size());

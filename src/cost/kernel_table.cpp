@@ -32,6 +32,7 @@ void KernelTable::insert(const std::string& key_text, std::vector<Candidate> can
   rows_[key_text] = std::move(candidates);
 }
 
+// Ranks compare it (train/fingerprint.cpp), so it covers all fields of the candidates.
 std::uint64_t KernelTable::hash() const {
   std::uint64_t hash = hash_text("kernel table");
   for (const auto& [text, candidates] : rows_) {
@@ -58,6 +59,7 @@ bool take_times(const KernelTable& known, const KernelKey& key,
     auto same = std::ranges::find_if(*timed, [&](const Candidate& other) {
       return other.algorithm == candidate.algorithm && other.layouts == candidate.layouts;
     });
+    // Times left over from another table are removed, so that all times of a key have one origin.
     candidate.time = same == timed->end() ? std::nullopt : same->time;
     complete = complete && candidate.time.has_value();
   }

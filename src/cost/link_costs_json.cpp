@@ -19,6 +19,7 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 constexpr const char* kLinksFormat = "troika links 1";
+/// Far more than the measurements of a few teams take; a larger file is something else.
 constexpr std::size_t kLargestLinksFile = 1u << 20;
 
 /// Pairs of bytes and nanoseconds; no line where nothing was measured.
@@ -56,6 +57,7 @@ Json write(const MeasuredAlgorithm& row) {
   return json;
 }
 
+/// A number that must be present, finite and not negative.
 double figure(const Json& json, const char* name) {
   double value = json.at(name);
   if (!(std::isfinite(value) && value >= 0))

@@ -21,6 +21,9 @@ std::optional<LinkKind> only_link(const CollectiveCall& call) {
   return kind;
 }
 
+/// Returns the times measured for such a call, or null. Calls were timed with equal parts, without
+/// segments and in any order; the times hold for the tree order as well, except those of
+/// reduce_scatter, whose algorithms send other messages then.
 const SizeCurve* find_measured(const CollectiveCall& call, std::string_view algorithm,
                                const LinkCosts& costs) {
   bool is_plain = call.members > 1 && call.segment == 0 && has_equal_parts(call) &&
@@ -40,6 +43,7 @@ const SizeCurve* find_measured(const CollectiveCall& call, std::string_view algo
 }  // namespace
 
 bool has_equal_parts(const CollectiveCall& call) {
+  // No range may be longer than the longest of nearly equal parts.
   std::int64_t part = (call.count + call.members - 1) / call.members;
   return std::ranges::all_of(call.ranges, [&](Range range) { return range.extent() <= part; });
 }

@@ -86,6 +86,7 @@ std::optional<CostFile> read_costs(const std::filesystem::path& path) {
   try {
     return parse_costs(read_small_file(path, kLargestCostsFile));
   } catch (const Error&) {
+    // The file only saves time, so a missing or damaged one is like none.
     return std::nullopt;
   }
 }

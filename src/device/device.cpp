@@ -23,6 +23,7 @@ Buffer::~Buffer() {
 void Event::wait() {
   Lock lock(mutex_);
   while (!done_) changed_.wait(lock.native());
+  // Ready for the next submission.
   done_ = false;
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }

@@ -20,6 +20,7 @@ class Layout {
  public:
   explicit Layout(const Cluster& cluster) : cluster_(cluster) {}
 
+  // All devices first: endpoints are numbered devices before hubs.
   Machine build() {
     for (const NodeSpec& node : cluster_.nodes) add_devices(node);
     for (const NodeSpec& node : cluster_.nodes) add_node_hubs(node);
@@ -43,6 +44,7 @@ class Layout {
              .flops_per_second = node.flops_per_second,
              .bytes_per_second = node.bytes_per_second,
              .node = nodes_,
+             // Consecutive devices share a rank, as evenly as possible.
              .rank = static_cast<std::int32_t>(ranks_ + at * node.ranks / node.devices)});
       }
       ++nodes_;
@@ -67,6 +69,7 @@ class Layout {
     }
   }
 
+  // A name that is neither a node nor a device is a switch, made when it is first mentioned.
   void add_named_links() {
     for (const NamedLink& link : cluster_.links) {
       for (const std::string& end : {link.from, link.to})
@@ -75,6 +78,7 @@ class Layout {
     }
   }
 
+  // A tree of two levels: leaf switches, and a top switch if there are several of them.
   void add_switches() {
     const NetworkSpec& network = cluster_.network;
     auto nodes = static_cast<std::int64_t>(node_hubs_.size());
@@ -88,6 +92,7 @@ class Layout {
     if (switches.size() == 1) return;
     std::int32_t top = add_hub("top switch");
     LinkSpeed up = half_way(network.link);
+    // The uplink has the bandwidth of its nodes together, divided by the oversubscription.
     up.bytes_per_second *= static_cast<double>(each) / network.oversubscription;
     for (std::int32_t leaf : switches) machine_.links.push_back({leaf, top, up});
   }

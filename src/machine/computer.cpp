@@ -20,6 +20,7 @@ Bytes computer_memory() {
 }
 
 Bytes total_memory(const std::string& meminfo) {
+  // "MemTotal:       32768000 kB", where kB means 1024 bytes.
   constexpr std::string_view kLine = "MemTotal:";
   std::size_t at = meminfo.find(kLine);
   if (at == std::string::npos) return {};

@@ -76,6 +76,7 @@ std::optional<CgroupMount> parse_mount(const std::string& line, std::string_view
 /// This process's path in the hierarchy of a v1 controller, or of v2 for an empty one.
 std::optional<std::string> path_of_group(const fs::path& root, std::string_view controller) {
   for (const std::string& line : split_at(text_of(root / "proc/self/cgroup"), '\n')) {
+    // A line is ID:CONTROLLERS:PATH; v2 has the ID 0 and no controllers.
     std::size_t first = line.find(':'), second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
     std::string controllers = line.substr(first + 1, second - first - 1);
@@ -118,6 +119,7 @@ void tighten(std::optional<MemoryLimit>& tightest, const fs::path& file,
   std::optional<std::int64_t> bytes = number_in(text_of(file));
   if (!bytes || *bytes >= kUnlimited) return;
   fs::path folder = file.parent_path();
+  // Compared by what is left: an outer group with a higher limit may be nearly full with others.
   MemoryLimit limit{
       {*bytes}, {statistic(folder / "memory.stat", anonymous)}, file.string(), identity_of(folder)};
   if (!tightest || limit.left() < tightest->left()) tightest = limit;
@@ -136,6 +138,7 @@ void read_v2(const fs::path& root, CgroupLimits& limits) {
   for (const fs::path& folder : folders_of_groups(root, "")) {
     tighten(limits.memory, folder / "memory.max", "anon");
     tighten(limits.memory, folder / "memory.high", "anon");
+    // "QUOTA PERIOD" in microseconds, or "max PERIOD".
     std::vector<std::string> words = split_at(text_of(folder / "cpu.max"), ' ');
     if (words.size() == 2)
       tighten(limits.cores, folder / "cpu.max", number_in(words[0]), number_in(words[1]));
@@ -163,6 +166,7 @@ CgroupLimits read_cgroup_limits(const fs::path& root) {
 std::chrono::nanoseconds throttled_time(const fs::path& root) {
   std::chrono::nanoseconds time{};
   for (const fs::path& folder : folders_of_groups(root, ""))
+    // v2 counts microseconds, v1 nanoseconds.
     time += std::chrono::microseconds(statistic(folder / "cpu.stat", "throttled_usec"));
   for (const fs::path& folder : folders_of_groups(root, "cpu"))
     time += std::chrono::nanoseconds(statistic(folder / "cpu.stat", "throttled_time"));

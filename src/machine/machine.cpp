@@ -19,6 +19,8 @@ std::vector<DeviceId> devices_of_node(const Machine& machine, std::int32_t node)
 }
 
 SimTime roofline_time(const DeviceSpec& device, Flops flops, Bytes bytes) {
+  // Arithmetic and memory traffic overlap, so the slower one counts. Williams, Waterman and
+  // Patterson 2009, doi:10.1145/1498765.1498785.
   double seconds = std::max(static_cast<double>(flops.count) / device.flops_per_second,
                             static_cast<double>(bytes.count) / device.bytes_per_second);
   return {std::llround(seconds * 1e9)};

@@ -46,11 +46,13 @@ std::vector<Arrival> arrivals_from(const Machine& machine, DeviceId from) {
   while (!open.empty()) {
     std::size_t here = std::get<2>(open.top());
     open.pop();
+    // An endpoint may be queued several times; only its best entry counts.
     if (std::exchange(arrivals[here].settled, true)) continue;
     for (Hop hop : hops[here]) {
       const Link& link = machine[hop.link];
       auto there = static_cast<std::size_t>(hop.forward ? link.b : link.a);
       Arrival next{arrivals[here].latency + link.speed.latency.count, arrivals[here].hops + 1, hop};
+      // On a tie the first one found stays, so the route does not depend on chance.
       if (arrivals[there].settled || next.rank() >= arrivals[there].rank()) continue;
       arrivals[there] = next;
       open.push({next.latency, next.hops, there});
@@ -59,6 +61,7 @@ std::vector<Arrival> arrivals_from(const Machine& machine, DeviceId from) {
   return arrivals;
 }
 
+/// Where a hop starts.
 std::size_t endpoint_before(const Machine& machine, Hop hop) {
   const Link& link = machine[hop.link];
   return static_cast<std::size_t>(hop.forward ? link.a : link.b);
@@ -71,6 +74,7 @@ std::optional<Route> route_between(const Machine& machine, DeviceId from, Device
   const Arrival& end = arrivals[to.index()];
   if (!end.settled) return std::nullopt;
   Route route{.speed = {std::numeric_limits<double>::infinity(), {end.latency}}};
+  // Backwards along the last hops.
   for (std::size_t endpoint = to.index(); endpoint != from.index();) {
     Hop hop = arrivals[endpoint].last;
     route.hops.push_back(hop);
@@ -92,6 +96,7 @@ std::optional<std::string> why_unconnected(const Machine& machine) {
     if (!(link.speed.bytes_per_second > 0) || link.speed.latency.count < 0)
       return fmt::format("the link between endpoints {} and {} has no speed", link.a, link.b);
   }
+  // Links work in both directions, so one start is enough.
   std::vector<Arrival> arrivals = arrivals_from(machine, DeviceId(std::size_t{0}));
   for (std::size_t device = 0; device < machine.devices.size(); ++device) {
     if (!arrivals[device].settled)

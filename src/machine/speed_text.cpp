@@ -64,6 +64,7 @@ std::string print(double value, std::span<const Unit> units) {
 std::optional<double> parse_rate(std::string_view text) { return above_zero(parse(text, kRates)); }
 
 std::string rate_text(double bytes_per_second) {
+  // KB/s to TB/s.
   return print(bytes_per_second, std::span(kRates).subspan(9, 4));
 }
 

@@ -34,6 +34,7 @@ HostBlock touched(Bytes bytes) {
 
 }  // namespace
 
+// A median, because other programs make some samples longer, and none shorter.
 std::vector<double> medians(const TimedGroup& group) {
   std::vector<double> result;
   for (std::vector<double> samples : group.samples) {
@@ -51,6 +52,7 @@ std::vector<double> noise_of_medians(const TimedGroup& group) {
     TROIKA_CHECK(!samples.empty(), "a collective was not timed");
     std::ranges::sort(samples);
     // The rank of the middle is binomial: n/2 with a deviation of sqrt(n)/2.
+    // 95 % of a normal distribution lie within 1.96 deviations, here 0.98 sqrt(n) ranks.
     auto count = static_cast<double>(samples.size());
     auto first = static_cast<std::size_t>(std::max(0.0, count / 2 - 0.98 * std::sqrt(count)));
     result.push_back((samples[samples.size() - 1 - first] - samples[first]) / 2);
@@ -63,6 +65,7 @@ CollectiveTimer::CollectiveTimer(MoveScheduler& scheduler, std::vector<DeviceId>
     : communicator_(scheduler, std::move(devices)),
       vector_(touched(longest)),
       input_(touched(longest)) {
+  // The members' own agreement is a small all-reduce of the greatest value, prepared once.
   MemberRecipe recipe =
       make_member_recipe(equal_parts(Collective::all_reduce, communicator_.size(), 1),
                          "recursive_doubling", communicator_.member());
@@ -122,6 +125,7 @@ void CollectiveTimer::run(const Batch& batch, int rounds) {
   if (heartbeat_ != nullptr) heartbeat_->end(batch.call);
 }
 
+// All members start together, and the slowest one counts.
 double CollectiveTimer::time(const Batch& batch, int rounds) {
   if (heartbeat_ != nullptr) heartbeat_->begin(batch.call);
   agree(0);
@@ -139,6 +143,7 @@ void CollectiveTimer::time_group(TimedGroup& group, int samples) {
   for (const TimedCall& timed : group.calls) {
     batches.push_back(prepare_batch(timed));
     double cold = time(batches.back(), 1);  // touches its scratch
+    // An estimate of one round, from which the length of a batch follows.
     once.push_back(std::min(cold, time(batches.back(), 1)));
   }
   for (int sample = 0; sample < samples; ++sample) {
@@ -159,6 +164,8 @@ void CollectiveTimer::time_all(std::vector<TimedGroup>& groups, const TimingPass
   auto start = Clock::now();
   for (int pass = 1; pass <= passes.most; ++pass) {
     for (TimedGroup& group : groups) time_group(group, passes.samples);
+    // Agreed, because all members must stop after the same pass. It ends when one more pass of
+    // average length would exceed the limit.
     double taken = agree(RealNanoseconds(Clock::now() - start).count() / 1e9);
     if (pass >= passes.least && taken * (pass + 1) / pass > passes.seconds) break;
   }

@@ -1,3 +1,5 @@
+// The work on memory inside a collective cannot be timed by itself: it is what remains of the
+// collective's time after the time of its messages is subtracted.
 #include "profile/fit_links.h"
 
 #include <algorithm>
@@ -7,6 +9,7 @@ namespace {
 
 using enum Collective;
 
+/// The times of two members, or null.
 const SizeCurve* find_times(const std::vector<MeasuredAlgorithm>& rows, Collective kind,
                             std::string_view algorithm) {
   auto found = std::ranges::find_if(rows, [&](const MeasuredAlgorithm& row) {
@@ -46,6 +49,7 @@ void fit_link(LinkCost& link, const std::vector<MeasuredAlgorithm>& rows) {
   if (messages.empty()) return;
   link.message_times = messages;
   auto message = [&](Bytes bytes) { return messages.at(bytes); };
+  // A pairwise reduce_scatter of two members is a message of half the vector that is combined.
   link.combine_times = without(find_times(rows, reduce_scatter, "pairwise"), 2, message);
   Line line = fit_line(messages);
   link.alpha = line.alpha;
@@ -61,6 +65,8 @@ void fit_memory(MemoryCost& memory, const SizeCurve& messages,
     rate = fit_rate(kept);
   };
   auto message = [&](Bytes bytes) { return messages.at(bytes); };
+  // With two members bruck is a message of n/2 and a copy of n, recursive_doubling a message of n
+  // that is combined from scratch, direct two empty messages and n combined in place.
   take(without(find_times(rows, all_gather, "bruck"), 1,
                [&](Bytes bytes) { return messages.at({bytes.count / 2}); }),
        memory.copy_times, memory.copy);
@@ -97,15 +103,18 @@ Line fit_line(const SizeCurve& curve) {
     times += weight * time, products += weight * size * time;
   }
   double determinant = ones * squares - sizes * sizes;
+  // All points have one size: there is no slope to fit.
   if (determinant <= 0) return {.alpha = ones > 0 ? times / ones : 0};
   Line line{.alpha = (times * squares - sizes * products) / determinant,
             .beta = (ones * products - sizes * times) / determinant};
+  // The best line with one coefficient fixed at zero.
   if (line.alpha < 0) return {.beta = products / squares};
   if (line.beta < 0) return {.alpha = times / ones};
   return line;
 }
 
 double fit_rate(const SizeCurve& curve) {
+  // Shorter ones are dominated by the noise of the times that were subtracted.
   constexpr Bytes kTelling{4 << 10};
   std::vector<double> rates;
   for (const SizePoint& point : curve.points) {

@@ -100,6 +100,8 @@ void KernelCheck::check(const std::vector<KernelKey>& keys,
                         const std::vector<Candidate>& candidates) {
   auto start = std::chrono::steady_clock::now();
   std::vector<Candidate> left = candidates;
+  // From the smallest key up. A backend may not offer a candidate for small keys; the last key, the
+  // wanted one itself, checks all that are left.
   for (auto key = keys.rbegin(); key != keys.rend() && !left.empty(); ++key) {
     std::vector<Candidate> here;
     for (const Candidate& other : key + 1 == keys.rend() ? left : offered(*key)) {
@@ -110,6 +112,7 @@ void KernelCheck::check(const std::vector<KernelKey>& keys,
       if (key + 1 != keys.rend()) left.erase(same);
     }
     if (here.empty()) continue;
+    // One trial with one reference result serves all candidates of the key.
     KeyTrial trial = make_trial(*key);
     std::map<std::string, std::string>& row = checks_[to_text(*key)];
     CheckWork work([&] {

@@ -37,6 +37,7 @@ class Contest final : public Work {
       : entrants(std::move(all)), operands_(std::move(operands)) {}
 
   void run() override {
+    // The first launches warm the caches and the team, and find candidates not worth more time.
     for (Entrant& entrant : entrants) launch(entrant);
     for (Entrant& entrant : entrants)
       if (entrant.total < kTelling) launch(entrant);
@@ -114,6 +115,7 @@ std::vector<DevicePointer> KernelTimer::lay_out(const KernelKey& key,
   Bytes total{};
   for (Bytes size : sizes) total += size;
   if (memory_.bytes() < total) {
+    // Freed first, so that the device need not hold both.
     memory_ = {};
     memory_ = device_.allocate(total);
     fill(memory_.address(), total, DType::f32);  // no launch pays for fresh pages

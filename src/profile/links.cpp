@@ -19,6 +19,7 @@ std::vector<DeviceId> devices_of(int members) {
   return devices;
 }
 
+/// One group per size, of all algorithms that do not decline: competitors are timed in turns.
 void add_groups(std::vector<TimedGroup>& groups, const MemberTeam& team, Collective kind,
                 const std::vector<Bytes>& sizes) {
   for (Bytes bytes : sizes) {
@@ -33,6 +34,7 @@ void add_groups(std::vector<TimedGroup>& groups, const MemberTeam& team, Collect
   }
 }
 
+/// Grows by `factor` from `least` up to `most`.
 std::vector<Bytes> sizes_from(Bytes least, Bytes most, int factor) {
   std::vector<Bytes> sizes;
   for (Bytes bytes = least; bytes <= most; bytes = bytes * factor) sizes.push_back(bytes);
@@ -65,6 +67,7 @@ CollectiveTimer::Maker make_roofline(int member, const std::vector<std::byte*>& 
   };
 }
 
+/// MPI's own collective: the body starts it and polls.
 CollectiveTimer::Maker make_by_mpi(MpiWorld& world, const std::function<void()>& check) {
   return [&world, check](const CollectiveCall& call, std::span<std::byte> vector) {
     // Shared, because a function is copied.
@@ -90,6 +93,7 @@ CollectiveTimer::Maker make_by_mpi(MpiWorld& world, const std::function<void()>&
 
 MemberTeam thread_team(int members, bool pins) {
   auto time = [=](std::vector<TimedGroup>& groups, const TimingPasses& passes, Bytes longest) {
+    // Each thread needs its own copy to work on. All copies end with the same samples.
     std::vector<std::vector<TimedGroup>> of_member(static_cast<std::size_t>(members), groups);
     std::vector<std::byte*> vectors(static_cast<std::size_t>(members));
     run_member_threads({.members = members, .pins = pins}, [&](ThreadTransport& transport, int me) {
@@ -127,6 +131,7 @@ MemberTeam rank_team(MpiWorld& world, Heartbeat& heartbeat) {
 
 CollectiveCall team_call(const MemberTeam& team, Collective kind, Bytes bytes) {
   CollectiveCall call = equal_parts(kind, team.members, bytes.count / kTimedElement.count);
+  // The link between any two members follows from the places that the call names.
   std::vector<int> apart;
   for (int member = 0; member < team.members; ++member) apart.push_back(member);
   if (team.link == LinkKind::node) call.processes = apart;
@@ -138,6 +143,7 @@ std::vector<MeasuredAlgorithm> measure_algorithms(const MemberTeam& team, const 
                                                   const TimingPasses& passes) {
   std::vector<TimedGroup> groups = all_groups(team, sizes);
   team.time(groups, passes, sizes.most);
+  // Groups come in ascending size, so the points of each row do, too.
   std::vector<MeasuredAlgorithm> rows;
   for (const TimedGroup& group : groups) {
     std::vector<double> times = medians(group);

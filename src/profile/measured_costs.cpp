@@ -35,6 +35,7 @@ constexpr std::chrono::milliseconds kLongestLockWait{1000}, kLockRetry{20};
 class FileLock {
  public:
   explicit FileLock(const std::string& path)
+      // A link of that name must not be followed, and a pipe must not block.
       : file_(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600)) {
     auto end = std::chrono::steady_clock::now() + kLongestLockWait;
     error_ = file_ < 0 ? errno : 0;
@@ -102,6 +103,7 @@ bool MeasuredCosts::fits(const KernelKey& key, const Candidate& candidate) const
 
 std::vector<Candidate> MeasuredCosts::answer(const KernelKey& key) {
   std::vector<Candidate> offered = fitting(key, backend_.candidates(key));
+  // Nothing fits, so `fitting` has kept all: neither check nor timing is tried.
   if (!offered.empty() && !fits(key, offered.front())) return offered;
   std::vector<Candidate> candidates = check_.keep_right(key, offered);
   if (candidates.size() < offered.size())
@@ -148,6 +150,8 @@ void MeasuredCosts::write_rows() {
     why_not_kept_ = fmt::format("{}.lock cannot be locked: {}", file_.string(), lock.reason());
     return;
   }
+  // Read again under the lock, because another process may have added rows. The table inserted last
+  // wins: rows of the file, unless everything was to be measured anew.
   KernelTable there = read_kept(file_, provenance_);
   KernelTable first = measures_anew_ ? std::move(there) : std::move(new_rows_);
   const KernelTable& last = measures_anew_ ? new_rows_ : there;

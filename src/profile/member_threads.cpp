@@ -51,6 +51,7 @@ void run_member_threads(const MemberThreads& threads,
   };
   std::vector<std::jthread> running;
   for (int member = 0; member < threads.members; ++member) running.emplace_back(run, member);
+  // Joins all threads.
   running.clear();
   failure.rethrow();
 }

@@ -30,6 +30,7 @@ DeviceSpec measure_rates(const DeviceSpec& spec, const Backend& backend,
   bool slow = backend.name() == "reference";  // a thousand times slower
   std::int64_t longest = slow ? 96 : 1536;
   std::int64_t side = fitting(longest, 4 * longest, spec.memory);
+  // A product is bound by arithmetic and a sum of long vectors by memory, so each gives one rate.
   KernelKey product{Linear{.out = side}, {{{side, side}, DType::f32}}, Phase::forward, {}};
   TensorSpec vector{{fitting(slow ? 1 << 18 : 1 << 23, 4, spec.memory)}, DType::f32};
   KernelKey sum{Sum{.count = 2}, {vector, vector}, Phase::forward, {}};

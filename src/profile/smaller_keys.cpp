@@ -49,6 +49,7 @@ void for_each_extent(KernelKey& key, const auto& visit) {
   }
 }
 
+/// The stride without its factors of two, which a block of 16 contains already.
 std::int64_t odd_part(std::int64_t stride) {
   while (stride > 0 && stride % 2 == 0) stride /= 2;
   return std::max<std::int64_t>(stride, 1);
@@ -94,6 +95,7 @@ bool is_key(const KernelKey& key) {
   }
 }
 
+/// Appends smaller keys, each made from the last, as long as something can shrink.
 class Shrinking {
  public:
   explicit Shrinking(const KernelKey& key) : side_block_(side_block(key.op)), keys_{key} {}
@@ -118,6 +120,7 @@ class Shrinking {
     const std::int64_t samples = smaller.inputs[0].shape[0];
     const std::int64_t fewest = std::min(samples, 2 + samples % 2);
     std::int64_t half = samples / 2;
+    // Odd stays odd, and even stays even.
     if (half % 2 != samples % 2) ++half;
     auto halve = [&](std::vector<TensorSpec>& specs) {
       for (TensorSpec& spec : specs)
@@ -154,6 +157,7 @@ class Shrinking {
 
   bool take(KernelKey smaller) {
     keep_count(keys_.back(), smaller);
+    // Changing one extent may break a relation to another; then the change is not taken.
     if (smaller == keys_.back() || !is_key(smaller) || !has_same_groups(keys_.back(), smaller))
       return false;
     keys_.push_back(std::move(smaller));

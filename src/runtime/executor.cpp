@@ -12,6 +12,7 @@ namespace {
 /// Limit of running moves between two kernels: a few chunks, short against a kernel.
 constexpr std::chrono::microseconds kBetweenKernels{100};
 
+/// Nanoseconds on the clock that all devices of the process share.
 std::int64_t now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
@@ -20,6 +21,7 @@ std::int64_t now() {
 
 }  // namespace
 
+// Key, algorithm and layouts together identify the compiled code.
 Kernel& KernelCache::get(const Task& task) {
   std::string name = to_text(task.key) + " " + task.choice.algorithm;
   for (Layout layout : task.choice.layouts) name += " " + std::string(to_string(layout));
@@ -38,7 +40,10 @@ Executor::Executor(const TaskGraph& graph, const ExecutorSetting& setting)
       device_(setting.device),
       scheduler_(setting.scheduler),
       carries_(std::ranges::any_of(graph.tasks, &Task::carried)) {
+  // The start and the finish of a communication share one operation.
   std::map<CommunicationId, Operation*> operations;
+  // Binds the tasks in the order of a step that overlaps with the previous one's carried tasks. The
+  // order is the same for all parts; a run of only one part skips the others' entries.
   for (std::size_t at : loop_order(graph)) {
     const Task& task = graph.tasks[at];
     if (task.device != device_) continue;
@@ -77,6 +82,8 @@ void Executor::run_entry(Entry& entry) {
   }
 }
 
+// Peers cannot see why a message does not come, so the reason is sent to them before the exception
+// leaves this device.
 template <class Step>
 void Executor::run_for_peers(const Step& step) {
   try {
@@ -106,6 +113,7 @@ void Executor::run() {
 }
 
 void Executor::keep_whole_step() {
+  // A step that ran without carried tasks is complete once they have run on their own.
   bool completes = part_ == LoopPart::step_and_carried || !carries_ ||
                    (part_ == LoopPart::carried && lacks_carried_);
   lacks_carried_ = part_ == LoopPart::step;
@@ -116,6 +124,8 @@ void Executor::keep_whole_step() {
 
 void Executor::run_watched(const std::function<bool(std::size_t)>& after) {
   run_for_peers([&] {
+    // The step comes first and its own carried tasks after it, unlike in a loop of steps. Once
+    // `after` has returned false the rest runs unwatched.
     bool watched = true;
     for (LoopPart part : {LoopPart::step, LoopPart::carried}) {
       part_ = part;
@@ -152,6 +162,8 @@ std::vector<Executor::TaskTimes> Executor::times() const {
   return times;
 }
 
+// A finish either runs moves or waits for peers; the scheduler reports the second part. The
+// minimum keeps the parts' sum exact even if the two measurements differ.
 StepLedger Executor::ledger() const {
   StepLedger ledger;
   for (const Entry& entry : entries_) {

@@ -12,6 +12,7 @@ namespace {
 using CallKey = std::tuple<std::string, int, Collective, int, std::int64_t, std::int64_t>;
 using Recipes = std::multimap<CallKey, std::shared_ptr<const MemberRecipe>>;
 
+/// Returns the recipe of an equal call, if there is one: models repeat layers.
 std::shared_ptr<const MemberRecipe> find_or_make(Recipes& known, const Communication& communication,
                                                  int member) {
   const CollectiveCall& call = communication.call;
@@ -30,6 +31,8 @@ std::shared_ptr<const MemberRecipe> find_or_make(Recipes& known, const Communica
 PreparedMessages::PreparedMessages(const TaskGraph& graph, const std::vector<DeviceId>& devices,
                                    const PreparedMessages& earlier)
     : tags_(earlier.tags_) {
+  // Tags are taken in the order of the graph, which is the same on all ranks: any two devices then
+  // number the messages between them alike.
   for (DeviceId device : devices) tags_.try_emplace(device);
   Recipes known;
   for (std::size_t index = 0; index < graph.communications.size(); ++index) {

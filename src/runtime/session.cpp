@@ -1,3 +1,4 @@
+// Programs and their steps. The state of a session is in session_state.cpp.
 #include "runtime/session.h"
 
 #include <fmt/format.h>
@@ -23,12 +24,14 @@ bool all_finite(std::span<const std::byte> bytes) {
 /// batch contains the part.
 std::size_t rows_before(const BufferSpec& part, std::span<const std::byte> batch,
                         std::int64_t first_row) {
+  // A tensor of rank 0 counts as one row. All sizes are in bytes.
   std::int64_t size = size_of(part.spec.dtype).count * part.whole.elements(), row = size;
   std::int64_t rows = part.whole.rank() > 0 ? part.whole[0] : 1;
   if (rows > 0) row /= rows;
   std::int64_t end = part.whole.rank() > 0 ? part.region[0].end : 1;
   std::int64_t begin = part.whole.rank() > 0 ? part.region[0].begin : 0;
   auto given = static_cast<std::int64_t>(batch.size());
+  // A batch may leave out rows that no device here reads, but a single row must be given whole.
   TROIKA_CHECK(first_row * row + given <= size && (first_row > 0 || given == size || rows > 1),
                "the size of " + part.part_of);
   TROIKA_CHECK(begin >= first_row && end * row <= first_row * row + given,
@@ -55,6 +58,8 @@ Session::~Session() {
   programs_.clear();
 }
 
+// Programs share state by buffer name. The slices of all processes are listed, because every rank
+// must know who stores what when it writes a checkpoint.
 void Session::add(TaskGraph graph) {
   for (const BufferSpec& buffer : graph.buffers)
     if (buffer.persistent) check_agreement(buffer);
@@ -68,12 +73,16 @@ void Session::add(TaskGraph graph) {
   auto program = std::make_unique<Program>();
   program->carries = std::ranges::any_of(graph.tasks, &Task::carried);
   program->graph = std::move(graph);
+  // Tags continue after those of the previous program: the messages of all programs exist at once
+  // on one transport, where addresses must be unique.
   const PreparedMessages none;
   program->messages =
       PreparedMessages(program->graph, here, programs_.empty() ? none : programs_.back()->messages);
   programs_.push_back(std::move(program));
 }
 
+// Memory comes first, because executors bind addresses; schedulers before programs, because
+// operations are prepared on their transport.
 void Session::start() {
   allocate_state();
   allocate_arenas();
@@ -83,9 +92,11 @@ void Session::start() {
           *devices_.transport, id, MoveSchedulerOptions{devices_.moves_beside});
   }
   for (const auto& program : programs_) start_program(*program);
+  // Only the host sets it to 1; with the 0 of fresh memory all updates would be skipped.
   write_control(Control::ok, 1);
 }
 
+// Programs run one at a time on a device, so one arena of the largest size serves all of them.
 void Session::allocate_arenas() {
   for (const auto& [id, place] : places_) {
     Bytes largest;
@@ -95,6 +106,7 @@ void Session::allocate_arenas() {
   }
 }
 
+// A view has no memory of its own: its address is an offset in the buffer at its root.
 DevicePointer Session::address(const TaskGraph& graph, BufferId id) {
   const BufferSpec& root = graph[graph.root(id)];
   DevicePointer begin = root.persistent
@@ -130,6 +142,7 @@ std::unique_ptr<Operation> Session::make_operation(const Program& program, Place
   BufferId buffer = communication.buffers[static_cast<std::size_t>(member)];
   auto bytes = static_cast<std::size_t>(communication.bytes().count);
   std::span<std::byte> vector{address(program.graph, buffer), bytes}, input;
+  // Only all_to_all is not in place: its buffer holds the input and, behind it, the output.
   if (communication.call.kind == Collective::all_to_all)
     input = vector, vector = {input.data() + bytes, bytes};
   const PreparedMessages::Part& part = program.messages.part(id, member);
@@ -155,6 +168,8 @@ void Session::submit(Place& place, Work& work) {
   place.done.wait();
 }
 
+// Submits to all devices before it waits for any, because the devices wait for each other's
+// messages. All events are waited for even after a failure: the work is borrowed until then.
 void Session::submit_all(const std::function<Work&(Place&)>& work) {
   for (const auto& [id, place] : places_) place->device.submit(work(*place), place->done);
   // A device that failed because a peer did is not the cause: report the other error.
@@ -175,6 +190,8 @@ void Session::submit_all(const std::function<Work&(Place&)>& work) {
 
 void Session::write_input(const std::string& program, const std::string& name,
                           std::span<const std::byte> batch, std::int64_t first_row) {
+  // Within one program the memory that carried tasks use is reserved for the whole step. Another
+  // program divides the arena differently.
   if (unfinished_ != &find(program))
     finish_step();  // its carried tasks may still use the memory of the input
   const TaskGraph& graph = find(program).graph;
@@ -188,6 +205,7 @@ void Session::write_input(const std::string& program, const std::string& name,
       place.device.write(to, batch);
       continue;
     }
+    // Each device copies its own region; offsets in the whole tensor become offsets in the batch.
     std::size_t before = rows_before(part, batch, first_row);
     for_region(part, [&](std::size_t whole, std::size_t own, std::size_t bytes) {
       place.device.write(to + own, batch.subspan(whole - before, bytes));
@@ -213,6 +231,7 @@ void Session::read_output(const std::string& program, const std::string& name,
 
 void Session::run_part(Program& program, LoopPart part) {
   for (const auto& [id, executor] : program.executors) executor->set_part(part);
+  // Cleared first: if the run throws, the destructor must not try to run these tasks again.
   unfinished_ = nullptr;
   auto start = std::chrono::steady_clock::now();
   submit_all([&](Place& place) -> Work& { return *program.executors.at(place.id); });
@@ -223,10 +242,13 @@ void Session::finish_step() {
   if (unfinished_ != nullptr) run_part(*unfinished_, LoopPart::carried);
 }
 
+// Steps of one program in a row overlap: updates and gradient messages at the end of a step run
+// inside the next one, each just before its result is needed. `unfinished_` says whose are due.
 void Session::run(const std::string& name) {
   Program& program = find(name);
   if (unfinished_ != &program) finish_step();
   run_part(program, unfinished_ == &program ? LoopPart::step_and_carried : LoopPart::step);
+  // The host writes the next step's scalars before the carried updates of this one have run.
   if (!program.carries) return;
   hand_scalars_on();
   unfinished_ = &program;
@@ -235,7 +257,9 @@ void Session::run(const std::string& name) {
 std::optional<NonFinite> Session::run_checked(const std::string& name) {
   finish_step();
   Program& program = find(name);
+  // Carried tasks run at the end of this step, so they get its own scalars.
   hand_scalars_on();
+  // All devices look for values that are not finite at once, each up to its first.
   std::mutex mutex;
   std::map<std::size_t, std::string> found;  // by task
   std::map<DeviceId, std::unique_ptr<Work>> work;
@@ -254,6 +278,7 @@ std::optional<NonFinite> Session::run_checked(const std::string& name) {
   }
   submit_all([&](Place& place) -> Work& { return *work.at(place.id); });
   if (found.empty()) return std::nullopt;
+  // The smallest index comes first in the graph; the others may only have inherited its values.
   auto [task, buffer] = *found.begin();
   return NonFinite{task, program.graph.tasks[task].name, buffer};
 }
@@ -261,6 +286,7 @@ std::optional<NonFinite> Session::run_checked(const std::string& name) {
 std::optional<std::string> Session::find_non_finite(const TaskGraph& graph, const Task& task) {
   for (const BufferUse& use : task.uses) {
     const BufferSpec& buffer = graph[use.buffer];
+    // Integers are always finite.
     if (use.access == Access::read || buffer.spec.dtype == DType::i32) continue;
     std::vector<std::byte> bytes(static_cast<std::size_t>(buffer.bytes().count));
     places_.at(task.device)->device.read(bytes, address(graph, use.buffer));
@@ -270,6 +296,7 @@ std::optional<std::string> Session::find_non_finite(const TaskGraph& graph, cons
   return std::nullopt;
 }
 
+// Times of all devices in this process are on one steady clock; the earliest task becomes time 0.
 Timeline Session::timeline(const std::string& name) const {
   const Program& program = find(name);
   std::map<std::size_t, Executor::TaskTimes> all;

@@ -10,13 +10,16 @@
 namespace troika {
 namespace {
 
+/// Name of the buffers and outputs that lower/close_loss.cpp adds for requests.
 constexpr const char* kRequests = "step.requests";
 
 }  // namespace
 
 void Session::check_agreement(const BufferSpec& buffer) {
+  // The entries name tensors on all processes, since a checkpoint has the whole model.
   if (!buffer.part_of.empty() && entry_names_.insert(buffer.part_of).second)
     entries_.push_back({buffer.part_of, {buffer.whole, buffer.spec.dtype}, buffer.category});
+  // Memory is allocated for the devices of this process only.
   if (!is_here(buffer.device)) return;
   std::unique_ptr<StateBuffer>& known = state_[buffer.name];
   if (!known) known = std::make_unique<StateBuffer>(StateBuffer{buffer, {}});
@@ -42,6 +45,8 @@ Session::StateBuffer& Session::state_buffer(const std::string& name) {
   return *found->second;
 }
 
+// Runs a reorder kernel outside of any program. It allocates its scratch, which is acceptable
+// because state is converted only when it is loaded or stored.
 void Session::reorder(Place& place, const TensorSpec& spec, Reorder layouts, DevicePointer from,
                       DevicePointer to) {
   Task task{.name = "reorder", .device = place.id, .key = {layouts, {spec}, Phase::forward, {}}};
@@ -49,6 +54,7 @@ void Session::reorder(Place& place, const TensorSpec& spec, Reorder layouts, Dev
   TROIKA_CHECK(!candidates.empty(), "no kernel for " + to_text(task.key));
   task.choice = {candidates[0].algorithm, {layouts.from, layouts.to}, candidates[0].scratch, {}};
   Buffer scratch = place.device.allocate(candidates[0].scratch);
+  // On the device's thread, because kernels are compiled for its OpenMP team.
   Call work([&] {
     std::vector<DevicePointer> operands{from, to};
     place.kernels.get(task).launch(operands, scratch.address());
@@ -63,6 +69,7 @@ void Session::load(const StoredSlice& slice, std::span<const std::byte> plain) {
   TROIKA_CHECK(static_cast<std::int64_t>(plain.size()) == state.spec.spec.bytes().count,
                "the size of " + slice.name);
   if (state.spec.layout == Layout::plain) return place.device.write(state.buffer.address(), plain);
+  // The arena has room for the plain form of any state (see arena_needed) and is free between runs.
   place.device.write(place.arena.address(), plain);
   reorder(place, state.spec.spec, {Layout::plain, state.spec.layout}, place.arena.address(),
           state.buffer.address());
@@ -75,11 +82,13 @@ void Session::store(const StoredSlice& slice, std::span<std::byte> plain) {
   TROIKA_CHECK(static_cast<std::int64_t>(plain.size()) == state.spec.spec.bytes().count,
                "the size of " + slice.name);
   if (state.spec.layout == Layout::plain) return place.device.read(plain, state.buffer.address());
+  // Through the arena, like load.
   reorder(place, state.spec.spec, {state.spec.layout, Layout::plain}, state.buffer.address(),
           place.arena.address());
   place.device.read(plain, place.arena.address());
 }
 
+// Cuts each slice out of the plain tensor, run by run, into dense memory.
 void Session::load(const std::string& name, std::span<const std::byte> plain) {
   for (const StoredSlice& slice : slices_here(name)) {
     const BufferSpec& spec = state_buffer(slice.name).spec;
@@ -105,6 +114,8 @@ void Session::store(const std::string& name, std::span<std::byte> plain) {
   }
 }
 
+// "name" and all "name@device" follow each other in the sorted map, perhaps with other names that
+// begin alike in between.
 std::vector<Session::StateBuffer*> Session::state_called(const std::string& name) {
   std::vector<StateBuffer*> called;
   for (auto at = state_.lower_bound(name); at != state_.end() && at->first.starts_with(name); ++at)
@@ -112,6 +123,7 @@ std::vector<Session::StateBuffer*> Session::state_called(const std::string& name
   return called;
 }
 
+// Each device has its own copy of scalars and control words, and all copies get the same value.
 void Session::write_number(const std::string& name, std::size_t at, double value) {
   for (StateBuffer* state : state_called(name))
     places_.at(state->spec.device)
@@ -120,6 +132,7 @@ void Session::write_number(const std::string& name, std::size_t at, double value
 }
 
 void Session::write_scalar(Scalar which, double value) {
+  // No finish_step: carried tasks read their own copy of the scalars (see hand_scalars_on).
   auto at = static_cast<std::size_t>(which);
   scalars_[at] = value;
   write_number(kScalarsName, at, value);
@@ -130,6 +143,8 @@ void Session::hand_scalars_on() {
     write_number(kCarriedScalarsName, at, scalars_[at]);
 }
 
+// Carried tasks are updates and their messages, none of which writes the control word, so it is
+// final after run() even while they are due. The copies of all devices agree.
 double Session::read_control(Control which) {
   std::vector<StateBuffer*> words = state_called(kControlName);
   if (words.empty()) throw Bug("no program has a control word");
@@ -142,6 +157,7 @@ double Session::read_control(Control which) {
 }
 
 void Session::write_control(Control which, double value) {
+  // Carried updates still read the value of their own step.
   finish_step();
   write_number(kControlName, static_cast<std::size_t>(which), value);
 }

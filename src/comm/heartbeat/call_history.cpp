@@ -9,6 +9,7 @@
 
 namespace troika {
 
+// All ranks must get the same number, so it hashes text and not the bytes of a struct.
 std::uint64_t hash_of(const CallGroup& group) {
   std::uint64_t hash = hash_text(group.name);
   for (int member : group.members) hash = hash_text(fmt::format(" {}", member), hash);
@@ -27,6 +28,8 @@ int CallHistory::describe(std::string call) {
   return static_cast<int>(texts_.size()) - 1;
 }
 
+// Call number n (from 1) is kept in entries_[n % kRemembered], every kCallsPerMilestone-th one also
+// in milestones_. Fixed arrays, because this runs in every step and must not allocate.
 void CallHistory::begin(int call) {
   TROIKA_CHECK(call >= 0 && call < static_cast<int>(texts_.size()),
                "a call that was not described");
@@ -60,6 +63,7 @@ GroupReport CallHistory::report() const {
 
 std::optional<std::string> CallHistory::difference(int self, int peer,
                                                    const GroupReport& report) const {
+  // A peer may be ahead, or so far behind that its call is no longer remembered.
   bool comparable =
       report.calls > 0 && report.calls <= calls_ && report.calls + kRemembered > calls_;
   if (!comparable) return difference_before(self, peer, report);
@@ -77,6 +81,7 @@ std::optional<std::string> CallHistory::difference_before(int self, int peer,
                                                           const GroupReport& report) const {
   std::uint64_t number = report.calls / kCallsPerMilestone;
   std::uint64_t mine = calls_ / kCallsPerMilestone;
+  // The milestone says only that some call before it was different.
   bool comparable = number > 0 && number <= mine && number + kMilestones > mine;
   if (!comparable || milestones_[number % kMilestones] == report.milestone) return std::nullopt;
   return fmt::format(

@@ -54,6 +54,7 @@ class CallHistory {
     std::uint64_t chain = 0;
     int call = 0;
   };
+  // Calls, and milestones of kCallsPerMilestone calls each, that a peer's report may lag behind.
   static constexpr std::size_t kRemembered = 256;
   static constexpr std::size_t kMilestones = 256;
 

@@ -7,6 +7,8 @@ namespace {
 
 enum class Kind : std::uint8_t { alive = 1, news = 2, bye = 3 };
 
+// A report takes at most 4 * 8 + 1 + 2 + kLongestCall = 275 bytes, 16 of them fit into
+// kLongestFrame.
 void write(WireWriter& out, const AliveFrame& frame) {
   std::size_t count = std::min(frame.groups.size(), kReportsPerFrame);
   out.number(Kind::alive).number(static_cast<std::uint8_t>(count));
@@ -63,6 +65,7 @@ WireBytes encode(const Frame& frame) {
 std::optional<Frame> decode(std::span<const std::byte> bytes) {
   WireReader in(bytes);
   std::optional<Frame> frame = read(in);
+  // Bytes left over mean another version, too.
   return in.complete() ? frame : std::nullopt;
 }
 

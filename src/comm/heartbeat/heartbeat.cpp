@@ -15,11 +15,16 @@ namespace {
 constexpr SteadyTime kLeastTimeToProve = std::chrono::seconds(1);
 // When more are being heard, the one that has been silent longest is dropped.
 constexpr std::ptrdiff_t kMostStrangers = 256;
+// Connections accepted before the thread serves its peers again.
 constexpr int kMostAtATime = 64;
 // A peer that does not read gets no more heartbeats than this.
 constexpr std::size_t kMostOutput = 16 * kLongestFrame;
+// Bytes read from one connection before the next one gets its turn.
 constexpr std::size_t kMostInput = 4 * kLongestFrame;
+// Limit of passing a verdict on before this rank acts on it: a peer that does not read must not
+// delay the end.
 constexpr SteadyTime kTimeToTell = std::chrono::milliseconds(100);
+// Limit of waiting at the end until the peers have closed their sides.
 constexpr SteadyTime kTimeForGoodbyes = std::chrono::milliseconds(300);
 
 SteadyTime now() { return std::chrono::steady_clock::now().time_since_epoch(); }
@@ -37,17 +42,20 @@ Heartbeat::Heartbeat(ListeningPort port, HeartbeatSettings settings)
       wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
       time_to_prove_(std::max(kLeastTimeToProve, settings_.times.silence / 2)),
       core_(settings_.rank, settings_.watches ? settings_.ranks : 1, settings_.times, now()),
+      // The thread is the last member, so it finds all others constructed.
       thread_([this](const std::stop_token& stop) { run(stop); }) {
   Lock lock(mutex_);
   wait_until_joined(lock);
 }
 
+// The thread says goodbye when it sees the request; the event wakes it from poll.
 Heartbeat::~Heartbeat() {
   thread_.request_stop();
   eventfd_write(wake_.descriptor(), 1);
 }
 
 int Heartbeat::watch(CallGroup group) {
+  // A group of one has no neighbours: calls are still counted, but compared with nobody.
   if (!settings_.watches) group.members = {settings_.rank};
   Lock lock(mutex_);
   int index = core_.watch(std::move(group), now());
@@ -67,6 +75,7 @@ CallId Heartbeat::describe(int group, std::string call) {
 }
 
 void Heartbeat::begin(CallId call) {
+  // Before the count: a call of a failed run would wait for peers that have left.
   check();
   Lock lock(mutex_);
   core_.begin(call, now());
@@ -81,6 +90,7 @@ void Heartbeat::leave() {
   Lock lock(mutex_);
   core_.leave();
   eventfd_write(wake_.descriptor(), 1);
+  // The thread notifies after each turn of its loop, so conditions of the core can be waited for.
   while (!core_.is_last() && !over_) changed_.wait(lock.native());
   if (over_) throw Error(ErrorKind::peer, verdict_.sentence);
 }
@@ -98,6 +108,7 @@ Verdict Heartbeat::fail(Verdict own) {
   return verdict_;
 }
 
+// Only async-signal-safe steps: an atomic store and a write to the eventfd.
 void Heartbeat::terminate(int signal) noexcept {
   signal_ = signal;
   eventfd_write(wake_.descriptor(), 1);
@@ -108,6 +119,7 @@ void Heartbeat::throw_verdict() const {
   throw Error(ErrorKind::peer, verdict_.sentence);
 }
 
+// A rank that cannot watch any longer ends its run, which might otherwise wait for ever.
 void Heartbeat::run(const std::stop_token& stop) {
   try {
     watch_peers(stop);
@@ -116,6 +128,8 @@ void Heartbeat::run(const std::stop_token& stop) {
   }
 }
 
+// One turn of the loop: read without the mutex, tell the core under it, then apply the core's
+// effects without it. A caller of begin or end thus never waits for a socket.
 void Heartbeat::watch_peers(const std::stop_token& stop) {
   SteadyTime next = now();
   while (!stop.stop_requested()) {
@@ -135,6 +149,7 @@ void Heartbeat::watch_peers(const std::stop_token& stop) {
   }
   {
     Lock lock(mutex_);
+    // Does nothing if leave() was called before. Effects are applied so that the goodbyes are sent.
     core_.leave();
   }
   apply_effects();
@@ -144,11 +159,13 @@ void Heartbeat::watch_peers(const std::stop_token& stop) {
 void Heartbeat::end(Verdict verdict) {
   {
     Lock lock(mutex_);
+    // The first verdict is the cause; what follows are its consequences.
     if (over_) return;
     verdict_ = std::move(verdict);
     over_ = true;
   }
   changed_.notify_all();
+  // Without the mutex: the callback may end the process and so never return.
   if (settings_.on_failure) settings_.on_failure(verdict_);
 }
 
@@ -160,7 +177,9 @@ void Heartbeat::wait_for_events(SteadyTime until) {
                      static_cast<short>(writes ? POLLIN | POLLOUT : POLLIN), 0});
   }
   auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now());
+  // The results are not looked at: every socket is non-blocking, and serve tries all of them.
   poll(waits.data(), waits.size(), std::max(0, static_cast<int>(left.count())));
+  // Resets the event; otherwise the next poll would return at once.
   eventfd_t ignored = 0;
   eventfd_read(wake_.descriptor(), &ignored);
 }
@@ -168,6 +187,7 @@ void Heartbeat::wait_for_events(SteadyTime until) {
 void Heartbeat::serve() {
   for (const auto& connection : connections_) {
     serve(*connection);
+    // `peer` is set later, in tell_core, so the link is asked too.
     bool is_proven = connection->peer >= 0 || connection->link.proven();
     if (!is_proven && now() - connection->opened > time_to_prove_) connection->dead = true;
   }
@@ -207,6 +227,7 @@ void Heartbeat::make_room() {
 void Heartbeat::serve(Connection& connection) {
   flush(connection);
   if (connection.dead) return;
+  // Bytes that came before the end of the stream still count: the last ones may be a goodbye.
   WireBytes bytes;
   ReadEnd end = read_from(connection.socket, bytes, kMostInput);
   bool proper = connection.link.receive(bytes);
@@ -214,6 +235,8 @@ void Heartbeat::serve(Connection& connection) {
   if (!proper || end == ReadEnd::closed) connection.dead = true;
 }
 
+// Frames are delivered before dead connections are reported, so that a goodbye is known when its
+// connection closes.
 void Heartbeat::tell_core() {
   for (const auto& connection : connections_) {
     if (connection->peer < 0 && connection->link.proven()) prove(*connection);
@@ -225,6 +248,7 @@ void Heartbeat::tell_core() {
   bury();
 }
 
+// A peer that connects again replaces its old connection, whose end must not look like its death.
 void Heartbeat::prove(Connection& connection) {
   connection.peer = connection.link.peer();
   for (const auto& other : connections_) {
@@ -243,6 +267,7 @@ void Heartbeat::flush(Connection& connection) {
   }
 }
 
+/// Reports the end of each connection to the core, by what it was, and drops it.
 void Heartbeat::bury() {
   for (const auto& connection : connections_) {
     if (!connection->dead || connection->replaced) continue;
@@ -269,6 +294,7 @@ void Heartbeat::apply_effects() {
     } else if (const auto* message = std::get_if<SendEffect>(&effect)) {
       send(message->rank, message->frame);
     } else if (auto* failure = std::get_if<FailEffect>(&effect)) {
+      // The news leaves before on_failure may end the process.
       finish_sending(kTimeToTell, false);
       end(std::move(failure->verdict));
     }
@@ -278,6 +304,7 @@ void Heartbeat::apply_effects() {
 void Heartbeat::dial(int rank) {
   const auto& addresses = settings_.addresses.at(rank);
   Socket socket;
+  // Each attempt tries the next address: a computer may have interfaces that this one cannot reach.
   if (!addresses.empty()) socket = connect_to(addresses[dials_[rank]++ % addresses.size()]);
   if (!socket.open()) {
     Lock lock(mutex_);
@@ -294,12 +321,16 @@ void Heartbeat::dial(int rank) {
 void Heartbeat::send(int rank, const Frame& frame) {
   for (const auto& connection : connections_) {
     if (connection->peer != rank) continue;
+    // Only heartbeats are dropped, since the next one says the same; news and goodbyes are queued.
     bool room = connection->output.size() < kMostOutput;
     if (room || !std::holds_alternative<AliveFrame>(frame)) connection->link.send(encode(frame));
     flush(*connection);
   }
 }
 
+// Writes what is queued. With `until_closed` it then ends the writing side of each connection and
+// reads until the peer closes: closing with unread input would send a reset, and the peer could
+// lose the goodbye.
 void Heartbeat::finish_sending(SteadyTime limit, bool until_closed) {
   SteadyTime end = now() + limit;
   bool told = false;

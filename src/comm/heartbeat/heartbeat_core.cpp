@@ -25,6 +25,7 @@ std::vector<int> all_ranks(int ranks) {
 
 std::vector<int> neighbours_of(int rank, const std::vector<int>& members) {
   auto size = static_cast<int>(members.size());
+  // In both directions, so that the relation is symmetric: who is watched watches, too.
   auto self = static_cast<int>(std::ranges::lower_bound(members, rank) - members.begin());
   std::set<int> found;
   for (int distance = 1; distance < size; distance *= 2) {
@@ -35,12 +36,14 @@ std::vector<int> neighbours_of(int rank, const std::vector<int>& members) {
   return {found.begin(), found.end()};
 }
 
+// Neighbours in the world are watched from the start, before there is any group of calls.
 HeartbeatCore::HeartbeatCore(int rank, int ranks, HeartbeatTimes times, SteadyTime now)
     : rank_(rank), times_(times), last_tick_(now) {
   for (int peer : neighbours_of(rank, all_ranks(ranks))) want(peer, now);
   dial();
 }
 
+// A call can only wait for members of its group, so neighbours within the group are watched, too.
 int HeartbeatCore::watch(CallGroup group, SteadyTime now) {
   std::ranges::sort(group.members);
   auto known =
@@ -81,6 +84,7 @@ void HeartbeatCore::dial() {
   }
 }
 
+// A peer that links late learns at once that the run has failed, or else how far this rank is.
 void HeartbeatCore::linked(int rank, SteadyTime now) {
   Peer& peer = peers_[rank];
   peer.linked = true;
@@ -93,8 +97,11 @@ void HeartbeatCore::linked(int rank, SteadyTime now) {
   }
 }
 
+// The next tick dials again, until HeartbeatTimes::join has passed.
 void HeartbeatCore::unreachable(int rank) { peers_[rank].dialling = false; }
 
+// The kernel closes the sockets of a killed process, so its death is noticed here at once;
+// look_for_silence finds machines that stop without closing.
 void HeartbeatCore::closed(int rank, SteadyTime now) {
   Peer& peer = peers_[rank];
   peer.linked = false;
@@ -106,6 +113,7 @@ void HeartbeatCore::closed(int rank, SteadyTime now) {
                   rank, rank_, seconds(now - peer.heard), last_call_of(peer)));
 }
 
+// Any frame is a sign of life.
 void HeartbeatCore::received(int rank, const Frame& frame, SteadyTime now) {
   Peer& peer = peers_[rank];
   peer.heard = now;
@@ -123,9 +131,11 @@ void HeartbeatCore::received(int rank, const Frame& frame, SteadyTime now) {
 }
 
 void HeartbeatCore::tick(SteadyTime now) {
+  // One period late is normal jitter.
   SteadyTime late = now - last_tick_ - 2 * times_.period;
   last_tick_ = now;
   if (late > SteadyTime::zero()) forgive(late, now);
+  // After the verdict nothing is watched; `linked` still tells it to late peers.
   if (failed()) return;
   dial();
   beat();
@@ -150,9 +160,11 @@ void HeartbeatCore::beat() {
   for (const auto& [rank, peer] : peers_) {
     if (peer.linked) beat_to(rank);
   }
+  // With more groups than fit into a frame, each beat reports the next ones in turn.
   first_report_ += kReportsPerFrame;
 }
 
+// Only groups that the peer is in: it has nothing to compare the others with.
 void HeartbeatCore::beat_to(int rank) {
   std::vector<const Round*> both;
   for (const Round& round : rounds_) {
@@ -169,6 +181,8 @@ void HeartbeatCore::send(int rank, Frame frame) {
   effects_.emplace_back(std::in_place_type<SendEffect>, rank, std::move(frame));
 }
 
+// Two limits: a peer that was linked may be silent for `silence`, one that never was may take
+// `join` to appear.
 void HeartbeatCore::look_for_silence(SteadyTime now) {
   for (const auto& [rank, peer] : peers_) {
     if (peer.linked && !peer.gone && now - peer.heard > times_.silence) {
@@ -187,6 +201,7 @@ void HeartbeatCore::look_for_silence(SteadyTime now) {
   }
 }
 
+// Reports may come from ranks that are ahead or behind; CallHistory compares the common part.
 void HeartbeatCore::look_for_differences() {
   for (const Round& round : rounds_) {
     for (const auto& [rank, peer] : peers_) {
@@ -199,6 +214,8 @@ void HeartbeatCore::look_for_differences() {
   }
 }
 
+// Only the calls that this rank is in matter: a peer that is behind, but for which nobody waits,
+// may take its time. A peer that has left can never come, so that is reported without delay.
 void HeartbeatCore::look_for_stalls(SteadyTime now) {
   for (const Round& round : rounds_) {
     const CallHistory& history = round.history;
@@ -229,7 +246,9 @@ void HeartbeatCore::look_at_own_end(SteadyTime now) {
 
 void HeartbeatCore::fail(Verdict own, SteadyTime now) {
   if (own_end_) return;  // the first own reason stands
+  // The others are told which rank gave up and where; this rank reports its own cause.
   std::string news = fmt::format("rank {} gave up in {}: {}", rank_, own_call(), own.sentence);
+  // Probably a consequence of another rank's failure, whose news gets a moment to arrive.
   if (own.exit_code == static_cast<int>(ErrorKind::peer)) {
     own_end_ = OwnEnd{std::move(news), now + times_.grace};
     return;
@@ -239,6 +258,7 @@ void HeartbeatCore::fail(Verdict own, SteadyTime now) {
   look_at_own_end(now);
 }
 
+// Launchers stop the survivors of a lost rank, so the true cause may be about to arrive.
 void HeartbeatCore::terminate(const std::string& how, SteadyTime now) {
   if (own_end_) return;
   own_end_ =
@@ -250,6 +270,8 @@ void HeartbeatCore::leave() {
   if (std::exchange(left_, true)) return;
   for (const auto& [rank, peer] : peers_) {
     if (!peer.linked || failed()) continue;
+    // The last reports go ahead of the goodbye: a peer that is still in a call learns whether this
+    // rank has made it.
     beat_to(rank);
     send(rank, ByeFrame{});
   }
@@ -260,12 +282,15 @@ bool HeartbeatCore::is_last() const {
       peers_, [](const auto& entry) { return entry.second.linked && !entry.second.gone; });
 }
 
+// A peer that has left need not be reached any more.
 bool HeartbeatCore::joined() const {
   return std::ranges::all_of(peers_, [](const auto& entry) {
     return !entry.second.wanted || entry.second.linked || entry.second.gone;
   });
 }
 
+// The first verdict stands, and is passed on exactly once to each neighbour, so news does not
+// circulate.
 void HeartbeatCore::conclude(const std::string& sentence, std::optional<Verdict> own) {
   if (failed()) return;
   verdict_ = sentence;
@@ -280,6 +305,7 @@ std::string HeartbeatCore::own_call() const {
   const Round* latest = nullptr;
   for (const Round& round : rounds_) {
     if (round.history.calls() == 0) continue;
+    // A call under way tells more than one that has ended; among equals, the one begun last.
     bool better =
         latest == nullptr || (round.history.inside() && !latest->history.inside()) ||
         (round.history.inside() == latest->history.inside() && round.begun > latest->begun);

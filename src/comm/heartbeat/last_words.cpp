@@ -14,11 +14,13 @@
 namespace troika {
 namespace {
 
+/// Time for the other ranks to write their own last words before the launcher kills them.
 constexpr std::chrono::milliseconds kTimeForOthers{250};
 
 void write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     ssize_t count = ::write(descriptor, text.data(), text.size());
+    // Nothing can be done about an error here: the process is about to end.
     if (count <= 0) return;
     text.remove_prefix(static_cast<std::size_t>(count));
   }
@@ -27,6 +29,7 @@ void write_all(int descriptor, std::string_view text) {
 int open_file(const std::filesystem::path& path) {
   std::error_code ignored;
   std::filesystem::create_directories(path.parent_path(), ignored);
+  // O_APPEND: a resumed run continues the log, and each write goes to the current end.
   return ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 }
 
@@ -67,12 +70,16 @@ void LastWords::note(const std::string& line) {
 
 void LastWords::leave(const Verdict& verdict) {
   if (spoken_.test_and_set()) {
+    // The first caller ends the process; by returning, this thread might destroy what that one
+    // uses.
     while (true) pause();
   }
+  // The sentence may quote a peer or a file, whose control characters must not reach the terminal.
   std::string sentence = printable(verdict.sentence);
   note(fmt::format("error: {}\nexit code {}", sentence, verdict.exit_code));
   write_all(STDERR_FILENO, fmt::format("error: {}\n", sentence));
   std::this_thread::sleep_for(kTimeForOthers);
+  // Not exit: destructors and exit handlers, MPI's among them, may wait for peers that are gone.
   _exit(verdict.exit_code);
 }
 

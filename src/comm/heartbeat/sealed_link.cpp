@@ -8,6 +8,8 @@ namespace troika {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x4b525431;  // "1TRK"
+// Sizes on the wire, in bytes. A proof is one SipHash value; a greeting has the magic number, two
+// ranks, a nonce and a proof; an answer has a nonce and a proof.
 constexpr std::size_t kProof = 8;
 constexpr std::size_t kGreeting = 4 + 4 + 4 + 16 + kProof;
 constexpr std::size_t kAnswer = 16 + kProof;
@@ -24,6 +26,8 @@ std::uint64_t prove(const SipKey& key, Purpose purpose, std::uint64_t number,
   return siphash(key, text.bytes());
 }
 
+/// A key for one direction of one connection, so that recorded frames are valid neither in another
+/// connection nor sent back to their sender.
 SipKey derive(const SipKey& key, std::uint64_t direction, std::span<const std::byte> transcript) {
   return {prove(key, Purpose::key, 2 * direction, transcript),
           prove(key, Purpose::key, 2 * direction + 1, transcript)};
@@ -63,6 +67,7 @@ SealedLink SealedLink::from_anybody(const LinkSettings& settings) {
 bool SealedLink::receive(std::span<const std::byte> bytes) {
   if (broken_ || input_.size() + bytes.size() > kLongestInput) return false;
   input_.insert(input_.end(), bytes.begin(), bytes.end());
+  // Each reader consumes one complete item; false: it needs more bytes, or the link is broken.
   bool more = true;
   while (more && !broken_) {
     switch (stage_) {
@@ -87,11 +92,14 @@ bool SealedLink::read_greeting() {
   WireReader in(all.first(kGreeting));
   auto magic = in.number<std::uint32_t>();
   auto from = in.number<std::uint32_t>(), to = in.number<std::uint32_t>();
+  // The peer's nonce is used as part of `body`.
   in.number<std::uint64_t>(), in.number<std::uint64_t>();
   broken_ = in.number<std::uint64_t>() != prove(settings_.key, Purpose::greeting, 0, body) ||
             magic != kMagic || to != static_cast<std::uint32_t>(settings_.rank) || from == to ||
             from >= static_cast<std::uint32_t>(settings_.ranks);
   if (broken_) return false;
+  // Not yet proven: the greeting may be a recorded one. The first sealed frame proves the peer,
+  // because its key depends on this side's fresh nonce (see heard_).
   peer_ = static_cast<int>(from);
   WireBytes nonce = WireWriter().number(settings_.nonce[0]).number(settings_.nonce[1]).bytes();
   WireBytes transcript = joined(body, nonce);
@@ -104,6 +112,7 @@ bool SealedLink::read_greeting() {
 
 bool SealedLink::read_answer() {
   if (input_.size() < kAnswer) return false;
+  // The proof covers this side's fresh nonce, so the peer is proven without a further frame.
   WireBytes nonce(input_.begin(), input_.begin() + 16);
   WireBytes transcript = joined(greeting_body(settings_.rank, peer_, settings_.nonce), nonce);
   WireReader in(std::span<const std::byte>(input_).subspan(16, kProof));
@@ -116,6 +125,7 @@ bool SealedLink::read_answer() {
 }
 
 void SealedLink::open(std::span<const std::byte> transcript, bool connected) {
+  // Direction 0 is from the connecting side. Both sides have the same transcript.
   outgoing_key_ = derive(settings_.key, connected ? 0 : 1, transcript);
   incoming_key_ = derive(settings_.key, connected ? 1 : 0, transcript);
   stage_ = Stage::open;
@@ -125,6 +135,8 @@ void SealedLink::open(std::span<const std::byte> transcript, bool connected) {
 
 bool SealedLink::read_frame() {
   WireReader in(input_);
+  // A frame on the wire: length (2 bytes), body, proof. The length is limited before the body is
+  // waited for, so that a broken stream does not fill memory.
   std::size_t length = in.number<std::uint16_t>();
   broken_ = in.good() && length > kLongestFrame;
   if (broken_ || input_.size() < 2 + length + kProof) return false;
@@ -133,6 +145,7 @@ bool SealedLink::read_frame() {
   broken_ =
       end.number<std::uint64_t>() != prove(incoming_key_, Purpose::frame, incoming_count_, frame);
   if (broken_) return false;
+  // The number is part of the proof, so a frame that is repeated, left out or out of order fails.
   ++incoming_count_;
   heard_ = true;
   arrived_.emplace_back(frame.begin(), frame.end());

@@ -26,6 +26,8 @@ Socket new_socket() {
   return Socket(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 }
 
+/// Without Nagle's algorithm, which would hold a small frame back until the previous one is
+/// acknowledged.
 void send_at_once(const Socket& socket) {
   int on = 1;
   setsockopt(socket.descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -68,6 +70,7 @@ bool is_in_network(const in_addr& address, const std::string& network) {
   std::from_chars(network.data() + slash + 1, network.data() + network.size(), bits);
   if (inet_pton(AF_INET, network.substr(0, slash).c_str(), &base) != 1 || bits < 0 || bits > 32)
     return false;
+  // A shift by 32 would be undefined.
   std::uint32_t mask = bits == 0 ? 0 : ~std::uint32_t{0} << (32 - bits);
   return ((ntohl(address.s_addr) ^ ntohl(base.s_addr)) & mask) == 0;
 }
@@ -85,6 +88,8 @@ ListeningPlace listening_place(const ListenOptions& options) {
     place.called = {place.bound};
     return place;
   }
+  // "auto" listens at all interfaces and names all their addresses, because only the peers can find
+  // out which of them they reach. A chosen interface listens at its own address only.
   place.bound.s_addr = htonl(INADDR_ANY);
   std::vector<std::string> names;
   for (const Interface& found : interfaces_up()) {
@@ -130,6 +135,7 @@ std::optional<sockaddr_in> parse_address(const std::string& text) {
   return address;
 }
 
+/// An interrupted call counts as well: the next turn of the heartbeat's loop tries again.
 bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
 }  // namespace
@@ -151,6 +157,7 @@ ListeningPort listen_for_peers(const ListenOptions& options) {
     std::optional<int> taken = listen_at(port.socket, place.bound, number);
     if (!taken) {
       error = errno;
+      // This port is taken, perhaps by another rank; any other error holds for the whole range.
       if (error == EADDRINUSE) continue;
       break;
     }
@@ -172,6 +179,7 @@ Socket connect_to(const std::string& address) {
   send_at_once(socket);
   int status =
       connect(socket.descriptor(), reinterpret_cast<const sockaddr*>(&*target), sizeof *target);
+  // A later failure shows as the end of the stream when it is read.
   return status == 0 || errno == EINPROGRESS ? std::move(socket) : Socket();
 }
 
@@ -196,6 +204,7 @@ ReadEnd read_from(const Socket& socket, WireBytes& bytes, std::size_t longest) {
 
 bool write_to(const Socket& socket, WireBytes& bytes) {
   while (!bytes.empty()) {
+    // MSG_NOSIGNAL: a lost peer is reported by the return value, not by SIGPIPE.
     ssize_t count = send(socket.descriptor(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (count < 0) return would_block();
     bytes.erase(bytes.begin(), bytes.begin() + count);

@@ -75,6 +75,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
+/// Describes the first line in which the texts of rank 0 and another rank differ.
 std::string difference(const std::string& first, const std::string& other, int rank) {
   auto a = lines_of(first), b = lines_of(other);
   auto [at, ignored] = std::ranges::mismatch(a, b);
@@ -91,6 +92,7 @@ std::string difference(const std::string& first, const std::string& other, int r
 std::unique_ptr<Heartbeat> start_heartbeat(MpiWorld& world, const HeartbeatOptions& options,
                                            std::function<void(const Verdict&)> on_failure) {
   HeartbeatOptions here = options;
+  // On one host the port need not be reachable from outside.
   here.listen.loopback_only = world.on_one_host();
   HeartbeatSettings settings{.rank = world.rank(),
                              .ranks = world.ranks(),
@@ -100,6 +102,7 @@ std::unique_ptr<Heartbeat> start_heartbeat(MpiWorld& world, const HeartbeatOptio
   take_introductions(world.exchange(to_text(introduce(here, port))), settings);
   if (!settings.watches) port = {};
   auto heartbeat = std::make_unique<Heartbeat>(std::move(port), std::move(settings));
+  // Only now: the exchange above could not have been watched.
   world.while_waiting([watch = heartbeat.get()] { watch->check(); });
   return heartbeat;
 }
@@ -109,17 +112,22 @@ void leave_together(MpiWorld& world, Heartbeat& heartbeat) {
   std::iota(ranks.begin(), ranks.end(), 0);
   int group = heartbeat.watch({kWorldGroup, ranks});
   CallId call = heartbeat.describe(group, "the end of the run");
+  // The exchange is a call like any other, so a rank that makes a different call is named. After it
+  // all ranks have finished their work, and goodbyes cannot be taken for an early end.
   heartbeat.begin(call);
   world.exchange("");
   heartbeat.end(call);
   heartbeat.leave();
+  // Ends the use of the heartbeat, which is destroyed before the world.
   world.while_waiting({});
 }
 
 HeartbeatTimes heartbeat_times(std::chrono::nanoseconds timeout) {
   HeartbeatTimes times;
+  // Four periods, so that a few late frames are not a lost peer.
   times.silence = std::max<SteadyTime>(timeout, 4 * times.period);
   times.join = std::max(times.join, times.silence);
+  // Longer than the silence, so that a rank that stopped is reported as lost, not as late.
   times.stall = std::max(times.stall, 2 * times.silence);
   return times;
 }
@@ -130,6 +138,8 @@ void require_agreement(const RankVoice& voice, const std::string& subject,
   auto other = std::ranges::find_if(hashes, [&](const auto& hash) { return hash != hashes[0]; });
   if (other == hashes.end()) return;
   auto rank = static_cast<int>(other - hashes.begin());
+  // Texts can be long, and only two of them are compared. All ranks take part in the exchange, so
+  // all get the same error.
   bool speaks = voice.rank == 0 || voice.rank == rank;
   auto texts = voice.exchange(speaks ? subject + "\n" + text : "");
   throw Error(

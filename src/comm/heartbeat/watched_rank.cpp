@@ -17,6 +17,7 @@ void run_watched_rank(MpiWorld& world, const RankWatch& watch,
 
 void run_watched_rank(MpiWorld& world, const RankWatch& watch,
                       const std::function<void(Heartbeat&, LastWords&)>& body) {
+  // Declared first, because the heartbeat's thread uses it until the heartbeat is destroyed.
   LastWords last(watch.log, watch.opens_log_early
                                 ? LastWords::Opens::now
                                 : LastWords::Opens::when_there_is_something_to_say);
@@ -27,6 +28,7 @@ void run_watched_rank(MpiWorld& world, const RankWatch& watch,
     body(*heartbeat, last);
     leave_together(world, *heartbeat);
   } catch (const std::exception& failure) {
+    // Another rank may be the cause, and fail then returns the verdict on that one.
     last.leave(heartbeat->fail({failure.what(), exit_code_of(failure)}));
   }
   signals.reset();

@@ -17,6 +17,7 @@ WireWriter& WireWriter::raw(std::span<const std::byte> bytes) {
 
 std::string WireReader::text(std::size_t longest) {
   auto length = number<std::uint16_t>();
+  // Checked before anything is allocated.
   if (length > longest) good_ = false;
   auto part = take(good_ ? length : 0);
   std::string text(part.size(), ' ');

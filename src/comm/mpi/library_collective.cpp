@@ -22,6 +22,7 @@ MPI_Datatype type_of(DType dtype) {
   throw Bug("MPI has no such element type");
 }
 
+/// MPI has no mean: it is a sum that `done` divides.
 MPI_Op operation_of(CombineRule rule) {
   switch (rule) {
     case CombineRule::sum:
@@ -63,6 +64,7 @@ class Collectives final : public LibraryCollective {
       if (check_) check_();
       return false;
     }
+    // Only members that hold the result divide it.
     bool combined = call_.call.kind == Collective::all_reduce ||
                     (call_.call.kind == Collective::reduce && rank_ == call_.call.root);
     if (combined && call_.rule == CombineRule::mean)
@@ -72,6 +74,7 @@ class Collectives final : public LibraryCollective {
 
  private:
   int begin() {
+    // why_not_by_mpi has excluded counts that do not fit.
     auto count = static_cast<int>(call_.call.count);
     MPI_Datatype type = type_of(call_.dtype);
     bool root = rank_ == call_.call.root;
@@ -80,6 +83,7 @@ class Collectives final : public LibraryCollective {
         return MPI_Iallreduce(MPI_IN_PLACE, vector_.data(), count, type, operation_of(call_.rule),
                               communicator_, &request_);
       case Collective::reduce:
+        // MPI allows MPI_IN_PLACE at the root only.
         return MPI_Ireduce(root ? MPI_IN_PLACE : vector_.data(), vector_.data(), count, type,
                            operation_of(call_.rule), call_.call.root, communicator_, &request_);
       case Collective::broadcast:

@@ -27,6 +27,7 @@ void check_mpi(int status, const char* call) {
   if (status == MPI_SUCCESS) return;
   char text[MPI_MAX_ERROR_STRING + 1] = {};
   int length = 0;
+  // Error codes differ between libraries; their classes are standard.
   int kind = status;
   MPI_Error_string(status, text, &length);
   MPI_Error_class(status, &kind);
@@ -45,6 +46,7 @@ void MpiEngine::start(MpiRequest& request) {
 
 bool MpiEngine::test(MpiRequest& request) {
   auto lock = try_hold(lock_);
+  // Another thread is in MPI and moves this message, too; the caller polls again.
   if (!lock) return false;
   int done = 0;
   check_mpi(MPI_Test(&request.handle, &done, MPI_STATUS_IGNORE), "MPI_Test");
@@ -58,12 +60,14 @@ void MpiEngine::remove(MpiRequest& request) noexcept {
     if (request.receives) MPI_Cancel(&request.handle);  // not every library can cancel sends
     request.is_active = !await_end(request.handle, unwinding_limit());
   }
+  // An active request is freed as well: MPI then releases it when the operation completes, if ever.
   MPI_Request_free(&request.handle);
 }
 
 Clock::time_point MpiEngine::unwinding_limit() {
   Lock lock(unwinding_);
   auto now = Clock::now();
+  // The first removal of a series sets the limit, the others find it nearly used up.
   if (now > limit_ + kOneUnwinding) limit_ = now + kTimeToEnd;
   return limit_;
 }

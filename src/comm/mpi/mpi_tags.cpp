@@ -23,6 +23,8 @@ int MpiTags::rank_of(DeviceId device) const {
   return rank_of_device_[device.index()];
 }
 
+// MPI matches by rank and tag only, so the tag also has to tell the two devices: it is the number
+// (tag, index of the sender in its rank, index of the receiver) in base devices_per_rank_.
 int MpiTags::tag_of(const MessageAddress& address) const {
   auto tag = (static_cast<std::int64_t>(address.tag) * devices_per_rank_ +
               index_in_rank_[address.from.index()]) *

@@ -32,6 +32,7 @@ MpiBytes::MpiBytes(std::size_t bytes, int block) {
     count_ = static_cast<int>(bytes);
     return;
   }
+  // hindexed takes its starts as MPI_Aint, which does not overflow as an int would.
   std::vector<int> lengths;
   std::vector<MPI_Aint> starts;
   for (std::size_t at = 0; at < bytes; at += block) {
@@ -100,10 +101,12 @@ class MpiOutgoing final : public Outgoing {
   explicit MpiOutgoing(std::unique_ptr<MpiMessage> message) : message_(std::move(message)) {}
 
   void start() override {
+    // Both at once: MPI matches by communicator and tag, so the payload waits until it is received.
     if (!message_->agreed) message_->header.start();
     message_->payload.start();
   }
   bool done() override {
+    // One header is enough: lengths are constant after preparation.
     if (!message_->agreed) message_->agreed = message_->header.done();
     bool done = message_->agreed && message_->payload.done();
     return done || message_->wait_on();
@@ -120,6 +123,7 @@ class MpiIncoming final : public Incoming {
 
   void start() override {
     has_arrived_ = false;
+    // In the first round the payload must not be received before its length is known to fit.
     (message_->agreed ? message_->payload : message_->header).start();
   }
   std::byte* arrived() override {
@@ -188,6 +192,7 @@ class MpiTransport final : public Transport {
   /// `init` is MPI_Send_init or MPI_Recv_init.
   template <class Init, class Address>
   void prepare(MpiMessage& message, int peer, Init init, Address* bytes) {
+    // Header and payload have the same tag on separate communicators, so they cannot be confused.
     int tag = settings_.tags.tag_of(message.address);
     auto lock = hold(lock_);
     MpiBytes type(message.own_length);

@@ -48,6 +48,7 @@ MpiThreading initialize(MpiThreading threading) {
                   library));
 }
 
+/// Ranks that can share memory with this one, which MPI takes for those on one computer.
 int count_ranks_here() {
   MPI_Comm host = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host),
@@ -69,6 +70,7 @@ std::int64_t largest_tag(MPI_Comm communicator) {
 class Owner final : public MpiWorld {
  public:
   explicit Owner(MpiThreading threading) : threading_(initialize(threading)) {
+    // Errors are returned and become Error(peer); by default MPI would abort the process.
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
@@ -97,6 +99,7 @@ class Owner final : public MpiWorld {
     });
     auto total = std::accumulate(round->lengths.begin(), round->lengths.end(), std::int64_t{0});
     TROIKA_CHECK(total <= std::numeric_limits<int>::max(), "MPI counts bytes in an int");
+    // Rank r's text begins where those before it end.
     std::exclusive_scan(round->lengths.begin(), round->lengths.end(), round->starts.begin(), 0);
     round->joined.resize(static_cast<std::size_t>(total));
     wait(round, [&](MPI_Request* request) {
@@ -113,6 +116,7 @@ class Owner final : public MpiWorld {
 
   std::unique_ptr<Transport> make_transport(std::vector<int> rank_of_device,
                                             std::function<void()> check) override {
+    // Communicators of its own, so that messages of two transports never match.
     MPI_Comm payloads = duplicate(), headers = duplicate();
     auto mine = std::ranges::count(rank_of_device, rank_);
     return make_mpi_transport({.payloads = payloads,
@@ -120,6 +124,7 @@ class Owner final : public MpiWorld {
                                .tags = MpiTags(std::move(rank_of_device), largest_tag(payloads)),
                                .rank = rank_,
                                .local_devices = static_cast<int>(mine),
+                               // Ranks have equal numbers of devices (docs/mpi.md).
                                .devices_here = static_cast<int>(mine) * ranks_here_,
                                .check = std::move(check)},
                               *engine_, lock());
@@ -148,6 +153,7 @@ class Owner final : public MpiWorld {
   };
 
   MPI_Comm duplicate() {
+    // Non-blocking, and the handle in shared ownership, for the same reason as in exchange.
     auto copy = std::make_shared<MPI_Comm>(MPI_COMM_NULL);
     wait(copy,
          [&](MPI_Request* request) { return MPI_Comm_idup(MPI_COMM_WORLD, copy.get(), request); });
@@ -166,6 +172,7 @@ class Owner final : public MpiWorld {
     }
     try {
       for (int done = 0; done == 0; std::this_thread::yield()) {
+        // Outside of the lock: the check may throw or take another lock.
         if (check_) check_();
         std::scoped_lock lock(mutex_);
         check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");

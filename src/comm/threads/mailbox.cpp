@@ -14,6 +14,8 @@ Mailbox::Mailbox(std::size_t message_size, bool copies, Doorbell& to_sender, Doo
       slots(slot_lines * kSlots) {
   if (!copies) return;
   for (std::uint32_t round = 0; round < kSlots; ++round)
+    // The flag lies in the first line of its slot, so that a short message and its flag arrive in
+    // one cache line.
     new (slots[round * slot_lines].bytes) std::atomic<std::uint32_t>(0);
 }
 
@@ -23,6 +25,7 @@ std::atomic<std::uint32_t>& Mailbox::slot_flag(std::uint32_t round) {
 }
 
 bool Mailbox::holds_message() {
+  // The first message of all is in this slot, or a later one that has replaced it.
   return slot_lines > 0 && slot_flag(1).load(std::memory_order_relaxed) != 0;
 }
 

@@ -15,10 +15,12 @@
 namespace troika {
 
 struct Mailbox {
+  /// Bytes of a cache line.
   static constexpr std::size_t kLine = 64;
   /// Messages up to this size are copied into slots, so that the sender does not wait for the
   /// receiver.
   static constexpr std::size_t kLargestCopy = 1024;
+  /// Rounds that a sender may be ahead of the receiver.
   static constexpr std::uint32_t kSlots = 4;
   /// Bytes of a slot before the message: the slot's flag.
   static constexpr std::size_t kSlotHeader = 16;

@@ -1,3 +1,5 @@
+// Both halves of a message count rounds. A side announces a round by storing its number in a flag,
+// and the other side polls for that number; no lock is taken after preparation.
 #include "comm/threads/thread_transport.h"
 
 #include <fmt/format.h>
@@ -38,6 +40,7 @@ class OutgoingMemory final : public Outgoing {
     half_->memory = bytes.data();
   }
   void start() override {
+    // Release: a receiver that sees the round also sees the bytes, which it reads in place.
     half_->sent.store(++round_, std::memory_order_release);
     half_->receiver_doorbell.ring();
   }
@@ -55,6 +58,7 @@ class IncomingMemory final : public Incoming {
       : half_(transport, key, bytes, false) {}
   void start() override { ++round_; }
   std::byte* arrived() override {
+    // Equality is enough: the sender starts no further round before this one was taken.
     return half_->sent.load(std::memory_order_acquire) == round_ ? half_->memory : nullptr;
   }
   void finish() override {
@@ -86,6 +90,8 @@ class OutgoingCopy final : public Outgoing {
 
  private:
   void post() {
+    // The slot is free if the receiver has taken the message that was in it kSlots rounds ago.
+    // Unsigned differences stay right when the counters wrap around.
     if (round_ - taken_ > Mailbox::kSlots) {
       taken_ = half_->taken.load(std::memory_order_acquire);
       if (round_ - taken_ > Mailbox::kSlots) return;
@@ -104,6 +110,8 @@ class OutgoingCopy final : public Outgoing {
   bool posted_ = true;
 };
 
+/// Reads the message in its slot, without a second copy. It learns of a message by the slot's flag,
+/// not by `sent`: flag and bytes share a cache line.
 class IncomingCopy final : public Incoming {
  public:
   template <class Key>
@@ -171,6 +179,7 @@ Doorbell& ThreadTransport::doorbell_of(DeviceId device) {
   return *doorbell;
 }
 
+// Sleeping devices are woken; they then call progress, which throws.
 void ThreadTransport::fail(const std::string& reason, int) {
   Lock lock(mutex_);
   if (has_failed_.load(std::memory_order_relaxed)) return;
@@ -189,6 +198,7 @@ std::shared_ptr<Mailbox> ThreadTransport::take_half(const Key& key, std::size_t 
   const auto& [from, to, tag] = key.address;
   std::shared_ptr<Mailbox>& mailbox = mailboxes_[key];
   if (!mailbox) {
+    // Whichever half comes first creates the mailbox; both derive the same `copies` from the size.
     bool copies = !key.is_loan && bytes <= Mailbox::kLargestCopy;
     mailbox = std::make_shared<Mailbox>(bytes, copies, doorbell_of(from), doorbell_of(to));
   }

@@ -41,6 +41,9 @@ class WorkQueue {
   };
 
   void loop(const std::stop_token& stop, int threads) {
+    // Settings of OpenMP belong to the calling thread, so this thread leads a team of its own. Not
+    // dynamic: the runtime must not shrink the team under load, since kernels and their times
+    // assume its size.
     omp_set_dynamic(0);
     omp_set_num_threads(threads);
     TeamPlacement placement(threads);
@@ -50,9 +53,11 @@ class WorkQueue {
       {
         Lock lock(mutex_);
         arrived_.wait(lock, stop, [this]() TROIKA_REQUIRES(mutex_) { return !waiting_.empty(); });
+        // Only a stop request wakes it without work; queued work is run first.
         if (waiting_.empty()) return;
         taken.swap(waiting_);
       }
+      // After the signal the caller may destroy the work, so the entry is not used again.
       for (const Entry& entry : taken) entry.done->signal(run(*entry.work));
       taken.clear();
     }
@@ -93,6 +98,7 @@ class CpuDevice final : public Device {
   int threads() const override { return options_.threads; }
 
   Buffer allocate(Bytes bytes) override {
+    // Reserved before it is checked, so that two threads cannot both take the last bytes.
     Bytes before{allocated_.fetch_add(bytes.count)};
     bool fits = options_.memory == Bytes{} || before + bytes <= options_.memory;
     std::byte* block = fits ? host_block(bytes) : nullptr;

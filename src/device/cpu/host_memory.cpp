@@ -18,6 +18,8 @@ std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
 /// Fresh pages are zero already and are first touched by the device's own threads, so they lie near
 /// them.
 std::byte* map_pages(std::size_t bytes) {
+  // mmap aligns to small pages only: maps one huge page more and cuts off what lies before and
+  // after the aligned block.
   std::size_t reserved = bytes + kHugePage;
   void* mapped =
       mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -27,6 +29,7 @@ std::byte* map_pages(std::size_t bytes) {
                        reinterpret_cast<std::size_t>(start);
   if (before > 0) munmap(start, before);
   if (before < kHugePage) munmap(start + before + bytes, kHugePage - before);
+  // Only advice: without huge pages the block works as well.
   madvise(start + before, bytes, MADV_HUGEPAGE);
   return start + before;
 }
@@ -35,6 +38,7 @@ std::byte* map_pages(std::size_t bytes) {
 
 std::byte* host_block(Bytes bytes) noexcept {
   auto count = static_cast<std::size_t>(bytes.count);
+  // The size alone decides which way a block was allocated, and so how it is released.
   if (count >= kHugePage) return map_pages(rounded_up(count, kHugePage));
   std::size_t size = rounded_up(count, kLine);
   void* block = std::aligned_alloc(kLine, size);

@@ -79,7 +79,9 @@ void TeamPlacement::renew() {
 }
 
 void TeamPlacement::place() {
+  // Before the team is visited: a thread that ends meanwhile sets it again.
   has_lost_threads_->store(false);
+  // Threads that were placed before keep their cores.
 #pragma omp parallel num_threads(threads_)
   if (!membership.has_lost_threads) {
     // If the system refuses, the thread runs anywhere, as fast as before.
