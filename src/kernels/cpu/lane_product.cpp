@@ -72,6 +72,8 @@ void multiply_columns(const LaneProduct& p, std::int64_t row, std::int64_t colum
 }  // namespace
 
 void multiply(const LaneProduct& product) {
+  // Vectors of b may reach beyond the columns, up to `end`; store_lanes cuts them off. kLanes are
+  // one vector of AVX-512 or two of AVX2.
   std::int64_t column = 0, end = pad_to_lanes(product.columns);
   if (widest_vector() == 16) {
     for (; column + 2 * kLanes <= end; column += 2 * kLanes)
