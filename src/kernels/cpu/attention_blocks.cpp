@@ -49,6 +49,7 @@ void AttentionBlocks::hide(float* scores, Range key_range, Range query_range,
                            const float* mask_row) const {
   for (std::int64_t key = key_range.begin; key < key_range.end; ++key, scores += kQueryBlock) {
     std::int64_t hidden = 0;  // lanes, from the first on
+    // Lane i is query first_query + begin + i, which sees keys up to its own number.
     if (op.causal)
       hidden = std::clamp<std::int64_t>(key - op.first_query - query_range.begin, 0, kQueryBlock);
     if (mask_row != nullptr && mask_row[key] == 0) hidden = kQueryBlock;
@@ -60,6 +61,7 @@ void load_turned(const HeadRows& rows, const AttentionBlocks& blocks, Range quer
                  float factor, float* to) {
   for (std::int64_t lane = 0; lane < kQueryBlock; ++lane) {
     bool there = lane < query_range.extent();
+    // There may be no rows after the last query, so missing lanes point at one that exists.
     const float* from = rows[query_range.begin + (there ? lane : 0)];
     for (std::int64_t c = 0; c < blocks.width; ++c)
       to[c * kQueryBlock + lane] = there ? factor * from[c] : 0.0f;

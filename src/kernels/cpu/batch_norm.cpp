@@ -1,3 +1,5 @@
+// Forward batch norm, shard by shard. On one device a block of channels is summed, normalised and
+// written in turn, while it is in a cache (ChannelBlocks); on several the phases are apart.
 #include "kernels/cpu/batch_norm_shards.h"
 #include "kernels/cpu/offers.h"
 
@@ -101,6 +103,8 @@ Loop forward(const Shards& s, const OperandIndices& at) {
         for (std::int64_t c = channels.begin; c < s.real(channels).end; ++c) {
           double sum = first[c - channels.begin], shifted = sum / s.count,
                  mean = pivot[c] + shifted;
+          // Squares around the mean, from those around the pivot. Rounding must not make them
+          // negative.
           double squares = std::max(second[c - channels.begin] - shifted * sum, 0.0),
                  scale = s.inv_std(squares / s.count);
           mean_out[c] = static_cast<float>(mean);
@@ -118,6 +122,7 @@ Loop forward(const Shards& s, const OperandIndices& at) {
   };
 }
 
+/// The running statistics are given, so there are no sums and no shards.
 template <bool Adds, bool Relu>
 Loop predict(const Shards& s, const OperandIndices& at) {
   return [s, at](const Launch& launch) {
@@ -137,6 +142,7 @@ Loop forward_loop(const Shards& s, const BatchNorm& op, const OperandIndices& at
 
 // With tiles of a batch on several devices, sums travel between the phases below.
 
+/// The sum of x in this tile.
 Loop statistics_1(const Shards& s) {
   return [s](const Launch& launch) {
     for (std::int64_t shard = 0; shard < s.shards; ++shard) {
@@ -151,6 +157,8 @@ Loop statistics_1(const Shards& s) {
   };
 }
 
+/// The squares around the mean of all tiles, whose sum is operand 1. This costs a second exchange
+/// of sums; squares around 0 would cancel if the mean is large.
 Loop statistics_2(const Shards& s) {
   return [s](const Launch& launch) {
     for (std::int64_t shard = 0; shard < s.shards; ++shard) {
@@ -169,6 +177,7 @@ Loop statistics_2(const Shards& s) {
   };
 }
 
+/// Operands: x, gamma, beta, the two sums of all tiles, y, and the running statistics.
 Loop staged_apply(const Shards& s) {
   return [s](const Launch& launch) {
     Running running{launch.at(6), launch.at(7)};

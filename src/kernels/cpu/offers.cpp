@@ -56,6 +56,7 @@ class PrimitiveKernel final : public Kernel {
   }
 
   void point(std::size_t at, DevicePointer address) {
+    // Buffers have fixed places in the arena, so most launches change no address.
     if (addresses_[at] == address) return;
     check_dnnl(dnnl_memory_set_data_handle(arguments_[at].memory, address),
                "the address of an operand");
@@ -83,6 +84,8 @@ Offer offer_loop(const Request& request, Candidate candidate, Loop loop) {
 
 Offer offer_flat(const Request& request, std::vector<InPlace> in_place,
                  std::function<Loop(std::int64_t)> loop_for) {
+  // The layouts are placeholders: a flat candidate takes any that all operands share, and its loop
+  // also runs over their padding.
   Candidate candidate{.algorithm = "loop",
                       .layouts = std::vector(request.operands.size(), Layout::plain),
                       .flat = true,
