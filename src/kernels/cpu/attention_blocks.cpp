@@ -41,6 +41,7 @@ Range AttentionBlocks::query_block(std::int64_t block) const {
   return {block * kQueryBlock, std::min((block + 1) * kQueryBlock, queries)};
 }
 
+// The last query of the block sees the most keys.
 std::int64_t AttentionBlocks::key_end(Range query_range) const {
   return op.causal ? std::min(keys, op.first_query + query_range.end) : keys;
 }

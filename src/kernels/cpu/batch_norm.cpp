@@ -18,6 +18,7 @@ std::optional<Follower> follower_of(const KernelKey& key) {
   for (const FusedOp& next : key.fused) {
     const Activation* activation = std::get_if<Activation>(&next.op);
     const Binary* binary = std::get_if<Binary>(&next.op);
+    // A sum after the relu would be another function.
     if (found.relu) return std::nullopt;
     if (activation != nullptr && activation->kind == ActivationKind::relu)
       found.relu = true;
@@ -37,6 +38,7 @@ struct OperandIndices {
 
   OperandIndices(const Request& request, const Follower& follower) {
     std::size_t count = request.operands.size();
+    // With fused operators, the result of the last one is the last operand.
     y = count - 1;
     if (follower.adds) residual = count - 2;
     for (std::size_t at = 5; at < count; ++at) {
@@ -75,6 +77,7 @@ struct ShardOperands {
   ShardOperands(const Shards& s, const float* x, const float* residual, float* to,
                 const ShardWork& work)
       : value{x, work.per_channel[0], work.per_channel[1], residual},
+        // In place, the lines of the output are in a cache already, so it is not streamed.
         y(s.view, to, to == x || to == residual) {}
 };
 
@@ -241,6 +244,8 @@ Offers offers(const BatchNorm& op, const Request& request) {
   std::optional<Follower> follower = follower_of(request.key);
   if (!follower) return {};
   const Shape& shape = request.shape(0);
+  // Shards are fixed parts of the global batch, so that statistics do not depend on the number of
+  // devices. In prediction the statistics are given.
   std::int64_t count = op.training ? op.shards : 1;
   Offers list;
   for (Layout layout : activation_layouts(shape)) {

@@ -83,7 +83,7 @@ constexpr int spectrum_rows_at_once(int lanes, bool turned, int width) {
 
 template <int Lanes, bool Turned>
 TROIKA_INLINE void multiply_all(const SpectrumProduct& product, std::int64_t point) {
-  // AVX2 has too few registers for the sums of two blocks.
+  // With the 16 registers of AVX2, two blocks would leave room for two rows only.
   constexpr int kWidth = Lanes == 16 ? 2 : 1;
   SpectrumProduct p = product;  // a copy cannot alias what is written
   p.a += point * p.a_spectra.point();

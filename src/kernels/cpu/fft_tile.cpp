@@ -20,7 +20,7 @@ class Tile {
   explicit Tile(const FftTile& tile) : tile_(tile) {}
 
   /// Two rows at a time. Rows beyond from.rows.end are zero and are not stored: the column step is
-  /// told how many rows there are, an even number because both rows of a pair are.
+  /// told how many rows there are, rounded up to whole pairs.
   TROIKA_INLINE void transform(const TileView& from) {
     for (int row = 0; row < from.rows.end; row += 2) transform_rows(from, row);
     int rows = static_cast<int>(from.rows.end + 1) & ~1;

@@ -1,3 +1,5 @@
+// The window is the whole image. A vector of channels is reduced over all pixels; if a channel's
+// pixels are neighbours instead (plain layout), averages have a loop of their own.
 #include "kernels/cpu/channel_writes.h"
 #include "kernels/cpu/offers.h"
 #include "kernels/cpu/pooling_lanes.h"

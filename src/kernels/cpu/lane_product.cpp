@@ -9,6 +9,7 @@ namespace {
 /// AVX-512 has twice as many, but not enough general registers for the addresses of more rows.
 constexpr int kLaneRows16 = 8, kLaneRows8 = 6;
 
+/// Stores or adds the first `columns` lanes. What follows in c may belong to another head.
 template <int Lanes>
 TROIKA_INLINE void store_lanes(const Vector<Lanes>& sums, float* to, std::int64_t columns,
                                bool adds) {

@@ -146,8 +146,8 @@ class PartOfProduct {
 
 ProductPlan::ProductPlan(const ProductExtent& product, const ProductOptions& options)
     : extent(product), lanes(options.lanes), packs_a(options.turned_a) {
-  // Equal blocks of the depth, without a short one at the end. Their length must not depend on
-  // lanes or threads, because it fixes how a sum is rounded.
+  // Nearly equal blocks of the depth rather than full ones and a short rest. Their length must not
+  // depend on lanes or threads, because it fixes how a sum is rounded.
   std::int64_t unit = panel_columns(lanes), blocks = in_units(extent.depth, kDepthBlock);
   block.depth = padded_to(in_units(extent.depth, blocks), 8);
   block.rows = std::min(packs_a ? kRowBlock : extent.rows, extent.rows);
