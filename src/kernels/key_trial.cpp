@@ -1,3 +1,5 @@
+// The reference runs all phases in f64, on values that were rounded to the key's element types: so
+// a difference is the candidate's error and not that of the inputs.
 #include "kernels/key_trial.h"
 
 #include <fmt/format.h>
@@ -42,6 +44,7 @@ struct ExactOp {
     round();
   }
 
+  /// After each phase too, because a kernel reads earlier results in the key's element types.
   void round() {
     for (std::size_t at = 0; at < stored.slots.size(); ++at) {
       DType dtype = stored.slots[at].spec.dtype;
@@ -75,6 +78,7 @@ void run_before(ExactOp& op, Phase last, const Backend& reference) {
   for (const auto* phases : {&op.trial.signature.phases, &op.trial.signature.staged}) {
     for (const PhaseSpec& phase : *phases) {
       if (phase.phase == last) return;
+      // Of the backward phases, only backward_statistics has results that a later one reads.
       bool builds_on = !is_gradient_phase(phase.phase) || phase.phase == Phase::backward_statistics;
       if (!builds_on) continue;
       op.trial.run(phase.phase, reference);
@@ -97,6 +101,7 @@ class Operands {
   KeyTrial& trial_;
 };
 
+/// Four times the error of the reference in f32: a kernel may add in another order.
 double lost_in_f32(const KernelKey& key, const ExactOp& before, ExactOp& after,
                    const Backend& reference) {
   OpTrial plain({"trial", key.op, key.inputs}, kTrialSeed);
@@ -117,6 +122,7 @@ void fill_single(KeyTrial& trial, const Backend& reference) {
   const KernelKey& key = trial.key;
   ExactOp op(key.op, key.inputs);
   run_before(op, key.phase, reference);
+  // A phase may update an operand, so its values before and after are both needed.
   ExactOp after = op;
   after.trial.run(key.phase, reference);
   Operands operands(trial);
@@ -126,6 +132,7 @@ void fill_single(KeyTrial& trial, const Backend& reference) {
     trial.rounding = lost_in_f32(key, op, after, reference);
 }
 
+/// Runs the operator and those fused to it forward, each on the result of the one before.
 std::vector<ExactOp> run_chain(const KernelKey& key, const Backend& reference) {
   std::vector<ExactOp> chain;
   Phase phase = is_gradient_phase(key.phase) ? Phase::forward : key.phase;
@@ -165,6 +172,7 @@ void fill_backward(KeyTrial& trial, const Backend& reference) {
   std::vector<ExactOp> chain = run_chain(trial.key, reference);
   TROIKA_CHECK_EQ(chain.size(), 2u);
   ExactOp &op = chain[0], &behind = chain[1];
+  // Forward and backward are separate kernels, so values between them are rounded.
   op.round();
   HostTensor dy = behind.gradient(behind.output());
   behind.trial.run(Phase::backward_data, reference);
@@ -173,6 +181,7 @@ void fill_backward(KeyTrial& trial, const Backend& reference) {
   Operands operands(trial);
   bool reads_all = true;
   for (const Use& use : op.trial.signature.at(trial.key.phase).uses) {
+    // As in operands_of: the activation's values stand before the first result.
     if (use.access != Access::read && std::exchange(reads_all, false)) {
       for (const Use& other : behind.trial.signature.at(Phase::backward_data).uses) {
         const HostTensor& tensor = behind.trial.tensor(other);
@@ -194,6 +203,7 @@ class PoisonedLaunch {
       : trial_(trial), poison_(poison) {
     for (std::size_t at = 0; at < trial.operands.size(); ++at) {
       InLayout& held = held_.emplace_back(trial.operands[at].spec, candidate.layouts[at], poison);
+      // A result must not depend on earlier contents of its buffer.
       addresses_.push_back(trial.operands[at].access == Access::write
                                ? held.fill(poison)
                                : held.load(trial.given[at].bytes));
@@ -233,6 +243,7 @@ class PoisonedLaunch {
   }
 
  private:
+  // In bytes. A faulty kernel may miss the end of its scratch by more than one vector.
   static constexpr std::size_t kAligned = 64, kScratchGuard = 16384;
 
   DevicePointer scratch() {
@@ -289,6 +300,7 @@ std::string find_fault(const KeyTrial& trial, const Backend& backend, const Cand
     if (std::string fault = find_difference(trial, runs.back(), allowed); !fault.empty())
       return fault;
   }
+  // Both results are within the bound, but reading poison or racing threads change bits.
   for (const auto& [at, result] : runs[0])
     if (result.bytes != runs[1].at(at).bytes) return trial.operands[at].name + " is not repeatable";
   for (const InPlace& pair : candidate.in_place) {

@@ -62,6 +62,7 @@ void HostTensor::set(std::int64_t element, double value) {
 
 double distance(const HostTensor& a, const HostTensor& b) {
   TROIKA_CHECK_EQ(to_string(a.spec.shape), to_string(b.spec.shape));
+  // A NaN compares as not greater than any bound, so it is treated as infinitely far away.
   double largest = 1, apart = 0;
   const std::vector<double> left = elements_of(a), right = elements_of(b);
   for (std::size_t i = 0; i < right.size(); ++i) {
@@ -124,6 +125,7 @@ double draw(const Slot& slot, Fill fill, const RandomStream& random, std::int64_
     case Fill::positive:
       return 0.5 + random.uniform(at);
     case Fill::mask:
+      // The first key is visible in any case, so that not all are hidden.
       return element == 0 || random.uniform(at) < 0.7 ? 1 : 0;
     case Fill::lengths:
       break;

@@ -6,6 +6,7 @@
 namespace troika {
 namespace {
 
+// The reasons for these numbers are in the header.
 constexpr double kTolerance = 2e-5, kNormTolerance = 1e-4, kLibraryWinogradTolerance = 1e-3,
                  kMostSqueezed = 1e-3;
 constexpr double kTermsWithoutExtra = 4096;

@@ -13,6 +13,7 @@ std::int64_t rank_of(const float* x, std::int64_t classes, std::int32_t target) 
   if (std::isnan(own)) return classes;
   const double greater =
       sum_range(0, classes, [=](std::int64_t i) { return x[i] > own ? 1.0 : 0; });
+  // Equal logits rank by their index.
   return static_cast<std::int64_t>(greater) + std::count(x, x + target, own);
 }
 

@@ -9,7 +9,8 @@ namespace {
 constexpr float kTwice = 1.5957691216f;  // 2 sqrt(2/pi)
 constexpr float kTwiceCubic = 0.044715f * kTwice;
 
-/// Calls f with two functions: the activation, and its derivative at the kept value.
+/// Calls f with two functions: the activation, and its derivative at the kept value. That is y,
+/// except for gelu (backward_reads_output): it is not monotonic, so its x does not follow from y.
 template <class F>
 void with_functions(const Activation& op, F&& f) {
   auto slope = static_cast<float>(op.slope);

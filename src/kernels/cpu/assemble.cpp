@@ -1,3 +1,5 @@
+// A tensor put together from boxes of others, one after the other. Each box is copied or combined
+// as runs of contiguous elements, whose offsets are computed once.
 #include <algorithm>
 #include <cstring>
 
@@ -84,6 +86,7 @@ Offers offers(const Assemble& op, const Request& request) {
                greatest = op.greatest](const Launch& launch) {
     if (clears)
       for_elements(launch.threads, elements, [to = launch.at(y)](std::int64_t i) { to[i] = 0; });
+    // In the order of the steps: a box that combines needs what earlier ones have written.
     for (const Runs& runs : all) do_runs(launch, runs, y, greatest);
   };
   return {offer_loop(request, candidate, loop)};

@@ -38,6 +38,8 @@ TROIKA_VECTORIZED void advance(RunningSoftmax& running, float* scores, std::int6
   }
 #pragma omp simd
   for (std::int64_t lane = 0; lane < kQueryBlock; ++lane) {
+    // While all keys of a query are hidden, its largest score is minus infinity, and the difference
+    // of two infinities would be NaN.
     shift[lane] = largest[lane] == kHidden ? 0.0f : largest[lane];
     float kept = vector_exp(running.largest[lane] - shift[lane]);
     rescale[lane] = running.largest[lane] == kHidden ? 0.0f : kept;
@@ -47,6 +49,7 @@ TROIKA_VECTORIZED void advance(RunningSoftmax& running, float* scores, std::int6
 #pragma omp simd
     for (std::int64_t lane = 0; lane < kQueryBlock; ++lane) {
       float score = scores[key * kQueryBlock + lane], power = vector_exp(score - shift[lane]);
+      // vector_exp has a smallest result greater than 0, but a hidden key must count as nothing.
       power = score == kHidden ? 0.0f : power;
       scores[key * kQueryBlock + lane] = power;
       total[lane] += power;
@@ -66,7 +69,8 @@ TROIKA_VECTORIZED void scale_lanes(float* sums, std::int64_t rows, const float* 
   }
 }
 
-/// The output of a query from which all keys are hidden is zero.
+/// Divides by the totals, which is done once at the end instead of once per block of keys. The
+/// output of a query from which all keys are hidden is zero.
 void finish(const RunningSoftmax& running, const float* sums, std::int64_t width, Range queries,
             const HeadRows& y, float* log_sum) {
   for (std::int64_t lane = 0; lane < queries.extent(); ++lane) {
@@ -90,6 +94,7 @@ void forward_block(const AttentionBlocks& blocks, const Launch& launch, std::int
   std::int64_t width = blocks.width;
   float *turned_q = work, *sums = turned_q + kQueryBlock * width,
         *scores = sums + kQueryBlock * width;
+  // Layouts: turned_q and sums are [channel][query], scores are [key][query].
   load_turned(q, blocks, queries, blocks.scale, turned_q);
   std::fill_n(sums, kQueryBlock * width, 0.0f);
   RunningSoftmax running;
@@ -99,6 +104,8 @@ void forward_block(const AttentionBlocks& blocks, const Launch& launch, std::int
     multiply({keys.extent(), kQueryBlock, width, k.from(key), turned_q, kQueryBlock, scores,
               kQueryBlock});
     blocks.hide(scores, keys, queries, blocks.mask(launch, head));
+    // Earlier sums were taken relative to an earlier maximum, so they are scaled before more is
+    // added.
     advance(running, scores, keys.extent(), rescale);
     scale_lanes(sums, width, rescale);
     multiply({width, kQueryBlock, keys.extent(), v.from(key).turned(), scores, kQueryBlock, sums,

@@ -34,6 +34,7 @@ struct Head {
 
   Head(const AttentionBlocks& blocks, const Launch& launch, std::int64_t head) {
     const AttentionSlots& at = blocks.at;
+    // Operands: the slots up to log_sum, then dy, then the gradients of q, k and v.
     auto value = [&](int slot) { return launch.at(static_cast<std::size_t>(slot)); };
     auto gradient = [&](int slot) { return value(at.log_sum + 2 + slot); };
     q = blocks.part(value(at.q), AttentionBlocks::kQuery, head);
@@ -72,6 +73,7 @@ void load_rows(const HeadRows& rows, Range queries, std::int64_t width, float fa
 
 void load_queries(const AttentionBlocks& blocks, const Head& head, Range queries,
                   const BackwardWork& work) {
+  // Queries and dy are needed twice: as lanes for the scores, as rows for the sums over queries.
   load_turned(head.q, blocks, queries, blocks.scale, work.turned_q);
   load_turned(head.dy, blocks, queries, 1, work.turned_dy);
   load_rows(head.q, queries, blocks.width, blocks.scale, work.q);
@@ -104,6 +106,7 @@ void backward_keys(const AttentionBlocks& blocks, const Head& head, Range querie
                    const BackwardWork& work) {
   std::int64_t width = blocks.width, padded = pad_to_lanes(width), first = keys.begin,
                count = keys.extent();
+  // Scores s = k q^T and products dp = v dy^T, both [key][query].
   multiply({count, kQueryBlock, width, head.k.from(first), work.turned_q, kQueryBlock, work.scores,
             kQueryBlock});
   multiply({count, kQueryBlock, width, head.v.from(first), work.turned_dy, kQueryBlock,
@@ -111,6 +114,8 @@ void backward_keys(const AttentionBlocks& blocks, const Head& head, Range querie
   blocks.hide(work.scores, keys, queries, head.mask);
   differentiate(count, work.scores, work.products, work.log_sum, work.y_dy);
   Factor p{work.scores, kQueryBlock, 1}, ds{work.products, kQueryBlock, 1};
+  // The depth ends with the last query: lanes after it hold p = 1, since their scores are 0.
+  // work.q already has the factor `scale`, which completes dk; dq gets it at the end.
   multiply(
       {count, width, queries.extent(), p, work.dy, padded, head.dv[first], head.dv.stride, true});
   multiply(

@@ -41,6 +41,7 @@ Range AttentionBlocks::query_block(std::int64_t block) const {
   return {block * kQueryBlock, std::min((block + 1) * kQueryBlock, queries)};
 }
 
+// The last query of the block sees the most keys.
 std::int64_t AttentionBlocks::key_end(Range query_range) const {
   return op.causal ? std::min(keys, op.first_query + query_range.end) : keys;
 }
@@ -49,6 +50,7 @@ void AttentionBlocks::hide(float* scores, Range key_range, Range query_range,
                            const float* mask_row) const {
   for (std::int64_t key = key_range.begin; key < key_range.end; ++key, scores += kQueryBlock) {
     std::int64_t hidden = 0;  // lanes, from the first on
+    // Lane i is query first_query + begin + i, which sees keys up to its own number.
     if (op.causal)
       hidden = std::clamp<std::int64_t>(key - op.first_query - query_range.begin, 0, kQueryBlock);
     if (mask_row != nullptr && mask_row[key] == 0) hidden = kQueryBlock;
@@ -60,6 +62,7 @@ void load_turned(const HeadRows& rows, const AttentionBlocks& blocks, Range quer
                  float factor, float* to) {
   for (std::int64_t lane = 0; lane < kQueryBlock; ++lane) {
     bool there = lane < query_range.extent();
+    // There may be no rows after the last query, so missing lanes point at one that exists.
     const float* from = rows[query_range.begin + (there ? lane : 0)];
     for (std::int64_t c = 0; c < blocks.width; ++c)
       to[c * kQueryBlock + lane] = there ? factor * from[c] : 0.0f;

@@ -1,3 +1,5 @@
+// Forward batch norm, shard by shard. On one device a block of channels is summed, normalised and
+// written in turn, while it is in a cache (ChannelBlocks); on several the phases are apart.
 #include "kernels/cpu/batch_norm_shards.h"
 #include "kernels/cpu/offers.h"
 
@@ -16,6 +18,7 @@ std::optional<Follower> follower_of(const KernelKey& key) {
   for (const FusedOp& next : key.fused) {
     const Activation* activation = std::get_if<Activation>(&next.op);
     const Binary* binary = std::get_if<Binary>(&next.op);
+    // A sum after the relu would be another function.
     if (found.relu) return std::nullopt;
     if (activation != nullptr && activation->kind == ActivationKind::relu)
       found.relu = true;
@@ -35,6 +38,7 @@ struct OperandIndices {
 
   OperandIndices(const Request& request, const Follower& follower) {
     std::size_t count = request.operands.size();
+    // With fused operators, the result of the last one is the last operand.
     y = count - 1;
     if (follower.adds) residual = count - 2;
     for (std::size_t at = 5; at < count; ++at) {
@@ -73,6 +77,7 @@ struct ShardOperands {
   ShardOperands(const Shards& s, const float* x, const float* residual, float* to,
                 const ShardWork& work)
       : value{x, work.per_channel[0], work.per_channel[1], residual},
+        // In place, the lines of the output are in a cache already, so it is not streamed.
         y(s.view, to, to == x || to == residual) {}
 };
 
@@ -101,6 +106,8 @@ Loop forward(const Shards& s, const OperandIndices& at) {
         for (std::int64_t c = channels.begin; c < s.real(channels).end; ++c) {
           double sum = first[c - channels.begin], shifted = sum / s.count,
                  mean = pivot[c] + shifted;
+          // Squares around the mean, from those around the pivot. Rounding must not make them
+          // negative.
           double squares = std::max(second[c - channels.begin] - shifted * sum, 0.0),
                  scale = s.inv_std(squares / s.count);
           mean_out[c] = static_cast<float>(mean);
@@ -118,6 +125,7 @@ Loop forward(const Shards& s, const OperandIndices& at) {
   };
 }
 
+/// The running statistics are given, so there are no sums and no shards.
 template <bool Adds, bool Relu>
 Loop predict(const Shards& s, const OperandIndices& at) {
   return [s, at](const Launch& launch) {
@@ -137,6 +145,7 @@ Loop forward_loop(const Shards& s, const BatchNorm& op, const OperandIndices& at
 
 // With tiles of a batch on several devices, sums travel between the phases below.
 
+/// The sum of x in this tile.
 Loop statistics_1(const Shards& s) {
   return [s](const Launch& launch) {
     for (std::int64_t shard = 0; shard < s.shards; ++shard) {
@@ -151,6 +160,8 @@ Loop statistics_1(const Shards& s) {
   };
 }
 
+/// The squares around the mean of all tiles, whose sum is operand 1. This costs a second exchange
+/// of sums; squares around 0 would cancel if the mean is large.
 Loop statistics_2(const Shards& s) {
   return [s](const Launch& launch) {
     for (std::int64_t shard = 0; shard < s.shards; ++shard) {
@@ -169,6 +180,7 @@ Loop statistics_2(const Shards& s) {
   };
 }
 
+/// Operands: x, gamma, beta, the two sums of all tiles, y, and the running statistics.
 Loop staged_apply(const Shards& s) {
   return [s](const Launch& launch) {
     Running running{launch.at(6), launch.at(7)};
@@ -232,6 +244,8 @@ Offers offers(const BatchNorm& op, const Request& request) {
   std::optional<Follower> follower = follower_of(request.key);
   if (!follower) return {};
   const Shape& shape = request.shape(0);
+  // Shards are fixed parts of the global batch, so that statistics do not depend on the number of
+  // devices. In prediction the statistics are given.
   std::int64_t count = op.training ? op.shards : 1;
   Offers list;
   for (Layout layout : activation_layouts(shape)) {

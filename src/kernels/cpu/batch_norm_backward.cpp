@@ -1,3 +1,5 @@
+// With n = (x - mean) * inv_std and the sums over a shard: dbeta = sum dy, dgamma = sum dy * n,
+// dx = gamma * inv_std * (dy - (dbeta + n * dgamma) / count).
 #include "kernels/cpu/batch_norm_shards.h"
 
 namespace troika {
@@ -25,6 +27,7 @@ void set_dx(const Shards& s, const ShardWork& work, std::int64_t c, const Channe
   work.per_channel[3][c] = static_cast<float>(-factor * dy_sum / s.count);
 }
 
+/// Staged, the two operands from `first` on are sums over all tiles; otherwise mean and inv_std.
 ChannelMoments moments_of(const Shards& s, const Launch& launch, bool staged, std::size_t first,
                           std::int64_t at) {
   double a = launch.at(first)[at], b = launch.at(first + 1)[at];
@@ -49,6 +52,7 @@ void backward_shard(const Shards& s, const Launch& launch, bool staged, std::int
       double dy_sum = first[c - channels.begin], dy_x_sum = second[c - channels.begin] * m.inv_std;
       dbeta[c] += static_cast<float>(dy_sum);
       dgamma[c] += static_cast<float>(dy_x_sum);
+      // dx needs the sums of all tiles; dgamma and dbeta are shares, which are added up later.
       if (staged) dy_sum = launch.at(5)[row + c], dy_x_sum = launch.at(6)[row + c];
       set_dx(s, work, c, m, gamma[c], dy_sum, dy_x_sum);
     }
@@ -68,6 +72,7 @@ template <bool Masked>
 Loop backward(const Shards& s, bool staged) {
   return [s, staged](const Launch& launch) {
     std::size_t dgamma = (staged ? 8 : 6) + (Masked ? 1 : 0);
+    // Shards have one gamma and beta, so their gradients add up.
     std::fill_n(launch.at(dgamma), s.channels(), 0.0f);
     std::fill_n(launch.at(dgamma + 1), s.channels(), 0.0f);
     for (std::int64_t shard = 0; shard < s.shards; ++shard)
@@ -75,6 +80,7 @@ Loop backward(const Shards& s, bool staged) {
   };
 }
 
+/// Operands: x, dy, the sums of x and of squares, then the two sums that are computed.
 Loop backward_statistics(const Shards& s) {
   return [s](const Launch& launch) {
     for (std::int64_t shard = 0; shard < s.shards; ++shard) {

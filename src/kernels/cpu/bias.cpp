@@ -6,6 +6,7 @@ namespace {
 
 Loop add_bias(const ChannelView& view) {
   return [view](const Launch& launch) {
+    // Padding is written too and must stay zero, so the bias is padded like the layout.
     const float *x = launch.at(0), *bias = pad_channels(view, launch.at(1), launch.work());
     float* y = launch.at(2);
     for_channels(launch.threads, view, {view, y, x == y},

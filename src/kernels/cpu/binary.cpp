@@ -29,6 +29,8 @@ Loop equal_shapes(BinaryKind kind, std::int64_t count) {
   return loop;
 }
 
+/// Row by row along the last dimension, where an operand either moves or stays at one element. At
+/// least one of them moves, or the last dimension has one element.
 Loop stretched_forward(BinaryKind kind, const Shape& a_shape, const Shape& b_shape,
                        const Shape& y_shape) {
   Strides a_strides = broadcast_strides(a_shape, y_shape),
@@ -87,6 +89,7 @@ class StretchedBackward {
         else
           sum += sum_row(dy, factor);
       }
+      // The last dimension is summed too, so each row of kept_ gives one element.
       if (!keeps_last_) *out = static_cast<float>(sum);
     });
   }

@@ -24,6 +24,7 @@ std::optional<ChannelView> channel_view(const Shape& shape, Layout layout, std::
 
 ChannelView image_view(const Shape& shape, Layout layout) {
   std::int64_t pixels = shape[2] * shape[3];
+  // channel_view() takes 1x1 images as a matrix; here the samples must remain `outer`.
   if (layout == Layout::plain)
     return {.outer = shape[0], .blocks = shape[1], .inner = pixels, .channels = shape[1]};
   return channel_view(shape, layout, 1).value();

@@ -14,6 +14,7 @@ struct Algorithm {
   Offers (*offers)(const Convolution&, const Request&);
 };
 
+/// Names appear in the reasons that `troika bench step --why` prints.
 constexpr Algorithm kAlgorithms[] = {
     {"direct", why_not_direct, direct_offers},
     {"flipped", why_not_flipped, flipped_offers},
@@ -40,6 +41,7 @@ std::vector<DeclinedAlgorithm> declined_algorithms(const Convolution& convolutio
     if (std::optional<std::string> reason = algorithm.why_not(convolution, request))
       list.push_back({std::string(algorithm.name), std::move(*reason)});
   }
+  // Single kernels of a supported algorithm can be declined too.
   std::ranges::move(unsafe_direct_kernels(convolution, request), std::back_inserter(list));
   return list;
 }
@@ -50,6 +52,8 @@ BlockedImages blocked_images(const TensorSpec& images, std::int64_t lanes) {
 }
 
 BlockedWeights blocked_weights(const Convolution& c, std::int64_t lanes, bool output_lanes_last) {
+  // In both layouts the blocks lie [output][image]; the lanes inside a block differ. The gradient
+  // of the image reads the output's channels and sees each window reversed.
   bool to_output = c.result == Convolution::Result::output;
   std::int64_t block = c.weight.shape[2] * c.weight.shape[3] * lanes * lanes,
                row = blocked_images(c.image, lanes).blocks * block;

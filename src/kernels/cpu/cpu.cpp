@@ -47,6 +47,8 @@ Offers reference_offers(const KernelKey& key) {
   return list;
 }
 
+/// Tokens are integers, so an embedding says in its attributes what it computes in. The guard adds
+/// up sums in f64 in every run and has a kernel for that.
 bool computes_in_f64(const KernelKey& key) {
   if (const Embedding* embedding = std::get_if<Embedding>(&key.op))
     return embedding->dtype == DType::f64;
@@ -65,6 +67,7 @@ class CpuBackend final : public Backend {
   std::string name() const override { return "cpu"; }
 
   std::vector<Candidate> candidates(const KernelKey& key) const override {
+    // Making an offer asks oneDNN for implementations and their scratch.
     TeamSize team(context_.threads);
     std::vector<Candidate> list;
     for (Offer& offer : all_offers(key)) list.push_back(std::move(offer.candidate));
@@ -88,6 +91,7 @@ class CpuBackend final : public Backend {
 
   std::unique_ptr<Kernel> compile(const KernelKey& key, const Candidate& candidate) const override {
     TeamSize team(context_.threads);
+    // A candidate is plain data and may come from a file, so its offer is searched for again.
     for (const Offer& offer : all_offers(key)) {
       bool same_layouts = offer.candidate.flat || offer.candidate.layouts == candidate.layouts;
       if (offer.candidate.algorithm == candidate.algorithm && same_layouts)

@@ -1,3 +1,6 @@
+// One pass over the logits gives the logarithm of the sum of exponentials, from which both the loss
+// and its gradient follow. If the classes are divided among devices, the largest logit and the sums
+// are exchanged between the phases statistics_1, statistics_2 and apply.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,6 +17,7 @@ float largest_of(const float* x, std::int64_t count) {
   return max_range(0, count, [x](std::int64_t i) { return x[i]; });
 }
 
+/// Terms that are added in f32; their sums are added in f64.
 constexpr std::int64_t kBlock = 1024;
 
 double exp_sum(const float* x, std::int64_t count, float largest) {
@@ -37,6 +41,7 @@ double log_sum_exp(const float* x, std::int64_t count) {
       sum *= std::exp(static_cast<double>(largest) - here);
       largest = here;
     }
+    // The difference of two infinities would be NaN.
     sum += exp_sum(x + at, length, largest == kLeast ? 0.0f : largest);
   }
   return largest + std::log(sum);
@@ -81,6 +86,7 @@ Loop forward(const LogitRows& shape) {
   };
 }
 
+/// The largest logit of this tile in each row.
 Loop statistics_1(const LogitRows& shape) {
   return [shape](const Launch& launch) {
     const float* x = launch.at(0);
@@ -91,6 +97,8 @@ Loop statistics_1(const LogitRows& shape) {
   };
 }
 
+/// The sum of exponentials relative to the largest logit of all tiles, and the target's logit: only
+/// one tile has it, the others contribute 0 to the sum over tiles.
 Loop statistics_2(const LogitRows& shape) {
   return [shape](const Launch& launch) {
     const float *x = launch.at(0), *largest = launch.at(2);
@@ -118,6 +126,7 @@ Loop apply(const LogitRows& shape) {
   };
 }
 
+/// dx = weight * (softmax - one_hot(target)).
 Loop backward(const LogitRows& shape) {
   return [shape](const Launch& launch) {
     const float *x = launch.at(0), *weight = launch.at(2), *log_sum = launch.at(3);

@@ -9,6 +9,7 @@ namespace {
 
 using Tag = dnnl::memory::format_tag;
 
+/// By rank.
 constexpr std::array<Tag, 7> kPlain{Tag::undef, Tag::a,     Tag::ab,    Tag::abc,
                                     Tag::abcd,  Tag::abcde, Tag::abcdef};
 
@@ -191,6 +192,7 @@ void forget_primitives() {
 }
 
 int allowed_lanes() {
+  // oneDNN's instruction sets are sets of bits; a wider one has all bits of those it includes.
   unsigned allowed = dnnl_get_effective_cpu_isa();
   auto allows = [allowed](unsigned isa) { return (allowed & isa) == isa; };
   if (processor_lanes() == 16 && allows(dnnl_cpu_isa_avx512_core)) return 16;

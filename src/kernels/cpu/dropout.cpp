@@ -1,3 +1,5 @@
+// The random number of an element depends on seed, step and its place in the global tensor. So the
+// result does not depend on how the tensor is divided, and backward draws the numbers again.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -29,6 +31,7 @@ struct GlobalRows {
   std::int64_t start(std::int64_t row) const { return first + rows.offsets(row)[0]; }
 };
 
+/// Elements whose numbers are drawn at once. The generator yields blocks of four.
 constexpr std::int64_t kChunk = 256, kBlocks = kChunk / 4;
 
 /// RandomStream::words (base/random.h) of many neighbouring blocks at once: each round is one loop
@@ -44,6 +47,7 @@ struct WordLanes {
       word[2][lane] = random.step;
       word[3][lane] = static_cast<std::uint32_t>(random.stream >> 32);
     }
+    // The key of RandomStream::words, then the ten rounds of Philox4x32-10 with its constants.
     std::uint64_t mixed = random.key ^ (random.stream * 0x9E3779B97F4A7C15u);
     auto key0 = static_cast<std::uint32_t>(mixed), key1 = static_cast<std::uint32_t>(mixed >> 32);
     for (int round = 0; round < 10; ++round, key0 += 0x9E3779B9u, key1 += 0xBB67AE85u)
@@ -85,9 +89,11 @@ struct Threshold {
 void run_row(const RandomStream& random, Threshold keep, std::int64_t start, std::int64_t length,
              const float* from, const float* residual, float* to) {
   std::uint32_t words[kChunk];
+  // Begins with the block of four that contains `start`; its first numbers may not be used.
   for (std::int64_t at = -(start % 4); at < length; at += kChunk) {
     draw(random, static_cast<std::uint64_t>(start + at), words);
     std::int64_t begin = std::max<std::int64_t>(at, 0), end = std::min(at + kChunk, length);
+    // word[i] belongs to element i of the row.
     const std::uint32_t* word = words - at;
     auto kept = [=](std::int64_t i) {
       return word[i] >> 8 >= keep.word ? from[i] * keep.scale : 0.0f;
@@ -120,6 +126,7 @@ Offers offers(const Dropout& op, const Request& request) {
     Threshold keep(op.rate);
     const float *from = launch.at(0), *residual = adds ? launch.at(2) : nullptr;
     float* to = launch.at(adds ? 3 : 2);
+    // Long rows are divided too, for a tensor may be a single row.
     std::int64_t pieces = (rows.length + kSumBlock - 1) / kSumBlock;
     for_rows(launch.threads, rows.rows.elements() * pieces, std::min(rows.length, kSumBlock),
              [&](std::int64_t piece) {

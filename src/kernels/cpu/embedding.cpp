@@ -12,6 +12,7 @@ Loop forward(const Embedding& op, std::int64_t tokens) {
     const float* weight = launch.at(1);
     float* y = launch.at(2);
     for_rows(launch.threads, tokens, op.width, [=](std::int64_t at) {
+      // Rows of other tiles of the vocabulary give zeros, so that the tiles add up.
       std::int64_t row = token[at] - op.first;
       float* to = y + at * op.width;
       if (row >= 0 && row < op.vocabulary)

@@ -1,3 +1,4 @@
+// Chooses the tiles of Fourier convolutions and offers their kernels.
 #include "kernels/cpu/fft.h"
 
 #include <algorithm>
@@ -111,15 +112,20 @@ void FftPlan::divide() {
   // of `from` that are read once per panel may be larger than the cache.
   constexpr std::int64_t kCached = (16 << 20) / 4, kKept = (64 << 20) / 4;
   group = tiles(), panel = 1;
+  // Preferably one group: the weights are transformed once in any case, and narrow panels keep the
+  // scratch small. Panels are pairs of blocks, as Spectra stores them.
   if (from_spectra().floats() <= kKept) {
     std::int64_t pairs = kCached / (2 * (to_spectra().floats() + weight_spectra().floats()));
     panel = std::min(to.blocks, 2 * std::max<std::int64_t>(pairs, 1));
     return;
   }
+  // Otherwise one panel. Every group reads the spectra of all weights; if those exceed the cache, a
+  // group as large as they are reads no more of weights than of tiles.
   panel = to.blocks, group = 1;
   std::int64_t room = std::max(kCached, weight_spectra().floats());
   group = std::clamp<std::int64_t>(room / (from_spectra().floats() + to_spectra().floats()), 1,
                                    tiles());
+  // The same number of groups, but equal ones: scratch is sized for the largest.
   group = (tiles() + groups() - 1) / groups();
 }
 
@@ -129,6 +135,7 @@ Offers fft_offers(const Convolution& c, const Request& request) {
   for (const FftPlan& plan : plans) least = std::min(least, arithmetic(plan));
   Offers list;
   for (const FftPlan& plan : plans)
+    // The count of arithmetic is only an estimate, so near misses are offered and measured too.
     if (arithmetic(plan) <= 1.5 * least && plan.spectra_floats() <= kMostSpectra)
       add_kernels(list, c, request, plan);
   return list;

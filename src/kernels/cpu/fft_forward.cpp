@@ -1,3 +1,5 @@
+// Overlap-save: neighbouring tiles of `from` overlap by the window less 1. A product of spectra is
+// a cyclic correlation; its first height() x width() elements do not wrap around and are kept.
 #include <omp.h>
 
 #include <cstring>
@@ -92,14 +94,17 @@ void FftForward::transform_weights(const float* stored, std::int64_t to_block,
                      elements = plan.window[0] * plan.window[1];
   const float* block = stored + to_block * weights.to_stride + from_block * weights.from_stride;
   if (!weights.to_last) {
+    // A tile has the channels of `to` as lanes, but here the blocks end with those of `from`.
     for (std::int64_t at = 0; at < elements; ++at)
       for (std::int64_t i = 0; i < lanes; ++i)
         for (std::int64_t j = 0; j < lanes; ++j)
           work.turned[at * square + i * lanes + j] = block[at * square + j * lanes + i];
     block = work.turned;
   }
+  // A flipped window begins at its last element and has negative strides; nothing is copied.
   const std::int64_t step = weights.flipped ? -square : square;
   if (weights.flipped) block += (elements - 1) * square;
+  // One tile per channel of `from`. `to_block % plan.panel` is the block's place in its panel.
   for (std::int64_t lane = 0; lane < lanes; ++lane)
     transform_tile({.side = plan.side,
                     .lanes = plan.lanes(),
@@ -116,6 +121,7 @@ void FftForward::transform_weights(const float* stored, std::int64_t to_block,
 
 void FftForward::multiply_point(std::int64_t point, std::int64_t tiles, std::int64_t blocks,
                                 const Work& work) const {
+  // The depth ends with the last channel: the padding of its block would only add zeros.
   multiply({.rows = tiles,
             .depth = plan.from.channels,
             .blocks = blocks,

@@ -1,3 +1,5 @@
+// Complex matrix products at one frequency point. One factor is conjugated, because layers of a
+// network compute correlations, which they call convolutions.
 #include "kernels/cpu/fft_line.h"
 #include "kernels/cpu/fft_plan.h"
 
@@ -16,6 +18,7 @@ TROIKA_INLINE void add_conjugate_product(ComplexVector<Lanes> (&sums)[Rows][Widt
     float re = a[i * a_row], im = a[i * a_row + Lanes];
 #pragma GCC unroll 2
     for (int v = 0; v < Width; ++v) {
+      // (re + i im) * conj(b), in an order that does not add to the same sum twice in a row.
       sums[i][v].re += re * right[v].re;
       sums[i][v].im += im * right[v].re;
       sums[i][v].re += im * right[v].im;
@@ -24,6 +27,8 @@ TROIKA_INLINE void add_conjugate_product(ComplexVector<Lanes> (&sums)[Rows][Widt
   }
 }
 
+/// Computes Rows rows of Width blocks of columns, over the whole depth. If Width is 2, `block` is
+/// even, so both blocks of a row of b are neighbours (Spectra).
 template <int Lanes, bool Turned, int Width, int Rows>
 TROIKA_INLINE void multiply_rows(const SpectrumProduct& p, std::int64_t row, std::int64_t block) {
   const Spectra &a_at = p.a_spectra, &b_at = p.b_spectra, &c_at = p.c_spectra;
@@ -31,11 +36,13 @@ TROIKA_INLINE void multiply_rows(const SpectrumProduct& p, std::int64_t row, std
   const float* b = p.b + b_at.offset(0, block);
   const std::int64_t b_row = b_at.row(block), c_row = c_at.row(block);
   if constexpr (Turned) {
+    // The rows of c are lanes of a, which are neighbours; each row of a is a step of the depth.
     const float* a = p.a + a_at.offset(0, row / Lanes) + row % Lanes;
     const std::int64_t a_row = a_at.row(row / Lanes);
     for (std::int64_t k = 0; k < p.depth; ++k, a += a_row, b += b_row)
       add_conjugate_product<Lanes>(sums, a, 1, b);
   } else {
+    // The lanes of a block of a are steps of the depth. b continues from block to block.
     for (std::int64_t first = 0; first < p.depth; first += Lanes) {
       const float* a = p.a + a_at.offset(row, first / Lanes);
       const std::int64_t a_row = a_at.row(first / Lanes), left = p.depth - first,
@@ -76,6 +83,7 @@ constexpr int spectrum_rows_at_once(int lanes, bool turned, int width) {
 
 template <int Lanes, bool Turned>
 TROIKA_INLINE void multiply_all(const SpectrumProduct& product, std::int64_t point) {
+  // With the 16 registers of AVX2, two blocks would leave room for two rows only.
   constexpr int kWidth = Lanes == 16 ? 2 : 1;
   SpectrumProduct p = product;  // a copy cannot alias what is written
   p.a += point * p.a_spectra.point();

@@ -1,3 +1,6 @@
+// Transforms of square tiles of real numbers: along rows, then along columns, and back. Symmetry
+// halves the work: two real lines are transformed as one complex line, and of the spectrum of a
+// real line only one half is kept.
 #include "kernels/cpu/fft_line.h"
 #include "kernels/cpu/fft_plan.h"
 
@@ -16,6 +19,8 @@ class Tile {
  public:
   explicit Tile(const FftTile& tile) : tile_(tile) {}
 
+  /// Two rows at a time. Rows beyond from.rows.end are zero and are not stored: the column step is
+  /// told how many rows there are, rounded up to whole pairs.
   TROIKA_INLINE void transform(const TileView& from) {
     for (int row = 0; row < from.rows.end; row += 2) transform_rows(from, row);
     int rows = static_cast<int>(from.rows.end + 1) & ~1;
@@ -24,6 +29,8 @@ class Tile {
           rows, [&](int n, C& z) { load(z, between(column, n)); },
           [&](int k, const C& z) { store(z, point((column - 1) * Side + k)); });
     }
+    // Columns 0 and Side / 2 are real, so they share one complex line. The row step has doubled the
+    // other columns, store_separate doubles these two: the factor is 2 everywhere.
     C line[Side];
     transform_line<Side, Lanes>(
         rows, [&](int n, C& z) { load(z, between(0, n)); },
@@ -32,6 +39,8 @@ class Tile {
       store_separate(line[k], line[(Side - k) % Side], edge(0, k), edge(1, k));
   }
 
+  /// The same steps in reverse. The inverse transform is the forward one with real and imaginary
+  /// parts exchanged on both sides (transform_line), hence the swapped loads and stores.
   TROIKA_INLINE void restore(const TileView& to, float scale, const float* bias) {
     for (int column = 1; column < kHalf; ++column) {
       transform_line<Side, Lanes>(
@@ -50,6 +59,8 @@ class Tile {
   }
 
  private:
+  /// Columns are Side + 1 numbers apart, an odd number, so that the numbers of a row, which are
+  /// written together, do not share one cache set.
   float* between(int column, int row) const {
     return tile_.work + (column * (Side + 1) + row) * 2 * Lanes;
   }
@@ -81,6 +92,8 @@ class Tile {
     line[k] = {a.re - b.im, a.im + b.re};
   }
 
+  /// Either row may lie outside the view; it is then zero, as transform_line clears what is not
+  /// loaded.
   TROIKA_INLINE void transform_rows(const TileView& from, int row) {
     C line[Side];
     const float* first = from.first + row * from.row;
@@ -100,6 +113,7 @@ class Tile {
       store_separate(line[k], line[Side - k], between(k, row), between(k, row + 1));
   }
 
+  /// Rows and columns of the view begin at 0: results that wrapped around are at the end of a tile.
   TROIKA_INLINE void restore_rows(const TileView& to, int row, float scale, const float* bias) {
     C line[Side], a, b;
     load(a, between(0, row)), load(b, between(0, row + 1));
@@ -110,6 +124,7 @@ class Tile {
     if (bias != nullptr) load(added, bias);
     float* first = to.first + row * to.row;
     bool has_second = row + 1 < to.rows.end;
+    // Loads and stores are swapped here too, so z.im is the first row and z.re the second.
     transform_line<Side, Lanes>(
         Side,
         [&](int n, C& z) {

@@ -1,3 +1,5 @@
+// Scratch: the sums of a panel, the spectra of the image and of the output's gradient, which
+// threads share, then one tile per thread.
 #include <omp.h>
 
 #include "kernels/cpu/fft.h"
@@ -26,6 +28,7 @@ void FftWeight::operator()(const Launch& launch) const {
     const Work own = work(launch, omp_get_thread_num());
     for (std::int64_t panel = 0; panel < plan.panels(); ++panel) {
       const Range blocks = plan.blocks_of(panel);
+      // The first group overwrites the sums of the panel, later ones add to them.
       for (std::int64_t group = 0; group < plan.groups(); ++group) {
         const Range tiles = plan.tiles_of(group);
         if (panel == 0) transform_group(launch.at(image_at), tiles, own);
@@ -59,6 +62,8 @@ void FftWeight::transform_output(const float* output, std::int64_t tile, std::in
   const TileOrigin origin = plan.origin(tile);
   const std::int64_t lanes = plan.lanes(), first = plan.to.offset(origin.sample, block) +
                                                    (origin.y * plan.to.width + origin.x) * lanes;
+  // Only the elements that the tile yields, the rest is zero: neighbouring tiles share none of
+  // them, and no product with an element of the image wraps around.
   transform_tile({.side = plan.side,
                   .lanes = plan.lanes(),
                   .spectrum = work.output + to.offset(row, block % plan.panel),
@@ -76,6 +81,7 @@ void FftWeight::add_products(std::int64_t point, SpectrumProduct product, const 
   product.a_spectra = plan.from_spectra(), product.a = work.image;
   product.b_spectra = plan.to_spectra(), product.b = work.output;
   product.c_spectra = plan.weight_spectra(), product.c = work.sums;
+  // Whole vectors: channels of padding are zero in the image and so in the sums.
   product.rows = product.c_spectra.rows;
   multiply(product, point);
 }

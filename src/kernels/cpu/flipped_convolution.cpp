@@ -1,3 +1,6 @@
+// At stride 1 the gradient of the image is a forward convolution of the output's gradient, with the
+// channels of the weight exchanged and every window reversed. On some machines oneDNN's forward
+// kernels are faster than its backward ones, so both are offered.
 #include <cstring>
 
 #include "kernels/cpu/convolution_algorithms.h"
@@ -42,6 +45,7 @@ class FlippedKernel final : public Kernel {
   void launch(std::span<const DevicePointer> operands, DevicePointer scratch) override {
     auto* flipped = reinterpret_cast<float*>(scratch);
     squares_.flip(reinterpret_cast<const float*>(operands[weight_at_]), threads_, flipped);
+    // A copy of the addresses in a vector of the right size: launches do not allocate.
     std::ranges::copy(operands, operands_.begin());
     operands_[weight_at_] = scratch;
     forward_->launch(operands_, reinterpret_cast<DevicePointer>(flipped + squares_.floats()));
@@ -64,6 +68,8 @@ Convolution forward_of(const Convolution& c) {
   std::swap(forward.image_at, forward.output_at);
   forward.weight.shape = {weight[1], weight[0], weight[2], weight[3]};
   for (std::size_t dim : {0u, 1u})
+    // Together the two paddings are the reach of the window less 1, so the result has the size of
+    // the image.
     forward.pad[dim] = (weight[2 + dim] - 1) * c.dilation[dim] - c.pad[dim];
   return forward;
 }
@@ -87,6 +93,7 @@ Offer flipped_offer(const Convolution& c, const Request& request, Offer forward,
   candidate.algorithm = "flipped_" + candidate.algorithm;
   candidate.layouts[c.weight_at] = stored;
   candidate.scratch.count += squares.floats() * static_cast<std::int64_t>(sizeof(float));
+  // The forward kernel's own scratch follows the flipped weights.
   auto make = [forward = std::move(forward), squares, weight_at = c.weight_at,
                operands = request.operands.size(),
                threads = request.context.threads](const Candidate&) {

@@ -1,3 +1,5 @@
+// The window is the whole image. A vector of channels is reduced over all pixels; if a channel's
+// pixels are neighbours instead (plain layout), averages have a loop of their own.
 #include "kernels/cpu/channel_writes.h"
 #include "kernels/cpu/offers.h"
 #include "kernels/cpu/pooling_lanes.h"
@@ -91,10 +93,13 @@ Loop average_backward(const ChannelView& view) {
     for_rows(launch.threads, view.outer * view.blocks, view.inner * view.lanes,
              [&](std::int64_t number) {
                ImageBlock block = block_at(view, number);
+               // Only blocked layouts have padding, so a partial block has at most 16 lanes. Their
+               // padding in dx becomes 0.
                float padded[16] = {};
                const float* share = dy + block.y;
                if (block.channels < view.lanes)
                  std::copy_n(share, block.channels, padded), share = padded;
+               // write() passes the number of the channel in the tensor, not in the block.
                dx.write(block.run, view.lanes,
                         [=, from = share - block.run.channel](std::int64_t, std::int64_t c) {
                           return from[c] * factor;

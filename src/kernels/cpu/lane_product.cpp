@@ -9,6 +9,7 @@ namespace {
 /// AVX-512 has twice as many, but not enough general registers for the addresses of more rows.
 constexpr int kLaneRows16 = 8, kLaneRows8 = 6;
 
+/// Stores or adds the first `columns` lanes. What follows in c may belong to another head.
 template <int Lanes>
 TROIKA_INLINE void store_lanes(const Vector<Lanes>& sums, float* to, std::int64_t columns,
                                bool adds) {
@@ -72,6 +73,8 @@ void multiply_columns(const LaneProduct& p, std::int64_t row, std::int64_t colum
 }  // namespace
 
 void multiply(const LaneProduct& product) {
+  // Vectors of b may reach beyond the columns, up to `end`; store_lanes cuts them off. kLanes are
+  // one vector of AVX-512 or two of AVX2.
   std::int64_t column = 0, end = pad_to_lanes(product.columns);
   if (widest_vector() == 16) {
     for (; column + 2 * kLanes <= end; column += 2 * kLanes)

@@ -1,3 +1,5 @@
+// A row is normalised on one thread. Backward, with n = (x - mean) * inv_std and averages over the
+// row: dx = inv_std * (dy * gamma - average(dy * gamma) - n * average(dy * gamma * n)).
 #include <algorithm>
 #include <cmath>
 
@@ -21,6 +23,7 @@ Loop forward(const NormRows& r) {
       float* y = launch.at(3) + row * r.width;
       double mean =
           sum_range(0, r.width, [x](std::int64_t i) { return static_cast<double>(x[i]); }) / width;
+      // Two passes: the sum of squares around 0 would cancel if the mean is large.
       double squares =
           sum_range(0, r.width, [=](std::int64_t i) { return (x[i] - mean) * (x[i] - mean); });
       double inv_std = 1 / std::sqrt(squares / width + r.epsilon);
@@ -33,7 +36,7 @@ Loop forward(const NormRows& r) {
   };
 }
 
-/// NormRows whose shares of dgamma and dbeta are added in f32 before they are added up in f64.
+/// Rows whose shares of dgamma and dbeta are added in f32 before they are added up in f64.
 constexpr std::int64_t kRowsTogether = 16;
 
 /// The sum of f and that of g over a row, in f32 by vector lanes and in f64 by blocks.
@@ -41,6 +44,7 @@ template <class F, class G>
 TROIKA_VECTORIZED void sum_row(std::int64_t width, const F& f, const G& g, double* sums) {
   F first = f;
   G second = g;
+  // Short enough for f32; a sum of a long row would lose digits.
   for (std::int64_t at = 0; at < width; at += 1024) {
     std::int64_t end = std::min(at + 1024, width);
     float a = 0, b = 0;
@@ -75,6 +79,7 @@ TROIKA_VECTORIZED void backward_row(std::int64_t width, const BackwardRows& rows
        b = static_cast<float>(sums[1] * per_element * inv_std);
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
+    // dx may be x or dy (candidate.in_place), so both are read before it is written.
     float arriving = dy[i], normalised = (x[i] - mean) * inv_std;
     shares[i] += arriving * normalised;
     beta_shares[i] += arriving;
@@ -99,6 +104,7 @@ Loop backward(const NormRows& r) {
   return [r](const Launch& launch) {
     int parts = r.rows * r.width < kSmallLoop ? 1 : launch.threads;
     double* work = launch.work<double>();
+    // Doubles per thread: two arrays of doubles and two of floats (backward_rows).
     std::int64_t width = r.width, stride = 3 * width;
     BackwardRows rows{launch.at(0), launch.at(1), launch.at(2),
                       launch.at(3), launch.at(4), launch.at(5)};

@@ -1,3 +1,5 @@
+// oneDNN lists its implementations for each pair of layouts of image and output. It chooses the
+// layout of the weight; implementations whose choice is not one of ours are left out.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -88,6 +90,7 @@ class Search {
   /// loop.
   void add(Offers& list, dnnl::algorithm algorithm, LayoutPair layouts,
            bool even_plain_loops = false) const {
+    // oneDNN lists them in its order of preference, so the first one of a kind is the best.
     std::vector<std::string> seen;
     MemoryDesc image = describe(c_.image, layouts.image),
                output = describe(c_.output, layouts.output);
@@ -137,6 +140,7 @@ class Search {
         engine, hint, algorithm, image, weight, output, strides_, dilates_, pad_begin_, pad_end_);
   }
 
+  /// oneDNN has groups as an additional first dimension.
   MemoryDesc any_weight() const {
     const Shape& shape = c_.weight.shape;
     if (c_.groups == 1) return describe_any(shape);
@@ -197,6 +201,7 @@ Offers offers_by(dnnl::algorithm algorithm, const Convolution& convolution,
     if (layouts.output == Layout::blocked8 && has_blocked16(list)) continue;
     search.add(list, algorithm, layouts);
   }
+  // Slow is better than none.
   if (list.empty() && algorithm == dnnl::algorithm::convolution_direct)
     search.add(list, algorithm, {Layout::plain, Layout::plain}, true);
   return list;

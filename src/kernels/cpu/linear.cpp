@@ -1,3 +1,5 @@
+// Three implementations compete: oneDNN's inner product and matmul, and our packed product, each
+// with the weight plain or transposed. Timing decides.
 #include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/offers.h"
 #include "kernels/cpu/packed_offer.h"
@@ -31,7 +33,8 @@ struct Matrices {
   PackedFactor packed_weight() const {
     return stored == Layout::plain ? PackedFactor{1, inputs(), 1} : PackedFactor{1, 1, outputs()};
   }
-  /// The weight as the second factor of y = x * w.
+  /// The weight as the second factor of y = x * w, in the same memory: exchanging the dimensions
+  /// turns a plain matrix into a transposed one and vice versa.
   MemoryDesc turned_weight() const {
     return describe({{weight.shape[1], weight.shape[0]}, DType::f32}, opposite(stored));
   }
@@ -56,6 +59,7 @@ void add_forward(Offers& list, const Request& request, const Matrices& m, const 
   dnnl::primitive_attr attr = attributes(epilogue);
   MemoryDesc bias =
       tail.bias ? describe({{m.weight.shape[0]}, DType::f32}, Layout::plain) : MemoryDesc();
+  // matmul adds a bias of the product's rank, inner_product a vector.
   MemoryDesc bias_row =
       tail.bias ? describe({{1, m.weight.shape[0]}, DType::f32}, Layout::plain) : MemoryDesc();
   std::vector<Layout> layouts(request.operands.size(), Layout::plain);

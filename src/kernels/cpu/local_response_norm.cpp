@@ -1,3 +1,4 @@
+// Channels are summed over a window at each pixel. Neighbouring pixels are the vector lanes.
 #include <omp.h>
 
 #include <algorithm>
@@ -71,6 +72,7 @@ Loop backward(const LocalResponseNorm& op, const Shape4& s) {
   return [=](const Launch& launch) {
     auto power = static_cast<float>(-op.beta);
     auto factor = static_cast<float>(2 * op.alpha * op.beta / static_cast<double>(op.size));
+    // The windows that contain c belong to the channels around it, with the two sides exchanged.
     Window seen_by{(op.size - 1) / 2, op.size / 2};
     for_pixels(launch.threads, s, [&](std::int64_t first, std::int64_t pixels) {
       float* scaled = launch.work() + omp_get_thread_num() * 2 * s.channels * kPixels;

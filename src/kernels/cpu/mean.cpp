@@ -29,6 +29,7 @@ Loop forward(const Extents& e) {
   return [e](const Launch& launch) {
     const float* x = launch.at(0);
     float* y = launch.at(1);
+    // Contiguous elements: one sum per row. Otherwise rows of `inner` elements are added up.
     if (e.inner == 1)
       return for_rows(launch.threads, e.outer, e.extent, [=](std::int64_t row) {
         const float* from = x + row * e.extent;

@@ -48,6 +48,7 @@ class PrimitiveKernel final : public Kernel {
   }
 
  private:
+  /// The memory object has no address until the first launch.
   void add(const CpuContext& context, int argument, const MemoryDesc& desc) {
     dnnl::memory& memory =
         memories_.emplace_back(dnnl::memory(desc, context.engine, DNNL_MEMORY_NONE));
@@ -56,6 +57,7 @@ class PrimitiveKernel final : public Kernel {
   }
 
   void point(std::size_t at, DevicePointer address) {
+    // Buffers have fixed places in the arena, so most launches change no address.
     if (addresses_[at] == address) return;
     check_dnnl(dnnl_memory_set_data_handle(arguments_[at].memory, address),
                "the address of an operand");
@@ -83,6 +85,8 @@ Offer offer_loop(const Request& request, Candidate candidate, Loop loop) {
 
 Offer offer_flat(const Request& request, std::vector<InPlace> in_place,
                  std::function<Loop(std::int64_t)> loop_for) {
+  // The layouts are placeholders: a flat candidate takes any that all operands share, and its loop
+  // also runs over their padding.
   Candidate candidate{.algorithm = "loop",
                       .layouts = std::vector(request.operands.size(), Layout::plain),
                       .flat = true,
@@ -104,6 +108,7 @@ Offer offer_primitive(const Request& request, Candidate candidate,
                       const Implementation& implementation, std::vector<Bound> bounds) {
   TROIKA_CHECK_EQ(candidate.layouts.size(), request.operands.size());
   candidate.scratch = scratch_of(implementation);
+  // The maker outlives the request, so it copies all it needs.
   return {std::move(candidate),
           [context = request.context, implementation, bounds = std::move(bounds)](
               const Candidate&) { return make_primitive(context, implementation, bounds); }};
@@ -120,6 +125,7 @@ std::vector<Layout> parameter_layouts(const Shape& shape) {
   std::vector<Layout> layouts{Layout::plain,       Layout::weight_io16, Layout::weight_io8,
                               Layout::weight_oi16, Layout::weight_oi8,  Layout::weight_o16,
                               Layout::weight_o8,   Layout::weight_hwio};
+  // Depthwise convolutions: one input channel per group.
   if (shape[1] == 1) layouts.insert(layouts.end(), {Layout::group_g16, Layout::group_g8});
   return layouts;
 }

@@ -22,12 +22,14 @@ struct PackedLoop {
     if (asked.tail.activation) activation = in_place_loop(*asked.tail.activation);
   }
 
+  /// 1 if batches are divided among the threads, since parallel regions are not nested.
   int threads_per_product(int threads) const {
     const ProductExtent& e = operands.extent;
     bool is_small = e.rows * e.columns * e.depth < kSmallProduct;
     return operands.batches >= threads || is_small ? 1 : threads;
   }
 
+  /// One of the two numbers is 1: threads share either a product or the batches.
   Bytes scratch() const {
     return {4 * plan.floats_per_part() * std::max(plan.parts(), threads_for_batches)};
   }

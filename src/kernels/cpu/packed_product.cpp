@@ -1,3 +1,5 @@
+// Loops, from the outermost: blocks of the depth, blocks of rows, blocks of columns (b is packed
+// here), strips of a few rows, panels, and inside a tile the depth.
 #include "kernels/cpu/packed_product.h"
 
 #include <algorithm>
@@ -40,7 +42,9 @@ Range units_of_part(std::int64_t count, std::int64_t unit, int part, int parts) 
   return {std::min(units.begin * unit, count), std::min(units.end * unit, count)};
 }
 
-/// Rows of a against the panels of a packed block.
+/// Rows of a against the panels of a packed block. Rows are the outer loop: a strip of a is at most
+/// 8 rows of kDepthBlock floats, which stay in the first-level cache while the panels are read from
+/// the second-level one.
 template <int Lanes>
 TROIKA_INLINE void multiply_strips(TileInput in, std::int64_t rows, TileOutput out,
                                    NextBlock& next) {
@@ -74,6 +78,8 @@ class PartOfProduct {
         b_(work),
         a_(work + plan.block.depth * plan.block.columns) {}
 
+  /// The depth is the outermost loop: c is read and written once per block of the depth, and every
+  /// sum adds these blocks in ascending order.
   TROIKA_INLINE void run() const {
     for (std::int64_t k = 0; k < plan_.extent.depth; k += plan_.block.depth) {
       Range depth = block_at(k, plan_.extent.depth, plan_.block.depth);
@@ -90,6 +96,7 @@ class PartOfProduct {
   TROIKA_INLINE void multiply_rows_of_a(Range depth, Range rows) const {
     Factor a = part_from(p_.a, rows.begin, depth.begin);
     if (plan_.packs_a) {
+      // Columns of a are contiguous, but tiles read rows: a is transposed into scratch.
       std::int64_t row = packed_row(depth.extent());
       transpose_matrix<Lanes>({a.first, a.column, a_, row}, depth.extent(), rows.extent());
       a = {a_, row, 1};
@@ -103,6 +110,8 @@ class PartOfProduct {
     }
   }
 
+  /// The first block of the depth overwrites c, later ones add to it. Bias, residual and activation
+  /// apply to finished sums, so only the last block has a tail.
   TileOutput output(Range depth, Range rows, Range columns) const {
     TileOutput out{.c = p_.c,
                    .c_row = p_.c_row,
@@ -137,10 +146,13 @@ class PartOfProduct {
 
 ProductPlan::ProductPlan(const ProductExtent& product, const ProductOptions& options)
     : extent(product), lanes(options.lanes), packs_a(options.turned_a) {
+  // Nearly equal blocks of the depth rather than full ones and a short rest. Their length must not
+  // depend on lanes or threads, because it fixes how a sum is rounded.
   std::int64_t unit = panel_columns(lanes), blocks = in_units(extent.depth, kDepthBlock);
   block.depth = padded_to(in_units(extent.depth, blocks), 8);
   block.rows = std::min(packs_a ? kRowBlock : extent.rows, extent.rows);
   divide(options.threads);
+  // Blocks of columns have no influence on rounding, so they may follow the cache.
   std::int64_t most = std::max(unit, block_floats(lanes) / block.depth / unit * unit);
   block.columns = std::min(most, padded_to(in_units(extent.columns, column_parts), unit));
 }
@@ -150,6 +162,7 @@ ProductPlan::ProductPlan(const ProductExtent& product, const ProductOptions& opt
 void ProductPlan::divide(int threads) {
   std::int64_t best = 0;
   for (int each = 1; each <= threads; ++each) {
+    // Each thread computes one part, so the two numbers of parts multiply to `threads`.
     if (threads % each != 0) continue;
     ProductPlan trial = *this;
     trial.row_parts = each, trial.column_parts = threads / each;
@@ -159,6 +172,7 @@ void ProductPlan::divide(int threads) {
       rows = std::max(rows, trial.rows_of(part).extent());
       columns = std::max(columns, trial.columns_of(part).extent());
     }
+    // b is packed again for each block of rows, a once.
     std::int64_t packed = columns * in_units(rows, block.rows) + (packs_a ? rows : 0);
     std::int64_t work = rows * columns + lanes * packed;
     if (best != 0 && work >= best) continue;

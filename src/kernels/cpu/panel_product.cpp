@@ -1,3 +1,5 @@
+// Threads divide the columns by panels and share no results. With few rows there would be too
+// little to divide along them.
 #include "kernels/cpu/panel_product.h"
 
 #include <algorithm>
@@ -33,6 +35,7 @@ TROIKA_INLINE void multiply_panel(const PanelProduct& p, std::int64_t panel) {
                  .adds = p.adds,
                  .tail = {}};
   const float* b = p.panels + first * p.depth;
+  // Panels have full width except for the last, which is rounded up to vectors (pack_panel).
   std::int64_t width = (out.columns + Lanes - 1) / Lanes * Lanes;
   for (std::int64_t k = 0; k < p.depth; k += kPanelDepth) {
     std::int64_t depth = std::min(kPanelDepth, p.depth - k);
@@ -62,6 +65,7 @@ void pack_panels(const SharedFactor& factor, int threads, float* panels) {
 
 void multiply(const PanelProduct& product, int threads) {
   std::int64_t width = panel_width(), count = (product.columns + width - 1) / width;
+  // 64 multiplications take about as long as an element of kSmallLoop (packed_offer.cpp).
   for_rows(threads, count, product.rows * width * product.depth / 64, [&](std::int64_t panel) {
     dispatch_lanes(widest_vector(), [&]<int Lanes>(std::integral_constant<int, Lanes>) {
       multiply_panel<Lanes>(product, panel);

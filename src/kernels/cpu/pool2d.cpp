@@ -1,3 +1,4 @@
+// Forward pooling, one row of y at a time. Lanes are channels, so a window is reduced lane by lane.
 #include "kernels/cpu/pool2d.h"
 
 #include <algorithm>
@@ -47,6 +48,7 @@ TROIKA_VECTORIZED void forward_row(const Pooling& p, const Lanes& lanes, std::in
     for (std::int64_t lane = 0; lane < lanes_end<Lanes>(tiles);
          lane += 16, window.corner += 16, to += 16) {
       typename Lanes::V kept{};
+      // Starts with an element of the window rather than with a constant below all numbers.
       if constexpr (Max) lanes.get(kept, window.corner);
       if (Columns > 0 && window.columns == Columns)
         reduce<Columns, Max>(lanes, window, kept);
@@ -58,6 +60,7 @@ TROIKA_VECTORIZED void forward_row(const Pooling& p, const Lanes& lanes, std::in
   }
 }
 
+/// `streamed`: buffer of a row that is then written by non-temporal stores, or null.
 void forward_unit(const Pooling& p, const PoolingUnit& unit, const float* x, float* y,
                   float* streamed) {
   std::int64_t length = p.out[1] * p.y.lanes;
@@ -79,6 +82,7 @@ std::int64_t row_floats(const Pooling& p) { return (p.out[1] * p.y.lanes + 15) /
 
 PoolingUnits::PoolingUnits(const Pooling& p, int threads)
     : x_(p.x), y_(p.y), images_(p.x.outer * p.x.blocks), width_(p.x.lanes) {
+  // In whole vectors: narrower units would only leave lanes idle.
   while (images_ * ((x_.lanes + width_ - 1) / width_) < threads && width_ > 16)
     width_ = (width_ / 2 + 15) / 16 * 16;
   per_image_ = (x_.lanes + width_ - 1) / width_;
@@ -97,11 +101,13 @@ Loop pooling_forward(const Pooling& p) {
     PoolingUnits units(p, launch.threads);
     bool small = p.x.elements() < kSmallLoop;
     int parts = small ? 1 : launch.threads;
+    // One iteration per thread. The length only tells for_rows that this is not a small loop.
     for_rows(parts, parts, kSmallLoop, [&](std::int64_t part) {
       Range own = part_of(units.count(), part, parts);
       float* row = launch.work() + part * row_floats(p);
       for (std::int64_t at = own.begin; at < own.end; ++at) {
         PoolingUnit unit = units.at(at);
+        // Rows of y are contiguous only if the unit has all lanes.
         bool streamed = p.y.elements() >= kStreamed && unit.width == p.y.lanes;
         forward_unit(p, unit, x, y, streamed ? row : nullptr);
       }

@@ -1,3 +1,5 @@
+// Backward pooling gathers: each element of dx sums over the windows that cover it. So dx is
+// written once and in order, and need not be cleared.
 #include <algorithm>
 #include <cstring>
 
@@ -32,7 +34,8 @@ class Seeing {
 };
 
 /// What dx needs of the last rows of windows: for the largest, the index inside the window of its
-/// first occurrence; for the average, the share of each element.
+/// first occurrence; for the average, the share of each element. A ring of window[0] rows: a row of
+/// dx is covered by at most as many rows of windows, which are consecutive.
 class KeptRows {
  public:
   KeptRows(const Pooling& p, float* work) : p_(p), work_(work) {}
@@ -81,6 +84,7 @@ TROIKA_VECTORIZED void keep_indices(const Pooling& p, const Lanes& lanes, std::i
         find_largest<Columns>(p, lanes, x + lane, rows, columns, first, found);
       else
         find_largest<0>(p, lanes, x + lane, rows, columns, first, found);
+      // Indices are kept as the bits of floats, so that both kinds of pooling share one buffer.
       typename Lanes::V bits;
       std::memcpy(&bits, &found, sizeof bits);
       lanes.put(bits, kept + w * p.y.lanes + lane);
@@ -153,7 +157,9 @@ TROIKA_INLINE void gather_any(const Pooling& p, const Lanes& lanes, const Taps& 
 }
 
 /// All elements whose windows are whole: `Stride` neighbours for each of the window positions
-/// [begin, end), with windows of `Columns` columns.
+/// [begin, end), with windows of `Columns` columns. Element w * Stride - pad + i, with i < Stride,
+/// is covered by the windows w, w - 1 and so on, in their columns i, i + Stride and so on: column c
+/// belongs to window w - c / Stride.
 template <int Columns, int Stride, bool Max, class Lanes>
 TROIKA_INLINE void gather_whole(const Pooling& p, const Lanes& lanes, const Taps& taps,
                                 Seen windows, float* dx) {
@@ -182,6 +188,7 @@ TROIKA_VECTORIZED void gather_row(const Pooling& p, const Lanes& lanes, const Ta
   Seen edges[2] = {{0, p.in[1]}, {0, 0}};
   if constexpr (Columns > 0 && Stride > 0) {
     std::int64_t pad = p.pad[1];
+    // The first w with all those windows and no element before the row; the last one likewise.
     Seen windows{std::max<std::int64_t>((Columns - 1) / Stride, (pad + Stride - 1) / Stride),
                  std::min(p.out[1], (p.in[1] + pad) / Stride)};
     if (windows.begin < windows.end) {
@@ -224,6 +231,7 @@ void backward_unit(const Pooling& p, const PoolingUnit& unit, const Launch& laun
     float *row = launch.at(max ? 2 : 1) + unit.x + r * length,
           *to = streamed != nullptr ? streamed : row;
     rows.move_to(r);
+    // Each row of windows is searched once, when the first row of dx needs it.
     for (; done < rows.end; ++done) keep_row(p, unit, done, x, dy, kept.at(done));
     for_lanes(unit.width, p.window[1], [&]<int Columns>(const auto& lanes, const LaneTiles& at) {
       Taps taps{at.tiles};

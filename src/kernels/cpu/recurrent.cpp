@@ -22,6 +22,7 @@ struct Forward {
       : s(steps), from_h(scratch) {
     h = s.value(a, s.at.h_last), c = s.value(a, s.at.c_last);
     y = s.value(a, s.at.y), cells = s.value(a, s.at.cells);
+    // An rnn saves no gates: y holds W x until the step replaces it by the result.
     gates = s.at.gates < 0 ? y : s.value(a, s.at.gates);
     bias = s.value(a, s.at.bias);
     lengths = s.lengths(a);
@@ -39,6 +40,7 @@ struct Forward {
     if (c != nullptr) begin(s.value(a, s.at.c0), c);
   }
 
+  /// The state of a sample that has ended stays as it is, so h_last is that of its last valid step.
   void step(std::int64_t n, std::int64_t k) const {
     if (k >= s.length(lengths, n)) return clear(n * s.steps + k);
     std::int64_t row = s.row(lengths, n, k);
@@ -71,6 +73,7 @@ std::int64_t forward_floats(const RecurrentSteps& s) {
 
 Loop recurrent_forward(const RecurrentSteps& steps, int lanes) {
   return [steps, lanes](const Launch& launch) {
+    // For oneDNN's product, which takes the size of its team from OpenMP.
     omp_set_num_threads(launch.threads);
     Arguments a = steps.arguments(launch);
     Forward run(steps, a, launch.work());
@@ -80,10 +83,13 @@ Loop recurrent_forward(const RecurrentSteps& steps, int lanes) {
     // The transpose of U, by which each step multiplies.
     pack_panels({steps.value(a, steps.at.w_hh), 1, steps.hidden, steps.hidden, steps.gates},
                 launch.threads, panels);
+    // W x does not depend on the state, so all steps are one large product instead of many small
+    // ones. It is written to where the gates are saved.
     set_product(input_product(steps), x, w_ih.transposed(), {run.gates, steps.saved},
                 {launch.threads, lanes, launch.work() + forward_floats(steps)});
     run.start(a);
     for (std::int64_t k = 0; k < steps.steps; ++k) {
+      // Computed for all samples, also for those that have ended; step() ignores the rest.
       multiply({.rows = steps.samples,
                 .depth = steps.hidden,
                 .columns = steps.gates,

@@ -58,6 +58,8 @@ struct Backward {
   const float *y, *gates, *cells, *h0, *c0, *dy;
   const std::int32_t* lengths;
   double* bias_sums;
+  // A step's gradients are kept twice. In the order of x its rows are not evenly spaced if
+  // sequences are reversed and differ in length, so the product with U reads them from step_dgates.
   float *dgates, *h_before;      ///< Of all steps, in the order of x.
   float *step_dgates, *dh, *dc;  ///< Of one step, by sample.
   float *zeros, *panels;
@@ -118,11 +120,13 @@ struct Backward {
                       .dc = dc + n * s.hidden,
                       .dgates = step_dgates + n * s.saved};
     cell_backward(s.op.kind, cell);
+    // Kept for all steps, so that dW, dU and dx are one large product each.
     std::copy_n(cell.dgates, s.saved, dgates + row * s.saved);
     std::copy_n(cell.h_before, s.hidden, h_before + row * s.hidden);
   }
 
-  /// A step beyond the sample's length: dh and dc are not changed.
+  /// A step beyond the sample's length: dh and dc are not changed, and zeros add nothing to the
+  /// products.
   void skip(std::int64_t n, std::int64_t k) const {
     std::int64_t row = n * s.steps + k;
     std::fill_n(step_dgates + n * s.saved, s.saved, 0.0f);
@@ -131,6 +135,7 @@ struct Backward {
   }
 };
 
+/// dx = dgates W, dW = dgates^T x, dU = dgates^T h_before.
 void products(const RecurrentSteps& s, const std::vector<HiddenPart>& parts, const Arguments& a,
               const Backward& run) {
   std::int64_t rows = s.samples * s.steps;
@@ -170,6 +175,8 @@ Loop recurrent_backward(const RecurrentSteps& steps, int lanes) {
     run.team.lanes = lanes;
     run.start(a);
     run.pack(a, parts, launch.threads);
+    // cell_backward leaves in dh the part that does not pass through U; dgates U is added to it and
+    // gives the gradient of the state before the step.
     for (std::int64_t k = steps.steps; k-- > 0;) {
       for_rows(launch.threads, steps.samples, 4 * steps.saved,
                [&](std::int64_t n) { run.step(n, k); });

@@ -56,6 +56,7 @@ std::int64_t RecurrentSteps::length(const std::int32_t* lengths, std::int64_t n)
   return lengths == nullptr ? steps : std::min<std::int64_t>(lengths[n], steps);
 }
 
+// Backwards, a sample starts at its own last valid element, not at that of the longest sample.
 std::int64_t RecurrentSteps::row(const std::int32_t* lengths, std::int64_t n,
                                  std::int64_t k) const {
   return n * steps + (op.reverse ? length(lengths, n) - 1 - k : k);

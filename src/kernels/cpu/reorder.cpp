@@ -1,3 +1,4 @@
+// Changes of layout. Our own loops, where there is one, compete with oneDNN's; timing decides.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -50,6 +51,7 @@ Loop weight_squares(std::int64_t elements) {
 Loop transposed(std::int64_t rows, std::int64_t columns) {
   return [=](const Launch& launch) {
     int threads = rows * columns < kSmallLoop ? 1 : launch.threads;
+    // Columns become rows, so threads write different rows of the result.
     for_shares(threads, columns, 64, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t at = begin; at < end; at += 64)
         dispatch_lanes(widest_vector(), [&]<int Side>(std::integral_constant<int, Side>) {

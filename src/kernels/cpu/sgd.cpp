@@ -1,3 +1,4 @@
+// The formulas and the papers are in ops/sgd.h. Without momentum there is no state.
 #include "kernels/cpu/loops.h"
 #include "kernels/cpu/offers.h"
 #include "kernels/cpu/update_step.h"

@@ -15,6 +15,7 @@ struct Piece {
   std::int64_t offset, length;
 };
 
+/// A cut inside a block would have to move lanes from one block to another.
 bool cuts_fit(const Request& request, const SlabCopy& copy, std::int64_t block) {
   if (block == 1) return true;
   for (std::size_t at = 0; at < copy.parts.size(); ++at) {
@@ -36,6 +37,7 @@ Loop copy_loop(const SlabCopy& copy, std::vector<Piece> pieces, std::int64_t out
         auto* part = launch.at<std::uint32_t>(piece.part) + row * piece.length;
         std::uint32_t *inside = line + piece.offset, *from = copy.to_whole ? part : inside,
                       *to = copy.to_whole ? inside : part;
+        // Streaming pays for long pieces only: partial lines at both ends are stored normally.
         if (streamed && piece.length >= 64 * kLineFloats)
           stream_copy(reinterpret_cast<float*>(to), reinterpret_cast<float*>(from), piece.length);
         else
@@ -59,6 +61,8 @@ std::optional<Slabs> slabs_of(const Shape& shape, Layout layout, std::size_t dim
   }
   if (layout != Layout::blocked16 && layout != Layout::blocked8) return std::nullopt;
   std::int64_t block = layout == Layout::blocked16 ? 16 : 8, blocks = (c + block - 1) / block;
+  // By n, c, h and w. A slab of one channel is not contiguous here, but one of `block` channels is
+  // block * unit elements.
   const Slabs by_dim[] = {{1, blocks * h * w * block},
                           {n, h * w, block},
                           {n * blocks, w * block},

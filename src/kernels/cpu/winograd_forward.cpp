@@ -1,3 +1,6 @@
+// Transforms, one product of matrices per point, and the transform back, tile block by tile block.
+// Scratch holds what threads share, then for each thread its products and the transformed factor
+// that it discards (by_panels()).
 #include <omp.h>
 
 #include "kernels/cpu/winograd.h"
@@ -16,6 +19,7 @@ void WinogradForward::divide() {
   // Narrower panels, so that every thread gets one.
   if (by_panels())
     while (plan.panel_width > 1 && plan.panels() < plan.threads) --plan.panel_width;
+  // At most the share of one thread, so that all threads work if there are few tiles.
   std::int64_t share = (plan.tiles() + plan.threads - 1) / plan.threads;
   plan.tile_block = std::clamp<std::int64_t>(share, 1, kTileBlock);
 }
@@ -51,6 +55,7 @@ void WinogradForward::run_tile_blocks(const Launch& launch) const {
   const float *image = launch.at(from_at), *stored = launch.at(weight_at);
 #pragma omp parallel num_threads(launch.threads)
   {
+    // The barrier at the end of this loop completes the weights before anyone multiplies by them.
 #pragma omp for schedule(static) collapse(2)
     for (std::int64_t panel = 0; panel < plan.panels(); ++panel) {
       for (std::int64_t block = 0; block < plan.from.blocks; ++block)
@@ -68,6 +73,8 @@ void WinogradForward::run_tile_blocks(const Launch& launch) const {
   }
 }
 
+// All tiles are transformed first and shared. A panel's weights are used by one thread only, while
+// they are in its cache.
 void WinogradForward::run_panels(const Launch& launch) const {
   float *tiles = launch.work(), *own = tiles + shared_floats();
   const float *image = launch.at(from_at), *stored = launch.at(weight_at);
@@ -92,6 +99,8 @@ void WinogradForward::compute(const Launch& launch, std::int64_t tile_block, std
                               const float* tiles, const float* transformed, float* products) const {
   Range range = plan.tiles_of(tile_block);
   std::int64_t width = plan.blocks_of(panel).extent(), depth = plan.from.blocks * plan.lanes();
+  // The last panel may be narrower. Its weights and products are then stored without gaps, so the
+  // distances between points follow from `width` and not from plan.panel_width.
   multiply({.lanes = plan.lanes(),
             .width = static_cast<int>(width),
             .count = plan.points(),

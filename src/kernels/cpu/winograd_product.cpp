@@ -1,3 +1,5 @@
+// Each call keeps a few rows of sums in registers over the whole depth and stores them once. The
+// templates fix all extents of the inner loops, so that the compiler keeps the sums in registers.
 #include "base/error.h"
 #include "kernels/cpu/vector_lanes.h"
 #include "kernels/cpu/winograd_plan.h"
@@ -5,6 +7,8 @@
 namespace troika {
 namespace {
 
+/// Rows x Width vectors of c. `first` is the first row of a. If turned, all of the depth is one
+/// block, so the outer loop runs once.
 template <int Lanes, bool Turned, int Width, int Rows>
 TROIKA_INLINE void multiply_rows(const PointProducts& p, const float* first, const float* b,
                                  float* c) {
@@ -14,6 +18,7 @@ TROIKA_INLINE void multiply_rows(const PointProducts& p, const float* first, con
   for (std::int64_t block = 0; block < p.depth; block += inner, first += p.a_block) {
     const float* a = first;
     if constexpr (!Turned) {
+      // Rows of one block are neighbours, but the next block is a_block floats further on.
 #pragma GCC unroll 24
       for (int i = 0; i < Rows; ++i) __builtin_prefetch(first + 2 * p.a_block + i * kRow);
     }
@@ -47,7 +52,8 @@ TROIKA_INLINE void multiply_point(const PointProducts& p, const float* a, const 
 /// registers, AVX2 has 16.
 constexpr int sums_in_registers(int lanes) { return lanes == 16 ? 24 : 12; }
 
-/// If turned, the number of rows divides a vector.
+/// If not turned, the rows are tiles, of which there may be any number; multiply_point covers a
+/// rest. If turned, the rows are one vector, so a divisor of its lanes leaves no rest.
 constexpr int rows_at_once(int lanes, bool turned, int width) {
   int rows = sums_in_registers(lanes) / width;
   if (!turned) return rows;

@@ -1,3 +1,5 @@
+// All transforms process one vector of channels at a time: each lane transforms the tile of its own
+// channel, so no data crosses lanes. Squares of 6x6 or 4x4 vectors are unrolled completely.
 #include <cstring>
 #include <type_traits>
 
@@ -7,6 +9,7 @@
 namespace troika {
 namespace {
 
+/// Carries two constants to a lambda, which deduces them from the type of its argument.
 template <int Outputs, int Lanes>
 struct TileKind {};
 
@@ -44,6 +47,7 @@ template <int Side, class V>
 TROIKA_INLINE void load_tile(const BlockedImages& images, const float* plane, std::int64_t y,
                              std::int64_t x, V (&tile)[Side][Side]) {
   const std::int64_t lanes = sizeof(V) / sizeof(float);
+  // A tile inside the plane needs no test per element.
   if (y >= 0 && x >= 0 && y + Side <= images.height && x + Side <= images.width) {
     const float* first = plane + (y * images.width + x) * lanes;
 #pragma GCC unroll 6
@@ -64,6 +68,8 @@ TROIKA_INLINE void load_tile(const BlockedImages& images, const float* plane, st
   }
 }
 
+/// Writes [point][block][tile][lane]. `to` is the place of the first of `tiles`, which may be a
+/// part of a tile block: the distance between blocks is always that of a whole tile block.
 template <int Outputs, int Lanes>
 TROIKA_INLINE void image_tiles(const WinogradPlan& plan, const float* image, Range tiles,
                                float* to) {
@@ -102,6 +108,7 @@ TROIKA_INLINE void load_weights(const float* block, int from_lane, bool flipped,
     load(g[at / 3][at % 3], block + ((flipped ? 8 - at : at) * Lanes + from_lane) * Lanes);
 }
 
+/// Writes the rows of one block of `from`: [point][channel of from][lanes of the panel].
 template <int Outputs, int Lanes>
 TROIKA_INLINE void weight_panel(const WinogradPlan& plan, const BlockedWeights& weights,
                                 const float* stored, Range to_blocks, std::int64_t from_block,
@@ -134,6 +141,7 @@ TROIKA_INLINE void store_tile(const BlockedImages& images, const float* values, 
                 static_cast<std::size_t>(columns) * Lanes * sizeof(float));
 }
 
+/// An activation of 0 may not be 0, so lanes after the last channel are cleared after it.
 template <int Lanes>
 TROIKA_INLINE void apply_tail(const WinogradTail& tail, std::int64_t channels, std::span<float> y) {
   if (tail.activation != nullptr) (*tail.activation)(y);
@@ -150,6 +158,7 @@ TROIKA_INLINE void output_tiles(const WinogradPlan& plan, const WinogradTail& ta
   const std::int64_t width = to_blocks.extent(), point = plan.product_point(width);
   for (std::int64_t block = to_blocks.begin; block < to_blocks.end; ++block) {
     std::int64_t channels = std::min<std::int64_t>(Lanes, tail.channels - block * Lanes);
+    // The bias ends with the last channel; a whole vector would read beyond it.
     Vector<Lanes> bias = {};
     if (tail.bias != nullptr)
       std::memcpy(&bias, tail.bias + block * Lanes, static_cast<std::size_t>(channels) * 4);
@@ -159,6 +168,7 @@ TROIKA_INLINE void output_tiles(const WinogradPlan& plan, const WinogradTail& ta
           products + ((tile - tiles.begin) * width + block - to_blocks.begin) * Lanes;
       load_square(m, first, point);
       from_both_sides(m, y, typename WinogradPoints<Outputs>::Output{});
+      // Activations take floats in memory, not vectors.
       alignas(64) float values[Outputs * Outputs * Lanes];
 #pragma GCC unroll 16
       for (int at = 0; at < Outputs * Outputs; ++at) {
@@ -172,6 +182,8 @@ TROIKA_INLINE void output_tiles(const WinogradPlan& plan, const WinogradTail& ta
   }
 }
 
+/// Elements outside the plane load as zero, so the part of a tile beyond the border adds nothing to
+/// the sums.
 template <int Outputs, int Lanes>
 TROIKA_INLINE void gradient_tiles(const WinogradPlan& plan, const float* output, Range tiles,
                                   Range to_blocks, float* to) {
@@ -188,6 +200,8 @@ TROIKA_INLINE void gradient_tiles(const WinogradPlan& plan, const float* output,
   }
 }
 
+/// Sums are read in the order in which they are stored, [channel][lanes of the panel]. A block of
+/// the weight is [3x3][lanes of from][lanes of to].
 template <int Outputs, int Lanes>
 TROIKA_INLINE void gradient_weights(const WinogradPlan& plan, const WinogradSums& sums,
                                     float* stored) {

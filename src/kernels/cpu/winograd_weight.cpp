@@ -1,3 +1,5 @@
+// The sums over all tiles at each point, Gt[...]G of which is the weight's gradient. Three ways to
+// share the work trade the memory of sums against barriers (WinogradWeight::Sharing).
 #include <omp.h>
 
 #include "kernels/cpu/loops.h"
@@ -23,13 +25,16 @@ void WinogradWeight::divide() {
   plan.tile_block = std::min(plan.tiles(), kGradientTileBlock);
   sharing = Sharing::steps;
   std::int64_t from = plan.from.blocks * plan.lanes(), to = plan.to.blocks * plan.lanes();
+  // Floats at each point: of all transformed tiles, against one set of sums for every thread.
   bool few_tiles = plan.tiles() * (from + to) <= plan.threads * from * to;
+  // Parts are handed out dynamically; with two and more per thread the shares are about equal.
   if (few_tiles && parts() >= 2 * plan.threads) {
     sharing = Sharing::parts;
     plan.tile_block = plan.tiles();
   } else if (plan.threads * parts() * sums_floats() <= kSumsFloats) {
     sharing = Sharing::tiles;
   } else {
+    // Every tile block ends with a barrier, so a larger team gets larger blocks.
     plan.tile_block = std::min(plan.tiles(), kGradientTileBlock * std::min(plan.threads, 8));
   }
 }
@@ -72,6 +77,8 @@ void WinogradWeight::run_parts(const Launch& launch) const {
   {
     Work shared = work(launch.work()), own = shared;
     own.sums += omp_get_thread_num() * sums_floats();
+    // One tile block holds all tiles, so the first products of a part are also its last: they are
+    // stored, not added, and the scratch for sums need not be cleared.
 #pragma omp for schedule(static)
     for (std::int64_t tile = 0; tile < all.end; tile += kTilesAtOnce)
       transform(launch, 0, {tile, std::min(all.end, tile + kTilesAtOnce)}, shared);
@@ -89,6 +96,8 @@ void WinogradWeight::run_tiles(const Launch& launch) const {
   for (int share = 0; share < launch.threads; ++share) {
     Work own = work(launch.work() + share * all_floats());
     Range blocks = part_of(plan.tile_blocks(), share, launch.threads);
+    // The first tile block overwrites the sums. A thread without tiles has none, but the sums of
+    // all threads are added up below.
     if (blocks.empty()) std::fill_n(own.sums, parts() * sums_floats(), 0.0f);
     for (std::int64_t block = blocks.begin; block < blocks.end; ++block) {
       transform(launch, block, plan.tiles_of(block), own);
@@ -99,6 +108,7 @@ void WinogradWeight::run_tiles(const Launch& launch) const {
       }
     }
   }
+  // Threads' sums are added in the order of threads, so the result does not depend on timing.
 #pragma omp parallel for schedule(static) num_threads(launch.threads)
   for (std::int64_t at = 0; at < parts(); ++at) {
     float* sums = work(launch.work()).sums + at * sums_floats();
@@ -120,6 +130,8 @@ void WinogradWeight::run_steps(const Launch& launch) const {
       for (std::int64_t tile = tiles.begin; tile < tiles.end; tile += kTilesAtOnce)
         transform(launch, block, {tile, std::min(tiles.end, tile + kTilesAtOnce)}, shared);
 #pragma omp for schedule(dynamic, 1) collapse(2)
+      // Each pair of part and point has its own sums, and a barrier separates tile blocks: sums are
+      // added in the same order whichever thread gets the pair.
       for (std::int64_t at = 0; at < parts(); ++at) {
         for (std::int64_t point = 0; point < plan.points(); ++point)
           add_products(tiles, block > 0, part(at), point,
@@ -134,6 +146,8 @@ void WinogradWeight::run_steps(const Launch& launch) const {
 
 void WinogradWeight::transform(const Launch& launch, std::int64_t tile_block, Range tiles,
                                const Work& work) const {
+  // Offset of the first tile inside its tile block. Both results have one vector per tile and
+  // block of channels, but in `output` the blocks of a panel lie side by side.
   std::int64_t at = (tiles.begin - plan.tiles_of(tile_block).begin) * plan.lanes();
   transform_image(plan, launch.at(image_at), tiles, work.image + at);
   for (std::int64_t panel = 0; panel < plan.panels(); ++panel)
@@ -146,6 +160,8 @@ void WinogradWeight::add_products(Range tiles, bool adds, const Part& part, std:
                                   const Work& work) const {
   std::int64_t width = plan.blocks_of(part.panel).extent(),
                block_floats = plan.tile_block * plan.lanes();
+  // The depth is the tiles. Rows are the lanes of one block of the image's channels, hence one
+  // product per block.
   for (std::int64_t from = part.from_blocks.begin; from < part.from_blocks.end; ++from) {
     std::int64_t row = (from - part.from_blocks.begin) * plan.lanes();
     multiply(
