@@ -24,6 +24,7 @@ std::string names_of(const Graph& graph, const Ids& ids) {
 std::string parameter_line(const Parameter& parameter) {
   std::string line = fmt::format("parameter {} {} {}", parameter.name, to_string(parameter.spec),
                                  kInitNames[static_cast<std::size_t>(parameter.init.kind)]);
+  // The scale is the only number behind the kind, so it can be left out and still be found.
   if (parameter.init.scale != 0) line += fmt::format(" {}", parameter.init.scale);
   if (parameter.state) line += " state";
   if (!parameter.trained) line += " frozen";
@@ -43,6 +44,7 @@ class Line {
   }
   std::vector<std::string_view> list(char open, char close) {
     skip();
+    // Names have no spaces and lists do not nest, so the first closing bracket ends the list.
     std::size_t end = rest_.find(close);
     if (rest_.empty() || rest_.front() != open || end == std::string_view::npos)
       throw Error(ErrorKind::file, fmt::format("expected a list in {} {}", open, close));
