@@ -50,6 +50,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
                             path.string()));
   auto size = static_cast<std::size_t>(status.st_size);
   if (size == 0) return;  // mmap refuses a length of zero
+  // The mapping stays valid after the descriptor is closed.
   void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);
   if (address == MAP_FAILED) fail(path, "map");
   bytes_ = {static_cast<std::byte*>(address), size};
@@ -58,6 +59,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
 MappedFile::MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  // The destructor of `other` unmaps the old file.
   std::swap(bytes_, other.bytes_);
   return *this;
 }

@@ -12,6 +12,7 @@
 namespace troika {
 namespace {
 
+/// A non-negative number and the text behind it.
 struct Split {
   double number;
   std::string_view unit;

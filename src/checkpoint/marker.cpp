@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kStepPrefix = "step-";
+// A marker has under 50 bytes; anything over a page is another file.
 constexpr std::size_t kMaxMarker = 4096;
 
 std::string step_name(std::int64_t step) { return fmt::format("{}{}", kStepPrefix, step); }
@@ -62,6 +63,7 @@ Marker read_marker(const fs::path& checkpoints, const char* name) {
   try {
     const std::string text = read_small_file(path, kMaxMarker);
     const auto step = parse_step(std::string_view(text).substr(0, text.find(' ')));
+    // Compared as text, so that the checksum and the form are checked at once.
     if (step && marker_text(*step) == text) return {.step = step, .fault = {}};
     return {.step = {},
             .fault = fmt::format("'{}' is damaged: its checksum does not match", path.string())};

@@ -133,6 +133,8 @@ StoredTensor parse_tensor(const std::string& name, const Json& json, const Compl
 
 /// Makes offsets relative to the start of the file and checks that the tensors fill it exactly.
 void settle(SafetensorsHeader& header, std::uint64_t file_bytes, const Complaint& complaint) {
+  // JSON objects have no order. Sorted by offset, "no gap and no overlap" is that each begins where
+  // the one before ends; empty tensors come first at their offset.
   std::ranges::sort(header.tensors, {},
                     [](const StoredTensor& t) { return std::tie(t.begin, t.end, t.name); });
   const std::uint64_t start = header.bytes.size();
@@ -231,6 +233,7 @@ SafetensorsHeader parse_header(std::span<const std::byte> file, const std::strin
     complaint.raise("its header is damaged: " + *fault);
   SafetensorsHeader header;
   header.bytes.assign(reinterpret_cast<const char*>(file.data()), kLengthWord + text.size());
+  // Safe now: json_fault has checked syntax, depth and keys.
   const Json json = Json::parse(text);
   for (const auto& [name, member] : json.items()) {
     if (name == "__metadata__") {
@@ -250,6 +253,8 @@ SafetensorsLayout lay_out(std::span<const TensorEntry> entries, const Metadata& 
   SafetensorsHeader& header = layout.header;
   header.tensors = with_offsets(entries, layout.order);
   header.bytes = with_length_word(header_json(header.tensors, metadata));
+  // The JSON keeps offsets relative to the first tensor, as the format asks; in memory they are
+  // relative to the file.
   for (StoredTensor& tensor : header.tensors) {
     tensor.begin += header.bytes.size();
     tensor.end += header.bytes.size();
