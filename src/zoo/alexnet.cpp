@@ -28,6 +28,7 @@ constexpr LocalResponseNorm kPaperNorm{.size = 5, .alpha = 5e-4, .beta = 0.75, .
 
 Graph make(const Alexnet& options, const Samples& samples) {
   GraphBuilder b("alexnet");
+  // 63 is the smallest image of which 3 rows are left for the last pooling.
   TrainingInputs inputs =
       float_inputs(b, samples, image_shape("alexnet", samples, {3, 224, 224}, 63));
   TensorId x = inputs.input;

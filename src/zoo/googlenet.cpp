@@ -19,6 +19,7 @@ struct InceptionStage {
   std::int64_t pool_before;  ///< Window of the pooling, by 2, in front of the stage.
 };
 
+/// Table 1 of the paper; the last pooling has a window of 2, as in torchvision.
 const std::vector<InceptionStage>& stages() {
   static const std::vector<InceptionStage> kStages{
       {{{"inception3a", 64, 96, 128, 16, 32, 32}, {"inception3b", 128, 128, 192, 32, 96, 64}}, 3},
@@ -39,6 +40,7 @@ class GooglenetBody {
 
   TensorId unit(const std::string& name, TensorId x, ConvNormOptions options) {
     options.out = scaled(options.out, width_);
+    // Epsilon and deviation are those of torchvision.
     options.epsilon = 1e-3;
     options.init = layers::normal(0.01);
     return conv_norm(b_, {name + ".conv", name + ".bn", name + ".relu"}, x, options);

@@ -48,6 +48,8 @@ void run_reference(const Lars& op, const Arguments& a) {
     double sums[2]{};
     if (a.phase() == Phase::statistics_1)
       return run.square_sums(a.value<double>(kSquareSums).template first<2>());
+    // Behind the statistics: those are combined over devices in every step, and their values do not
+    // matter if the update is skipped.
     if (!run.step.ok()) return;
     if (a.phase() == Phase::apply)
       return run.update(a.value<const double>(kSquareSums).template first<2>());

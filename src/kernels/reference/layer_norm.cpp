@@ -48,6 +48,7 @@ void backward(const Arguments& a) {
       dbeta[i] += dy[i];
     }
     for (std::int64_t i = 0; i < width; ++i) {
+      // dx as in batch norm, with the mean over a row and gamma inside it.
       double shift = (sum + (x[i] - mean) * inv_std * sum_x) / static_cast<double>(width);
       dx[i] = static_cast<T>(inv_std * (dy[i] * gamma[i] - shift));
     }

@@ -37,6 +37,7 @@ template <class T>
 std::int64_t first_largest(std::span<const T> plane, const Seen& seen) {
   std::int64_t largest = seen.rows.begin * seen.width + seen.columns.begin;
   seen.for_each([&](std::int64_t at) {
+    // Strictly larger: of equal elements the first one gets the gradient.
     if (plane[at] > plane[largest]) largest = at;
   });
   return largest;
@@ -55,6 +56,7 @@ void run_max(const Pool2d& op, const Arguments& a) {
     auto dy = a.gradient<const T>(kY);
     std::ranges::fill(dx, T{0});
     for_each_window(op, a, [&](std::int64_t offset, const Seen& seen, std::int64_t at_y) {
+      // Windows may overlap and choose the same element, so gradients are added.
       dx[offset + first_largest(x.subspan(offset), seen)] += dy[at_y];
     });
   }
