@@ -44,6 +44,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   if (file.number() < 0) fail(path, "read");
   struct stat status {};
   if (::fstat(file.number(), &status) != 0) fail(path, "examine");
+  // A folder cannot be mapped, and the size of a pipe or a device is not that of its content.
   if (!S_ISREG(status.st_mode))
     throw Error(ErrorKind::file,
                 fmt::format("cannot read '{}': it is not a regular file; name the file itself",

@@ -70,6 +70,7 @@ Index read_members(const OrderedJson& json) {
     if (!is_plain_file_name(name)) refuse(fmt::format("'{}' is not a file of a checkpoint", name));
     index.files.push_back({name, parse_hex(file.at("header_checksum"))});
   }
+  // ordered_json keeps the order of the file, which is that of the snapshot.
   for (const auto& [name, tensor] : json.at("tensors").items()) {
     index.tensors.push_back({name, parse_spec(tensor), tensor.at("file").get<std::string>(),
                              parse_hex(tensor.at("checksum"))});

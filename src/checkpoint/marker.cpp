@@ -34,6 +34,7 @@ std::optional<std::int64_t> parse_step(std::string_view name) {
   if (!name.starts_with(kStepPrefix)) return std::nullopt;
   std::int64_t step = 0;
   std::from_chars(name.data() + kStepPrefix.size(), name.data() + name.size(), step);
+  // from_chars stops at the first other character; the comparison refuses what is left.
   return step >= 0 && step_name(step) == name ? std::optional(step) : std::nullopt;
 }
 

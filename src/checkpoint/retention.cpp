@@ -44,6 +44,7 @@ FoundCheckpoint scan(const fs::path& checkpoints, std::int64_t latest, std::stri
     const std::optional<std::string> fault = checkpoint_fault(folder);
     if (!fault)
       return {folder, fmt::format("{}; using '{}', the newest intact one", why, folder.string())};
+    // The message tells why each newer checkpoint was passed over.
     why += "; " + *fault;
   }
   throw Error(ErrorKind::file,

@@ -35,6 +35,8 @@ std::vector<TensorId> GraphBuilder::apply(const std::string& name, const Op& op,
   return node.outputs;
 }
 
+// In order of precedence: a parameter given by the caller, an existing one of the same name if
+// reuse is on, a new one. A second parameter of one name is found by verify().
 ParameterId GraphBuilder::parameter_for(const Operator& op, const Slot& slot,
                                         const ApplyOptions& options) {
   std::size_t at = op.parameters.size();

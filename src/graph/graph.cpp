@@ -85,6 +85,7 @@ Signature signature(const Graph& graph, const Operator& op) {
   try {
     return signature(op.op, input_specs(graph, op));
   } catch (const Error& error) {
+    // The operator knows its kind only; the graph knows which one of them it is.
     throw error.within(fmt::format("operator '{}'", op.name));
   }
 }

@@ -75,6 +75,7 @@ class Line {
 };
 
 TensorSpec parse_spec(std::string_view text) {
+  // "f32[64,784]": the type, then the shape.
   std::size_t bracket = std::min(text.find('['), text.size());
   return {parse_shape(text.substr(bracket)), parse_dtype(text.substr(0, bracket))};
 }
@@ -180,6 +181,8 @@ class GraphReader {
 
 std::string to_text(const Graph& graph) {
   std::string text = "graph " + graph.name + "\n";
+  // Inputs and parameters come first and operators in topological order, so that the reader finds
+  // every name in an earlier line.
   for (TensorId input : graph.inputs)
     text += "input " + graph[input].name + " " + to_string(graph[input].spec) + "\n";
   for (const Parameter& parameter : graph.parameters) text += parameter_line(parameter);
@@ -200,11 +203,13 @@ Graph parse_graph(std::string_view text) {
   for (int number = 1; !text.empty(); ++number) {
     std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
+    // The last line may lack its line feed.
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.find_first_not_of(' ') == std::string_view::npos) continue;
     try {
       reader.read(line);
     } catch (const Error& error) {
+      // An operator refuses its inputs with Error(usage); in a text that is a mistake of the file.
       throw Error(ErrorKind::file, fmt::format("line {}: {}", number, error.what()));
     }
   }

@@ -24,6 +24,7 @@ double warmup_part(const RateSchedule& schedule, std::int64_t step) {
 }
 
 double shape_part(const RateSchedule& schedule, std::int64_t step, std::int64_t total_steps) {
+  // Maps 1 … 0 to 1 … final_part.
   auto descend = [&](double part) {
     return schedule.final_part + (1 - schedule.final_part) * part;
   };

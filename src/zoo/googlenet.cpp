@@ -46,6 +46,8 @@ class GooglenetBody {
     return conv_norm(b_, {name + ".conv", name + ".bn", name + ".relu"}, x, options);
   }
 
+  /// Figure 2b of the paper: 1 x 1 convolutions reduce the channels before the larger kernels and
+  /// behind the pooling. The branches keep height and width, so that they can be joined.
   TensorId module(const Module& m, TensorId x) {
     std::string name = m.name;
     TensorId one = unit(name + ".branch1", x, {.out = m.one});
@@ -79,6 +81,7 @@ Graph make(const Googlenet& options, const Samples& samples) {
   for (const InceptionStage& stage : stages()) {
     x = layers::max_pool(b, "maxpool" + std::to_string(++pools), x,
                          {.size = stage.pool_before, .stride = 2, .ceil = true});
+    // A depth below 1 keeps the first modules of each stage, at least one.
     auto kept = static_cast<std::size_t>(
         scaled(static_cast<std::int64_t>(stage.modules.size()), options.depth));
     for (std::size_t at = 0; at < std::min(kept, stage.modules.size()); ++at)

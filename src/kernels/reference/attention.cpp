@@ -27,6 +27,8 @@ void add_scaled(T* to, T factor, const T* from, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) to[i] += factor * from[i];
 }
 
+/// One query of one head at a time; no matrix of scores is stored. Tensors are [n, t, heads*d], so
+/// consecutive rows of a head are a whole row of the tensor apart.
 template <class T>
 struct AttentionRun {
   const Attention& op;

@@ -26,6 +26,9 @@ struct Group {
   std::int64_t shard, channel, at;
 };
 
+/// The whole and the staged phases share their loops and differ in where the mean, the scale and
+/// the sums of backward come from. Sums are in double, also for f32, because a group may have
+/// millions of elements.
 template <class T>
 struct BatchNormRun {
   const BatchNorm& op;

@@ -16,6 +16,7 @@ T row_max(std::span<const T> row) {
   return largest;
 }
 
+/// Logits are rows of `classes` elements, of the whole vocabulary or of one tile of it.
 template <class T>
 struct CrossEntropyRun {
   const CrossEntropy& op;

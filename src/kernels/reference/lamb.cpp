@@ -8,6 +8,7 @@ namespace lamb_reference {
 
 enum Slots { kWeight, kScalars, kControl, kFirstMoment, kSecondMoment, kSquareSums };
 
+/// square_sums are |w|^2 and |u|^2, of the whole parameter or of one slice.
 template <class T>
 struct LambRun {
   const Lamb& op;

@@ -8,6 +8,7 @@ namespace lars_reference {
 
 enum Slots { kWeight, kScalars, kControl, kMomentum, kSquareSums };
 
+/// square_sums are |w|^2 and |g|^2, of the whole parameter or of one slice.
 template <class T>
 struct LarsRun {
   const Lars& op;

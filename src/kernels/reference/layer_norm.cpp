@@ -8,6 +8,8 @@ namespace layer_norm_reference {
 
 enum Slots { kX, kGamma, kBeta, kY, kMean, kInvStd };
 
+/// Two passes over a row, first the mean and then the squares around it: the one-pass formula loses
+/// precision if the mean is large.
 template <class T>
 void forward(const LayerNorm& op, const Arguments& a) {
   std::int64_t width = a.shape(kX).back(), rows = a.shape(kMean).elements();
@@ -27,6 +29,8 @@ void forward(const LayerNorm& op, const Arguments& a) {
   }
 }
 
+/// With n = (x - mean) * inv_std and g = dy * gamma: dx = inv_std * (g - mean(g) - n * mean(g *
+/// n)).
 template <class T>
 void backward(const Arguments& a) {
   std::int64_t width = a.shape(kX).back(), rows = a.shape(kMean).elements();

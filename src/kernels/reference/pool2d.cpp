@@ -33,6 +33,8 @@ void for_each_window(const Pool2d& op, const Arguments& a, auto&& visit) {
         visit(plane * x[2] * x[3], Seen{seen(0, h), seen(1, w), x[3]}, at_y++);
 }
 
+/// Index in the plane of the first largest element in row-major order. Forward and backward both
+/// search for it, so that they agree without saved indices.
 template <class T>
 std::int64_t first_largest(std::span<const T> plane, const Seen& seen) {
   std::int64_t largest = seen.rows.begin * seen.width + seen.columns.begin;

@@ -7,6 +7,8 @@
 namespace troika {
 namespace {
 
+/// One sample, step and unit at a time. Row g * hidden + j of the weights is gate g of unit j; the
+/// saved gates are [n, t, block, hidden]. A step is named by its row n * t + position in x and y.
 template <class T>
 class RecurrentRun {
  public:

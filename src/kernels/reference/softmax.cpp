@@ -16,6 +16,7 @@ void forward(std::span<const T> x, std::span<T> y) {
   for (T& value : y) value /= sum;
 }
 
+/// dx[i] = sum over j of dy[j] * y[j] * ([i == j] - y[i]), which needs one dot product per row.
 template <class T>
 void backward(std::span<const T> y, std::span<const T> dy, std::span<T> dx) {
   T dot = 0;
