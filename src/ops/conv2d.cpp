@@ -7,6 +7,8 @@
 namespace troika {
 namespace {
 
+// Named, because sources may be compiled together (TROIKA_UNITY) and other operators have such an
+// enum too.
 namespace conv2d_axes {
 // Order of the axes in the signature. The axis g takes the place of o: an operator has either o and
 // i or g.
@@ -47,8 +49,8 @@ Signature signature(const Conv2d& op, std::span<const TensorSpec> inputs) {
   Signature s{.axes = {{"n", AxisKind::sample, y[0]},
                        {"h", AxisKind::attribute, y[2]},
                        {"w", AxisKind::attribute, y[3]}}};
-  // y and the weight lack one axis each: a split of i gives partial sums of y, and a split of n, h
-  // or w gives partial gradients of the weight. Lowering adds them up.
+  // y has no axis i, and the weight has no axis n, h or w: a split of i gives partial sums of y, a
+  // split of n, h or w partial gradients of the weight. Lowering adds them up.
   DimMap x_channel = along(kI), y_channel = along(kO), weight_in = along(kI);
   if (op.groups == 1) {
     s.axes.push_back({"o", AxisKind::parameter, op.out});

@@ -8,6 +8,7 @@
 namespace troika {
 namespace {
 
+// Named like this because sources may be compiled together (TROIKA_UNITY).
 namespace conv_transpose2d_axes {
 enum Axes { kN, kH, kW, kO, kI };
 }

@@ -44,6 +44,7 @@ Graph make(const Alexnet& options, const Samples& samples) {
     if (row.pool) x = layers::max_pool(b, name + ".pool", x, {.size = 3, .stride = 2});
   }
   x = layers::flatten(b, "flatten", x);
+  // torchvision counts dropout and relu too, so the linear layers are 1, 4 and 6.
   for (const char* layer : {"1", "4"}) {
     std::string name = std::string("classifier.") + layer;
     x = layers::dropout(b, name + ".dropout", x, options.dropout);

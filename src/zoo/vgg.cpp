@@ -36,6 +36,7 @@ Graph make(const Vgg& options, const Samples& samples) {
     x = layers::max_pool(b, next(), x, {.size = 2});
   }
   x = layers::flatten(b, "flatten", x);
+  // torchvision counts relu and dropout too, so the linear layers are 0, 3 and 6.
   for (const char* layer : {"0", "3"}) {
     std::string name = std::string("classifier.") + layer;
     x = layers::linear(b, name, x,
