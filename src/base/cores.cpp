@@ -27,6 +27,7 @@ void bind_to_core(int index, const std::vector<int>& cores) {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(cores[static_cast<std::size_t>(index) % cores.size()], &set);
+  // A failure is ignored: an unbound thread may be slower, but it is correct.
   pthread_setaffinity_np(pthread_self(), sizeof set, &set);
 }
 

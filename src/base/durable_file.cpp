@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// remove_partials finds leftovers by this mark; the process id keeps two runs apart.
 constexpr std::string_view kPartialMark = ".partial-";
 
 /// EFBIG comes from the limit of this process or from the file system, whose limit cannot be
@@ -70,6 +71,7 @@ fs::path folder_of(const fs::path& path) {
 void sync_folder(const fs::path& folder) {
   const int handle = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (handle < 0) throw file_error("open the folder", folder, errno);
+  // Saved before close(), which may change errno.
   const int code = ::fsync(handle) == 0 ? 0 : errno;
   ::close(handle);
   // Some network file systems cannot sync a folder and fail with EINVAL; their renames are
@@ -82,6 +84,8 @@ void sync_folder(const fs::path& folder) {
 void swap_folders(const fs::path& fresh, const fs::path& old) {
   if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, old.c_str(), RENAME_EXCHANGE) == 0) return;
   if (errno != EINVAL && errno != ENOSYS) throw file_error("replace", old, errno);
+  // Between the first two renames the name does not exist. `aside` has the mark of a partial, and
+  // the last rename gives it the name that the destructor of Partial removes.
   const fs::path aside = fresh.string() + "-old";
   if (::rename(old.c_str(), aside.c_str()) != 0) throw file_error("replace", old, errno);
   if (::rename(fresh.c_str(), old.c_str()) != 0) throw file_error("replace", old, errno);
@@ -109,6 +113,8 @@ OutputFile::~OutputFile() {
 
 void OutputFile::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
+    // write(2) may be interrupted and may write less than asked: on Linux at most 0x7ffff000 bytes,
+    // just under 2 GiB, per call.
     const ssize_t written = ::write(handle_, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) throw file_error("write", path_, errno);
@@ -134,11 +140,13 @@ void OutputFile::resize(std::uint64_t bytes) {
 void OutputFile::write(std::string_view text) { write(std::as_bytes(std::span(text))); }
 
 void OutputFile::finish() {
+  // Before close(), because only these two report errors of writes that the kernel had postponed.
   if (::fsync(handle_) != 0) throw file_error("sync", path_, errno);
   if (::close(std::exchange(handle_, -1)) != 0) throw file_error("close", path_, errno);
 }
 
 Partial::Partial(fs::path target) : target_(std::move(target)), path_(partial_name(target_)) {
+  // A killed process of the same id may have left one.
   remove_tree(path_);
 }
 
@@ -154,6 +162,7 @@ void Partial::publish() {
   const bool is_folder = fs::is_directory(path_, ignored);
   if (is_folder) sync_folder(path_);
   if (is_folder && fs::is_directory(target_, ignored)) {
+    // The old folder now has the temporary name, under which the destructor removes it.
     swap_folders(path_, target_);
   } else if (::rename(path_.c_str(), target_.c_str()) != 0) {
     throw file_error("rename to", target_, errno);
@@ -170,6 +179,7 @@ void replace_file(const fs::path& path, std::string_view content) {
 }
 
 void remove_folder(const fs::path& folder) {
+  // With the mark in its name, remove_partials finishes the work if the process dies in between.
   const fs::path nameless = partial_name(folder);
   remove_tree(nameless);
   if (::rename(folder.c_str(), nameless.c_str()) != 0) throw file_error("remove", folder, errno);
@@ -180,6 +190,7 @@ void make_folder(const fs::path& folder) {
   std::error_code status;
   if (fs::is_directory(folder, status)) return;
   const fs::path above = folder_of(folder);
+  // The parent of "/" is "/" itself.
   if (above != folder) make_folder(above);
   fs::create_directory(folder, status);
   if (status) throw file_error("create the folder", folder, status.value());
@@ -188,6 +199,7 @@ void make_folder(const fs::path& folder) {
 
 void remove_partials(const fs::path& folder) {
   std::error_code status;
+  // Collected first: whether an iterator shows entries that are removed meanwhile is unspecified.
   std::vector<fs::path> partials;
   for (fs::directory_iterator at(folder, status), end; !status && at != end; at.increment(status)) {
     if (at->path().filename().string().find(kPartialMark) != std::string::npos)

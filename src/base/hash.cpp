@@ -20,6 +20,8 @@ std::uint64_t checksum(std::span<const std::byte> bytes) {
     std::memcpy(&word, bytes.data() + at, 8);
     absorb(word);
   }
+  // Always absorbed, even if empty. Padding with zeros is safe because the length is in the first
+  // state.
   std::uint64_t tail = 0;
   if (at < bytes.size()) std::memcpy(&tail, bytes.data() + at, bytes.size() - at);
   absorb(tail);

@@ -34,6 +34,7 @@ class StrictReader final : public nlohmann::json_sax<Json> {
   bool end_array() override { return leave(); }
 
   bool key(string_t& name) override {
+    // Parsers differ in which of two values they keep, so a file with both has no single meaning.
     if (keys_.back().insert(name).second) return true;
     return stop(fmt::format("it names '{}' twice", name));
   }
@@ -45,6 +46,7 @@ class StrictReader final : public nlohmann::json_sax<Json> {
  private:
   bool enter() {
     keys_.emplace_back();
+    // The number of open sets is the depth.
     return keys_.size() <= max_depth_ ||
            stop(fmt::format("it nests deeper than {} levels", max_depth_));
   }
@@ -79,6 +81,7 @@ std::optional<std::string> json_fault(std::string_view text, std::size_t max_dep
 
 std::string json_quoted(std::string_view text) {
   try {
+    // dump() throws for text that is not UTF-8.
     return Json(text).dump();
   } catch (const Json::exception&) {
     throw Error(ErrorKind::usage, "a name to be stored is not UTF-8; rename it with plain letters");

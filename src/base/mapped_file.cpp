@@ -44,12 +44,14 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   if (file.number() < 0) fail(path, "read");
   struct stat status {};
   if (::fstat(file.number(), &status) != 0) fail(path, "examine");
+  // A folder cannot be mapped, and the size of a pipe or a device is not that of its content.
   if (!S_ISREG(status.st_mode))
     throw Error(ErrorKind::file,
                 fmt::format("cannot read '{}': it is not a regular file; name the file itself",
                             path.string()));
   auto size = static_cast<std::size_t>(status.st_size);
   if (size == 0) return;  // mmap refuses a length of zero
+  // The mapping stays valid after the descriptor is closed.
   void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);
   if (address == MAP_FAILED) fail(path, "map");
   bytes_ = {static_cast<std::byte*>(address), size};
@@ -58,6 +60,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
 MappedFile::MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  // The destructor of `other` unmaps the old file.
   std::swap(bytes_, other.bytes_);
   return *this;
 }

@@ -26,6 +26,7 @@ std::string printable(std::string_view text, Lines lines) {
   safe.reserve(text.size());
   while (!text.empty()) {
     std::optional<Utf8Character> next = decode_utf8(text);
+    // After an invalid byte decoding starts again at the next one.
     std::size_t bytes = next ? next->bytes : 1;
     bool is_kept = lines == Lines::many && (text[0] == '\n' || text[0] == '\t');
     if (!next)

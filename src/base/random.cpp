@@ -6,6 +6,7 @@
 namespace troika {
 
 double RandomStream::normal(std::uint64_t index) const {
+  // A block of four words serves two indices, with two words each.
   auto w = words(index / 2);
   std::size_t pair = index % 2 * 2;
   // One is added to the word because the logarithm of 0 is not finite.

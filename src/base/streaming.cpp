@@ -11,6 +11,7 @@
 namespace troika {
 namespace {
 
+// The size of a cache line on x86. A line that is written in full need not be read first.
 constexpr std::size_t kLine = 64;
 
 // Not under the thread sanitizer, for the reason given in vectorized.h.
@@ -48,6 +49,8 @@ void stream_lines(std::byte* to, const std::byte* from, std::size_t bytes) {
 
 void stream_copy(std::byte* to, const std::byte* from, std::size_t bytes) {
   if (bytes == 0) return;
+  // Bytes up to the next line: -address modulo a power of two. Streaming stores need aligned
+  // addresses.
   std::size_t head = std::min(bytes, -reinterpret_cast<std::uintptr_t>(to) % kLine),
               lines = (bytes - head) / kLine * kLine, done = head + lines;
   std::memcpy(to, from, head);

@@ -23,6 +23,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
+    // Rotates the rows; the oldest becomes the one to fill.
     std::swap(before_last, last);
     std::swap(last, row);
     row[0] = i;
@@ -39,6 +40,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::optional<std::string> closest(std::string_view word, std::span<const std::string> candidates) {
   if (word.size() > kLongestWord) return std::nullopt;
   std::optional<std::string> nearest;
+  // Of equally near candidates the first wins.
   std::size_t least = tolerated_distance(word) + 1;
   for (const std::string& candidate : candidates) {
     std::size_t distance = edit_distance(word, candidate);

@@ -12,6 +12,7 @@
 namespace troika {
 namespace {
 
+/// A non-negative number and the text behind it.
 struct Split {
   double number;
   std::string_view unit;
@@ -22,6 +23,7 @@ Split split_number(std::string_view text, std::string_view what) {
   auto number = take_number<double>(unit);
   if (!number || !std::isfinite(*number) || *number < 0)
     throw Error(ErrorKind::usage, fmt::format("'{}' is not a {}", text, what));
+  // "10 KB" and "10KB" are the same.
   while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
   return {*number, unit};
 }
@@ -47,6 +49,7 @@ std::string to_string(SimTime time) {
 
 std::string with_commas(std::int64_t number) {
   std::string digits = std::to_string(number < 0 ? -number : number);
+  // From the right, so that inserted commas do not move the positions still to come.
   for (std::ptrdiff_t at = std::ssize(digits) - 3; at > 0; at -= 3)
     digits.insert(static_cast<std::size_t>(at), ",");
   return number < 0 ? "-" + digits : digits;

@@ -28,9 +28,11 @@ std::optional<Utf8Character> decode_utf8(std::string_view text) {
   std::size_t bytes = length_of(first);
   if (bytes == 1) return Utf8Character{first, 1};
   if (bytes == 0 || bytes > text.size()) return std::nullopt;
+  // A first byte has `bytes` ones and a zero; the rest of it are the highest bits.
   char32_t character = first & (0x7FU >> bytes);
   for (char c : text.substr(1, bytes - 1)) {
     auto byte = static_cast<unsigned char>(c);
+    // Every later byte is 10xxxxxx and carries six bits.
     if ((byte & 0xC0U) != 0x80) return std::nullopt;
     character = character << 6 | (byte & 0x3FU);
   }

@@ -60,6 +60,7 @@ Checkpoint::Checkpoint(fs::path folder) : folder_(std::move(folder)) {
 void Checkpoint::open_files() {
   for (const IndexedFile& file : index_.files) {
     const auto [opened, is_new] = files_.try_emplace(file.name, folder_ / file.name);
+    // Before any tensor is looked up: offsets of a damaged header would point to other values.
     if (opened->second.header_checksum() != file.header_checksum) {
       refuse(folder_ / file.name, "its header does not match the checksum in index.json");
     }
@@ -69,6 +70,8 @@ void Checkpoint::open_files() {
 void Checkpoint::match_tensors() {
   std::size_t stored = 0;
   for (const auto& [name, file] : files_) stored += file.tensors().size();
+  // Together with the loop below, which finds each indexed tensor in a file, equal counts mean that
+  // no file holds a tensor without a checksum.
   if (stored != index_.tensors.size()) {
     refuse(folder_, fmt::format("its files hold {} tensors, but index.json names {}", stored,
                                 index_.tensors.size()));
@@ -137,6 +140,8 @@ std::span<const std::byte> Checkpoint::stored_bytes(const IndexedTensor& tensor)
 
 std::optional<std::string> checkpoint_fault(const fs::path& folder) {
   try {
+    // The private constructor, not open(): advice would call this function again for every other
+    // checkpoint.
     Checkpoint(folder).check_all_tensors();
     return std::nullopt;
   } catch (const Error& fault) {

@@ -17,6 +17,7 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::int64_t kVersion = 1;
+// Levels of nesting. The meta object is one level below the index itself.
 constexpr std::size_t kMaxDepth = 64;
 
 [[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::file, why); }
@@ -46,6 +47,7 @@ std::uint64_t parse_hex(const OrderedJson& json) {
   const auto text = json.get<std::string>();
   std::uint64_t value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value, 16);
+  // Refuses signs, capitals and other lengths as well as what from_chars does not read.
   if (hex(value) != text) refuse(fmt::format("'{}' is not a checksum", text));
   return value;
 }
@@ -68,6 +70,7 @@ Index read_members(const OrderedJson& json) {
     if (!is_plain_file_name(name)) refuse(fmt::format("'{}' is not a file of a checkpoint", name));
     index.files.push_back({name, parse_hex(file.at("header_checksum"))});
   }
+  // ordered_json keeps the order of the file, which is that of the snapshot.
   for (const auto& [name, tensor] : json.at("tensors").items()) {
     index.tensors.push_back({name, parse_spec(tensor), tensor.at("file").get<std::string>(),
                              parse_hex(tensor.at("checksum"))});
@@ -77,6 +80,7 @@ Index read_members(const OrderedJson& json) {
 
 /// Compares the end of the file with what to_text would have written there.
 void check_seal(std::string_view text) {
+  // All seals have the same length, because a checksum always has 16 digits.
   const std::size_t body_size = text.size() - std::min(text.size(), seal("").size());
   if (text.substr(body_size) != seal(text.substr(0, body_size))) {
     refuse("its checksum does not match its content: it was cut or changed");

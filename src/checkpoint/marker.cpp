@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kStepPrefix = "step-";
+// A marker has under 50 bytes; anything over a page is another file.
 constexpr std::size_t kMaxMarker = 4096;
 
 std::string step_name(std::int64_t step) { return fmt::format("{}{}", kStepPrefix, step); }
@@ -33,6 +34,7 @@ std::optional<std::int64_t> parse_step(std::string_view name) {
   if (!name.starts_with(kStepPrefix)) return std::nullopt;
   std::int64_t step = 0;
   std::from_chars(name.data() + kStepPrefix.size(), name.data() + name.size(), step);
+  // from_chars stops at the first other character; the comparison refuses what is left.
   return step >= 0 && step_name(step) == name ? std::optional(step) : std::nullopt;
 }
 
@@ -62,6 +64,7 @@ Marker read_marker(const fs::path& checkpoints, const char* name) {
   try {
     const std::string text = read_small_file(path, kMaxMarker);
     const auto step = parse_step(std::string_view(text).substr(0, text.find(' ')));
+    // Compared as text, so that the checksum and the form are checked at once.
     if (step && marker_text(*step) == text) return {.step = step, .fault = {}};
     return {.step = {},
             .fault = fmt::format("'{}' is damaged: its checksum does not match", path.string())};

@@ -15,6 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// Stands for an unreadable `latest`: no checkpoint counts as later.
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
 std::string missing_latest(const fs::path& checkpoints, const Marker& latest) {
@@ -43,6 +44,7 @@ FoundCheckpoint scan(const fs::path& checkpoints, std::int64_t latest, std::stri
     const std::optional<std::string> fault = checkpoint_fault(folder);
     if (!fault)
       return {folder, fmt::format("{}; using '{}', the newest intact one", why, folder.string())};
+    // The message tells why each newer checkpoint was passed over.
     why += "; " + *fault;
   }
   throw Error(ErrorKind::file,
@@ -71,6 +73,7 @@ std::optional<fs::path> find_best_checkpoint(const fs::path& checkpoints) {
     throw Error(ErrorKind::file, best.fault + "; give the path of a checkpoint");
   if (!best.step) return std::nullopt;
   const fs::path folder = step_folder(checkpoints, *best.step);
+  // There is no fallback, unlike for `latest`: another checkpoint would not be the best.
   Checkpoint::open(folder).verify_all();
   return folder;
 }
@@ -95,6 +98,8 @@ std::string retain_checkpoints(const fs::path& checkpoints, std::size_t keep) {
   const std::int64_t latest = read_marker(checkpoints, kLatest).step.value_or(kNoLimit);
   std::size_t kept = 0;
   for (std::int64_t step : list_steps(checkpoints)) {
+    // The order matters: those later than `latest` do not use up `keep`, but the best one does if
+    // it is among the newest.
     if (step > latest || kept++ < keep || step == best.step) continue;
     remove_folder(step_folder(checkpoints, step));
   }

@@ -20,9 +20,11 @@ WrittenChecksums write_safetensors(const std::filesystem::path& path,
   std::vector<std::byte> buffer;
   for (std::size_t at = 0; at < header.tensors.size(); ++at) {
     const StoredTensor& tensor = header.tensors[at];
+    // Grows only: shrinking and growing again would clear the new part each time.
     buffer.resize(std::max(buffer.size(), tensor.end - tensor.begin));
     const std::span<std::byte> bytes(buffer.data(), tensor.end - tensor.begin);
     source(layout.order[at], bytes);
+    // By entry, not by position in the file.
     checksums.tensors[layout.order[at]] = checksum(bytes);
     file.write(bytes);
   }

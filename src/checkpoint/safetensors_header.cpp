@@ -45,6 +45,7 @@ std::string_view header_text(std::span<const std::byte> file, const Complaint& c
     complaint.raise(fmt::format("it has {} bytes, too few for any header", file.size()));
   std::uint64_t length = 0;
   std::memcpy(&length, file.data(), sizeof length);
+  // Checked before the text is touched, since a damaged length could be anything.
   if (length > kMaxHeader) {
     complaint.raise(
         fmt::format("it says its header has {} bytes, over the limit of {}", length, kMaxHeader));
@@ -72,6 +73,7 @@ std::vector<std::uint64_t> parse_counts(const Json& json, std::string_view what,
   if (!json.is_array()) complaint.raise(fmt::format("its {} is not a list", what));
   std::vector<std::uint64_t> counts;
   for (const Json& count : json) {
+    // Refuses negative and fractional numbers too.
     if (!count.is_number_unsigned())
       complaint.raise(fmt::format("its {} has {}, not a count", what, count.dump()));
     counts.push_back(count.get<std::uint64_t>());
@@ -84,6 +86,7 @@ Shape parse_extents(const Json& json, const Complaint& complaint) {
   for (std::uint64_t extent : parse_counts(json, "shape", complaint)) {
     if (shape.rank() == kMaxRank)
       complaint.raise(fmt::format("its shape has more than {} dimensions", kMaxRank));
+    // Shapes are signed.
     if (extent > std::numeric_limits<std::int64_t>::max())
       complaint.raise("its shape is too large");
     shape.push_back(static_cast<std::int64_t>(extent));
@@ -133,6 +136,8 @@ StoredTensor parse_tensor(const std::string& name, const Json& json, const Compl
 
 /// Makes offsets relative to the start of the file and checks that the tensors fill it exactly.
 void settle(SafetensorsHeader& header, std::uint64_t file_bytes, const Complaint& complaint) {
+  // JSON objects have no order. Sorted by offset, "no gap and no overlap" is that each begins where
+  // the one before ends; empty tensors come first at their offset.
   std::ranges::sort(header.tensors, {},
                     [](const StoredTensor& t) { return std::tie(t.begin, t.end, t.name); });
   const std::uint64_t start = header.bytes.size();
@@ -178,6 +183,8 @@ void check_names(std::span<const TensorEntry> entries) {
 std::vector<std::size_t> wide_elements_first(std::span<const TensorEntry> entries) {
   std::vector<std::size_t> order(entries.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
+  // Stable, so that tensors of one type keep the order of the entries and every process computes
+  // the same layout.
   std::ranges::stable_sort(order, std::greater{},
                            [&](std::size_t at) { return size_of(entries[at].spec.dtype); });
   return order;
@@ -231,6 +238,7 @@ SafetensorsHeader parse_header(std::span<const std::byte> file, const std::strin
     complaint.raise("its header is damaged: " + *fault);
   SafetensorsHeader header;
   header.bytes.assign(reinterpret_cast<const char*>(file.data()), kLengthWord + text.size());
+  // Safe now: json_fault has checked syntax, depth and keys.
   const Json json = Json::parse(text);
   for (const auto& [name, member] : json.items()) {
     if (name == "__metadata__") {
@@ -250,6 +258,8 @@ SafetensorsLayout lay_out(std::span<const TensorEntry> entries, const Metadata& 
   SafetensorsHeader& header = layout.header;
   header.tensors = with_offsets(entries, layout.order);
   header.bytes = with_length_word(header_json(header.tensors, metadata));
+  // The JSON keeps offsets relative to the first tensor, as the format asks; in memory they are
+  // relative to the file.
   for (StoredTensor& tensor : header.tensors) {
     tensor.begin += header.bytes.size();
     tensor.end += header.bytes.size();

@@ -69,11 +69,14 @@ FilePlan plan_file(const fs::path& folder, const std::string& name, const Index&
   const Metadata metadata{{"producer", "troika"}, {"step", std::to_string(index.step)}};
   FilePlan plan{folder / name, lay_out(entries, metadata),
                 std::vector<std::size_t>(index.tensors.size(), kElsewhere)};
+  // layout.order maps file order to entries of this file, and `origin` those to tensors of the
+  // index.
   for (std::size_t at = 0; at < plan.layout.order.size(); ++at)
     plan.stored_at[origin[plan.layout.order[at]]] = at;
   return plan;
 }
 
+/// Writes the header and sets the final size, so that all processes can write at their offsets.
 void create_file(const FilePlan& plan) {
   OutputFile file(plan.path);
   file.write(plan.layout.header.bytes);
@@ -101,6 +104,7 @@ void write_parts(const FilePlan& plan, const Snapshot& snapshot,
     const StoredTensor& stored = plan.layout.header.tensors[plan.stored_at[tensor]];
     const std::int64_t size = size_of(spec.dtype).count;
     buffer.resize(static_cast<std::size_t>(region.elements() * size));
+    // Row-major inside the region; each run of it is contiguous in the file.
     snapshot.read(at, buffer);
     std::size_t done = 0;
     for_each_run(spec.shape, region, [&](std::int64_t offset, std::int64_t length) {
@@ -110,6 +114,7 @@ void write_parts(const FilePlan& plan, const Snapshot& snapshot,
       done += bytes;
     });
   }
+  // Every process syncs, because fsync on a network file system covers what this host wrote.
   file.finish();
 }
 
@@ -123,6 +128,7 @@ void add_checksums(const std::vector<FilePlan>& plans, const Writers& writers, I
         checksum(std::as_bytes(std::span(plan.layout.header.bytes)));
     const MappedFile mapped(plan.path);
     for (std::size_t at = 0; at < plan.stored_at.size(); ++at) {
+      // Tensor `at` belongs to rank at % count, so each is read once.
       if (plan.stored_at[at] == kElsewhere || static_cast<int>(at) % writers.count != writers.rank)
         continue;
       const StoredTensor& stored = plan.layout.header.tensors[plan.stored_at[at]];
@@ -164,8 +170,10 @@ void save_checkpoint(const fs::path& checkpoints, const Snapshot& snapshot, cons
     partial.emplace(begin_folder(checkpoints, snapshot.step));
     make_folder(partial->path());
   }
+  // The temporary name contains the process id of rank 0, so the others must be told.
   const fs::path folder = writers.exchange(partial ? partial->path().string() : "").front();
 
+  // Every process computes the same layout from the same snapshot, so no offsets are exchanged.
   Index index = blank_index(snapshot);
   std::vector<FilePlan> plans;
   for (const IndexedFile& file : index.files) plans.push_back(plan_file(folder, file.name, index));
@@ -177,6 +185,8 @@ void save_checkpoint(const fs::path& checkpoints, const Snapshot& snapshot, cons
   writers.exchange("written");  // Checksums need the parts of all processes.
   add_checksums(plans, writers, index);
   if (is_first) {
+    // The index is last inside the folder, and `latest` moves only after the folder has its final
+    // name: a kill in between leaves `latest` at the checkpoint before.
     write_index(folder, index);
     partial->publish();
     write_marker(checkpoints, kLatest, snapshot.step);

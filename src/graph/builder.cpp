@@ -19,6 +19,7 @@ std::vector<TensorId> GraphBuilder::apply(const std::string& name, const Op& op,
                                           const std::vector<TensorId>& inputs,
                                           const ApplyOptions& options) {
   Operator node{.name = name, .op = op, .inputs = inputs};
+  // Throws for inputs that do not fit, before anything is added to the graph.
   Signature s = signature(graph_, node);
   std::size_t outputs = s.slots_of(Role::output).size();
   for (const Slot& slot : s.slots) {
@@ -34,11 +35,15 @@ std::vector<TensorId> GraphBuilder::apply(const std::string& name, const Op& op,
   return node.outputs;
 }
 
+// In order of precedence: a parameter given by the caller, an existing one of the same name if
+// reuse is on, a new one. A second parameter of one name is found by verify().
 ParameterId GraphBuilder::parameter_for(const Operator& op, const Slot& slot,
                                         const ApplyOptions& options) {
   std::size_t at = op.parameters.size();
   if (at < options.shared.size()) return options.shared[at];
   bool state = slot.role == Role::state;
+  // Layers that share weights, as the two sides of a GAN's discriminator, still name their states
+  // apart.
   std::string prefix =
       state && !options.state_prefix.empty() ? options.state_prefix : options.prefix;
   std::string name = (prefix.empty() ? op.name : prefix) + "." + slot.name;

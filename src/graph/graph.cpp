@@ -38,6 +38,7 @@ void verify_slots(const Graph& graph, const Operator& op, const Signature& s) {
     bool is_parameter = slot.role == Role::weight || slot.role == Role::state,
          is_output = slot.role == Role::output;
     if (!is_parameter && !is_output) continue;
+    // Parameters and outputs of an operator are listed in slot order, each in its own list.
     std::size_t at = is_parameter ? parameter++ : output++;
     if (at >= (is_parameter ? op.parameters.size() : op.outputs.size()))
       refuse(graph, fmt::format("operator '{}' lacks its tensor '{}'", op.name, slot.name));
@@ -65,6 +66,7 @@ void verify_order(const Graph& graph) {
       if (!input.valid() || input.index() >= graph.tensors.size())
         refuse(graph, fmt::format("operator '{}' reads a tensor that does not exist", op.name));
       OperatorId producer = graph[input].producer;
+      // An input of the graph has no producer and may be read anywhere.
       if (producer.valid() && producer.index() >= at)
         refuse(graph, fmt::format("operator '{}' reads '{}' before it is written", op.name,
                                   graph[input].name));
@@ -83,6 +85,7 @@ Signature signature(const Graph& graph, const Operator& op) {
   try {
     return signature(op.op, input_specs(graph, op));
   } catch (const Error& error) {
+    // The operator knows its kind only; the graph knows which one of them it is.
     throw error.within(fmt::format("operator '{}'", op.name));
   }
 }
@@ -115,6 +118,7 @@ std::int64_t parameter_count(const Graph& graph) {
 Flops step_flops(const Graph& graph) {
   Flops total;
   for (const Operator& op : graph.operators) {
+    // `staged` is left out: its phases replace these where a tile needs them.
     for (const PhaseSpec& phase : signature(graph, op).phases) total += phase.flops;
   }
   return total;
@@ -130,6 +134,7 @@ std::uint64_t model_hash(const Graph& graph) {
   for (TensorId input : model.inputs) {
     TensorSpec& spec = model.tensors[input.index()].spec;
     forget_dtype(spec);
+    // Dimension 0 of every input is the batch.
     if (spec.shape.rank() > 0) spec.shape[0] = 1;
   }
   for (Parameter& parameter : model.parameters) {
@@ -137,6 +142,7 @@ std::uint64_t model_hash(const Graph& graph) {
     parameter.trained = true;
   }
   for (Operator& op : model.operators)
+    // The only operator with a type among its attributes.
     if (auto* embedding = std::get_if<Embedding>(&op.op)) embedding->dtype = DType::f32;
   return hash_text(to_text(model));
 }

@@ -18,6 +18,7 @@ class Rewriter {
   }
 
   Graph rewrite() {
+    // In topological order, so that new_id_ of every input is set before it is read.
     for (const Operator& op : old_.operators) {
       // Training divides by the keep rate, so that inference can leave dropout out.
       if (std::holds_alternative<Dropout>(op.op))

@@ -19,6 +19,7 @@ ApplyOptions named(const std::string& layer, const std::string& given,
 /// image, is counted.
 std::int64_t pad_end(std::int64_t extent, std::int64_t size, std::int64_t stride,
                      std::int64_t pad) {
+  // The division is rounded up, which counts a last window that is not full.
   std::int64_t windows = (extent + 2 * pad - size + stride - 1) / stride + 1;
   if ((windows - 1) * stride >= extent + pad)
     --windows;  // As in PyTorch, a window must begin inside the image or the first padding.
@@ -124,6 +125,8 @@ TensorId flatten(GraphBuilder& b, const std::string& name, TensorId x) {
 
 TensorId dropout(GraphBuilder& b, const std::string& name, TensorId x, double rate) {
   if (rate == 0) return x;
+  // The name, not a counter, selects the stream: adding a layer does not change the masks of the
+  // others.
   return b.add(name, Dropout{.rate = rate, .stream = hash_text(name)}, {x});
 }
 

@@ -25,6 +25,7 @@ TensorId self_attention(GraphBuilder& b, const std::string& name, TensorId x,
 
 TensorId cross_attention(GraphBuilder& b, const std::string& name, TensorId x, TensorId memory,
                          const AttentionOptions& options) {
+  // Queries, keys and values must have one width, whatever the width of `memory` is.
   LinearOptions project{.out = b.shape(x).back(), .init = options.init};
   TensorId q = linear(b, name + ".query", x, project);
   TensorId k = linear(b, name + ".key", memory, project);

@@ -40,12 +40,14 @@ RecurrentResult recurrent(GraphBuilder& b, const std::string& name, TensorId x,
   RecurrentResult result{x};
   for (std::int64_t at = 0; at < options.layers; ++at) {
     std::string layer = name + "." + std::to_string(at);
+    // Between layers only, as in PyTorch: neither before the first nor after the last.
     if (at > 0) result.y = dropout(b, layer + ".dropout", result.y, options.dropout);
     TensorId forward = run(b, {layer, false}, result.y, options, result.last);
     if (!options.bidirectional) {
       result.y = forward;
       continue;
     }
+    // Both directions read the output of the layer below, so result.y is replaced after both.
     TensorId backward = run(b, {layer + ".reverse", true}, result.y, options, result.last);
     result.y = concat(b, layer + ".both", {forward, backward}, -1);
   }

@@ -24,6 +24,7 @@ std::string names_of(const Graph& graph, const Ids& ids) {
 std::string parameter_line(const Parameter& parameter) {
   std::string line = fmt::format("parameter {} {} {}", parameter.name, to_string(parameter.spec),
                                  kInitNames[static_cast<std::size_t>(parameter.init.kind)]);
+  // The scale is the only number behind the kind, so it can be left out and still be found.
   if (parameter.init.scale != 0) line += fmt::format(" {}", parameter.init.scale);
   if (parameter.state) line += " state";
   if (!parameter.trained) line += " frozen";
@@ -43,6 +44,7 @@ class Line {
   }
   std::vector<std::string_view> list(char open, char close) {
     skip();
+    // Names have no spaces and lists do not nest, so the first closing bracket ends the list.
     std::size_t end = rest_.find(close);
     if (rest_.empty() || rest_.front() != open || end == std::string_view::npos)
       throw Error(ErrorKind::file, fmt::format("expected a list in {} {}", open, close));
@@ -73,6 +75,7 @@ class Line {
 };
 
 TensorSpec parse_spec(std::string_view text) {
+  // "f32[64,784]": the type, then the shape.
   std::size_t bracket = std::min(text.find('['), text.size());
   return {parse_shape(text.substr(bracket)), parse_dtype(text.substr(0, bracket))};
 }
@@ -178,6 +181,8 @@ class GraphReader {
 
 std::string to_text(const Graph& graph) {
   std::string text = "graph " + graph.name + "\n";
+  // Inputs and parameters come first and operators in topological order, so that the reader finds
+  // every name in an earlier line.
   for (TensorId input : graph.inputs)
     text += "input " + graph[input].name + " " + to_string(graph[input].spec) + "\n";
   for (const Parameter& parameter : graph.parameters) text += parameter_line(parameter);
@@ -198,11 +203,13 @@ Graph parse_graph(std::string_view text) {
   for (int number = 1; !text.empty(); ++number) {
     std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
+    // The last line may lack its line feed.
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.find_first_not_of(' ') == std::string_view::npos) continue;
     try {
       reader.read(line);
     } catch (const Error& error) {
+      // An operator refuses its inputs with Error(usage); in a text that is a mistake of the file.
       throw Error(ErrorKind::file, fmt::format("line {}: {}", number, error.what()));
     }
   }

@@ -20,6 +20,7 @@ Signature signature(const Accuracy& op, std::span<const TensorSpec> inputs) {
   for (std::size_t axis = 0; axis < rows.rank(); ++axis)
     row_dims.push_back(along(static_cast<int>(axis)));
   std::vector<DimMap> x_dims = row_dims;
+  // The rank of a target needs all logits of its row, so the classes are not an axis.
   x_dims.push_back(whole_dim());
   s.slots = {{Role::input, "x", inputs[0], x_dims},
              {.role = Role::input,

@@ -22,6 +22,8 @@ Region moved(const Region& part, const BoxPair& box) {
 std::vector<BoxPair> boxes_of(const Assemble& op) {
   std::vector<BoxPair> all;
   std::size_t rank = op.shape.size();
+  // The flat list holds 3 * rank numbers per box. An incomplete box at the end is left out here and
+  // refused by signature().
   for (std::size_t at = 0; rank > 0 && at + 3 * rank <= op.boxes.size(); at += 3 * rank) {
     BoxPair& box = all.emplace_back();
     for (std::size_t dim = 0; dim < rank; ++dim) {
@@ -55,6 +57,8 @@ AssemblePlan plan_of(const Assemble& op) {
         left.push_back(free);
         continue;
       }
+      // The first writer of an element copies. So y need not be cleared, and a maximum does not
+      // start from 0.
       plan.steps.push_back({input, {moved(first, box), first}, false});
       std::vector<Region> still;
       for (const Region& part : again)

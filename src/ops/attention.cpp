@@ -12,11 +12,14 @@ struct Extents {
 Extents extents_of(const Attention& op, std::span<const TensorSpec> inputs) {
   require_inputs("attention", inputs, (op.packed ? 1 : 3) + (op.has_mask ? 1 : 0));
   const TensorSpec& q = inputs[0];
+  // The last dimension of q is divided into one part of width d per head, or three if packed.
   std::int64_t parts = op.heads * (op.packed ? 3 : 1);
   require(op.heads > 0 && q.shape.rank() == 3 && q.shape[2] % parts == 0, "attention",
           "takes an input of rank 3 whose last extent is a multiple of ", parts, ", not ", q);
   Extents e{q.shape[0], q.shape[1], q.shape[1], q.shape[2] / parts};
   if (op.packed) {
+    // A packed tile still holds all positions of its samples and heads, for keys and values. So the
+    // number of its queries cannot follow from the shape.
     if (op.queries != 0) e.queries = op.queries;
     require(op.first_query >= 0 && op.first_query + e.queries <= e.keys, "attention",
             "has queries outside of ", q);
@@ -42,9 +45,12 @@ Signature signature(const Attention& op, std::span<const TensorSpec> inputs) {
   Signature s{.axes = {{"n", AxisKind::sample, e.samples},
                        {"head", AxisKind::parameter, op.heads},
                        {"q", AxisKind::attribute, e.queries}}};
+  // Keys and values have no axis q: every tile of queries reads all of them, and the gradients of k
+  // and v (of all of qkv if packed) are partial sums over the tiles of q.
   DimMap head = scaled(kHead, e.width);
   if (op.packed) {
     s.slots = {
+        // Head-major, so that a range of heads is one contiguous range of the last dimension.
         {Role::input, "qkv", inputs[0], {along(kSample), whole_dim(), scaled(kHead, 3 * e.width)}}};
   } else {
     s.slots = {{Role::input, "q", inputs[0], {along(kSample), along(kQuery), head}},
@@ -57,6 +63,7 @@ Signature signature(const Attention& op, std::span<const TensorSpec> inputs) {
                      "y",
                      {{e.samples, e.queries, op.heads * e.width}, dtype},
                      {along(kSample), along(kQuery), head}});
+  // Per query log(sum of exp(score)), from which backward recomputes the probabilities.
   s.slots.push_back({Role::saved,
                      "log_sum",
                      {{e.samples, op.heads, e.queries}, dtype},
@@ -78,6 +85,7 @@ Signature signature(const Attention& op, std::span<const TensorSpec> inputs) {
 Attention localize(const Attention& op, const Signature&, const Region& tile) {
   Attention local = op;
   local.heads = tile[kHead].extent();
+  // The causal mask compares positions in the whole sequence, not in the tile.
   local.first_query += tile[kQuery].begin;
   if (op.packed) local.queries = tile[kQuery].extent();
   return local;

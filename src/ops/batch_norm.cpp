@@ -43,14 +43,20 @@ std::vector<Axis> axes_for(const BatchNorm& op, const Shape& x) {
   return axes;
 }
 
+/// Adds the saved and partial statistics, one row per shard, and the phases. A tile that holds
+/// whole shards runs `phases`; any other runs `staged`, where lowering combines each statistic over
+/// the tiles of a shard before the next phase reads it.
 void add_training(Signature& s, const BatchNorm& op, const TensorSpec& x) {
   TensorSpec per_shard{{op.shards, x.shape[1]}, x.dtype};
+  // A shard is `whole` neighbouring samples, so sample n belongs to row n / whole.
   std::vector<DimMap> dims{divided(0, s.axes[0].whole), along(1)};
   for (const char* name : {"mean", "inv_std"})
     s.slots.push_back({Role::saved, name, per_shard, dims});
   for (const char* name : {"sum", "squares", "dy_sum", "dy_x_sum"})
     s.slots.push_back({Role::statistic, name, per_shard, dims});
   auto cost = [&](std::int64_t per_element) { return Flops{per_element * x.shape.elements()}; };
+  // The statistics of the step are written as gradients of the running ones: like gradients they
+  // are summed over tiles and micro-batches and then consumed by an update.
   std::vector<Use> written{write(kY), write_grad(kRunningMean), write_grad(kRunningVar)};
   std::vector<Use> gradients{write_grad(kX), write_grad(kGamma), write_grad(kBeta)};
   auto phase = [](Phase name, std::vector<Use> uses, const std::vector<Use>& more, Flops flops) {
@@ -68,6 +74,8 @@ void add_training(Signature& s, const BatchNorm& op, const TensorSpec& x) {
               {Phase::statistics_2, {read(kX), read(kSum), write(kSquares)}, cost(3)},
               phase(Phase::apply, {read(kX), read(kGamma), read(kBeta), read(kSum), read(kSquares)},
                     written, cost(2)),
+              // The staged backward reads the sums again, because the staged forward does not write
+              // mean and inv_std.
               {Phase::backward_statistics,
                {read(kX), read_grad(kY), read(kSum), read(kSquares), write(kDySum), write(kDyXSum)},
                cost(5)},
@@ -114,12 +122,15 @@ BatchNorm localize(const BatchNorm& op, const Signature& signature, const Region
   if (!op.training) return local;
   std::int64_t shard = signature.axes[0].whole;
   Range samples = tile[0];
+  // The rows of the statistics that the tile touches: the shards that it holds or lies in.
   local.shards = region_of(signature.slots[kMean], tile)[0].extent();
   bool holds_whole = samples.begin % shard == 0 && samples.end % shard == 0;
   require(holds_whole || local.shards == 1, "batch_norm", "with shards of ", shard,
           " samples cannot be cut to samples ", samples.begin, " to ", samples.end,
           "; a tile must hold whole shards or lie inside one");
   const Shape& x = signature.slots[kX].spec.shape;
+  // The divisor is that of a whole shard even if the tile holds less: its sums are combined first.
+  // A tile of a tile keeps the divisor.
   if (op.count == 0) local.count = shard * x.product(2, x.rank());
   return local;
 }

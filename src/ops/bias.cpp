@@ -22,6 +22,7 @@ Signature signature(const Bias& op, std::span<const TensorSpec> inputs) {
       {Role::output, "y", inputs[0], dims}};
   Flops flops{x.elements()};
   s.phases = {{Phase::forward, {read(0), read(1), write(2)}, flops},
+              // The gradient of x is that of y, so there is nothing to compute.
               {.phase = Phase::backward_data, .uses = {read_grad(2), write_grad(0)}, .view = true},
               {Phase::backward_weight, {read_grad(2), write_grad(1)}, flops}};
   return s;

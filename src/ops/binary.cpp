@@ -12,6 +12,7 @@ Shape broadcast(const TensorSpec& a, const TensorSpec& b) {
   Shape y;
   std::size_t rank = std::max(a.shape.rank(), b.shape.rank());
   for (std::size_t dim = 0; dim < rank; ++dim) {
+    // The shorter shape is aligned to the right and extended by ones.
     auto extent = [&](const Shape& shape) {
       return dim + shape.rank() < rank ? 1 : shape[dim + shape.rank() - rank];
     };

@@ -18,6 +18,7 @@ bool fits(const TensorSpec& a, const TensorSpec& b, std::size_t dim) {
 Signature signature(const Concat& op, std::span<const TensorSpec> inputs) {
   require(!inputs.empty(), "concat", "takes at least one input");
   std::size_t dim = require_dim("concat", op.dim, inputs[0]);
+  // The joined dimension is not an axis: a range of y would cut some inputs and miss others.
   auto [axes, dims] = dim_axes_but(inputs[0].shape, dim);
   Signature s{.axes = axes};
   TensorSpec y = inputs[0];

@@ -7,10 +7,16 @@
 namespace troika {
 namespace {
 
+// Named, because sources may be compiled together (TROIKA_UNITY) and other operators have such an
+// enum too.
 namespace conv2d_axes {
+// Order of the axes in the signature. The axis g takes the place of o: an operator has either o and
+// i or g.
 enum Axes { kN, kH, kW, kO, kI, kG = kO };
-}
+}  // namespace conv2d_axes
 
+/// The window along rows (dim 0) or columns (dim 1). With dilation it reaches from its first to its
+/// last tap.
 Window window_of(const Conv2d& op, std::size_t dim) {
   return {(op.kernel[dim] - 1) * op.dilation[dim] + 1, op.stride[dim], op.pad[dim],
           op.pad_end[dim]};
@@ -43,11 +49,15 @@ Signature signature(const Conv2d& op, std::span<const TensorSpec> inputs) {
   Signature s{.axes = {{"n", AxisKind::sample, y[0]},
                        {"h", AxisKind::attribute, y[2]},
                        {"w", AxisKind::attribute, y[3]}}};
+  // y has no axis i, and the weight has no axis n, h or w: a split of i gives partial sums of y, a
+  // split of n, h or w partial gradients of the weight. Lowering adds them up.
   DimMap x_channel = along(kI), y_channel = along(kO), weight_in = along(kI);
   if (op.groups == 1) {
     s.axes.push_back({"o", AxisKind::parameter, op.out});
     s.axes.push_back({"i", AxisKind::reduction, in});
   } else {
+    // An output channel reads only the inputs of its own group, so a tile holds whole groups: `in`
+    // channels of x and `out` channels of y per step of g.
     s.axes.push_back({"g", AxisKind::parameter, op.groups});
     x_channel = scaled(kG, in), y_channel = scaled(kG, out), weight_in = whole_dim();
   }
@@ -74,6 +84,7 @@ Conv2d localize(const Conv2d& op, const Signature& signature, const Region& tile
   using namespace conv2d_axes;
   Conv2d local = op;
   if (op.groups == 1) {
+    // The i axis needs no attribute: the number of input channels follows from the tile of x.
     local.out = tile[kO].extent();
   } else {
     local.groups = tile[kG].extent();
@@ -81,6 +92,7 @@ Conv2d localize(const Conv2d& op, const Signature& signature, const Region& tile
   }
   Region x = region_of(signature.slots[0], tile);
   for (std::size_t dim : {0u, 1u}) {
+    // The tile of x includes its halo, so only tiles at the border of the image are padded.
     Pads pads = local_pads(window_of(op, dim), tile[kH + dim], x[2 + dim]);
     local.pad[dim] = pads.begin;
     local.pad_end[dim] = pads.end;

@@ -8,6 +8,7 @@
 namespace troika {
 namespace {
 
+// Named like this because sources may be compiled together (TROIKA_UNITY).
 namespace conv_transpose2d_axes {
 enum Axes { kN, kH, kW, kO, kI };
 }
@@ -23,6 +24,9 @@ DimMap input_map(const ConvTranspose2d& op, std::size_t dim, int axis) {
   return {.axis = axis,
           .stride = op.stride[dim],
           .pad = op.pad[dim],
+          // The stride closes the gaps between the outputs of neighbouring inputs. kernel - pad_end
+          // reaches the last input from rows added at the end, and pad + 1 reaches the first input
+          // from output 0.
           .reach = std::max({kernel, op.stride[dim], kernel - op.pad_end[dim], op.pad[dim] + 1}),
           .inverse = true};
 }
@@ -35,6 +39,8 @@ void require_fit(const ConvTranspose2d& op, std::span<const TensorSpec> inputs) 
   for (std::size_t dim : {0u, 1u}) {
     require(op.kernel[dim] > 0 && op.stride[dim] > 0, "conv_transpose2d",
             "needs a kernel and a stride of at least 1");
+    // input_map can assign the first input to output 0, but it has no term for a last input whose
+    // outputs are all cut off.
     require(op.pad_end[dim] < op.kernel[dim], "conv_transpose2d", "with padding ", op.pad_end[dim],
             " behind removes everything that the last input contributes; give a padding below the "
             "kernel's ",
@@ -70,6 +76,8 @@ Signature signature(const ConvTranspose2d& op, std::span<const TensorSpec> input
               .dims = {along(kI), along(kO), whole_dim(), whole_dim()},
               .init = {Init::Kind::uniform, 1 / std::sqrt(static_cast<double>(op.out * taps))}},
              {Role::output, "y", {y, dtype}, {along(kN), along(kO), along(kH), along(kW)}}};
+  // Each input element is multiplied by every tap of every output channel. Products that the
+  // padding cuts off are counted too.
   Flops flops{2 * x.elements() * op.out * taps};
   s.phases = {{Phase::forward, {read(0), read(1), write(2)}, flops},
               {Phase::backward_data, {read_grad(2), read(1), write_grad(0)}, flops},
@@ -85,6 +93,9 @@ ConvTranspose2d localize(const ConvTranspose2d& op, const Signature& signature,
   Region x = region_of(signature.slots[0], tile);
   for (std::size_t dim : {0u, 1u}) {
     Range outputs = tile[kH + dim], inputs = x[2 + dim];
+    // Output h of the whole is row h + pad of the full result; the part of the inputs begins at row
+    // inputs.begin * stride of it. Whatever the part produces beyond the outputs of the tile is cut
+    // at the end, hence the extent with pad_end = 0 first.
     local.pad[dim] = op.pad[dim] + outputs.begin - inputs.begin * op.stride[dim];
     local.pad_end[dim] = 0;
     local.pad_end[dim] = output_extent(local, dim, inputs.extent()) - outputs.extent();

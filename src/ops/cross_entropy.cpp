@@ -16,6 +16,8 @@ Signature signature(const CrossEntropy&, std::span<const TensorSpec> inputs) {
 
   Signature s{.axes = leading_axes(x, rows.rank())};
   int v = static_cast<int>(rows.rank());
+  // v may be split, but a row needs its normaliser over all classes: `whole` is the full extent, so
+  // that any split of v takes the staged phases.
   s.axes.push_back({"v", AxisKind::reduction, x.back(), x.back()});
   std::vector<DimMap> row_dims;
   for (int axis = 0; axis < v; ++axis) row_dims.push_back(along(axis));
@@ -33,10 +35,15 @@ Signature signature(const CrossEntropy&, std::span<const TensorSpec> inputs) {
              {Role::output, "loss_sum", total, {whole_dim()}},
              {Role::output, "weight_sum", total, {whole_dim()}},
              {Role::saved, "log_sum", per_row, row_dims},
+             // The maximum must be combined before exp_sum is computed. picked is the logit of the
+             // target: the tile that holds the class gives it, the others give 0, so that the sum
+             // is the logit.
              {Role::statistic, "row_max", per_row, row_dims, Combine::max},
              {Role::statistic, "exp_sum", per_row, row_dims},
              {Role::statistic, "picked", per_row, row_dims}};
   Flops flops{5 * x.elements()};
+  // Backward is the same either way: with log_sum of the whole row, the gradient of each logit is
+  // local.
   PhaseSpec backward{
       Phase::backward_data, {read(0), read(1), read(2), read(5), write_grad(0)}, flops};
   s.phases = {{Phase::forward, {read(0), read(1), read(2), write(3), write(4), write(5)}, flops},
@@ -45,6 +52,8 @@ Signature signature(const CrossEntropy&, std::span<const TensorSpec> inputs) {
   // that no exponential overflows.
   s.staged = {{Phase::statistics_1, {read(0), write(6)}, flops},
               {Phase::statistics_2, {read(0), read(1), read(6), write(7), write(8)}, flops},
+              // apply reads no tensor with axis v, so it runs once per tile of rows and the loss is
+              // not counted once per tile of the vocabulary.
               {Phase::apply,
                {read(1), read(2), read(6), read(7), read(8), write(3), write(4), write(5)},
                flops},
@@ -53,6 +62,7 @@ Signature signature(const CrossEntropy&, std::span<const TensorSpec> inputs) {
 }
 
 CrossEntropy localize(const CrossEntropy& op, const Signature& signature, const Region& tile) {
+  // Added and not replaced, so that a tile of a tile still finds its classes.
   return {.first_class =
               op.first_class + tile[static_cast<std::size_t>(signature.axis("v"))].begin};
 }

@@ -10,6 +10,7 @@ DimAxes dim_axes_but(const Shape& shape, std::size_t whole) {
   DimAxes result;
   std::vector<Axis> all = leading_axes(shape, shape.rank());
   for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
+    // `all` has a name for the dropped dimension too, so that names follow the position in x.
     if (dim > 0) all[dim].kind = AxisKind::attribute;
     result.dims.push_back(dim == whole ? whole_dim() : along(static_cast<int>(result.axes.size())));
     if (dim != whole) result.axes.push_back(all[dim]);

@@ -30,6 +30,8 @@ Dropout localize(const Dropout& op, const Signature& signature, const Region& ti
   const Shape& x = signature.slots[0].spec.shape;
   local.origin.resize(x.rank());
   if (local.extents.empty()) local.extents.assign(x.begin(), x.end());
+  // The tile knows its place in the global tensor, so that the mask does not depend on the split
+  // (law 2).
   for (std::size_t dim = 0; dim < x.rank(); ++dim) local.origin[dim] += tile[dim].begin;
   return local;
 }

@@ -35,6 +35,7 @@ Signature signature(const Embedding& op, std::span<const TensorSpec> inputs) {
               .name = "tokens",
               .spec = inputs[0],
               .dims = token_dims,
+              // Tokens are those of the whole vocabulary, also in a tile.
               .bound = op.first + op.vocabulary},
              {.role = Role::weight,
               .name = "weight",
@@ -42,6 +43,7 @@ Signature signature(const Embedding& op, std::span<const TensorSpec> inputs) {
               .dims = {along(v), along(d)},
               .init = {Init::Kind::normal, 1}},
              {Role::output, "y", {y, op.dtype}, y_dims}};
+  // Forward only copies. There is no backward_data, because tokens have no gradient.
   s.phases = {{Phase::forward, {read(0), read(1), write(2)}, {}},
               {Phase::backward_weight, {read(0), read_grad(2), write_grad(1)}, {y.elements()}}};
   return s;

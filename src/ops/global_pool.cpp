@@ -15,6 +15,7 @@ Signature signature(const GlobalPool& op, std::span<const TensorSpec> inputs) {
   Flops flops{x.elements()};
   s.phases = {{Phase::forward, {read(0), write(1)}, flops},
               {Phase::backward_data, {read_grad(1), write_grad(0)}, flops}};
+  // As in pool2d: reading x again costs less memory than saved indices.
   if (op.kind == PoolKind::max) s.phases[1].uses = {read(0), read_grad(1), write_grad(0)};
   return s;
 }

@@ -16,6 +16,7 @@ Signature signature(const Guard& op, std::span<const TensorSpec> inputs) {
     s.slots.push_back({Role::input, kNames[at], inputs[at], {whole_dim()}});
     phase.uses.push_back(read(static_cast<int>(at)));
   }
+  // Updated and not written: the guard may clear the flag `ok` but never sets it.
   phase.uses.push_back(update(static_cast<int>(inputs.size())));
   s.slots.push_back({Role::control, "control", {{kControlCount}, DType::f64}, {whole_dim()}});
   s.phases = {phase};

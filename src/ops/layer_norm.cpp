@@ -11,6 +11,8 @@ Signature signature(const LayerNorm&, std::span<const TensorSpec> inputs) {
   std::size_t leading = x.shape.rank() - 1;
   Shape rows(std::span(x.shape.begin(), leading));
 
+  // The last dimension is not an axis, because its statistics cover a whole row. gamma and beta
+  // have no axis at all: their gradients are partial over every split of the rows.
   Signature s{.axes = leading_axes(x.shape, leading)};
   std::vector<DimMap> row_dims;
   for (std::size_t axis = 0; axis < leading; ++axis)
@@ -26,6 +28,7 @@ Signature signature(const LayerNorm&, std::span<const TensorSpec> inputs) {
               .init = {Init::Kind::ones, 0}},
              {Role::weight, "beta", per_column, {whole_dim()}},
              {Role::output, "y", x, dims},
+             // Kept for backward, which would otherwise read x twice more to compute them.
              {Role::saved, "mean", per_row, row_dims},
              {Role::saved, "inv_std", per_row, row_dims}};
   std::int64_t elements = x.shape.elements();

@@ -27,6 +27,8 @@ Signature signature(const Linear& op, std::span<const TensorSpec> inputs) {
     y_dims.push_back(along(static_cast<int>(dim)));
     y.push_back(x[dim]);
   }
+  // y has no axis i and the weight no leading axis: a split of i gives partial sums of y, a split
+  // of the samples partial gradients of the weight.
   x_dims.push_back(along(i));
   y_dims.push_back(along(o));
   y.push_back(op.out);

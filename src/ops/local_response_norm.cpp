@@ -12,10 +12,13 @@ Signature signature(const LocalResponseNorm& op, std::span<const TensorSpec> inp
   Signature s{.axes = {{"n", AxisKind::sample, x[0]},
                        {"h", AxisKind::attribute, x[2]},
                        {"w", AxisKind::attribute, x[3]}}};
+  // Channels stay whole: each output reads size neighbouring channels. The position axes need no
+  // halo.
   std::vector<DimMap> dims{along(0), whole_dim(), along(1), along(2)};
   s.slots = {{Role::input, "x", inputs[0], dims}, {Role::output, "y", inputs[0], dims}};
   // A power counts as ten operations.
   std::int64_t per_element = 2 * op.size + 12;
+  // Backward recomputes the denominators from x; saving them would cost a tensor of the size of x.
   s.phases = {{Phase::forward, {read(0), write(1)}, {x.elements() * per_element}},
               {Phase::backward_data,
                {read(0), read_grad(1), write_grad(0)},

@@ -23,6 +23,7 @@ Signature signature(const Matmul& op, std::span<const TensorSpec> inputs) {
   require_fit(op, inputs);
   const Shape &a = inputs[0].shape, &b = inputs[1].shape;
   std::size_t leading = a.rank() - 2;
+  // The last two dimensions of a are m, k or, transposed, k, m; those of b are k, n or n, k.
   std::int64_t rows = a[leading + op.transpose_a], columns = b[leading + !op.transpose_b],
                inner = a[leading + !op.transpose_a];
 
@@ -40,6 +41,7 @@ Signature signature(const Matmul& op, std::span<const TensorSpec> inputs) {
   s.axes.push_back({"m", AxisKind::attribute, rows});
   s.axes.push_back({"n", AxisKind::parameter, columns});
   s.axes.push_back({"k", AxisKind::reduction, inner});
+  // Axes of a matrix: those of the batch, then its two own in the order of memory.
   auto dims = [&](int first, int second, bool transposed) {
     std::vector<DimMap> all = batch;
     all.push_back(along(transposed ? second : first));

@@ -30,6 +30,8 @@ Signature signature(const Mean& op, std::span<const TensorSpec> inputs) {
 
 Mean localize(const Mean& op, const Signature& signature, const Region&) {
   std::size_t dim = require_dim("mean", op.dim, signature.slots[0].spec);
+  // A tile of the reduced dimension gives a partial sum that is already divided by the whole
+  // extent, so that the tiles add up to the mean.
   return {.dim = op.dim, .count = op.count != 0 ? op.count : signature.slots[0].spec.shape[dim]};
 }
 

@@ -17,6 +17,7 @@ concept Localizable = requires(const A& a, const Signature& s, const Region& til
   { localize(a, s, tile) } -> std::same_as<A>;
 };
 
+/// Compares the name with those of alternatives At and above.
 template <std::size_t At = 0>
 Op parse_named(std::string_view name, std::string_view inner) {
   if constexpr (At == std::variant_size_v<AnyOp>) {
@@ -55,6 +56,7 @@ Op localize(const Op& op, const Signature& s, const Region& tile) {
         if constexpr (Localizable<A>)
           return localize(attributes, s, tile);
         else
+          // Without a localize() no attribute depends on the tile; shapes come from the inputs.
           return attributes;
       },
       op);

@@ -6,6 +6,7 @@
 namespace troika {
 namespace {
 
+// Named like this because sources may be compiled together (TROIKA_UNITY).
 namespace pool2d_axes {
 enum Axes { kN, kC, kH, kW };
 }

@@ -35,6 +35,9 @@ void add_slots(Signature& s, const Recurrent& op, const TensorSpec& x) {
     s.slots.push_back({.role = Role::weight,
                        .name = name,
                        .spec = {shape, x.dtype},
+                       // No axis: each step needs all of the hidden state of the step before, so a
+                       // split of the hidden units would have to communicate at every step. Weights
+                       // are read whole.
                        .dims = std::vector<DimMap>(shape.rank()),
                        .init = init});
   };
@@ -45,7 +48,10 @@ void add_slots(Signature& s, const Recurrent& op, const TensorSpec& x) {
   };
   weight("w_ih", {gates_of(op.kind) * h, i});
   weight("w_hh", {gates_of(op.kind) * h, h});
+  // One bias per gate: PyTorch's two occur only as their sum. The exception is n of gru, where r
+  // multiplies the bias of the hidden state; that is its fourth block.
   weight("bias", {biases_of(op.kind) * h});
+  // y holds the hidden state of every step, so backward needs no copy of it.
   per_sample(Role::output, "y", {n, t, h});
   per_sample(Role::output, "h_last", {n, h});
   if (op.kind == RecurrentKind::lstm) per_sample(Role::output, "c_last", {n, h});
@@ -87,6 +93,7 @@ std::int64_t gates_of(RecurrentKind kind) {
 std::int64_t biases_of(RecurrentKind kind) { return kind == RecurrentKind::rnn ? 1 : 4; }
 std::int64_t saved_of(RecurrentKind kind) { return kind == RecurrentKind::rnn ? 0 : 4; }
 
+// The order in which add_slots and signature append the slots; optional ones take no index.
 RecurrentSlots::RecurrentSlots(const Recurrent& op) {
   bool lstm = op.kind == RecurrentKind::lstm;
   int next = 1;
@@ -121,6 +128,7 @@ Signature signature(const Recurrent& op, std::span<const TensorSpec> inputs) {
                        .name = name,
                        .spec = inputs[slot],
                        .dims = dims,
+                       // A length may be t itself, and bounds are exclusive.
                        .bound = index == at.lengths ? x[1] + 1 : 0});
   }
   add_slots(s, op, inputs[0]);

@@ -19,6 +19,7 @@ std::span<const std::string_view> enum_names(Layout) {
 Signature signature(const Reorder&, std::span<const TensorSpec> inputs) {
   require_inputs("reorder", inputs, 1);
   const Shape& x = inputs[0].shape;
+  // Without axes: lowering inserts it behind the split, for tensors of one device.
   std::vector<DimMap> dims(x.rank());
   Signature s;
   s.slots = {{Role::input, "x", inputs[0], dims}, {Role::output, "y", inputs[0], dims}};

@@ -34,6 +34,8 @@ struct Group {
   std::size_t x_begin, x_end, y_begin, y_end;
 };
 
+/// Returns the smallest groups, outermost first. Both shapes have the same, positive number of
+/// elements, so the inner loop ends at the latest with all dimensions of both.
 std::vector<Group> groups_of(const Shape& x, const Shape& y) {
   std::vector<Group> groups;
   std::size_t i = 0, j = 0;
@@ -69,6 +71,9 @@ Signature signature(const Reshape& op, std::span<const TensorSpec> inputs) {
   Signature s{.axes = leading_axes(x, groups.size())};
   std::vector<DimMap> x_dims(x.rank()), y_dims(y.rank());
   for (std::size_t at = 0; at < groups.size(); ++at) {
+    // Row-major order: equal parts of the outermost dimension are equal contiguous parts of the
+    // group. With g = gcd of both extents, part k of g is the same range of elements in x and in y.
+    // Leading ones are skipped, because their gcd would always be 1.
     std::size_t i = outermost(x, groups[at].x_begin, groups[at].x_end);
     std::size_t j = outermost(y, groups[at].y_begin, groups[at].y_end);
     s.axes[at].extent = std::gcd(x[i], y[j]);
@@ -84,6 +89,7 @@ Signature signature(const Reshape& op, std::span<const TensorSpec> inputs) {
 }
 
 Reshape localize(const Reshape&, const Signature& signature, const Region& tile) {
+  // The tile gets explicit extents: 0 and -1 could mean something else for its smaller x.
   Shape y = region_of(signature.slots[1], tile).shape();
   return {.shape = {y.begin(), y.end()}};
 }

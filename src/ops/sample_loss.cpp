@@ -13,6 +13,8 @@ Signature sample_loss_signature(std::string_view op, std::span<const TensorSpec>
   require(target == x || target == per_sample, op,
           "takes a target of x's shape or one per sample, not ", target, " for ", x);
   require(inputs[2] == per_sample, op, "takes one weight per sample, not ", inputs[2], " for ", x);
+  // Only n is an axis: the loss of a sample is a mean over its elements, and a part of a sample
+  // would not know their number.
   auto dims = [](const TensorSpec& spec) {
     std::vector<DimMap> all(spec.shape.rank());
     all[0] = along(0);
@@ -26,6 +28,8 @@ Signature sample_loss_signature(std::string_view op, std::span<const TensorSpec>
              {Role::output, "weight_sum", total, {whole_dim()}}};
   Flops flops{flops_per_element * x.shape.elements()};
   s.phases = {{Phase::forward, {read(0), read(1), read(2), write(3), write(4)}, flops},
+              // Backward does not read the gradient of loss_sum, which is 1 for the loss of a
+              // graph.
               {Phase::backward_data, {read(0), read(1), read(2), write_grad(0)}, flops}};
   return s;
 }

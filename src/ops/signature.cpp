@@ -39,6 +39,7 @@ Phase parse_phase(std::string_view text) {
 Range project(const DimMap& map, const Region& tile, std::int64_t extent) {
   if (map.axis == DimMap::kNoAxis) return {0, extent};
   Range range = tile[static_cast<std::size_t>(map.axis)];
+  // The formulas take the last step, end - 1, which an empty range does not have.
   if (range.empty()) return {0, 0};
   // The formulas of DimMap, for the first and the last step of the range.
   Range touched = map.inverse ? Range{ceil_div(range.begin + map.pad - map.reach + 1, map.stride),
@@ -91,6 +92,7 @@ Region Signature::whole_tile() const {
 
 bool Signature::needs_stages(const Region& tile) const {
   for (std::size_t at = 0; at < axes.size(); ++at) {
+    // With whole == 1, the default, this never holds.
     if (tile[at].begin % axes[at].whole != 0 || tile[at].end % axes[at].whole != 0) return true;
   }
   return false;
@@ -111,6 +113,7 @@ Bytes bytes_of(const Signature& signature, const PhaseSpec& phase) {
   Bytes total;
   for (const Use& use : phase.uses) {
     Bytes once = signature.slots[static_cast<std::size_t>(use.slot)].spec.bytes();
+    // An update reads and writes the tensor.
     total += use.access == Access::update ? once * 2 : once;
   }
   return total;

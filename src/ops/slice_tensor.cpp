@@ -11,6 +11,7 @@ Signature signature(const SliceTensor& op, std::span<const TensorSpec> inputs) {
   require(0 <= op.begin && op.begin < op.end && op.end <= inputs[0].shape[dim], "slice", "from ",
           op.begin, " to ", op.end, " along dimension ", op.dim, " is empty or outside ",
           inputs[0]);
+  // The dimension is not an axis: some tiles of x would have no part in y.
   auto [axes, dims] = dim_axes_but(inputs[0].shape, dim);
   TensorSpec y = inputs[0];
   y.shape[dim] = op.end - op.begin;

@@ -13,6 +13,7 @@ Signature signature(const SplitTensor& op, std::span<const TensorSpec> inputs) {
   std::int64_t total = std::accumulate(op.sizes.begin(), op.sizes.end(), std::int64_t{0});
   require(total == inputs[0].shape[dim], "split", "needs sizes that add up to dimension ", op.dim,
           " of ", inputs[0], ", not to ", total);
+  // The dimension is not an axis: a range of x would cut some outputs and miss others.
   auto [axes, dims] = dim_axes_but(inputs[0].shape, dim);
   Signature s{.axes = axes};
   s.slots = {{Role::input, "x", inputs[0], dims}};
@@ -27,6 +28,7 @@ Signature signature(const SplitTensor& op, std::span<const TensorSpec> inputs) {
     forward.uses.push_back(write(slot));
     backward.uses.push_back(read_grad(slot));
   }
+  // One phase for all parts, because together they fill the gradient of x.
   backward.uses.push_back(write_grad(0));
   s.phases = {forward, backward};
   return s;

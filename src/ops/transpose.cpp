@@ -10,6 +10,7 @@ namespace troika {
 Signature signature(const Transpose& op, std::span<const TensorSpec> inputs) {
   require_inputs("transpose", inputs, 1);
   const Shape& x = inputs[0].shape;
+  // A permutation sorts to 0, 1, 2, …
   std::vector<std::int64_t> order = op.permutation;
   std::ranges::sort(order);
   bool fits = order.size() == x.rank();
@@ -18,6 +19,8 @@ Signature signature(const Transpose& op, std::span<const TensorSpec> inputs) {
   require(fits, "transpose", "needs a permutation that names each dimension of ", inputs[0],
           " once");
 
+  // Each dimension of y has the axis of the dimension of x that it comes from, so a tile is a box
+  // in both.
   auto [axes, x_dims] = dim_axes(x);
   std::vector<DimMap> y_dims;
   Shape y;

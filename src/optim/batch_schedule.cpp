@@ -14,6 +14,7 @@ std::int64_t global_batch(const BatchSchedule& schedule, double epoch) {
       schedule.limit > 0 ? schedule.limit : std::numeric_limits<std::int64_t>::max();
   double raises = std::floor(epoch / schedule.every_epochs);
   std::int64_t batch = schedule.start;
+  // batch <= limit / factor is batch * factor <= limit without the overflow.
   for (double k = 0; k < raises && batch <= limit / schedule.factor; ++k) batch *= schedule.factor;
   return batch;
 }

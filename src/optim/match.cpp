@@ -11,6 +11,7 @@ bool matches(std::string_view pattern, std::string_view name) {
   std::size_t retry_from = 0;
   while (n < name.size()) {
     if (p < pattern.size() && pattern[p] == '*') {
+      // The star first matches nothing; each retry below lets it match one character more.
       after_star = ++p;
       retry_from = n;
     } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n])) {

@@ -13,6 +13,7 @@ double progress(const RateSchedule& schedule, std::int64_t step, std::int64_t to
   std::int64_t descent = total_steps - schedule.warmup_steps;
   std::int64_t done = step - schedule.warmup_steps;
   if (done <= 0) return 0;
+  // Also if the warm-up is as long as the run, where the division would be by zero or less.
   if (done >= descent) return 1;
   return static_cast<double>(done) / static_cast<double>(descent);
 }
@@ -23,6 +24,7 @@ double warmup_part(const RateSchedule& schedule, std::int64_t step) {
 }
 
 double shape_part(const RateSchedule& schedule, std::int64_t step, std::int64_t total_steps) {
+  // Maps 1 … 0 to 1 … final_part.
   auto descend = [&](double part) {
     return schedule.final_part + (1 - schedule.final_part) * part;
   };

@@ -18,6 +18,8 @@ struct Description {
   std::string_view blocks, inside;
 };
 
+// In the order of the enumeration: row_of indexes it. A digit is a dimension of the shape, so 0231
+// is n,h,w,c. `plain` has any rank; its order is made in index_offsets.
 constexpr std::array<Description, 14> kLayouts{
     {{Layout::plain, "plain", 0, 1, 1, "", ""},
      {Layout::channels_last, "channels_last", 4, 1, 1, "0231", ""},
@@ -55,12 +57,15 @@ std::vector<std::vector<std::int64_t>> index_offsets(Layout layout, const Shape&
   for (std::size_t dim = 0; dim < shape.rank(); ++dim)
     offsets[dim].assign(static_cast<std::size_t>(shape[dim]), 0);
   std::int64_t stride = 1;
+  // Index i of a blocked dimension is element i % block of block i / block. It occurs twice in the
+  // order, once outside and once inside, and gets an offset from each.
   auto lay_out = [&](std::string_view dims, bool inside) {
     for (auto letter = dims.rbegin(); letter != dims.rend(); ++letter) {
       auto dim = static_cast<std::size_t>(*letter - '0');
       const std::int64_t block = block_of(row, dim);
       for (std::int64_t i = 0; i < shape[dim]; ++i)
         offsets[dim][static_cast<std::size_t>(i)] += (inside ? i % block : i / block) * stride;
+      // The last block takes its full space even if the extent does not fill it.
       stride *= inside ? block : padded(shape[dim], block) / block;
     }
   };
@@ -97,6 +102,7 @@ std::int64_t stored_elements(Layout layout, const Shape& shape) {
 std::vector<std::int64_t> element_offsets(Layout layout, const Shape& shape) {
   TROIKA_CHECK(fits(layout, shape),
                fmt::format("layout {} does not fit {}", to_string(layout), to_string(shape)));
+  // Adds one dimension at a time, the last one innermost, which gives row-major order.
   std::vector<std::int64_t> elements{0};
   for (const std::vector<std::int64_t>& offsets : index_offsets(layout, shape)) {
     std::vector<std::int64_t> longer;

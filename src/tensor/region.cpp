@@ -66,6 +66,7 @@ std::vector<Region> subtract(const Region& a, const Region& b) {
 }
 
 std::vector<Region> subtract(const Region& a, const std::vector<Region>& others) {
+  // Invariant: `left` is disjoint and is `a` without the others so far.
   std::vector<Region> left{a};
   for (const Region& other : others) {
     std::vector<Region> next;

@@ -32,6 +32,7 @@ std::array<std::int64_t, kMaxRank> Shape::strides() const {
   std::array<std::int64_t, kMaxRank> strides{};
   std::int64_t step = 1;
   for (std::size_t dim = rank_; dim-- > 0;) {
+    // Row-major: the last dimension is contiguous.
     strides[dim] = step;
     step *= dims_[dim];
   }

@@ -28,6 +28,7 @@ constexpr LocalResponseNorm kPaperNorm{.size = 5, .alpha = 5e-4, .beta = 0.75, .
 
 Graph make(const Alexnet& options, const Samples& samples) {
   GraphBuilder b("alexnet");
+  // 63 is the smallest image of which 3 rows are left for the last pooling.
   TrainingInputs inputs =
       float_inputs(b, samples, image_shape("alexnet", samples, {3, 224, 224}, 63));
   TensorId x = inputs.input;
@@ -43,6 +44,7 @@ Graph make(const Alexnet& options, const Samples& samples) {
     if (row.pool) x = layers::max_pool(b, name + ".pool", x, {.size = 3, .stride = 2});
   }
   x = layers::flatten(b, "flatten", x);
+  // torchvision counts dropout and relu too, so the linear layers are 1, 4 and 6.
   for (const char* layer : {"1", "4"}) {
     std::string name = std::string("classifier.") + layer;
     x = layers::dropout(b, name + ".dropout", x, options.dropout);

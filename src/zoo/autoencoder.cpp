@@ -22,6 +22,7 @@ Graph make(const Autoencoder& options, const Samples& samples) {
     x = layers::relu(b, "encoder." + number + ".relu", x);
   }
   b.output("code", x);
+  // Mirrors the encoder; the last layer, back to the pixels, has no relu.
   for (std::size_t at = sizes.size() - 1; at > 0; --at) {
     std::string number = std::to_string(at + 1);
     connect("decoder." + number, sizes[at - 1]);

@@ -26,6 +26,7 @@ std::span<const std::string_view> enum_names(Head) {
 bool is_masked(const Bert& options, const Samples& samples) {
   Head head = parse_choice<Head>({"bert", "head"}, options.head);
   if (head != Head::automatic) return head == Head::masked;
+  // One target per token means masked tokens, one per sample means classes.
   const Field* target = samples.find("target");
   return target && target->spec.shape.rank() == 1;
 }
@@ -86,6 +87,7 @@ struct Encoder {
     x = layers::layer_norm(b, "head.norm", x, kEpsilon);
     x = layers::linear(b, "head.decoder", x,
                        {.out = vocabulary, .bias = false, .parameters = kWord});
+    // Apart from the linear layer, whose bias would take the name of the shared embedding.
     return b.add("head.decoder.bias", Bias{}, {x}, {.prefix = "head.decoder"});
   }
 };

@@ -50,6 +50,7 @@ class Networks {
       bool first = level == geometry_.halvings;
       std::string number = std::to_string(geometry_.halvings - level + 1);
       layers::ConvTranspose2dOptions up{.out = channels(level), .bias = false, .init = init_};
+      // From 1 x 1 a kernel of the start extents makes exactly that image.
       if (first)
         up.kernel = geometry_.start;
       else
@@ -82,6 +83,8 @@ class Networks {
                           .init = init_,
                           .parameters = parameters(conv)});
       if (level > 1)
+        // Real and fake images are normalised as separate batches, and each side has its own
+        // running statistics: two operators must not write one state.
         x = layers::batch_norm(b_, side + norm, x,
                                {.parameters = parameters(norm), .states = parameters(side + norm)});
       x = layers::leaky_relu(b_, side + "relu" + number, x, 0.2);
@@ -96,6 +99,7 @@ class Networks {
   }
 
  private:
+  /// Level 1 is next to the image; every halving doubles the channels.
   std::int64_t channels(std::int64_t level) const { return options_.width << (level - 1); }
 
   GraphBuilder& b_;
@@ -123,6 +127,7 @@ NamedGraph discriminator_step(const Dcgan& options, const Samples& samples,
   Inputs inputs = add_inputs(b, options, samples, 2);
   Networks networks(b, options, geometry);
   TensorId fake = networks.generate(inputs.noise);
+  // Freezes by name, so it stands behind the operators that add the parameters.
   b.freeze("generator.");
   TensorId real_logits = networks.discriminate("real.", real);
   TensorId logits =
@@ -131,9 +136,12 @@ NamedGraph discriminator_step(const Dcgan& options, const Samples& samples,
   b.loss("loss", SigmoidCrossEntropy{}, {logits, inputs.target, inputs.weight});
   return {"discriminator",
           b.finish(),
+          // Column 0 is the real image, target 1; column 1 the generated one, target 0.
           {{"noise", Feed::Kind::normal}, {"target", Feed::Kind::columns, {1, 0}}}};
 }
 
+/// The target is 1, "real": the non-saturating loss of Goodfellow et al. 2014, arXiv:1406.2661,
+/// section 3.
 NamedGraph generator_step(const Dcgan& options, const Samples& samples, const Geometry& geometry) {
   GraphBuilder b("generator");
   Inputs inputs = add_inputs(b, options, samples, 1);

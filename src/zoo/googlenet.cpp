@@ -19,6 +19,7 @@ struct InceptionStage {
   std::int64_t pool_before;  ///< Window of the pooling, by 2, in front of the stage.
 };
 
+/// Table 1 of the paper; the last pooling has a window of 2, as in torchvision.
 const std::vector<InceptionStage>& stages() {
   static const std::vector<InceptionStage> kStages{
       {{{"inception3a", 64, 96, 128, 16, 32, 32}, {"inception3b", 128, 128, 192, 32, 96, 64}}, 3},
@@ -39,11 +40,14 @@ class GooglenetBody {
 
   TensorId unit(const std::string& name, TensorId x, ConvNormOptions options) {
     options.out = scaled(options.out, width_);
+    // Epsilon and deviation are those of torchvision.
     options.epsilon = 1e-3;
     options.init = layers::normal(0.01);
     return conv_norm(b_, {name + ".conv", name + ".bn", name + ".relu"}, x, options);
   }
 
+  /// Figure 2b of the paper: 1 x 1 convolutions reduce the channels before the larger kernels and
+  /// behind the pooling. The branches keep height and width, so that they can be joined.
   TensorId module(const Module& m, TensorId x) {
     std::string name = m.name;
     TensorId one = unit(name + ".branch1", x, {.out = m.one});
@@ -77,6 +81,7 @@ Graph make(const Googlenet& options, const Samples& samples) {
   for (const InceptionStage& stage : stages()) {
     x = layers::max_pool(b, "maxpool" + std::to_string(++pools), x,
                          {.size = stage.pool_before, .stride = 2, .ceil = true});
+    // A depth below 1 keeps the first modules of each stage, at least one.
     auto kept = static_cast<std::size_t>(
         scaled(static_cast<std::int64_t>(stage.modules.size()), options.depth));
     for (std::size_t at = 0; at < std::min(kept, stage.modules.size()); ++at)

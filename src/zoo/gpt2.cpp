@@ -49,6 +49,7 @@ Graph make(const Gpt2& options, const Samples& samples) {
     x = add_block(b, "h." + std::to_string(at), x, options);
   x = layers::layer_norm(b, "ln_f", x);
   TensorId logits =
+      // Tied: the parameter wte.weight [vocabulary, width] is also the weight of the last layer.
       layers::linear(b, "lm_head", x, {.out = vocabulary, .bias = false, .parameters = "wte"});
   classify(b, inputs, logits);
   return b.finish();

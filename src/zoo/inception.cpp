@@ -22,6 +22,7 @@ class InceptionBody {
 
   TensorId unit(const std::string& name, TensorId x, Options options) {
     options.out = scaled(options.out, width_);
+    // Epsilon and deviation are those of torchvision.
     options.epsilon = 1e-3;
     options.init = layers::normal(0.1);
     return conv_norm(b_, {name + ".conv", name + ".bn", name + ".relu"}, x, options);
@@ -121,6 +122,7 @@ class InceptionBody {
   double width_;
 };
 
+/// `size` is pool_out of module A or `middle` of module C; E has none.
 struct SizedModule {
   const char* name;
   std::int64_t size;
@@ -132,6 +134,7 @@ constexpr std::array<SizedModule, 4> kModulesC{
     {{"Mixed_6b", 128}, {"Mixed_6c", 160}, {"Mixed_6d", 160}, {"Mixed_6e", 192}}};
 constexpr std::array<SizedModule, 2> kModulesE{{{"Mixed_7b", 0}, {"Mixed_7c", 0}}};
 
+/// The first modules of a stage, for a depth below 1. A larger depth adds none.
 std::span<const SizedModule> kept(std::span<const SizedModule> modules, double depth) {
   auto count = static_cast<std::size_t>(scaled(static_cast<std::int64_t>(modules.size()), depth));
   return modules.first(std::min(count, modules.size()));
@@ -141,6 +144,7 @@ std::span<const SizedModule> kept(std::span<const SizedModule> modules, double d
 
 Graph make(const Inception& options, const Samples& samples) {
   GraphBuilder b("inception_v3");
+  // 75 is the smallest image of which module D still gets 3 rows.
   TrainingInputs inputs =
       float_inputs(b, samples, image_shape("inception_v3", samples, {3, 299, 299}, 75));
   InceptionBody body(b, options.width);

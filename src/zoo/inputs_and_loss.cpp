@@ -27,6 +27,8 @@ const Field* numbers_to_predict(const Samples& samples) {
 }
 
 void check_targets(const Samples& samples, const TokenModel& model) {
+  // Such data also has "input" and "target", so the model would train and silently ignore the
+  // source.
   if (samples.find("source") != nullptr && !model.reads_source)
     throw Error(ErrorKind::usage,
                 fmt::format("model '{}' reads one text, but the data has pairs of a 'source' and a "
@@ -35,6 +37,7 @@ void check_targets(const Samples& samples, const TokenModel& model) {
   const Field* target = samples.find("target");
   if (target == nullptr) return;
   bool per_token = model.target == TargetPer::token;
+  // A field has no batch dimension: rank 0 is one target per sample.
   if (target->spec.shape.rank() == (per_token ? 1 : 0)) return;
   throw Error(ErrorKind::usage,
               fmt::format("model '{}' takes one target per {}, but the data's 'target' is {}; give "
@@ -89,6 +92,7 @@ Shape image_shape(std::string_view model, const Samples& samples, const Shape& u
 
 TrainingInputs float_inputs(GraphBuilder& b, const Samples& samples, const Shape& input) {
   TensorSpec pixels{batched(samples.batch, input), samples.dtype};
+  // Classes have one weight per target; numbers have one per sample, whatever their count.
   const Field* numbers = numbers_to_predict(samples);
   if (numbers == nullptr) return add_inputs(b, samples, pixels, {samples.batch});
   TrainingInputs inputs;
@@ -160,6 +164,7 @@ void classify(GraphBuilder& b, const TrainingInputs& inputs, TensorId logits) {
 
 void add_loss(GraphBuilder& b, const TrainingInputs& inputs, TensorId answer,
               const LossOption& loss) {
+  // Parsed first, so that a misspelt option is reported for every kind of target.
   auto penalty = parse_choice<Penalty>({loss.model, "loss"}, loss.value);
   if (b.spec(inputs.target).dtype == DType::i32) {
     if (loss.value != LossOption::kDefault)
@@ -187,6 +192,7 @@ void require_heads(std::string_view model, std::int64_t heads, std::int64_t widt
 }
 
 std::int64_t scaled(std::int64_t size, double factor) {
+  // A small factor must not remove a layer.
   return std::max<std::int64_t>(1, std::llround(static_cast<double>(size) * factor));
 }
 

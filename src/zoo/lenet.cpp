@@ -7,6 +7,7 @@ namespace troika::zoo {
 
 Graph make(const Lenet& options, const Samples& samples) {
   GraphBuilder b("lenet");
+  // 12 is the smallest image: 6 after the first pooling, 2 after the second convolution.
   TrainingInputs inputs = float_inputs(b, samples, image_shape("lenet", samples, {1, 28, 28}, 12));
   TensorId x = inputs.input;
   auto convolve = [&](const std::string& layer, std::int64_t out, std::int64_t pad) {
@@ -21,6 +22,7 @@ Graph make(const Lenet& options, const Samples& samples) {
     x = layers::linear(b, "fc" + layer, x, {.out = scaled(out, options.width), .init = init});
     x = layers::relu(b, "relu" + layer, x);
   };
+  // The padding of the first layer makes the paper's 32 x 32 of 28 x 28 pixels.
   convolve("1", 6, 2);
   convolve("2", 16, 0);
   x = layers::flatten(b, "flatten", x);

@@ -8,6 +8,7 @@ namespace troika::zoo {
 
 Graph make(const Mlp& options, const Samples& samples) {
   std::vector<std::int64_t> sizes = parse_sizes({"mlp", "hidden"}, options.hidden);
+  // One size stands for `layers` layers of it; a list gives the layers itself.
   if (sizes.size() == 1) sizes.assign(static_cast<std::size_t>(options.layers), sizes[0]);
 
   GraphBuilder b("mlp");

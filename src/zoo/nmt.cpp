@@ -38,6 +38,7 @@ Graph make(const Nmt& options, const Samples& samples) {
       b, "encoder",
       embed("encoder.embedding", source, input_vocabulary(samples, options.vocabulary)),
       encoder_stack);
+  // The decoder has no lengths: padding behind a target has weight 0 and follows every valid step.
   decoder_stack.start = last;
   TensorId x = layers::recurrent(b, "decoder", embed("decoder.embedding", inputs.input, vocabulary),
                                  decoder_stack)

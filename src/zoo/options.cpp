@@ -12,6 +12,7 @@
 namespace troika::zoo {
 namespace {
 
+// Far above any real size; the product of two is still far below 2^63.
 constexpr std::int64_t kLargest = 10'000'000;
 
 [[noreturn]] void refuse(const OptionName& option_name, std::string_view expected,
@@ -61,6 +62,7 @@ void assign(const OptionName& option_name, const OptionValue& given, std::string
   const auto* integer = std::get_if<std::int64_t>(&given);
   const auto* text = std::get_if<std::string>(&given);
   if (!integer && !text) refuse(option_name, "a string", to_text(given));
+  // A list of sizes such as hidden = 512 may be given as one integer.
   value = text ? *text : std::to_string(*integer);
 }
 
@@ -83,6 +85,7 @@ std::string type_of(const OptionValue& value) {
 
 void require_known(std::string_view model, std::span<const Option> given,
                    std::span<const std::string> known) {
+  // All mistakes are reported at once.
   std::vector<std::string> messages;
   std::set<std::string_view> allowed(known.begin(), known.end()), seen;
   for (const Option& option : given) {

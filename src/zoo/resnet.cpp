@@ -49,6 +49,8 @@ ConvNormNames last_unit(const std::string& block, const std::string& number) {
 TensorId add_block(GraphBuilder& b, const Block& block, TensorId x) {
   TensorId y = x;
   if (block.bottleneck) {
+    // The stride is in the 3 x 3 convolution, as in torchvision; the paper has it in the first 1 x
+    // 1.
     y = conv_norm(b, unit(block.name, "1"), y, {.out = block.middle});
     y = conv_norm(b, unit(block.name, "2"), y,
                   {.out = block.middle, .kernel = 3, .stride = block.stride, .pad = 1});
@@ -75,6 +77,8 @@ std::span<const std::string_view> enum_names(Stem) {
 TensorId add_stem(GraphBuilder& b, const Resnet& options, TensorId x) {
   std::int64_t out = scaled(64, options.width);
   Stem stem = parse_choice<Stem>({"resnet", "stem"}, options.stem);
+  // The large stem divides height and width by 4, which would leave too little of an image such as
+  // CIFAR's 32 x 32.
   bool large = stem == Stem::large || (stem == Stem::automatic && b.shape(x)[2] >= 64);
   if (!large) return conv_norm(b, {"conv1", "bn1", "relu"}, x, {.out = out, .kernel = 3, .pad = 1});
   x = conv_norm(b, {"conv1", "bn1", "relu"}, x, {.out = out, .kernel = 7, .stride = 2, .pad = 3});

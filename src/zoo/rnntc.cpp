@@ -21,6 +21,7 @@ TensorId pool(GraphBuilder& b, const layers::RecurrentResult& result, PoolOver o
   // With two directions the last state is that of the reverse direction.
   TensorId forward = result.last.back().h;
   if (!bidirectional) return forward;
+  // Each direction ends at its own end of the text, so both together have read all of it.
   return layers::concat(b, "pool", {result.last[result.last.size() - 2].h, forward}, 1);
 }
 

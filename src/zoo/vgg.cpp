@@ -18,10 +18,12 @@ constexpr std::array<VggStage, 5> kVggStages{{{64, 2}, {128, 2}, {256, 3}, {512,
 
 Graph make(const Vgg& options, const Samples& samples) {
   GraphBuilder b("vgg16");
+  // 32 is the smallest image, because five poolings halve it.
   TrainingInputs inputs =
       float_inputs(b, samples, image_shape("vgg16", samples, {3, 224, 224}, 32));
   TensorId x = inputs.input;
   int index = 0;
+  // torchvision numbers convolutions, activations and poolings in one sequence.
   auto next = [&] { return "features." + std::to_string(index++); };
   for (const VggStage& stage : kVggStages) {
     std::int64_t out = scaled(stage.out, options.width);
@@ -34,6 +36,7 @@ Graph make(const Vgg& options, const Samples& samples) {
     x = layers::max_pool(b, next(), x, {.size = 2});
   }
   x = layers::flatten(b, "flatten", x);
+  // torchvision counts relu and dropout too, so the linear layers are 0, 3 and 6.
   for (const char* layer : {"0", "3"}) {
     std::string name = std::string("classifier.") + layer;
     x = layers::linear(b, name, x,

@@ -24,6 +24,7 @@
 namespace troika::zoo {
 namespace {
 
+// make() returns one graph, or several for a GAN.
 std::vector<NamedGraph> as_graphs(Graph graph) { return {{"train", std::move(graph)}}; }
 std::vector<NamedGraph> as_graphs(std::vector<NamedGraph> graphs) { return graphs; }
 
@@ -104,6 +105,7 @@ Model build(const ModelRequest& request) {
   Model model = find(request.name).build(request);
   for (NamedGraph& named : model.graphs) {
     named.graph.name = model.graphs.size() == 1 ? model.name : model.name + "." + named.name;
+    // Here and not in make(): no model needs to know about shards.
     set_shards(named.graph, request.samples);
     verify(named.graph);
   }

@@ -13,6 +13,7 @@ template <class T>
 std::int64_t rank_of(std::span<const T> logits, std::int32_t target) {
   const T own = logits[static_cast<std::size_t>(target)];
   if (std::isnan(own)) return static_cast<std::int64_t>(logits.size());
+  // Ties go to the lower index, so that the rank does not depend on a sort.
   auto equal_before = std::ranges::count(logits.first(static_cast<std::size_t>(target)), own);
   return std::ranges::count_if(logits, [own](T logit) { return logit > own; }) + equal_before;
 }

@@ -33,9 +33,11 @@ double forward(const Activation& op, double x) {
 /// The derivative at the kept value: the output where backward_reads_output, else the input.
 double derivative(const Activation& op, double kept) {
   switch (op.kind) {
+    // The derivative at 0 is 0, and y > 0 exactly where x > 0.
     case ActivationKind::relu:
       return kept > 0 ? 1 : 0;
     case ActivationKind::leaky_relu:
+      // The output has the sign of the input as long as the slope is positive.
       return kept > 0 ? 1 : op.slope;
     case ActivationKind::gelu:
       return 0.5 * (1 + std::erf(kept / std::numbers::sqrt2)) +

@@ -19,6 +19,7 @@ void run(const Adam& op, const Arguments& a) {
   auto gradient = a.gradient<const T>(kWeight);
   for (std::size_t i = 0; i < w.size(); ++i) {
     double g = step.gradient_scale() * gradient[i] + (op.decoupled ? 0 : op.weight_decay * w[i]);
+    // AdamW decays the weight itself, before the step and outside of the moments.
     double kept = op.decoupled ? w[i] * (1 - rate * op.weight_decay) : w[i];
     m[i] = static_cast<T>(op.beta1 * m[i] + (1 - op.beta1) * g);
     v[i] = static_cast<T>(op.beta2 * v[i] + (1 - op.beta2) * g * g);

@@ -13,6 +13,8 @@ void run_reference(const Assemble& op, const Arguments& a) {
     for (const AssembleStep& step : plan.steps) {
       int slot = static_cast<int>(step.input);
       auto x = a.value<const T>(slot);
+      // Both boxes have the same extents and rank, so their contiguous runs correspond one by one
+      // and have the same lengths.
       std::vector<std::int64_t> starts;
       for_each_run(a.shape(slot), step.box.from,
                    [&](std::int64_t offset, std::int64_t) { starts.push_back(offset); });

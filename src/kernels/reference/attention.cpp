@@ -27,6 +27,8 @@ void add_scaled(T* to, T factor, const T* from, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) to[i] += factor * from[i];
 }
 
+/// One query of one head at a time; no matrix of scores is stored. Tensors are [n, t, heads*d], so
+/// consecutive rows of a head are a whole row of the tensor apart.
 template <class T>
 struct AttentionRun {
   const Attention& op;
@@ -41,7 +43,9 @@ struct AttentionRun {
   Rows<U> rows(std::span<U> all, int slot, int part, std::int64_t n, std::int64_t h) const {
     std::int64_t stride = a.shape(slot)[2], per_head = stride / op.heads;
     bool packed = op.packed && slot != at.y;
+    // Only q is indexed from the first query of the tile; k and v from the start of the sequence.
     std::int64_t skipped = packed && part == 0 ? op.first_query : 0;
+    // Packed, a head holds q, k and v of `width` elements each, one behind the other.
     std::int64_t offset =
         (n * a.shape(slot)[1] + skipped) * stride + h * per_head + (packed ? part * width : 0);
     return {all.data() + offset, stride};
@@ -70,6 +74,8 @@ struct AttentionRun {
     auto q = value(at.q, 0, n, h), k = value(at.k, 1, n, h), v = value(at.v, 2, n, h);
     T* y = rows(a.value<T>(at.y), at.y, 0, n, h)[i];
     std::fill_n(y, width, T{0});
+    // The largest score is subtracted before exp, which then cannot overflow. Scores are computed
+    // twice instead of being stored.
     T largest = -std::numeric_limits<T>::infinity(), sum = 0;
     auto score = [&](std::int64_t j) { return scale * dot(q[i], k[j], width); };
     for (std::int64_t j = 0; j < keys; ++j) {
@@ -81,6 +87,7 @@ struct AttentionRun {
       sum += p;
       add_scaled(y, p, v[j], width);
     }
+    // A query that sees no key keeps y = 0, and a log_sum that backward never uses.
     for (std::int64_t c = 0; sum > 0 && c < width; ++c) y[c] /= sum;
     a.value<T>(at.log_sum)[(n * op.heads + h) * queries + i] =
         sum > 0 ? largest + std::log(sum) : T{0};
@@ -97,6 +104,7 @@ struct AttentionRun {
     for (std::int64_t j = 0; j < keys; ++j) {
       if (!visible(n, i, j)) continue;
       T p = std::exp(scale * dot(q[i], k[j], width) - log_sum);
+      // The factor `scale` takes ds from the score to the product q k.
       T ds = scale * p * (dot(dy, v[j], width) - y_dy);
       add_scaled(dq[i], ds, k[j], width);
       add_scaled(dk[j], ds, q[i], width);
@@ -105,6 +113,8 @@ struct AttentionRun {
   }
 
   void backward() const {
+    // Cleared, because the rows of k and v, and of qkv outside the tile's queries, only get
+    // additions.
     for (int slot = 0; slot <= at.v; ++slot) std::ranges::fill(a.gradient<T>(slot), T{0});
     for_each_query([&](auto n, auto h, auto i) { backward_row(n, h, i); });
   }

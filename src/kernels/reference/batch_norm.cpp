@@ -26,11 +26,15 @@ struct Group {
   std::int64_t shard, channel, at;
 };
 
+/// The whole and the staged phases share their loops and differ in where the mean, the scale and
+/// the sums of backward come from. Sums are in double, also for f32, because a group may have
+/// millions of elements.
 template <class T>
 struct BatchNormRun {
   const BatchNorm& op;
   const Arguments& a;
   const Shape& shape = a.shape(kX);
+  // The running statistics are not per shard, so prediction treats all samples as one group.
   std::int64_t shards = op.training ? op.shards : 1, channels = shape[1],
                inner = shape.product(2, shape.rank());
   std::int64_t samples = shape[0] / shards;
@@ -84,6 +88,7 @@ struct BatchNormRun {
   void add_running(const Group& group, double mean, double squares) const {
     double share = held / count;
     a.gradient<T>(kRunningMean)[group.channel] += static_cast<T>(share * mean);
+    // The running variance is unbiased, as in PyTorch; the normalisation above uses the biased one.
     a.gradient<T>(kRunningVar)[group.channel] +=
         static_cast<T>(share * squares / std::max(count - 1, 1.0));
   }
@@ -141,12 +146,16 @@ struct BatchNormRun {
     std::ranges::fill(dbeta, T{0});
     for_each_group([&](const Group& group) {
       double mean = mean_of(group), scale = scale_of(group);
+      // dbeta and dgamma get this tile's own sums, which are added up over tiles like every
+      // gradient of a weight. dx needs the sums of the whole shard, hence `complete` in between.
       double dy_sum = sum_of_dy(group), dy_x_sum = sum_of_dy_x(group, mean, scale);
       dbeta[group.channel] += static_cast<T>(dy_sum);
       dgamma[group.channel] += static_cast<T>(dy_x_sum);
       complete(group, dy_sum, dy_x_sum);
       double factor = a.value<const T>(kGamma)[group.channel] * scale;
       for_each_element(group, [&](std::int64_t i) {
+        // With n = (x - mean) * scale: dx = gamma * scale * (dy - mean(dy) - n * mean(dy * n)), the
+        // gradient in section 3 of the paper with its terms collected.
         dx[i] =
             static_cast<T>(factor * (dy[i] - (dy_sum + (x[i] - mean) * scale * dy_x_sum) / count));
       });

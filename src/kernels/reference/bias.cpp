@@ -13,6 +13,7 @@ void run(const Bias& op, const Arguments& a) {
   std::size_t dim = static_cast<std::size_t>(
       op.dim < 0 ? op.dim + static_cast<std::int64_t>(shape.rank()) : op.dim);
   std::int64_t inner = shape.product(dim + 1, shape.rank()), channels = shape[dim];
+  // Row-major: `inner` elements per channel, then the next channel.
   auto channel = [&](std::int64_t element) {
     return static_cast<std::size_t>(element / inner % channels);
   };

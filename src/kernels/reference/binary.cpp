@@ -14,6 +14,8 @@ class Broadcast {
     auto strides = input.strides();
     for (std::size_t dim = 0; dim < input.rank(); ++dim) {
       std::size_t at = dim + y.rank() - input.rank();
+      // Stride 0 in a stretched dimension: all elements of y along it read the same one, and
+      // backward adds all of their gradients to it.
       strides_[at] = input[dim] == y[at] ? strides[dim] : 0;
     }
   }

@@ -9,6 +9,7 @@ void run_reference(const Concat& op, const Arguments& a) {
   auto y = static_cast<int>(parts.size());
   std::size_t dim = require_dim("concat", op.dim, a.spec(y));
   Region box = Region::whole(a.shape(y));
+  // The box moves along dim: each part begins where the one before ended.
   box.ranges[dim] = {0, 0};
   for (int x : parts) {
     box.ranges[dim] = {box[dim].end, box[dim].end + a.shape(x)[dim]};

@@ -8,6 +8,8 @@ namespace conv_transpose2d_reference {
 
 enum Slots { kX, kWeight, kY };
 
+/// The transpose of a convolution from y to x: each phase is one of conv2d's three with the roles
+/// of x and y exchanged. The weight [i,o,kh,kw] is then that of i outputs and o inputs.
 /// y is the image here, and x has one element per position of the window.
 template <class T>
 void run(const ConvTranspose2d& op, const Arguments& a) {

@@ -22,6 +22,8 @@ struct WindowSweep {
 
 /// Positions of the window along dimension 2 or 3 at which its element `tap` lies in the image.
 inline Range positions_inside(const WindowSweep& c, std::size_t dim, std::int64_t tap) {
+  // Position p reads index p*stride - before, which must lie in [0, extent): p from ceil(before /
+  // stride) to floor((extent - 1 + before) / stride).
   const std::int64_t stride = c.stride[dim - 2],
                      before = c.pad[dim - 2] - tap * c.dilation[dim - 2];
   const std::int64_t last = c.image[dim] - 1 + before;
@@ -39,6 +41,7 @@ void for_each_product(const WindowSweep& c, Visit&& visit) {
                     std::int64_t w) { return ((a * s[1] + b) * s[2] + h) * s[3] + w; };
   auto each_position = [&](std::int64_t n, std::int64_t o, std::int64_t i, std::int64_t kh,
                            std::int64_t kw) {
+    // Output o belongs to group o / (out / groups), whose inputs begin at that many times `in`.
     const std::int64_t channel = o / (out / groups) * in + i, stride = c.stride[1];
     const std::int64_t at_weight = element(c.weight, o, i, kh, kw);
     const Range rows = positions_inside(c, 2, kh), columns = positions_inside(c, 3, kw);

@@ -11,10 +11,12 @@ enum Slots { kX, kTarget, kWeight, kLossSum, kWeightSum, kLogSum, kRowMax, kExpS
 template <class T>
 T row_max(std::span<const T> row) {
   T largest = -std::numeric_limits<T>::infinity();
+  // A NaN is kept, so that it reaches the loss and the guard; std::max would drop it.
   for (T x : row) largest = x > largest || std::isnan(x) ? x : largest;
   return largest;
 }
 
+/// Logits are rows of `classes` elements, of the whole vocabulary or of one tile of it.
 template <class T>
 struct CrossEntropyRun {
   const CrossEntropy& op;
@@ -60,6 +62,7 @@ struct CrossEntropyRun {
     });
   }
 
+  // The staged phases for a tile of the vocabulary; between them each statistic is combined.
   void statistics_1() const {
     for (std::int64_t row = 0; row < rows; ++row) a.value<T>(kRowMax)[row] = row_max(logits(row));
   }
@@ -83,6 +86,8 @@ struct CrossEntropyRun {
     for (std::int64_t row = 0; row < rows; ++row) {
       auto dx = a.gradient<T>(kX).subspan(row * classes, classes);
       for (std::int64_t c = 0; c < classes; ++c)
+        // softmax - one-hot. In a tile without the target's class, column() is -1 and only the
+        // softmax remains.
         dx[c] = weight[row] == 0
                     ? T{0}
                     : weight[row] * (std::exp(logits(row)[c] - log_sum[row]) - T(c == column(row)));

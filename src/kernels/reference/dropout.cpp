@@ -10,6 +10,8 @@ enum Slots { kX, kScalars, kY };
 /// The index in the global tensor of an element of the tile.
 std::uint64_t global_element(const Dropout& op, const Shape& tile, std::int64_t element) {
   if (op.origin.empty()) return static_cast<std::uint64_t>(element);
+  // Takes the digits of `element` in the base of the tile, adds the origin, and puts them together
+  // again in the base of the global extents.
   std::int64_t index = 0, stride = 1;
   for (std::size_t dim = tile.rank(); dim-- > 0; element /= tile[dim]) {
     index += (op.origin[dim] + element % tile[dim]) * stride;
@@ -22,6 +24,7 @@ template <class T>
 void run(const Dropout& op, const Arguments& a) {
   StepKey key = step_key(a.value<const double>(kScalars));
   RandomStream random{.key = key.seed, .stream = op.stream, .step = key.step};
+  // The mask is a function of key and element, so both phases apply the same one.
   bool forward = a.phase() == Phase::forward;
   auto from = forward ? a.value<const T>(kX) : a.gradient<const T>(kY);
   auto to = forward ? a.value<T>(kY) : a.gradient<T>(kX);

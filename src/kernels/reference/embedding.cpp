@@ -11,6 +11,7 @@ template <class T>
 void run(const Embedding& op, const Arguments& a) {
   auto tokens = a.value<const std::int32_t>(kTokens);
   auto width = static_cast<std::size_t>(op.width);
+  // Other rows belong to other tiles of the vocabulary; here they count as zero.
   auto held = [&](std::int64_t row) { return row >= 0 && row < op.vocabulary; };
   if (a.phase() == Phase::forward) {
     auto w = a.value<const T>(kWeight);
@@ -23,6 +24,7 @@ void run(const Embedding& op, const Arguments& a) {
   } else {
     auto dy = a.gradient<const T>(kY);
     auto dw = a.gradient<T>(kWeight);
+    // The gradient is dense: a token may occur many times or not at all.
     std::ranges::fill(dw, T{0});
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       std::int64_t row = tokens[i] - op.first;

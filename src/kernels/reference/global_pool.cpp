@@ -31,6 +31,7 @@ void backward(const GlobalPool& op, const Arguments& a) {
     if (op.kind == PoolKind::max) {
       auto x = a.value<const T>(kX).subspan(at * area, area);
       std::ranges::fill(plane, T{0});
+      // max_element returns the first of equal elements, as in pool2d.
       plane[static_cast<std::size_t>(std::ranges::max_element(x) - x.begin())] = dy[at];
     } else {
       std::ranges::fill(plane, dy[at] / static_cast<T>(area));

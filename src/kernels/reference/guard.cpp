@@ -15,12 +15,14 @@ void run_reference(const Guard& op, const Arguments& a) {
   at(Control::weight_sum) = weight_sum;
   bool finite = std::isfinite(loss_sum);
   if (op.gradient) {
+    // The sum is over unscaled gradients; the norm of the scaled ones is scale times as large.
     double norm = std::sqrt(a.value<const double>(2)[0]) * scale;
     at(Control::gradient_norm) = norm;
     finite = finite && std::isfinite(norm);
     if (op.clip_norm > 0 && norm > op.clip_norm) scale *= op.clip_norm / norm;
   }
   at(Control::gradient_scale) = scale;
+  // Never set to 1 here: once cleared, all later steps are skipped until the host resets it.
   if (!finite) at(Control::ok) = 0;
 }
 

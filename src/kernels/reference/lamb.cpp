@@ -8,6 +8,7 @@ namespace lamb_reference {
 
 enum Slots { kWeight, kScalars, kControl, kFirstMoment, kSecondMoment, kSquareSums };
 
+/// square_sums are |w|^2 and |u|^2, of the whole parameter or of one slice.
 template <class T>
 struct LambRun {
   const Lamb& op;
@@ -20,6 +21,7 @@ struct LambRun {
     T first, second;   ///< The moments after this step.
     double direction;  ///< u.
   };
+  /// Computed twice, for the norms and for the update, from the values before the step.
   Moved move(std::size_t i) const {
     double g = step.gradient_scale() * a.gradient<const T>(kWeight)[i];
     T m = static_cast<T>(op.beta1 * a.value<const T>(kFirstMoment)[i] + (1 - op.beta1) * g);
@@ -60,6 +62,8 @@ void run_reference(const Lamb& op, const Arguments& a) {
     double sums[2]{};
     if (a.phase() == Phase::statistics_1)
       return run.square_sums(a.value<double>(kSquareSums).template first<2>());
+    // Behind the statistics: those are combined over devices in every step, and their values do not
+    // matter if the update is skipped.
     if (!run.step.ok()) return;
     if (a.phase() == Phase::apply)
       return run.update(a.value<const double>(kSquareSums).template first<2>());

@@ -8,6 +8,7 @@ namespace lars_reference {
 
 enum Slots { kWeight, kScalars, kControl, kMomentum, kSquareSums };
 
+/// square_sums are |w|^2 and |g|^2, of the whole parameter or of one slice.
 template <class T>
 struct LarsRun {
   const Lars& op;
@@ -48,6 +49,8 @@ void run_reference(const Lars& op, const Arguments& a) {
     double sums[2]{};
     if (a.phase() == Phase::statistics_1)
       return run.square_sums(a.value<double>(kSquareSums).template first<2>());
+    // Behind the statistics: those are combined over devices in every step, and their values do not
+    // matter if the update is skipped.
     if (!run.step.ok()) return;
     if (a.phase() == Phase::apply)
       return run.update(a.value<const double>(kSquareSums).template first<2>());

@@ -8,6 +8,8 @@ namespace layer_norm_reference {
 
 enum Slots { kX, kGamma, kBeta, kY, kMean, kInvStd };
 
+/// Two passes over a row, first the mean and then the squares around it: the one-pass formula loses
+/// precision if the mean is large.
 template <class T>
 void forward(const LayerNorm& op, const Arguments& a) {
   std::int64_t width = a.shape(kX).back(), rows = a.shape(kMean).elements();
@@ -27,6 +29,8 @@ void forward(const LayerNorm& op, const Arguments& a) {
   }
 }
 
+/// With n = (x - mean) * inv_std and g = dy * gamma: dx = inv_std * (g - mean(g) - n * mean(g *
+/// n)).
 template <class T>
 void backward(const Arguments& a) {
   std::int64_t width = a.shape(kX).back(), rows = a.shape(kMean).elements();
@@ -48,6 +52,7 @@ void backward(const Arguments& a) {
       dbeta[i] += dy[i];
     }
     for (std::int64_t i = 0; i < width; ++i) {
+      // dx as in batch norm, with the mean over a row and gamma inside it.
       double shift = (sum + (x[i] - mean) * inv_std * sum_x) / static_cast<double>(width);
       dx[i] = static_cast<T>(inv_std * (dy[i] * gamma[i] - shift));
     }

@@ -27,6 +27,8 @@ template <class T>
 void run(const Arguments& a) {
   std::int64_t out = a.shape(kWeight)[0], in = a.shape(kWeight)[1],
                rows = a.shape(kX).elements() / in;
+  // x is [rows, in], the weight [out, in] and y [rows, out]. A transposed factor is the same memory
+  // with its strides exchanged.
   if (a.phase() == Phase::forward)
     multiply<T>(a.value<const T>(kX), {in, 1}, a.value<const T>(kWeight), {1, in}, a.value<T>(kY),
                 rows, in, out);

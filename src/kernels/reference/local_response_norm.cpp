@@ -47,6 +47,8 @@ struct LocalResponseNormRun {
   void backward() const {
     auto dy = a.gradient<const T>(kY);
     auto dx = a.gradient<T>(kX);
+    // d y[j] / d x[c] = [j == c] * D[j]^-beta - 2 alpha beta / size * x[j] * x[c] * D[j]^(-beta-1),
+    // with D the denominator and c in the window of j.
     double factor = 2 * op.alpha * op.beta / static_cast<double>(op.size);
     for_each_pixel([&](std::int64_t first) {
       for (std::int64_t c = 0; c < channels; ++c) {

@@ -16,6 +16,7 @@ void for_each_product(const Matmul& op, const Arguments& arguments, auto&& visit
     for (std::int64_t m = 0; m < rows; ++m)
       for (std::int64_t n = 0; n < columns; ++n)
         for (std::int64_t k = 0; k < inner; ++k)
+          // A transposed matrix has its two last dimensions exchanged in memory.
           visit(batch * rows * inner + (op.transpose_a ? k * rows + m : m * inner + k),
                 batch * inner * columns + (op.transpose_b ? n * inner + k : k * columns + n),
                 (batch * rows + m) * columns + n);

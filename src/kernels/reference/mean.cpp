@@ -14,6 +14,7 @@ void run(const Mean& op, const Arguments& a) {
   std::size_t dim = require_dim("mean", op.dim, a.spec(kX));
   std::int64_t extent = x_shape[dim], inner = x_shape.product(dim + 1, x_shape.rank());
   T factor = T{1} / static_cast<T>(op.count != 0 ? op.count : extent);
+  // x is [outer, extent, inner] and y [outer, inner], both row-major.
   auto in_y = [&](std::int64_t i) { return i / (inner * extent) * inner + i % inner; };
   if (a.phase() == Phase::forward) {
     auto x = a.value<const T>(kX);

@@ -33,10 +33,13 @@ void for_each_window(const Pool2d& op, const Arguments& a, auto&& visit) {
         visit(plane * x[2] * x[3], Seen{seen(0, h), seen(1, w), x[3]}, at_y++);
 }
 
+/// Index in the plane of the first largest element in row-major order. Forward and backward both
+/// search for it, so that they agree without saved indices.
 template <class T>
 std::int64_t first_largest(std::span<const T> plane, const Seen& seen) {
   std::int64_t largest = seen.rows.begin * seen.width + seen.columns.begin;
   seen.for_each([&](std::int64_t at) {
+    // Strictly larger: of equal elements the first one gets the gradient.
     if (plane[at] > plane[largest]) largest = at;
   });
   return largest;
@@ -55,6 +58,7 @@ void run_max(const Pool2d& op, const Arguments& a) {
     auto dy = a.gradient<const T>(kY);
     std::ranges::fill(dx, T{0});
     for_each_window(op, a, [&](std::int64_t offset, const Seen& seen, std::int64_t at_y) {
+      // Windows may overlap and choose the same element, so gradients are added.
       dx[offset + first_largest(x.subspan(offset), seen)] += dy[at_y];
     });
   }

@@ -9,6 +9,7 @@ enum Slots { kX, kWeight, kY };
 
 template <class T>
 void run(const Arguments& a) {
+  // The weights [t,d] repeat for each sample.
   std::int64_t period = a.shape(kWeight).elements();
   if (a.phase() == Phase::forward) {
     auto x = a.value<const T>(kX), weight = a.value<const T>(kWeight);

@@ -7,6 +7,8 @@
 namespace troika {
 namespace {
 
+/// One sample, step and unit at a time. Row g * hidden + j of the weights is gate g of unit j; the
+/// saved gates are [n, t, block, hidden]. A step is named by its row n * t + position in x and y.
 template <class T>
 class RecurrentRun {
  public:
@@ -22,6 +24,7 @@ class RecurrentRun {
         w_hh_(a.value<const T>(at_.w_hh)) {}
 
   void forward() const {
+    // Steps beyond the length of a sample are not visited and must read as zero.
     for (int slot : a_.signature().slots_of(Role::output))
       std::ranges::fill(a_.value<T>(slot), T{0});
     for (int slot : a_.signature().slots_of(Role::saved))
@@ -71,6 +74,7 @@ class RecurrentRun {
   }
 
   void forward_step(std::int64_t at, Row& h, Row& c) const {
+    // A copy: h is overwritten unit by unit, and every unit needs all of the old state.
     Row h_before = h;
     for (std::int64_t j = 0; j < hidden_; ++j) {
       CellUnit<T> u{.h_before = h_before[j], .c_before = c[j]};
@@ -98,6 +102,7 @@ class RecurrentRun {
   }
 
   void backward_sample(std::int64_t n) const {
+    // Starts with the gradient of the last state; each step adds that of its own row of y.
     Row dh = copy(hidden_row(a_.gradient<const T>(at_.h_last), n)), dc(hidden_);
     if (at_.c_last >= 0) dc = copy(hidden_row(a_.gradient<const T>(at_.c_last), n));
     for (std::int64_t k = length(n); k-- > 0;) {
@@ -112,6 +117,7 @@ class RecurrentRun {
   /// Takes dh and dc from after the step to before it.
   void backward_step(std::int64_t at, const Row& h_before, const Row& c_before, Row& dh,
                      Row& dc) const {
+    // Separate from dh, because every unit adds to all elements of it through w_hh.
     Row dh_before(hidden_);
     for (std::int64_t j = 0; j < hidden_; ++j) {
       CellUnit<T> u{.h_before = h_before[j],

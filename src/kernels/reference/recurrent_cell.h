@@ -39,6 +39,7 @@ void cell_forward(RecurrentKind kind, CellUnit<T>& u) {
       return;
     case RecurrentKind::gru:
       for (int at : {0, 1}) u.saved[at] = sigmoid(gate(at));
+      // Kept because the gradient of r needs it.
       u.saved[3] = u.from_h[2] + u.bias[3];
       u.saved[2] = std::tanh(u.from_x[2] + u.bias[2] + u.saved[0] * u.saved[3]);
       u.h = (1 - u.saved[1]) * u.saved[2] + u.saved[1] * u.h_before;
@@ -52,6 +53,8 @@ void cell_forward(RecurrentKind kind, CellUnit<T>& u) {
 template <class T>
 void lstm_backward(CellUnit<T>& u) {
   auto [i, f, g, o] = u.saved;
+  // tanh(c) is recomputed, not saved. `before` are the gradients of the gates before their
+  // activation, whose derivatives follow from the saved values: s(1-s) and 1-t^2.
   T tanh_c = std::tanh(u.c), dc = u.dc + u.dh * o * (1 - tanh_c * tanh_c);
   T before[4] = {dc * g * i * (1 - i), dc * u.c_before * f * (1 - f), dc * i * (1 - g * g),
                  u.dh * tanh_c * o * (1 - o)};
@@ -64,6 +67,8 @@ void gru_backward(CellUnit<T>& u) {
   auto [r, z, n, m] = u.saved;
   T dn = u.dh * (1 - z) * (1 - n * n), dz = u.dh * (u.h_before - n) * z * (1 - z),
     dr = dn * m * r * (1 - r);
+  // For n, the part of the hidden state is multiplied by r, so its gradient differs from that of
+  // the part of x.
   T before_x[3] = {dr, dz, dn}, before_h[3] = {dr, dz, dn * r};
   for (int at = 0; at < 3; ++at)
     u.dfrom_x[at] = u.dbias[at] = before_x[at], u.dfrom_h[at] = before_h[at];

@@ -8,6 +8,7 @@ class ReferenceKernel final : public Kernel {
   explicit ReferenceKernel(const KernelKey& key)
       : op_(key.op), signature_(signature(key.op, key.inputs)), phase_(signature_.at(key.phase)) {}
 
+  // Without scratch memory: the candidate below asks for none.
   void launch(std::span<const DevicePointer> operands, DevicePointer) override {
     Arguments arguments(signature_, phase_, operands);
     std::visit([&](const auto& attributes) { run_reference(attributes, arguments); }, op_);

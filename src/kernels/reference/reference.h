@@ -1,5 +1,6 @@
 // Plain, slow loops in f32 and f64 over plain layouts. The kernels of every other backend are
-// compared with them.
+// compared with them. The sources may be compiled together (TROIKA_UNITY), so those with a
+// `Slots` enum keep it in a namespace named after the file.
 #pragma once
 
 #include <memory>

@@ -8,6 +8,7 @@ enum Slots { kRunning, kScalars, kControl };
 
 template <class T>
 void run(const RunningAverage& op, const Arguments& a) {
+  // A step that was not finite must not put its statistics into the average.
   if (!StepValues(a.value<const double>(kScalars), a.value<const double>(kControl)).ok()) return;
   auto running = a.value<T>(kRunning);
   auto sum = a.gradient<const T>(kRunning);

@@ -9,6 +9,7 @@ enum Slots { kWeight, kScalars, kControl, kMomentum };
 template <class T>
 void run(const Sgd& op, const Arguments& a) {
   StepValues step(a.value<const double>(kScalars), a.value<const double>(kControl));
+  // A step that was not finite leaves weights and states as they are.
   if (!step.ok()) return;
   double rate = step.learning_rate() * op.rate_factor;
   auto w = a.value<T>(kWeight);

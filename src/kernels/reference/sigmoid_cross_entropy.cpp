@@ -10,6 +10,7 @@ void run_reference(const SigmoidCrossEntropy&, const Arguments& a) {
     run_sample_loss<T>(
         a,
         [](T x, T target) {
+          // log1p, because exp(-|x|) may be too small to change 1.
           return (x > 0 ? x : 0) - x * target + std::log1p(std::exp(-std::abs(x)));
         },
         [](T x, T target) { return 1 / (1 + std::exp(-x)) - target; });

@@ -10,11 +10,13 @@ enum Slots { kX, kY };
 
 template <class T>
 void forward(std::span<const T> x, std::span<T> y) {
+  // exp(x - largest) is at most 1, so nothing overflows.
   T largest = *std::ranges::max_element(x), sum = 0;
   for (std::size_t i = 0; i < x.size(); ++i) sum += y[i] = std::exp(x[i] - largest);
   for (T& value : y) value /= sum;
 }
 
+/// dx[i] = sum over j of dy[j] * y[j] * ([i == j] - y[i]), which needs one dot product per row.
 template <class T>
 void backward(std::span<const T> y, std::span<const T> dy, std::span<T> dx) {
   T dot = 0;

@@ -13,6 +13,7 @@ void run_reference(const SplitTensor& op, const Arguments& a) {
   using namespace split_tensor_reference;
   std::size_t dim = require_dim("split", op.dim, a.spec(kX));
   Region box = Region::whole(a.shape(kX));
+  // The box moves along dim: each part begins where the one before ended.
   box.ranges[dim] = {0, 0};
   for (int y : a.signature().slots_of(Role::output)) {
     box.ranges[dim] = {box[dim].end, box[dim].end + a.shape(y)[dim]};

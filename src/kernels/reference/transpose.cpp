@@ -19,6 +19,8 @@ void run_reference(const Transpose& op, const Arguments& a) {
   const Shape& y = a.shape(kY);
   auto strides = a.shape(kX).strides();
   for (std::int64_t i = 0; i < y.elements(); ++i) {
+    // Element i of y is element j of x: the digits of i in the base of y, times the strides of the
+    // dimensions of x that they come from. Backward copies the other way.
     std::int64_t rest = i, j = 0;
     for (std::size_t dim = y.rank(); dim-- > 0; rest /= y[dim])
       j += rest % y[dim] * strides[static_cast<std::size_t>(op.permutation[dim])];
