@@ -20,11 +20,13 @@ float entry(const std::vector<float>& values, std::size_t channel) {
   return values.size() == 1 ? values[0] : values[channel];
 }
 
+/// Sums of the values and of their squares, in f64: a channel may have millions of f32 pixels.
 struct Sums {
   double first = 0;
   double second = 0;
 };
 
+/// pixels: [C,H,W], one plane per channel; a row of features has planes of one value.
 void add(std::span<Sums> sums, std::span<const float> pixels) {
   std::size_t plane = pixels.size() / sums.size();
   for (std::size_t i = 0; i < pixels.size(); ++i) {
@@ -62,12 +64,14 @@ std::vector<Sums> sum_images(const ImageSource& source, Range range, std::int64_
   return total;
 }
 
+/// E[x²] - E[x]² cancels: below about 1e-6 of the mean, the deviation is rounding and not signal.
 bool varies(double deviation, double mean) {
   return std::isfinite(deviation) && deviation > std::max(kLeastDeviation, 1e-6 * std::abs(mean));
 }
 
 double variance(const Sums& sums, double count) {
   double mean = sums.first / count;
+  // Rounding may make the difference of equal values slightly negative.
   return std::max(0.0, sums.second / count - mean * mean);
 }
 
@@ -126,6 +130,8 @@ Normalization measure_targets(const ImageSource& source, Range range) {
     largest_mean = std::max(largest_mean, std::abs(mean));
     sum_of_variances += variance(sum, count);
   }
+  // One deviation for all targets: their errors are added up, and a deviation for each would change
+  // how much they count against each other.
   double deviation = std::sqrt(sum_of_variances / static_cast<double>(sums.size()));
   result.deviation = {varies(deviation, largest_mean) ? static_cast<float>(deviation) : 1.0F};
   return result;
