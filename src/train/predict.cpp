@@ -123,11 +123,13 @@ TokenWriter::TokenWriter(LiveModel& live, std::vector<std::int32_t> prompt,
 std::vector<double> TokenWriter::last_logits() {
   std::size_t seen = std::min(tokens_.size(), context_);
   std::vector<std::int32_t> input(tokens_.end() - static_cast<std::ptrdiff_t>(seen), tokens_.end());
+  // Padding after the last token. A causal model does not look at it.
   input.resize(context_);
   Session& session = live_.session();
   session.write_input(kPredictProgram, "input", std::as_bytes(std::span(input)));
   live_.run(kPredictProgram);
   PredictOutput logits = read_predict_output(session);
+  // logits: [1, context, vocabulary]; row t predicts the token after position t.
   std::span<const double> last = logits.row(seen - 1);
   return {last.begin(), last.end()};
 }
