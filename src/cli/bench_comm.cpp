@@ -117,8 +117,10 @@ Plan plan_trial(const BenchCommArguments& arguments, const MemberTeam& team, Lin
   Plan plan{.costs = std::move(costs)};
   AlgorithmRanges ranges = ranges_of(arguments);
   Collective kind = parse_op(arguments.op);
+  // The rooflines are loops over the vectors of all members, which ranks do not share.
   bool shares_memory = team.link == LinkKind::process;
   for (const std::string& text : arguments.bytes) {
+    // Collectives move whole elements.
     Bytes bytes{parse_bytes(text).count / kElement.count * kElement.count};
     CollectiveCall call = team_call(team, kind, bytes);
     Size size{.bytes = bytes,
@@ -155,9 +157,11 @@ std::vector<Row> rows_of(const Size& size, const TimedGroup& group) {
             .least = least / 1e3,
             .most = most / 1e3,
             .predicted = predicted_for(size.choice, timed.algorithm)};
+    // Bytes per microsecond are MB/s, hence the 1e3.
     row.bus_gbps = static_cast<double>(size.bytes.count) *
                    bus_factor(timed.call.kind, timed.call.members) / 1e3 / row.microseconds;
     if (size.rooflines > 0)
+      // The faster of ordinary and non-temporal stores is the limit.
       row.roofline = std::ranges::min(std::span(middles).subspan(algorithms)) / 1e3;
     rows.push_back(std::move(row));
   }
