@@ -30,6 +30,7 @@ TrainingSets open_sets(const RunConfig& config, const std::optional<data::Encodi
     options.normalize_targets = true;
   else
     options.normalization = normalization_of(config.data.normalize);
+  // First, because the other sets are encoded like the training set.
   TrainingSets sets{.train = data::open(config.data.train, options)};
   open_test(sets, config);
   open_validation(sets, config);
