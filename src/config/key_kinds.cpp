@@ -122,7 +122,7 @@ std::optional<Period> period_in(const Value& value, const PeriodRule& rule) {
 std::string inline_table(const std::vector<Entry>& entries, const std::string& path) {
   std::vector<std::string> fields;
   for (const Entry& entry : entries) {
-    // Such a key would be refused when the text is read again.
+    // An unused key would be refused when the text is read again.
     if (entry.value.empty() || !entry.applies) continue;
     fields.push_back(fmt::format("{} = {}", entry.path.substr(path.size() + 1), entry.value));
   }

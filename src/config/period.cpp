@@ -46,8 +46,8 @@ std::optional<Period> parse_period(std::string_view text) {
   while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
   if (auto unit = parse_unit(rest)) {
     period.unit = *unit;
-    // From the whole text: parse_seconds alone knows the units of time.
   } else if (auto time = parse_time(text)) {
+    // From the whole text: parse_seconds alone knows the units of time.
     period = *time;
   } else {
     return std::nullopt;

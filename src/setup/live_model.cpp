@@ -28,8 +28,8 @@ TaskGraph compile_program(const LowerRequest& request, const KernelAnswer& answe
   FragmentCache fragments;  // so that a retry does not expand every operator again
   LowerRequest kept = request;
   if (kept.fragments == nullptr) kept.fragments = &fragments;
-  // Lowering stops at kernels that the table lacks. New rows may change the choice of algorithms
-  // and thus ask for others, hence the loop; it ends because rows are only ever added.
+  // Lowering stops at kernels that the table lacks. Rows of tasks decide about layouts, and these
+  // about the reorders that need rows next, hence the loop. It ends because rows are only added.
   while (true) {
     LowerResult result = lower(kept, table);
     if (auto* graph = std::get_if<TaskGraph>(&result)) return std::move(*graph);

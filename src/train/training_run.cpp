@@ -186,8 +186,7 @@ void TrainingRun::resume(const Checkpoint& checkpoint) {
   report_differences(saved, state_, progress_);
   state_.step = saved.step;
   state_.position = saved.position;
-  // The order of samples, dropout and augmentation continue only with the seed that they began
-  // with.
+  // The order of samples and dropout continue only with the seed that they began with.
   state_.seed = saved.seed;
   state_.seconds = saved.seconds;
   // The value of another metric says nothing about this one.
