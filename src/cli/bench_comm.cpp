@@ -104,6 +104,8 @@ TimedGroup group_of(const BenchCommArguments& arguments, const CollectiveCall& c
   };
   add(size.choice.algorithm, size.choice.segment);
   for (const Alternative& other : size.choice.alternatives)
+    // Timed in the same group and so in turns with the chosen one: a change of the machine's load
+    // between two measurements would otherwise look like a difference of algorithms.
     if (arguments.explains && other.time && other.algorithm != size.choice.algorithm)
       add(other.algorithm, other.segment);
   if (size.rooflines > 0) {
@@ -217,6 +219,7 @@ void print(const BenchCommArguments& arguments, const Plan& plan, Console& conso
 
 Plan measure(const BenchCommArguments& arguments, const MemberTeam& team, LinkCosts costs) {
   Plan plan = plan_trial(arguments, team, std::move(costs));
+  // One sample of each call per pass: every repeat visits all sizes and algorithms once.
   Bytes longest = std::ranges::max_element(plan.sizes, {}, &Size::bytes)->bytes;
   team.time(plan.groups, {.least = arguments.repeats, .most = arguments.repeats, .samples = 1},
             longest);

@@ -150,6 +150,7 @@ class Drive {
       for (const std::string& sentence :
            writes_outside(*request_.resume, config, seat_.ranks->rank()))
         progress_.warn(sentence);  // before anything is written
+      // The lease comes before the checkpoints are read: another process may still be writing.
       folder_ = resumed_folder(request_, seat_);
       if (!request_.dry_run) open_log(*folder_);
       if (!folder_->takeover().empty()) progress_.warn(folder_->takeover());

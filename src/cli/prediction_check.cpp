@@ -47,6 +47,7 @@ std::size_t CheckedSize::place_of(const std::string& algorithm) const {
 std::size_t CheckedSize::quickest() const {
   std::size_t best = 0;  // the alternatives that declined come last
   for (std::size_t at = 1; at < measured.size(); ++at) {
+    // One that declined has 0 here, which is not a time.
     if (choice.alternatives[at].time && measured[at] < measured[best]) best = at;
   }
   return best;

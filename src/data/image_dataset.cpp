@@ -22,6 +22,7 @@ ImageDataset::ImageDataset(std::unique_ptr<ImageSource> source, Range range,
       encoding_{.fields = {Field{"input", {source_->shape(), DType::f32}}, target_field(*source_)},
                 .classes = source_->classes(),
                 .normalization = options.normalization} {
+  // On the range and not on the whole source: the rest may be the samples of another set.
   if (!encoding_.normalization) encoding_.normalization = measure(*source_, range, options.threads);
   check(*encoding_.normalization, source_->channels());
   TROIKA_CHECK(has_targets() || options.like, "only a model says what is to be predicted");

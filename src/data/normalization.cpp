@@ -46,6 +46,7 @@ std::vector<Sums> sum_images(const ImageSource& source, Range range, std::int64_
   std::vector<Sums> total(channels);
   for (std::int64_t first = 0; first < images; first += kImagesAtOnce) {
     std::int64_t count = std::min(kImagesAtOnce, images - first);
+    // In blocks, because sums of 100,000 rows of many features may take gigabytes.
     std::vector<std::vector<Sums>> of_image(static_cast<std::size_t>(count));
     team.run(count, [&](std::int64_t image, std::size_t thread) {
       pixels[thread].resize(static_cast<std::size_t>(source.shape().elements()));
@@ -117,6 +118,7 @@ Normalization measure_targets(const ImageSource& source, Range range) {
   std::int64_t rows = std::min(range.extent(), kMeasuredRows);
   std::vector<float> numbers(static_cast<std::size_t>(source.numbers()));
   std::vector<Sums> sums(numbers.size());
+  // One thread: numbers of a sample are few and need no decoding.
   for (std::int64_t row = 0; row < rows; ++row) {
     source.read_numbers(part_of(range.extent(), row, rows).begin + range.begin, numbers);
     add(sums, numbers);

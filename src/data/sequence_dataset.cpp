@@ -57,6 +57,7 @@ SequenceDataset::SequenceDataset(std::unique_ptr<TokenSource> source, Range rang
 }
 
 void SequenceDataset::will_read(Range samples) const {
+  // Without the one token after the last sample, which is usually on the same page.
   source_->will_read(
       {range_.begin + samples.begin * length_, range_.begin + samples.end * length_});
 }

@@ -112,6 +112,7 @@ void LiveModel::add(const LowerRequest& request) {
 
 void LiveModel::add_training(const zoo::Model& model, const RunConfig& config,
                              const Strategy& strategy) {
+  // Kept for add_forward(), which must find the parameters where training stores them.
   strategy_ = strategy;
   require_operators(model, strategy);
   Lowering lowering{strategy, setup_.machine, setup_.links};
@@ -233,6 +234,7 @@ void LiveModel::initialize(std::uint64_t seed) {
 }
 
 std::uint64_t LiveModel::choices_hash() const {
+  // Algorithms and layouts decide the order of sums, and with it the last bits of results.
   std::uint64_t hash = hash_text(setup_.device().kind());
   for (const std::string& name : programs_) {
     for (const Task& task : session_.program(name).tasks) {

@@ -56,6 +56,7 @@ std::vector<double> as_doubles(const data::HostField& field) {
 void predict_batches(LiveModel& live, const data::Dataset& dataset, std::int64_t batch,
                      const std::function<void(const data::Batch&, const PredictOutput&)>& visit) {
   Session& session = live.session();
+  // Inputs have the type of the outputs: a program computes in one floating type.
   data::Loader loader(dataset, {.batch = batch,
                                 .purpose = data::Purpose::evaluate,
                                 .floating = predict_output_spec(session).dtype,
@@ -85,6 +86,7 @@ void predict_classes(LiveModel& live, const data::Dataset& dataset, std::int64_t
   predict_batches(
       live, dataset, batch, [&](const data::Batch& samples, const PredictOutput& logits) {
         std::span<const std::int32_t> targets = samples["target"].as<std::int32_t>();
+        // Rows from samples.samples on pad the last batch.
         for (std::size_t row = 0; row < static_cast<std::size_t>(samples.samples); ++row, ++index) {
           std::vector<double> shares = softmax_of(logits.row(row));
           std::size_t best = index_of_largest(shares);

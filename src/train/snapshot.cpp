@@ -24,6 +24,7 @@ std::string to_meta(const RunState& state) {
             {"seed", state.seed},           {"model_hash", state.model_hash},
             {"plan_hash", state.plan_hash}, {"choices_hash", state.choices_hash},
             {"device", state.device},       {"seconds", state.seconds}};
+  // Keys that do not apply are left out, as they are in checkpoints of versions that lacked them.
   if (!state.held_out.empty()) json["held_out"] = state.held_out;
   if (!state.best_metric.empty()) json["best_metric"] = state.best_metric;
   if (state.best_value) json["best_value"] = *state.best_value;
@@ -220,12 +221,14 @@ std::vector<std::string> load_weights(const fs::path& source, LiveModel& live,
     find = [&](const StateEntry& entry) -> std::optional<std::span<const std::byte>> {
       const IndexedTensor* stored = checkpoint->find(entry.name);
       if (stored == nullptr || stored->spec != entry.spec) return std::nullopt;
+      // A tensor is verified only if it is used: the optimizer's state is not loaded here.
       checkpoint->check(entry.name);
       return checkpoint->bytes(entry.name);
     };
   }
   std::vector<std::string> rest;
   for (const StateEntry& entry : live.session().state()) {
+    // Moments belong to the course of the other run.
     if (entry.category != Category::parameter) continue;
     if (auto bytes = find(entry))
       live.session().load(entry.name, *bytes);

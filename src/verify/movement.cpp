@@ -35,6 +35,7 @@ std::vector<double> read_values(Session& session, const StateEntry& entry) {
 
 double distance(const std::vector<double>& a, const std::vector<double>& b) {
   TROIKA_CHECK_EQ(a.size(), b.size());
+  // In f64, whatever the type of the tensor: the differences are of the size of f32's rounding.
   double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
   return std::sqrt(sum);
