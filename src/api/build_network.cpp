@@ -87,6 +87,7 @@ TensorId in_shape_of(GraphBuilder& b, TensorId target, TensorId like) {
     throw Error(ErrorKind::usage, fmt::format("the output of the network is {}, but the loss "
                                               "compares it with a target of {}; make them equal",
                                               to_string(shape), to_string(b.shape(target))));
+  // 0 keeps the extent of the batch.
   Reshape reshape{.shape = {0}};
   for (std::size_t dim = 1; dim < shape.rank(); ++dim) reshape.shape.push_back(shape[dim]);
   return b.add("loss.target", reshape, {target});
@@ -106,6 +107,7 @@ class NetworkBuilder {
     TensorId result = node.apply({builder_, samples_, name}, input_);
     add_loss(result);
     Graph graph = builder_.finish();
+    // The number of shards belongs to the run and is the same for all layers.
     for (Operator& op : graph.operators)
       if (auto* norm = std::get_if<BatchNorm>(&op.op)) norm->shards = samples_.shards;
     verify(graph);
@@ -116,6 +118,7 @@ class NetworkBuilder {
   bool classifies() const { return loss_.kind == loss::Kind::cross_entropy; }
 
   Shape weight_shape() const {
+    // One weight per class index, as for each token of a text; otherwise one per sample.
     return classifies() ? builder_.shape(target_) : Shape{samples_.batch};
   }
 
@@ -129,6 +132,7 @@ class NetworkBuilder {
                       target.name, to_string(target.spec),
                       is_tokens ? "use cross_entropy for classes, or set .target = \"input\""
                                 : "its target must be classes"));
+    // An autoencoder compares with its own input, which may appear only once among the inputs.
     if (target.name == "input") return input_;
     return builder_.input(target.name, batched_spec(target, samples_));
   }

@@ -18,6 +18,7 @@
 namespace troika::internal {
 namespace {
 
+/// A run owns its data sets, but the user's handles keep the samples alive as well.
 std::unique_ptr<data::Dataset> shared(const std::shared_ptr<const data::Dataset>& samples) {
   return samples ? std::make_unique<data::ForwardingDataset>(samples) : nullptr;
 }
@@ -83,6 +84,8 @@ Engine::Engine(const EngineRequest& request)
       }),
       model_(source_(samples_of(request.samples.dataset()->encoding(), config_,
                                 request.options.global_batch))),
+      // Another loss, such as sigmoid cross entropy, gives the numbers a meaning of their own, so
+      // they stay as the user has them.
       samples_(compares_numbers(model_.train())
                    ? request.samples.dataset()
                    : with_target_normalization(request.samples.dataset(), std::nullopt)),
@@ -96,6 +99,7 @@ Engine::~Engine() = default;
 
 Engine::SharedSamples Engine::like_training(const std::optional<data::Source>& samples) const {
   if (!samples) return nullptr;
+  // Samples that were opened alone may have measured a mean and a deviation of their own.
   const data::Encoding& trained = samples_->encoding();
   check_fit(trained, samples->dataset()->encoding());
   return with_target_normalization(samples->dataset(), trained.target_normalization);
@@ -116,6 +120,7 @@ FitResult Engine::fit(const std::string& plan, const FitOptions& options) {
     throw Error(ErrorKind::usage,
                 "FitOptions: 'patience' needs samples to evaluate; set TrainerOptions::validation");
   TrainingRun& training = training_for(plan);
+  // One run lives through all fits, so its length counts from the first of them.
   training.set_length(steps_after(options),
                       {static_cast<double>(options.report_every), PeriodUnit::steps});
   training.set_patience(options.patience);
@@ -142,6 +147,8 @@ std::int64_t Engine::steps_after(const FitOptions& options) {
     goal_ = state.position + *options.steps * batch;
     return state.step + *options.steps;
   }
+  // The last fit ended up to a batch beyond its goal. Counting from the goal keeps the ends of
+  // epochs from drifting. After an early stop the goal was not reached, so the position counts.
   goal_ = std::min(goal_, state.position) + options.epochs.value_or(1) * samples_->size();
   return state.step + (goal_ - state.position + batch - 1) / batch;
 }
@@ -155,6 +162,7 @@ TrainingRun& Engine::training_for(const std::string& plan) {
                    .evaluates = true};
   RunConfig config = config_;
   config.parallel.devices = devices_of(*hooks.strategy);
+  // Another plan usually needs some of the same kernels; they are not measured again.
   if (training_) hooks.costs = training_->live().costs();
   auto made = std::make_unique<TrainingRun>(
       config, source_, TrainingSets{shared(samples_), shared(validation_), shared(test_)},
@@ -169,6 +177,7 @@ TrainingRun& Engine::training_for(const std::string& plan) {
   return *training_;
 }
 
+/// Without a fit so far, weights live on one device. The next fit takes them over to its plan.
 LiveModel& Engine::live() { return training_for(training_ ? plan_ : single_plan()).live(); }
 
 Score Engine::evaluate(const data::Source& samples) {
@@ -180,6 +189,7 @@ Score Engine::evaluate(const data::Source& samples) {
 
 std::vector<SamplePrediction> Engine::predict(const data::Source& samples) {
   SharedSamples given = like_training(samples);
+  // A few samples are not padded to a whole training batch.
   std::int64_t batch = std::min(global_batch(), given->size());
   zoo::Model model = source_(samples_of(samples_->encoding(), config_, batch));
   bool classifies = samples_->classes() > 0;
@@ -229,10 +239,12 @@ void Engine::adopt_target_normalization(const std::string& path) {
     return;
   for (SharedSamples* set : {&samples_, &validation_, &test_})
     if (*set) *set = with_target_normalization(*set, trained->target_normalization);
+  // The run holds the samples in their old unit; training_for() builds another one from its state.
   is_stale_ = training_ != nullptr;
 }
 
 std::vector<std::string> Engine::start_from(const std::string& path) {
+  // First, because load_weights refuses weights of another unit.
   adopt_target_normalization(path);
   std::vector<std::string> kept = load_weights(path, live(), samples_->encoding());
   forget_failure();

@@ -114,6 +114,7 @@ class MemoryImages final : public ImageSource {
 
 Source in_memory(MemorySamples samples) {
   check(samples);
+  // Inputs stay as the program made them, unless they are like others that were normalised.
   OpenOptions options{.normalization = Normalization::identity(),
                       .normalize_targets = samples.normalize_targets};
   if (samples.like) {

@@ -25,6 +25,8 @@ void require_part(const Module& module) {
 }
 
 TensorId apply_in_order(const std::vector<Module>& modules, const Place& at, TensorId x) {
+  // Names are positions within their kind ("conv2"), so adding a layer of another kind does not
+  // rename the parameters of a checkpoint.
   std::map<std::string, int> counts;
   for (const Module& module : modules) {
     const Node& node = module.node();

@@ -96,6 +96,7 @@ OptimizerConfig to_config(const optim::Optimizer& optimizer) {
 void check(const FitOptions& options) {
   if (options.epochs && options.steps)
     throw Error(ErrorKind::usage, "FitOptions: both 'epochs' and 'steps' are set; remove one");
+  // Bounded, so that positions in samples (epochs x samples, steps x batch) fit in 64 bits.
   require_count("epochs", options.epochs.value_or(1), 1'000'000);
   require_count("steps", options.steps.value_or(1), 1'000'000'000);
   require_count("report_every", options.report_every, 1'000'000'000);

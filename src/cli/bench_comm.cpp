@@ -104,6 +104,8 @@ TimedGroup group_of(const BenchCommArguments& arguments, const CollectiveCall& c
   };
   add(size.choice.algorithm, size.choice.segment);
   for (const Alternative& other : size.choice.alternatives)
+    // Timed in the same group and so in turns with the chosen one: a change of the machine's load
+    // between two measurements would otherwise look like a difference of algorithms.
     if (arguments.explains && other.time && other.algorithm != size.choice.algorithm)
       add(other.algorithm, other.segment);
   if (size.rooflines > 0) {
@@ -117,8 +119,10 @@ Plan plan_trial(const BenchCommArguments& arguments, const MemberTeam& team, Lin
   Plan plan{.costs = std::move(costs)};
   AlgorithmRanges ranges = ranges_of(arguments);
   Collective kind = parse_op(arguments.op);
+  // The rooflines are loops over the vectors of all members, which ranks do not share.
   bool shares_memory = team.link == LinkKind::process;
   for (const std::string& text : arguments.bytes) {
+    // Collectives move whole elements.
     Bytes bytes{parse_bytes(text).count / kElement.count * kElement.count};
     CollectiveCall call = team_call(team, kind, bytes);
     Size size{.bytes = bytes,
@@ -155,9 +159,11 @@ std::vector<Row> rows_of(const Size& size, const TimedGroup& group) {
             .least = least / 1e3,
             .most = most / 1e3,
             .predicted = predicted_for(size.choice, timed.algorithm)};
+    // Bytes per microsecond are MB/s, hence the 1e3.
     row.bus_gbps = static_cast<double>(size.bytes.count) *
                    bus_factor(timed.call.kind, timed.call.members) / 1e3 / row.microseconds;
     if (size.rooflines > 0)
+      // The faster of ordinary and non-temporal stores is the limit.
       row.roofline = std::ranges::min(std::span(middles).subspan(algorithms)) / 1e3;
     rows.push_back(std::move(row));
   }
@@ -213,6 +219,7 @@ void print(const BenchCommArguments& arguments, const Plan& plan, Console& conso
 
 Plan measure(const BenchCommArguments& arguments, const MemberTeam& team, LinkCosts costs) {
   Plan plan = plan_trial(arguments, team, std::move(costs));
+  // One sample of each call per pass: every repeat visits all sizes and algorithms once.
   Bytes longest = std::ranges::max_element(plan.sizes, {}, &Size::bytes)->bytes;
   team.time(plan.groups, {.least = arguments.repeats, .most = arguments.repeats, .samples = 1},
             longest);

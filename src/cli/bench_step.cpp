@@ -20,6 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// The first steps touch their memory for the first time.
 constexpr int kWarmUps = 2;
 constexpr std::uint64_t kSeed = 1;
 
@@ -101,6 +102,7 @@ class Stepper {
     double milliseconds = 0;
     for (std::size_t at = 0; at < model_.graphs.size(); ++at) {
       const zoo::NamedGraph& named = model_.graphs[at];
+      // Not timed: a run reads its samples ahead on another thread.
       write_inputs(live_, named);
       auto start = Clock::now();
       live_.run(named.name);
@@ -155,6 +157,7 @@ class Stepper {
     const std::vector<Task>& tasks = live_.session().program(model_.graphs[graph].name).tasks;
     std::size_t at = 0;
     for (const Span& span : timeline.spans) {
+      // Tasks of other ranks have no span here, so they are skipped.
       while (tasks[at].id != span.task) ++at;
       times_[graph][at].push_back(static_cast<double>((span.end - span.start).count) / 1e6);
     }
@@ -169,6 +172,7 @@ class Stepper {
 Bytes peak_memory() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
+  // Linux reports KiB.
   return {usage.ru_maxrss * 1024};
 }
 

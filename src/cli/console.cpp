@@ -42,6 +42,7 @@ void Console::warn(std::string_view sentence) {
 void Console::fail(std::string_view sentence) {
   if (is_silent_) return;
   clear_live();
+  // Errors of a file come as FILE:LINE:COLUMN: error: …, as compilers write them.
   bool has_place = sentence.find(": error: ") != std::string_view::npos;
   err_ << (has_place ? "" : colored("error: ", kRed)) << printable(sentence) << '\n' << std::flush;
 }

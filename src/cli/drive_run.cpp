@@ -32,6 +32,7 @@ fs::path find_start(const RunRequest& request, const RankSeat& seat, Progress& p
       found = newest->folder.string();
     }
   }
+  // Ranks that looked for themselves might see different checkpoints on a slow network disk.
   return seat.ranks->agree(found);
 }
 
@@ -39,6 +40,7 @@ bool is_inside(const fs::path& path, const fs::path& folder) {
   std::error_code ignored;
   fs::path relative =
       fs::weakly_canonical(path, ignored).lexically_relative(fs::weakly_canonical(folder, ignored));
+  // lexically_relative is empty if there is no relative path.
   return !relative.empty() && *relative.begin() != "..";
 }
 
@@ -69,6 +71,7 @@ RunFolder create_folder(const RunRequest& request, const RankSeat& seat) {
 }
 
 RunFolder resumed_folder(const RunRequest& request, const RankSeat& seat) {
+  // One lease per run: it belongs to the first rank, which writes for all.
   bool writes = seat.is_first() && !request.dry_run;
   return writes ? RunFolder::open_to_write(*request.resume) : RunFolder::open(*request.resume);
 }
@@ -111,6 +114,7 @@ class Drive {
     try {
       return train();
     } catch (const SharedError& error) {
+      // run_in_seat() catches a shared error, so the last words of the rank do not contain it.
       log_failure(error.what(), error.exit_code());
       throw;
     } catch (const std::exception& error) {
@@ -121,9 +125,12 @@ class Drive {
 
  private:
   std::optional<RunResult> train() {
+    // Before the set-up, which may take minutes: a stop request meanwhile is obeyed after the first
+    // step, with a checkpoint.
     StopSignals signals(seat_.is_launched() ? StopSignals::Launcher::mpirun
                                             : StopSignals::Launcher::none);
     or_give_up(seat_, [&] { set_up(signals); });
+    // A rank that failed to set up joins this exchange with its error, so none starts without it.
     seat_.ranks->exchange("ready");
     if (request_.dry_run) return std::nullopt;
     std::int64_t first_step = training_->state().step;
@@ -143,6 +150,7 @@ class Drive {
       for (const std::string& sentence :
            writes_outside(*request_.resume, config, seat_.ranks->rank()))
         progress_.warn(sentence);  // before anything is written
+      // The lease comes before the checkpoints are read: another process may still be writing.
       folder_ = resumed_folder(request_, seat_);
       if (!request_.dry_run) open_log(*folder_);
       if (!folder_->takeover().empty()) progress_.warn(folder_->takeover());
@@ -154,12 +162,14 @@ class Drive {
     if (request_.resume) hooks.costs = recorded_costs(*folder_);
     const fs::path start = find_start(request_, seat_, progress_);
     std::optional<data::Encoding> weights_from;
+    // The data is opened in the unit of the weights, so they must be found first.
     if (!start.empty()) weights_from = encoding_of_weights(start);
     training_.emplace(config, source, open_sets(config, weights_from), hooks);
     if (request_.dry_run) {
       if (seat_.is_first()) progress_.begin(training_->facts());
       return;
     }
+    // A new folder is created only now, so that a run that cannot be built leaves none behind.
     if (!folder_) {
       folder_ = create_folder(request_, seat_);
       open_log(*folder_);
@@ -168,6 +178,7 @@ class Drive {
     if (seat_.is_first()) progress_.begin(training_->facts());
     prepare(start);
     forget_stop();
+    // Last, once the run is ready to start: run.toml marks the folder as a run.
     if (seat_.is_first()) write_record(*folder_, config, *training_, invocation_);
   }
 
@@ -175,6 +186,7 @@ class Drive {
   void prepare(const fs::path& start) {
     if (request_.resume && !start.empty()) {
       training_->resume(Checkpoint::open(start));
+      // Newer checkpoints belong to a course that this run abandons.
       if (request_.pick == Pick::best && seat_.is_first())
         rewind_to_best_checkpoint(*request_.resume / "checkpoints");
       return progress_.note(fmt::format("resumed from {}", start.string()));

@@ -47,6 +47,7 @@ std::size_t CheckedSize::place_of(const std::string& algorithm) const {
 std::size_t CheckedSize::quickest() const {
   std::size_t best = 0;  // the alternatives that declined come last
   for (std::size_t at = 1; at < measured.size(); ++at) {
+    // One that declined has 0 here, which is not a time.
     if (choice.alternatives[at].time && measured[at] < measured[best]) best = at;
   }
   return best;
@@ -62,6 +63,7 @@ double CheckedSize::regret() const {
 
 double CheckedSize::regret_noise() const {
   std::size_t chosen = place_of(choice.algorithm), best = quickest();
+  // Both medians may be off, the one upwards and the other downwards.
   return chosen == best ? 0 : (noise[chosen] + noise[best]) / measured[best];
 }
 
@@ -79,10 +81,13 @@ std::vector<CheckedSize> check_predictions(const MemberTeam& team, const std::ve
     groups.push_back(group_of(team, checked.back()));
     longest = std::max(longest, bytes);
   }
+  // All sizes in one call, because a team starts its members anew for each.
   team.time(groups, passes, longest);
   for (std::size_t at = 0; at < checked.size(); ++at) {
     checked[at].measured = medians(groups[at]);
     checked[at].noise = noise_of_medians(groups[at]);
+    // Alternatives that declined were not timed. The choice lists them last, so padding with 0
+    // keeps the others in place.
     checked[at].measured.resize(checked[at].choice.alternatives.size());
     checked[at].noise.resize(checked[at].choice.alternatives.size());
   }

@@ -8,6 +8,7 @@
 namespace troika::cli {
 namespace {
 
+// One system call per MiB instead of one per row.
 constexpr std::size_t kWrittenAtOnce = 1 << 20;
 
 bool is_npy(const std::filesystem::path& path) { return path.extension() == ".npy"; }
@@ -56,6 +57,7 @@ void PredictionFile::add(std::int64_t index, std::span<const double> numbers) {
 void PredictionFile::publish() {
   file_.write(pending_);
   file_.finish();
+  // Under its final name the file is complete: a prediction that fails leaves no half of it.
   partial_.publish();
 }
 

@@ -66,6 +66,7 @@ std::vector<std::int32_t> encode_masked(std::string_view text, const SavedRun& r
   auto mask = static_cast<std::int32_t>(run.samples.classes - 1);
   while (true) {
     std::size_t found = std::min(text.find(kMaskText), text.size());
+    // Blanks between masks are characters of a text, but only separate token numbers.
     bool is_blank = text.substr(0, found).find_first_not_of(" \t\n") == std::string_view::npos;
     if (found > 0 && !(is_blank && !run.samples.characters)) {
       std::vector<std::int32_t> part = encode_prompt(std::string(text.substr(0, found)), run);
@@ -87,6 +88,8 @@ void fill_prompt(const SavedRun& run, const PredictRequest& request, Console& co
   std::vector<std::int32_t> tokens = encode_masked(request.prompt, run);
   SavedRun padded = run;
   const data::Field& input = *run.samples.find("input");
+  // A prompt is shorter than the context. Training samples fill it and have no mask, so the model
+  // is built with one here.
   padded.samples.fields.push_back({"mask", {input.spec.shape, DType::f32}});
   Predictor predictor(padded, 1);
   std::string text;
@@ -121,6 +124,7 @@ void print_masked(SavedRun& run, const PredictRequest& request, Console& console
 std::vector<std::int32_t> first_tokens(const SavedRun& run, const std::string& prompt) {
   if (!prompt.empty()) return encode_prompt(prompt, run);
   const std::optional<data::Vocabulary>& characters = run.samples.characters;
+  // Without a prompt, writing starts as after a line break, or from token 0 if there is none.
   return {characters ? std::max<std::int32_t>(characters->token(U'\n'), 0) : 0};
 }
 

@@ -51,6 +51,7 @@ void measure(LinkCosts& costs, const std::vector<MemberTeam>& teams, const Links
     take_measured(costs, measure_algorithms(team, {}, passes));
     teams_text += (teams_text.empty() ? "" : " and ") + method_of(team, world);
   }
+  // All teams of a call have the same link: threads of this process, or the ranks.
   costs[teams.front().link].origin = fmt::format("measured on {} between {}{}", today(), teams_text,
                                                  request.pins ? ", pinned to cores" : "");
   costs.provenance = {.source = "measured",
@@ -117,8 +118,10 @@ void measure_or_check(const LinksRequest& request, const std::vector<MemberTeam>
                       MpiWorld* world, Console& console) {
   if (request.checks) return check(request, teams, world, console);
   fs::path file = file_of(request);
+  // Links that this call does not measure keep their costs.
   LinkCosts costs = known_link_costs(file);
   measure(costs, teams, request, world);
+  // All ranks take part in the measurement, but the file is written once.
   if (world != nullptr && world->rank() != 0) return;
   if (file.has_parent_path()) make_folder(file.parent_path());
   replace_file(file, to_json(costs));

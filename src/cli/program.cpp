@@ -27,6 +27,7 @@ std::vector<Verb> add_verbs(CLI::App& app, Context& context) {
 std::optional<int> parse(CLI::App& app, const std::vector<std::string>& arguments,
                          Context& context) {
   try {
+    // CLI11 takes a vector as a stack, with the first argument last.
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     app.parse(reversed);
     return std::nullopt;

@@ -85,6 +85,7 @@ void run_in_seat(Context& context, const HeartbeatOptions& heartbeat,
       context.console.be_silent();
     }
   });
+  // MPI is finalized before the error leaves: mpirun takes an exit without it for a crash.
   world.reset();
   if (shared) std::rethrow_exception(shared);
 }

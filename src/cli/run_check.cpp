@@ -32,6 +32,7 @@ class RunFileCheck {
     bool is_known = check_name();
     check_data();
     if (is_known) check_model();
+    // A refused key keeps its default, and a plan from defaults may be refused without cause.
     if (model_ && has_good_keys) check_strategy();
     if (!reading_.complaints.empty())
       throw Error(kind_.value_or(ErrorKind::usage),
@@ -58,6 +59,7 @@ class RunFileCheck {
 
   void complain(Keys keys, const std::string& message, ErrorKind kind = ErrorKind::usage) {
     bool is_first = reading_.complaints.empty();
+    // The exit code is that of the complaints if they are all of one kind.
     kind_ = is_first || kind_ == kind ? kind : ErrorKind::usage;
     reading_.complaints.push_back({where(keys), message});
   }
@@ -82,6 +84,7 @@ class RunFileCheck {
   void check_data() {
     if (config().data.train.empty()) return;
     RunConfig untested = config();
+    // One set at a time, so that an error is attributed to its key.
     untested.data.test.clear();
     untested.data.validation.clear();
     if (!attempt({"data.train"}, [&] { sets_ = open_sets(untested); })) return;

@@ -9,6 +9,7 @@
 namespace troika::cli {
 namespace {
 
+// Ten times a second looks steady, and steps of a millisecond do not flood the terminal.
 constexpr std::chrono::milliseconds kLiveLineInterval{100};
 
 /// Four digits, whatever the size.

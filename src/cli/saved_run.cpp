@@ -15,6 +15,7 @@ namespace fs = std::filesystem;
 namespace {
 
 RunConfig config_of(const fs::path& checkpoint, const RunState& state) {
+  // runs/NAME/checkpoints/step-N belongs to runs/NAME/run.toml.
   fs::path file =
       fs::absolute(checkpoint).lexically_normal().parent_path().parent_path() / "run.toml";
   RunConfig config;

@@ -7,13 +7,17 @@
 namespace troika::cli {
 namespace {
 
+// SIGTERM is last, because the constructor leaves it out under mpirun. Slurm and users send SIGUSR1
+// before a time limit.
 constexpr int kSignals[] = {SIGINT, SIGUSR1, SIGTERM};
+// 128 + SIGINT, as shells report a process that Ctrl-C ended.
 constexpr int kAbandonedExitCode = 130;
 
 // A signal handler can reach nothing but a global; the one owner of it is StopSignals.
 std::atomic<int> received = 0;
 static_assert(std::atomic<int>::is_always_lock_free);
 
+/// Runs in a signal handler: only a lock-free atomic and _exit are allowed, no cleaning up.
 void receive(int signal) {
   if (received.exchange(signal) == SIGINT && signal == SIGINT) _exit(kAbandonedExitCode);
 }
@@ -24,6 +28,7 @@ StopSignals::StopSignals(Launcher launcher) : count_(launcher == Launcher::none 
   received = 0;
   struct sigaction action {};
   action.sa_handler = receive;
+  // Reads and writes of the run continue instead of failing with EINTR.
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
   for (int at = 0; at < count_; ++at) sigaction(kSignals[at], &action, &before_[at]);

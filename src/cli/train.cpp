@@ -153,6 +153,7 @@ std::optional<RunResult> train(const TrainArguments& arguments, const RunDraft& 
         or_give_up(seat, [&] { return make_request(arguments, require_flawless(reading).config); });
     return drive_run(request, context, seat);
   } catch (const Error& failure) {
+    // Not under mpirun: every rank would check and report the file again.
     if (!seat.is_launched()) explain_failure(failure, arguments, reading);
     throw;
   }
@@ -160,6 +161,7 @@ std::optional<RunResult> train(const TrainArguments& arguments, const RunDraft& 
 
 void run(const TrainArguments& arguments, Context& context) {
   const EarlyDraft early = read_early(arguments);
+  // Before anything is printed: progress would mix with the JSON on stdout.
   if (arguments.json) context.console.reserve_out();
   run_in_seat(context, early.heartbeat, [&](const RankSeat& seat) {
     or_give_up(seat, [&] {

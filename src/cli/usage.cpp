@@ -47,6 +47,7 @@ std::string unexpected(const std::string& word, const CLI::App* at) {
   std::string place = full_name(at);
   std::vector<std::string> verbs = names_of_verbs(at);
   if (word.starts_with('-')) {
+    // --option=value is compared by its name alone.
     std::string near = suggestion(word.substr(0, word.find('=')), names_of_options(at));
     return fmt::format("'{}' has no option '{}'{}", place, word,
                        near.empty() ? fmt::format("; see {} --help", place) : near);
@@ -153,6 +154,7 @@ std::string help_text(CLI::App& app) {
 
 std::string explain_usage(const CLI::ParseError& error, CLI::App& app) {
   CLI::App* at = innermost(&app);
+  // An unknown word comes before the parser's own complaint, which may only follow from it.
   if (std::vector<std::string> rest = app.remaining(true); !rest.empty())
     return unexpected(rest.front(), at);
   std::string place = full_name(at);
@@ -160,6 +162,7 @@ std::string explain_usage(const CLI::ParseError& error, CLI::App& app) {
     return fmt::format("'{}' needs a verb; choose one of {}", place,
                        fmt::join(names_of_verbs(at), ", "));
   std::string text = explain_option(error, at);
+  // Messages put the advice after a semicolon.
   bool says_what_to_do = text.find("; ") != std::string::npos;
   return says_what_to_do ? text : fmt::format("{}; see {} --help", text, place);
 }

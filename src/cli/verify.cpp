@@ -111,6 +111,7 @@ void run(VerifyArguments& arguments, Context& context) {
   });
   arguments.json ? print_json(verdicts, arguments, context.console)
                  : print_text(verdicts, arguments, context.console);
+  // Last, so that the table is printed before the error that sets the exit code.
   require_agreement(verdicts);
 }
 

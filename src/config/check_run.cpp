@@ -67,6 +67,7 @@ void check_metric(std::string_view path, const Metric& metric, const RunConfig& 
   if (samples.empty())
     reader.refuse_together({path, is_test ? "data.test" : "data.validation"},
                            fmt::format("{0} needs {1} samples; add '{1}' to [data]", word, key));
+  // Choosing by the test set would make its result a biased estimate.
   else if (metric.set != config.evaluated_set())
     reader.refuse_together(
         {path, "data.validation"},
@@ -141,6 +142,7 @@ void check_plan_file(const ParallelConfig& parallel, Reader& reader) {
 
 void check_fixed_order(const RunConfig& config, Reader& reader) {
   if (config.parallel.order != ParallelConfig::Order::fixed) return;
+  // A fixed order adds the shards as a binary tree, in which each device holds a whole subtree.
   auto shards = static_cast<std::uint64_t>(config.train.shards);
   if (!std::has_single_bit(shards) || config.train.shards % config.parallel.devices != 0)
     reader.refuse_together(

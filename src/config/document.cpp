@@ -27,6 +27,7 @@ Table convert_table(const toml::table& from, Source source) {
     Value value = convert(node, source);
     fields.push_back({std::string(key.str()), where_of(key.source(), source), std::move(value)});
   }
+  // toml++ keeps keys in alphabetical order; messages and listings want the order of the file.
   std::ranges::stable_sort(fields, {},
                            [](const Field& field) { return place_in_order(field.where); });
   return fields;
@@ -114,6 +115,7 @@ std::variant<Table, SyntaxError> parse_toml(std::string_view text, Source source
     return SyntaxError{
         {source, 1, 1},
         fmt::format("longer than {} KiB; this is not a file for Troika", kLargestText / 1024)};
+  // Before toml::parse, whose recursion would exhaust the stack.
   if (auto deep = find_deep_nesting(text))
     return SyntaxError{
         {source, deep->line, deep->column},
@@ -128,6 +130,7 @@ std::variant<Table, SyntaxError> parse_toml(std::string_view text, Source source
 std::string read_text(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) fail_to_read(path, "it is a folder");
+  // ifstream reports no reason itself; errno of its system call is the only one there is.
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) fail_to_read(path, std::generic_category().message(errno));

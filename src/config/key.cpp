@@ -32,6 +32,7 @@ void refuse_missing(const std::string& path, const std::string& allowed, Reader&
   std::size_t dot = path.rfind('.');
   if (dot == std::string::npos)
     return reader.refuse(path, {}, fmt::format("missing section [{}]", path));
+  // A missing key has no place of its own, so the complaint points at its section.
   reader.refuse(path, reader.origin(path.substr(0, dot)),
                 fmt::format("missing key {}: {}", place(path), allowed));
 }

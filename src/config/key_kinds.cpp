@@ -73,6 +73,7 @@ std::optional<std::int64_t> integer_in(const Value& value, const IntegerRange& r
 }
 
 std::optional<double> number_in(const Value& value, const NumberRange& range) {
+  // TOML tells 1 from 1.0; a key that wants a number takes both.
   double number = 0;
   if (auto integer = value.as<std::int64_t>()) {
     number = static_cast<double>(*integer);
@@ -83,12 +84,15 @@ std::optional<double> number_in(const Value& value, const NumberRange& range) {
   }
   bool below = range.min_open ? number <= range.min : number < range.min;
   bool above = range.max_open ? number >= range.max : number > range.max;
+  // TOML has inf and nan, and comparisons with nan are false.
   if (!std::isfinite(number) || below || above) return std::nullopt;
   return number;
 }
 
 std::optional<std::string> text_in(const Value& value) {
   if (auto text = value.as<std::string>()) return *text;
+  // On the command line model.name=1e5 or run.name=2024 is typed without quotes and parsed as a
+  // number; a key that wants text takes the characters as typed.
   bool is_scalar = !value.as<Array>() && !value.as<Table>();
   return is_scalar && !value.bare.empty() ? std::optional(value.bare) : std::nullopt;
 }
@@ -110,6 +114,7 @@ std::optional<Period> period_in(const Value& value, const PeriodRule& rule) {
   auto period = text ? parse_period(*text) : std::nullopt;
   if (!period || std::ranges::find(rule.units, period->unit) == rule.units.end())
     return std::nullopt;
+  // "never" has count 0 as well.
   bool is_zero = period->count == 0 && period->unit != PeriodUnit::never;
   return is_zero && !rule.allow_zero ? std::nullopt : period;
 }
@@ -117,6 +122,7 @@ std::optional<Period> period_in(const Value& value, const PeriodRule& rule) {
 std::string inline_table(const std::vector<Entry>& entries, const std::string& path) {
   std::vector<std::string> fields;
   for (const Entry& entry : entries) {
+    // An unused key would be refused when the text is read again.
     if (entry.value.empty() || !entry.applies) continue;
     fields.push_back(fmt::format("{} = {}", entry.path.substr(path.size() + 1), entry.value));
   }

@@ -16,6 +16,7 @@ namespace {
 
 using namespace config;
 
+// Every device and every node is an object in memory, so a typing error must not ask for billions.
 constexpr std::int64_t kMostPlaces = 1'000'000;
 
 void check_nodes(const Cluster& cluster, Reader& reader) {
@@ -60,6 +61,8 @@ void check_link_names(const Cluster& cluster, Reader& reader) {
 }
 
 void check_cluster(const Cluster& cluster, Reader& reader) {
+  // Each check relies on the ones before it: names of endpoints on good nodes, routes on good
+  // links.
   check_nodes(cluster, reader);
   if (!reader.complaints().empty()) return;
   if (!cluster.links.empty() && reader.is_stated("network"))

@@ -48,6 +48,8 @@ RunDraft parse_draft(std::string_view text, const std::string& path,
     return draft;
   }
   Table& document = std::get<Table>(parsed);
+  // Before the keys are read, so that values of the command line are checked like those of the
+  // file.
   apply_overrides(overrides, document, draft.reader);
   displace_length(document);
   read_table(document, "", run_keys(), draft.config, draft.reader);
@@ -58,11 +60,13 @@ RunDraft parse_draft(std::string_view text, const std::string& path,
 
 RunDraft read_draft(const std::string& path, std::span<const std::string> overrides) {
   RunDraft draft = parse_draft(read_text(path), path, overrides);
+  // Paths in the file are relative to it, those of the command line to the working directory.
   resolve_paths(draft.config, draft.reader.origins(), std::filesystem::path(path).parent_path());
   return draft;
 }
 
 RunReading settle(RunDraft draft, int ranks) {
+  // Without a readable file all keys have defaults, about which complaints make no sense.
   if (draft.is_toml) {
     resolve_plan(draft.config.parallel, draft.reader, ranks);
     check_run(draft.config, draft.reader);

@@ -27,6 +27,7 @@ class Scanner {
   void count(char c) {
     if (c == '[' || c == '{') ++depth_;
     if ((c == ']' || c == '}') && depth_ > 0) --depth_;
+    // Dots count within one key. A dot in a number counts too, which is far below the limit.
     bool ends_key = c == '[' || c == '{' || c == '=' || c == ',' || c == '\n';
     if (ends_key) dots_ = 0;
     if (c == '.') ++dots_;
@@ -42,7 +43,9 @@ class Scanner {
     std::string_view end = many_lines ? three : three.substr(0, 1);
     advance(end.size());
     while (at_ < text_.size() && text_.substr(at_, end.size()) != end) {
+      // Not closed on its line: a syntax error, which the parser reports.
       if (!many_lines && text_[at_] == '\n') return;
+      // Only strings in double quotes have escapes.
       advance(quote == '"' && text_[at_] == '\\' ? 2 : 1);
     }
     advance(end.size());

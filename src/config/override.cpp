@@ -20,6 +20,8 @@ std::vector<std::string> split_path(std::string_view path) {
   return parts;
 }
 
+/// The parser saw "value = …" and not the command line, so its positions are replaced by the number
+/// of the argument. Origins and complaints use it.
 void place_at(Where where, Value& value);
 
 void place_at(Where where, Table& table) {
@@ -42,14 +44,18 @@ std::variant<Value, std::string> parse_value(std::string_view text) {
   auto parsed = parse_toml(fmt::format("value = {}", text), Source::command_line);
   if (auto error = std::get_if<SyntaxError>(&parsed)) return error->message;
   Table& fields = std::get<Table>(parsed);
+  // A line break in the argument would start another key.
   if (fields.size() != 1) return std::string("more than one value");
   return std::move(fields.front().value);
 }
 
 std::variant<Value, std::string> parse_argument(std::string_view text) {
+  // An unclosed quote or bracket is a typing error; as a plain string it would be accepted
+  // silently.
   bool must_be_toml = !text.empty() && std::string_view("\"'[{").find(text[0]) != std::string::npos;
   auto value = parse_value(text);
   if (must_be_toml) return value;
+  // Shells remove quotes, so model.name=lenet arrives as a word that is not TOML.
   if (std::holds_alternative<std::string>(value)) value = parse_value(toml_text(text));
   if (auto parsed = std::get_if<Value>(&value)) parsed->bare = text;
   return value;
@@ -70,6 +76,8 @@ void insert(Table& document, std::span<const std::string> path, Value value) {
   Table* table = &document;
   for (const std::string& key : path.first(path.size() - 1)) {
     Value& inner = field_at(*table, key, where).value;
+    // The command line wins, even if the file has a plain value here, such as parallel.plan =
+    // "data" and the argument parallel.plan.data=2.
     if (!inner.as<Table>()) inner = Value{.content = Table{}, .where = where, .bare = {}};
     table = std::get_if<Table>(&inner.content);
   }
@@ -83,6 +91,7 @@ void insert(Table& document, std::span<const std::string> path, Value value) {
 void apply_overrides(std::span<const std::string> overrides, Table& document, Reader& reader) {
   Where where{Source::command_line, 0, 0};
   for (std::string_view argument : overrides) {
+    // Refused arguments count too, so that messages are in the order of the command line.
     ++where.column;
     std::size_t equals = argument.find('=');
     std::string key(trim(argument.substr(0, equals)));
@@ -91,6 +100,7 @@ void apply_overrides(std::span<const std::string> overrides, Table& document, Re
     };
     auto path = split_path(key);
     bool has_gap = std::ranges::any_of(path, &std::string::empty);
+    // The depth is limited as in a file, because tables are read and destroyed recursively.
     if (equals == std::string_view::npos || has_gap || path.size() > kMostDots) {
       refuse("it is not of the form section.key=value, such as optimizer.learning_rate=0.1");
       continue;

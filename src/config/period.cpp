@@ -47,6 +47,7 @@ std::optional<Period> parse_period(std::string_view text) {
   if (auto unit = parse_unit(rest)) {
     period.unit = *unit;
   } else if (auto time = parse_time(text)) {
+    // From the whole text: parse_seconds alone knows the units of time.
     period = *time;
   } else {
     return std::nullopt;
@@ -86,6 +87,7 @@ std::int64_t steps_of(const Period& period, const RunLength& length) {
     case PeriodUnit::never:
       TROIKA_CHECK(false, to_string(period) + " is not a number of steps");
   }
+  // A period that is not zero is at least one step, however short the run is.
   if (period.count == 0) return 0;
   return std::max<std::int64_t>(1, std::llround(steps));
 }

@@ -21,6 +21,7 @@ std::string_view last_part(std::string_view path) { return path.substr(path.rfin
 }  // namespace
 
 std::string report(std::vector<Complaint> complaints, std::string_view file) {
+  // Stable, because complaints about defaults have no place and keep the order of the checks.
   std::ranges::stable_sort(
       complaints, {}, [](const Complaint& complaint) { return place_in_order(complaint.where); });
   std::string text;
@@ -29,6 +30,7 @@ std::string report(std::vector<Complaint> complaints, std::string_view file) {
     if (where.source == Source::command_line) {
       text += fmt::format("command line: error: {}", message);
     } else {
+      // A default has line 0; editors that parse this format count from 1.
       text += fmt::format("{}:{}:{}: error: {}", file, std::max(1u, where.line),
                           std::max(1u, where.column), message);
     }
@@ -51,11 +53,14 @@ void Reader::refuse(std::string_view path, Where where, std::string message) {
 }
 
 void Reader::refuse_together(std::initializer_list<std::string_view> paths, std::string message) {
+  // A value that was refused on its own keeps its default, so a combination with it says nothing
+  // about the file.
   auto refused = [this](std::string_view path) {
     return is_refused(path) || is_refused(parent(path));
   };
   if (std::ranges::any_of(paths, refused)) return;
   Where where = origin(parent(*paths.begin()));
+  // The caller lists the value to blame first, but only a stated one has a place to point at.
   for (std::string_view path : paths) {
     if (!is_stated(path)) continue;
     where = origin(path);
@@ -78,10 +83,12 @@ std::optional<std::string> Reader::suggest_by_habit(std::string_view path,
                                                     const Field& field) const {
   std::optional<std::string_view> ours = our_name(field.key);
   bool is_table = field.value.as<Table>() != nullptr;
+  // A name without a dot is a section of ours, so it is suggested for a table only.
   if (!ours || is_table != (ours->find('.') == std::string_view::npos)) return std::nullopt;
   auto is_ours = [&](const std::string& known) {
     return known == *ours || (is_table && known.starts_with(fmt::format("{}.", *ours)));
   };
+  // The list of other names is for run.toml; a reader of cluster.toml does not know those keys.
   if (std::ranges::none_of(known_paths_, is_ours)) return std::nullopt;
   if (is_table) return fmt::format("; did you mean [{}]?", *ours);
   return path == parent(*ours)
@@ -91,6 +98,8 @@ std::optional<std::string> Reader::suggest_by_habit(std::string_view path,
 
 std::string Reader::suggest(std::string_view path, const Field& field,
                             const std::vector<std::string>& known_keys) const {
+  // From the most certain guess to the least: a name of another framework, the same name in another
+  // section, a similar name here, a similar name anywhere.
   if (auto habit = suggest_by_habit(path, field)) return *habit;
   for (const std::string& known : known_paths_) {
     bool elsewhere = last_part(known) == field.key && !parent(known).empty();

@@ -47,6 +47,7 @@ std::string write_lines(const RunConfig& config, Comment&& comment) {
     text += fmt::format("{}[{}]\n", text.empty() ? "" : "\n", section);
   };
   for_each_entry(config, open, [&](const Entry& entry) {
+    // A key that is not used would be refused when the text is read again.
     if (entry.value.empty() || !entry.applies) return;
     std::string line = fmt::format("{} = {}", key_of(entry), entry.value);
     std::string note = comment(entry);

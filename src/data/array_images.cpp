@@ -108,6 +108,7 @@ class ArrayImages final : public ImageSource {
     std::size_t next = 0;
     for_each_number(images_.element, entry,
                     [&](auto value) { pixels[place(next++)] = static_cast<float>(value); });
+    // Checked at each read and not at the start: images may be larger than memory.
     if (!std::ranges::all_of(pixels, [](float pixel) { return std::isfinite(pixel); }))
       throw file_error(
           images_.file.path(), images_.entry_offset(index),
@@ -157,6 +158,7 @@ class ArrayImages final : public ImageSource {
     check_count();
     numbers_ = shape.rank() == 2 ? shape[1] : 1;
     std::vector<float> numbers(static_cast<std::size_t>(numbers_));
+    // Targets are small, so they are all checked before the run starts.
     for (std::int64_t index = 0; index < size(); ++index) {
       read_numbers(index, numbers);
       if (!std::ranges::all_of(numbers, [](float number) { return std::isfinite(number); }))

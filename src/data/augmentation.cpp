@@ -34,6 +34,7 @@ void shift_row(std::span<const float> source, std::span<float> row, std::int64_t
   std::int64_t begin = std::max<std::int64_t>(0, -from);
   std::int64_t end = std::min(width, width - from);
   const float* first = source.data() + begin + from;
+  // Source and destination may be the same row, so the copy runs away from what is still unread.
   if (from >= 0)
     std::copy(first, first + (end - begin), row.data() + begin);
   else
@@ -70,6 +71,7 @@ constexpr std::uint64_t kTriesKept = 16;  // Numbers set apart for each sample.
 std::optional<Part> try_part(const std::array<double, 4>& random, PictureSize image) {
   auto width = static_cast<double>(image.width), height = static_cast<double>(image.height);
   double area = width * height * (kLeastArea + random[0] * (kMostArea - kLeastArea));
+  // Uniform in the logarithm, so that 3:4 and 4:3 are equally likely.
   double aspect = kNarrowest * std::pow(kWidest / kNarrowest, random[1]);
   Part part{.width = std::round(std::sqrt(area * aspect)),
             .height = std::round(std::sqrt(area / aspect))};
@@ -124,6 +126,7 @@ Part Augmentation::random_part(std::int64_t sample, std::int64_t epoch, PictureS
   RandomStream random{
       .key = seed_, .stream = hash_text("random_crop"), .step = static_cast<std::uint32_t>(epoch)};
   for (std::uint64_t attempt = 0; attempt < kTries; ++attempt) {
+    // Attempts of different samples never share a block of the stream.
     std::uint64_t block = static_cast<std::uint64_t>(sample) * kTriesKept + attempt;
     if (auto part = try_part(random.uniforms(block), image)) return *part;
   }
@@ -134,6 +137,8 @@ void Augmentation::apply(std::int64_t sample, std::int64_t epoch, std::span<floa
   if (crop_ == 0 && !flip_) return;
   RandomStream random{
       .key = seed_, .stream = hash_text("augment"), .step = static_cast<std::uint32_t>(epoch)};
+  // One draw per sample and epoch: all channels move together, and the result does not depend on
+  // the thread or the order in which samples are read.
   auto words = random.words(static_cast<std::uint64_t>(sample));
   auto offset = [&](std::uint32_t word) {
     return static_cast<std::int64_t>(word % static_cast<std::uint64_t>(2 * crop_ + 1)) - crop_;

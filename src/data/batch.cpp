@@ -33,6 +33,7 @@ Batch Batch::for_dataset(const Dataset& dataset, std::int64_t rows, DType floati
   for (const Field& field : dataset.fields()) {
     DType dtype = field.spec.dtype == DType::i32 ? DType::i32 : floating;
     batch.fields.emplace_back(field.name, add_rows(rows, field.spec.shape, dtype));
+    // Class indices have a weight each; numbers to predict share one per sample.
     if (field.name == "target" && dtype == DType::i32) target = field.spec.shape;
   }
   if (dataset.encoding().find("weight") == nullptr)

@@ -20,6 +20,8 @@ double squared_distance_to_line(Point p, Point from, Point to) {
 }  // namespace
 
 void Canvas::draw_line(Point from, Point to, double radius) {
+  // A pixel is full up to radius - 0.5 from the line and empty from radius + 0.5 on; the ramp of
+  // one pixel between them smooths the edge.
   double reach = radius + 0.5;
   auto first = [&](double a, double b) {
     return static_cast<int>(std::clamp(std::ceil(std::min(a, b) - reach), 0.0, kSide - 0.0));
@@ -33,6 +35,7 @@ void Canvas::draw_line(Point from, Point to, double radius) {
       if (pixel >= 1) continue;  // as most are: neighbouring lines cover the same pixels
       double distance = squared_distance_to_line({x + 0.0, y + 0.0}, from, to);
       if (distance >= reach * reach) continue;
+      // The maximum and not the sum: where lines cross, the ink does not become darker.
       pixel = std::max(pixel, std::min(reach - std::sqrt(distance), 1.0));
     }
 }

@@ -13,6 +13,7 @@ namespace troika::data {
 namespace {
 
 constexpr std::int64_t kClasses = 10;
+// One byte of label, then the planes red, green and blue of 32 rows each: [C,H,W] as it stands.
 constexpr std::size_t kRecord = 1 + 3 * 32 * 32;
 
 class Cifar10 final : public ImageSource {
@@ -47,6 +48,7 @@ class Cifar10 final : public ImageSource {
                        fmt::format("a CIFAR-10 record has {} bytes, but {} are left; the file is "
                                    "cut short, fetch it again",
                                    kRecord, rest));
+    // The format has no magic, so labels are the only sign that this is another file.
     for (std::size_t at = 0; at < file.size(); at += kRecord)
       if (auto label = std::to_integer<int>(file.bytes()[at]); label >= kClasses)
         throw file_error(

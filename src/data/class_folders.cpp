@@ -59,6 +59,7 @@ Entries list(const fs::path& folder) try {
   Entries entries;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder))
     if (!is_hidden(entry.path())) add_entry(entry, entries);
+  // A listing has no defined order, and the numbers of classes and samples depend on it.
   std::ranges::sort(entries.folders);
   std::ranges::sort(entries.files);
   return entries;
@@ -126,6 +127,7 @@ ClassFolders::ClassFolders(const fs::path& folder)
 
 void ClassFolders::add_class(const fs::path& folder) {
   for (const std::string& name : list_images(folder)) {
+    // All names in one string: a set of a million files would otherwise need a million allocations.
     names_ += name;
     name_begins_.push_back(names_.size());
   }

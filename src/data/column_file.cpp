@@ -16,7 +16,9 @@ ColumnFile::ColumnFile(FileBytes file, std::string_view columns) : file_(std::mo
     begin_.push_back(at);
     at = std::min(text().find('\n', at), file_.size() - 1) + 1;
   }
+  // The end of the last line, so that line i is [begin_[i], begin_[i + 1]).
   begin_.push_back(file_.size());
+  // All lines are checked at the start, so that a run does not fail after hours.
   for (std::int64_t index = 0; index < size(); ++index) check_row(index, columns);
 }
 

@@ -42,6 +42,7 @@ Survey survey(const FileBytes& file, std::size_t column) {
                               cells[column].text.substr(0, 40)));
     found.largest = std::max(found.largest, whole.value_or(0));
     ++found.rows;
+    // One more than the limit is enough to know that it is exceeded.
     if (found.words.size() <= kMostLabels) found.words.insert(cells[column].value());
   }
   return found;
@@ -80,7 +81,9 @@ std::unique_ptr<ImageSource> learn(const FileBytes& file, const CsvColumns& colu
     throw Error(ErrorKind::usage, "task=classify takes one target; remove the others");
   if (task == Task::regress || columns.targets.size() > 1) return open(TargetForm::numbers);
   Survey found = survey(file, columns.targets[0]);
+  // Numbers with a few words among them are more likely damaged numbers than classes.
   if (task == Task::unstated && found.first_word && found.any_number) throw *found.first_word;
+  // With ?task=classify, fractions such as 0.5 are names of classes.
   bool has_words = found.first_word || (task == Task::classify && !found.all_whole);
   if (has_words && found.words.size() > kMostLabels)
     throw Error(ErrorKind::file, fmt::format("{}: the column '{}' has more than {} classes; choose "

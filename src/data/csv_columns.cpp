@@ -48,8 +48,10 @@ CsvColumns columns_like(const CsvReader& reader, const Uri& uri, const OpenOptio
                 fmt::format("the model was trained to predict '{}', not '{}'; remove target=",
                             fmt::join(like.targets, "+"), fmt::join(stated, "+")));
   CsvColumns columns;
+  // By name: the columns may be in another order than in the training data.
   for (const std::string& name : like.columns)
     columns.features.push_back(place_of(reader, name, "which the model was trained with"));
+  // A table with some of the targets is more likely a mistake than one without any.
   bool lacks_all = std::ranges::none_of(
       like.targets, [&](const std::string& name) { return has(reader.header(), name); });
   if (options.unlabelled && lacks_all) return columns;

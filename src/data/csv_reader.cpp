@@ -63,6 +63,7 @@ void CsvReader::read_header() {
       throw row_error(fmt::format("two columns are called '{}'; rename one", name));
     header_.push_back(name);
   }
+  // A file without a header would silently lose its first sample.
   if (std::ranges::all_of(header_,
                           [](const auto& name) { return parse_number<double>(name).has_value(); }))
     throw row_error("the first line must name the columns, but it has numbers; add a header");
@@ -78,7 +79,9 @@ bool CsvReader::next(std::vector<CsvCell>& cells) {
 
 bool CsvReader::read_row(std::vector<CsvCell>& cells) {
   cells.clear();
+  // Empty lines are skipped, also those at the end of the file.
   while (!rest_.empty() && at_line_end()) skip_line_end();
+  // A row may span lines, and messages name the one where it begins.
   row_line_ = line_;
   if (rest_.empty()) return false;
   while (true) {
@@ -91,6 +94,7 @@ bool CsvReader::read_row(std::vector<CsvCell>& cells) {
 }
 
 CsvCell CsvReader::read_cell() {
+  // Blanks around cells and quotes do not count, unlike in RFC 4180.
   std::size_t blanks = std::min(rest_.find_first_not_of(" \t"), rest_.size());
   if (rest_.substr(blanks).starts_with('"')) {
     rest_.remove_prefix(blanks + 1);
@@ -99,6 +103,7 @@ CsvCell CsvReader::read_cell() {
   std::size_t end = std::min(rest_.find_first_of(",\n"), rest_.size());
   std::string_view text = rest_.substr(0, end);
   rest_.remove_prefix(end);
+  // The end of a line may be CR LF.
   if (text.ends_with('\r') && !rest_.starts_with(',')) text.remove_suffix(1);
   if (text.find('"') != std::string_view::npos)
     throw row_error(
@@ -115,6 +120,8 @@ CsvCell CsvReader::read_quoted() {
     end = rest_.find('"', end);
     if (end == std::string_view::npos)
       throw row_error("a quote is not closed; close it, or write it twice inside of a quoted cell");
+    // Two quotes are one quote of the text. CsvCell::value() undoes it, so that cells that need no
+    // change stay views of the file.
     if (!rest_.substr(end + 1).starts_with('"')) break;
     cell.has_quotes = true;
     end += 2;

@@ -18,6 +18,7 @@ std::string shortened(const CsvCell& cell) { return std::string(cell.text.substr
 
 float number_in(const CsvReader& reader, const std::vector<CsvCell>& cells, std::size_t column) {
   std::optional<double> number = parse_number<double>(cells[column].text);
+  // Values are kept as f32, so a number such as 1e300 is refused instead of becoming infinite.
   auto narrow = static_cast<float>(number.value_or(0));
   if (number && std::isfinite(narrow)) return narrow;
   if (cells[column].text.empty())
@@ -43,6 +44,7 @@ CsvTable::CsvTable(const FileBytes& file, const CsvColumns& columns, TargetForm 
   if (features_.empty())
     throw reader.row_error("there are no rows below the header; add one per sample");
   size_ = std::ssize(features_) / shape_[0];
+  // From the names and not from the rows, since a part of the data may lack some classes.
   if (form_ == TargetForm::class_name) classes_ = std::ssize(names_.labels);
 }
 

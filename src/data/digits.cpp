@@ -68,6 +68,7 @@ class Digits final : public ImageSource {
 
   DrawnDigit draw(std::int64_t index) const {
     RandomStream random = random_;
+    // The index takes the place of the step, so every digit has a stream of its own.
     random.step = static_cast<std::uint32_t>(index);
     return draw_digit(random);
   }
@@ -79,6 +80,8 @@ class Digits final : public ImageSource {
     if (states_[slot].load(std::memory_order_acquire) == State::kept) return visit(kept_[slot]);
     DrawnDigit digit = draw(index);
     State expected = State::absent;
+    // Two threads may draw the same digit at once. Both get the same picture, and one keeps it, so
+    // none has to wait.
     if (states_[slot].compare_exchange_strong(expected, State::being_kept)) {
       kept_[slot] = digit;
       states_[slot].store(State::kept, std::memory_order_release);

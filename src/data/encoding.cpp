@@ -17,6 +17,7 @@ SampleKind Encoding::kind() const {
   if (target_words) return SampleKind::pairs;
   if (words) return SampleKind::labelled;
   const Field* input = find("input");
+  // Only texts have whole numbers as inputs: images and features are always f32.
   bool counts = input != nullptr && input->spec.dtype == DType::i32;
   return counts ? SampleKind::sequence : SampleKind::images;
 }
@@ -34,9 +35,11 @@ void check_fit(const Encoding& trained, const Encoding& given) {
                             trained.fields[at].name, to_string(trained.fields[at].spec),
                             at < given.fields.size() ? to_string(given.fields[at].spec) : "none"));
   }
+  // Fewer classes are fine: a small set may lack some.
   if (given.classes > trained.classes)
     throw Error(ErrorKind::usage, fmt::format("the samples have {} classes, but the model knows {}",
                                               given.classes, trained.classes));
+  // Token files have no characters, so a vocabulary on one side only is not a difference.
   bool other_characters =
       trained.characters && given.characters && *trained.characters != *given.characters;
   if (other_characters || trained.words != given.words ||

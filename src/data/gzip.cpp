@@ -12,6 +12,7 @@ namespace troika::data {
 namespace {
 
 constexpr int kGzipWindow = 15 + 16;  // zlib: the largest window, and a gzip header is required.
+// zlib counts in unsigned int, so longer buffers are passed in pieces.
 constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;
 
 class Inflater {
@@ -37,11 +38,15 @@ class Inflater {
   bool finish_member() {
     if (produced_ == result_.size()) grow();
     int status = step();
+    // A gzip file may consist of several members, one after the other, and end with zeros as
+    // padding.
     if (status == Z_STREAM_END) {
       if (only_padding_left()) return true;
       inflateReset(&stream_);
+      // Z_BUF_ERROR means that no progress was possible, which more room may solve.
     } else if (status != Z_OK && status != Z_BUF_ERROR) {
       throw damaged(stream_.msg != nullptr ? stream_.msg : "not a gzip stream");
+      // With room left, only missing input can stop the stream.
     } else if (rest_.empty() && produced_ < result_.size()) {
       throw damaged("the file is cut short");
     }
@@ -67,6 +72,7 @@ class Inflater {
                        fmt::format("unpacks to more than {} bytes; unpack it with gunzip first, "
                                    "plain files may be any size",
                                    limit_));
+    // The size at the end of a gzip file is that of one member modulo 2^32, so it is not used.
     result_.resize(std::min(limit_, std::max<std::size_t>(1 << 16, 2 * produced_)));
   }
 

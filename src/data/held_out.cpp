@@ -39,6 +39,7 @@ class PartOfSet final : public ForwardingDataset {
     ForwardingDataset::read({number_(sample.index), sample.epoch}, fields);
   }
   void will_read(Range samples) const override {
+    // A range across the gap is two ranges of the whole set; the gap itself is not read.
     for (Range side : {Range{samples.begin, std::min(samples.end, cut_)},
                        Range{std::max(samples.begin, cut_), samples.end}})
       if (side.extent() > 0)
@@ -85,6 +86,8 @@ HeldOut hold_out_share(std::string_view percent, TrainingViews views) {
     refuse(percent,
            "a set with window= is read in long pieces, but a percentage takes samples from "
            "everywhere; give a range such as \"[:1000]\"");
+  // Key 0 and not the run's seed: runs with other seeds are compared on the same samples. The first
+  // `held_out` places of the permutation are validation, the others are training.
   const RandomStream random{.key = 0, .stream = hash_text("validation")};
   auto shuffled = [=](std::int64_t i) { return permute(random, size, i); };
   return {

@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kMagicBytes = 4;
 constexpr std::byte kUnsignedByte{0x08};
 
+/// Extents are big-endian.
 std::int64_t read_extent(std::span<const std::byte> bytes, std::size_t offset) {
   std::uint32_t value = 0;
   for (std::byte b : bytes.subspan(offset, 4))
@@ -66,6 +67,7 @@ ArrayFile read_idx(const std::string& path) {
                      fmt::format("the element type is {:#04x}, but only unsigned bytes (0x08) are "
                                  "read; convert the file",
                                  std::to_integer<int>(bytes[2])));
+  // Magic: 0, 0, element type, rank; then one extent of 4 bytes per dimension.
   auto rank = std::to_integer<std::size_t>(bytes[3]);
   array.offset = kMagicBytes + 4 * rank;
   if (rank < 1 || rank > 4 || bytes.size() < array.offset)

@@ -22,6 +22,7 @@ ImageDataset::ImageDataset(std::unique_ptr<ImageSource> source, Range range,
       encoding_{.fields = {Field{"input", {source_->shape(), DType::f32}}, target_field(*source_)},
                 .classes = source_->classes(),
                 .normalization = options.normalization} {
+  // On the range and not on the whole source: the rest may be the samples of another set.
   if (!encoding_.normalization) encoding_.normalization = measure(*source_, range, options.threads);
   check(*encoding_.normalization, source_->channels());
   TROIKA_CHECK(has_targets() || options.like, "only a model says what is to be predicted");
@@ -29,6 +30,8 @@ ImageDataset::ImageDataset(std::unique_ptr<ImageSource> source, Range range,
     take(*options.like);
     return;
   }
+  // The output layer of given weights predicts in their unit, so that unit is kept if the targets
+  // are the same kind of numbers.
   if (options.normalize_targets && encoding_.predicts_numbers())
     encoding_.target_normalization =
         options.weights_from && predict_alike(*options.weights_from, encoding_)
@@ -45,8 +48,10 @@ void ImageDataset::take(const Encoding& like) {
   encoding_.columns = like.columns;
   encoding_.targets = like.targets;
   encoding_.target_normalization = like.target_normalization;
+  // Without targets there is nothing to compare: the field of the model passes the check below.
   if (!has_targets() && like.find("target") != nullptr) encoding_.fields[1] = *like.find("target");
   check_fit(like, encoding_);
+  // After the check, which refuses samples with more classes than the model has.
   encoding_.classes = like.classes;
 }
 
@@ -60,6 +65,7 @@ std::vector<std::int64_t> ImageDataset::class_sizes() const {
 
 void ImageDataset::read_pixels(Sample sample, std::span<float> pixels) const {
   std::int64_t index = range_.begin + sample.index;
+  // A random crop is cut before the image is resized, so the source must make it.
   if (!augmentation_.crops_at_random()) return source_->read_pixels(index, pixels);
   source_->read_part(
       index,
@@ -77,6 +83,7 @@ void ImageDataset::read(Sample sample, std::span<const std::span<std::byte>> fie
   std::span<float> pixels(reinterpret_cast<float*>(fields[0].data()),
                           fields[0].size() / sizeof(float));
   read_pixels(sample, pixels);
+  // Before normalisation, so that the border of a shifted image is 0 in the unit of the source.
   augmentation_.apply(sample.index, sample.epoch, pixels);
   data::apply(*encoding_.normalization, source_->channels(), pixels);
   read_target(range_.begin + sample.index, fields[1]);

@@ -40,7 +40,9 @@ PictureSize size_of_file(const std::string& path) {
 /// The least size of a whole image in which `part` still has as many pixels as `target`.
 PictureSize least_size(PictureSize image, const Part& part, PictureSize target) {
   auto least = [](std::int64_t extent, double used, std::int64_t wanted) {
+    // Never above 1: a decoder can leave detail out, but not add any.
     double scale = std::min(1.0, static_cast<double>(wanted) / used);
+    // The small term keeps rounding from asking for one pixel more than needed.
     return static_cast<std::int64_t>(std::ceil(static_cast<double>(extent) * scale - 1e-6));
   };
   return {least(image.width, part.width, target.width),
@@ -81,6 +83,8 @@ class ImageFolder final : public ImageSource {
     FileBytes file = FileBytes::map(files_.path(index));
     bool is_jpeg = format_of(file) == PictureFormat::jpeg;
     PictureSize whole = is_jpeg ? jpeg_size(file) : png_size(file);
+    // The size comes first, from the header alone: a JPEG is decoded at the smallest size that
+    // still has enough pixels for the part, which is much faster than decoding all of it.
     Part part = choose(whole);
     DecodeOptions options{.channels = shape_[0], .least = least_size(whole, part, target())};
     Picture picture = is_jpeg ? decode_jpeg(file, options) : decode_png(file, options);

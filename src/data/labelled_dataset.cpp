@@ -33,6 +33,7 @@ LabelledDataset::LabelledDataset(FileBytes file, const Uri& uri, const OpenOptio
     return;
   }
   encoding_ = *options.like;
+  // An unknown label is reported now and not in the middle of a run.
   for (std::int64_t line = range_.begin; line < range_.end; ++line) class_of(line);
 }
 
@@ -41,6 +42,7 @@ void LabelledDataset::learn(const Uri& uri, const OpenOptions& options) {
   WordCount words(text.unit);
   std::set<std::string, std::less<>> labels;
   std::int64_t longest = 0;
+  // The whole file and not the range: parts of one file must get the same classes and vocabulary.
   for (std::int64_t index = 0; index < file_.size(); ++index) {
     ColumnFile::Row row = file_.row(index);
     labels.emplace(row.first);
@@ -56,6 +58,7 @@ void LabelledDataset::learn(const Uri& uri, const OpenOptions& options) {
 std::int32_t LabelledDataset::class_of(std::int64_t line) const {
   const std::vector<std::string>& labels = encoding_.labels;
   std::string_view label = file_.row(line).first;
+  // learn() takes the labels from a set, so they are sorted.
   auto found = std::ranges::lower_bound(labels, label);
   if (found == labels.end() || *found != label)
     throw file_.error_at(line, fmt::format("the label '{}' is not known; the model knows {}", label,

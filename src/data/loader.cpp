@@ -32,6 +32,7 @@ void fill_with(std::span<std::byte> row, T value) {
   std::ranges::fill(elements, value);
 }
 
+/// Data sets give f32; a run in f64 reads the same values.
 void widen(std::span<const std::byte> from, std::span<std::byte> to) {
   std::span<const float> source(reinterpret_cast<const float*>(from.data()),
                                 from.size() / sizeof(float));
@@ -55,9 +56,11 @@ Loader::Loader(const Dataset& dataset, const LoaderOptions& options)
   std::int64_t left = std::max<std::int64_t>(0, dataset.size() - options_.position);
   batches_ = options_.purpose == Purpose::train ? std::numeric_limits<std::int64_t>::max()
                                                 : (left + options_.batch - 1) / options_.batch;
+  // One more than `ahead`: the caller still holds the batch of its last call.
   for (std::size_t i = 0; i <= options_.ahead; ++i)
     ring_.push_back(Batch::for_dataset(dataset, rows_.extent(), options_.floating));
   scratch_.assign(team_.threads(), make_scratch());
+  // Last, since the thread uses all members at once.
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
@@ -73,12 +76,15 @@ Loader::Scratch Loader::make_scratch() const {
 
 const Batch* Loader::next() {
   Lock lock(mutex_);
+  // The caller is done with the batch of its last call, so the thread may fill that slot again.
   released_ = taken_;
   changed_.notify_all();
   if (taken_ == batches_) return nullptr;
   auto start = std::chrono::steady_clock::now();
   changed_.wait(lock, [&]() TROIKA_REQUIRES(mutex_) { return filled_ > taken_ || error_; });
   waited_ += std::chrono::steady_clock::now() - start;
+  // Batches made before the error are handed out first, so that the error comes at the same step
+  // whatever the thread's lead is.
   if (filled_ == taken_) std::rethrow_exception(error_);
   return &slot(taken_++);
 }
@@ -92,6 +98,7 @@ void Loader::run(const std::stop_token& stop) try {
       if (stop.stop_requested()) return;
     }
     if (announces()) announce(options_.position + count * options_.batch);
+    // Without the lock: the slot belongs to this thread until filled_ says otherwise.
     fill(slot(count), options_.position + count * options_.batch);
     Lock lock(mutex_);
     filled_ = count + 1;
@@ -113,6 +120,7 @@ bool Loader::announces() const {
 /// the disc is used evenly.
 void Loader::announce(std::int64_t position) {
   std::int64_t end = position + options_.batch + sampler_.window();
+  // Run by run, because only the samples of one run are neighbours in the file.
   while (announced_ < end) {
     Range run = sampler_.run_at(announced_);
     run.end = std::min(run.end, run.begin + end - announced_);
@@ -128,14 +136,17 @@ void Loader::fill(Batch& batch, std::int64_t position) {
   if (options_.purpose == Purpose::evaluate)
     batch.samples = std::min(options_.batch, dataset_.size() - position);
   batch.first_row = rows_.begin;
+  // Rows [rows_.begin, real) have samples; the rest pads the last batch of an evaluation.
   std::int64_t real = std::clamp(batch.samples, rows_.begin, rows_.end);
   auto fill_item = [&](std::int64_t item, std::size_t thread) { fill_row(batch, item, thread); };
   team_.run(real - rows_.begin, std::ref(fill_item));  // by reference: a copy would allocate
+  // Zeros include "weight", so padding counts in no sum; the slot may hold an earlier batch.
   for (std::int64_t row = real; row < rows_.end; ++row)
     for (HostField& field : batch.fields)
       std::ranges::fill(field.row(row - rows_.begin), std::byte{0});
 }
 
+/// `row` counts from batch.first_row. Called by all threads of the team, for different rows.
 void Loader::fill_row(Batch& batch, std::int64_t row, std::size_t thread) {
   auto& [narrow, destinations] = scratch_[thread];
   for (std::size_t i = 0; i < destinations.size(); ++i)

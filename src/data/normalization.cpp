@@ -20,11 +20,13 @@ float entry(const std::vector<float>& values, std::size_t channel) {
   return values.size() == 1 ? values[0] : values[channel];
 }
 
+/// Sums of the values and of their squares, in f64: a channel may have millions of f32 pixels.
 struct Sums {
   double first = 0;
   double second = 0;
 };
 
+/// pixels: [C,H,W], one plane per channel; a row of features has planes of one value.
 void add(std::span<Sums> sums, std::span<const float> pixels) {
   std::size_t plane = pixels.size() / sums.size();
   for (std::size_t i = 0; i < pixels.size(); ++i) {
@@ -44,6 +46,7 @@ std::vector<Sums> sum_images(const ImageSource& source, Range range, std::int64_
   std::vector<Sums> total(channels);
   for (std::int64_t first = 0; first < images; first += kImagesAtOnce) {
     std::int64_t count = std::min(kImagesAtOnce, images - first);
+    // In blocks, because sums of 100,000 rows of many features may take gigabytes.
     std::vector<std::vector<Sums>> of_image(static_cast<std::size_t>(count));
     team.run(count, [&](std::int64_t image, std::size_t thread) {
       pixels[thread].resize(static_cast<std::size_t>(source.shape().elements()));
@@ -62,12 +65,14 @@ std::vector<Sums> sum_images(const ImageSource& source, Range range, std::int64_
   return total;
 }
 
+/// E[x²] - E[x]² cancels: below about 1e-6 of the mean, the deviation is rounding and not signal.
 bool varies(double deviation, double mean) {
   return std::isfinite(deviation) && deviation > std::max(kLeastDeviation, 1e-6 * std::abs(mean));
 }
 
 double variance(const Sums& sums, double count) {
   double mean = sums.first / count;
+  // Rounding may make the difference of equal values slightly negative.
   return std::max(0.0, sums.second / count - mean * mean);
 }
 
@@ -113,6 +118,7 @@ Normalization measure_targets(const ImageSource& source, Range range) {
   std::int64_t rows = std::min(range.extent(), kMeasuredRows);
   std::vector<float> numbers(static_cast<std::size_t>(source.numbers()));
   std::vector<Sums> sums(numbers.size());
+  // One thread: numbers of a sample are few and need no decoding.
   for (std::int64_t row = 0; row < rows; ++row) {
     source.read_numbers(part_of(range.extent(), row, rows).begin + range.begin, numbers);
     add(sums, numbers);
@@ -126,6 +132,8 @@ Normalization measure_targets(const ImageSource& source, Range range) {
     largest_mean = std::max(largest_mean, std::abs(mean));
     sum_of_variances += variance(sum, count);
   }
+  // One deviation for all targets: their errors are added up, and a deviation for each would change
+  // how much they count against each other.
   double deviation = std::sqrt(sum_of_variances / static_cast<double>(sums.size()));
   result.deviation = {varies(deviation, largest_mean) ? static_cast<float>(deviation) : 1.0F};
   return result;

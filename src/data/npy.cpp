@@ -11,6 +11,8 @@
 namespace troika::data {
 namespace {
 
+// Magic, version (major, minor), length of the header, header, numbers. The format:
+// numpy.lib.format. Version 1 has a length of 2 bytes, later ones of 4.
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kVersionAt = 6;
 constexpr std::size_t kLengthAt = 8;
@@ -57,6 +59,7 @@ class HeaderScanner {
   void scan_entry(ArrayFile& array) {
     std::string_view key = quoted();
     expect(':');
+    // A key that comes twice is refused like an unknown one: the file is not from NumPy.
     if (key == "descr" && !seen_type_) {
       seen_type_ = true;
       array.element = element();
@@ -179,6 +182,7 @@ ArrayFile read_npy(const std::string& path) {
   if (!text.starts_with(kMagic))
     throw file_error(path, 0,
                      "not an npy file (it does not begin with \\x93NUMPY); check the path");
+  // No array is shorter, so one check covers the length fields of all versions.
   if (bytes.size() < kLengthAt + 4)
     throw file_error(path, bytes.size(), "the npy header is cut short; write the file again");
   auto version = std::to_integer<int>(bytes[kVersionAt]);
@@ -208,6 +212,8 @@ std::string npy_header(Element element, const Shape& shape) {
   for (std::int64_t extent : shape) extents += fmt::format("{}, ", extent);
   std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
                                  type_name(element), extents);
+  // Padded so that the numbers begin at a multiple of 64, as NumPy writes them for mapping. The
+  // last byte of the padding is the line break.
   text.resize((kFixed + text.size() + kAlignment) / kAlignment * kAlignment - kFixed - 1, ' ');
   text += '\n';
   std::string header(kMagic);

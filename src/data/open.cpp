@@ -128,6 +128,7 @@ std::unique_ptr<Dataset> open(std::string_view uri, const OpenOptions& options) 
 std::unique_ptr<Dataset> open_prompt(std::string_view text, const Encoding& like) {
   TROIKA_CHECK(like.words);
   std::string line(text);
+  // Tabs and line breaks would end the column or the sample.
   std::ranges::replace_if(
       line, [](char c) { return c == '\t' || c == '\n'; }, ' ');
   OpenOptions options{.like = like};

@@ -50,6 +50,7 @@ void PairDataset::learn(const Uri& uri, const OpenOptions& options) {
   TextOptions text = text_options(uri);
   WordCount sources(text.unit), targets(text.unit);
   std::int64_t longest_source = 0, longest_target = 0;
+  // The whole file and not the range: parts of one file must get the same vocabularies.
   for (std::int64_t index = 0; index < file_.size(); ++index) {
     ColumnFile::Row row = file_.row(index);
     longest_source = std::max(longest_source, sources.add(row.first));
@@ -75,6 +76,8 @@ void PairDataset::read(Sample sample, std::span<const std::span<std::byte>> fiel
                           input = elements_of<std::int32_t>(fields[kInput]);
   std::size_t words = write_sentence(encoding_.target_words->encode(row.second), target);
   mark_first(words, elements_of<float>(fields[kWeight]));
+  // Teacher forcing: position t of the input is target t - 1. The last word of the target, usually
+  // the end mark, is never an input.
   std::ranges::fill(input, WordVocabulary::kPadding);
   input[0] = WordVocabulary::kBegin;
   std::copy_n(target.begin(), words - 1, input.begin() + 1);

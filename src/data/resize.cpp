@@ -21,6 +21,8 @@ class Filter {
  public:
   /// Pixels [start, start + length) of `extent` become `count`.
   Filter(double start, double length, std::int64_t extent, std::int64_t count) {
+    // Pixel i covers [i, i + 1), so its centre is at i + 0.5 in both grids. When enlarging, the
+    // reach stays one source pixel (linear interpolation); when shrinking, it grows with the scale.
     double scale = length / static_cast<double>(count);
     for (std::int64_t i = 0; i < count; ++i)
       add(start + (static_cast<double>(i) + 0.5) * scale, std::max(1.0, scale), extent);
@@ -48,6 +50,7 @@ class Filter {
     };
     while (begin < last && weight_at(begin) <= 0) ++begin;
     while (last > begin && weight_at(last) <= 0) --last;
+    // At the border of the image the triangle is cut off, so the weights are made to add up to 1.
     double sum = 0;
     for (std::int64_t pixel = begin; pixel <= last; ++pixel) sum += weight_at(pixel);
     for (std::int64_t pixel = begin; pixel <= last; ++pixel)
@@ -100,12 +103,14 @@ void add_scaled(std::span<const float> line, float weight, float* row) {
 template <class T>
 void resize_plane(const PixelView<T>& image, std::size_t channel, const Filter& rows,
                   const Filter& columns, std::span<float> plane) {
+  // The taps of successive target rows move downwards only: rows before `oldest` are complete.
   std::size_t width = columns.count(), oldest = 0;
   std::size_t source_width = static_cast<std::size_t>(image.size.width) * image.pixel_step;
   std::vector<float> line(width);
   std::ranges::fill(plane, 0.0F);
   for (std::size_t y = rows[0].begin; y < rows[rows.count() - 1].end(); ++y) {
     while (rows[oldest].end() <= y) ++oldest;
+    // No target row needs this source row.
     if (rows[oldest].begin > y) continue;
     const T* from = image.values.data() + channel * image.channel_step + y * source_width;
     narrow_row(from, image.pixel_step, columns, line);

@@ -16,6 +16,7 @@ void check_length(Range range, std::int64_t length, bool masked) {
   if (length < 1)
     throw Error(ErrorKind::usage,
                 fmt::format("the sequence length must be at least 1, not {}", length));
+  // The last target is the token after the last input.
   if (range.extent() - (masked ? 0 : 1) < length)
     throw Error(ErrorKind::file,
                 fmt::format("{} tokens are too few for one sequence of {}{}; shorten the "
@@ -25,6 +26,7 @@ void check_length(Range range, std::int64_t length, bool masked) {
 
 Encoding sequence_encoding(const TokenSource& source, std::int64_t length, bool masked) {
   Encoding encoding{.fields = sequence_fields(length, masked),
+                    // The mask is one more token, after the symbols of the source.
                     .classes = source.symbols() + (masked ? 1 : 0),
                     .masked = masked};
   if (source.vocabulary() != nullptr) encoding.characters = *source.vocabulary();
@@ -55,6 +57,7 @@ SequenceDataset::SequenceDataset(std::unique_ptr<TokenSource> source, Range rang
 }
 
 void SequenceDataset::will_read(Range samples) const {
+  // Without the one token after the last sample, which is usually on the same page.
   source_->will_read(
       {range_.begin + samples.begin * length_, range_.begin + samples.end * length_});
 }
@@ -62,6 +65,7 @@ void SequenceDataset::will_read(Range samples) const {
 void SequenceDataset::read(Sample sample, std::span<const std::span<std::byte>> fields) const {
   TROIKA_CHECK(sample.index >= 0 && sample.index < size());
   TROIKA_CHECK_EQ(fields.size(), encoding_.fields.size());
+  // All fields have T elements of four bytes, i32 or f32.
   for (std::span<std::byte> field : fields)
     TROIKA_CHECK_EQ(static_cast<std::int64_t>(field.size()),
                     encoding_.fields[0].spec.bytes().count);
@@ -74,6 +78,7 @@ void SequenceDataset::read(Sample sample, std::span<const std::span<std::byte>> 
     TokenMask{seed_, encoding_.classes - 1}.apply(sample, input, elements_of<float>(fields[2]));
     return;
   }
+  // All targets but the last are inputs too, so only one more token is read.
   std::copy(input.begin() + 1, input.end(), target.begin());
   source_->read(first + length_, target.last(1));
 }

@@ -21,6 +21,7 @@ void TokenMask::apply(Sample sample, std::span<std::int32_t> tokens,
       .key = seed, .stream = hash_text("mask"), .step = static_cast<std::uint32_t>(sample.epoch)};
   RandomStream least = random;
   least.stream = hash_text("mask at least");
+  // One word block per token of the whole set.
   std::uint64_t first = static_cast<std::uint64_t>(sample.index) * tokens.size();
   // A sample without any target would not contribute to the loss.
   std::size_t always = least.below(static_cast<std::uint64_t>(sample.index), tokens.size());

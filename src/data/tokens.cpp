@@ -31,6 +31,7 @@ class TokenFile final : public TokenSource {
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       std::int64_t at = first + static_cast<std::int64_t>(i);
       tokens[i] = token(at);
+      // With vocabulary= the file was not scanned when it was opened.
       if (tokens[i] >= symbols_)
         throw file_error(
             file_.path(), static_cast<std::size_t>(at) * 2,
@@ -47,6 +48,7 @@ class TokenFile final : public TokenSource {
  private:
   std::int32_t token(std::int64_t index) const {
     auto at = static_cast<std::size_t>(index) * 2;
+    // Little-endian u16, whatever the byte order of the machine.
     return std::to_integer<std::int32_t>(file_.bytes()[at]) |
            std::to_integer<std::int32_t>(file_.bytes()[at + 1]) << 8;
   }

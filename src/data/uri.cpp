@@ -25,6 +25,7 @@ std::int64_t parse_bound(std::string_view text) {
 /// Takes "[begin:end]" off the end of `rest`.
 void take_range(Uri& uri, std::string_view& rest) {
   if (!rest.ends_with(']')) return;
+  // From the end, because a path may contain any of these characters.
   std::size_t open = rest.rfind('[');
   if (open == std::string_view::npos) throw usage("']' without '['; write a range as [begin:end]");
   std::string_view inside = rest.substr(open + 1, rest.size() - open - 2);

@@ -32,6 +32,7 @@ Vocabulary::Vocabulary(std::vector<char32_t> characters) : characters_(std::move
   std::ranges::sort(characters_);
   characters_.erase(std::unique(characters_.begin(), characters_.end()), characters_.end());
   if (characters_.empty()) return;
+  // A table by code point: it has at most 1.1 million entries, and a look-up is one access.
   tokens_.assign(static_cast<std::size_t>(characters_.back()) + 1, -1);
   for (std::size_t i = 0; i < characters_.size(); ++i)
     tokens_[characters_[i]] = static_cast<std::int32_t>(i);

@@ -34,6 +34,7 @@ void for_each_word(std::string_view text, TextUnit unit,
 WordVocabulary::WordVocabulary(TextUnit unit, std::vector<std::string> words)
     : unit_(unit), words_(std::move(words)) {
   for (std::size_t at = 0; at < words_.size(); ++at)
+    // The first tokens are padding, marks and the unknown word.
     tokens_.emplace(words_[at], kMarks + static_cast<std::int32_t>(at));
   TROIKA_CHECK_EQ(tokens_.size(), words_.size());
 }
@@ -71,6 +72,8 @@ std::int64_t WordCount::add(std::string_view text) {
 
 WordVocabulary WordCount::most_frequent(std::int64_t limit) const {
   std::vector<std::pair<std::int64_t, std::string>> order;
+  // Equally frequent words are ordered by their bytes, so that the same text always gives the same
+  // vocabulary.
   for (const auto& [word, count] : counts_) order.emplace_back(-count, word);
   std::ranges::sort(order);
   auto most = std::max<std::int64_t>(0, limit - WordVocabulary::kMarks);

@@ -17,19 +17,24 @@ void WorkerTeam::run(std::int64_t count, const WorkOnItem& work) {
     work_ = &work;
     count_ = count;
     next_ = 0;
+    // Above every item, so that the first failure is lower.
     failed_ = count;
     error_ = nullptr;
     busy_ = helpers_.size();
     ++round_;
   }
   changed_.notify_all();
+  // The caller works too. With one thread there is no waiting and no switch at all.
   take_items(0);
   Lock lock(mutex_);
+  // All helpers must leave the round before `work` goes out of scope, even those that got no item.
   changed_.wait(lock, [&]() TROIKA_REQUIRES(mutex_) { return busy_ == 0; });
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
 void WorkerTeam::help(const std::stop_token& stop, std::size_t thread) {
+  // `done` counts rounds instead of a flag that is reset: run() waits for all helpers, so none can
+  // miss a round or join one twice.
   for (std::int64_t done = 0;; ++done) {
     {
       Lock lock(mutex_);
@@ -53,6 +58,7 @@ void WorkerTeam::take_items(std::size_t thread) {
         failed_ = item;
         error_ = std::current_exception();
       }
+      // Ends the round early. An item that another thread takes meanwhile is still finished.
       next_ = count_;
     }
   }

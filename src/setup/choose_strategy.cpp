@@ -54,6 +54,7 @@ Strategy choose_strategy(const RunConfig& config, const zoo::Model& model, const
   // them.
   if (config.parallel.plan.is_file()) return read_plan_file(config);
   // merge() keeps the earlier graph's split for an operator that several graphs contain.
+  // Everything but the splits, such as the synchronisation, is taken from the first graph.
   Strategy all = for_graph(config, model.graphs.front().graph, machine);
   for (const zoo::NamedGraph& named : model.graphs) {
     Strategy own = for_graph(config, named.graph, machine);

@@ -70,6 +70,7 @@ struct Computer {
   /// Counts the union of the affinity masks: ranks bound to disjoint cores get their own cores, and
   /// ranks that are not bound share all of them.
   int threads() const {
+    // More devices than cores give 0; each device still needs one thread.
     std::int64_t least = std::ssize(cores) / devices;
     for (const auto& [group, shared] : group_cores) least = std::min(least, shared.per_device());
     if (most_threads) least = std::min<std::int64_t>(least, *most_threads);
@@ -90,6 +91,7 @@ struct Computer {
   }
 };
 
+// Hosts travel between ranks as words; an empty word would be lost between two spaces.
 constexpr const char* kNoGroup = "-";
 
 std::string to_text(const GroupShare& share) {
@@ -143,6 +145,7 @@ HostShares share_hosts(const std::vector<RankHost>& hosts, int own, int devices_
   std::map<std::string, Computer> computers;
   for (const RankHost& host : hosts) {
     int next = static_cast<int>(computers.size());
+    // Nodes are numbered in the order of their first rank, which is the same on all ranks.
     Computer& computer = computers.try_emplace(host.name, Computer{next}).first->second;
     computer.add(host, devices_per_rank);
     shares.node_of_rank.push_back(computer.node);
@@ -152,6 +155,7 @@ HostShares share_hosts(const std::vector<RankHost>& hosts, int own, int devices_
   shares.devices = here.devices;
   shares.threads = here.threads();
   shares.memory = here.memory_of_device();
+  // The minimum over all computers is the same on every rank, so all ranks plan alike.
   for (const auto& [name, computer] : computers) {
     shares.threads = std::min(shares.threads, computer.threads());
     shares.memory = std::min(shares.memory, computer.memory_of_device());
@@ -169,6 +173,7 @@ HostShares meet_hosts(Ranks& ranks, int devices_per_rank) {
 
 std::string host_name() {
   char name[256] = {};
+  // POSIX does not promise a final zero if the name is cut off, so one byte is kept back.
   gethostname(name, sizeof name - 1);
   return name;
 }

@@ -28,6 +28,8 @@ TaskGraph compile_program(const LowerRequest& request, const KernelAnswer& answe
   FragmentCache fragments;  // so that a retry does not expand every operator again
   LowerRequest kept = request;
   if (kept.fragments == nullptr) kept.fragments = &fragments;
+  // Lowering stops at kernels that the table lacks. Rows of tasks decide about layouts, and these
+  // about the reorders that need rows next, hence the loop. It ends because rows are only added.
   while (true) {
     LowerResult result = lower(kept, table);
     if (auto* graph = std::get_if<TaskGraph>(&result)) return std::move(*graph);
@@ -110,6 +112,7 @@ void LiveModel::add(const LowerRequest& request) {
 
 void LiveModel::add_training(const zoo::Model& model, const RunConfig& config,
                              const Strategy& strategy) {
+  // Kept for add_forward(), which must find the parameters where training stores them.
   strategy_ = strategy;
   require_operators(model, strategy);
   Lowering lowering{strategy, setup_.machine, setup_.links};
@@ -121,6 +124,7 @@ void LiveModel::add_training(const zoo::Model& model, const RunConfig& config,
 std::vector<TaskGraph> LiveModel::plan_programs(const RunPrograms& run, const Strategy& strategy,
                                                 const Machine& machine) const {
   std::vector<TaskGraph> programs;
+  // A copy: rows by rule must not replace measurements that are still to be made.
   KernelTable table = kernels_;
   auto answer = [this](const std::vector<KernelKey>& keys) {
     std::vector<std::vector<Candidate>> rows;
@@ -188,6 +192,8 @@ std::vector<std::byte> initial_values(const Parameter& parameter, std::uint64_t 
 
 std::vector<std::byte> initial_values(const Parameter& parameter, const Region& region,
                                       std::uint64_t seed) {
+  // An element is a function of (seed, name, index in the whole tensor), so each device draws its
+  // own slice and any strategy starts from the same weights.
   RandomStream random{.key = seed, .stream = hash_text(parameter.name)};
   auto value = [&](std::int64_t element) -> double {
     auto at = static_cast<std::uint64_t>(element);
@@ -228,6 +234,7 @@ void LiveModel::initialize(std::uint64_t seed) {
 }
 
 std::uint64_t LiveModel::choices_hash() const {
+  // Algorithms and layouts decide the order of sums, and with it the last bits of results.
   std::uint64_t hash = hash_text(setup_.device().kind());
   for (const std::string& name : programs_) {
     for (const Task& task : session_.program(name).tasks) {

@@ -53,6 +53,7 @@ void add_on_these_devices(const FitRequest& request, std::vector<Change>& change
   if (machine.devices.size() > 1 && request.strategy.sync.carry_updates)
     changes.push_back({say.in_all({say.not_carried()}), at_once, machine});
   const Sync& sync = request.strategy.sync;
+  // Replicas share a sliced update, and one device has none. A fixed order excludes it.
   bool can_slice = machine.devices.size() > 1 && !sync.sliced_update && !sync.fixed_order;
   Strategy sliced = request.strategy;
   sliced.sync.sliced_update = true;
@@ -128,6 +129,7 @@ std::optional<Bytes> most_held(const FitRequest& request, const Change& change) 
 }
 
 std::string find_advice(const FitRequest& request) {
+  // The first change that fits is the answer, so the order of the list is the order of preference.
   std::vector<Change> changes;  // cheapest first
   add_on_these_devices(request, changes);
   add_on_more_devices(request, changes);
@@ -211,6 +213,8 @@ void require_fit_to_measure(const FitRequest& request) {
   if (!setup.is_measured || surely_fits(request.run, setup.machine)) return;
   auto needed = planned_memory(request, request.strategy, setup.machine);
   if (!needed) return;  // infeasible; adding the programs reports why
+  // Judged by the need without workspace, but reported with it: the message lists what the run
+  // would hold with kernels chosen by rule.
   std::vector<MemoryTable> least = *needed;
   for (MemoryTable& table : least) {
     auto workspace = table.categories.find(Category::workspace);

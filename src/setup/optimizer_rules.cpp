@@ -58,6 +58,7 @@ Op rule_of(const OptimizerConfig& config, const GroupValues& group) {
 bool freeze_matching(Graph& graph, const std::string& pattern) {
   bool found = false;
   for (Parameter& parameter : graph.parameters) {
+    // Running statistics are not frozen: they have no gradient and follow the data.
     if (parameter.state || !matches(pattern, parameter.name)) continue;
     parameter.trained = false;
     found = true;

@@ -67,6 +67,7 @@ void Ranks::require_agreement(const std::string& subject, const std::string& tex
 }
 
 Ranks& sole_rank() {
+  // It has no state, so all callers can share it.
   static SoleRank alone;
   return alone;
 }

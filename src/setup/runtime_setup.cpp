@@ -47,6 +47,8 @@ Machine make_machine(const ParallelConfig& parallel, const HostShares& hosts,
   Machine machine;
   auto devices = static_cast<std::size_t>(parallel.devices);
   for (std::size_t at = 0; at < devices; ++at) {
+    // devices is a multiple of the ranks (devices_per_rank), so every rank has a block of equal
+    // size.
     std::size_t rank = at * hosts.node_of_rank.size() / devices;
     machine.devices.push_back({.name = fmt::format("cpu{}", at),
                                .kind = kind,
@@ -136,6 +138,7 @@ RuntimeSetup set_up_runtime(const KernelsConfig& kernels, const ParallelConfig& 
   // The reference backend has one kernel per key. With a fixed order the results must not depend on
   // measured times, which vary from run to run.
   made.is_measured = kernels.measure && is_cpu && parallel.order != ParallelConfig::Order::fixed;
+  // The others get the first rank's rows (agreed_rows), so they need no costs of their own.
   if (made.is_measured && ranks.is_first())
     made.costs = std::make_unique<MeasuredCosts>(
         made.device(), *made.backend,

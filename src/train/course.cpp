@@ -36,6 +36,7 @@ Course::Course(const TrainConfig& config, std::int64_t samples)
     if (std::ranges::count(batches_, batch) == 0) batches_.push_back(batch);
     position += batch;
   }
+  // The C++ API builds a run of 0 steps, with its programs, and sets the length later.
   if (batches_.empty()) batches_.push_back(batch_at(0));
 }
 

@@ -28,6 +28,7 @@ std::int64_t Due::count(const RunPoint& moment) const {
 }
 
 void Due::start_at(const RunPoint& moment) {
+  // Time between the processes of a resumed run does not count.
   start_ = std::chrono::steady_clock::now();
   passed_ = count(moment);
 }

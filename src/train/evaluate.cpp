@@ -95,6 +95,7 @@ void require_evaluable(const RunConfig& config, const TrainingSets& sets, const 
 
 ForwardProgram evaluation_program(const Graph& graph) {
   ForwardProgram program{kEvaluateProgram, &graph, {"weight_sum"}};
+  // Lowering ignores outputs that the graph does not have, so all can be listed.
   for (const SummedMeasure& summed : kSummed) program.outputs.emplace_back(summed.output);
   return program;
 }
@@ -104,6 +105,7 @@ double loss_unit(const Graph& graph, const data::Encoding& samples) {
   const MeanError* error = error_of_targets(graph, graph.loss->loss_sum);
   if (error == nullptr) return 1;
   double deviation = samples.target_normalization->deviation.front();
+  // The mean cancels in the difference, so only the deviation remains.
   return error->penalty == Penalty::squared ? deviation * deviation : deviation;
 }
 
@@ -136,6 +138,7 @@ Evaluation evaluate(LiveModel& live, const EvaluationRequest& request) {
   for (Figure& figure : result.figures)
     figure.value *= unit_of(figure.measure, request) / std::max(weight, 1e-300);
   if (predicts_tokens(request.samples.encoding()))
+    // The loss is the first entry of kSummed, and every model has it.
     result.figures.push_back({Measure::perplexity, std::exp(result.figures.front().value)});
   return result;
 }

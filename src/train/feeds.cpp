@@ -77,6 +77,8 @@ Range sample_rows(const Session& session, const std::string& program, std::int64
   Range rows{};
   for (const auto& [name, id] : graph.inputs) {
     const BufferSpec& part = graph[id];
+    // Ranks read only the rows of their own devices; a rank without inputs gets an empty range and
+    // reads nothing.
     if (!session.is_here(part.device)) continue;
     if (part.part_of.empty()) return {0, batch};  // an input that is not split
     if (part.whole.rank() > 0 && part.whole[0] == batch) rows = hull(rows, part.region[0]);

@@ -38,6 +38,7 @@ std::string fingerprint_of_run(const RunConfig& config, const TrainingSets& sets
 std::string fingerprint_of_programs(const LiveModel& live, const Graph& model,
                                     const Strategy& strategy) {
   std::string text = fmt::format("model {:016x}\n", model_hash(model));
+  // In full and not as a hash: the message about a difference shows the first line that differs.
   text += to_json(strategy) + "\n";
   text += fmt::format("kernel table {:016x}\n", live.kernels().hash());
   text += fmt::format("link costs {:016x}\n", hash_text(to_json(live.setup().links)));

@@ -22,6 +22,7 @@ void predict_masked(LiveModel& live, const data::Dataset& dataset, std::int64_t 
       live, dataset, batch, [&](const data::Batch& samples, const PredictOutput& logits) {
         std::span<const std::int32_t> targets = samples["target"].as<std::int32_t>();
         std::vector<double> weights = as_doubles(samples["weight"]);
+        // logits: [samples, length, vocabulary]; weights and targets: [samples, length].
         auto length = static_cast<std::size_t>(logits.shape[1]);
         for (std::size_t at = 0; at < weights.size(); ++at) {
           if (weights[at] == 0) continue;  // not masked, or padding
@@ -43,6 +44,7 @@ std::vector<std::int32_t> fill_masks(LiveModel& live, std::vector<std::int32_t> 
   std::vector<std::int32_t> input = tokens;
   input.resize(context);
   session.write_input(kPredictProgram, "input", std::as_bytes(std::span(input)));
+  // Unlike a causal model, this one looks at all positions, so padding must be masked.
   dispatch(spec.dtype, [&]<class T>() {
     std::vector<T> seen(context);
     std::fill_n(seen.begin(), tokens.size(), T{1});

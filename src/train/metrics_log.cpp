@@ -14,6 +14,7 @@ std::string lines_through(const std::filesystem::path& path, std::int64_t last_s
   std::string kept;
   for (std::string line; std::getline(old, line);) {
     Json json = Json::parse(line, nullptr, false);
+    // Later steps are repeated by the resumed run and would appear twice.
     bool counted = json.is_object() && json.contains("step") && json["step"].is_number_integer();
     if (counted && json["step"] <= last_step) kept += line + "\n";
   }

@@ -39,6 +39,8 @@ void copy_part(const OwnedPart& part, std::span<const std::byte> slice,
     inside.ranges[dim].begin -= part.slice.region[dim].begin;
     inside.ranges[dim].end -= part.slice.region[dim].begin;
   }
+  // for_each_run visits the runs of the part that are contiguous in the slice, in row-major order,
+  // so the copies follow each other in `bytes`.
   std::size_t size = bytes.size() / static_cast<std::size_t>(part.region.elements()), done = 0;
   for_each_run(part.slice.region.shape(), inside, [&](std::int64_t offset, std::int64_t length) {
     std::size_t count = static_cast<std::size_t>(length) * size;

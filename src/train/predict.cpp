@@ -56,6 +56,7 @@ std::vector<double> as_doubles(const data::HostField& field) {
 void predict_batches(LiveModel& live, const data::Dataset& dataset, std::int64_t batch,
                      const std::function<void(const data::Batch&, const PredictOutput&)>& visit) {
   Session& session = live.session();
+  // Inputs have the type of the outputs: a program computes in one floating type.
   data::Loader loader(dataset, {.batch = batch,
                                 .purpose = data::Purpose::evaluate,
                                 .floating = predict_output_spec(session).dtype,
@@ -85,6 +86,7 @@ void predict_classes(LiveModel& live, const data::Dataset& dataset, std::int64_t
   predict_batches(
       live, dataset, batch, [&](const data::Batch& samples, const PredictOutput& logits) {
         std::span<const std::int32_t> targets = samples["target"].as<std::int32_t>();
+        // Rows from samples.samples on pad the last batch.
         for (std::size_t row = 0; row < static_cast<std::size_t>(samples.samples); ++row, ++index) {
           std::vector<double> shares = softmax_of(logits.row(row));
           std::size_t best = index_of_largest(shares);
@@ -123,11 +125,13 @@ TokenWriter::TokenWriter(LiveModel& live, std::vector<std::int32_t> prompt,
 std::vector<double> TokenWriter::last_logits() {
   std::size_t seen = std::min(tokens_.size(), context_);
   std::vector<std::int32_t> input(tokens_.end() - static_cast<std::ptrdiff_t>(seen), tokens_.end());
+  // Padding after the last token. A causal model does not look at it.
   input.resize(context_);
   Session& session = live_.session();
   session.write_input(kPredictProgram, "input", std::as_bytes(std::span(input)));
   live_.run(kPredictProgram);
   PredictOutput logits = read_predict_output(session);
+  // logits: [1, context, vocabulary]; row t predicts the token after position t.
   std::span<const double> last = logits.row(seen - 1);
   return {last.begin(), last.end()};
 }

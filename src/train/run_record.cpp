@@ -107,12 +107,14 @@ std::string batch_text(const RunDescription& run, const TaskGraph& program, std:
   std::map<DeviceId, std::map<std::string, std::int64_t>> read;  // by device and input
   for (const auto& [name, id] : program.inputs) {
     const BufferSpec& part = program[id];
+    // Inputs with another first extent do not hold samples.
     if (part.region.rank() > 0 && part.whole[0] == batch)
       read[part.device][part.part_of] += part.region[0].extent();
   }
   SamplesRead most;
   for (const auto& [device, inputs] : read) {
     for (const auto& [name, samples] : inputs)
+      // The parts of one input may repeat samples, so their sum is capped at the batch.
       most[device] = std::max(most[device], std::min(samples, batch));
   }
   return share_text(batch, most, run.live.setup().machine.devices.size());

@@ -43,6 +43,7 @@ RunReporter::Pause::~Pause() { reporter_.tally_.start_seconds += seconds_now() -
 
 void RunReporter::begin(MetricsLog* metrics, double spent) {
   metrics_ = metrics;
+  // As if earlier processes had trained until now, so that the clock of the run continues.
   start_seconds_ = seconds_now() - spent;
   tally_ = {.start_seconds = seconds_now()};
 }
@@ -68,6 +69,7 @@ std::optional<double> RunReporter::loss() const {
 }
 
 StepReport RunReporter::so_far(const ReportPoint& point) const {
+  // Never 0, since rates divide by it.
   double elapsed = std::max(seconds_now() - tally_.start_seconds, 1e-9);
   double data = point.waited_seconds - tally_.waited_seconds;
   auto steps = static_cast<double>(tally_.steps);
@@ -96,6 +98,7 @@ double RunReporter::report(const ReportPoint& point) {
   setting_.progress.step(report);
   // A batch schedule changes the batch size, and the prediction is for the first one.
   if (point.is_predicted) warn_if_slow(report);
+  // waited_seconds grows over the whole process; the next report subtracts what is known by now.
   tally_ = {.start_seconds = seconds_now(), .waited_seconds = point.waited_seconds};
   return report.loss;
 }

@@ -37,6 +37,7 @@ constexpr Nanoseconds kShortestStretch = std::chrono::seconds(1);
 /// Sums the scheduler statistics of all threads. Columns: time run, time waiting for a core (both
 /// in ns), number of slices.
 void add_threads(const fs::path& root, SystemLoad& load) {
+  // A thread may end while the folder is read; its times are then missing from the sum.
   std::error_code gone;
   for (fs::directory_iterator thread(root / "proc/self/task", gone), end; !gone && thread != end;
        thread.increment(gone)) {
@@ -91,6 +92,7 @@ void read_frequency(const fs::path& root, SystemLoad& load) {
     double now = number_of(folder / "scaling_cur_freq"),
            top = number_of(folder / "cpuinfo_max_freq");
     if (now <= 0 || top <= 0) continue;
+    // The slowest core in proportion to its own top, since a processor may have cores of two kinds.
     if (load.frequency == 0 || now / top < load.frequency / load.top_frequency) {
       load.frequency = now;
       load.top_frequency = top;
@@ -107,11 +109,14 @@ double share_of(Nanoseconds part, Nanoseconds whole) {
 /// Tells whether threads waited for a core because of other processes or because of each other.
 std::string explain_wait(const SystemLoad& before, const SystemLoad& after) {
   Nanoseconds queued = after.queued - before.queued, ran = after.ran - before.ran;
+  // Only time when a thread was ready counts: idle threads neither run nor queue.
   double waited = share_of(queued, queued + ran);
   if (waited <= kTellingShare) return {};
+  // Without /proc/stat it is unknown who had the cores.
   if (after.used <= before.used)
     return fmt::format("its threads waited for a core {:.0f} % of the time", waited * 100);
   auto cores = std::max<std::int64_t>(1, std::ssize(usable_cores()));
+  // The cores' time that this process did not use itself.
   double others =
       std::min(1.0, share_of(after.used - before.used - ran, (after.at - before.at) * cores));
   if (others > kTellingShare)
@@ -149,6 +154,7 @@ std::string explain_slowness(const SystemLoad& before, const SystemLoad& after) 
         "% of the time; fewer parallel.threads may be faster",
         std::min(1.0, throttled) * 100);
   if (std::string reason = explain_wait(before, after); !reason.empty()) return reason;
+  // /proc/stat sums steal over all cores, hence their number in the denominator.
   double stolen = share_of(after.stolen - before.stolen, passed * std::max(1, cores_of_machine()));
   if (stolen > kTellingShare)
     return fmt::format("other virtual machines on this host took {:.0f} % of the cores' time",
@@ -174,11 +180,14 @@ std::string SlowSteps::check(const ReportedSteps& more, const fs::path& root) {
   since_.taken += more.taken;
   if (has_warned_ || predicted_ <= Nanoseconds{} || since_.taken < kShortestStretch) return {};
   SystemLoad after = read_system_load(root);
+  // The interval ends here even if the steps are fast, so that a later warning describes only the
+  // time since then.
   std::string reason = explain_slowness(std::exchange(before_, after), after);
   double step = seconds_of(since_.taken) / static_cast<double>(since_.steps);
   double times = step / seconds_of(predicted_);
   since_ = {};
   if (times <= kSlowStep) return {};
+  // The system's counters come first: with too few cores, samples and messages are late as well.
   if (reason.empty() && more.data_wait > kMostWait)
     reason = fmt::format("it waits for samples {:.0f} % of the time", more.data_wait * 100);
   if (reason.empty() && more.communication_wait > kMostWait)

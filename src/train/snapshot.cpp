@@ -24,6 +24,7 @@ std::string to_meta(const RunState& state) {
             {"seed", state.seed},           {"model_hash", state.model_hash},
             {"plan_hash", state.plan_hash}, {"choices_hash", state.choices_hash},
             {"device", state.device},       {"seconds", state.seconds}};
+  // Keys that do not apply are left out, as they are in checkpoints of versions that lacked them.
   if (!state.held_out.empty()) json["held_out"] = state.held_out;
   if (!state.best_metric.empty()) json["best_metric"] = state.best_metric;
   if (state.best_value) json["best_value"] = *state.best_value;
@@ -98,18 +99,22 @@ void save_state(const fs::path& checkpoints, LiveModel& live, const RunState& st
   Snapshot snapshot{.step = state.step, .meta_json = to_meta(state)};
   for (const StateEntry& entry : session.state()) {
     SnapshotTensor tensor{entry.name, entry.spec};
+    // Apart from the weights, so that model.safetensors can be used alone.
     if (entry.category == Category::optimizer) tensor.file = "optimizer.safetensors";
     snapshot.tensors.push_back(tensor);
   }
   // Written part by part, straight from the slices that devices store: a tensor may be larger than
   // the memory of one process, and ranks write their parts at the same time.
   std::vector<OwnedPart> owned = divide_state(session.state(), session.storage());
+  // Every rank divides the whole state alike, so each part is written by exactly one of them.
   std::erase_if(owned, [&](const OwnedPart& part) { return !session.is_here(part.slice.device); });
   snapshot.parts.emplace();
   for (const OwnedPart& part : owned) snapshot.parts->push_back({part.entry, part.region});
   std::vector<std::byte> slice;
   snapshot.read = [&](std::size_t index, std::span<std::byte> bytes) {
     const OwnedPart& part = owned[index];
+    // A device's slice may be larger than the part that this rank writes, because slices of
+    // replicas overlap. Then the part is cut out of a copy of the slice.
     if (part.region == part.slice.region) return session.store(part.slice, bytes);
     std::int64_t size = size_of(snapshot.tensors[part.entry].spec.dtype).count;
     slice.resize(static_cast<std::size_t>(part.slice.region.elements() * size));
@@ -129,6 +134,7 @@ RunState read_state(const Checkpoint& checkpoint) {
                    .plan_hash = json.value("plan_hash", ""),
                    .choices_hash = json.at("choices_hash"),
                    .device = json.at("device")};
+    // Keys from here on were added later; checkpoints without them stay readable.
     state.seconds = json.value("seconds", 0.0);
     state.held_out = json.value("held_out", "");
     state.best_metric = json.value("best_metric", "");
@@ -215,12 +221,14 @@ std::vector<std::string> load_weights(const fs::path& source, LiveModel& live,
     find = [&](const StateEntry& entry) -> std::optional<std::span<const std::byte>> {
       const IndexedTensor* stored = checkpoint->find(entry.name);
       if (stored == nullptr || stored->spec != entry.spec) return std::nullopt;
+      // A tensor is verified only if it is used: the optimizer's state is not loaded here.
       checkpoint->check(entry.name);
       return checkpoint->bytes(entry.name);
     };
   }
   std::vector<std::string> rest;
   for (const StateEntry& entry : live.session().state()) {
+    // Moments belong to the course of the other run.
     if (entry.category != Category::parameter) continue;
     if (auto bytes = find(entry))
       live.session().load(entry.name, *bytes);

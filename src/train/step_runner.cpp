@@ -57,6 +57,7 @@ StepResult StepRunner::run(const StepStart& start) {
   StepResult result{.samples = start.batch};
   run_graphs(start, *loader_->next(), result);
   if (has_peers())
+    // Every program sums the requests along with its loss (lower/close_loss.cpp); one is enough.
     result.agreed = parse_requests(
         setting_.live.session().read_requests(setting_.models.at(start.batch).graphs.back().name));
   return result;
@@ -70,6 +71,8 @@ void StepRunner::open_loader(const StepStart& start) {
   // A loader whose last batch was not used is ahead of the run and has to be replaced.
   if (loader_ && batch_ == start.batch && loader_->cursor() == start.state.position) return;
   if (loader_) waited_before_ += seconds(loader_->waited());
+  // Graphs of one model may place the batch differently; this rank reads the rows that any of them
+  // needs.
   Range rows{};
   for (const zoo::NamedGraph& graph : setting_.models.at(start.batch).graphs)
     rows = hull(rows, sample_rows(setting_.live.session(), graph.name, start.batch));
@@ -86,7 +89,9 @@ void StepRunner::open_loader(const StepStart& start) {
 void StepRunner::write_scalars(const StepStart& start) {
   Session& session = setting_.live.session();
   session.write_scalar(Scalar::learning_rate, start.learning_rate);
+  // Counted from 1, as bias correction needs (Adam divides by 1 - beta^step).
   session.write_scalar(Scalar::update_step, static_cast<double>(start.state.step + 1));
+  // In two halves, because a double holds only 53 bits exactly.
   session.write_scalar(Scalar::key_low, static_cast<double>(start.state.seed & 0xffffffffu));
   session.write_scalar(Scalar::key_high, static_cast<double>(start.state.seed >> 32));
   // Ranks learn of requests from outside through the step itself, so that all act after the same
@@ -106,6 +111,7 @@ void StepRunner::write_inputs(const zoo::NamedGraph& graph, const data::Batch& b
   for (const zoo::Feed& feed : graph.feeds) {
     const TensorSpec& spec = graph.graph[find_tensor(graph.graph, feed.input)].spec;
     feed_.resize(static_cast<std::size_t>(spec.bytes().count));
+    // A function of (seed, step), so every rank fills the same values without exchanging them.
     fill_feed(feed, spec, {state.seed, static_cast<std::uint32_t>(state.step)}, feed_);
     session.write_input(graph.name, feed.input, feed_);
   }
@@ -117,6 +123,7 @@ void StepRunner::run_graphs(const StepStart& start, const data::Batch& batch, St
   for (const zoo::NamedGraph& graph : graphs) {
     write_inputs(graph, batch, start.state);
     setting_.live.run(graph.name);
+    // Control values are the same on all ranks, so all ranks or none take part in the replay.
     if (session.read_control(Control::ok) == 0) explain_non_finite(graph, batch, start);
     add_ledgers(session.ledgers(graph.name), result);
     double loss =
@@ -132,6 +139,7 @@ void StepRunner::explain_non_finite(const zoo::NamedGraph& graph, const data::Ba
   write_inputs(graph, batch, start.state);
   Session& session = setting_.live.session();
   std::optional<NonFinite> found = session.run_checked(graph.name);
+  // A rank sees only the values of its own devices.
   if (has_peers()) found = first_of_all(ranks(), session.program(graph.name), found);
   std::string where =
       found ? fmt::format("the first value that is not finite is '{}', written by '{}'",

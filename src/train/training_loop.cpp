@@ -46,10 +46,12 @@ TrainingRun::Pace TrainingRun::begin(const RunFolder* folder, MetricsLog* metric
             Due(config_.log.every, clock),
             Due(config_.checkpoint.every, clock),
             Due(config_.train.evaluate, clock)};
+  // Periods in steps or epochs count from the start of the run, also in a resumed one.
   for (Due* due : {&pace.log, &pace.save, &pace.evaluate})
     due->start_at({state_.step, state_.position});
   reporter_.begin(metrics, state_.seconds);
   watch_for_slow_steps();
+  // A run that was stopped early and is resumed without more patience ends before its first step.
   outcome_.stopped_early = is_patience_over();
   if (folder == nullptr) return pace;
   pace.keeper.emplace(CheckpointKeeper::Setting{*folder, live_, progress_, config_.checkpoint.keep},
@@ -151,6 +153,7 @@ void TrainingRun::compare_with_best(Pace& pace, const Metric& metric, std::optio
     ++state_.evaluations_since_best;
     return;
   }
+  // Before saving, so that the checkpoint knows that it is the best.
   state_.best_value = *value;
   state_.evaluations_since_best = 0;
   if (!pace.keeper) return;

@@ -44,6 +44,7 @@ std::optional<std::int64_t> tokens_per_sample(const data::Encoding& encoding) {
 }
 
 void require_same_held_out(const RunState& saved, const RunState& now) {
+  // Without held-out samples now there is no validation on samples of the training set.
   if (saved.held_out == now.held_out || now.held_out.empty()) return;
   throw Error(
       ErrorKind::usage,
@@ -137,6 +138,7 @@ RunPrograms TrainingRun::make_models() {
           hooks_.strategy
               ? *hooks_.strategy
               : choose_strategy(config_, model, planned_machine(config_.parallel, live_.setup()));
+    // Programs of all batch sizes share one session, in which names are unique.
     for (zoo::NamedGraph& graph : model.graphs) graph.name = program_name(graph, batch);
     freeze_parameters(model, config_.train.freeze);
     if (auto reason = why_for_another_model(strategy_, model.train()))
@@ -184,6 +186,7 @@ void TrainingRun::resume(const Checkpoint& checkpoint) {
   report_differences(saved, state_, progress_);
   state_.step = saved.step;
   state_.position = saved.position;
+  // The order of samples and dropout continue only with the seed that they began with.
   state_.seed = saved.seed;
   state_.seconds = saved.seconds;
   // The value of another metric says nothing about this one.
@@ -196,6 +199,7 @@ void TrainingRun::resume(TrainingRun& earlier) {
   copy_state(earlier.live_, live_);
   // The flag that skips updates after a loss that is not finite is not part of the state.
   live_.session().write_control(Control::ok, earlier.live_.session().read_control(Control::ok));
+  // These two describe how this run computes and not how far it is.
   RunState own = std::exchange(state_, earlier.state_);
   state_.plan_hash = own.plan_hash;
   state_.choices_hash = own.choices_hash;

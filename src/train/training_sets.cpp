@@ -27,9 +27,12 @@ TrainingSets open_sets(const RunConfig& config, const std::optional<data::Encodi
                             .masked = zoo::sees_whole_sequence(config.model.name)};
   options.weights_from = weights_from;
   if (config.data.normalize.kind == Normalize::Kind::automatic)
+    // A mean and a deviation that the user states are those of the inputs; targets then stay as
+    // they are (docs/data.md).
     options.normalize_targets = true;
   else
     options.normalization = normalization_of(config.data.normalize);
+  // First, because the other sets are encoded like the training set.
   TrainingSets sets{.train = data::open(config.data.train, options)};
   open_test(sets, config);
   open_validation(sets, config);

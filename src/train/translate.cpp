@@ -27,12 +27,16 @@ class Decoder {
   /// Returns the words of each row.
   std::vector<std::vector<std::int32_t>> run() {
     std::vector<bool> ended(rows_);
+    // Greedy decoding: the most probable word at each position. The whole decoder runs again for
+    // each word, because a program has fixed shapes; positions after `at` are padding, which a
+    // causal decoder does not look at.
     for (std::size_t at = 0; at < length_ && std::ranges::count(ended, false) > 0; ++at) {
       write_inputs();
       live_.run(kPredictProgram);
       PredictOutput logits = read_predict_output(live_.session());
       for (std::size_t row = 0; row < rows_; ++row) {
         if (ended[row]) continue;
+        // logits: [rows, length, vocabulary].
         auto word = static_cast<std::int32_t>(index_of_largest(logits.row(row * length_ + at)));
         ended[row] = word == WordVocabulary::kEnd;
         if (!ended[row]) words_[row].push_back(word);

@@ -53,6 +53,7 @@ std::string first_line(const fs::path& path) {
   return line;
 }
 
+/// A process number is unique only within its PID namespace, and containers have their own.
 std::string process_namespace() {
   std::error_code unknown;
   return fs::read_symlink("/proc/self/ns/pid", unknown).string();
@@ -77,6 +78,7 @@ std::string lease_text(const LeaseOwner& owner) {
 }
 
 LeaseOwner read_owner(const fs::path& path) {
+  // A lease that another program wrote, or that a full disk cut off, has an unknown owner.
   auto json = nlohmann::json::parse(first_line(path), nullptr, false);
   if (!json.is_object()) return {};
   auto text = [&](const char* key) {
@@ -157,6 +159,8 @@ std::string advice(const fs::path& folder, const LeaseOwner& owner) {
 WriterLease::WriterLease(fs::path folder, Times times)
     : folder_(std::move(folder)), path_(folder_ / "lock") {
   LeaseOwner own = this_process();
+  // The lease is written and locked under a name of its own and then renamed, so that the name
+  // "lock" never stands for a file that is empty or not locked yet.
   fs::path fresh = folder_ / fmt::format("lock.{}.{}", own.host, own.process);
   handle_ = ::open(fresh.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (handle_ < 0) throw file_error("create", fresh, errno);
@@ -171,11 +175,14 @@ WriterLease::WriterLease(fs::path folder, Times times)
     ::close(handle_);
     throw;
   }
+  // After the try block: a lease that was refused must not be renewed.
   heart_ = std::jthread([this, times](const std::stop_token& stop) { keep_alive(stop, times); });
 }
 
 WriterLease::~WriterLease() {
+  // The thread uses handle_, so it ends before the file is closed.
   heart_ = {};
+  // A lease that was taken over belongs to its new owner.
   if (is_ours()) ::unlink(path_.c_str());
   ::close(handle_);
 }
@@ -190,9 +197,13 @@ bool WriterLease::try_take_over(const fs::path& fresh, Times times) {
   LeaseFile found(::open(path_.c_str(), O_RDWR | O_CLOEXEC));  // flock over NFS needs write access
   if (found.handle < 0 && errno == ENOENT) return false;
   if (found.handle < 0) throw file_error("open", path_, errno);
+  // A lock that is free proves that the owner has ended, but only on the owner's own computer: some
+  // network file systems do not pass locks on.
   bool is_locked = ::flock(found.handle, LOCK_EX | LOCK_NB) == 0;
   int code = is_locked ? 0 : errno;
   LeaseOwner owner = read_owner(path_);
+  // Between open and flock another process may have replaced the lease. The text was read by name
+  // before this check, so both belong to the same file.
   if (!is_same_file(found.handle, path_)) return false;
   if (code == EWOULDBLOCK) refuse(folder_, owner, advice(folder_, owner));
   // Both times were set by the file system, so the clock of this computer does not matter.

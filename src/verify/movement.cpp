@@ -35,6 +35,7 @@ std::vector<double> read_values(Session& session, const StateEntry& entry) {
 
 double distance(const std::vector<double>& a, const std::vector<double>& b) {
   TROIKA_CHECK_EQ(a.size(), b.size());
+  // In f64, whatever the type of the tensor: the differences are of the size of f32's rounding.
   double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
   return std::sqrt(sum);
@@ -63,6 +64,7 @@ std::vector<StateTensor> read_tensors(Session& session, const zoo::Model& model)
                                                            : StateKind::weight;
     tensors.push_back({entry.name, kind, read_values(session, entry)});
   }
+  // Weights first: PlanVerdict::first() then names a weight rather than its moments.
   std::ranges::stable_partition(
       tensors, [](const StateTensor& tensor) { return tensor.kind != StateKind::optimizer; });
   return tensors;
@@ -82,6 +84,7 @@ std::vector<TensorDistance> distances_between(const Ends& ends) {
     double apart = distance(find(ends.found, tensor.name).values, tensor.values);
     double relative = apart / (moves[tensor.name] + largest_moves[tensor.kind]);
     if (apart == 0) relative = 0;  // also if nothing has moved, which would give 0 / 0
+    // NaN is not greater than any tolerance, so it would count as agreement.
     if (!std::isfinite(relative)) relative = std::numeric_limits<double>::infinity();
     distances.push_back({tensor.name, relative});
   }
@@ -99,6 +102,7 @@ Comparison compare_movements(const Ends& ends, double tolerance) {
 
 void nudge_weights(Session& session, const zoo::Model& model, std::uint64_t nudge) {
   for (const StateTensor& tensor : read_tensors(session, model)) {
+    // Statistics and moments change with the weights during the steps.
     if (tensor.kind != StateKind::weight) continue;
     // A unit in the last place of f32 is 2^-23 of the value or less, so these are about two units.
     RandomStream random{.key = nudge, .stream = hash_text(tensor.name)};

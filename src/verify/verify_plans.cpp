@@ -30,7 +30,10 @@ RunConfig trimmed(RunConfig config, const VerifyOptions& options) {
   config.data.test.clear();
   config.checkpoint.best.reset();
   config.train.until.reset();
+  // The length stays that of the run if it has one, since the learning rate may depend on it; the
+  // trial stops itself after options.steps.
   if (!config.train.steps && !config.train.epochs) config.train.steps = options.steps;
+  // Losses are read from reports, so there must be one per step.
   config.log.every = {1, PeriodUnit::steps};
   config.kernels.backend =
       options.cpu_kernels ? KernelsConfig::Backend::cpu : KernelsConfig::Backend::reference;
@@ -82,6 +85,7 @@ zoo::Model model_of(const RunConfig& config, const data::Dataset& samples) {
 }
 
 Asked read_asked(const std::string& text, const RunConfig& base, const zoo::Model& model) {
+  // The last colon, because the path of a plan file may contain others.
   std::size_t colon = text.rfind(':');
   std::string plan = text.substr(0, colon);
   std::optional<std::int64_t> devices;
@@ -175,12 +179,15 @@ const Finding* PlanVerdict::first() const {
   auto tensor = std::ranges::find_if(findings, [&](const Finding& finding) {
     return finding.value != kLossName && beyond(finding);
   });
+  // The name of a tensor says more than that the loss differs, so a loss is named only if no tensor
+  // differs.
   if (tensor == findings.end()) tensor = std::ranges::find_if(findings, beyond);
   return tensor == findings.end() ? nullptr : &*tensor;
 }
 
 const Finding& PlanVerdict::largest() const {
   auto exhausted = [](const Finding& finding) {
+    // The share of the tolerance that is used up; with equal bits asked for, the distance itself.
     return finding.allowed > 0 ? finding.distance / finding.allowed : finding.distance;
   };
   return *std::ranges::max_element(findings, {}, exhausted);
@@ -202,6 +209,8 @@ PlanVerdicts verify_plans(const RunConfig& config, const VerifyOptions& options,
   Trained truth = run_trial(alone);
   PlanVerdicts verdicts{.steps = static_cast<std::int64_t>(truth.losses.size()),
                         .loss = truth.losses.back()};
+  // Sensitivity costs at least four more runs, so it is measured only where it decides: in f32,
+  // with sums in any order, and without a tolerance from the user.
   bool is_noisy = base.parallel.order != ParallelConfig::Order::fixed;
   std::optional<Sensitivity> sensitivity;
   if (options.cpu_kernels && !options.tolerance && is_noisy) {

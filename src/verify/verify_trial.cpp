@@ -34,6 +34,7 @@ class StepRecorder : public Progress {
   }
 };
 
+/// Another number of threads changes the order of sums inside kernels and nothing else.
 RunConfig with_other_threads(RunConfig config) {
   auto usual = static_cast<std::int64_t>(usable_cores().size());
   config.parallel.threads = config.parallel.threads.value_or(usual) == 1 ? 2 : 1;
@@ -44,6 +45,7 @@ RunConfig with_other_threads(RunConfig config) {
 
 Trained run_trial(const Trial& trial) {
   StepRecorder recorder;
+  // A stop request instead of a shorter run: schedules depend on the length of the run.
   TrainHooks hooks{&recorder, [left = trial.steps]() mutable { return --left <= 0; },
                    trial.strategy};
   ModelSource source = [&](const zoo::Samples& samples) {
@@ -57,6 +59,7 @@ Trained run_trial(const Trial& trial) {
   else
     training.start_from(trial.from);
   if (trial.nudge != 0) nudge_weights(training.live().session(), training.model(), trial.nudge);
+  // After nudging, so that `start` is where the steps began.
   auto state = [&] { return read_tensors(training.live().session(), training.model()); };
   Trained trained{.start = state()};
   recorder.after_first = [&] { trained.after[1] = state(); };
@@ -74,6 +77,7 @@ std::vector<Finding> compare_trained(const Trained& found, const Trained& truth)
                         std::isfinite(apart) ? apart : std::numeric_limits<double>::infinity()});
   }
   for (const auto& [step, state] : truth.after) {
+    // Movements are compared, not ends: nudged weights differ from the start on.
     std::vector<StateTensor> moved = moved_to(found.after.at(step), found.start, truth.start);
     for (const TensorDistance& tensor : distances_between({truth.start, moved, state}))
       findings.push_back({tensor.tensor, step, tensor.distance});
