@@ -146,6 +146,10 @@ Module sigmoid() { return activation("sigmoid", ActivationKind::sigmoid); }
 Module tanh() { return activation("tanh", ActivationKind::tanh); }
 
 Module leaky_relu(double slope) {
+  // The backward pass tells the two sides apart by the sign of the output.
+  if (!(slope >= 0))
+    throw Error(ErrorKind::usage,
+                fmt::format("leaky_relu: the slope must be at least 0, not {}", slope));
   return layer("leaky_relu", [slope](const Place& at, TensorId x) {
     return layers::leaky_relu(at.builder, at.name, x, slope);
   });

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "cli/checked_option.h"
 #include "cli/profile_links.h"
+#include "cli/rank_seat.h"
 #include "cli/text_table.h"
 #include "cli/verb.h"
 #include "config/load_run.h"
@@ -37,8 +38,8 @@ void profile_kernels(const ProfileArguments& arguments, Console& console) {
   const RuntimeSetup& setup = training.live().setup();
   if (!setup.costs)
     throw Error(ErrorKind::usage,
-                "there is one reference kernel per operator, so there is nothing to choose; "
-                "set kernels.backend=cpu");
+                "reference kernels and a fixed order leave nothing to choose; set "
+                "kernels.backend=cpu and parallel.order=fast");
   const MeasuredCosts& costs = *setup.costs;
   if (!arguments.request.out.empty())
     replace_file(arguments.request.out, to_json(training.live().kernels(), setup.device().kind()));
@@ -73,6 +74,7 @@ void run(const ProfileArguments& arguments, Context& context) {
                 "'troika profile' measures either the kernels of a run file, as in "
                 "'troika profile run.toml', or links, as in 'troika profile --links'");
   if (arguments.links) return profile_links(arguments.request, context.console);
+  refuse_mpirun("profile");
   profile_kernels(arguments, context.console);
 }
 

@@ -34,9 +34,10 @@ struct SharedAmount {
     ++processes;
     devices += more;
   }
-  /// Returns a device's share of the amount left after each process has taken `own`.
+  /// Returns a device's share of the amount left after each process has taken `own`; at least 1,
+  /// because 0 means that the amount is not known.
   std::int64_t per_device(std::int64_t own = 0) const {
-    return std::max<std::int64_t>(1, amount - processes * own) / devices;
+    return std::max<std::int64_t>(1, (amount - processes * own) / devices);
   }
 };
 using GroupAmounts = std::map<std::string, SharedAmount>;

@@ -125,8 +125,7 @@ RateSchedule make_rate_schedule(const OptimizerConfig& config, const RunLength& 
                         .factor = from.factor,
                         .power = from.power,
                         .final_part = from.final_part};
-  // A short period may round to 0 steps.
-  if (from.every) schedule.every_steps = std::max<std::int64_t>(1, steps_of(*from.every, length));
+  if (from.every) schedule.every_steps = steps_of(*from.every, length);
   return schedule;
 }
 

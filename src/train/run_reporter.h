@@ -81,7 +81,7 @@ class RunReporter {
 
   const Setting setting_;
   MetricsLog* metrics_ = nullptr;
-  double start_seconds_ = 0;  // start of the run, moved so that only training time counts
+  double start_seconds_ = 0;  // start of the run, moved by the time that earlier processes spent
   Tally tally_;               // since the last report
   std::optional<SlowSteps> slow_steps_;
 };

@@ -29,7 +29,9 @@ struct Asked {
 RunConfig trimmed(RunConfig config, const VerifyOptions& options) {
   config.data.test.clear();
   config.checkpoint.best.reset();
+  // All trials must take the same steps, so none may end by its own figures.
   config.train.until.reset();
+  config.train.patience.reset();
   // The length stays that of the run if it has one, since the learning rate may depend on it; the
   // trial stops itself after options.steps.
   if (!config.train.steps && !config.train.epochs) config.train.steps = options.steps;

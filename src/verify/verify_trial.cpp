@@ -72,7 +72,8 @@ Trained run_trial(const Trial& trial) {
 std::vector<Finding> compare_trained(const Trained& found, const Trained& truth) {
   std::vector<Finding> findings;
   for (std::size_t at = 0; at < truth.losses.size(); ++at) {
-    double apart = std::abs(found.losses.at(at) - truth.losses[at]) / std::abs(truth.losses[at]);
+    double difference = std::abs(found.losses.at(at) - truth.losses[at]);
+    double apart = difference == 0 ? 0 : difference / std::abs(truth.losses[at]);
     findings.push_back({kLossName, static_cast<std::int64_t>(at) + 1,
                         std::isfinite(apart) ? apart : std::numeric_limits<double>::infinity()});
   }
