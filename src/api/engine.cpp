@@ -30,16 +30,6 @@ std::shared_ptr<const data::Dataset> with_target_normalization(
   return std::make_shared<RenormalizedTargets>(samples, target);
 }
 
-/// True if the loss is a difference between the network's result and the numbers to predict. Only
-/// such a loss of normalised numbers is that of the user's numbers, divided by a constant.
-bool compares_numbers(const Graph& graph) {
-  bool is_difference =
-      std::holds_alternative<MeanError>(graph[graph[graph.loss->loss_sum].producer].op);
-  return is_difference && std::ranges::any_of(graph.inputs, [&](TensorId input) {
-           return graph[input].name == "target";
-         });
-}
-
 /// The devices that a plan needs. Throws Error(usage) where their numbers have a gap, or if they
 /// are too many.
 std::int64_t devices_of(const Strategy& strategy) {
@@ -49,11 +39,11 @@ std::int64_t devices_of(const Strategy& strategy) {
                 fmt::format("the plan names device {} but has {} in all; number its devices from 0 "
                             "without gaps",
                             named.largest, named.known));
-  if (named.largest >= kMostDevices)
+  if (named.largest >= kMostLocalDevices)
     throw Error(ErrorKind::usage,
                 fmt::format("the plan needs {} devices, over the limit of {}; correct the numbers "
                             "of its devices",
-                            named.largest + 1, kMostDevices));
+                            named.largest + 1, kMostLocalDevices));
   return named.largest + 1;
 }
 
@@ -86,7 +76,7 @@ Engine::Engine(const EngineRequest& request)
                                 request.options.global_batch))),
       // Another loss, such as sigmoid cross entropy, gives the numbers a meaning of their own, so
       // they stay as the user has them.
-      samples_(compares_numbers(model_.train())
+      samples_(compares_targets(model_.train())
                    ? request.samples.dataset()
                    : with_target_normalization(request.samples.dataset(), std::nullopt)),
       validation_(like_training(request.options.validation)),
@@ -231,10 +221,10 @@ void Engine::load(const std::string& path) {
 
 /// The output layer of a regression predicts normalised numbers, so their mean and deviation belong
 /// to the weights: those of the checkpoint replace those of the samples.
-void Engine::adopt_target_normalization(const std::string& path) {
-  std::optional<data::Encoding> trained = encoding_of_weights(find_weights(path));
+void Engine::adopt_target_normalization(const std::filesystem::path& weights) {
+  std::optional<data::Encoding> trained = encoding_of_weights(weights);
   const data::Encoding& own = samples_->encoding();
-  if (!trained || !compares_numbers(model_.train()) || !data::predict_alike(*trained, own) ||
+  if (!trained || !compares_targets(model_.train()) || !data::predict_alike(*trained, own) ||
       trained->target_normalization == own.target_normalization)
     return;
   for (SharedSamples* set : {&samples_, &validation_, &test_})
@@ -245,8 +235,10 @@ void Engine::adopt_target_normalization(const std::string& path) {
 
 std::vector<std::string> Engine::start_from(const std::string& path) {
   // First, because load_weights refuses weights of another unit.
-  adopt_target_normalization(path);
-  std::vector<std::string> kept = load_weights(path, live(), samples_->encoding());
+  // Found once, because all bytes of a checkpoint are verified for that.
+  const std::filesystem::path weights = find_weights(path);
+  adopt_target_normalization(weights);
+  std::vector<std::string> kept = load_weights(weights, live(), samples_->encoding());
   forget_failure();
   return kept;
 }

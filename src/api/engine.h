@@ -11,6 +11,7 @@
 #include <troika/optim.h>
 #include <troika/training.h>
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -63,7 +64,7 @@ class Engine {
   std::int64_t steps_after(const FitOptions& options);
   TrainingRun& training_for(const std::string& plan);
   LiveModel& live();
-  void adopt_target_normalization(const std::string& path);
+  void adopt_target_normalization(const std::filesystem::path& weights);
   void forget_failure();
 
   RunConfig config_;

@@ -10,10 +10,10 @@ namespace troika::internal {
 namespace {
 
 void require_in_range(std::int64_t devices) {
-  if (devices >= 1 && devices <= kMostDevices) return;
-  throw Error(
-      ErrorKind::usage,
-      fmt::format("MachineOptions: 'devices' must be from 1 to {}, not {}", kMostDevices, devices));
+  if (devices >= 1 && devices <= kMostLocalDevices) return;
+  throw Error(ErrorKind::usage,
+              fmt::format("MachineOptions: 'devices' must be from 1 to {}, not {}",
+                          kMostLocalDevices, devices));
 }
 
 Machine machine_of(std::int64_t devices) {

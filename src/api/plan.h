@@ -10,7 +10,7 @@
 namespace troika::internal {
 
 /// Each device has a thread at least, so a wrong digit must not start thousands.
-inline constexpr std::int64_t kMostDevices = 4096;
+inline constexpr std::int64_t kMostLocalDevices = 4096;
 
 std::string single_plan();
 
@@ -24,7 +24,7 @@ std::string plan_of_file(const std::string& path);
 std::string ready_plan(const PlanConfig& plan, const zoo::Model& model, std::int64_t devices);
 
 /// Threads of each device when this process has so many devices. Throws Error(usage) unless there
-/// are from 1 to kMostDevices.
+/// are from 1 to kMostLocalDevices.
 int threads_of_device(int devices);
 
 }  // namespace troika::internal

@@ -100,6 +100,10 @@ ForwardProgram evaluation_program(const Graph& graph) {
   return program;
 }
 
+bool compares_targets(const Graph& graph) {
+  return graph.loss && error_of_targets(graph, graph.loss->loss_sum) != nullptr;
+}
+
 double loss_unit(const Graph& graph, const data::Encoding& samples) {
   if (!samples.target_normalization || !graph.loss) return 1;
   const MeanError* error = error_of_targets(graph, graph.loss->loss_sum);

@@ -25,6 +25,10 @@ ForwardProgram evaluation_program(const Graph& graph);
 /// not fill, or if train.until or checkpoint.best names a measure that the model does not have.
 void require_evaluable(const RunConfig& config, const TrainingSets& sets, const zoo::Model& model);
 
+/// True if the loss is a mean error against the targets of the samples. Only such a loss of
+/// normalised targets is that of the user's numbers, divided by a constant.
+bool compares_targets(const Graph& graph);
+
 /// The factor from the loss that a graph computes to the loss in the user's units; 1 unless it
 /// compares with the targets of the samples and these are normalised numbers.
 double loss_unit(const Graph& graph, const data::Encoding& samples);
