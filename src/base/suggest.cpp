@@ -40,7 +40,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::optional<std::string> closest(std::string_view word, std::span<const std::string> candidates) {
   if (word.size() > kLongestWord) return std::nullopt;
   std::optional<std::string> nearest;
-  // Of equally near candidates the first wins.
+  // The first of equally near candidates wins.
   std::size_t least = tolerated_distance(word) + 1;
   for (const std::string& candidate : candidates) {
     std::size_t distance = edit_distance(word, candidate);

@@ -214,7 +214,7 @@ class SafetensorsPython : public testing::Test {
  protected:
   void SetUp() override {
     if (std::system("python3 -c 'import safetensors.numpy' >/dev/null 2>&1") != 0) {
-      GTEST_SKIP() << "the Python package safetensors is not there: pip install safetensors numpy";
+      GTEST_SKIP() << "the Python package safetensors is not installed: pip install safetensors numpy";
     }
   }
 

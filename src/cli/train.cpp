@@ -126,8 +126,8 @@ void explain_failure(const Error& failure, const TrainArguments& arguments, RunR
   if (may_be_of_file && !arguments.resume) check_run_file(std::move(reading));
 }
 
-/// What is known before the ranks meet: the run file, and how they watch each other. An error is
-/// kept until they have met, so that the job reports it once.
+/// The run file and the settings of the heartbeat, which are needed before the ranks meet. An error
+/// is kept until they have met, so that the job reports it once.
 struct EarlyDraft {
   std::optional<RunDraft> draft;
   HeartbeatOptions heartbeat;

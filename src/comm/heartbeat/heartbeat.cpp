@@ -262,7 +262,7 @@ void Heartbeat::flush(Connection& connection) {
   WireBytes more = connection.link.take_output();
   connection.output.insert(connection.output.end(), more.begin(), more.end());
   if (!connection.dead && !write_to(connection.socket, connection.output)) {
-    // What the peer said before it went is still to be read.
+    // Frames that the peer sent before it closed the connection are still to be read.
     connection.output.clear();
   }
 }

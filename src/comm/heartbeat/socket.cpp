@@ -61,7 +61,7 @@ std::vector<Interface> interfaces_up() {
   return found;
 }
 
-/// Whether the address is in a network such as "10.1.0.0/16"; never where the text is not one.
+/// True if `network` is a network such as "10.1.0.0/16" and contains the address.
 bool is_in_network(const in_addr& address, const std::string& network) {
   std::size_t slash = network.find('/');
   if (slash == std::string::npos) return false;

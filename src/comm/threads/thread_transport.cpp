@@ -212,7 +212,7 @@ std::shared_ptr<Mailbox> ThreadTransport::take_half(const Key& key, std::size_t 
   return mailbox;
 }
 
-/// Of two halves the first that goes takes the address with it, so that a new pair never meets an
+/// The half that is destroyed first takes the address with it, so that a new pair never meets an
 /// old half. A sender may go before its receiver has come: then the message waits.
 void ThreadTransport::leave_half(const Key& key, Mailbox& mailbox) {
   Lock lock(mutex_);
