@@ -36,17 +36,20 @@ Phase parse_phase(std::string_view text) {
   return static_cast<Phase>(found - kPhaseNames.begin());
 }
 
+// The formulas of DimMap, for the first and the last step of the part.
+Range touched_by(const DimMap& map, Range part) {
+  if (map.inverse)
+    return {ceil_div(part.begin + map.pad - map.reach + 1, map.stride),
+            floor_div(part.end - 1 + map.pad, map.stride) + 1};
+  return {part.begin * map.stride - map.pad, (part.end - 1) * map.stride - map.pad + map.reach};
+}
+
 Range project(const DimMap& map, const Region& tile, std::int64_t extent) {
   if (map.axis == DimMap::kNoAxis) return {0, extent};
   Range range = tile[static_cast<std::size_t>(map.axis)];
   // The formulas take the last step, end - 1, which an empty range does not have.
   if (range.empty()) return {0, 0};
-  // The formulas of DimMap, for the first and the last step of the range.
-  Range touched = map.inverse ? Range{ceil_div(range.begin + map.pad - map.reach + 1, map.stride),
-                                      floor_div(range.end - 1 + map.pad, map.stride) + 1}
-                              : Range{range.begin * map.stride - map.pad,
-                                      (range.end - 1) * map.stride - map.pad + map.reach};
-  return intersect(touched, {0, extent});
+  return intersect(touched_by(map, range), {0, extent});
 }
 
 Region region_of(const Slot& slot, const Region& tile) {

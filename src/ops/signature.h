@@ -55,6 +55,9 @@ inline DimMap divided(int axis, std::int64_t unit) {
   return {.axis = axis, .stride = unit, .reach = unit, .inverse = true};
 }
 
+/// The indices that a part of the axis touches, before they are clipped to the dimension. The part
+/// is not empty.
+Range touched_by(const DimMap& map, Range part);
 Range project(const DimMap& map, const Region& tile, std::int64_t extent);
 
 /// The role of a tensor in its operator.
