@@ -87,6 +87,14 @@ std::vector<Operand> operands_of(const KernelKey& key) {
   return is_backward(key.phase) ? backward_operands(key, chain) : forward_operands(key, chain);
 }
 
+std::size_t position_count(const KernelKey& key) {
+  std::vector<Signature> chain = chain_of(key);
+  std::size_t count = position_of(key.op, chain[0], chain[0].whole_tile()).size();
+  for (std::size_t at = 1; at < chain.size(); ++at)
+    count += position_of(key.fused[at - 1].op, chain[at], chain[at].whole_tile()).size();
+  return count;
+}
+
 int output_operand(const KernelKey& key) { return find_output(key, Access::write, false); }
 
 int output_gradient(const KernelKey& key) { return find_output(key, Access::read, true); }

@@ -20,7 +20,7 @@ struct FusedOp {
 };
 
 struct KernelKey {
-  Op op;                           ///< Localized to the tile.
+  Op op;                           ///< Localized to the tile; where it lies is not part of it.
   std::vector<TensorSpec> inputs;  ///< Of the tile.
   Phase phase = Phase::forward;
   /// The operators behind it that run in the same kernel. In a backward phase: the activation
@@ -41,6 +41,10 @@ struct Operand {
 /// what the others use besides, the last one's output at the end; backward: dy is the gradient of
 /// the last output, and what the others' gradients read stands before what is written.
 std::vector<Operand> operands_of(const KernelKey& key);
+
+/// The position of a launch of the key: that of its operator (position_of), then those of the fused
+/// ones, in their order. Here the number of its numbers; a tile at the origin has zeros.
+std::size_t position_count(const KernelKey& key);
 
 /// The operand that holds the operator's only output in this phase; -1: none, or several.
 int output_operand(const KernelKey& key);
