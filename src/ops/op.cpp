@@ -78,6 +78,11 @@ std::vector<std::int64_t> position_of(const Op& op, const Signature& s, const Re
       op);
 }
 
+std::uint64_t mix(std::uint64_t hash, const Op& op) {
+  hash = mix(hash, op.index());
+  return std::visit([&](const auto& attributes) { return mix_attributes(hash, attributes); }, op);
+}
+
 std::string to_text(const Op& op) {
   return std::visit([](const auto& attributes) { return print_attributes(attributes); }, op);
 }

@@ -99,6 +99,9 @@ Op localize(const Op& op, const Signature& signature, const Region& tile);
 /// Empty for most operators.
 std::vector<std::int64_t> position_of(const Op& op, const Signature& signature, const Region& tile);
 
+/// Adds an operator to a hash; equal operators add the same. Not stable between versions.
+std::uint64_t mix(std::uint64_t hash, const Op& op);
+
 /// "conv2d{out=64,kernel=[3,3]}" and its inverse, which throws Error(file) if the text is not an
 /// operator.
 std::string to_text(const Op& op);

@@ -2,8 +2,9 @@
 // (docs/design.md, Lowering).
 #pragma once
 
-#include <span>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ops/op.h"
@@ -54,7 +55,13 @@ int output_gradient(const KernelKey& key);
 Flops flops_of(const KernelKey& key);
 Bytes bytes_of(const KernelKey& key);
 
+/// Equal keys have equal hashes. By fields and without text, to find rows of a table quickly; not
+/// stable between versions.
+std::uint64_t hash(const KernelKey& key);
+
 /// One line, stable across machines; equal keys have equal text.
 std::string to_text(const KernelKey& key);
+/// The inverse. Nothing if the text is not a key, or one of another version.
+std::optional<KernelKey> parse_key(std::string_view text);
 
 }  // namespace troika
