@@ -11,7 +11,8 @@ namespace {
 
 class EmptyKernel final : public Kernel {
  public:
-  void launch(std::span<const DevicePointer> operands, DevicePointer scratch) override {
+  void launch(std::span<const DevicePointer> operands, DevicePointer scratch,
+              std::span<const std::int64_t>) override {
     benchmark::DoNotOptimize(operands.data());
     benchmark::DoNotOptimize(scratch);
   }

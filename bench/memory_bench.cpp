@@ -88,9 +88,10 @@ void run(benchmark::State& state, const Backend& backend, const KernelKey& key,
   for (std::int64_t held = 0; sets.size() < 2 || held < kFarMoreThanAnyCache; held += bytes)
     sets.emplace_back(key, candidate);
   std::unique_ptr<Kernel> kernel = backend.compile(key, candidate);
+  const std::vector<std::int64_t> position(position_count(key));
   std::size_t at = 0;
   for (auto _ : state) {
-    kernel->launch(sets[at].pointers, sets[at].scratch);
+    kernel->launch(sets[at].pointers, sets[at].scratch, position);
     at = (at + 1) % sets.size();
   }
   state.counters["GB/s"] = benchmark::Counter(static_cast<double>(bytes) * 1e-9,

@@ -15,14 +15,14 @@ namespace troika {
 class PreparedKernel {
  public:
   PreparedKernel(const Backend& backend, const KernelKey& key, const Candidate& candidate)
-      : kernel_(backend.compile(key, candidate)) {
+      : position_(position_count(key)), kernel_(backend.compile(key, candidate)) {
     std::vector<Operand> list = operands_of(key);
     for (std::size_t at = 0; at < list.size(); ++at)
       operands_.push_back(
           reserve(stored_bytes(candidate.layouts[at], list[at].spec.shape, DType::f32)));
     scratch_ = reserve(candidate.scratch);
   }
-  void launch() { kernel_->launch(operands_, scratch_); }
+  void launch() { kernel_->launch(operands_, scratch_, position_); }
 
  private:
   struct Free {
@@ -40,6 +40,7 @@ class PreparedKernel {
   std::vector<std::unique_ptr<float, Free>> held_;
   std::vector<DevicePointer> operands_;
   DevicePointer scratch_ = nullptr;
+  std::vector<std::int64_t> position_;
   std::unique_ptr<Kernel> kernel_;
 };
 

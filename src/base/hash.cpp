@@ -1,19 +1,15 @@
 #include "base/hash.h"
 
-#include <bit>
 #include <cstring>
 
 namespace troika {
 
 std::uint64_t checksum(std::span<const std::byte> bytes) {
   // Each round is a bijection of the state for a given word, so two inputs of equal length that
-  // differ in one word end in different states. The constants are those of SplitMix64 (Steele et
-  // al. 2014, doi:10.1145/2660193.2660195): the golden ratio and a multiplier that mixes well.
+  // differ in one word end in different states. The first state has the golden ratio, as in
+  // SplitMix64.
   std::uint64_t state = 0x9e3779b97f4a7c15u ^ bytes.size();
-  auto absorb = [&state](std::uint64_t word) {
-    state = std::rotl(state ^ word, 29) * 0xbf58476d1ce4e5b9u;
-    state ^= state >> 32;
-  };
+  auto absorb = [&state](std::uint64_t word) { state = mix(state, word); };
   std::size_t at = 0;
   for (; at + 8 <= bytes.size(); at += 8) {
     std::uint64_t word = 0;

@@ -1,6 +1,7 @@
 // Stable 64-bit hashes: equal on every machine and in every run, so they may be stored in files.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -14,6 +15,13 @@ constexpr std::uint64_t hash_text(std::string_view text,
   std::uint64_t hash = start;
   for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   return hash;
+}
+
+/// Adds a word to a hash: a bijection of the hash for a given word. The multiplier is that of
+/// SplitMix64 (Steele et al. 2014, doi:10.1145/2660193.2660195), which mixes well.
+constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
+  hash = std::rotl(hash ^ word, 29) * 0xbf58476d1ce4e5b9u;
+  return hash ^ hash >> 32;
 }
 
 /// A fast checksum that processes eight bytes at a time. Detects any change within one aligned

@@ -20,24 +20,33 @@ void KernelTable::add_checks(const KernelChecks& checks) {
 }
 
 const std::vector<Candidate>* KernelTable::find(const KernelKey& key) const {
-  auto found = rows_.find(to_text(key));
-  return found == rows_.end() ? nullptr : &found->second;
+  auto [first, last] = row_at_.equal_range(troika::hash(key));
+  for (; first != last; ++first)
+    if (rows_[first->second].key == key) return &rows_[first->second].candidates;
+  return nullptr;
 }
 
 void KernelTable::insert(const KernelKey& key, std::vector<Candidate> candidates) {
-  insert(to_text(key), std::move(candidates));
+  auto [first, last] = row_at_.equal_range(troika::hash(key));
+  for (; first != last; ++first)
+    if (rows_[first->second].key == key)
+      return void(rows_[first->second].candidates = std::move(candidates));
+  row_at_.emplace(troika::hash(key), rows_.size());
+  rows_.push_back({key, std::move(candidates)});
 }
 
-void KernelTable::insert(const std::string& key_text, std::vector<Candidate> candidates) {
-  rows_[key_text] = std::move(candidates);
+std::map<std::string, const KernelTable::Row*> KernelTable::rows_by_text() const {
+  std::map<std::string, const Row*> rows;
+  for (const Row& row : rows_) rows.emplace(to_text(row.key), &row);
+  return rows;
 }
 
 // Ranks compare it (train/fingerprint.cpp), so it covers all fields of the candidates.
 std::uint64_t KernelTable::hash() const {
   std::uint64_t hash = hash_text("kernel table");
-  for (const auto& [text, candidates] : rows_) {
+  for (const auto& [text, row] : rows_by_text()) {
     hash = hash_text(text, hash);
-    for (const Candidate& candidate : candidates) {
+    for (const Candidate& candidate : row->candidates) {
       hash = hash_text(candidate.algorithm, hash);
       for (Layout layout : candidate.layouts) hash = hash_text(to_string(layout), hash);
       hash = hash_text(fmt::format(" {} {} {}", candidate.scratch.count, candidate.flat,

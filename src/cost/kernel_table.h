@@ -3,9 +3,11 @@
 // Lowering).
 #pragma once
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "taskgraph/kernel_choice.h"
@@ -37,24 +39,33 @@ using KernelChecks = std::map<std::string, std::map<std::string, std::string>>;
 
 class KernelTable {
  public:
+  struct Row {
+    KernelKey key;
+    std::vector<Candidate> candidates;
+
+    bool operator==(const Row&) const = default;
+  };
+
   /// Returns the candidates for a key, the best first, or null if the table has no row for it. An
-  /// empty list means that there is no kernel.
+  /// empty list means that there is no kernel. Valid until the row is inserted again.
   const std::vector<Candidate>* find(const KernelKey& key) const;
   void insert(const KernelKey& key, std::vector<Candidate> candidates);
-  void insert(const std::string& key_text, std::vector<Candidate> candidates);
   std::size_t size() const { return rows_.size(); }
   /// Changes with everything that a choice may depend on, including times.
   std::uint64_t hash() const;
 
-  const std::map<std::string, std::vector<Candidate>>& rows() const { return rows_; }
+  /// In the order in which they were inserted.
+  const std::deque<Row>& rows() const { return rows_; }
+  /// By the text of the key, so that the order is the same everywhere.
+  std::map<std::string, const Row*> rows_by_text() const;
 
   /// Adds results and replaces older ones.
   void add_checks(const KernelChecks& checks);
   const KernelChecks& checks() const { return checks_; }
 
  private:
-  std::map<std::string, std::vector<Candidate>>
-      rows_;  // by key text, so that the order is the same everywhere
+  std::deque<Row> rows_;                                        // stay in place as others are added
+  std::unordered_multimap<std::uint64_t, std::size_t> row_at_;  // by the hash of the key
   KernelChecks checks_;
 };
 

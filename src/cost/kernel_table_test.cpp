@@ -21,6 +21,18 @@ TEST(KernelTable, TellsAnUnaskedKeyFromOneWithoutKernels) {
   EXPECT_TRUE(table.find(key(1))->empty());
 }
 
+TEST(KernelTable, FindsEveryRowAndTheLastOneInsertedOfAKey) {
+  KernelTable table;
+  for (std::int64_t round : {1, 2})
+    for (std::int64_t out = 1; out <= 200; ++out)
+      table.insert(key(out), {{.algorithm = "direct", .time = SimTime{round * out}}});
+  EXPECT_EQ(table.size(), 200u);
+  for (std::int64_t out = 1; out <= 200; ++out)
+    EXPECT_EQ(table.find(key(out))->front().time, SimTime{2 * out});
+  EXPECT_EQ(table.find(key(201)), nullptr);
+  EXPECT_EQ(table.rows_by_text().begin()->first, to_text(key(100)));  // by text
+}
+
 TEST(KernelTable, HashFollowsAlgorithmsLayoutsAndTimes) {
   KernelTable a, b;
   a.insert(key(1), {{.algorithm = "direct", .layouts = {Layout::plain}}});
@@ -54,6 +66,19 @@ TEST(KernelTableJson, ReadsBackWhatItWrote) {
   EXPECT_EQ(file.device, "cpu");
   EXPECT_EQ(file.table.rows(), table.rows());
   EXPECT_EQ(file.table.hash(), table.hash());
+}
+
+TEST(KernelTableJson, LeavesOutRowsOfAnotherVersion) {
+  KernelTable table;
+  table.insert(key(1), {{.algorithm = "direct", .layouts = {Layout::plain}}});
+  std::string json = to_json(table, "cpu");
+  // Positions were once part of keys.
+  json.insert(json.find("\"linear{"),
+              "\"dropout{rate=0.1,origin=[4,0]} forward f32[4,3]\": [{\"algorithm\": \"loop\", "
+              "\"layouts\": [\"plain\"], \"scratch\": 0}],");
+  CostFile file = parse_costs(json);
+  EXPECT_EQ(file.table.size(), 1u);
+  EXPECT_NE(file.table.find(key(1)), nullptr);
 }
 
 TEST(KernelTableJson, RefusesWhatIsNoCostFile) {

@@ -16,7 +16,8 @@ struct CostFile {
 
 std::string to_json(const KernelTable& table, const std::string& device);
 
-/// Throws Error(file) that says what is wrong with the text.
+/// Leaves out rows whose keys are of another version. Throws Error(file) that says what is wrong
+/// with the text.
 CostFile parse_costs(const std::string& text);
 
 /// Returns nothing if the file does not exist or is damaged.

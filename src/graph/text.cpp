@@ -74,12 +74,6 @@ class Line {
   std::string_view rest_;
 };
 
-TensorSpec parse_spec(std::string_view text) {
-  // "f32[64,784]": the type, then the shape.
-  std::size_t bracket = std::min(text.find('['), text.size());
-  return {parse_shape(text.substr(bracket)), parse_dtype(text.substr(0, bracket))};
-}
-
 /// Reads line by line; a line may refer to names of earlier lines only.
 class GraphReader {
  public:
@@ -114,12 +108,12 @@ class GraphReader {
   void read_input(Line& line) {
     graph.inputs.push_back(TensorId(graph.tensors.size()));
     std::string name(line.word());
-    graph.tensors.push_back({name, parse_spec(line.word()), {}});
+    graph.tensors.push_back({name, parse_tensor_spec(line.word()), {}});
   }
 
   void read_parameter(Line& line) {
     Parameter parameter{.name = std::string(line.word())};
-    parameter.spec = parse_spec(line.word());
+    parameter.spec = parse_tensor_spec(line.word());
     auto init = std::ranges::find(kInitNames, line.word());
     if (init == kInitNames.end())
       throw Error(ErrorKind::file,

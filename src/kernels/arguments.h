@@ -13,8 +13,8 @@ namespace troika {
 class Arguments {
  public:
   Arguments(const Signature& signature, const PhaseSpec& phase,
-            std::span<const DevicePointer> operands)
-      : signature_(signature), phase_(phase), operands_(operands) {
+            std::span<const DevicePointer> operands, std::span<const std::int64_t> tile)
+      : position(tile), signature_(signature), phase_(phase), operands_(operands) {
     TROIKA_CHECK_EQ(operands.size(), phase.uses.size());
   }
 
@@ -34,6 +34,9 @@ class Arguments {
   std::span<T> gradient(int slot) const {
     return elements<T>(slot, true);
   }
+
+  /// Where the tile lies, in the order of the operator's tile_position().
+  const std::span<const std::int64_t> position;
 
  private:
   template <class T>

@@ -41,6 +41,12 @@ class FusedTrial {
     return key;
   }
 
+  std::vector<std::int64_t> position() const {
+    std::vector<std::int64_t> all;
+    for (const OpTrial& op : chain_) all.insert(all.end(), op.position.begin(), op.position.end());
+    return all;
+  }
+
   std::vector<Expected> forward() {
     std::vector<Expected> list;
     for (std::size_t at = 0; at < chain_.size(); ++at) {
@@ -134,7 +140,8 @@ class Fused : public testing::Test {
     if (shared != nullptr) operands[index(shared->write)] = operands[index(shared->read)];
     std::vector<std::byte> scratch(static_cast<std::size_t>(candidate.scratch.count) + 64);
     auto address = reinterpret_cast<std::uintptr_t>(scratch.data());
-    backend_->compile(key, candidate)->launch(operands, scratch.data() + (64 - address % 64));
+    backend_->compile(key, candidate)
+        ->launch(operands, scratch.data() + (64 - address % 64), position_);
     for (std::size_t at = 0; at < expected.size(); ++at) {
       if (expected[at].access == Access::read) continue;
       HostTensor written = in_f32(expected[at].value);
@@ -157,6 +164,7 @@ class Fused : public testing::Test {
   static std::int64_t elements(const HostTensor& tensor) { return tensor.spec.shape.elements(); }
 
   std::unique_ptr<Backend> backend_;
+  std::vector<std::int64_t> position_;  // of all launches
 };
 
 struct Layer {
@@ -201,6 +209,7 @@ TEST_F(Fused, AResidualSumBehindALinearLayer) {
 
 TEST_F(Fused, AResidualSumBehindDropout) {
   FusedTrial trial({"dropout", Dropout{.rate = 0.4, .stream = 7}, {f64({9, 1030})}}, {Binary{}});
+  position_ = trial.position();
   check(trial.key(Phase::forward), trial.forward(), 1e-6);
 }
 

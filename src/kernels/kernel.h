@@ -16,8 +16,10 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   /// Runs on the device's own thread and never allocates. `operands` are in the order of
-  /// operands_of(key); `scratch` has the candidate's size.
-  virtual void launch(std::span<const DevicePointer> operands, DevicePointer scratch) = 0;
+  /// operands_of(key); `scratch` has the candidate's size; `position` says where the tile lies and
+  /// has position_count(key) numbers.
+  virtual void launch(std::span<const DevicePointer> operands, DevicePointer scratch,
+                      std::span<const std::int64_t> position) = 0;
 };
 
 /// An algorithm that does not support a key, and the reason, such as "the FFT is written for f32".

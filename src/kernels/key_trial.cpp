@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "kernels/in_layout.h"
@@ -28,9 +29,24 @@ TensorSpec exact(TensorSpec spec) {
   return spec;
 }
 
-OpCase exact_case(const Op& op, const std::vector<TensorSpec>& inputs) {
-  OpCase row{"trial", op, {}};
-  for (const TensorSpec& input : inputs) row.inputs.push_back(exact(input));
+/// Returns a position away from the origin, where a kernel that ignores its position is wrong.
+std::vector<std::int64_t> trial_position(const KernelKey& key) {
+  Signature s = signature(key.op, key.inputs);
+  std::vector<std::int64_t> position = position_of(key.op, s, s.whole_tile());
+  // In a half of the vocabulary that some tokens or targets are not in. Forward without stages has
+  // all classes.
+  if (const auto* embedding = std::get_if<Embedding>(&key.op)) return {embedding->vocabulary / 2};
+  if (std::holds_alternative<CrossEntropy>(key.op))
+    return {key.phase == Phase::forward ? 0 : key.inputs[0].shape.back() / 2};
+  if (const auto* attention = std::get_if<Attention>(&key.op); attention && !position.empty())
+    return {key.inputs[0].shape[1] - s.slots[AttentionSlots(*attention).y].spec.shape[1]};
+  std::iota(position.begin(), position.end(), 1);
+  return position;
+}
+
+OpCase exact_case(const KernelKey& key) {
+  OpCase row{"trial", key.op, {}, {}, trial_position(key)};
+  for (const TensorSpec& input : key.inputs) row.inputs.push_back(exact(input));
   if (auto* embedding = std::get_if<Embedding>(&row.op)) embedding->dtype = DType::f64;
   // Operands are put into their layouts for the launch; as values a reorder is a copy.
   if (auto* reorder = std::get_if<Reorder>(&row.op)) *reorder = {};
@@ -39,8 +55,9 @@ OpCase exact_case(const Op& op, const std::vector<TensorSpec>& inputs) {
 
 /// An operator in f64 whose values have been rounded to the element types of the key.
 struct ExactOp {
-  ExactOp(const Op& op, const std::vector<TensorSpec>& inputs)
-      : trial(exact_case(op, inputs), kTrialSeed), stored(signature(op, inputs)) {
+  /// Without the operators that are fused to the key's.
+  explicit ExactOp(const KernelKey& key)
+      : trial(exact_case(key), kTrialSeed), stored(signature(key.op, key.inputs)) {
     round();
   }
 
@@ -120,7 +137,8 @@ double lost_in_f32(const KernelKey& key, const ExactOp& before, ExactOp& after,
 
 void fill_single(KeyTrial& trial, const Backend& reference) {
   const KernelKey& key = trial.key;
-  ExactOp op(key.op, key.inputs);
+  ExactOp op(key);
+  trial.position = op.trial.position;
   run_before(op, key.phase, reference);
   // A phase may update an operand, so its values before and after are both needed.
   ExactOp after = op;
@@ -136,7 +154,7 @@ void fill_single(KeyTrial& trial, const Backend& reference) {
 std::vector<ExactOp> run_chain(const KernelKey& key, const Backend& reference) {
   std::vector<ExactOp> chain;
   Phase phase = is_gradient_phase(key.phase) ? Phase::forward : key.phase;
-  chain.emplace_back(key.op, key.inputs);
+  chain.emplace_back(key);
   run_before(chain[0], phase, reference);
   chain[0].trial.run(phase, reference);
   for (const FusedOp& next : key.fused) {
@@ -144,16 +162,25 @@ std::vector<ExactOp> run_chain(const KernelKey& key, const Backend& reference) {
     std::vector<TensorSpec> inputs{
         chain.back().stored.slots[static_cast<std::size_t>(chain.back().output())].spec};
     inputs.insert(inputs.end(), next.others.begin(), next.others.end());
-    ExactOp& op = chain.emplace_back(next.op, inputs);
+    ExactOp& op = chain.emplace_back(KernelKey{next.op, inputs, Phase::forward, {}});
     op.value(0) = std::move(y);
     op.trial.run(Phase::forward, reference);
   }
   return chain;
 }
 
+/// In the order of position_count.
+std::vector<std::int64_t> position_of(const std::vector<ExactOp>& chain) {
+  std::vector<std::int64_t> position;
+  for (const ExactOp& op : chain)
+    position.insert(position.end(), op.trial.position.begin(), op.trial.position.end());
+  return position;
+}
+
 /// In the order of operands_of. Values between two fused operators are not operands.
 void fill_forward(KeyTrial& trial, const Backend& reference) {
   std::vector<ExactOp> chain = run_chain(trial.key, reference);
+  trial.position = position_of(chain);
   Operands operands(trial);
   for (std::size_t at = 0; at < chain.size(); ++at) {
     bool first = at == 0, last = at + 1 == chain.size();
@@ -171,6 +198,7 @@ void fill_forward(KeyTrial& trial, const Backend& reference) {
 void fill_backward(KeyTrial& trial, const Backend& reference) {
   std::vector<ExactOp> chain = run_chain(trial.key, reference);
   TROIKA_CHECK_EQ(chain.size(), 2u);
+  trial.position = position_of(chain);
   ExactOp &op = chain[0], &behind = chain[1];
   // Forward and backward are separate kernels, so values between them are rounded.
   op.round();
@@ -220,7 +248,7 @@ class PoisonedLaunch {
     holder_[write] = read;
   }
 
-  void run(Kernel& kernel) { kernel.launch(addresses_, scratch()); }
+  void run(Kernel& kernel) { kernel.launch(addresses_, scratch(), trial_.position); }
 
   /// Returns the written operands.
   Results results() const {

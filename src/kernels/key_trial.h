@@ -10,12 +10,13 @@
 
 namespace troika {
 
-/// The vectors have one entry per operand of the key.
+/// Vectors of operands and tensors have one entry per operand of the key.
 struct KeyTrial {
   KernelKey key;
   std::vector<Operand> operands;
-  std::vector<HostTensor> given;     ///< Before the launch, in the operand's element type.
-  std::vector<HostTensor> expected;  ///< After the launch, in f64.
+  std::vector<HostTensor> given;         ///< Before the launch, in the operand's element type.
+  std::vector<HostTensor> expected;      ///< After the launch, in f64.
+  std::vector<std::int64_t> position{};  ///< Of all launches.
   /// Allowed in addition to tolerance(): in a recurrent layer rounding errors accumulate over
   /// steps, so the error of the reference in f32 is the measure.
   double rounding = 0;

@@ -50,7 +50,8 @@ class Prepared {
  public:
   Prepared(OpTrial& trial, const PhaseSpec& phase, const Candidate& candidate,
            const Backend& backend)
-      : scratch_(static_cast<std::size_t>(candidate.scratch.count) + 64),
+      : position_(trial.position),
+        scratch_(static_cast<std::size_t>(candidate.scratch.count) + 64),
         kernel_(backend.compile(trial.key(phase.phase), candidate)) {
     for (std::size_t at = 0; at < phase.uses.size(); ++at) {
       HostTensor& host = trial.tensor(phase.uses[at]);
@@ -62,7 +63,7 @@ class Prepared {
   }
   void launch() {
     auto address = reinterpret_cast<std::uintptr_t>(scratch_.data());
-    kernel_->launch(operands, scratch_.data() + (64 - address % 64));
+    kernel_->launch(operands, scratch_.data() + (64 - address % 64), position_);
   }
   std::vector<std::byte> bytes(std::size_t operand) const {
     return {operands[operand], operands[operand] + sizes_[operand]};
@@ -79,6 +80,7 @@ class Prepared {
   std::vector<DevicePointer> operands;
 
  private:
+  std::vector<std::int64_t> position_;
   std::vector<std::byte> scratch_;
   std::unique_ptr<Kernel> kernel_;
   std::vector<InLayout> held_;
@@ -164,7 +166,7 @@ int check_reorders(const Backend& backend, const TensorSpec& spec, Layout other)
       InLayout given(spec, from), wanted(spec, to), got(spec, to);
       std::vector<DevicePointer> operands{given.load(start.bytes), got.fill(std::byte{0xff})};
       std::vector<std::byte> scratch(static_cast<std::size_t>(candidate.scratch.count));
-      backend.compile(key, candidate)->launch(operands, scratch.data());
+      backend.compile(key, candidate)->launch(operands, scratch.data(), {});
       EXPECT_EQ(std::memcmp(wanted.load(start.bytes), operands[1], size), 0)
           << to_text(key) << " by " << candidate.algorithm;
       ++kernels;

@@ -90,7 +90,9 @@ OpTrial::OpTrial(const OpCase& operator_case, std::uint64_t seed)
     : name(operator_case.name),
       op(operator_case.op),
       inputs(operator_case.inputs),
-      signature(troika::signature(op, inputs)) {
+      signature(troika::signature(op, inputs)),
+      position(operator_case.position) {
+  if (position.empty()) position = position_of(op, signature, signature.whole_tile());
   for (const Slot& slot : signature.slots) {
     values.emplace_back(slot.spec);
     gradients.emplace_back(slot.spec);
@@ -202,7 +204,8 @@ void OpTrial::run(Phase phase, const Backend& backend, const Candidate& candidat
   std::vector<std::byte> scratch(static_cast<std::size_t>(candidate.scratch.count) + 64,
                                  std::byte{0xff});
   auto address = reinterpret_cast<std::uintptr_t>(scratch.data());
-  backend.compile(key(phase), candidate)->launch(operands, scratch.data() + (64 - address % 64));
+  backend.compile(key(phase), candidate)
+      ->launch(operands, scratch.data() + (64 - address % 64), position);
   for (std::size_t at = 0; at < spec.uses.size(); ++at) {
     if (spec.uses[at].access != Access::read) held[at].store(tensor(spec.uses[at]).bytes);
   }

@@ -51,8 +51,9 @@ class OpTrial {
   Op op;
   std::vector<TensorSpec> inputs;
   Signature signature;
-  std::vector<HostTensor> values;     ///< One per slot.
-  std::vector<HostTensor> gradients;  ///< One per slot.
+  std::vector<std::int64_t> position;  ///< Of all launches.
+  std::vector<HostTensor> values;      ///< One per slot.
+  std::vector<HostTensor> gradients;   ///< One per slot.
 
  private:
   static std::size_t index(const Use& use) { return static_cast<std::size_t>(use.slot); }

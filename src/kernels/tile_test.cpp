@@ -8,6 +8,7 @@
 
 #include "kernels/op_trial.h"
 #include "kernels/reference/reference.h"
+#include "kernels/tile_parts_test.h"
 #include "ops/testing/op_cases.h"
 
 namespace troika {
@@ -20,40 +21,6 @@ std::vector<Region> tiles_along(const Signature& s, std::size_t axis, std::int64
     tiles.back().ranges[axis] = part_of(s.axes[axis].extent, part, degree);
   }
   return tiles;
-}
-
-OpCase local_case(const OpTrial& whole, const Region& tile) {
-  OpCase local{whole.name, localize(whole.op, whole.signature, tile), {}, {}};
-  for (int slot : whole.signature.slots_of(Role::input)) {
-    const Slot& input = whole.signature.slots[static_cast<std::size_t>(slot)];
-    local.inputs.push_back({region_of(input, tile).shape(), input.spec.dtype});
-  }
-  // Update rules describe their parameter as the input.
-  if (local.inputs.empty())
-    local.inputs.push_back(
-        {region_of(whole.signature.slots[0], tile).shape(), whole.inputs[0].dtype});
-  return local;
-}
-
-/// The elements of `region` in row-major order as a tensor of their own.
-HostTensor cut(const HostTensor& tensor, const Region& region) {
-  HostTensor part({region.shape(), tensor.spec.dtype});
-  std::int64_t at = 0;
-  for_each_run(tensor.spec.shape, region, [&](std::int64_t offset, std::int64_t length) {
-    for (std::int64_t i = 0; i < length; ++i) part.set(at++, tensor.get(offset + i));
-  });
-  return part;
-}
-
-/// Combines the elements of `region` with those of `part`.
-void put(HostTensor& into, const Region& region, const HostTensor& part, Combine combine) {
-  std::int64_t at = 0;
-  for_each_run(into.spec.shape, region, [&](std::int64_t offset, std::int64_t length) {
-    for (std::int64_t i = 0; i < length; ++i, ++at) {
-      double there = into.get(offset + i), here = part.get(at);
-      into.set(offset + i, combine == Combine::sum ? there + here : std::max(there, here));
-    }
-  });
 }
 
 /// Runs one phase of one tile on the regions of `global` it reads; adds what it writes to

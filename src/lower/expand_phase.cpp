@@ -135,6 +135,7 @@ class PhaseExpansion {
       Task task{.name = tile_name(name, tile),
                 .device = tiles_[tile].device,
                 .key = fragment_.keys[tile],
+                .position = fragment_.positions[tile],
                 .replica = replica};
       for (std::size_t use = 0; use < buffers.size(); ++use)
         task.uses.push_back({buffers[use][tile], phase_.uses[use].access});

@@ -21,7 +21,10 @@ class PhaseSplitter {
         places.places.push_back({region_of(slot, tile.box), tile.device});
       if (use.access == Access::write) places.terms = terms_of(slot);
     }
-    for (const Tile& tile : made_.tiles) made_.keys.push_back(key_of(tile.box));
+    for (const Tile& tile : made_.tiles) {
+      made_.keys.push_back(key_of(tile.box));
+      made_.positions.push_back(position_of(request_.op, request_.signature, tile.box));
+    }
     return std::move(made_);
   }
 

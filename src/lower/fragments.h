@@ -26,7 +26,8 @@ struct PhaseFragment {
 
   std::vector<Tile> tiles;  ///< Those that do the same work on one device are there once.
   std::vector<UsePlaces> uses;
-  std::vector<KernelKey> keys;  ///< By tile.
+  std::vector<KernelKey> keys;                       ///< By tile.
+  std::vector<std::vector<std::int64_t>> positions;  ///< By tile.
 };
 
 struct PhaseRequest {

@@ -44,7 +44,7 @@ class ChainFinder {
  private:
   void find_forward(std::size_t start, std::vector<FusedChain>& chains) const {
     const Task& task = graph_.tasks[start];
-    FusedChain chain{{start}, task.key, task.uses};
+    FusedChain chain{{start}, task.key, task.uses, task.position};
     int output = output_operand(task.key);
     if (output < 0) return;
     // The output stands last, also where the operator writes other things behind it.
@@ -77,6 +77,7 @@ class ChainFinder {
     for (std::size_t at = 0; at < next.uses.size(); ++at) {
       if (at != taken) chain.uses.push_back(next.uses[at]);
     }
+    chain.position.insert(chain.position.end(), next.position.begin(), next.position.end());
     chain.tasks.push_back(*reader);
     chain.key.fused.push_back(std::move(behind));
     return true;
@@ -94,8 +95,10 @@ class ChainFinder {
     const Activation* activation = std::get_if<Activation>(&first.key.op);
     if (!first.computes() || activation == nullptr || !backward_reads_output(activation->kind))
       return {};
-    if (first.device != task.device || !can_move({{before}, first.key, first.uses}, at)) return {};
-    FusedChain chain{{before, at}, task.key, task.uses};
+    if (first.device != task.device || !can_move({{before}, first.key, first.uses, {}}, at))
+      return {};
+    // Neither operator has a position.
+    FusedChain chain{{before, at}, task.key, task.uses, {}};
     chain.key.fused.push_back({*activation, {}});
     chain.uses[dy].buffer = first.uses[0].buffer;
     auto written = std::ranges::find_if(
@@ -175,6 +178,7 @@ void replace(TaskGraph& graph, const FusedChain& chain) {
   last.name = named.name + " +" + std::to_string(chain.tasks.size() - 1);
   last.key = chain.key;
   last.uses = chain.uses;
+  last.position = chain.position;
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ struct FusedChain {
   std::vector<std::size_t> tasks;
   KernelKey key;
   std::vector<BufferUse> uses;
+  std::vector<std::int64_t> position;  ///< In the order of the key: position_count.
 };
 
 /// Every chain that could be fused, prefixes of longer ones included, the longest of each start

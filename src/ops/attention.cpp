@@ -86,9 +86,18 @@ Attention localize(const Attention& op, const Signature&, const Region& tile) {
   Attention local = op;
   local.heads = tile[kHead].extent();
   // The causal mask compares positions in the whole sequence, not in the tile.
-  local.first_query += tile[kQuery].begin;
+  if (op.causal) local.first_query += tile[kQuery].begin;
   if (op.packed) local.queries = tile[kQuery].extent();
   return local;
+}
+
+std::vector<std::int64_t> tile_position(const Attention& op, const Signature&, const Region& tile) {
+  if (op.causal || !op.packed) return {};
+  return {tile[kQuery].begin};
+}
+
+std::int64_t first_query(const Attention& op, std::span<const std::int64_t> position) {
+  return op.first_query + (position.empty() ? 0 : position[0]);
 }
 
 }  // namespace troika

@@ -12,12 +12,14 @@ namespace troika {
 struct Attention {
   static constexpr std::string_view kName = "attention";
   std::int64_t heads = 1;
-  bool causal = false;  ///< Query i sees key j iff j <= first_query + i.
+  bool causal = false;  ///< Query i of a tile sees key j iff j <= first_query + i.
   bool packed = false;  ///< One input [n, t, heads*3*d], head-major: q, k and v of a head together.
   /// The last input is a mask [n, tk]: 1 = attend, 0 = ignore. A query without any key gives zeros.
   bool has_mask = false;
-  std::int64_t first_query = 0;  ///< Position of the first query of this tile.
-  std::int64_t queries = 0;      ///< Packed: number of queries from first_query on; 0 means all.
+  /// Causal: position of the first query of this tile. Part of the kernel key, because later
+  /// queries see more keys and take longer.
+  std::int64_t first_query = 0;
+  std::int64_t queries = 0;  ///< Packed: number of queries of this tile; 0 means all.
 
   static void fields(auto& self, auto&& visit) {
     visit("heads", self.heads);
@@ -35,6 +37,12 @@ struct Attention {
 /// values stay whole).
 Signature signature(const Attention& op, std::span<const TensorSpec> inputs);
 Attention localize(const Attention& op, const Signature& signature, const Region& tile);
+/// Packed and not causal: the row of the first query in qkv. Causal attention has it in its
+/// attributes; with an own tensor q it is always 0.
+std::vector<std::int64_t> tile_position(const Attention& op, const Signature& signature,
+                                        const Region& tile);
+/// The position of the first query of a tile that is launched with `position`.
+std::int64_t first_query(const Attention& op, std::span<const std::int64_t> position);
 
 /// The index of each slot of the signature.
 struct AttentionSlots {

@@ -92,7 +92,8 @@ Conv2d localize(const Conv2d& op, const Signature& signature, const Region& tile
   }
   Region x = region_of(signature.slots[0], tile);
   for (std::size_t dim : {0u, 1u}) {
-    // The tile of x includes its halo, so only tiles at the border of the image are padded.
+    // The tile of x includes its halo, so only tiles at the border of the image are padded. Padding
+    // changes the work, so it is part of the kernel key and not of a position.
     Pads pads = local_pads(window_of(op, dim), tile[kH + dim], x[2 + dim]);
     local.pad[dim] = pads.begin;
     local.pad_end[dim] = pads.end;

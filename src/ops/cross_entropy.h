@@ -11,15 +11,16 @@ namespace troika {
 
 struct CrossEntropy {
   static constexpr std::string_view kName = "cross_entropy";
-  std::int64_t first_class = 0;  ///< First class of this tile of the vocabulary.
 
-  static void fields(auto& self, auto&& visit) { visit("first_class", self.first_class); }
+  static void fields(auto&, auto&&) {}
   bool operator==(const CrossEntropy&) const = default;
 };
 
 /// Inputs: x [n.., v], target i32 [n..], weight [n..]. Outputs: loss_sum f64 [1], weight_sum f64
 /// [1].
 Signature signature(const CrossEntropy& op, std::span<const TensorSpec> inputs);
-CrossEntropy localize(const CrossEntropy& op, const Signature& signature, const Region& tile);
+/// The first class of a tile of the vocabulary. Targets count from the first class of all.
+std::vector<std::int64_t> tile_position(const CrossEntropy& op, const Signature& signature,
+                                        const Region& tile);
 
 }  // namespace troika

@@ -10,9 +10,8 @@ Signature signature(const Dropout& op, std::span<const TensorSpec> inputs) {
   require_inputs("dropout", inputs, 1);
   const Shape& x = inputs[0].shape;
   require(op.rate >= 0 && op.rate < 1, "dropout", "needs a rate in [0, 1)");
-  bool located = (op.origin.empty() && op.extents.empty()) ||
-                 (op.origin.size() == x.rank() && op.extents.size() == x.rank());
-  require(located, "dropout", "needs one origin and one extent per dimension of ", inputs[0]);
+  require(op.extents.empty() || op.extents.size() == x.rank(), "dropout",
+          "needs one extent per dimension of ", inputs[0]);
   auto [axes, dims] = dim_axes(x);
   Signature s{.axes = axes};
   s.slots = {{Role::input, "x", inputs[0], dims},
@@ -25,15 +24,19 @@ Signature signature(const Dropout& op, std::span<const TensorSpec> inputs) {
   return s;
 }
 
-Dropout localize(const Dropout& op, const Signature& signature, const Region& tile) {
-  Dropout local = op;
+Dropout localize(const Dropout& op, const Signature& signature, const Region&) {
   const Shape& x = signature.slots[0].spec.shape;
-  local.origin.resize(x.rank());
+  Dropout local{.rate = op.rate, .extents = op.extents};
   if (local.extents.empty()) local.extents.assign(x.begin(), x.end());
-  // The tile knows its place in the global tensor, so that the mask does not depend on the split
-  // (law 2).
-  for (std::size_t dim = 0; dim < x.rank(); ++dim) local.origin[dim] += tile[dim].begin;
   return local;
+}
+
+// A launch knows its place in the global tensor, so that the mask does not depend on the split
+// (law 2).
+std::vector<std::int64_t> tile_position(const Dropout& op, const Signature&, const Region& tile) {
+  std::vector<std::int64_t> position{static_cast<std::int64_t>(op.stream)};
+  for (const Range& range : tile.ranges) position.push_back(range.begin);
+  return position;
 }
 
 }  // namespace troika

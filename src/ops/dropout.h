@@ -12,15 +12,14 @@ namespace troika {
 struct Dropout {
   static constexpr std::string_view kName = "dropout";
   double rate = 0.5;         ///< In [0, 1).
-  std::uint64_t stream = 0;  ///< Hash of the operator's name.
-  /// Begin of this tile in the global tensor; empty means zeros.
-  std::vector<std::int64_t> origin{};
-  std::vector<std::int64_t> extents{};  ///< Extents of the global tensor; empty means those of x.
+  std::uint64_t stream = 0;  ///< Hash of the operator's name; 0 in a tile, whose position has it.
+  /// Extents of the global tensor; empty means those of x. Part of the kernel key: they are the
+  /// same for all tiles.
+  std::vector<std::int64_t> extents{};
 
   static void fields(auto& self, auto&& visit) {
     visit("rate", self.rate);
     visit("stream", self.stream);
-    visit("origin", self.origin);
     visit("extents", self.extents);
   }
   bool operator==(const Dropout&) const = default;
@@ -28,5 +27,9 @@ struct Dropout {
 
 Signature signature(const Dropout& op, std::span<const TensorSpec> inputs);
 Dropout localize(const Dropout& op, const Signature& signature, const Region& tile);
+/// Where the random numbers of the tile are: the stream, then the begin in the global tensor along
+/// each dimension. Neither changes the work, so all dropouts of a shape share one kernel.
+std::vector<std::int64_t> tile_position(const Dropout& op, const Signature& signature,
+                                        const Region& tile);
 
 }  // namespace troika

@@ -35,8 +35,7 @@ Signature signature(const Embedding& op, std::span<const TensorSpec> inputs) {
               .name = "tokens",
               .spec = inputs[0],
               .dims = token_dims,
-              // Tokens are those of the whole vocabulary, also in a tile.
-              .bound = op.first + op.vocabulary},
+              .bound = op.vocabulary},
              {.role = Role::weight,
               .name = "weight",
               .spec = {{op.vocabulary, op.width}, op.dtype},
@@ -52,10 +51,12 @@ Signature signature(const Embedding& op, std::span<const TensorSpec> inputs) {
 Embedding localize(const Embedding& op, const Signature& signature, const Region& tile) {
   Range rows = tile[static_cast<std::size_t>(signature.axis("v"))];
   Range columns = tile[static_cast<std::size_t>(signature.axis("d"))];
-  return {.vocabulary = rows.extent(),
-          .width = columns.extent(),
-          .first = op.first + rows.begin,
-          .dtype = op.dtype};
+  return {.vocabulary = rows.extent(), .width = columns.extent(), .dtype = op.dtype};
+}
+
+std::vector<std::int64_t> tile_position(const Embedding&, const Signature& signature,
+                                        const Region& tile) {
+  return {tile[static_cast<std::size_t>(signature.axis("v"))].begin};
 }
 
 }  // namespace troika

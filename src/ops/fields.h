@@ -3,11 +3,15 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
+
+#include "base/hash.h"
 
 namespace troika {
 
@@ -78,6 +82,28 @@ Attributes parse_attributes(std::string_view inner) {
     if (!known) refuse_field(key, std::string("a field of ") + std::string(Attributes::kName));
   }
   return attributes;
+}
+
+/// These add a field to a hash. Equal fields add the same, so the two zeros of a double do too.
+inline std::uint64_t mix_field(std::uint64_t hash, double value) {
+  return mix(hash, std::bit_cast<std::uint64_t>(value == 0 ? 0.0 : value));
+}
+template <class T>
+requires std::is_integral_v<T> || std::is_enum_v<T> std::uint64_t mix_field(std::uint64_t hash,
+                                                                            T value) {
+  return mix(hash, static_cast<std::uint64_t>(value));
+}
+inline std::uint64_t mix_field(std::uint64_t hash, std::span<const std::int64_t> list) {
+  hash = mix(hash, list.size());
+  for (std::int64_t value : list) hash = mix(hash, static_cast<std::uint64_t>(value));
+  return hash;
+}
+
+template <class Attributes>
+std::uint64_t mix_attributes(std::uint64_t hash, const Attributes& attributes) {
+  Attributes::fields(attributes,
+                     [&](const char*, const auto& value) { hash = mix_field(hash, value); });
+  return hash;
 }
 
 }  // namespace troika

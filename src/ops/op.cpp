@@ -17,6 +17,11 @@ concept Localizable = requires(const A& a, const Signature& s, const Region& til
   { localize(a, s, tile) } -> std::same_as<A>;
 };
 
+template <class A>
+concept Positioned = requires(const A& a, const Signature& s, const Region& tile) {
+  tile_position(a, s, tile);
+};
+
 /// Compares the name with those of alternatives At and above.
 template <std::size_t At = 0>
 Op parse_named(std::string_view name, std::string_view inner) {
@@ -60,6 +65,22 @@ Op localize(const Op& op, const Signature& s, const Region& tile) {
           return attributes;
       },
       op);
+}
+
+std::vector<std::int64_t> position_of(const Op& op, const Signature& s, const Region& tile) {
+  return std::visit(
+      [&]<class A>(const A& attributes) -> std::vector<std::int64_t> {
+        if constexpr (Positioned<A>)
+          return tile_position(attributes, s, tile);
+        else
+          return {};
+      },
+      op);
+}
+
+std::uint64_t mix(std::uint64_t hash, const Op& op) {
+  hash = mix(hash, op.index());
+  return std::visit([&](const auto& attributes) { return mix_attributes(hash, attributes); }, op);
 }
 
 std::string to_text(const Op& op) {

@@ -93,6 +93,15 @@ Signature signature(const Op& op, std::span<const TensorSpec> inputs);
 /// exactly the shapes that region_of gives.
 Op localize(const Op& op, const Signature& signature, const Region& tile);
 
+/// Returns where a tile lies, as far as its kernel must know: launch arguments, which are not part
+/// of the localized operator, so that equal tiles at different places share one kernel. The
+/// operator's tile_position() says what the numbers mean; their count is the same for all tiles.
+/// Empty for most operators.
+std::vector<std::int64_t> position_of(const Op& op, const Signature& signature, const Region& tile);
+
+/// Adds an operator to a hash; equal operators add the same. Not stable between versions.
+std::uint64_t mix(std::uint64_t hash, const Op& op);
+
 /// "conv2d{out=64,kernel=[3,3]}" and its inverse, which throws Error(file) if the text is not an
 /// operator.
 std::string to_text(const Op& op);

@@ -17,6 +17,8 @@ struct OpCase {
   Op op;
   std::vector<TensorSpec> inputs;
   std::vector<Fill> fills{};  ///< One per input; missing ones follow from the slot.
+  /// Where the operator lies if it is a tile; empty means position_of its whole tile.
+  std::vector<std::int64_t> position{};
 };
 
 }  // namespace troika

@@ -29,11 +29,13 @@ class FaultyBackend final : public Backend {
     FaultyKernel(std::unique_ptr<Kernel> truth, std::string fault, int* launches)
         : truth_(std::move(truth)), fault_(std::move(fault)), launches_(launches) {}
 
-    void launch(std::span<const DevicePointer> operands, DevicePointer scratch) override {
+    void launch(std::span<const DevicePointer> operands, DevicePointer scratch,
+                std::span<const std::int64_t> position) override {
       ++*launches_;
       auto* y = reinterpret_cast<float*>(operands.back());
       float before = y[1];
-      truth_->launch(operands, scratch);
+      const std::vector<std::int64_t> origin(position.size());
+      truth_->launch(operands, scratch, fault_ == "at the origin" ? origin : position);
       if (fault_ == "wrong") y[1] += 0.64f;
       // A small part of what lay there: within the tolerance, but not the same twice.
       if (fault_ == "flaky" && before == before) y[1] += 1e-13f * before;
@@ -98,6 +100,23 @@ TEST_F(KernelCheckTest, FaultyKernelsAreLeftOutAndNamed) {
   EXPECT_NE(reasons["unwritten plain plain plain"].find("off by"), std::string::npos);
   EXPECT_EQ(reasons["overrun plain plain plain"], "writes past its scratch");
   EXPECT_EQ(costs.left_out(key_).size(), 4u);
+}
+
+TEST_F(KernelCheckTest, AKernelThatIgnoresItsPositionIsLeftOut) {
+  FaultyBackend backend({"at the origin", "right"});
+  KernelCheck check(*device_, backend);
+  TensorSpec tokens{{8}, DType::i32}, logits{{8, 6}, DType::f32}, weights{{8}, DType::f32};
+  for (const KernelKey& key :
+       {KernelKey{Dropout{.extents = {6, 9}}, {{{3, 9}, DType::f32}}, Phase::forward, {}},
+        KernelKey{Embedding{.vocabulary = 6, .width = 3}, {tokens}, Phase::forward, {}},
+        KernelKey{CrossEntropy{}, {logits, tokens, weights}, Phase::statistics_2, {}},
+        KernelKey{Attention{.heads = 2, .packed = true, .queries = 2},
+                  {{{2, 5, 12}, DType::f32}},
+                  Phase::forward,
+                  {}}})
+    EXPECT_EQ(names_of(check.keep_right(key, backend.candidates(key))),
+              std::vector<std::string>{"right"})
+        << to_text(key);
 }
 
 TEST_F(KernelCheckTest, VerdictsAreKeptWithTheTimes) {

@@ -33,8 +33,8 @@ class Contest final : public Work {
     bool in = true;
   };
 
-  Contest(std::vector<DevicePointer> operands, std::vector<Entrant> all)
-      : entrants(std::move(all)), operands_(std::move(operands)) {}
+  Contest(std::vector<DevicePointer> operands, std::vector<Entrant> all, std::size_t positions)
+      : entrants(std::move(all)), operands_(std::move(operands)), position_(positions) {}
 
   void run() override {
     // The first launches warm the caches and the team, and find candidates not worth more time.
@@ -59,13 +59,14 @@ class Contest final : public Work {
  private:
   void launch(Entrant& entrant) {
     auto start = Clock::now();
-    entrant.kernel->launch({operands_.data(), operands_.size() - 1}, operands_.back());
+    entrant.kernel->launch({operands_.data(), operands_.size() - 1}, operands_.back(), position_);
     Nanoseconds time = Clock::now() - start;
     entrant.best = std::min(entrant.best, time);
     entrant.total += time;
   }
 
   std::vector<DevicePointer> operands_;  // the last one is the scratch
+  std::vector<std::int64_t> position_;   // the origin: a position does not change the time
 };
 
 Bytes aligned(Bytes bytes) { return {(bytes.count + kAlignment - 1) / kAlignment * kAlignment}; }
@@ -145,7 +146,7 @@ void KernelTimer::measure(const KernelKey& key, std::vector<Candidate>& candidat
   std::vector<Contest::Entrant> entrants;
   for (const Candidate& candidate : candidates)
     entrants.push_back({.kernel = backend_.compile(key, candidate)});
-  Contest contest(lay_out(key, candidates), std::move(entrants));
+  Contest contest(lay_out(key, candidates), std::move(entrants), position_count(key));
   Event done;
   device_.submit(contest, done);
   done.wait();

@@ -33,8 +33,9 @@ class TwoSpeeds final : public Backend {
    public:
     Sleeper(const TwoSpeeds& owner, std::unique_ptr<Kernel> kernel, bool sleeps)
         : owner_(owner), kernel_(std::move(kernel)), sleeps_(sleeps) {}
-    void launch(std::span<const DevicePointer> operands, DevicePointer scratch) override {
-      kernel_->launch(operands, scratch);
+    void launch(std::span<const DevicePointer> operands, DevicePointer scratch,
+                std::span<const std::int64_t> position) override {
+      kernel_->launch(operands, scratch, position);
       owner_.slow_launches += sleeps_;
       if (sleeps_) std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }

@@ -50,6 +50,7 @@ Executor::Executor(const TaskGraph& graph, const ExecutorSetting& setting)
     Entry entry{.kind = task.kind, .task = at, .carried = task.carried};
     if (task.computes()) {
       entry.kernel = &setting.kernels.get(task);
+      entry.position = task.position;
       if (task.scratch.valid()) entry.scratch = setting.address(task.scratch);
       for (const BufferUse& use : task.uses) entry.operands.push_back(setting.address(use.buffer));
     } else {
@@ -68,7 +69,7 @@ Executor::Executor(const TaskGraph& graph, const ExecutorSetting& setting)
 void Executor::run_entry(Entry& entry) {
   switch (entry.kind) {
     case TaskKind::compute:
-      entry.kernel->launch(entry.operands, entry.scratch);
+      entry.kernel->launch(entry.operands, entry.scratch, entry.position);
       // Messages advance between kernels, also without a background thread.
       if (under_way_ > 0) scheduler_->advance(kBetweenKernels);
       return;

@@ -97,7 +97,8 @@ class Executor final : public Work {
     Kernel* kernel = nullptr;  ///< Of a compute task.
     std::vector<DevicePointer> operands{};
     DevicePointer scratch = nullptr;
-    Operation* operation = nullptr;  ///< Of a start or finish.
+    std::span<const std::int64_t> position{};  ///< Of the task, in the graph.
+    Operation* operation = nullptr;            ///< Of a start or finish.
     TaskKind kind = TaskKind::compute;
     int urgency = 0;
     std::size_t task = 0;

@@ -57,7 +57,7 @@ void Session::reorder(Place& place, const TensorSpec& spec, Reorder layouts, Dev
   // On the device's thread, because kernels are compiled for its OpenMP team.
   Call work([&] {
     std::vector<DevicePointer> operands{from, to};
-    place.kernels.get(task).launch(operands, scratch.address());
+    place.kernels.get(task).launch(operands, scratch.address(), {});
   });
   submit(place, work);
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+
 namespace troika {
 namespace {
 
@@ -80,11 +82,30 @@ std::vector<Operand> backward_operands(const KernelKey& key, const std::vector<S
   return operands;
 }
 
+/// No operator, phase or tensor has a space in its text.
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  while (!text.empty()) {
+    std::size_t end = std::min(text.find(' '), text.size());
+    words.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words;
+}
+
 }  // namespace
 
 std::vector<Operand> operands_of(const KernelKey& key) {
   std::vector<Signature> chain = chain_of(key);
   return is_backward(key.phase) ? backward_operands(key, chain) : forward_operands(key, chain);
+}
+
+std::size_t position_count(const KernelKey& key) {
+  std::vector<Signature> chain = chain_of(key);
+  std::size_t count = position_of(key.op, chain[0], chain[0].whole_tile()).size();
+  for (std::size_t at = 1; at < chain.size(); ++at)
+    count += position_of(key.fused[at - 1].op, chain[at], chain[at].whole_tile()).size();
+  return count;
 }
 
 int output_operand(const KernelKey& key) { return find_output(key, Access::write, false); }
@@ -106,6 +127,16 @@ Bytes bytes_of(const KernelKey& key) {
   return total;
 }
 
+std::uint64_t hash(const KernelKey& key) {
+  std::uint64_t value = mix(mix(key.inputs.size(), key.op), static_cast<std::uint64_t>(key.phase));
+  for (const TensorSpec& input : key.inputs) value = mix(value, input);
+  for (const FusedOp& next : key.fused) {
+    value = mix(mix(value, next.op), next.others.size());
+    for (const TensorSpec& input : next.others) value = mix(value, input);
+  }
+  return value;
+}
+
 std::string to_text(const KernelKey& key) {
   std::string text = to_text(key.op) + " " + std::string(to_string(key.phase));
   for (const TensorSpec& input : key.inputs) text += " " + to_string(input);
@@ -114,6 +145,24 @@ std::string to_text(const KernelKey& key) {
     for (const TensorSpec& input : next.others) text += " " + to_string(input);
   }
   return text;
+}
+
+std::optional<KernelKey> parse_key(std::string_view text) {
+  std::vector<std::string_view> words = words_of(text);
+  if (words.size() < 2) return {};
+  try {
+    KernelKey key{parse_op(words[0]), {}, parse_phase(words[1]), {}};
+    for (std::size_t at = 2; at < words.size(); ++at) {
+      std::vector<TensorSpec>& inputs = key.fused.empty() ? key.inputs : key.fused.back().others;
+      if (words[at] != "+")
+        inputs.push_back(parse_tensor_spec(words[at]));
+      else if (++at < words.size())
+        key.fused.push_back({parse_op(words[at]), {}});
+    }
+    return key;
+  } catch (const Error&) {
+    return {};
+  }
 }
 
 }  // namespace troika

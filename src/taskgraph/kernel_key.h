@@ -2,8 +2,9 @@
 // (docs/design.md, Lowering).
 #pragma once
 
-#include <span>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ops/op.h"
@@ -20,7 +21,7 @@ struct FusedOp {
 };
 
 struct KernelKey {
-  Op op;                           ///< Localized to the tile.
+  Op op;                           ///< Localized to the tile; where it lies is not part of it.
   std::vector<TensorSpec> inputs;  ///< Of the tile.
   Phase phase = Phase::forward;
   /// The operators behind it that run in the same kernel. In a backward phase: the activation
@@ -42,6 +43,10 @@ struct Operand {
 /// the last output, and what the others' gradients read stands before what is written.
 std::vector<Operand> operands_of(const KernelKey& key);
 
+/// The position of a launch of the key: that of its operator (position_of), then those of the fused
+/// ones, in their order. Here the number of its numbers; a tile at the origin has zeros.
+std::size_t position_count(const KernelKey& key);
+
 /// The operand that holds the operator's only output in this phase; -1: none, or several.
 int output_operand(const KernelKey& key);
 /// The operand that holds the gradient of its only output, read by a backward phase; -1: none.
@@ -50,7 +55,13 @@ int output_gradient(const KernelKey& key);
 Flops flops_of(const KernelKey& key);
 Bytes bytes_of(const KernelKey& key);
 
+/// Equal keys have equal hashes. By fields and without text, to find rows of a table quickly; not
+/// stable between versions.
+std::uint64_t hash(const KernelKey& key);
+
 /// One line, stable across machines; equal keys have equal text.
 std::string to_text(const KernelKey& key);
+/// The inverse. Nothing if the text is not a key, or one of another version.
+std::optional<KernelKey> parse_key(std::string_view text);
 
 }  // namespace troika

@@ -38,7 +38,11 @@ void record(History& history, Edges& edges, std::size_t task, Access access) {
 }
 
 std::string text_of(const TaskGraph& graph, const Task& task) {
-  if (task.computes()) return to_text(task.key) + " " + task.choice.algorithm;
+  if (task.computes()) {
+    std::string text = to_text(task.key) + " " + task.choice.algorithm;
+    return task.position.empty() ? text
+                                 : fmt::format("{} at [{}]", text, fmt::join(task.position, ","));
+  }
   return fmt::format("{} {}", task.kind == TaskKind::start ? "start" : "finish",
                      graph[task.communication].name);
 }

@@ -94,6 +94,8 @@ struct Task {
   KernelKey key;
   KernelChoice choice;          ///< Filled in by the layout pass.
   std::vector<BufferUse> uses;  ///< In the order of operands_of(key).
+  /// Where the tile lies: launch arguments, position_count(key) of them.
+  std::vector<std::int64_t> position;
   BufferId scratch;
   /// Of a tile that several devices compute: how many tasks of the fragment before this one the
   /// first of them stands. They take the same kernel, so that they have the same bits.

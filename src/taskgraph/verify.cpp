@@ -104,12 +104,19 @@ void verify(const TaskGraph& graph, Stage stage) {
   check_ids(graph);
   const Task* before = nullptr;
   std::vector<Operand> operands;
+  std::size_t positions = 0;
   for (const Task& task : graph.tasks) {
     if (!task.computes()) continue;
     // Tiles of one operator stand next to each other, with equal keys.
-    if (before == nullptr || before->key != task.key) operands = operands_of(task.key);
+    if (before == nullptr || before->key != task.key) {
+      operands = operands_of(task.key);
+      positions = position_count(task.key);
+    }
     before = &task;
     check_operands(graph, task, operands);
+    TROIKA_CHECK(task.position.size() == positions,
+                 fmt::format("task '{}' has a position of {} numbers, its kernel takes {}",
+                             task.name, task.position.size(), positions));
     if (stage >= Stage::chosen) check_layouts(graph, task);
   }
   check_writes(graph);

@@ -116,8 +116,9 @@ void forward_block(const AttentionBlocks& blocks, const Launch& launch, std::int
 }
 
 /// Heads come before blocks, so that the longer blocks of causal attention spread over the threads.
-Loop forward(const AttentionBlocks& blocks) {
-  return [blocks](const Launch& launch) {
+Loop forward(const AttentionBlocks& compiled) {
+  return [compiled](const Launch& launch) {
+    const AttentionBlocks blocks = compiled.placed(launch);
     std::int64_t heads = blocks.all_heads();
     for_items(launch, heads * blocks.query_blocks(), forward_floats(blocks),
               [&](std::int64_t item, float* work) {

@@ -52,7 +52,7 @@ struct Head {
 
 void clear_gradients(const AttentionBlocks& blocks, const Head& head) {
   // A packed tensor also has rows before and after the queries of a tile.
-  std::int64_t first = blocks.op.packed ? -blocks.op.first_query : 0,
+  std::int64_t first = blocks.op.packed ? -blocks.first : 0,
                rows = blocks.op.packed ? blocks.keys : blocks.queries;
   for (std::int64_t row = 0; row < rows; ++row)
     std::fill_n(head.dq[first + row], blocks.width, 0.0f);
@@ -146,8 +146,9 @@ std::int64_t attention_backward_floats(const AttentionBlocks& blocks) {
 }
 
 /// A head is not divided, because all its queries add to the same keys and values.
-Loop attention_backward(const AttentionBlocks& blocks) {
-  return [blocks](const Launch& launch) {
+Loop attention_backward(const AttentionBlocks& compiled) {
+  return [compiled](const Launch& launch) {
+    const AttentionBlocks blocks = compiled.placed(launch);
     for_items(launch, blocks.all_heads(), attention_backward_floats(blocks),
               [&](std::int64_t item, float* scratch) {
                 backward_head(blocks, Head(blocks, launch, item),

@@ -17,12 +17,18 @@ AttentionBlocks::AttentionBlocks(const Attention& attention, const Signature& si
   scale = 1 / std::sqrt(static_cast<float>(width));
 }
 
+AttentionBlocks AttentionBlocks::placed(const Launch& launch) const {
+  AttentionBlocks blocks = *this;
+  blocks.first = first_query(op, launch.position);
+  return blocks;
+}
+
 // Packed, a row holds q, k and v of a head side by side, and queries are rows of the same tensor.
 HeadRows AttentionBlocks::part(float* tensor, Part which, std::int64_t head) const {
   std::int64_t per_head = op.packed ? 3 * width : width, stride = op.heads * per_head;
   bool own_rows = which == kQuery && !op.packed;
-  std::int64_t row = head / op.heads * (own_rows ? queries : keys) +
-                     (op.packed && which == kQuery ? op.first_query : 0);
+  std::int64_t row =
+      head / op.heads * (own_rows ? queries : keys) + (op.packed && which == kQuery ? first : 0);
   return {tensor + row * stride + head % op.heads * per_head + (op.packed ? which * width : 0),
           stride};
 }
@@ -43,16 +49,16 @@ Range AttentionBlocks::query_block(std::int64_t block) const {
 
 // The last query of the block sees the most keys.
 std::int64_t AttentionBlocks::key_end(Range query_range) const {
-  return op.causal ? std::min(keys, op.first_query + query_range.end) : keys;
+  return op.causal ? std::min(keys, first + query_range.end) : keys;
 }
 
 void AttentionBlocks::hide(float* scores, Range key_range, Range query_range,
                            const float* mask_row) const {
   for (std::int64_t key = key_range.begin; key < key_range.end; ++key, scores += kQueryBlock) {
     std::int64_t hidden = 0;  // lanes, from the first on
-    // Lane i is query first_query + begin + i, which sees keys up to its own number.
+    // Lane i is query first + begin + i, which sees keys up to its own number.
     if (op.causal)
-      hidden = std::clamp<std::int64_t>(key - op.first_query - query_range.begin, 0, kQueryBlock);
+      hidden = std::clamp<std::int64_t>(key - first - query_range.begin, 0, kQueryBlock);
     if (mask_row != nullptr && mask_row[key] == 0) hidden = kQueryBlock;
     std::fill_n(scores, hidden, kHidden);
   }

@@ -29,6 +29,8 @@ struct AttentionBlocks {
   enum Part { kQuery, kKey, kValue };
 
   AttentionBlocks(const Attention& attention, const Signature& signature);
+  /// The same with the first query of a launch.
+  AttentionBlocks placed(const Launch& launch) const;
 
   /// `head` counts the heads of all samples.
   HeadRows part(float* tensor, Part which, std::int64_t head) const;
@@ -46,7 +48,8 @@ struct AttentionBlocks {
   Attention op;
   AttentionSlots at;
   std::int64_t samples, queries, keys, width;
-  float scale;  ///< 1/sqrt(d)
+  float scale;             ///< 1/sqrt(d)
+  std::int64_t first = 0;  ///< Position of the first query.
 };
 
 /// Stores the transpose of factor * rows: one column per query of the block, zeros for missing

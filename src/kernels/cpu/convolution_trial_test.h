@@ -66,7 +66,7 @@ class ConvolutionTrial {
     // A launch must not rely on the contents of its scratch.
     std::vector<std::byte> scratch(static_cast<std::size_t>(offer.candidate.scratch.count),
                                    std::byte{0xff});
-    offer.make(offer.candidate)->launch(operands, scratch.data());
+    offer.make(offer.candidate)->launch(operands, scratch.data(), {});
     const Use& result = spec.uses.back();
     held.back().store(trial.tensor(result).bytes);
     return relative(trial.tensor(result), truth_.tensor(result));

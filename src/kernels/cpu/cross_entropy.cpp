@@ -48,11 +48,11 @@ double log_sum_exp(const float* x, std::int64_t count) {
 }
 
 struct LogitRows {
-  std::int64_t rows, classes, first_class;
+  std::int64_t rows, classes;
 
   /// The column of a target in this tile, or -1 when another tile has it.
-  std::int64_t column(std::int32_t target) const {
-    std::int64_t column = target - first_class;
+  std::int64_t column(const Launch& launch, std::int32_t target) const {
+    std::int64_t column = target - launch.position[0];
     return column >= 0 && column < classes ? column : -1;
   }
 };
@@ -78,7 +78,7 @@ Loop forward(const LogitRows& shape) {
       double log_of_sum = log_sum_exp(logits, shape.classes);
       log_sum[row] = weight[row] != 0 ? static_cast<float>(log_of_sum) : 0.0f;
       // A target outside the classes has no loss; NaN makes the guard stop the run.
-      std::int64_t column = shape.column(target[row]);
+      std::int64_t column = shape.column(launch, target[row]);
       loss[row] = column < 0 ? std::numeric_limits<float>::quiet_NaN()
                              : static_cast<float>(log_of_sum - logits[column]);
     });
@@ -107,7 +107,7 @@ Loop statistics_2(const LogitRows& shape) {
     for_rows(launch.threads, shape.rows, 4 * shape.classes, [&](std::int64_t row) {
       const float* logits = x + row * shape.classes;
       sums[row] = static_cast<float>(exp_sum(logits, shape.classes, largest[row]));
-      std::int64_t column = shape.column(target[row]);
+      std::int64_t column = shape.column(launch, target[row]);
       picked[row] = column < 0 ? 0.0f : logits[column];
     });
   };
@@ -137,7 +137,7 @@ Loop backward(const LogitRows& shape) {
       const float* logits = x + row * shape.classes;
       float *dx = launch.at(4) + row * shape.classes, w = weight[row], log_of_sum = log_sum[row];
       if (w == 0) return run_range(0, shape.classes, [=](std::int64_t i) { dx[i] = 0; });
-      std::int64_t column = shape.column(target[row]);
+      std::int64_t column = shape.column(launch, target[row]);
       auto gradient = [=](std::int64_t i) { return w * vector_exp(logits[i] - log_of_sum); };
       if (streamed)
         stream_range(0, shape.classes, dx, gradient);
@@ -151,9 +151,9 @@ Loop backward(const LogitRows& shape) {
 
 }  // namespace
 
-Offers offers(const CrossEntropy& op, const Request& request) {
+Offers offers(const CrossEntropy&, const Request& request) {
   const Shape& x = request.key.inputs[0].shape;
-  LogitRows rows{x.elements() / x.back(), x.back(), op.first_class};
+  LogitRows rows{x.elements() / x.back(), x.back()};
   Candidate candidate{.algorithm = "loop",
                       .layouts = std::vector(request.operands.size(), Layout::plain)};
   candidate.scratch = {4 * rows.rows};

@@ -13,22 +13,28 @@
 namespace troika {
 namespace {
 
-/// Rows of neighbouring elements of the global tensor, and the offset of each.
+/// Rows of neighbouring elements of the global tensor, and the offset of each in it, counted from
+/// the begin of the tile.
 struct GlobalRows {
   Box<1> rows;
-  std::int64_t length = 1, first = 0;
+  std::int64_t length = 1;
+  Strides strides;  ///< Of the global tensor.
 
-  GlobalRows(const Dropout& op, const Shape& tile) {
-    if (op.origin.empty()) {
+  GlobalRows(const Dropout& op, const Shape& tile)
+      : strides((op.extents.empty() ? tile : Shape(std::span(op.extents))).strides()) {
+    if (op.extents.empty()) {
       length = tile.elements();
       return;
     }
-    Strides strides = Shape(std::span<const std::int64_t>(op.extents)).strides();
-    for (std::size_t dim = 0; dim < tile.rank(); ++dim) first += op.origin[dim] * strides[dim];
     for (std::size_t dim = 0; dim + 1 < tile.rank(); ++dim) rows.add(tile[dim], {strides[dim]});
     if (tile.rank() > 0) length = tile.back();
   }
-  std::int64_t start(std::int64_t row) const { return first + rows.offsets(row)[0]; }
+  /// The element of the global tensor that a tile with this begin starts with.
+  std::int64_t first(std::span<const std::int64_t> begin) const {
+    std::int64_t element = 0;
+    for (std::size_t dim = 0; dim < begin.size(); ++dim) element += begin[dim] * strides[dim];
+    return element;
+  }
 };
 
 /// Elements whose numbers are drawn at once. The generator yields blocks of four.
@@ -120,10 +126,13 @@ std::optional<bool> adds_residual(const KernelKey& key) {
 Offers offers(const Dropout& op, const Request& request) {
   std::optional<bool> adds = adds_residual(request.key);
   if (!adds) return {};
-  Loop loop = [op, adds = *adds, rows = GlobalRows(op, request.shape(0))](const Launch& launch) {
+  Loop loop = [rate = op.rate, adds = *adds,
+               rows = GlobalRows(op, request.shape(0))](const Launch& launch) {
     StepKey key = step_key({launch.at<double>(1), kScalarCount});
-    RandomStream random{.key = key.seed, .stream = op.stream, .step = key.step};
-    Threshold keep(op.rate);
+    auto stream = static_cast<std::uint64_t>(launch.position[0]);
+    RandomStream random{.key = key.seed, .stream = stream, .step = key.step};
+    std::int64_t first = rows.first(launch.position.subspan(1));
+    Threshold keep(rate);
     const float *from = launch.at(0), *residual = adds ? launch.at(2) : nullptr;
     float* to = launch.at(adds ? 3 : 2);
     // Long rows are divided too, for a tensor may be a single row.
@@ -132,7 +141,7 @@ Offers offers(const Dropout& op, const Request& request) {
              [&](std::int64_t piece) {
                std::int64_t row = piece / pieces, begin = piece % pieces * kSumBlock;
                std::int64_t at = row * rows.length + begin;
-               run_row(random, keep, rows.start(row) + begin,
+               run_row(random, keep, first + rows.rows.offsets(row)[0] + begin,
                        std::min(kSumBlock, rows.length - begin), from + at,
                        adds ? residual + at : nullptr, to + at);
              });

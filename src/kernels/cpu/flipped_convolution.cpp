@@ -42,13 +42,15 @@ class FlippedKernel final : public Kernel {
         operands_(operands),
         threads_(threads) {}
 
-  void launch(std::span<const DevicePointer> operands, DevicePointer scratch) override {
+  void launch(std::span<const DevicePointer> operands, DevicePointer scratch,
+              std::span<const std::int64_t> position) override {
     auto* flipped = reinterpret_cast<float*>(scratch);
     squares_.flip(reinterpret_cast<const float*>(operands[weight_at_]), threads_, flipped);
     // A copy of the addresses in a vector of the right size: launches do not allocate.
     std::ranges::copy(operands, operands_.begin());
     operands_[weight_at_] = scratch;
-    forward_->launch(operands_, reinterpret_cast<DevicePointer>(flipped + squares_.floats()));
+    forward_->launch(operands_, reinterpret_cast<DevicePointer>(flipped + squares_.floats()),
+                     position);
   }
 
  private:

@@ -11,7 +11,7 @@ Offers offers(const Guard& op, const Request& request) {
   Candidate candidate{.algorithm = "scalar",
                       .layouts = std::vector(request.operands.size(), Layout::plain)};
   Loop loop = [op, signature = request.signature, phase = request.phase](const Launch& launch) {
-    run_reference(op, Arguments(signature, phase, launch.operands));
+    run_reference(op, Arguments(signature, phase, launch.operands, launch.position));
   };
   return {offer_loop(request, candidate, loop)};
 }

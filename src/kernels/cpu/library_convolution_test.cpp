@@ -32,7 +32,7 @@ bool stays_in_scratch(const Request& request, const Offer& offer) {
   }
   auto size = static_cast<std::size_t>(offer.candidate.scratch.count);
   std::vector<std::byte> scratch(size + kGuard, kGuardByte);
-  offer.make(offer.candidate)->launch(operands, scratch.data());
+  offer.make(offer.candidate)->launch(operands, scratch.data(), {});
   return std::ranges::all_of(std::span(scratch).subspan(size),
                              [](std::byte byte) { return byte == kGuardByte; });
 }

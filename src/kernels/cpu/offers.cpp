@@ -13,8 +13,9 @@ class LoopKernel final : public Kernel {
  public:
   LoopKernel(Loop loop, int threads) : loop_(std::move(loop)), threads_(threads) {}
 
-  void launch(std::span<const DevicePointer> operands, DevicePointer scratch) override {
-    loop_({operands, scratch, threads_});
+  void launch(std::span<const DevicePointer> operands, DevicePointer scratch,
+              std::span<const std::int64_t> position) override {
+    loop_({operands, scratch, threads_, position});
   }
 
  private:
@@ -36,7 +37,8 @@ class PrimitiveKernel final : public Kernel {
     add(context, DNNL_ARG_SCRATCHPAD, implementation.scratchpad_desc());
   }
 
-  void launch(std::span<const DevicePointer> operands, DevicePointer scratch) override {
+  void launch(std::span<const DevicePointer> operands, DevicePointer scratch,
+              std::span<const std::int64_t>) override {
     // oneDNN sized the scratch for this many threads when the primitive was made.
     omp_set_num_threads(threads_);
     for (std::size_t at = 0; at < operands_.size(); ++at) point(at, operands[operands_[at]]);

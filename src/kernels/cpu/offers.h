@@ -51,6 +51,7 @@ struct Launch {
   std::span<const DevicePointer> operands;
   DevicePointer scratch;
   int threads;
+  std::span<const std::int64_t> position{};  ///< Of the key's operator, then of those fused to it.
 
   template <class T = float>
   T* at(std::size_t operand) const {

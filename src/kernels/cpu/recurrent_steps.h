@@ -41,7 +41,7 @@ struct RecurrentSteps {
   std::int64_t row(const std::int32_t* lengths, std::int64_t n, std::int64_t k) const;
 
   Arguments arguments(const Launch& launch) const {
-    return {signature, signature.at(phase), launch.operands};
+    return {signature, signature.at(phase), launch.operands, launch.position};
   }
   /// Null when the operator has no such slot.
   float* value(const Arguments& a, int slot) const {

@@ -37,6 +37,7 @@ struct AttentionRun {
   std::int64_t samples = a.shape(at.y)[0], queries = a.shape(at.y)[1], keys = a.shape(at.k)[1];
   std::int64_t width = a.shape(at.y)[2] / op.heads;
   T scale = 1 / std::sqrt(static_cast<T>(width));
+  std::int64_t first = first_query(op, a.position);
 
   /// `part`: 0 for q, 1 for k, 2 for v.
   template <class U>
@@ -44,7 +45,7 @@ struct AttentionRun {
     std::int64_t stride = a.shape(slot)[2], per_head = stride / op.heads;
     bool packed = op.packed && slot != at.y;
     // Only q is indexed from the first query of the tile; k and v from the start of the sequence.
-    std::int64_t skipped = packed && part == 0 ? op.first_query : 0;
+    std::int64_t skipped = packed && part == 0 ? first : 0;
     // Packed, a head holds q, k and v of `width` elements each, one behind the other.
     std::int64_t offset =
         (n * a.shape(slot)[1] + skipped) * stride + h * per_head + (packed ? part * width : 0);
@@ -58,7 +59,7 @@ struct AttentionRun {
   }
 
   bool visible(std::int64_t n, std::int64_t query, std::int64_t key) const {
-    if (op.causal && key > op.first_query + query) return false;
+    if (op.causal && key > first + query) return false;
     return !op.has_mask || a.value<const T>(at.mask)[n * keys + key] != 0;
   }
 

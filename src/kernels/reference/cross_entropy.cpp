@@ -19,7 +19,6 @@ T row_max(std::span<const T> row) {
 /// Logits are rows of `classes` elements, of the whole vocabulary or of one tile of it.
 template <class T>
 struct CrossEntropyRun {
-  const CrossEntropy& op;
   const Arguments& a;
   std::int64_t classes = a.shape(kX).back();
   std::int64_t rows = a.shape(kX).elements() / classes;
@@ -29,7 +28,7 @@ struct CrossEntropyRun {
   }
   /// The column of the target in this tile, or -1 when another tile has it.
   std::int64_t column(std::int64_t row) const {
-    std::int64_t column = a.value<const std::int32_t>(kTarget)[row] - op.first_class;
+    std::int64_t column = a.value<const std::int32_t>(kTarget)[row] - a.position[0];
     return column >= 0 && column < classes ? column : -1;
   }
 
@@ -97,10 +96,10 @@ struct CrossEntropyRun {
 
 }  // namespace cross_entropy_reference
 
-void run_reference(const CrossEntropy& op, const Arguments& a) {
+void run_reference(const CrossEntropy&, const Arguments& a) {
   using namespace cross_entropy_reference;
   dispatch(a.spec(kX).dtype, [&]<class T>() {
-    CrossEntropyRun<T> run{op, a};
+    CrossEntropyRun<T> run{a};
     switch (a.phase()) {
       case Phase::forward:
         return run.forward();

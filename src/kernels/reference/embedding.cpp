@@ -17,7 +17,7 @@ void run(const Embedding& op, const Arguments& a) {
     auto w = a.value<const T>(kWeight);
     auto y = a.value<T>(kY);
     for (std::size_t i = 0; i < tokens.size(); ++i) {
-      std::int64_t row = tokens[i] - op.first;
+      std::int64_t row = tokens[i] - a.position[0];
       for (std::size_t d = 0; d < width; ++d)
         y[i * width + d] = held(row) ? w[static_cast<std::size_t>(row) * width + d] : T{0};
     }
@@ -27,7 +27,7 @@ void run(const Embedding& op, const Arguments& a) {
     // The gradient is dense: a token may occur many times or not at all.
     std::ranges::fill(dw, T{0});
     for (std::size_t i = 0; i < tokens.size(); ++i) {
-      std::int64_t row = tokens[i] - op.first;
+      std::int64_t row = tokens[i] - a.position[0];
       if (!held(row)) continue;
       for (std::size_t d = 0; d < width; ++d)
         dw[static_cast<std::size_t>(row) * width + d] += dy[i * width + d];

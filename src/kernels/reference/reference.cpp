@@ -9,8 +9,9 @@ class ReferenceKernel final : public Kernel {
       : op_(key.op), signature_(signature(key.op, key.inputs)), phase_(signature_.at(key.phase)) {}
 
   // Without scratch memory: the candidate below asks for none.
-  void launch(std::span<const DevicePointer> operands, DevicePointer) override {
-    Arguments arguments(signature_, phase_, operands);
+  void launch(std::span<const DevicePointer> operands, DevicePointer,
+              std::span<const std::int64_t> position) override {
+    Arguments arguments(signature_, phase_, operands, position);
     std::visit([&](const auto& attributes) { run_reference(attributes, arguments); }, op_);
   }
 

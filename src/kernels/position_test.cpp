@@ -1,0 +1,140 @@
+// Equal tiles at different places have equal keys. One kernel computes all of them, and the
+// position of the launch decides which part of the whole it is.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "kernels/cpu/cpu.h"
+#include "kernels/op_trial.h"
+#include "kernels/reference/reference.h"
+#include "kernels/tile_parts_test.h"
+#include "ops/testing/op_cases.h"
+
+namespace troika {
+namespace {
+
+/// A phase of an operator that is cut along one axis into parts of equal extent.
+struct CutPhase {
+  OpCase whole;
+  std::string axis;
+  std::int64_t degree;
+  Phase phase;
+};
+
+std::vector<CutPhase> cuts() {
+  TensorSpec rows{{6, 5, 8}, DType::f32};
+  Dropout dropout{.rate = 0.4, .stream = 0xfedcba9876543210};
+  OpCase dropped{"dropout", dropout, {rows}};
+  OpCase embedding{"embedding", Embedding{.vocabulary = 12, .width = 5}, {i32({40})}};
+  OpCase loss{
+      "cross_entropy", CrossEntropy{}, {{{9, 12}, DType::f32}, i32({9}), {{9}, DType::f32}}};
+  OpCase attention{"attention", Attention{.heads = 2, .packed = true}, {{{2, 6, 24}, DType::f32}}};
+  return {{dropped, "n", 3, Phase::forward},   {dropped, "u", 2, Phase::backward_data},
+          {embedding, "v", 4, Phase::forward}, {embedding, "v", 3, Phase::backward_weight},
+          {loss, "v", 2, Phase::statistics_2}, {loss, "v", 3, Phase::backward_data},
+          {attention, "q", 2, Phase::forward}};
+}
+
+class TilesOfOneKernel {
+ public:
+  explicit TilesOfOneKernel(const CutPhase& cut)
+      : cut_(cut),
+        whole_(cut.whole, 5),
+        axis_(static_cast<std::size_t>(whole_.signature.axis(cut.axis))) {
+    auto reference = make_reference_backend();
+    for (const auto* phases : {&whole_.signature.phases, &whole_.signature.staged}) {
+      for (const PhaseSpec& phase : *phases) whole_.run(phase.phase, *reference);
+    }
+  }
+
+  /// One kernel, launched for each tile.
+  void check(const Backend& backend) {
+    OpTrial joined = whole_;
+    for (const Use& use : phase().uses)
+      if (use.access == Access::write) clear(joined.tensor(use));
+    std::unique_ptr<Kernel> kernel;
+    KernelKey key;
+    for (std::int64_t part = 0; part < cut_.degree; ++part) {
+      Region tile = whole_.signature.whole_tile();
+      std::int64_t extent = tile[axis_].extent() / cut_.degree;
+      tile.ranges[axis_] = {part * extent, (part + 1) * extent};
+      OpTrial local(local_case(whole_, tile), 7);
+      if (part == 0) {
+        key = local.key(cut_.phase);
+        kernel = backend.compile(key, backend.candidates(key).front());
+      }
+      EXPECT_EQ(local.key(cut_.phase), key) << "part " << part;
+      launch(*kernel, backend.candidates(key).front(), local, tile, joined);
+    }
+    for (const Use& use : phase().uses) {
+      if (use.access == Access::read) continue;
+      EXPECT_LT(distance(joined.tensor(use), whole_.tensor(use)), 1e-5)
+          << to_text(key) << " slot " << use.slot;
+    }
+  }
+
+ private:
+  const PhaseSpec& phase() const { return whole_.signature.at(cut_.phase); }
+  static void clear(HostTensor& tensor) { std::ranges::fill(tensor.bytes, std::byte{}); }
+  Region region(const Use& use, const Region& tile) const {
+    return region_of(whole_.signature.slots[static_cast<std::size_t>(use.slot)], tile);
+  }
+
+  void launch(Kernel& kernel, const Candidate& candidate, OpTrial& local, const Region& tile,
+              OpTrial& joined) {
+    std::vector<DevicePointer> operands;
+    for (const Use& use : phase().uses) {
+      if (use.access == Access::read)
+        local.tensor(use) = cut(whole_.tensor(use), region(use, tile));
+      operands.push_back(local.tensor(use).bytes.data());
+    }
+    std::vector<std::byte> scratch(static_cast<std::size_t>(candidate.scratch.count) + 64);
+    auto address = reinterpret_cast<std::uintptr_t>(scratch.data());
+    kernel.launch(operands, scratch.data() + (64 - address % 64), local.position);
+    for (const Use& use : phase().uses)
+      if (use.access == Access::write)
+        put(joined.tensor(use), region(use, tile), local.tensor(use), Combine::sum);
+  }
+
+  const CutPhase& cut_;
+  OpTrial whole_;
+  std::size_t axis_;
+};
+
+TEST(Position, TellsOneReferenceKernelWhichTileItComputes) {
+  auto backend = make_reference_backend();
+  for (const CutPhase& cut : cuts()) TilesOfOneKernel(cut).check(*backend);
+}
+
+TEST(Position, TellsOneCpuKernelWhichTileItComputes) {
+  try {
+    auto backend = make_cpu_backend({.threads = 2});
+    for (const CutPhase& cut : cuts()) TilesOfOneKernel(cut).check(*backend);
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+}
+
+TEST(Position, TheMaskOfADropoutIsThatOfItsNameAndItsElements) {
+  // All dropouts of a shape share a kernel, but not their masks.
+  TensorSpec x{{4, 64}, DType::f32};
+  OpTrial one({"one", Dropout{.stream = 1}, {x}}, 5), two({"two", Dropout{.stream = 2}, {x}}, 5);
+  Signature s = signature(one.op, one.inputs);
+  EXPECT_EQ(localize(one.op, s, s.whole_tile()), localize(two.op, s, s.whole_tile()));
+  auto reference = make_reference_backend();
+  for (OpTrial* trial : {&one, &two}) trial->run(Phase::forward, *reference);
+  EXPECT_NE(one.values[2].bytes, two.values[2].bytes);
+}
+
+TEST(Position, CausalAttentionKeepsItInTheKey) {
+  // Later queries see more keys, so their tiles take longer.
+  Attention causal{.heads = 2, .causal = true, .packed = true};
+  Signature s = signature(causal, std::vector<TensorSpec>{{{2, 6, 24}, DType::f32}});
+  Region first = s.whole_tile(), second = first;
+  first.ranges[2] = {0, 3}, second.ranges[2] = {3, 6};
+  EXPECT_NE(localize(Op(causal), s, first), localize(Op(causal), s, second));
+  EXPECT_TRUE(position_of(causal, s, second).empty());
+}
+
+}  // namespace
+}  // namespace troika
