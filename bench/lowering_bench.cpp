@@ -48,10 +48,24 @@ void lower_columns(benchmark::State& state) {
   auto relu = std::ranges::find_if(model.graph.operators, [](const Operator& op) {
     return std::holds_alternative<Activation>(op.op);
   });
-  model.strategy.splits.at(relu->name).degrees = {{"v", state.range(0)}};
+  model.strategy.splits.at(relu->name).factors = {{"v", state.range(0)}};
   lower_again(state, model);
 }
 BENCHMARK(lower_columns)->Arg(8)->Arg(56)->Arg(224)->Iterations(1)->Unit(benchmark::kMillisecond);
+
+/// Whether a strategy fits, which every candidate of a search is asked first.
+void validate_model(benchmark::State& state, const std::string& name) {
+  DataParallelModel model(name, state.range(0));
+  for (auto iteration : state)
+    if (why_infeasible(model.strategy, model.graph, model.machine))
+      state.SkipWithError("infeasible");
+  state.counters["operators"] = static_cast<double>(model.graph.operators.size());
+}
+BENCHMARK_CAPTURE(validate_model, gpt2, "gpt2")->Arg(64)->Arg(9216)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(validate_model, inception_v3, "inception_v3")
+    ->Arg(64)
+    ->Arg(9216)
+    ->Unit(benchmark::kMillisecond);
 
 #define TROIKA_LOWERING(name, ...)                  \
   BENCHMARK_CAPTURE(lower_model, name, __VA_ARGS__) \

@@ -103,7 +103,10 @@ std::string optimizer_for(const std::string& model, std::uint64_t seed) {
   return (is_deep(model) ? few : all)[seed % all.size()];
 }
 
-void expect_same_under_random(std::uint64_t count, bool cpu_kernels, const std::string& model) {
+using DrawStrategy = Strategy (*)(const Graph&, const Machine&, std::uint64_t);
+
+void expect_same_under_random(DrawStrategy draw, std::uint64_t count, bool cpu_kernels,
+                              const std::string& model) {
   for (std::uint64_t seed = 0; seed < count; ++seed) {
     std::int64_t devices = static_cast<std::int64_t>(seed * 3 % 8 + 1);
     SmallCase asked{.model = model, .cpu_kernels = cpu_kernels};
@@ -111,7 +114,7 @@ void expect_same_under_random(std::uint64_t count, bool cpu_kernels, const std::
     if (!cpu_kernels) asked = with_optimizer(asked, optimizer_for(model, seed));
     SCOPED_TRACE("seed " + std::to_string(seed));
     expect_same(asked, devices, for_all_graphs(asked, [&](const Graph& graph) {
-                  return random_strategy(graph, machine_of(devices), seed);
+                  return draw(graph, machine_of(devices), seed);
                 }));
     if (testing::Test::HasFatalFailure()) return;
   }
@@ -130,7 +133,12 @@ TEST_P(SameAnswer, UnderReadyStrategies) {
 }
 
 TEST_P(SameAnswer, UnderRandomStrategies) {
-  expect_same_under_random(full_grid() ? 40 : 5, false, GetParam());
+  expect_same_under_random(random_strategy, full_grid() ? 40 : 5, false, GetParam());
+}
+
+TEST_P(SameAnswer, UnderRandomViews) {
+  std::uint64_t few = is_deep(GetParam()) ? 1 : 3;
+  expect_same_under_random(random_view_strategy, full_grid() ? 40 : few, false, GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(Zoo, SameAnswer, testing::ValuesIn(all_models()),
@@ -144,7 +152,7 @@ TEST_P(SameAnswerInFloats, UnderReadyStrategies) {
 }
 
 TEST_P(SameAnswerInFloats, UnderRandomStrategies) {
-  expect_same_under_random(full_grid() ? 40 : 4, true, GetParam());
+  expect_same_under_random(random_strategy, full_grid() ? 40 : 4, true, GetParam());
 }
 
 /// Representatives: a convolutional net, one with batch norm, a transformer, a recurrent net and a
@@ -161,7 +169,7 @@ INSTANTIATE_TEST_SUITE_P(Zoo, SameAnswerInFloats, testing::ValuesIn(float_models
 /// both share and the second one half of it.
 Strategy half_on_another_device() {
   return {
-      .splits = {{"lm_head", {.degrees = {{"o", 2}}, .devices = {DeviceId(0u), DeviceId(1u)}}}}};
+      .splits = {{"lm_head", {.factors = {{"o", 2}}, .devices = {DeviceId(0u), DeviceId(1u)}}}}};
 }
 
 TEST(SlicesThatOverlap, CountOnceInTheNormsOfTheirParameter) {
@@ -185,19 +193,17 @@ TEST(SlicesThatOverlap, HaveTheirOwnStatesWhereUpdatesAreSliced) {
   strategy.sync.sliced_update = true;
   strategy.splits = {
       {"fake.output",
-       {.degrees = {{"i", 4}},
-        .replicas = 2,
-        .weights = {{"i", {1, 2, 3, 1}}},
+       {.factors = {{.axis = "i", .degree = 4, .weights = {1, 2, 3, 1}}, {"", 2}},
         .devices = on({5, 6, 5, 6, 2, 3, 0, 1})}},
       {"real.output",
-       {.degrees = {{"i", 5}, {"n", 2}}, .devices = on({5, 4, 5, 7, 1, 3, 2, 4, 7, 6})}}};
+       {.factors = {{"i", 5}, {"n", 2}}, .devices = on({5, 4, 5, 7, 1, 3, 2, 4, 7, 6})}}};
   expect_same({.model = "dcgan"}, 8, strategy);
 }
 
 /// Splits all operators by samples except one activation, which is split by columns.
 Strategy columns_between_samples(const Graph& graph) {
   Strategy strategy = data_parallel(graph, machine_of(8));
-  strategy.splits.at("relu").degrees = {{"v", 8}};
+  strategy.splits.at("relu").factors = {{"v", 8}};
   return strategy;
 }
 

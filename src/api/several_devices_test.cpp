@@ -74,7 +74,7 @@ TEST(SeveralDevices, TheWorkIsReallySplit) {
   for (const char* name : {"data", "tensor"}) {
     Trainer two = make_trainer();
     Strategy plan = two.plan(this_machine({.devices = 2}), name);
-    EXPECT_THAT(plan.json(), HasSubstr(R"("devices": [)")) << name;
+    EXPECT_THAT(plan.json(), HasSubstr(R"({"factors": [{")")) << name;
     two.fit(plan, {.steps = 4});
     EXPECT_GT(largest_difference(weights(two), weights(one)), 0) << name;
   }

@@ -12,20 +12,24 @@
 namespace troika::cli {
 namespace {
 
-/// "{h: 2, n: 3}", with weights as "n: 2 (1, 3)".
+/// "{n: 2, o: 4}", outermost first; weights as "n: 2 (1, 3)", strides where they are not dense.
 std::string split_text(const Split& split) {
   std::vector<std::string> axes;
-  for (const auto& [axis, degree] : split.degrees) {
-    auto weights = split.weights.find(axis);
-    axes.push_back(fmt::format("{}: {}", axis, degree));
-    if (weights != split.weights.end())
-      axes.back() += fmt::format(" ({})", fmt::join(weights->second, ", "));
+  for (std::size_t at = 0; at < split.factors.size(); ++at) {
+    const Factor& factor = split.factors[at];
+    if (factor.axis.empty()) continue;
+    axes.push_back(fmt::format("{}: {}", factor.axis, factor.degree));
+    if (!factor.weights.empty())
+      axes.back() += fmt::format(" ({})", fmt::join(factor.weights, ", "));
+    if (is_view(split) && factor.stride != dense_stride(split.factors, at))
+      axes.back() += fmt::format(" stride {}", factor.stride);
   }
   return axes.empty() ? "whole" : fmt::format("{{{}}}", fmt::join(axes, ", "));
 }
 
-/// "0-3, 5": runs of devices in the order of the tiles; a long list is cut.
-std::string devices_text(const std::vector<DeviceId>& devices) {
+/// "0-3, 5": runs of devices, as listed or ascending for a view; a long list is cut.
+std::string devices_text(const Split& split) {
+  std::vector<DeviceId> devices = is_view(split) ? devices_used(split) : split.devices;
   constexpr std::size_t kMostRuns = 8;
   std::vector<std::string> runs;
   for (std::size_t at = 0; at < devices.size();) {
@@ -43,12 +47,31 @@ std::string devices_text(const std::vector<DeviceId>& devices) {
 std::string sync_text(const Sync& sync) {
   std::vector<std::string> parts{sync.sliced_update ? "sliced update" : "update on every device",
                                  "buckets of " + to_string(sync.bucket)};
+  if (!sync.buckets.empty()) parts.push_back(fmt::format("{} listed buckets", sync.buckets.size()));
   parts.push_back(sync.overlap ? "overlapping" : "not overlapping");
   if (sync.overlap && sync.carry_updates) parts.push_back("updates during the next forward pass");
   if (sync.overlap && sync.priorities) parts.push_back("urgent messages first");
   if (sync.fixed_order) parts.push_back("fixed order");
   parts.push_back(sync.algorithms.empty() ? "algorithms by cost" : sync.algorithms);
   return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// "layers = 3, norm = pre"
+std::string settings_text(const std::vector<Setting>& settings) {
+  std::vector<std::string> parts;
+  for (const Setting& setting : settings)
+    parts.push_back(fmt::format("{} = {}", setting.name, setting.value));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// The run that the plan was made for, as far as the plan says.
+void add_origin(const Strategy& strategy, std::vector<Fact>& facts) {
+  if (strategy.made_for && !strategy.made_for->options.empty())
+    facts.push_back({"model options", settings_text(strategy.made_for->options)});
+  if (strategy.made_for_batch)
+    facts.push_back({"global batch", std::to_string(*strategy.made_for_batch)});
+  if (!strategy.optimizer.empty())
+    facts.push_back({"optimizer", settings_text(strategy.optimizer)});
 }
 
 std::string machine_text(const PlannedMachine& machine) {
@@ -58,8 +81,10 @@ std::string machine_text(const PlannedMachine& machine) {
 
 std::size_t devices_used(const Strategy& strategy) {
   std::set<DeviceId> used;
-  for (const auto& [name, split] : strategy.splits)
-    used.insert(split.devices.begin(), split.devices.end());
+  for (const auto& [name, split] : strategy.splits) {
+    std::vector<DeviceId> own = devices_used(split);
+    used.insert(own.begin(), own.end());
+  }
   return used.empty() ? 1 : used.size();
 }
 
@@ -72,19 +97,23 @@ std::string memory_text(Bytes memory) {
 Inspection inspect_plan(const std::string& text) {
   Strategy strategy = parse_strategy(text);
   Inspection found{.kind = "plan"};
+  bool has_hash = strategy.made_for && !strategy.made_for->hash.empty();
   found.facts = {{"model", strategy.made_for ? strategy.made_for->name : "any"},
-                 {"model_hash", strategy.made_for ? strategy.made_for->hash : "none"},
-                 {"machine", strategy.made_on ? machine_text(*strategy.made_on) : "any"},
-                 {"devices used", std::to_string(devices_used(strategy))},
-                 {"micro-batches", std::to_string(strategy.micro_batches)},
-                 {"sync", sync_text(strategy.sync)},
-                 {"placed operators",
-                  fmt::format("{}; the others run unsplit on device 0", strategy.splits.size())}};
+                 {"model_hash", has_hash ? strategy.made_for->hash : "none"}};
+  add_origin(strategy, found.facts);
+  for (Fact fact : std::vector<Fact>{
+           {"machine", strategy.made_on ? machine_text(*strategy.made_on) : "any"},
+           {"devices used", std::to_string(devices_used(strategy))},
+           {"micro-batches", std::to_string(strategy.micro_batches)},
+           {"sync", sync_text(strategy.sync)},
+           {"placed operators",
+            fmt::format("{}; the others run unsplit on device 0", strategy.splits.size())}})
+    found.facts.push_back(std::move(fact));
   if (strategy.splits.empty()) return found;
   found.rows.push_back({"operator", "split", "replicas", "devices"});
   for (const auto& [name, split] : strategy.splits)
     found.rows.push_back(
-        {name, split_text(split), std::to_string(split.replicas), devices_text(split.devices)});
+        {name, split_text(split), std::to_string(replicas_of(split)), devices_text(split)});
   return found;
 }
 

@@ -155,6 +155,27 @@ TEST(Inspect, ShowsAWholePlan) {
   EXPECT_THAT(plan.rows.at(2), testing::ElementsAre("pool", "whole", "1", "4"));
 }
 
+TEST(Inspect, ShowsThePlacesOfAView) {
+  TemporaryFolder folder;
+  Inspection plan = inspect(folder.write("p.json", R"({"format": "troika plan 2", "model": "gpt2",
+    "model_options": {"layers": 3}, "global_batch": 64, "optimizer": {"name": "adam", "beta1": 0.8},
+    "sync": {"buckets": [["a", "b"], ["c"]]},
+    "splits": {"fc": {"factors": [{"n": 4}, {"o": 2, "weights": [1, 3]}, {"replicas": 2}]},
+               "loss": {"first": 3},
+               "some": {"factors": [{"n": 2, "stride": 4}, {"n": 3, "stride": 0}], "first": 1}}})"));
+  EXPECT_EQ(value(plan, "model"), "gpt2");
+  EXPECT_EQ(value(plan, "model_hash"), "none");
+  EXPECT_EQ(value(plan, "model options"), "layers = 3");
+  EXPECT_EQ(value(plan, "global batch"), "64");
+  EXPECT_EQ(value(plan, "optimizer"), "name = adam, beta1 = 0.8");
+  EXPECT_EQ(value(plan, "devices used"), "16");
+  EXPECT_THAT(value(plan, "sync"), HasSubstr(", 2 listed buckets,"));
+  EXPECT_THAT(plan.rows.at(1), testing::ElementsAre("fc", "{n: 4, o: 2 (1, 3)}", "2", "0-15"));
+  EXPECT_THAT(plan.rows.at(2), testing::ElementsAre("loss", "whole", "1", "3"));
+  EXPECT_THAT(plan.rows.at(3),
+              testing::ElementsAre("some", "{n: 2 stride 4, n: 3 stride 0}", "1", "1, 5"));
+}
+
 TEST(Inspect, KnowsAClusterFile) {
   TemporaryFolder folder;
   Inspection cluster = inspect(folder.write("any.toml", std::string(cluster_template())));

@@ -128,7 +128,8 @@ class RunFileCheck {
         throw Error(ErrorKind::usage, *reason);
       for (const zoo::NamedGraph& named : model_->graphs)
         if (auto reason = why_infeasible(restricted(strategy, named.graph), named.graph, machine))
-          throw Error(ErrorKind::usage, *reason);
+          throw Error(ErrorKind::usage,
+                      *reason + batch_note(strategy, config().train.global_batch));
     });
   }
 

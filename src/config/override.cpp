@@ -86,7 +86,22 @@ void insert(Table& document, std::span<const std::string> path, Value value) {
   field.value = std::move(value);
 }
 
+const std::string* string_in(const std::variant<Value, std::string>& parsed) {
+  const Value* value = std::get_if<Value>(&parsed);
+  return value ? value->as<std::string>() : nullptr;
+}
+
 }  // namespace
+
+std::string argument_text(const std::string& toml) {
+  auto value = parse_value(toml);
+  const std::string* text = string_in(value);
+  // Spaces at the ends would be trimmed.
+  if (!text || text->empty() || trim(*text) != *text) return toml;
+  auto again = parse_argument(*text);
+  const std::string* same = string_in(again);
+  return same && *same == *text ? *text : toml;
+}
 
 void apply_overrides(std::span<const std::string> overrides, Table& document, Reader& reader) {
   Where where{Source::command_line, 0, 0};

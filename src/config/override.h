@@ -15,4 +15,8 @@ namespace troika::config {
 /// table. Malformed arguments are refused in `reader`.
 void apply_overrides(std::span<const std::string> overrides, Table& document, Reader& reader);
 
+/// A TOML value as one would write it on the command line: strings without quotes, where they are
+/// read back the same.
+std::string argument_text(const std::string& toml);
+
 }  // namespace troika::config

@@ -32,7 +32,11 @@ bool depends_on_layout(const Task& task) {
 std::variant<GivenChoices, MissingRows> choices_on_one_device(const LowerRequest& request,
                                                               const KernelTable& table) {
   Strategy strategy = *request.strategy;
-  for (auto& [name, split] : strategy.splits) std::ranges::fill(split.devices, kOnly);
+  for (auto& [name, split] : strategy.splits) {
+    split.first = 0;
+    split.devices.clear();
+    for (Factor& factor : split.factors) factor.stride = 0;
+  }
   Machine machine{{request.machine->devices.front()}};
   LowerRequest alone = request;
   alone.strategy = &strategy;

@@ -95,15 +95,13 @@ class PhaseSplitter {
 
 std::string text_of(const PhaseRequest& request) {
   std::string text =
-      fmt::format("{} {} {}/{} x{}", to_text(request.op), to_string(request.phase.phase),
-                  request.micro_batch.part, request.micro_batch.parts, request.split.replicas);
+      fmt::format("{} {} {}/{} from {}", to_text(request.op), to_string(request.phase.phase),
+                  request.micro_batch.part, request.micro_batch.parts, request.split.first);
   for (int slot : request.signature.slots_of(Role::input))
     text += " " + to_string(request.signature.slots[static_cast<std::size_t>(slot)].spec);
-  for (const auto& [axis, degree] : request.split.degrees)
-    text += fmt::format(" {}:{}", axis, degree);
-  for (const auto& [axis, weights] : request.split.weights) {
-    text += " " + axis;
-    for (double weight : weights) text += fmt::format(",{}", weight);
+  for (const Factor& factor : request.split.factors) {
+    text += fmt::format(" {}:{}*{}", factor.axis, factor.degree, factor.stride);
+    for (double weight : factor.weights) text += fmt::format(",{}", weight);
   }
   for (DeviceId device : request.split.devices) text += fmt::format(" {}", device.value);
   return text;

@@ -33,8 +33,7 @@ TEST(Fragments, AreMadeOnce) {
 TEST(Fragments, AChangedSplitRedoesItsOperatorAndItsEdgesOnly) {
   Kept kept;
   std::size_t all = kept.made_now().first;
-  kept.strategy.splits["b"] = {.degrees = {{"n", 2}, {"i", 2}},
-                               .devices = kept.strategy.splits.at("b").devices};
+  kept.strategy.splits["b"] = {.factors = dense({{"n", 2}, {"i", 2}})};
   auto [phases, edges] = kept.made_now();
   EXPECT_EQ(phases, 3u);  // forward, backward_data and backward_weight of b
   EXPECT_LT(phases, all / 3);

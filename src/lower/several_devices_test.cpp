@@ -193,7 +193,7 @@ TEST(TensorParallel, SendsActivationsAndStoresHalvesOfTheWeights) {
 
 TEST(TensorParallel, AddsUpActivationsWhereTheNextOperatorNeedsThemWhole) {
   OnDevices lowered(2, tensor_parallel);
-  lowered.strategy.splits["loss"] = {.replicas = 2, .devices = {DeviceId(0u), DeviceId(1u)}};
+  lowered.strategy.splits["loss"] = {.factors = {{"", 2}}, .devices = {DeviceId(0u), DeviceId(1u)}};
   TaskGraph tasks = lowered.run();
   auto sums = communications_of(tasks, Collective::all_reduce, Category::activation);
   ASSERT_EQ(sums.size(), 1u);

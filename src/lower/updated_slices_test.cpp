@@ -136,11 +136,9 @@ TEST(SlicedUpdate, KeepsAStateForEachPartWhereSlicesOfADeviceOverlap) {
   lowered.machine.devices.resize(4);
   DeviceId first(0u), second(1u), third(2u), fourth(3u);
   lowered.strategy.splits = {
-      {"a", {.degrees = {{"o", 2}}, .replicas = 2, .devices = {first, second, third, fourth}}},
+      {"a", {.factors = {{"o", 2}, {"", 2}}, .devices = {first, second, third, fourth}}},
       {"b",
-       {.degrees = {{"o", 2}},
-        .replicas = 3,
-        .weights = {{"o", {3, 1}}},
+       {.factors = {{.axis = "o", .degree = 2, .weights = {3, 1}}, {"", 3}},
         .devices = {first, second, third, first, second, fourth}}}};
   lowered.strategy.sync.sliced_update = true;
   lowered.optimizer = {.rules = {{"both.weight", Sgd{.momentum = 0.9}}}};

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "config/plan_settings.h"
+#include "strategy/plan_origin.h"
 #include "strategy/ready.h"
 
 namespace troika {
@@ -67,6 +69,19 @@ Strategy choose_strategy(const RunConfig& config, const zoo::Model& model, const
   all.sync.sliced_update = config.parallel.sliced_update;
   all.sync.carry_updates = config.parallel.carry_updates;
   return all;
+}
+
+Strategy with_origin(const Strategy& strategy, const RunConfig& config, const zoo::Model& model,
+                     const Machine& machine) {
+  Strategy made = strategy;
+  made.made_for = planned_model(model.train());
+  // Of a model of several graphs, train() has its own name.
+  made.made_for->name = model.name;
+  made.made_for->options = settings_of(config, "model");
+  made.made_for_batch = config.train.global_batch;
+  made.optimizer = settings_of(config, "optimizer");
+  made.made_on = planned_machine(machine);
+  return made;
 }
 
 }  // namespace troika

@@ -14,4 +14,9 @@ namespace troika {
 /// Error(file) for a file that is not a plan.
 Strategy choose_strategy(const RunConfig& config, const zoo::Model& model, const Machine& machine);
 
+/// Returns the strategy as plan.json holds it: with the model and its options, the global batch,
+/// the optimizer and the machine of the run.
+Strategy with_origin(const Strategy& strategy, const RunConfig& config, const zoo::Model& model,
+                     const Machine& machine);
+
 }  // namespace troika

@@ -43,19 +43,24 @@ TaskGraph compile_program(const LowerRequest& request, const KernelAnswer& answe
 
 namespace {
 
-/// Every split must belong to an operator of at least one of the model's graphs. Otherwise a
-/// misspelt name in a plan file would be ignored silently.
-void require_operators(const zoo::Model& model, const Strategy& strategy) {
-  for (const auto& [name, split] : strategy.splits) {
-    auto has = [&](const zoo::NamedGraph& named) {
-      return std::ranges::find(named.graph.operators, name, &Operator::name) !=
-             named.graph.operators.end();
-    };
-    if (!std::ranges::any_of(model.graphs, has))
-      throw Error(ErrorKind::usage,
-                  fmt::format("the strategy cannot run: the model '{}' has no operator '{}'",
-                              model.name, name));
-  }
+/// Every operator and parameter that a strategy names must be in at least one of the model's
+/// graphs. Otherwise a misspelt name in a plan file would be ignored silently.
+void require_names(const zoo::Model& model, const Strategy& strategy) {
+  auto require = [&](const char* kind, const std::string& name, auto&& list_in) {
+    for (const zoo::NamedGraph& named : model.graphs)
+      for (const auto& own : list_in(named.graph))
+        if (own.name == name) return;
+    throw Error(ErrorKind::usage,
+                fmt::format("the strategy cannot run: the model '{}' has no {} '{}'", model.name,
+                            kind, name));
+  };
+  for (const auto& [name, split] : strategy.splits)
+    require(
+        "operator", name, [](const Graph& graph) -> auto& { return graph.operators; });
+  for (const std::vector<std::string>& bucket : strategy.sync.buckets)
+    for (const std::string& name : bucket)
+      require(
+          "parameter", name, [](const Graph& graph) -> auto& { return graph.parameters; });
 }
 
 using TakeRequest = std::function<void(const LowerRequest&)>;
@@ -114,7 +119,7 @@ void LiveModel::add_training(const zoo::Model& model, const RunConfig& config,
                              const Strategy& strategy) {
   // Kept for add_forward(), which must find the parameters where training stores them.
   strategy_ = strategy;
-  require_operators(model, strategy);
+  require_names(model, strategy);
   Lowering lowering{strategy, setup_.machine, setup_.links};
   for (const zoo::NamedGraph& named : model.graphs)
     lowering.training(named, config, session_.storage(),

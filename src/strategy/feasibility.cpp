@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/suggest.h"
 #include "strategy/fixed_order_check.h"
@@ -21,10 +22,32 @@ std::string unknown_operator(const Graph& graph, const std::string& name) {
                      near ? fmt::format("; did you mean '{}'?", *near) : "");
 }
 
-Reason why_sync_wrong(const Sync& sync) {
+/// Why no gradient of this name can be in a bucket.
+Reason why_not_bucketed(const std::string& name, const Graph& graph) {
+  auto found = std::ranges::find(graph.parameters, name, &Parameter::name);
+  if (found != graph.parameters.end())
+    return found->state ? std::optional(fmt::format(
+                              "'buckets' names '{}', which is a state without a gradient", name))
+                        : std::nullopt;
+  std::vector<std::string> names;
+  for (const Parameter& parameter : graph.parameters) names.push_back(parameter.name);
+  auto near = closest(name, names);
+  return fmt::format("'buckets' names '{}', but the model '{}' has no such parameter{}", name,
+                     graph.name, near ? fmt::format("; did you mean '{}'?", *near) : "");
+}
+
+Reason why_sync_wrong(const Sync& sync, const Graph& graph) {
   if (sync.bucket.count < 1)
     return fmt::format("gradients cannot travel in buckets of {} bytes; give at least 1",
                        sync.bucket.count);
+  std::set<std::string> named;
+  for (const std::vector<std::string>& bucket : sync.buckets) {
+    for (const std::string& name : bucket) {
+      if (auto reason = why_not_bucketed(name, graph)) return reason;
+      if (!named.insert(name).second)
+        return fmt::format("'buckets' names '{}' twice; each gradient travels once", name);
+    }
+  }
   return std::nullopt;
 }
 
@@ -69,7 +92,7 @@ Reason why_splits_infeasible(const Strategy& strategy, const Graph& graph,
 
 Reason why_infeasible(const Strategy& strategy, const Graph& graph, const Machine& machine) {
   if (machine.devices.empty()) return "the machine has no devices";
-  if (auto reason = why_sync_wrong(strategy.sync)) return reason;
+  if (auto reason = why_sync_wrong(strategy.sync, graph)) return reason;
   if (auto reason = why_micro_batches_infeasible(strategy.micro_batches, graph)) return reason;
   SplitTerms terms{static_cast<std::int64_t>(machine.devices.size()), strategy.micro_batches};
   if (auto reason = why_splits_infeasible(strategy, graph, terms)) return reason;

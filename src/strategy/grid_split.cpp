@@ -14,84 +14,110 @@ std::int64_t largest_divisor(std::int64_t number, std::int64_t limit) {
   return 1;
 }
 
-std::int64_t degree_along(const std::vector<GridFactor>& factors, int axis) {
-  std::int64_t degree = 1;
-  for (const GridFactor& factor : factors)
-    if (factor.axis == axis) degree *= factor.degree;
-  return degree;
+/// The same split with a list of devices in place of strides.
+Split listed(const Split& split, const Signature& signature) {
+  Split with_list{.factors = split.factors, .devices = devices_of(signature, split)};
+  for (Factor& factor : with_list.factors) factor.stride = 1;
+  return with_list;
 }
 
-/// A device's place along an axis: the digits of the axis's factors, outermost first.
-std::int64_t place_along(const std::vector<GridFactor>& factors, int axis, std::int64_t device) {
-  std::int64_t place = 0, scale = 1;
-  for (std::size_t at = factors.size(); at-- > 0;) {
-    std::int64_t digit = device % factors[at].degree;
-    device /= factors[at].degree;
-    if (factors[at].axis != axis) continue;
-    place += digit * scale;
-    scale *= factors[at].degree;
+/// Whether neighbouring parts along the axis are always as far apart as inside the inner factor.
+bool is_evenly_spaced(const Split& split, const std::string& axis) {
+  const Factor* outer = nullptr;
+  for (const Factor& factor : split.factors) {
+    if (factor.axis != axis) continue;
+    if (outer && outer->stride != factor.stride * factor.degree) return false;
+    outer = &factor;
   }
-  return place;
+  return true;
 }
 
-void keep_shards(Split& split, const Axis& axis, std::int64_t shard) {
-  auto found = split.degrees.find(axis.name);
-  if (found == split.degrees.end() || shard == 1 || axis.extent % shard != 0) return;
-  std::vector<std::int64_t> lengths = shard_lengths(axis.extent, shard, found->second);
-  bool equal = true;
-  for (std::size_t part = 0; part < lengths.size(); ++part)
-    equal =
-        equal && lengths[part] ==
-                     part_of(axis.extent, static_cast<std::int64_t>(part), found->second).extent();
-  if (!equal) split.weights[axis.name] = {lengths.begin(), lengths.end()};
+/// One factor in place of all of this axis, where the first one is.
+Factor& merge_factors(std::vector<Factor>& factors, const std::string& axis) {
+  std::vector<Factor> merged;
+  std::size_t place = factors.size();
+  for (Factor& factor : factors) {
+    if (factor.axis != axis) {
+      merged.push_back(std::move(factor));
+    } else if (place == factors.size()) {
+      place = merged.size();
+      merged.push_back(std::move(factor));
+    } else {
+      merged[place].degree *= factor.degree;
+      merged[place].stride = factor.stride;
+    }
+  }
+  factors = std::move(merged);
+  return factors.at(place);
+}
+
+bool keeps_shards(const std::vector<Range>& parts, std::int64_t shard) {
+  return std::ranges::all_of(parts, [&](Range part) {
+    bool holds_whole = part.begin % shard == 0 && part.end % shard == 0;
+    return holds_whole || part.begin / shard == (part.end - 1) / shard;
+  });
+}
+
+bool have_lengths(const std::vector<Range>& parts, const std::vector<std::int64_t>& lengths) {
+  return std::ranges::equal(parts, lengths, {}, &Range::extent);
+}
+
+void keep_shards(Split& split, const Signature& signature, std::int64_t shard) {
+  int samples = sample_axis(signature);
+  if (samples < 0 || shard == 1) return;
+  const Axis& axis = signature.axes[static_cast<std::size_t>(samples)];
+  std::int64_t degree = degree_along(split, axis.name);
+  if (degree == 1 || axis.extent % shard != 0) return;
+  std::vector<Range> parts = parts_along(axis, split, {});
+  std::vector<std::int64_t> lengths = shard_lengths(axis.extent, shard, degree);
+  bool is_nested = std::ranges::count(split.factors, axis.name, &Factor::axis) > 1;
+  if (have_lengths(parts, lengths) || (is_nested && keeps_shards(parts, shard))) return;
+  set_weights(split, signature, axis.name, {lengths.begin(), lengths.end()});
 }
 
 }  // namespace
 
-DeviceGrid first_devices(const Graph& graph, std::int64_t count) {
-  DeviceGrid grid;
-  for (std::int64_t device = 0; device < count; ++device)
-    grid.devices.push_back(DeviceId(static_cast<std::size_t>(device)));
+std::int64_t largest_shard(const Graph& graph) {
+  std::int64_t shard = 1;
   for (const Operator& op : graph.operators) {
     Signature s = signature(graph, op);
     int axis = sample_axis(s);
-    if (axis >= 0) grid.shard = std::max(grid.shard, s.axes[static_cast<std::size_t>(axis)].whole);
+    if (axis >= 0) shard = std::max(shard, s.axes[static_cast<std::size_t>(axis)].whole);
   }
-  return grid;
+  return shard;
 }
 
-std::vector<GridFactor> spend(const Signature& signature, std::vector<GridFactor> taken,
-                              std::int64_t degree, const std::vector<int>& axes) {
-  for (int axis : axes) {
-    if (axis < 0) continue;
-    std::int64_t extent = signature.axes[static_cast<std::size_t>(axis)].extent;
-    std::int64_t part = largest_divisor(degree, extent / degree_along(taken, axis));
-    if (part > 1) taken.push_back({axis, part});
+DeviceGrid first_devices(const Graph& graph, std::int64_t count) {
+  return {.count = count, .shard = largest_shard(graph)};
+}
+
+std::vector<Factor> spend(const Signature& signature, std::vector<Factor> taken,
+                          std::int64_t degree, const std::vector<int>& axes) {
+  for (int index : axes) {
+    if (index < 0) continue;
+    const Axis& axis = signature.axes[static_cast<std::size_t>(index)];
+    std::int64_t part = largest_divisor(degree, axis.extent / degree_along(taken, axis.name));
+    if (part > 1) taken.push_back({axis.name, part});
     degree /= part;
   }
-  if (degree > 1) taken.push_back({GridFactor::kReplicas, degree});
+  if (degree > 1) taken.push_back({.axis = "", .degree = degree});
   return taken;
 }
 
-Split split_on(const DeviceGrid& grid, const Signature& signature,
-               const std::vector<GridFactor>& factors) {
-  Split split{.replicas = degree_along(factors, GridFactor::kReplicas), .devices = grid.devices};
-  for (std::size_t axis = 0; axis < signature.axes.size(); ++axis) {
-    std::int64_t degree = degree_along(factors, static_cast<int>(axis));
-    if (degree > 1) split.degrees[signature.axes[axis].name] = degree;
-  }
-  for (std::size_t at = 0; at < grid.devices.size(); ++at) {
-    auto device = static_cast<std::int64_t>(at);
-    std::int64_t tile = 0;
-    for (int axis = 0; axis < static_cast<int>(signature.axes.size()); ++axis)
-      tile = tile * degree_along(factors, axis) + place_along(factors, axis, device);
-    std::int64_t replica = place_along(factors, GridFactor::kReplicas, device);
-    split.devices.at(static_cast<std::size_t>(tile * split.replicas + replica)) = grid.devices[at];
-  }
-  int samples = sample_axis(signature);
-  if (samples >= 0)
-    keep_shards(split, signature.axes[static_cast<std::size_t>(samples)], grid.shard);
+Split split_on(const DeviceGrid& grid, const Signature& signature, std::vector<Factor> factors) {
+  Split split{.factors = dense(std::move(factors))};
+  keep_shards(split, signature, grid.shard);
+  if (grid.order.empty()) return split;
+  split = listed(split, signature);
+  for (DeviceId& device : split.devices) device = grid.order.at(device.index());
   return split;
+}
+
+void set_weights(Split& split, const Signature& signature, const std::string& axis,
+                 std::vector<double> weights) {
+  if (is_view(split) && !is_evenly_spaced(split, axis)) split = listed(split, signature);
+  Factor& factor = merge_factors(split.factors, axis);
+  factor.weights = std::move(weights);
 }
 
 std::vector<std::int64_t> shard_lengths(std::int64_t extent, std::int64_t shard,

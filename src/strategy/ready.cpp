@@ -38,6 +38,18 @@ int image_axis(const Signature& s, std::size_t dim) {
   return DimMap::kNoAxis;
 }
 
+/// {n: shards}, equal runs of neighbouring tiles on each device.
+Split runs_of_shards(const Signature& s, std::int64_t shards, std::int64_t devices) {
+  std::int64_t samples = s.axes[static_cast<std::size_t>(sample_axis(s))].extent;
+  // Cut in two steps, unequal tiles would depend on the number of devices, and so would the bits.
+  if (samples % shards == 0 && shards % devices == 0)
+    return {.factors = {{"n", devices}, {.axis = "n", .degree = shards / devices, .stride = 0}}};
+  Split split{.factors = {{"n", shards}}};
+  for (std::int64_t tile = 0; tile < shards; ++tile)
+    split.devices.push_back(DeviceId(static_cast<std::size_t>(tile * devices / shards)));
+  return split;
+}
+
 }  // namespace
 
 Strategy data_parallel(const Graph& graph, const Machine& machine) {
@@ -57,11 +69,9 @@ Strategy fixed_order(const Graph& graph, const Machine& machine, std::int64_t sh
   strategy.sync.fixed_order = true;
   auto devices = static_cast<std::int64_t>(machine.devices.size());
   for (const Operator& op : graph.operators) {
-    if (sample_axis(signature(graph, op)) < 0 || shards < 1) continue;
-    Split& split = strategy.splits[op.name];
-    split.degrees["n"] = shards;
-    for (std::int64_t tile = 0; tile < shards; ++tile)
-      split.devices.push_back(DeviceId(static_cast<std::size_t>(tile * devices / shards)));
+    Signature s = signature(graph, op);
+    if (sample_axis(s) < 0 || shards < 1) continue;
+    strategy.splits[op.name] = runs_of_shards(s, shards, devices);
   }
   return strategy;
 }

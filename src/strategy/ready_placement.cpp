@@ -15,13 +15,13 @@ double work_of(const Graph& graph, const Operator& op) {
   return flops;
 }
 
-Split whole_on(std::size_t device) { return {.devices = {DeviceId(device)}}; }
+Split whole_on(std::size_t device) { return {.first = static_cast<std::int64_t>(device)}; }
 
 /// The device of the operator that makes the first input, if one does.
-std::optional<DeviceId> input_device(const Graph& graph, const Operator& op,
-                                     const Strategy& so_far) {
+std::optional<std::size_t> input_device(const Graph& graph, const Operator& op,
+                                        const Strategy& so_far) {
   if (op.inputs.empty() || !graph[op.inputs[0]].producer.valid()) return std::nullopt;
-  return so_far.splits.at(graph[graph[op.inputs[0]].producer].name).devices[0];
+  return static_cast<std::size_t>(so_far.splits.at(graph[graph[op.inputs[0]].producer].name).first);
 }
 
 }  // namespace
@@ -47,8 +47,8 @@ Strategy placed_by_branches(const Graph& graph, const Machine& machine) {
   for (const Operator& op : graph.operators) {
     auto stay = input_device(graph, op, strategy);
     bool first = stay && taken.insert(op.inputs[0]).second;
-    auto device = first ? stay->index()
-                        : static_cast<std::size_t>(std::ranges::min_element(load) - load.begin());
+    auto device =
+        first ? *stay : static_cast<std::size_t>(std::ranges::min_element(load) - load.begin());
     strategy.splits[op.name] = whole_on(device);
     load[device] += work_of(graph, op);
   }

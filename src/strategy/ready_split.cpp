@@ -5,13 +5,12 @@
 namespace troika {
 
 Split feasible_split(const DeviceGrid& grid, const SplitSubject& subject,
-                     const std::vector<GridFactor>& factors) {
-  auto count = static_cast<std::int64_t>(grid.devices.size());
+                     std::vector<Factor> factors) {
   // Whether there are such devices is for the whole strategy to say.
   SplitTerms terms{.devices = std::numeric_limits<std::int32_t>::max()};
-  Split split = split_on(grid, *subject.signature, factors);
+  Split split = split_on(grid, *subject.signature, std::move(factors));
   if (!why_split_infeasible(subject, split, terms)) return split;
-  return split_on(grid, *subject.signature, {{GridFactor::kReplicas, count}});
+  return split_on(grid, *subject.signature, {{.axis = "", .degree = grid.count}});
 }
 
 Strategy for_each_operator(const Graph& graph, const Machine& machine, const ChooseAxes& choose) {

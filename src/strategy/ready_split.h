@@ -11,7 +11,7 @@ namespace troika {
 
 /// The split with these factors; if the operator cannot be cut so, replicas on all devices.
 Split feasible_split(const DeviceGrid& grid, const SplitSubject& subject,
-                     const std::vector<GridFactor>& factors);
+                     std::vector<Factor> factors);
 
 /// The axes to cut an operator along, the most wanted first; -1 stands for none.
 using ChooseAxes = std::function<std::vector<int>(const Operator&, const Signature&)>;

@@ -75,6 +75,14 @@ void pass_on(const Operator& op, const Signature& s, int axis, CutDims& cut) {
   }
 }
 
+std::vector<DeviceId> sorted_by_node(const Machine& machine) {
+  std::vector<DeviceId> order;
+  for (std::size_t device = 0; device < machine.devices.size(); ++device)
+    order.push_back(DeviceId(device));
+  std::ranges::stable_sort(order, {}, [&](DeviceId id) { return machine[id].node; });
+  return order;
+}
+
 Strategy split_models(const Graph& graph, const ModelGrid& on) {
   Strategy strategy;
   CutDims cut;
@@ -84,7 +92,8 @@ Strategy split_models(const Graph& graph, const ModelGrid& on) {
     if (axis < 0) axis = started_axis(op, s, on.starters);
     auto groups = spend(s, {}, on.data, {sample_axis(s)});
     auto factors = spend(s, groups, on.model, {axis, sample_axis(s)});
-    bool is_cut = axis >= 0 && std::ranges::find(factors, axis, &GridFactor::axis) != factors.end();
+    bool is_cut =
+        axis >= 0 && degree_along(factors, s.axes[static_cast<std::size_t>(axis)].name) > 1;
     if (is_cut)
       pass_on(op, s, axis, cut);
     else if (on.starters == Starters::all)
@@ -120,7 +129,8 @@ Strategy expert_parallel(const Graph& graph, const Machine& machine) {
   std::int64_t group = 0;
   for (const auto& [node, size] : sizes) group = std::gcd(group, size);
   ModelGrid on{.grid = first_devices(graph, devices), .data = devices / group, .model = group};
-  std::ranges::stable_sort(on.grid.devices, {}, [&](DeviceId id) { return machine[id].node; });
+  if (!std::ranges::is_sorted(machine.devices, {}, &DeviceSpec::node))
+    on.grid.order = sorted_by_node(machine);
   return split_models(graph, on);
 }
 

@@ -1,5 +1,6 @@
 // Tiles of different sizes for devices of different speeds.
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "strategy/ready.h"
@@ -34,12 +35,18 @@ std::vector<std::int64_t> share_out(std::int64_t units, const std::vector<double
 
 /// The slowest device of each part along the samples sets its pace.
 std::vector<double> part_speeds(const Signature& s, const Split& split, const Machine& machine) {
+  TileMap map = map_tiles(s, split, {});
   auto samples = static_cast<std::size_t>(sample_axis(s));
-  std::vector<double> speeds(static_cast<std::size_t>(split.degrees.at("n")), 0);
-  for (const Tile& tile : tiles_of(s, split, {})) {
-    double& speed = speeds[static_cast<std::size_t>(tile.part[samples])];
-    double own = machine[tile.device].flops_per_second;
-    speed = speed == 0 ? own : std::min(speed, own);
+  std::size_t parts = map.parts[samples].size();
+  // Tiles and replicas of one part that lie next to each other.
+  auto inside = static_cast<std::size_t>(map.replicas);
+  for (std::size_t axis = samples + 1; axis < map.parts.size(); ++axis)
+    inside *= map.parts[axis].size();
+  std::vector<double> speeds(parts, std::numeric_limits<double>::infinity());
+  for (std::size_t at = 0; at < map.device.size(); ++at) {
+    double& speed = speeds[at / inside % parts];
+    speed =
+        std::min(speed, machine.devices[static_cast<std::size_t>(map.device[at])].flops_per_second);
   }
   return speeds;
 }
@@ -48,7 +55,7 @@ std::vector<double> part_speeds(const Signature& s, const Split& split, const Ma
 
 Strategy weighted_by_speed(const Strategy& strategy, const Graph& graph, const Machine& machine) {
   Strategy weighted = strategy;
-  DeviceGrid grid = first_devices(graph, 0);
+  std::int64_t shard = largest_shard(graph);
   for (const Operator& op : graph.operators) {
     auto found = weighted.splits.find(op.name);
     Signature s = signature(graph, op);
@@ -56,11 +63,11 @@ Strategy weighted_by_speed(const Strategy& strategy, const Graph& graph, const M
     if (found == weighted.splits.end() || samples < 0) continue;
     Split split = found->second;
     std::int64_t extent = s.axes[static_cast<std::size_t>(samples)].extent;
-    std::int64_t unit = extent % grid.shard == 0 ? grid.shard : 1;
-    auto degree = split.degrees.find("n");
-    if (degree == split.degrees.end() || degree->second > extent / unit) continue;
+    std::int64_t unit = extent % shard == 0 ? shard : 1;
+    std::int64_t degree = degree_along(split, "n");
+    if (degree == 1 || degree > extent / unit) continue;
     std::vector<std::int64_t> shares = share_out(extent / unit, part_speeds(s, split, machine));
-    split.weights["n"] = {shares.begin(), shares.end()};
+    set_weights(split, s, "n", {shares.begin(), shares.end()});
     SplitTerms terms{static_cast<std::int64_t>(machine.devices.size()), strategy.micro_batches};
     if (!why_split_infeasible({&op, &s}, split, terms)) found->second = split;
   }

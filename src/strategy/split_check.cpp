@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
+#include "strategy/place_check.h"
 #include "strategy/tile_check.h"
 
 namespace troika {
@@ -22,25 +22,21 @@ std::string names_of(const std::vector<Axis>& axes) {
 }
 
 Reason why_axis_unknown(const SplitSubject& subject, const Split& split) {
-  auto known = [&](const std::string& name) { return subject.signature->axis(name) >= 0; };
-  auto sentence = [&](const std::string& name) {
-    return fmt::format("operator '{}' has no axis '{}'; it has {}", subject.op->name, name,
+  for (const Factor& factor : split.factors) {
+    if (factor.axis.empty() || subject.signature->axis(factor.axis) >= 0) continue;
+    return fmt::format("operator '{}' has no axis '{}'; it has {}", subject.op->name, factor.axis,
                        names_of(subject.signature->axes));
-  };
-  for (const auto& [name, degree] : split.degrees)
-    if (!known(name)) return sentence(name);
-  for (const auto& [name, weights] : split.weights)
-    if (!known(name)) return sentence(name);
+  }
   return std::nullopt;
 }
 
 Reason why_degrees_wrong(const SplitSubject& subject, const Split& split, const SplitTerms& terms) {
   for (const Axis& axis : subject.signature->axes) {
-    auto found = split.degrees.find(axis.name);
+    std::int64_t degree = degree_along(split, axis.name);
     std::int64_t extent = cut_extent(axis, terms.micro_batches);
-    if (found == split.degrees.end() || (found->second >= 1 && found->second <= extent)) continue;
+    if (degree == 1 || (degree >= 1 && degree <= extent)) continue;
     return fmt::format("operator '{}' cannot be split {} ways along '{}', which has {} {}{}{}",
-                       subject.op->name, found->second, axis.name, extent,
+                       subject.op->name, degree, axis.name, extent,
                        extent == 1 ? "index" : "indices",
                        extent < axis.extent ? " in a micro-batch" : "",
                        extent == 1 ? "" : fmt::format("; 1 to {} ways fit", extent));
@@ -48,67 +44,67 @@ Reason why_degrees_wrong(const SplitSubject& subject, const Split& split, const 
   return std::nullopt;
 }
 
-Reason why_weights_wrong(const SplitSubject& subject, const Split& split, const SplitTerms& terms) {
-  for (const auto& [name, weights] : split.weights) {
-    auto found = split.degrees.find(name);
-    auto degree = found == split.degrees.end() ? 1 : found->second;
-    if (static_cast<std::int64_t>(weights.size()) != degree)
+/// Why the weights of one factor are not one positive number for each of its parts.
+Reason why_numbers_wrong(const std::string& op, const Factor& factor) {
+  if (factor.axis.empty())
+    return fmt::format(
+        "operator '{}' has weights for its replicas; only the parts of an axis have "
+        "weights",
+        op);
+  if (static_cast<std::int64_t>(factor.weights.size()) != factor.degree)
+    return fmt::format(
+        "operator '{}' has {} weights along '{}', which is split {} ways; give one weight for "
+        "each part",
+        op, factor.weights.size(), factor.axis, factor.degree);
+  for (double weight : factor.weights) {
+    if (!(weight > 0 && weight <= kMostWeight))
       return fmt::format(
-          "operator '{}' has {} weights along '{}', which is split {} ways; give one weight for "
-          "each part",
-          subject.op->name, weights.size(), name, degree);
-    for (double weight : weights) {
-      if (!(weight > 0 && weight <= kMostWeight))
-        return fmt::format(
-            "operator '{}' has the weight {} along '{}'; weights are above 0 and at most {:g}",
-            subject.op->name, weight, name, kMostWeight);
-    }
-    const Axis& axis =
-        subject.signature->axes[static_cast<std::size_t>(subject.signature->axis(name))];
-    std::int64_t extent = cut_extent(axis, terms.micro_batches);
-    std::vector<Range> parts = cut({0, extent}, degree, weights);
-    for (std::size_t part = 0; part < parts.size(); ++part) {
-      if (!parts[part].empty()) continue;
-      return fmt::format(
-          "operator '{}' would get nothing in part {} along '{}', because its weight is {} and "
-          "there are {} indices; make the weights more alike, or split fewer ways",
-          subject.op->name, part, name, weights[part], extent);
-    }
+          "operator '{}' has the weight {} along '{}'; weights are above 0 and at most {:g}", op,
+          weight, factor.axis, kMostWeight);
   }
   return std::nullopt;
 }
 
-Reason why_devices_wrong(const SplitSubject& subject, const Split& split, const SplitTerms& terms) {
-  const std::string& name = subject.op->name;
-  if (split.replicas < 1 || split.replicas > terms.devices)
-    return fmt::format("operator '{}' has {} replicas; 1 to {} fit, each on a device of its own",
-                       name, split.replicas, terms.devices);
-  std::int64_t tiles = tile_count(split);
-  auto listed = static_cast<std::int64_t>(split.devices.size());
-  if (tiles * split.replicas != listed)
-    return split.replicas == 1
-               ? fmt::format("operator '{}' has {} tiles but {} devices; list one for each tile",
-                             name, tiles, listed)
-               : fmt::format(
-                     "operator '{}' has {} tiles in {} replicas but {} devices; list {}, those of "
-                     "one tile next to each other",
-                     name, tiles, split.replicas, listed, tiles * split.replicas);
-  for (DeviceId device : split.devices) {
-    if (!device.valid() || static_cast<std::int64_t>(device.index()) >= terms.devices)
-      return fmt::format(
-          "operator '{}' is placed on device {}, but the run has {} {}, counted from 0", name,
-          device.value, terms.devices, terms.devices == 1 ? "device" : "devices");
+/// The weight of a part along the axis of `weighted`, whose other factors are outside or inside it.
+double weight_of(const Split& split, const Factor& weighted, std::size_t part) {
+  std::int64_t inside = 1;
+  for (const Factor& factor : split.factors) {
+    if (&factor == &weighted)
+      inside = 1;
+    else if (factor.axis == weighted.axis)
+      inside *= factor.degree;
   }
-  for (std::size_t tile = 0; tile < static_cast<std::size_t>(tiles); ++tile) {
-    std::set<DeviceId> seen;
-    for (std::size_t at = 0; at < static_cast<std::size_t>(split.replicas); ++at) {
-      DeviceId device = split.devices[tile * static_cast<std::size_t>(split.replicas) + at];
-      if (!seen.insert(device).second)
-        return fmt::format(
-            "operator '{}' has two replicas of tile {} on device {}; each needs a device of its "
-            "own",
-            name, tile, device.value);
-    }
+  return weighted.weights[part / static_cast<std::size_t>(inside) % weighted.weights.size()];
+}
+
+Reason why_part_empty(const SplitSubject& subject, const Split& split, const Factor& weighted,
+                      const SplitTerms& terms) {
+  const Signature& s = *subject.signature;
+  const Axis& axis = s.axes[static_cast<std::size_t>(s.axis(weighted.axis))];
+  // All micro-batches are equally long.
+  std::vector<Range> parts = parts_along(axis, split, {0, terms.micro_batches});
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    if (!parts[part].empty()) continue;
+    return fmt::format(
+        "operator '{}' would get nothing in part {} along '{}', because its weight is {} and "
+        "there are {} indices; make the weights more alike, or split fewer ways",
+        subject.op->name, part, axis.name, weight_of(split, weighted, part),
+        cut_extent(axis, terms.micro_batches));
+  }
+  return std::nullopt;
+}
+
+Reason why_weights_wrong(const SplitSubject& subject, const Split& split, const SplitTerms& terms) {
+  for (const Factor& factor : split.factors) {
+    if (factor.weights.empty()) continue;
+    if (auto reason = why_numbers_wrong(subject.op->name, factor)) return reason;
+    auto is_other = [&](const Factor& other) {
+      return &other != &factor && other.axis == factor.axis && !other.weights.empty();
+    };
+    if (std::ranges::any_of(split.factors, is_other))
+      return fmt::format("operator '{}' has weights in two factors of '{}'; leave one without",
+                         subject.op->name, factor.axis);
+    if (auto reason = why_part_empty(subject, split, factor, terms)) return reason;
   }
   return std::nullopt;
 }
@@ -132,7 +128,7 @@ std::optional<std::string> why_split_infeasible(const SplitSubject& subject, con
   if (auto reason = why_axis_unknown(subject, split)) return reason;
   if (auto reason = why_degrees_wrong(subject, split, terms)) return reason;
   if (auto reason = why_weights_wrong(subject, split, terms)) return reason;
-  if (auto reason = why_devices_wrong(subject, split, terms)) return reason;
+  if (auto reason = why_places_wrong(subject, split, terms)) return reason;
   return why_tiles_infeasible(subject, split, terms);
 }
 

@@ -10,21 +10,9 @@
 
 #include "graph/graph.h"
 #include "machine/machine.h"
+#include "strategy/split.h"
 
 namespace troika {
-
-/// How one operator is cut: a degree for each split axis, and the device of every tile.
-struct Split {
-  std::map<std::string, std::int64_t> degrees;  ///< By the name of the axis; missing: 1.
-  std::int64_t replicas = 1;                    ///< Devices that each compute the same tile.
-  /// Relative lengths of the parts of an axis (by device speed, say); missing: nearly equal.
-  std::map<std::string, std::vector<double>> weights;
-  /// Tiles row-major over the axes in the order of the operator's signature, the replicas of a tile
-  /// next to each other. A device may have several tiles.
-  std::vector<DeviceId> devices;
-
-  bool operator==(const Split&) const = default;
-};
 
 /// How the replicas of a parameter agree, and how communication runs beside computation.
 struct Sync {
@@ -41,14 +29,26 @@ struct Sync {
   /// Sums over shards in the order of a tree, so that bits do not depend on the devices.
   bool fixed_order = false;
   std::string algorithms;  ///< Size ranges, as in cost/algorithm_ranges.h; empty: by cost.
+  /// Parameters whose gradients travel together, by name; the rest, or all if it is empty, in fixed
+  /// groups by the size `bucket`.
+  std::vector<std::vector<std::string>> buckets{};
 
   bool operator==(const Sync&) const = default;
+};
+
+/// A key of run.toml and its value as on the command line: learning_rate and 0.1, name and adam.
+struct Setting {
+  std::string name;
+  std::string value;
+
+  bool operator==(const Setting&) const = default;
 };
 
 /// The model that a plan was made for.
 struct PlannedModel {
   std::string name;
-  std::string hash;  ///< model_hash as 16 hexadecimal digits.
+  std::string hash;                ///< model_hash as 16 hexadecimal digits; empty: any.
+  std::vector<Setting> options{};  ///< The other keys of [model].
 
   bool operator==(const PlannedModel&) const = default;
 };
@@ -69,14 +69,18 @@ struct Strategy {
   Sync sync{};
   std::optional<PlannedModel> made_for{};   ///< Unset: any model whose operators it fits.
   std::optional<PlannedMachine> made_on{};  ///< For readers; any machine that has its devices fits.
+  /// The global batch and the keys of [optimizer] that it was made with, so that the plan alone can
+  /// be simulated. A run with others may use the plan too.
+  std::optional<std::int64_t> made_for_batch{};
+  std::vector<Setting> optimizer{};
 
   /// Everything on device 0 in one piece.
   static Strategy single() { return {}; }
   bool operator==(const Strategy&) const = default;
 };
 
-/// The strategy without the splits of operators that the graph does not have: a model's other
-/// graphs, or the parts of one that a program leaves out.
+/// The strategy without the operators and parameters that the graph does not have: those of a
+/// model's other graphs, or the parts of one that a program leaves out.
 Strategy restricted(const Strategy& strategy, const Graph& graph);
 
 /// Why this strategy cannot run this model on this machine: which operator and axis, why, and what
@@ -88,6 +92,10 @@ Strategy restricted(const Strategy& strategy, const Graph& graph);
 /// it does not say.
 [[nodiscard]] std::optional<std::string> why_for_another_model(const Strategy& strategy,
                                                                const Graph& graph);
+
+/// For the end of a sentence about why a plan does not fit a run: that it was made for another
+/// global batch. Empty if it was not, or does not say.
+std::string batch_note(const Strategy& strategy, std::int64_t global_batch);
 
 PlannedMachine planned_machine(const Machine& machine);
 
@@ -103,15 +111,15 @@ struct NamedDevices {
 
 NamedDevices named_devices(const Strategy& strategy);
 
-/// plan.json: self-describing, with the model and the machine it was made for where the strategy
-/// says so.
+/// plan.json: self-describing, with the model, the machine and the run it was made for where the
+/// strategy says so. One line for each operator, whatever the number of devices.
 std::string to_json(const Strategy& strategy);
 /// The same, made for this model.
 std::string to_json(const Strategy& strategy, const Graph& graph);
 /// The same, made for this model on this machine.
 std::string to_json(const Strategy& strategy, const Graph& graph, const Machine& machine);
-/// Throws Error(file) with a sentence when the text is no strategy: it names each key that a plan
-/// does not have.
+/// Reads both formats, "troika plan 1" and "troika plan 2". Throws Error(file) with a sentence when
+/// the text is not a strategy: it names each key that a plan does not have, or that is there twice.
 Strategy parse_strategy(std::string_view json);
 /// The same from a file, which the message names. Throws Error(file) also if it cannot be read or
 /// has more than 64 MiB.

@@ -5,13 +5,10 @@
 
 namespace troika {
 
-/// For a split with known axes, degrees and weights in range, and a device for each tile. The
-/// sentence lists the degrees that would fit.
+/// For a split with known axes, and degrees and weights in range. The time grows with the number of
+/// parts of each axis, not with the number of tiles. The sentence lists the degrees that would fit.
 [[nodiscard]] std::optional<std::string> why_tiles_infeasible(const SplitSubject& subject,
                                                               const Split& split,
                                                               const SplitTerms& terms);
-
-/// The product of the degrees; more than a million are counted as about a million.
-std::int64_t tile_count(const Split& split);
 
 }  // namespace troika

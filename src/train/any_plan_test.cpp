@@ -1,6 +1,11 @@
 // Checkpoints do not depend on plans: a run saved under one plan resumes under any other.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
+#include "base/hash.h"
+#include "config/plan_settings.h"
 #include "train/run_record.h"
 #include "train/spread_runs_test.h"
 
@@ -73,6 +78,36 @@ TEST(AnyPlan, ARunThatGoesOnUnderAnotherOneSaysSoAndNothingOfKernels) {
   }
 }
 
+/// The plan hash of earlier versions was that of another text and had only its digits.
+void forget_plan_version(const fs::path& index) {
+  std::ostringstream read;
+  read << std::ifstream(index).rdbuf();
+  std::string body = read.str();
+  body.resize(body.rfind("  \"checksum\""));
+  std::size_t at = body.find("plan 2 ");
+  ASSERT_NE(at, std::string::npos);
+  body.erase(at, std::string_view("plan 2 ").size());
+  body[at] = body[at] == '0' ? '1' : '0';
+  std::ofstream(index) << body
+                       << fmt::format("  \"checksum\": \"{:016x}\"\n}}\n",
+                                      checksum(std::as_bytes(std::span(body))));
+}
+
+TEST(AnyPlan, CheckpointsOfEarlierVersionsAreNotSaidToHaveAnotherPlan) {
+  Folder folder;
+  Spread spread = spreads()[1];
+  RunFolder run = change_plans(folder, spread, spread);
+  fs::path checkpoint = find_checkpoint(run.path());
+  forget_plan_version(checkpoint / "index.json");
+  Heard heard;
+  RunConfig config = spread_run(spread, folder.path);
+  TrainHooks hooks = hooks_for(spread, config);
+  hooks.progress = &heard;
+  make_training(config, hooks)->resume(Checkpoint::open(checkpoint));
+  EXPECT_EQ(heard.notes.find("under another plan"), std::string::npos) << heard.notes;
+  EXPECT_EQ(heard.warnings, "");
+}
+
 TEST(AnyPlan, PlanJsonOfARunNamesItsModelAndMachine) {
   Folder folder;
   Spread spread = spreads()[1];
@@ -87,6 +122,11 @@ TEST(AnyPlan, PlanJsonOfARunNamesItsModelAndMachine) {
   EXPECT_EQ(plan.made_on->devices, 2);
   EXPECT_EQ(plan.made_on->kinds,
             std::vector<std::string>{training->live().setup().device().kind()});
+  EXPECT_EQ(plan.made_for->name, config.model.name);
+  EXPECT_EQ(plan.made_for->options, settings_of(config, "model"));
+  EXPECT_EQ(plan.made_for_batch, config.train.global_batch);
+  EXPECT_EQ(plan.optimizer, settings_of(config, "optimizer"));
+  EXPECT_FALSE(plan.optimizer.empty());
 }
 
 }  // namespace

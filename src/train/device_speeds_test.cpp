@@ -24,10 +24,10 @@ TEST(DeviceSpeeds, DecideTheSamplesOfEachDeviceWhereWeightsAreMeasured) {
   machine.devices.resize(2);
   machine.devices[1].flops_per_second *= 3;
   Strategy weighted = choose_strategy(config, model, machine);
-  EXPECT_THAT(weighted.splits.at("lm_head").weights.at("n"), ElementsAre(2, 6));
+  EXPECT_THAT(weights_along(weighted.splits.at("lm_head"), "n"), ElementsAre(2, 6));
   config.parallel.weights = ParallelConfig::Weights::equal;
   Strategy equal = choose_strategy(config, model, machine);
-  EXPECT_FALSE(equal.splits.at("lm_head").weights.contains("n"));
+  EXPECT_FALSE(has_weights(equal.splits.at("lm_head")));
 }
 
 TEST(DeviceSpeeds, OfOneProcessAreEqual) {
@@ -37,7 +37,7 @@ TEST(DeviceSpeeds, OfOneProcessAreEqual) {
                             "kernels.backend=reference"}));
   Machine machine = with_measured_speeds(training->live().setup());
   EXPECT_EQ(machine.devices[0].flops_per_second, machine.devices[1].flops_per_second);
-  EXPECT_THAT(training->strategy().splits.at("lm_head").weights.at("n"), ElementsAre(4, 4));
+  EXPECT_THAT(weights_along(training->strategy().splits.at("lm_head"), "n"), ElementsAre(4, 4));
 }
 
 }  // namespace

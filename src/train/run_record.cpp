@@ -11,6 +11,7 @@
 #include "config/run_paths.h"
 #include "config/show_run.h"
 #include "cost/table_json.h"
+#include "setup/choose_strategy.h"
 #include "setup/hosts.h"
 #include "setup/predicted_step.h"
 #include "taskgraph/memory_table.h"
@@ -170,8 +171,8 @@ void write_record(const RunFolder& folder, const RunConfig& config, TrainingRun&
                   const Invocation& invocation) {
   const LiveModel& live = training.live();
   folder.write("run.toml", write_toml(with_absolute_paths(config)));
-  folder.write("plan.json",
-               to_json(training.strategy(), training.model().train(), live.setup().machine));
+  folder.write("plan.json", to_json(with_origin(training.strategy(), config, training.model(),
+                                                live.setup().machine)));
   folder.write("costs.json", to_json(live.kernels(), live.setup().device().kind()));
   const Provenance& links = live.setup().links.provenance;
   nlohmann::ordered_json env{{"version", invocation.version},

@@ -59,11 +59,15 @@ std::string shuffling(std::int64_t window) {
                     : "shuffled over the whole set";
 }
 
+/// Begins a plan hash. Earlier versions hashed another text of the same plan, without it, which
+/// says nothing about whether the plan is another one.
+constexpr std::string_view kPlanHash = "plan 2 ";
+
 /// Warns of everything that makes the resumed run differ from one that was never stopped.
 void report_differences(const RunState& saved, const RunState& now, Progress& progress) {
   if (saved.model_hash != now.model_hash)
     progress.warn("the model differs from the one that the checkpoint was made with");
-  bool is_other_plan = saved.plan_hash != now.plan_hash;
+  bool is_other_plan = saved.plan_hash.starts_with(kPlanHash) && saved.plan_hash != now.plan_hash;
   if (is_other_plan)
     progress.note(
         "the checkpoint was made under another plan; the run continues, but its results will "
@@ -141,11 +145,21 @@ RunPrograms TrainingRun::make_models() {
     // Programs of all batch sizes share one session, in which names are unique.
     for (zoo::NamedGraph& graph : model.graphs) graph.name = program_name(graph, batch);
     freeze_parameters(model, config_.train.freeze);
-    if (auto reason = why_for_another_model(strategy_, model.train()))
-      throw Error(ErrorKind::usage, *reason);
+    require_feasible(model, batch);
     programs.models.push_back(&model);
   }
   return programs;
+}
+
+void TrainingRun::require_feasible(const zoo::Model& model, std::int64_t batch) const {
+  if (auto reason = why_for_another_model(strategy_, model.train()))
+    throw Error(ErrorKind::usage, *reason);
+  for (const zoo::NamedGraph& named : model.graphs) {
+    Strategy own = restricted(strategy_, named.graph);
+    if (auto reason = why_infeasible(own, named.graph, live_.setup().machine))
+      throw Error(ErrorKind::usage,
+                  "the strategy cannot run: " + *reason + batch_note(strategy_, batch));
+  }
 }
 
 void TrainingRun::describe_state(const zoo::Model& model) {
@@ -153,9 +167,11 @@ void TrainingRun::describe_state(const zoo::Model& model) {
   // Where a plan was made does not change what it computes.
   plan.made_for.reset();
   plan.made_on.reset();
+  plan.made_for_batch.reset();
+  plan.optimizer.clear();
   state_.seed = static_cast<std::uint64_t>(config_.train.seed);
   state_.model_hash = fmt::format("{:016x}", model_hash(model.train()));
-  state_.plan_hash = fmt::format("{:016x}", hash_text(to_json(plan)));
+  state_.plan_hash = fmt::format("{}{:016x}", kPlanHash, hash_text(to_json(plan)));
   state_.choices_hash = fmt::format("{:016x}", live_.choices_hash());
   state_.device = live_.setup().device().kind();
   state_.run = write_toml(with_absolute_paths(config_));

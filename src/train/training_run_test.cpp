@@ -1,5 +1,6 @@
 #include "train/training_run.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -156,6 +157,28 @@ TEST(TrainingRun, RefusesAPlanThatWasMadeForAnotherModel) {
     EXPECT_EQ(std::string(error.what()).find("the plan was made for the model 'gpt2' with hash"),
               0u)
         << error.what();
+  }
+}
+
+TEST(TrainingRun, TakesAPlanForAnotherBatchIfItFits) {
+  Folder folder;
+  std::string plan = (folder.path / "plan.json").string();
+  auto with_batch = [&](int batch) {
+    return make_training(language_run(folder, {"parallel.plan=" + plan, "kernels.backend=reference",
+                                               fmt::format("train.global_batch={}", batch)}));
+  };
+  std::ofstream(plan) << to_json(Strategy{.micro_batches = 4, .made_for_batch = 16});
+  EXPECT_NO_THROW(with_batch(8));
+  try {
+    with_batch(6);
+    FAIL() << "the plan was taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit_code(), 2);
+    EXPECT_THAT(error.what(),
+                testing::AllOf(testing::StartsWith("the strategy cannot run: operator '"),
+                               testing::EndsWith("sees a batch of 6, which 4 micro-batches do not "
+                                                 "divide; the plan was made for a global batch of "
+                                                 "16, and this run has 6")));
   }
 }
 

@@ -116,7 +116,7 @@ std::string find_obstacle(const Asked& asked, const zoo::Model& model) {
   for (const zoo::NamedGraph& named : model.graphs) {
     if (auto reason = why_infeasible(restricted(asked.strategy, named.graph), named.graph,
                                      machine_of(asked.config.parallel.devices)))
-      return *reason;
+      return *reason + batch_note(asked.strategy, asked.config.train.global_batch);
   }
   return {};
 }

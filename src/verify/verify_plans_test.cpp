@@ -98,7 +98,8 @@ TEST(VerifyPlans, ADeviceBeyondThoseOfThePlanIsRefusedAtOnce) {
   Strategy strategy = data_plan(folder, 2);
   for (std::size_t device : {65536u, 20000u, 3u}) {
     Strategy damaged = strategy;
-    damaged.splits.begin()->second.devices.back() = DeviceId(device);
+    damaged.splits.begin()->second = {.factors = {{"n", 2}},
+                                      .devices = {DeviceId(0u), DeviceId(device)}};
     std::string file = write_plan(folder, "typo.json", damaged);
     auto start = std::chrono::steady_clock::now();
     EXPECT_EQ(complaint(folder, {file}, 2),
@@ -116,7 +117,8 @@ TEST(VerifyPlans, ADeviceBeyondThoseOfThePlanIsRefusedAtOnce) {
 TEST(VerifyPlans, ADeviceThatIsMissingFromTheRunIsRefused) {
   Folder folder;
   Strategy strategy = data_plan(folder, 2);
-  strategy.splits.begin()->second.devices.back() = DeviceId(std::size_t{3});
+  strategy.splits.begin()->second = {.factors = {{"n", 2}},
+                                     .devices = {DeviceId(0u), DeviceId(3u)}};
   std::string file = write_plan(folder, "gap.json", strategy);
   EXPECT_THAT(complaint(folder, {file + ":3"}, 2), HasSubstr("placed on device 3"));
   EXPECT_TRUE(verify_small(folder, {file + ":4"}).plans[0].agrees());
@@ -146,7 +148,7 @@ TEST(VerifyPlans, EveryPlanThatCannotRunIsNamedBeforeTheFirstRuns) {
   auto training = make_training(language_run(folder));
   const Operator& first = training->model().train().operators.front();
   Strategy along_nothing, too_far;
-  along_nothing.splits[first.name] = {.degrees = {{"nonsense", 2}},
+  along_nothing.splits[first.name] = {.factors = {{"nonsense", 2}},
                                       .devices = {DeviceId(0u), DeviceId(1u)}};
   too_far.splits[first.name] = {.devices = {DeviceId(5u)}};
   std::string a = write_plan(folder, "a.json", along_nothing);

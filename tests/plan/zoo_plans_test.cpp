@@ -62,8 +62,7 @@ void expect_tiles_stand_alone(const Strategy& strategy, const Graph& graph) {
 /// Operators that every device computes in full.
 int replicated(const Strategy& strategy) {
   int count = 0;
-  for (const auto& [op, split] : strategy.splits)
-    count += split.replicas == static_cast<std::int64_t>(split.devices.size());
+  for (const auto& [op, split] : strategy.splits) count += tile_count(split) == 1;
   return count;
 }
 
@@ -101,21 +100,42 @@ TEST_P(ZooPlans, ReadyStrategiesCutWhatTheyCan) {
   }
 }
 
-TEST_P(ZooPlans, RandomStrategiesFitAndFollowFromTheirSeed) {
-  for (const auto& [name, graph, feeds] : graphs_of(GetParam(), 8, 4)) {
+TEST_P(ZooPlans, ReadyStrategiesOfARegularMachineAreViews) {
+  for (const auto& [name, graph, feeds] : graphs_of(GetParam(), 16, 1)) {
+    std::vector<Strategy> made{mixed_parallel(graph, {4, 4}), fixed_order(graph, cluster(4, 2), 8)};
+    for (std::string_view ready : ready_names())
+      for (std::int64_t devices : {2, 4, 8, 16})
+        made.push_back(ready_strategy(ready, graph, cluster(devices, 2)));
+    for (const Strategy& strategy : made)
+      for (const auto& [op, split] : strategy.splits) ASSERT_TRUE(is_view(split)) << op;
+  }
+}
+
+using DrawStrategy = Strategy (*)(const Graph&, const Machine&, std::uint64_t);
+
+void expect_random_fits(DrawStrategy draw, const std::string& model) {
+  for (const auto& [name, graph, feeds] : graphs_of(model, 8, 4)) {
     int split = 0;
     for (std::uint64_t seed = 0; seed < kRandomStrategies; ++seed) {
       Machine machine = cluster(static_cast<std::int64_t>(1 + seed % kMostDevices), 4);
-      Strategy strategy = random_strategy(graph, machine, seed);
+      Strategy strategy = draw(graph, machine, seed);
       expect_fits(strategy, graph, machine, fmt::format("seed {}", seed));
       expect_tiles_stand_alone(strategy, graph);
-      EXPECT_EQ(random_strategy(graph, machine, seed), strategy);
-      EXPECT_NE(random_strategy(graph, machine, seed + 1), strategy);
-      for (const auto& [op, how] : strategy.splits) split += how.devices.size() > 1;
+      EXPECT_EQ(draw(graph, machine, seed), strategy);
+      EXPECT_NE(draw(graph, machine, seed + 1), strategy);
+      for (const auto& [op, how] : strategy.splits) split += tile_count(how) * replicas_of(how) > 1;
     }
     // Most splits that are drawn must be splits indeed.
     EXPECT_GT(split, static_cast<int>(kRandomStrategies * graph.operators.size() / 2));
   }
+}
+
+TEST_P(ZooPlans, RandomStrategiesFitAndFollowFromTheirSeed) {
+  expect_random_fits(random_strategy, GetParam());
+}
+
+TEST_P(ZooPlans, RandomViewsFitAndFollowFromTheirSeed) {
+  expect_random_fits(random_view_strategy, GetParam());
 }
 
 std::vector<std::string> model_names() {

@@ -74,7 +74,7 @@ struct ColumnsBetweenSamples : Lowered {
     graph = parse_graph(kColumns);
     machine.devices.resize(8);
     strategy = data_parallel(graph, machine);
-    strategy.splits.at("relu").degrees = {{"v", 8}};
+    strategy.splits.at("relu").factors = {{"v", 8}};
     optimizer = {.rules = {{"conv.weight", Sgd{}}, {"fc.weight", Sgd{}}}};
   }
 };

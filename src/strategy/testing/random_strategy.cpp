@@ -11,7 +11,7 @@ namespace troika {
 namespace {
 
 constexpr int kAttempts = 8;
-constexpr std::int64_t kMostTiles = 12;
+constexpr std::int64_t kMostDrawnTiles = 12;
 
 /// Numbers of one stream, one after the other.
 class Draw {
@@ -30,45 +30,75 @@ class Draw {
   std::uint64_t next_ = 0;
 };
 
-void draw_degrees(Split& split, const Signature& s, const SplitTerms& terms, Draw& draw) {
-  std::int64_t tiles = 1, cuts = 1 + draw.below(3);
-  for (std::int64_t at = 0; at < cuts && !s.axes.empty(); ++at) {
-    const Axis& axis = s.axes[static_cast<std::size_t>(draw.below(std::ssize(s.axes)))];
-    std::int64_t most = std::min(cut_extent(axis, terms.micro_batches), kMostTiles / tiles);
-    if (most < 2 || split.degrees.contains(axis.name)) continue;
-    std::int64_t degree = 2 + draw.below(std::min<std::int64_t>(most, 5) - 1);
-    split.degrees[axis.name] = degree;
-    tiles *= degree;
-    if (!draw.one_in(4)) continue;
-    for (std::int64_t part = 0; part < degree; ++part)
-      split.weights[axis.name].push_back(static_cast<double>(1 + draw.below(3)));
-  }
+/// Appends a cut along a random axis, unless it has too few indices left.
+void draw_cut(std::vector<Factor>& factors, const Signature& s, const SplitTerms& terms,
+              Draw& draw) {
+  const Axis& axis = s.axes[static_cast<std::size_t>(draw.below(std::ssize(s.axes)))];
+  std::int64_t most =
+      std::min(cut_extent(axis, terms.micro_batches) / degree_along(factors, axis.name),
+               kMostDrawnTiles / tile_count({factors}));
+  if (most < 2) return;
+  Factor factor{axis.name, 2 + draw.below(std::min<std::int64_t>(most, 5) - 1)};
+  if (draw.one_in(4))
+    for (std::int64_t part = 0; part < factor.degree; ++part)
+      factor.weights.push_back(static_cast<double>(1 + draw.below(3)));
+  factors.push_back(std::move(factor));
 }
 
-void draw_devices(Split& split, std::int64_t devices, Draw& draw) {
-  if (draw.one_in(4)) split.replicas = 1 + draw.below(std::min<std::int64_t>(devices, 3));
-  std::int64_t tiles = 1;
-  for (const auto& [axis, degree] : split.degrees) tiles *= degree;
+/// At most one factor of an axis, and any device for each tile.
+Split draw_listed(const Signature& s, const SplitTerms& terms, Draw& draw) {
+  Split split;
+  std::int64_t cuts = s.axes.empty() || draw.one_in(5) ? 0 : 1 + draw.below(3);
+  for (std::int64_t at = 0; at < cuts; ++at) {
+    std::vector<Factor> more = split.factors;
+    draw_cut(more, s, terms, draw);
+    if (more.size() > split.factors.size() && degree_along(split, more.back().axis) == 1)
+      split.factors = std::move(more);
+  }
+  std::int64_t replicas =
+      draw.one_in(4) ? 1 + draw.below(std::min<std::int64_t>(terms.devices, 3)) : 1;
+  std::int64_t tiles = tile_count(split);
+  if (replicas > 1) split.factors.push_back({.axis = "", .degree = replicas});
   for (std::int64_t tile = 0; tile < tiles; ++tile) {
-    std::int64_t first = draw.below(devices);
-    for (std::int64_t replica = 0; replica < split.replicas; ++replica)
-      split.devices.push_back(DeviceId(static_cast<std::size_t>((first + replica) % devices)));
+    std::int64_t first = draw.below(terms.devices);
+    for (std::int64_t replica = 0; replica < replicas; ++replica)
+      split.devices.push_back(
+          DeviceId(static_cast<std::size_t>((first + replica) % terms.devices)));
   }
+  return split;
 }
 
-Split draw_split(const SplitSubject& subject, const SplitTerms& terms, Draw& draw) {
+Split draw_view(const Signature& s, const SplitTerms& terms, Draw& draw) {
+  Split split;
+  std::int64_t free = terms.devices - 1;  // Device numbers that are left for strides.
+  for (std::int64_t at = draw.below(4); at > 0; --at) {
+    std::size_t before = split.factors.size();
+    if (draw.one_in(5))
+      split.factors.push_back({.axis = "", .degree = 2 + draw.below(2)});
+    else if (!s.axes.empty())
+      draw_cut(split.factors, s, terms, draw);
+    if (split.factors.size() == before) continue;
+    Factor& factor = split.factors.back();
+    factor.stride = draw.one_in(4) ? 0 : draw.below(free / (factor.degree - 1) + 1);
+    free -= factor.stride * (factor.degree - 1);
+  }
+  split.first = draw.below(free + 1);
+  return split;
+}
+
+using DrawSplit = Split (*)(const Signature&, const SplitTerms&, Draw&);
+
+Split draw_feasible(const SplitSubject& subject, const SplitTerms& terms, DrawSplit draw_split,
+                    Draw& draw) {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    Split split;
-    if (!draw.one_in(5)) draw_degrees(split, *subject.signature, terms, draw);
-    draw_devices(split, terms.devices, draw);
+    Split split = draw_split(*subject.signature, terms, draw);
     if (!why_split_infeasible(subject, split, terms)) return split;
   }
-  return {.devices = {DeviceId(static_cast<std::size_t>(draw.below(terms.devices)))}};
+  return {.first = draw.below(terms.devices)};
 }
 
-}  // namespace
-
-Strategy random_strategy(const Graph& graph, const Machine& machine, std::uint64_t seed) {
+Strategy draw_strategy(const Graph& graph, const Machine& machine, std::uint64_t seed,
+                       DrawSplit draw_split) {
   Draw draw(seed, "strategy");
   Strategy strategy;
   constexpr std::array<std::int64_t, 3> kBuckets{1, 1 << 10, 4 << 20};
@@ -84,9 +114,19 @@ Strategy random_strategy(const Graph& graph, const Machine& machine, std::uint64
   for (const Operator& op : graph.operators) {
     Signature s = signature(graph, op);
     Draw own(seed, op.name);
-    strategy.splits[op.name] = draw_split({&op, &s}, terms, own);
+    strategy.splits[op.name] = draw_feasible({&op, &s}, terms, draw_split, own);
   }
   return strategy;
+}
+
+}  // namespace
+
+Strategy random_strategy(const Graph& graph, const Machine& machine, std::uint64_t seed) {
+  return draw_strategy(graph, machine, seed, draw_listed);
+}
+
+Strategy random_view_strategy(const Graph& graph, const Machine& machine, std::uint64_t seed) {
+  return draw_strategy(graph, machine, seed, draw_view);
 }
 
 }  // namespace troika

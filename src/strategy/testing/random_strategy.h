@@ -8,8 +8,12 @@
 namespace troika {
 
 /// Feasible, and the same for the same seed on every machine: random degrees along several axes,
-/// uneven and weighted parts, replicas, any devices, sometimes micro-batches, any kind of sync but
-/// fixed order.
+/// uneven and weighted parts, replicas, any devices by list, sometimes micro-batches, any kind of
+/// sync but fixed order.
 Strategy random_strategy(const Graph& graph, const Machine& machine, std::uint64_t seed);
+
+/// The same with views: several factors of one axis, in any order, strides from 0 on, any first
+/// device.
+Strategy random_view_strategy(const Graph& graph, const Machine& machine, std::uint64_t seed);
 
 }  // namespace troika
