@@ -53,7 +53,7 @@ TEST(SimulateLoop, MayRepeatItselfOnlyEveryFewSteps) {
   EXPECT_EQ(simulate_loop(graph).period, SimTime{15});
 }
 
-TEST(SimulateLoop, WhatIsCarriedOverRunsBesideTheNextStep) {
+TEST(SimulateLoop, WhatLagsRunsBesideTheNextStep) {
   // first, second (reads w), back (writes g), a message of g, and w updated by it.
   TaskGraph graph = tasks_on({0, 0, 0, 0, 0, 0});
   const TensorSpec number{{1}, DType::f32};
@@ -79,7 +79,7 @@ TEST(SimulateLoop, WhatIsCarriedOverRunsBesideTheNextStep) {
   };
   EXPECT_EQ(ends(), (std::vector<std::int64_t>{10, 20, 30, 30, 45, 55}));
   EXPECT_EQ(simulate_loop(graph).period, SimTime{55});
-  graph.tasks[4].carried = graph.tasks[5].carried = true;
+  graph.tasks[4].lag = graph.tasks[5].lag = 1;
   // The message of the step before began 15 before it ends, 10 of them beside `first`.
   EXPECT_EQ(ends(), (std::vector<std::int64_t>{10, 35, 45, 45, 15, 25}));
   EXPECT_EQ(simulate_loop(graph).period, SimTime{45});
