@@ -27,9 +27,11 @@ class InPlaceSharing {
       : graph_(graph),
         place_(places_in(loop_order(graph))),
         lifetimes_(find_lifetimes(graph)),
-        held_(graph.buffers.size()) {
+        held_(graph.buffers.size()),
+        input_(graph.buffers.size()) {
     for (std::size_t at = 0; at < graph.buffers.size(); ++at)
       if (graph.buffers[at].held) held_[graph.root(BufferId(at)).index()] = true;
+    for (const auto& [name, input] : graph.inputs) input_[graph.root(input).index()] = true;
   }
 
   void share(std::size_t at, const Candidate& candidate) {
@@ -58,6 +60,8 @@ class InPlaceSharing {
       return false;
     if (graph_[root].device != target.device || graph_[operand].bytes() < target.bytes())
       return false;
+    // The host writes the next input while the result is still needed.
+    if (input_[root.index()] && lifetimes_[result.index()].outlives_pass) return false;
     // Another operand in the same memory could be read after it was overwritten.
     auto shares = [&](const BufferUse& use) { return graph_.root(use.buffer) == root; };
     const Lifetime& life = lifetimes_[root.index()];
@@ -68,7 +72,8 @@ class InPlaceSharing {
   TaskGraph& graph_;
   std::vector<std::size_t> place_;  // by task, in a pass
   std::vector<Lifetime> lifetimes_;
-  std::vector<bool> held_;  // by root: read by the host, be it through a view
+  std::vector<bool> held_;   // by root: read by the host, be it through a view
+  std::vector<bool> input_;  // by root: written by the host
 };
 
 void share_in_place(TaskGraph& graph, const KernelTable& table) {

@@ -161,12 +161,12 @@ TEST_P(LaggingSession, AnyNumberOfStepsLeavesWhatStepsOneByOneLeave) {
 
 TEST_P(LaggingSession, AStepThatIsCheckedRunsAloneWithItsOwnScalars) {
   for (int number = 0; number < 4; ++number) step(number);
-  session_->write_scalar(Scalar::learning_rate, 1);
   std::vector<float> x(kLength, 1);
   EXPECT_EQ(weights(), expected());
+  session_->write_scalar(Scalar::learning_rate, 5);
   session_->write_input("step", "x", std::as_bytes(std::span(x)));
   EXPECT_FALSE(session_->run_checked("step").has_value());
-  expected_ -= 8;
+  expected_ -= 8 * 5;
   EXPECT_EQ(weights(), expected());
   x.back() = std::numeric_limits<float>::infinity();
   session_->write_input("step", "x", std::as_bytes(std::span(x)));
@@ -201,6 +201,12 @@ TEST_P(LaggingSession, ATimelineOfAStepFromRestHasItsLagsOneAfterTheOther) {
   }
   for (auto at = ranges.begin(), next = std::next(at); next != ranges.end(); at = next++)
     EXPECT_LE(at->second.second, next->second.first);
+}
+
+TEST_P(LaggingSession, ATimelineIsCompleteOnceAFewStepsAreDrained) {
+  for (int number = 0; number < 2; ++number) step(number);
+  weights();
+  EXPECT_EQ(session_->timeline("step").spans.size(), pipeline_.graph.tasks.size());
 }
 
 TEST_P(LaggingSession, NothingIsAllocatedInAStep) {

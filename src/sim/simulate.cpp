@@ -14,20 +14,13 @@ constexpr std::size_t kMostPasses = 32;
 
 using Times = std::vector<SimTime>;
 
-/// How many passes back a pass depends on others: what a dependency says in steps, in passes, and
-/// from the start of a message to its finish.
+/// How many passes back a pass depends on others: by what dependencies say, and from the start of a
+/// message to its finish.
 std::size_t find_reach(const TaskGraph& graph) {
-  int reach = 0;
+  int reach = graph.communications.empty() ? 0 : largest_lag(graph);
   auto lag = [&](std::size_t task) { return graph.tasks[task].lag; };
   for (const Dependency& edge : graph.dependencies)
     reach = std::max(reach, edge.distance + lag(edge.to) - lag(edge.from));
-  std::vector<std::optional<int>> started(graph.communications.size());  // the smallest lag
-  for (const Task& task : graph.tasks) {
-    if (task.computes()) continue;
-    std::optional<int>& first = started[task.communication.index()];
-    first = std::min(first.value_or(task.lag), task.lag);
-    reach = std::max(reach, task.lag - *first);
-  }
   return static_cast<std::size_t>(reach);
 }
 

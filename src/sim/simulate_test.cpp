@@ -117,6 +117,13 @@ TEST(SimulateLoop, StagesLagOneBehindTheOther) {
   EXPECT_EQ(simulate_loop(graph).period, SimTime{30}) << "of the slowest stage";
 }
 
+TEST(SimulateLoop, IsNotSteadyBeforeAllTasksTakePart) {
+  TaskGraph graph = tasks_on({0, 1});
+  graph.tasks[0].choice.time = {};
+  graph.tasks[1].lag = 2;
+  EXPECT_EQ(simulate_loop(graph).period, SimTime{10});
+}
+
 TEST(SimulateLoop, AMessageOfAStepDoesNotWaitForTheNextOne) {
   // Device 0 computes for 50, then both start a message of 5 that ends in the next pass. In the
   // order of the loop, device 0 starts the next message before device 1 finishes this one.

@@ -227,6 +227,8 @@ TEST(Lifetimes, AreLinearWithinALagAndEndlessBetweenTwo) {
 TEST(MemoryTable, FindsThePeakInTheOrderOfThePass) {
   Loop loop = pipeline();
   EXPECT_EQ(memory_of(loop.graph, DeviceId(1u)).peak_task, "z");
+  loop = chain();
+  EXPECT_EQ(memory_of(loop.graph, DeviceId(0u)).peak_task, "d") << "the first one of the pass";
 }
 
 TEST(TaskGraphText, ShowsTheLag) {
@@ -314,6 +316,18 @@ TEST(CheckOrder, RefusesADependencyThatPointsIntoAnEarlierPass) {
       EXPECT_NO_THROW(verify(loop.graph, Stage::placed));
     else
       EXPECT_THROW(verify(loop.graph, Stage::placed), Bug);
+  }
+}
+
+TEST(CheckOrder, RefusesALoopInWhichNothingKeepsAValueForItsLaggingReader) {
+  Loop loop = chain();
+  std::vector<std::size_t> order = loop_order(loop.graph);
+  std::vector<Dependency> all = find_dependencies(loop.graph);
+  for (Dependency reader : {Dependency{1, 0, 1}, Dependency{2, 1, 1}, Dependency{3, 2, 1}}) {
+    loop.graph.dependencies = all;
+    EXPECT_NO_THROW(check_order(loop.graph, order));
+    ASSERT_EQ(std::erase(loop.graph.dependencies, reader), 1u);
+    EXPECT_THROW(check_order(loop.graph, order), Bug);
   }
 }
 
