@@ -61,9 +61,9 @@ bool waits_for_next_step(const TaskGraph& graph, const std::vector<bool>& carrie
 }
 
 /// The device's scalars of the step before.
-BufferId carried_scalars(TaskGraph& graph, BufferId scalars) {
+BufferId lagging_scalars(TaskGraph& graph, BufferId scalars) {
   BufferSpec own = graph[scalars];
-  own.name.replace(0, std::string_view(kScalarsName).size(), kCarriedScalarsName);
+  own.name.replace(0, std::string_view(kScalarsName).size(), scalars_name(1));
   graph.buffers.push_back(own);
   return BufferId(graph.buffers.size() - 1);
 }
@@ -77,11 +77,11 @@ void carry_updates(TaskGraph& graph) {
   std::map<BufferId, BufferId> scalars;
   for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
     Task& task = graph.tasks[at];
-    task.carried = carried[at];
+    task.lag = carried[at] ? 1 : 0;
     for (BufferUse& use : task.uses) {
-      if (!task.carried || !graph[use.buffer].name.starts_with(kScalarsName)) continue;
+      if (task.lag == 0 || !graph[use.buffer].name.starts_with(kScalarsName)) continue;
       BufferId& own = scalars[use.buffer];
-      if (!own.valid()) own = carried_scalars(graph, use.buffer);
+      if (!own.valid()) own = lagging_scalars(graph, use.buffer);
       use.buffer = own;
     }
   }

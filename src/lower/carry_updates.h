@@ -5,8 +5,8 @@
 
 namespace troika {
 
-/// Marks as carried the updates at the end of the list and the messages and copies between them,
-/// and gives them scalars of their own, because the next step has others. The guard stays: the host
+/// Gives a lag of 1 to the updates at the end of the list and the messages and copies between
+/// them, and scalars of their own, because the next step has others. The guard stays: the host
 /// reads what it says when the step is over. Marks nothing where a device would then wait within a
 /// step for what another one starts in the next.
 void carry_updates(TaskGraph& graph);

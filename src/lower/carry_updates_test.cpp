@@ -40,7 +40,7 @@ std::vector<StepTask> unrolled(const TaskGraph& graph, std::size_t steps) {
   std::vector<StepTask> all;
   for (std::size_t pass = 0; pass <= steps; ++pass) {
     for (std::size_t task : loop_order(graph)) {
-      std::size_t step = pass - (graph.tasks[task].carried ? 1 : 0);
+      std::size_t step = pass - static_cast<std::size_t>(graph.tasks[task].lag);
       if (step < steps) all.push_back({step, task});
     }
   }
@@ -58,7 +58,7 @@ TEST(CarryUpdates, UpdatesOfSummedGradientsAreCarriedAndTheGuardIsNot) {
   for (const Task& task : graph.tasks) {
     bool is_update = task.key.phase == Phase::update && !std::holds_alternative<Guard>(task.key.op);
     if (!task.computes()) continue;
-    EXPECT_EQ(task.carried, is_update) << task.name;
+    EXPECT_EQ(task.lag, is_update ? 1 : 0) << task.name;
   }
 }
 
@@ -94,9 +94,9 @@ TEST(CarryUpdates, TheyReadScalarsOfTheirOwnStep) {
   for (const Task& task : graph.tasks)
     for (const BufferUse& use : task.uses) {
       const std::string& name = graph[use.buffer].name;
-      EXPECT_FALSE(name.starts_with("step.scalars") && task.carried) << task.name;
-      EXPECT_FALSE(name.starts_with("step.carried_scalars") && !task.carried) << task.name;
-      read += name.starts_with("step.carried_scalars");
+      EXPECT_FALSE(name.starts_with("step.scalars@") && task.lag == 1) << task.name;
+      EXPECT_FALSE(name.starts_with("step.scalars_of_lag_1@") && task.lag == 0) << task.name;
+      read += name.starts_with("step.scalars_of_lag_1@");
     }
   EXPECT_GT(read, 0);
 }
@@ -106,7 +106,7 @@ TEST(CarryUpdates, WhatTheyReadKeepsItsMemoryThroughTheWholeStep) {
   std::vector<Lifetime> lifetimes = find_lifetimes(graph);
   int gradients = 0;
   for (const Task& task : graph.tasks) {
-    if (!task.carried) continue;
+    if (task.lag == 0) continue;
     for (const BufferUse& use : task.uses) {
       const Lifetime& life = lifetimes[graph.root(use.buffer).index()];
       EXPECT_EQ(life.first, 0u);
@@ -120,14 +120,13 @@ TEST(CarryUpdates, WhatTheyReadKeepsItsMemoryThroughTheWholeStep) {
 TEST(CarryUpdates, NothingIsCarriedOnOneDeviceOrWhereTheStrategySaysSo) {
   OnTwoDevices off("data");
   off.strategy.sync.carry_updates = false;
-  for (const TaskGraph& graph : {Lowered().run(), off.run()})
-    EXPECT_TRUE(std::ranges::none_of(graph.tasks, &Task::carried));
+  for (const TaskGraph& graph : {Lowered().run(), off.run()}) EXPECT_EQ(largest_lag(graph), 0);
 }
 
 TEST(CarryUpdates, TheVerifierRefusesATaskBehindACarriedOneThatItConflictsWith) {
   TaskGraph graph = OnTwoDevices("data").run();
-  auto first = std::ranges::find(graph.tasks, true, &Task::carried);
-  std::ranges::find(graph.tasks, "b.weight update", &Task::name)->carried = false;
+  auto first = std::ranges::find(graph.tasks, 1, &Task::lag);
+  std::ranges::find(graph.tasks, "b.weight update", &Task::name)->lag = 0;
   ASSERT_NE(first, graph.tasks.end());
   EXPECT_THROW(verify(graph, Stage::placed), Bug);
 }

@@ -24,9 +24,14 @@ const Candidate* chosen(const KernelTable& table, const Task& task, Rows& rows) 
 class InPlaceSharing {
  public:
   explicit InPlaceSharing(TaskGraph& graph)
-      : graph_(graph), lifetimes_(find_lifetimes(graph)), held_(graph.buffers.size()) {
+      : graph_(graph),
+        place_(places_in(loop_order(graph))),
+        lifetimes_(find_lifetimes(graph)),
+        held_(graph.buffers.size()),
+        input_(graph.buffers.size()) {
     for (std::size_t at = 0; at < graph.buffers.size(); ++at)
       if (graph.buffers[at].held) held_[graph.root(BufferId(at)).index()] = true;
+    for (const auto& [name, input] : graph.inputs) input_[graph.root(input).index()] = true;
   }
 
   void share(std::size_t at, const Candidate& candidate) {
@@ -37,7 +42,9 @@ class InPlaceSharing {
       if (!can_take(at, operand, result)) continue;
       // The memory now lives as long as the result and all its views.
       std::size_t root = graph_.root(operand).index();
-      lifetimes_[root].last = std::max(lifetimes_[root].last, lifetimes_[result.index()].last);
+      Lifetime &life = lifetimes_[root], &after = lifetimes_[result.index()];
+      life.last = std::max(life.last, after.last);
+      life.outlives_pass = life.outlives_pass || after.outlives_pass;
       held_[root] = held_[root] || held_[result.index()];
       graph_[result].view_of = operand;
     }
@@ -53,15 +60,20 @@ class InPlaceSharing {
       return false;
     if (graph_[root].device != target.device || graph_[operand].bytes() < target.bytes())
       return false;
+    // The host writes the next input while the result is still needed.
+    if (input_[root.index()] && lifetimes_[result.index()].outlives_pass) return false;
     // Another operand in the same memory could be read after it was overwritten.
     auto shares = [&](const BufferUse& use) { return graph_.root(use.buffer) == root; };
-    return lifetimes_[root.index()].last == at &&
+    const Lifetime& life = lifetimes_[root.index()];
+    return !life.outlives_pass && life.last == place_[at] &&
            std::ranges::count_if(graph_.tasks[at].uses, shares) == 1;
   }
 
   TaskGraph& graph_;
+  std::vector<std::size_t> place_;  // by task, in a pass
   std::vector<Lifetime> lifetimes_;
-  std::vector<bool> held_;  // by root: read by the host, be it through a view
+  std::vector<bool> held_;   // by root: read by the host, be it through a view
+  std::vector<bool> input_;  // by root: written by the host
 };
 
 void share_in_place(TaskGraph& graph, const KernelTable& table) {

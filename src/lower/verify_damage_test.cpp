@@ -45,12 +45,12 @@ std::vector<std::vector<bool>> find_conflicts(const TaskGraph& graph) {
 }
 
 /// Whether two tasks meet in memory that outlives a step.
-bool meet_in_next_step(const TaskGraph& graph, const std::vector<bool>& carried, const Task& a,
-                       const Task& b) {
+bool meet_in_next_step(const TaskGraph& graph, const std::vector<bool>& across_passes,
+                       const Task& a, const Task& b) {
   auto strip = [&](Task task) {
     std::erase_if(task.uses, [&](const BufferUse& use) {
       BufferId root = graph.root(use.buffer);
-      return !graph[root].persistent && !carried[root.index()];
+      return !graph[root].persistent && !across_passes[root.index()];
     });
     return task;
   };
@@ -62,10 +62,10 @@ class AllPairs {
  public:
   explicit AllPairs(const TaskGraph& graph)
       : count_(graph.tasks.size()), conflicts_(find_conflicts(graph)), next_(conflicts_) {
-    std::vector<bool> carried = find_carried_memory(graph);
+    std::vector<bool> across_passes = find_memory_across_passes(graph);
     for (std::size_t a = 0; a < count_; ++a)
       for (std::size_t b = 0; b < count_; ++b)
-        next_[a][b] = meet_in_next_step(graph, carried, graph.tasks[a], graph.tasks[b]);
+        next_[a][b] = meet_in_next_step(graph, across_passes, graph.tasks[a], graph.tasks[b]);
   }
 
   bool are_ordered(const std::vector<Dependency>& dependencies) const {
@@ -161,7 +161,7 @@ std::vector<Life> lives_of(const TaskGraph& graph) {
     ++now;
     for (std::size_t at : loop_order(graph)) {
       const Task& task = graph.tasks[at];
-      std::size_t step = pass - (task.carried ? 1 : 0);
+      std::size_t step = pass - static_cast<std::size_t>(task.lag);
       if (step > pass) continue;
       for (const BufferUse& use : task.uses) touch(use.buffer, step);
       if (task.scratch.valid()) touch(task.scratch, step);

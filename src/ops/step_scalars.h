@@ -4,14 +4,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace troika {
 
 /// Names of these buffers. With several devices "@" and the device are appended.
 inline constexpr const char* kScalarsName = "step.scalars";
 inline constexpr const char* kControlName = "step.control";
-/// Scalars of the previous step, for updates that are carried into the next step.
-inline constexpr const char* kCarriedScalarsName = "step.carried_scalars";
+inline constexpr const char* kLaggingScalarsName = "step.scalars_of_lag_";
+/// The scalars for tasks that run `lag` passes later than their step: those of that step.
+inline std::string scalars_name(int lag) {
+  return lag == 0 ? kScalarsName : kLaggingScalarsName + std::to_string(lag);
+}
 
 /// Index into the f64 buffer `scalars`, written by the host before a step.
 enum class Scalar : std::size_t { learning_rate, update_step, key_low, key_high, count };

@@ -39,15 +39,15 @@ Executor::Executor(const TaskGraph& graph, const ExecutorSetting& setting)
     : graph_(graph),
       device_(setting.device),
       scheduler_(setting.scheduler),
-      carries_(std::ranges::any_of(graph.tasks, &Task::carried)) {
+      largest_lag_(largest_lag(graph)) {
   // The start and the finish of a communication share one operation.
   std::map<CommunicationId, Operation*> operations;
-  // Binds the tasks in the order of a step that overlaps with the previous one's carried tasks. The
-  // order is the same for all parts; a run of only one part skips the others' entries.
+  // Binds the tasks in the order of a whole pass. A run of only some lags keeps this order and
+  // skips the others' entries.
   for (std::size_t at : loop_order(graph)) {
     const Task& task = graph.tasks[at];
     if (task.device != device_) continue;
-    Entry entry{.kind = task.kind, .task = at, .carried = task.carried};
+    Entry entry{.kind = task.kind, .task = at, .lag = task.lag};
     if (task.computes()) {
       entry.kernel = &setting.kernels.get(task);
       entry.position = task.position;
@@ -102,7 +102,7 @@ void Executor::run() {
   run_for_peers([&] {
     std::int64_t before = now();
     for (Entry& entry : entries_) {
-      if (!is_in_part(entry)) continue;
+      if (!lags_.contains(entry.lag)) continue;
       run_entry(entry);
       // Strictly later than the previous one, even on a coarse clock, so that times give the order.
       std::int64_t after = std::max(now(), before + 1);
@@ -110,28 +110,28 @@ void Executor::run() {
       before = after;
     }
   });
-  keep_whole_step();
+  keep_whole_pass();
 }
 
-void Executor::keep_whole_step() {
-  // A step that ran without carried tasks is complete once they have run on their own.
-  bool completes = part_ == LoopPart::step_and_carried || !carries_ ||
-                   (part_ == LoopPart::carried && lacks_carried_);
-  lacks_carried_ = part_ == LoopPart::step;
-  if (!completes) return;
-  for (Entry& entry : entries_) entry.in_whole_step = entry.last;
-  has_whole_step_ = true;
+void Executor::keep_whole_pass() {
+  bool begins_step = lags_.first == 0, has_most = lags_.last == largest_lag_;
+  // A step from rest is complete once its most lagging tasks have run on their own.
+  bool is_drained = lags_.first == largest_lag_ && lacks_lagging_;
+  if (begins_step) lacks_lagging_ = !has_most;
+  if (!is_drained && !(begins_step && has_most)) return;
+  lacks_lagging_ = false;
+  for (Entry& entry : entries_) entry.in_whole_pass = entry.last;
+  has_whole_pass_ = true;
 }
 
 void Executor::run_watched(const std::function<bool(std::size_t)>& after) {
   run_for_peers([&] {
-    // The step comes first and its own carried tasks after it, unlike in a loop of steps. Once
-    // `after` has returned false the rest runs unwatched.
+    // One lag after the other, so that all tasks belong to one step, unlike in a loop of steps.
+    // Once `after` has returned false the rest runs unwatched.
     bool watched = true;
-    for (LoopPart part : {LoopPart::step, LoopPart::carried}) {
-      part_ = part;
+    for (int lag = 0; lag <= largest_lag_; ++lag) {
       for (Entry& entry : entries_) {
-        if (!is_in_part(entry)) continue;
+        if (entry.lag != lag) continue;
         run_entry(entry);
         if (watched && entry.kind == TaskKind::compute) watched = after(entry.task);
       }
@@ -157,9 +157,9 @@ Bytes Executor::message_bytes() const {
 
 std::vector<Executor::TaskTimes> Executor::times() const {
   std::vector<TaskTimes> times;
-  if (!has_whole_step_) return times;
+  if (!has_whole_pass_) return times;
   for (const Entry& entry : entries_)
-    times.push_back({entry.task, entry.in_whole_step.start, entry.in_whole_step.end});
+    times.push_back({entry.task, entry.in_whole_pass.start, entry.in_whole_pass.end});
   return times;
 }
 
@@ -168,7 +168,7 @@ std::vector<Executor::TaskTimes> Executor::times() const {
 StepLedger Executor::ledger() const {
   StepLedger ledger;
   for (const Entry& entry : entries_) {
-    if (!is_in_part(entry)) continue;
+    if (!lags_.contains(entry.lag)) continue;
     std::chrono::nanoseconds took{entry.last.end - entry.last.start};
     if (entry.kind == TaskKind::compute) {
       (graph_.tasks[entry.task].is_update ? ledger.optimizer : ledger.compute) += took;

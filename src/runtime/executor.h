@@ -55,9 +55,14 @@ struct ExecutorSetting {
   MoveScheduler* scheduler = nullptr;
 };
 
-/// The part of the loop to run: a step together with the tasks carried over from the previous step,
-/// or only one of the two.
-enum class LoopPart { step_and_carried, step, carried };
+/// The part of a pass to run: the tasks with these lags. The first passes from rest run lags from 0
+/// up to as many as there are earlier steps; passes that drain the loop leave out the smallest
+/// ones.
+struct LagRange {
+  int first = 0, last = 0;
+
+  bool contains(int lag) const { return first <= lag && lag <= last; }
+};
 
 /// Not thread-safe: one run at a time. Borrows the graph.
 class Executor final : public Work {
@@ -66,12 +71,12 @@ class Executor final : public Work {
   Executor(const TaskGraph& graph, const ExecutorSetting& setting);
 
   /// Applies to the following runs.
-  void set_part(LoopPart part) { part_ = part; }
+  void set_lags(LagRange lags) { lags_ = lags; }
   /// Never allocates. An exception is also reported to the transport, so that peers stop waiting.
   void run() override;
-  /// Runs a whole step with its own carried tasks and calls `after` after every compute task until
-  /// it returns false; the rest of the step still runs, because peers wait for it. No carried tasks
-  /// of the previous step may be left.
+  /// Runs a whole step, the tasks that lag last, and calls `after` after every compute task until
+  /// it returns false; the rest of the step still runs, because peers wait for it. No tasks of
+  /// earlier steps may be left.
   void run_watched(const std::function<bool(std::size_t task)>& after);
 
   /// Start and end of a task of this device, by its index in the graph, on the clock that all
@@ -80,9 +85,9 @@ class Executor final : public Work {
     std::size_t task;
     std::int64_t start, end;  // nanoseconds
   };
-  /// Times of the last complete step: its tasks plus the carried tasks of the step before, or its
-  /// own carried tasks if those ran separately. Empty before the first. Start times are distinct
-  /// and in the order in which the tasks ran.
+  /// Times of the last complete pass, in which tasks that lag belong to earlier steps; or of the
+  /// last step, if it ran from rest and was drained. Empty before the first. Start times are
+  /// distinct and in the order in which the tasks ran.
   std::vector<TaskTimes> times() const;
   /// The times of the last run.
   StepLedger ledger() const;
@@ -102,17 +107,14 @@ class Executor final : public Work {
     TaskKind kind = TaskKind::compute;
     int urgency = 0;
     std::size_t task = 0;
-    bool carried = false;
+    int lag = 0;
     Interval last{};           ///< Of its last run.
-    Interval in_whole_step{};  ///< Of the last whole step.
+    Interval in_whole_pass{};  ///< Of the last whole pass.
     std::int64_t waited = 0;   ///< Of a finish: nanoseconds without a ready move, in its last run.
   };
-  bool is_in_part(const Entry& entry) const {
-    return part_ == LoopPart::step_and_carried || entry.carried == (part_ == LoopPart::carried);
-  }
   void run_entry(Entry& entry);
-  /// Called after a run: if it completed a whole step, keeps the times.
-  void keep_whole_step();
+  /// Called after a run: if every task has run for it, keeps the times.
+  void keep_whole_pass();
   /// Runs `step`; reports its exception to the peers and rethrows it.
   template <class Step>
   void run_for_peers(const Step& step);
@@ -120,13 +122,13 @@ class Executor final : public Work {
   const TaskGraph& graph_;
   const DeviceId device_;
   MoveScheduler* const scheduler_;
-  const bool carries_;  // some task is carried, on this device or another
+  const int largest_lag_;  // on this device or another
   std::vector<std::unique_ptr<Operation>> operations_;
   std::vector<Entry> entries_;  // in the order of the loop
-  LoopPart part_ = LoopPart::step_and_carried;
+  LagRange lags_{0, largest_lag_};
   int under_way_ = 0;           // operations between their start and their finish
-  bool lacks_carried_ = false;  // the last run was a step without the carried tasks
-  bool has_whole_step_ = false;
+  bool lacks_lagging_ = false;  // the last pass that began a step ran without some lags
+  bool has_whole_pass_ = false;
 };
 
 }  // namespace troika

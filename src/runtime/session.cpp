@@ -49,7 +49,7 @@ Session::Session(SessionDevices devices, const Backend& backend)
 
 Session::~Session() {
   try {
-    finish_step();  // peers wait for it
+    drain();  // peers wait for it
   } catch (const std::exception&) {
     // The peers are gone; nobody waits for these tasks.
   }
@@ -71,7 +71,9 @@ void Session::add(TaskGraph graph) {
   std::vector<DeviceId> here;
   for (const auto& [id, place] : places_) here.push_back(id);
   auto program = std::make_unique<Program>();
-  program->carries = std::ranges::any_of(graph.tasks, &Task::carried);
+  program->largest_lag = largest_lag(graph);
+  lagging_scalars_.resize(
+      std::max(lagging_scalars_.size(), static_cast<std::size_t>(program->largest_lag)));
   program->graph = std::move(graph);
   // Tags continue after those of the previous program: the messages of all programs exist at once
   // on one transport, where addresses must be unique.
@@ -190,10 +192,9 @@ void Session::submit_all(const std::function<Work&(Place&)>& work) {
 
 void Session::write_input(const std::string& program, const std::string& name,
                           std::span<const std::byte> batch, std::int64_t first_row) {
-  // Within one program the memory that carried tasks use is reserved for the whole step. Another
-  // program divides the arena differently.
-  if (unfinished_ != &find(program))
-    finish_step();  // its carried tasks may still use the memory of the input
+  // Within one program, memory that keeps a value until the next pass is not shared with an input.
+  // Another program divides the arena differently.
+  if (unfinished_ != &find(program)) drain();
   const TaskGraph& graph = find(program).graph;
   for (const auto& [input, id] : graph.inputs) {
     const BufferSpec& part = graph[id];
@@ -229,36 +230,42 @@ void Session::read_output(const std::string& program, const std::string& name,
   throw Bug("no output here is called " + name);
 }
 
-void Session::run_part(Program& program, LoopPart part) {
-  for (const auto& [id, executor] : program.executors) executor->set_part(part);
-  // Cleared first: if the run throws, the destructor must not try to run these tasks again.
+void Session::run_pass(Program& program, LagRange lags) {
+  for (const auto& [id, executor] : program.executors) executor->set_lags(lags);
+  // Cleared first: if the run throws, the destructor must not try to run the rest.
   unfinished_ = nullptr;
   auto start = std::chrono::steady_clock::now();
   submit_all([&](Place& place) -> Work& { return *program.executors.at(place.id); });
   program.took = std::chrono::steady_clock::now() - start;
+  // The host writes the next step's scalars before the lagging tasks of this one have run.
+  if (program.largest_lag > 0) hand_scalars_on();
 }
 
-void Session::finish_step() {
-  if (unfinished_ != nullptr) run_part(*unfinished_, LoopPart::carried);
+// Each further pass leaves out one more lag, because no new step begins.
+void Session::drain() {
+  if (unfinished_ == nullptr) return;
+  Program& program = *unfinished_;
+  for (int first = 1; first <= program.largest_lag; ++first)
+    run_pass(program, {first, std::min(steps_under_way_ + first - 1, program.largest_lag)});
 }
 
-// Steps of one program in a row overlap: updates and gradient messages at the end of a step run
-// inside the next one, each just before its result is needed. `unfinished_` says whose are due.
+// Steps of one program in a row overlap: tasks that lag run inside later ones, such as updates,
+// each just before its result is needed. `unfinished_` says whose are due.
 void Session::run(const std::string& name) {
   Program& program = find(name);
-  if (unfinished_ != &program) finish_step();
-  run_part(program, unfinished_ == &program ? LoopPart::step_and_carried : LoopPart::step);
-  // The host writes the next step's scalars before the carried updates of this one have run.
-  if (!program.carries) return;
-  hand_scalars_on();
+  if (unfinished_ != &program) drain();
+  int before = unfinished_ == &program ? steps_under_way_ : 0;
+  run_pass(program, {0, before});
+  if (program.largest_lag == 0) return;
   unfinished_ = &program;
+  steps_under_way_ = std::min(before + 1, program.largest_lag);
 }
 
 std::optional<NonFinite> Session::run_checked(const std::string& name) {
-  finish_step();
+  drain();
   Program& program = find(name);
-  // Carried tasks run at the end of this step, so they get its own scalars.
-  hand_scalars_on();
+  // Tasks that lag run at the end of this step, so all of them get its own scalars.
+  for (int lag = 1; lag <= program.largest_lag; ++lag) hand_scalars_on();
   // All devices look for values that are not finite at once, each up to its first.
   std::mutex mutex;
   std::map<std::size_t, std::string> found;  // by task

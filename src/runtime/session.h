@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -93,14 +94,14 @@ class Session {
   bool has_output(const std::string& program, const std::string& name) const;
 
   /// Runs one step. Returns when it is done on all devices of this process, except for tasks that
-  /// are carried into the next step: they are run before the state is read or another program runs.
+  /// lag: they run beside the next steps, or before the state is read or another program runs.
   void run(const std::string& program);
   /// Runs the same step again and checks every value written, to find where a loss stopped being
   /// finite. Updates are skipped as long as the control word says so.
   std::optional<NonFinite> run_checked(const std::string& program);
 
-  /// Times of the devices of this process in the last whole step: with the carried tasks of the
-  /// previous step, or with its own if they have run. Empty before the first.
+  /// Times of the devices of this process in the last whole pass, see Executor::times. Empty before
+  /// the first.
   Timeline timeline(const std::string& program) const;
   /// Times of the last run. Each total is the time from the call of run to its return.
   std::map<DeviceId, StepLedger> ledgers(const std::string& program) const;
@@ -125,11 +126,12 @@ class Session {
   void start_program(Program& program);
   std::unique_ptr<Operation> make_operation(const Program& program, Place& place,
                                             CommunicationId id, int member);
-  void run_part(Program& program, LoopPart part);
-  /// Copies the scalars of a step for its carried tasks; the next step has other scalars.
+  void run_pass(Program& program, LagRange lags);
+  /// After a pass: gives each lag the scalars of the step that its tasks will belong to in the
+  /// next.
   void hand_scalars_on();
-  /// Runs the carried tasks of the last step.
-  void finish_step();
+  /// Runs what is left of the last steps.
+  void drain();
   void submit(Place& place, Work& work);
   /// Runs on all devices of this process concurrently.
   void submit_all(const std::function<Work&(Place&)>& work);
@@ -152,7 +154,9 @@ class Session {
   std::vector<StateEntry> entries_;
   std::unordered_set<std::string> entry_names_;
   Scalars scalars_{};
-  Program* unfinished_ = nullptr;  // its last step has carried tasks that have not run
+  std::deque<Scalars> lagging_scalars_;  // for lag 1, 2, ...; as many as any program has
+  Program* unfinished_ = nullptr;        // its last steps have tasks that have not run
+  int steps_under_way_ = 0;              // of it; at most its largest lag
 };
 
 }  // namespace troika

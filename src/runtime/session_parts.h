@@ -11,7 +11,7 @@ namespace troika {
 
 struct Session::Program {
   TaskGraph graph;
-  bool carries = false;  ///< Has tasks that are carried over.
+  int largest_lag = 0;  ///< Of its tasks.
   PreparedMessages messages;
   std::map<DeviceId, std::unique_ptr<Executor>> executors;
   std::chrono::nanoseconds took{};  // the last run, for its caller

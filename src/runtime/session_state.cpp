@@ -63,7 +63,7 @@ void Session::reorder(Place& place, const TensorSpec& spec, Reorder layouts, Dev
 }
 
 void Session::load(const StoredSlice& slice, std::span<const std::byte> plain) {
-  finish_step();
+  drain();
   StateBuffer& state = state_buffer(slice.name);
   Place& place = *places_.at(slice.device);
   TROIKA_CHECK(static_cast<std::int64_t>(plain.size()) == state.spec.spec.bytes().count,
@@ -76,7 +76,7 @@ void Session::load(const StoredSlice& slice, std::span<const std::byte> plain) {
 }
 
 void Session::store(const StoredSlice& slice, std::span<std::byte> plain) {
-  finish_step();
+  drain();
   StateBuffer& state = state_buffer(slice.name);
   Place& place = *places_.at(slice.device);
   TROIKA_CHECK(static_cast<std::int64_t>(plain.size()) == state.spec.spec.bytes().count,
@@ -132,19 +132,24 @@ void Session::write_number(const std::string& name, std::size_t at, double value
 }
 
 void Session::write_scalar(Scalar which, double value) {
-  // No finish_step: carried tasks read their own copy of the scalars (see hand_scalars_on).
+  // No drain: tasks that lag read their own copy of the scalars (see hand_scalars_on).
   auto at = static_cast<std::size_t>(which);
   scalars_[at] = value;
   write_number(kScalarsName, at, value);
 }
 
 void Session::hand_scalars_on() {
-  for (std::size_t at = 0; at < scalars_.size(); ++at)
-    write_number(kCarriedScalarsName, at, scalars_[at]);
+  lagging_scalars_.push_front(scalars_);
+  lagging_scalars_.pop_back();
+  for (std::size_t older = 0; older < lagging_scalars_.size(); ++older) {
+    std::string name = scalars_name(static_cast<int>(older) + 1);
+    for (std::size_t at = 0; at < scalars_.size(); ++at)
+      write_number(name, at, lagging_scalars_[older][at]);
+  }
 }
 
-// Carried tasks are updates and their messages, none of which writes the control word, so it is
-// final after run() even while they are due. The copies of all devices agree.
+// Tasks that lag do not write the control word (see check_lags.h), so it is final after run() even
+// while they are due. The copies of all devices agree.
 double Session::read_control(Control which) {
   std::vector<StateBuffer*> words = state_called(kControlName);
   if (words.empty()) throw Bug("no program has a control word");
@@ -157,8 +162,8 @@ double Session::read_control(Control which) {
 }
 
 void Session::write_control(Control which, double value) {
-  // Carried updates still read the value of their own step.
-  finish_step();
+  // Updates that lag still read the value of their own step.
+  drain();
   write_number(kControlName, static_cast<std::size_t>(which), value);
 }
 

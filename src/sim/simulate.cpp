@@ -14,6 +14,16 @@ constexpr std::size_t kMostPasses = 32;
 
 using Times = std::vector<SimTime>;
 
+/// How many passes back a pass depends on others: by what dependencies say, and from the start of a
+/// message to its finish.
+std::size_t find_reach(const TaskGraph& graph) {
+  int reach = graph.communications.empty() ? 0 : largest_lag(graph);
+  auto lag = [&](std::size_t task) { return graph.tasks[task].lag; };
+  for (const Dependency& edge : graph.dependencies)
+    reach = std::max(reach, edge.distance + lag(edge.to) - lag(edge.from));
+  return static_cast<std::size_t>(reach);
+}
+
 class Simulation {
  public:
   explicit Simulation(const TaskGraph& graph)
@@ -23,34 +33,33 @@ class Simulation {
         start_(graph.tasks.size()),
         end_(graph.tasks.size()),
         device_free_(graph.arena.size()),
-        all_started_(graph.communications.size()) {
+        largest_lag_(static_cast<std::size_t>(largest_lag(graph))),
+        reach_(find_reach(graph)) {
+    std::size_t distance = 0;
     for (const Dependency& edge : graph.dependencies) {
       into_[edge.to].push_back(edge);
-      reach_ = std::max(reach_, static_cast<std::size_t>(edge.distance));
+      distance = std::max(distance, static_cast<std::size_t>(edge.distance));
     }
-    // A carried task runs one pass late and looks back from its own step.
-    ends_.assign(reach_ + 2, end_);
+    // Steps from the newest under way to the oldest, and from there as far as it looks back.
+    ends_.assign(largest_lag_ + distance + 1, end_);
+    all_started_.assign(largest_lag_ + 1, Times(graph.communications.size()));
   }
 
-  /// The tasks of one more step, and those that the step before has carried over.
+  /// The tasks of one more step, and of the steps before it those that lag.
   void run_pass() {
-    for (std::size_t task : order_) {
-      if (!graph_.tasks[task].carried)
-        run(task, passes_);
-      else if (passes_ > 0)
-        run(task, passes_ - 1);
-    }
-    ++passes_;
+    ++steps_;
+    run_next();
   }
 
-  /// What the last pass carries over.
+  /// What is left of the last steps, pass by pass.
   void drain() {
-    for (std::size_t task : order_)
-      if (graph_.tasks[task].carried) run(task, passes_ - 1);
+    for (std::size_t pass = 0; pass < largest_lag_; ++pass) run_next();
   }
 
-  /// Largest distance of a dependency, in steps.
+  /// Passes before it that a pass depends on.
   std::size_t reach() const { return reach_; }
+  /// Passes from rest that lack some tasks.
+  std::size_t warm_up() const { return largest_lag_; }
   /// End of the latest run of each task.
   const Times& ends() const { return end_; }
   /// When the last of the devices is done.
@@ -68,6 +77,14 @@ class Simulation {
   }
 
  private:
+  void run_next() {
+    for (std::size_t task : order_) {
+      auto lag = static_cast<std::size_t>(graph_.tasks[task].lag);
+      if (lag <= passes_ && passes_ - lag < steps_) run(task, passes_ - lag);
+    }
+    ++passes_;
+  }
+
   SimTime& end_of(std::size_t task, std::size_t step) { return ends_[step % ends_.size()][task]; }
 
   void run(std::size_t at, std::size_t step) {
@@ -79,14 +96,14 @@ class Simulation {
       if (distance <= step) ready = std::max(ready, end_of(edge.from, step - distance));
     }
     free = ready + task.choice.time;
-    if (!task.computes()) free = std::max(free, end_of_message(task, free));
+    if (!task.computes()) free = std::max(free, end_of_message(task, step, free));
     start_[at] = ready;
     end_[at] = end_of(at, step) = free;
   }
 
   /// Links are free when a communication starts: no queueing yet.
-  SimTime end_of_message(const Task& task, SimTime now) {
-    SimTime& started = all_started_[task.communication.index()];
+  SimTime end_of_message(const Task& task, std::size_t step, SimTime now) {
+    SimTime& started = all_started_[step % all_started_.size()][task.communication.index()];
     if (task.kind == TaskKind::finish) return started + graph_[task.communication].time;
     return started = std::max(started, now);
   }
@@ -96,8 +113,11 @@ class Simulation {
   std::vector<std::vector<Dependency>> into_;  // by task
   Times start_, end_;                          // by task, when it ran last
   std::vector<Times> ends_;                    // by step, as far as dependencies reach back
-  Times device_free_, all_started_;            // of each communication's last round
-  std::size_t reach_ = 0, passes_ = 0;
+  std::vector<Times>
+      all_started_;  // by step that is under way, when each communication has started
+  Times device_free_;
+  const std::size_t largest_lag_, reach_;
+  std::size_t steps_ = 0, passes_ = 0;
 };
 
 /// The shift between two passes whose times are the same but for it; nothing when there is none.
@@ -128,9 +148,9 @@ std::optional<SimTime> shift_over(const std::deque<Times>& passes, std::size_t b
 SimTime settle(Simulation& simulation) {
   std::deque<Times> passes;
   SimTime end_before{};
+  for (std::size_t pass = 0; pass < simulation.warm_up(); ++pass) simulation.run_pass();
   for (std::size_t pass = 0; pass < kMostPasses; ++pass) {
     simulation.run_pass();
-    if (pass == 0) continue;  // it lacks what the step before would have carried over
     passes.push_front(simulation.ends());
     for (std::size_t back = 1; back <= kLongestRepetition; ++back)
       if (auto shift = shift_over(passes, back, simulation.reach())) return divided(*shift, back);

@@ -8,8 +8,8 @@ namespace troika {
 
 /// A loop that repeats itself, as the simulator sees it.
 struct SteadyLoop {
-  /// One pass of the loop: every task once. Carried tasks are those of the step before, where they
-  /// run beside this one.
+  /// One pass of the loop: every task once. A task that lags belongs to an earlier step, which runs
+  /// beside this one.
   Timeline pass;
   /// From a task to the same task of the next step: the time of a step. Averaged where the loop
   /// repeats only every few steps.
@@ -17,13 +17,13 @@ struct SteadyLoop {
 };
 
 /// Each device runs its tasks in the order of the loop, each as soon as what it depends on has
-/// ended; a task lasts as long as its kernel choice says. One step from rest: the tasks that it
-/// carries over run behind the others.
+/// ended; a task lasts as long as its kernel choice says. One step from rest: its tasks that lag
+/// run behind the others, in as many further passes as the largest lag.
 Timeline simulate(const TaskGraph& graph);
 
-/// Step after step, with dependencies of distance 1 between neighbours, until the times of a pass
-/// repeat relative to each other. Where they never do, because a device that waits for nobody runs
-/// ahead of the others, the period is that of the slowest device.
+/// Pass after pass until the times of a pass repeat relative to each other; a task takes part from
+/// the pass on whose number is its lag. Where times never repeat, because a device that waits for
+/// nobody runs ahead of the others, the period is that of the slowest device.
 SteadyLoop simulate_loop(const TaskGraph& graph);
 
 }  // namespace troika

@@ -30,25 +30,90 @@ void note_member(const TaskGraph& graph, std::size_t at,
                fmt::format("'{}' is not its member's", task.name));
 }
 
-/// No task touches what a communication has, unless both only read it.
-void check_untouched(const TaskGraph& graph) {
-  std::vector<std::vector<const Task*>> held(graph.buffers.size());  // by root: the starts
-  for (const Task& task : graph.tasks) {
-    auto is_own = [&](const Task* start) {
-      return start->communication == task.communication && start->member == task.member;
-    };
-    for (const BufferUse& use : task.uses) {
-      std::vector<const Task*>& holders = held[graph.root(use.buffer).index()];
-      if (task.kind == TaskKind::finish) std::erase_if(holders, is_own);
-      for (const Task* start : holders) {
-        bool both_read = use.access == Access::read && start->uses[0].access == Access::read;
-        TROIKA_CHECK(both_read, fmt::format("'{}' touches '{}' while '{}' has it", task.name,
-                                            graph[use.buffer].name, start->name));
-      }
-      if (task.kind == TaskKind::start) holders.push_back(&task);
+/// Runs passes of the loop on all devices, one task after the other in one order.
+class MessageReplay {
+ public:
+  explicit MessageReplay(const TaskGraph& graph)
+      : graph_(graph),
+        passes_apart_(static_cast<std::size_t>(largest_lag(graph)) + 1),
+        started_(graph.communications.size() * passes_apart_),
+        last_step_(graph.tasks.size(), -1),
+        held_(graph.buffers.size()) {}
+
+  void run_pass(const std::vector<std::size_t>& order, int pass) {
+    for (std::size_t at : order) {
+      const Task& task = graph_.tasks[at];
+      int step = pass - task.lag;
+      if (step < 0) continue;
+      if (task.kind == TaskKind::finish) finish(task, step);
+      check_untouched(task);
+      if (task.kind != TaskKind::start) continue;
+      start(task, step);
+      last_step_[at] = step;
     }
   }
-}
+
+ private:
+  /// How many members have started a communication, in the round of that step.
+  struct Round {
+    int step = -1;
+    std::size_t members = 0;
+  };
+
+  Round& round_of(const Task& task, int step) {
+    std::size_t at = static_cast<std::size_t>(step) % passes_apart_;
+    Round& round = started_[task.communication.index() * passes_apart_ + at];
+    if (round.step != step) round = {.step = step};
+    return round;
+  }
+
+  void start(const Task& task, int step) {
+    ++round_of(task, step).members;
+    held_[graph_.root(task.uses[0].buffer).index()].push_back(&task);
+  }
+
+  void finish(const Task& task, int step) {
+    if (round_of(task, step).members < graph_[task.communication].devices.size())
+      refuse_to_wait(task, step);
+    std::erase_if(held_[graph_.root(task.uses[0].buffer).index()],
+                  [&](const Task* start) { return is_own(*start, task); });
+  }
+
+  static bool is_own(const Task& start, const Task& task) {
+    return start.communication == task.communication && start.member == task.member;
+  }
+
+  [[noreturn]] void refuse_to_wait(const Task& task, int step) const {
+    std::size_t missing = 0;
+    while (graph_.tasks[missing].kind != TaskKind::start ||
+           graph_.tasks[missing].communication != task.communication || last_step_[missing] >= step)
+      ++missing;
+    const Task& start = graph_.tasks[missing];
+    throw Bug(
+        fmt::format("'{}' on device {} with lag {} waits for '{}' before device {} starts it "
+                    "by '{}' with lag {}",
+                    task.name, task.device.value, task.lag, graph_[task.communication].name,
+                    start.device.value, start.name, start.lag));
+  }
+
+  /// No task touches what a communication has, unless both only read it.
+  void check_untouched(const Task& task) const {
+    for (const BufferUse& use : task.uses)
+      for (const Task* start : held_[graph_.root(use.buffer).index()]) {
+        TROIKA_CHECK(task.kind != TaskKind::start || !is_own(*start, task),
+                     fmt::format("'{}' starts again before it has finished", task.name));
+        bool both_read = use.access == Access::read && start->uses[0].access == Access::read;
+        TROIKA_CHECK(both_read, fmt::format("'{}' touches '{}' while '{}' has it", task.name,
+                                            graph_[use.buffer].name, start->name));
+      }
+  }
+
+  const TaskGraph& graph_;
+  const std::size_t passes_apart_;  // rounds of a communication that may be under way
+  std::vector<Round> started_;      // by communication and step
+  std::vector<int> last_step_;      // by task: of a start, the step that it has started last
+  std::vector<std::vector<const Task*>> held_;  // by root: the starts
+};
 
 /// What is gathered, scattered or exchanged is all of the vector, each element by one member.
 void check_ranges(const Communication& communication) {
@@ -70,7 +135,7 @@ void check_ranges(const Communication& communication) {
 
 }  // namespace
 
-void check_communications(const TaskGraph& graph) {
+void check_communications(const TaskGraph& graph, const std::vector<std::size_t>& order) {
   std::vector<std::vector<MemberTasks>> members;
   for (const Communication& communication : graph.communications) {
     TROIKA_CHECK(communication.devices.size() == communication.buffers.size() &&
@@ -93,7 +158,10 @@ void check_communications(const TaskGraph& graph) {
     TROIKA_CHECK(last_start < first_finish,
                  fmt::format("a member waits for '{}' before another one starts it", name));
   }
-  check_untouched(graph);
+  // In the pass after the one in which the last of them begins, all lags meet each other.
+  MessageReplay replay(graph);
+  int lag = largest_lag(graph);
+  for (int pass = 0; pass <= (lag == 0 ? 0 : lag + 1); ++pass) replay.run_pass(order, pass);
 }
 
 }  // namespace troika

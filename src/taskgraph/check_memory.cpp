@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 
 #include "base/error.h"
@@ -57,7 +56,7 @@ class MemoryReplay {
     for (const auto& [name, input] : graph_.inputs) begin_value(roots_[input.index()], pass);
     for (std::size_t at : order_) {
       const Task& task = graph_.tasks[at];
-      int step = task.carried ? pass - 1 : pass;
+      int step = pass - task.lag;
       if (step < 0) continue;
       if (task.scratch.valid()) begin_value(roots_[task.scratch.index()], step);
       for (const BufferUse& use : task.uses) visit(task, use, step);
@@ -94,7 +93,7 @@ class MemoryReplay {
       return begin_value(root, step);
     }
     TROIKA_CHECK(value.step == step,
-                 fmt::format("'{}' is written again before task '{}' of the step before uses it",
+                 fmt::format("'{}' is written again before task '{}' of an earlier step uses it",
                              buffer.name, task.name));
     require_kept(root, task.name);
   }
@@ -128,9 +127,10 @@ class MemoryReplay {
 
 void check_memory(const TaskGraph& graph, const std::vector<std::size_t>& order) {
   MemoryReplay replay(graph, order);
-  replay.run_pass(0);
-  // Only what is carried over meets the next step.
-  if (std::ranges::any_of(graph.tasks, &Task::carried)) replay.run_pass(1);
+  // Without lags no step meets another one. With them, the pass after the first one that has tasks
+  // of all lags shows whether its values are kept until the next.
+  int lag = largest_lag(graph);
+  for (int pass = 0; pass <= (lag == 0 ? 0 : lag + 1); ++pass) replay.run_pass(pass);
 }
 
 }  // namespace troika

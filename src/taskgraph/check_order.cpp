@@ -168,6 +168,7 @@ class OrderCheck {
   }
 
   void run() {
+    check_dependencies();
     for (std::uint32_t task = 0; task < graph_.tasks.size(); ++task)
       check({task, 0}, [](std::size_t) { return true; });
     std::vector<bool> outlives = find_outliving();
@@ -176,6 +177,17 @@ class OrderCheck {
   }
 
  private:
+  void check_dependencies() const {
+    for (const Dependency& edge : graph_.dependencies) {
+      const Task &from = graph_.tasks[edge.from], &to = graph_.tasks[edge.to];
+      std::int64_t ran = from.lag, runs = std::int64_t{edge.distance} + to.lag;  // passes
+      TROIKA_CHECK(std::pair(ran, place_[edge.from]) < std::pair(runs, place_[edge.to]),
+                   fmt::format("'{}' with lag {} waits for '{}' of {} steps before, which runs "
+                               "later, with lag {}",
+                               to.name, to.lag, from.name, edge.distance, from.lag));
+    }
+  }
+
   template <class Matters>
   void check(Moment now, const Matters& matters) {
     for (const BufferUse& use : graph_.tasks[now.task].uses) {
@@ -193,23 +205,26 @@ class OrderCheck {
   }
 
   /// As the loop runs them.
-  bool runs_before(Moment a, Moment b) const {
-    auto key = [&](Moment moment) {
-      return std::pair(moment.step + (graph_.tasks[moment.task].carried ? 1 : 0),
-                       place_[moment.task]);
-    };
-    return key(a) < key(b);
+  bool runs_before(Moment a, Moment b) const { return when(a) < when(b); }
+
+  /// Pass of the loop and place in it.
+  std::pair<std::int64_t, std::size_t> when(Moment moment) const {
+    return {std::int64_t{moment.step} + graph_.tasks[moment.task].lag, place_[moment.task]};
   }
 
-  /// By root: memory that a later step finds as this one leaves it, or in which a carried task is
-  /// still at work then.
+  /// By root: memory that a later step finds as this one leaves it, or in which tasks of different
+  /// lags meet.
   std::vector<bool> find_outliving() const {
     std::vector<bool> outlives(graph_.buffers.size());
+    std::vector<int> lags(graph_.buffers.size(), -1);  // of the first task
     for (std::size_t at = 0; at < outlives.size(); ++at)
       outlives[at] = graph_.buffers[at].persistent;
     for (const Task& task : graph_.tasks)
-      for (const BufferUse& use : task.uses)
-        if (task.carried) outlives[history_.root(use.buffer)] = true;
+      for (const BufferUse& use : task.uses) {
+        std::size_t root = history_.root(use.buffer);
+        if (lags[root] < 0) lags[root] = task.lag;
+        if (lags[root] != task.lag) outlives[root] = true;
+      }
     return outlives;
   }
 

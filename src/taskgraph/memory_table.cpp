@@ -31,7 +31,10 @@ struct DeviceShare {
 class ProgramMemory {
  public:
   explicit ProgramMemory(const TaskGraph& graph)
-      : graph_(graph), lifetimes_(find_lifetimes(graph)), shares_(graph.arena.size()) {
+      : graph_(graph),
+        order_(loop_order(graph)),
+        lifetimes_(find_lifetimes(graph)),
+        shares_(graph.arena.size()) {
     for (std::size_t at = 0; at < graph.buffers.size(); ++at) {
       const BufferSpec& buffer = graph.buffers[at];
       if (buffer.view_of.valid()) continue;
@@ -71,7 +74,7 @@ class ProgramMemory {
 
   void add_arena(DeviceId device, MemoryTable& table) const {
     std::size_t moment = fullest_moment(device);
-    if (!graph_.tasks.empty()) table.peak_task = graph_.tasks[moment].name;
+    if (!graph_.tasks.empty()) table.peak_task = graph_.tasks[order_[moment]].name;
     for (std::size_t at : shares_[device.index()].values) {
       const BufferSpec& buffer = graph_.buffers[at];
       if (lifetimes_[at].first <= moment && moment <= lifetimes_[at].last)
@@ -87,7 +90,7 @@ class ProgramMemory {
   }
 
  private:
-  /// The task during which the live buffers of the arena are largest together.
+  /// The place in a pass at which the live buffers of the arena are largest together.
   std::size_t fullest_moment(DeviceId device) const {
     std::map<std::size_t, std::int64_t> change;
     for (std::size_t at : shares_[device.index()].values) {
@@ -96,14 +99,15 @@ class ProgramMemory {
     }
     std::int64_t live = 0, most = 0;
     std::size_t moment = 0;
-    for (const auto& [task, by] : change) {
+    for (const auto& [place, by] : change) {
       live += by;
-      if (live > most) most = live, moment = task;
+      if (live > most) most = live, moment = place;
     }
     return moment;
   }
 
   const TaskGraph& graph_;
+  std::vector<std::size_t> order_;  // of a pass
   std::vector<Lifetime> lifetimes_;
   std::vector<DeviceShare> shares_;  // by device
 };

@@ -82,10 +82,10 @@ std::vector<Dependency> find_dependencies(const TaskGraph& graph) {
     for (const BufferUse& use : graph.tasks[task].uses)
       record(histories[graph.root(use.buffer).index()], edges, task, use.access);
   }
-  std::vector<bool> carried = find_carried_memory(graph);
+  std::vector<bool> across_passes = find_memory_across_passes(graph);
   for (std::size_t at = 0; at < graph.buffers.size(); ++at) {
     const History& history = histories[at];
-    bool outlives_step = graph.buffers[at].persistent || carried[at];
+    bool outlives_step = graph.buffers[at].persistent || across_passes[at];
     if (!outlives_step || history.writers.empty()) continue;
     // The next step's first accesses wait for this step's last write; its first write for this
     // step's last reads.
@@ -130,7 +130,7 @@ std::string to_text(const TaskGraph& graph) {
     for (const BufferUse& use : task.uses)
       text += fmt::format(" {}{}", kMarks[static_cast<std::size_t>(use.access)],
                           graph[use.buffer].name);
-    text += task.carried ? " ) carried\n" : " )\n";
+    text += task.lag == 0 ? " )\n" : fmt::format(" ) lag {}\n", task.lag);
   }
   return text;
 }

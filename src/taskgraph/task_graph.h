@@ -1,6 +1,6 @@
 // What runs and what is simulated: tasks on devices over buffers, in listed order, with their
-// dependencies. A loop body: a dependency of distance 1 points at the next step. Plain values
-// (docs/design.md, Lowering).
+// dependencies. The body of a loop: a dependency may point at a later step, and a task may run
+// beside a later step than its own. Plain values (docs/design.md, Lowering).
 #pragma once
 
 #include <map>
@@ -104,18 +104,21 @@ struct Task {
   TaskKind kind = TaskKind::compute;
   CommunicationId communication{};  ///< Of a start or finish, which have no key and no choice,
   int member = -1;                  ///< and who of it this device is.
-  /// Belongs to its step but runs in the next one, before the first task there that conflicts with
-  /// it; no later task of its own step conflicts with it, unless carried too.
-  bool carried = false;
+  /// It belongs to step t and runs in the pass of the loop beside step t + lag. A later task of its
+  /// own step that conflicts with it lags at least as much.
+  int lag = 0;
 
   bool computes() const { return kind == TaskKind::compute; }
   bool operator==(const Task&) const = default;
 };
 
+/// `to` of a step waits for `from` of the step that is `distance` steps earlier, where both count
+/// the steps that the tasks belong to. In passes of the loop they are `distance` plus the lag of
+/// `to` minus the lag of `from` apart, which must not be negative.
 struct Dependency {
   std::size_t from = 0;  ///< Index into tasks.
   std::size_t to = 0;
-  int distance = 0;  ///< Steps between the two.
+  int distance = 0;  ///< Any number of steps from 0 on.
 
   auto operator<=>(const Dependency&) const = default;
 };
@@ -153,15 +156,24 @@ struct TaskGraph {
 std::vector<StoredSlice> stored_slices(const TaskGraph& graph);
 
 /// Reads after writes, writes after reads, writes after writes, within a step and to the next one
-/// for persistent buffers. That a communication ends on no member before it has started on all is
-/// not listed: it goes without saying, and would be a pair for every two members.
+/// for memory that outlives a pass. That a communication ends on no member before it has started on
+/// all is not listed: it goes without saying, and would be a pair for every two members. Larger
+/// distances do not come from memory, because each step writes it anew: they follow from these.
 std::vector<Dependency> find_dependencies(const TaskGraph& graph);
 
-/// Tasks whose step's memory must outlive the step: what carried tasks touch, by root buffer.
-std::vector<bool> find_carried_memory(const TaskGraph& graph);
-/// The order, one for all devices, in which a loop runs the tasks of a step together with those
-/// carried over from the step before: these stand before what must wait for them, each as late as
-/// it can, in their listed order. Of two tasks that conflict the one of the earlier step is first.
+/// Of all tasks: how many steps are under way at once, less one.
+int largest_lag(const TaskGraph& graph);
+/// By root buffer: whether the memory has to keep its value from one pass of the loop to the next,
+/// because the tasks that use it have different lags. One copy is enough for lags that differ by
+/// one: the pass runs the lagging task before the first one that conflicts with it. Lags that
+/// differ by more would need several copies, which do not exist yet (see check_lags.h). Memory
+/// whose tasks all have the same lag, whichever, is used within a pass.
+std::vector<bool> find_memory_across_passes(const TaskGraph& graph);
+/// The order, one for all devices, in which a pass of the loop runs the tasks, each for its own
+/// step. Tasks of equal lag are in listed order. A task that lags more stands before what must wait
+/// for it (by memory, by the dependencies, or as a finish before the next start of its
+/// communication), as late as it can. So of two tasks that conflict, the one of the earlier step is
+/// first.
 std::vector<std::size_t> loop_order(const TaskGraph& graph);
 
 /// Hash of everything that must agree between ranks, and between the prediction and the run.

@@ -30,7 +30,7 @@ Json arguments_of(const TaskGraph& graph, const Task& task) {
     arguments["members"] = communication.devices.size();
     arguments["bytes"] = communication.bytes().count;
   }
-  if (task.carried) arguments["carried"] = true;
+  if (task.lag != 0) arguments["lag"] = task.lag;
   return arguments;
 }
 

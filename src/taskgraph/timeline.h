@@ -1,5 +1,5 @@
-// When each task of a step ran, in virtual or in real time: what `simulate` predicts and `Session::run`
-// records, with the same ids, so that the two can be laid over each other.
+// When each task of a step ran, in virtual or in real time: what `simulate` predicts and
+// `Session::run` records, with the same ids, so that the two can be laid over each other.
 #pragma once
 
 #include <string>
@@ -18,8 +18,8 @@ struct Span {
   bool operator==(const Span&) const = default;
 };
 
-/// One pass of the loop: each task once. Where tasks are carried over, those shown belong to the
-/// step before and the others to the step, as both run in the same pass.
+/// One pass of the loop: each task once, for the step that it belongs to. Tasks that lag show an
+/// earlier step than the others, as both run in the same pass.
 struct Timeline {
   std::vector<Span> spans;  ///< In the order of the task graph's list; of the devices seen.
 
@@ -27,7 +27,7 @@ struct Timeline {
 };
 
 /// Chrome's trace format (chrome://tracing, Perfetto): one row per device; a second timeline, if
-/// given, is laid below as "predicted". A carried task has `"carried": true` among its arguments.
+/// given, is laid below as "predicted". A task that lags has `"lag"` among its arguments.
 std::string to_chrome_trace(const TaskGraph& graph, const Timeline& measured,
                             const Timeline* predicted = nullptr);
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "taskgraph/check_communications.h"
+#include "taskgraph/check_lags.h"
 #include "taskgraph/check_memory.h"
 #include "taskgraph/check_order.h"
 #include "taskgraph/check_writes.h"
@@ -79,25 +80,6 @@ void check_slices(const TaskGraph& graph) {
   }
 }
 
-/// A carried task runs after all others of its step.
-void check_carried(const TaskGraph& graph) {
-  std::vector<bool> read(graph.buffers.size()), written(graph.buffers.size());  // by root
-  for (const Task& task : graph.tasks) {
-    for (const BufferUse& use : task.uses) {
-      std::size_t root = graph.root(use.buffer).index();
-      bool writes = use.access != Access::read;
-      if (task.carried) {
-        (writes ? written : read)[root] = true;
-      } else {
-        TROIKA_CHECK(!written[root] && !(writes && read[root]),
-                     fmt::format("'{}' needs '{}' as an earlier task leaves it that is carried "
-                                 "into the next step",
-                                 task.name, graph[use.buffer].name));
-      }
-    }
-  }
-}
-
 }  // namespace
 
 void verify(const TaskGraph& graph, Stage stage) {
@@ -120,12 +102,12 @@ void verify(const TaskGraph& graph, Stage stage) {
     if (stage >= Stage::chosen) check_layouts(graph, task);
   }
   check_writes(graph);
-  check_communications(graph);
+  check_lags(graph);
+  std::vector<std::size_t> order = loop_order(graph);
+  check_communications(graph, order);
   check_names(graph);
   check_slices(graph);
-  check_carried(graph);
   if (stage < Stage::placed) return;
-  std::vector<std::size_t> order = loop_order(graph);
   check_memory(graph, order);
   check_order(graph, order);
 }

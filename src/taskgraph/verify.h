@@ -11,9 +11,9 @@ enum class Stage { expanded, chosen, placed };
 /// Throws Bug naming the task and the buffer when: operands differ from the key's in number or
 /// shape; a buffer is read, or travels, before it is written; a buffer is written twice (other than
 /// by updates), or a state updated twice; two states have one name; a member of a communication is
-/// missing, finishes before another one has started, or shares its buffer meanwhile; the members'
-/// ranges do not make up what is gathered, scattered or exchanged, or the stored slices a parameter
-/// or state; a task conflicts with an earlier one that is carried; from Stage::chosen: a layout
+/// missing, finishes before another one has started (as listed, or in the loop), or shares its
+/// buffer meanwhile; the members' ranges do not make up what is gathered, scattered or exchanged,
+/// or the stored slices a parameter or state; what check_lags.h says; from Stage::chosen: a layout
 /// differs from the chosen kernel's; from Stage::placed: what check_memory.h and check_order.h say.
 void verify(const TaskGraph& graph, Stage stage);
 

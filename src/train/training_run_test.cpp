@@ -60,21 +60,21 @@ TEST(TrainingRun, TheTraceHoldsEveryTaskOnceMeasuredAndOncePredicted) {
   training->run(&run);
   std::map<std::string, std::set<std::string>> ids;  // by timeline
   std::map<int, std::string> timelines;
-  std::size_t spans = 0, carried = 0;
+  std::size_t spans = 0, lagging = 0;
   auto trace = nlohmann::json::parse(std::ifstream(run.path() / "trace.json"));
   for (const auto& event : trace.at("traceEvents")) {
     if (event.at("ph") == "M") timelines[event.at("pid")] = event.at("args").at("name");
     if (event.at("ph") != "X") continue;
     ++spans;
     ids[timelines.at(event.at("pid"))].insert(event.at("args").at("id"));
-    carried += event.at("args").value("carried", false) ? 1 : 0;
+    lagging += event.at("args").value("lag", 0) == 1 ? 1 : 0;
     EXPECT_TRUE(event.at("pid") != 0 || event.at("dur") > 0) << event.dump();
   }
   std::size_t tasks = training->live().session().program("train").tasks.size();
   EXPECT_EQ(spans, 2 * tasks);
   EXPECT_EQ(ids["measured"].size(), tasks);
   EXPECT_EQ(ids["measured"], ids["predicted"]);
-  EXPECT_GT(carried, 0u);
+  EXPECT_GT(lagging, 0u);
 }
 
 TEST(TrainingRun, MetricsSayWhereTheTimeWent) {
