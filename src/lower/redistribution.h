@@ -3,36 +3,15 @@
 // concerns the tensors of that operator only (docs/design.md, Lowering).
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "collective/recipe.h"
+#include "lower/box.h"
 #include "tensor/region.h"
 
 namespace troika {
-
-/// The dimensions of a tensor that at least one split cuts. All other dimensions are whole for
-/// everybody: they only scale the number of elements, so tensors that differ in them alone have
-/// equal frames.
-struct Frame {
-  int dims = 0;
-  std::array<std::int32_t, kMaxRank> extents{};
-  /// A dimension outside the frame, longer than 1, lies in front of this one: parts along this one
-  /// are then not contiguous in memory.
-  std::array<bool, kMaxRank> wide_before{};
-
-  bool operator==(const Frame&) const = default;
-};
-
-/// A box of a tensor, along the dimensions of its frame. Unused dimensions are zero.
-struct Box {
-  std::array<std::int32_t, kMaxRank> begin{};
-  std::array<std::int32_t, kMaxRank> end{};
-
-  bool operator==(const Box&) const = default;
-};
 
 /// One tile's use of the tensor.
 struct Touch {
@@ -87,10 +66,10 @@ struct PlacedBuffer {
   };
   Kind kind = Kind::value;
   std::int32_t device = 0;
-  std::int32_t box = -1;      ///< -1: a vector that has no shape. A vector with a box lies as that.
-  std::int32_t origin = -1;   ///< written: the contribution; block: the vector's buffer.
-  std::int32_t tile = -1;     ///< written: of the contribution.
-  std::int64_t offset = 0;    ///< block: in the vector, in elements.
+  std::int32_t box = -1;     ///< -1: a vector that has no shape. A vector with a box lies as that.
+  std::int32_t origin = -1;  ///< written: the contribution; block: the vector's buffer.
+  std::int32_t tile = -1;    ///< written: of the contribution.
+  std::int64_t offset = 0;   ///< block: in the vector, in elements.
   std::int64_t elements = 0;
 
   bool operator==(const PlacedBuffer&) const = default;
@@ -117,7 +96,7 @@ struct Step {
   /// When: m < contributions: right after contribution m; else right before reader
   /// m - contributions.
   std::int32_t moment = 0;
-  std::int32_t out = 0;  ///< Buffer.
+  std::int32_t out = 0;                           ///< Buffer.
   std::int32_t first_input = 0, input_count = 0;  ///< In Redistribution::inputs.
   std::int32_t message = -1, member = -1;         ///< Of a start or finish.
 
@@ -128,8 +107,8 @@ struct Message {
   Collective kind = Collective::all_reduce;
   std::int32_t first_member = 0, members = 0;  ///< In Redistribution::members; a root is the first.
   std::int64_t elements = 0;                   ///< Of the vector of the call.
-  std::int32_t first_range = 0;                ///< In Redistribution::ranges; one per member, or -1.
-  std::int32_t start = 0, finish = 0;          ///< Moments, the same for all members.
+  std::int32_t first_range = 0;        ///< In Redistribution::ranges; one per member, or -1.
+  std::int32_t start = 0, finish = 0;  ///< Moments, the same for all members.
 
   bool operator==(const Message&) const = default;
 };
