@@ -23,38 +23,10 @@ Colour colour_alone(const DeviceSpec& device) {
   return mix(colour, static_cast<std::uint64_t>(device.memory.count));
 }
 
-/// Numbers colours by their first occurrence. Reused from round to round.
-class Numbering {
- public:
-  explicit Numbering(std::size_t most) : slots_(std::bit_ceil(2 * most + 1)) {}
-
-  /// Fills `numbers`; returns how many colours there are.
-  std::int32_t number(std::span<const Colour> colours, std::vector<std::int32_t>& numbers) {
-    std::ranges::fill(slots_, Slot{});
-    std::int32_t count = 0;
-    for (std::size_t i = 0; i < colours.size(); ++i) {
-      Slot& slot = find(colours[i]);
-      if (slot.number < 0) slot = {colours[i], count++};
-      numbers[i] = slot.number;
-    }
-    return count;
-  }
-
- private:
-  struct Slot {
-    Colour colour{};
-    std::int32_t number = -1;
-  };
-
-  Slot& find(Colour colour) {
-    std::size_t place = colour.low & (slots_.size() - 1);
-    while (slots_[place].number >= 0 && slots_[place].colour != colour)
-      place = (place + 1) & (slots_.size() - 1);
-    return slots_[place];
-  }
-
-  std::vector<Slot> slots_;
-};
+Colour colour_of(const LinkSpeed& speed) {
+  return mix(mix(Colour{}, std::bit_cast<std::uint64_t>(speed.bytes_per_second)),
+             static_cast<std::uint64_t>(speed.latency.count));
+}
 
 class Refinement {
  public:
@@ -66,12 +38,13 @@ class Refinement {
     groups_ = group_members(machine, std::move(list));
     find_talking();
     colour_devices(aspects);
+    colour_by_links();
   }
 
   /// The number of each endpoint's class.
   std::vector<std::int32_t> run() {
     std::vector<std::int32_t> numbers(colours_.size());
-    Numbering numbering(colours_.size());
+    ColourNumbering numbering(colours_.size());
     std::int32_t count = numbering.number(colours_, numbers);
     // A round computes the next colours from the last ones alone and only ever splits them: if it
     // split none, no later one would.
@@ -104,10 +77,23 @@ class Refinement {
     for (const Aspect* aspect : aspects) {
       if (aspect->own.empty()) continue;
       TROIKA_CHECK_EQ(aspect->own.size(), devices);
+      // Mostly all do the same, which is no difference.
+      if (std::ranges::count(aspect->own, aspect->own[0]) == std::ssize(aspect->own)) continue;
       for (std::size_t i = 0; i < devices; ++i) colours_[i] = mix(colours_[i], aspect->own[i]);
     }
     // Not the colour of any device.
     std::fill(colours_.begin() + std::ssize(machine_.devices), colours_.end(), Colour{1, 1});
+  }
+
+  // Not needed, since the first round sees more, but it mostly saves a round.
+  void colour_by_links() {
+    seen_.assign(colours_.size(), {});
+    for (std::size_t i = 0; i < machine_.links.size(); ++i) {
+      if (!crossings_.carries[i]) continue;
+      for (std::int32_t end : {machine_.links[i].a, machine_.links[i].b})
+        seen_[as_index(end)] += colour_of(machine_.links[i].speed);
+    }
+    for (std::size_t i = 0; i < colours_.size(); ++i) colours_[i] = mix(colours_[i], seen_[i]);
   }
 
   void refine() {
@@ -141,16 +127,17 @@ class Refinement {
     of_process_.assign(processes.size(), {});
     of_node_.assign(nodes.size(), {});
     of_communication_ = shapes_;
+    MemoMix mix_member, mix_process, mix_node;
     std::size_t member = 0, process = 0, node = 0;
     for (std::size_t i = 0; i < communications.size(); ++i) {
       for (; node < as_index(communications[i]); ++node) {
         for (; process < as_index(nodes[node]); ++process) {
           for (; member < as_index(processes[process]); ++member)
-            of_process_[process] += mix(colours_[as_index(members[member].device)],
-                                        static_cast<std::uint64_t>(members[member].part));
-          of_node_[node] += mix(of_process_[process], kProcess);
+            of_process_[process] += mix_member(colours_[as_index(members[member].device)],
+                                               static_cast<std::uint64_t>(members[member].part));
+          of_node_[node] += mix_process(of_process_[process], kProcess);
         }
-        of_communication_[i] += mix(of_node_[node], kNode);
+        of_communication_[i] += mix_node(of_node_[node], kNode);
       }
     }
   }
@@ -158,10 +145,11 @@ class Refinement {
   // Links that carry nothing neither matter nor join anything.
   void see_links() {
     load_.assign(machine_.links.size(), {});
+    std::array<MemoMix, 2> mix_sent;
     for (const Crossing& crossing : crossings_.crossings)
       for (std::size_t end : {0, 1})
         load_[as_index(crossing.link)][end] +=
-            mix(of_communication_[as_index(crossing.communication)], crossing.sent[end]);
+            mix_sent[end](of_communication_[as_index(crossing.communication)], crossing.sent[end]);
     for (std::size_t i = 0; i < machine_.links.size(); ++i)
       if (crossings_.carries[i]) see_link(machine_.links[i], load_[i]);
     // A communication sees each link that it crosses, and what it puts on it in each direction.
@@ -169,7 +157,7 @@ class Refinement {
     for (const Crossing& crossing : crossings_.crossings)
       for (std::size_t end : {0, 1})
         crossed[as_index(crossing.communication)] +=
-            mix(load_[as_index(crossing.link)][end], crossing.sent[end]);
+            mix_sent[end](load_[as_index(crossing.link)][end], crossing.sent[end]);
     for (std::size_t i = 0; i < crossed.size(); ++i)
       of_communication_[i] = mix(of_communication_[i], crossed[i]);
   }
@@ -178,17 +166,17 @@ class Refinement {
   void see_link(const Link& link, std::array<Colour, 2>& ends) {
     ends[0] = mix(colours_[as_index(link.a)], ends[0]);
     ends[1] = mix(colours_[as_index(link.b)], ends[1]);
-    Colour both = mix(Colour{std::bit_cast<std::uint64_t>(link.speed.bytes_per_second),
-                             static_cast<std::uint64_t>(link.speed.latency.count)},
-                      kLink);
+    Colour both = colour_of(link.speed);
     for (Colour end : ends) both += mix(end, kLink);
     for (Colour& end : ends) end = mix(both, end);
     seen_[as_index(link.a)] += mix(ends[0], kLink);
     seen_[as_index(link.b)] += mix(ends[1], kLink);
   }
 
+  // A device sees its part, the communication, and who of it is in its node and process.
   void see_communications() {
     const auto& [members, processes, nodes, communications] = groups_;
+    MemoMix mix_member;
     std::size_t member = 0, process = 0, node = 0;
     for (std::size_t i = 0; i < communications.size(); ++i) {
       for (; node < as_index(communications[i]); ++node) {
@@ -197,7 +185,7 @@ class Refinement {
           Colour in_process = mix(in_node, of_process_[process]);
           for (; member < as_index(processes[process]); ++member)
             seen_[as_index(members[member].device)] +=
-                mix(in_process, static_cast<std::uint64_t>(members[member].part));
+                mix_member(in_process, static_cast<std::uint64_t>(members[member].part));
         }
       }
     }

@@ -117,7 +117,7 @@ class RingWalk {
 template <class Walk>
 Crossings walk_all(const Machine& machine, Walk walk, std::span<const Membership> members,
                    std::span<const std::int32_t> ends) {
-  Crossings found{.carries = std::vector<bool>(machine.links.size())};
+  Crossings found{.carries = std::vector<char>(machine.links.size())};
   std::size_t begin = 0;
   for (std::size_t at = 0; at < ends.size(); ++at) {
     walk.cross(static_cast<std::int32_t>(at), members.subspan(begin, as_index(ends[at]) - begin),

@@ -24,7 +24,7 @@ struct Crossings {
   /// By communication. In a tree without the links that are the only one of a device: they carry
   /// exactly what the device takes part in, which is known anyway.
   std::vector<Crossing> crossings;
-  std::vector<bool> carries;  ///< By link, all of them: something crosses it.
+  std::vector<char> carries;  ///< By link, all of them: something crosses it.
 };
 
 /// `members` are those of all communications, one after the other; `ends` is where each one ends.

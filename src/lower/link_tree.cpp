@@ -14,12 +14,12 @@ std::vector<std::int32_t> degrees_of(const Machine& machine) {
   return degrees;
 }
 
-std::vector<bool> find_only_links(const Machine& machine) {
+std::vector<char> find_only_links(const Machine& machine) {
   std::vector<std::int32_t> degrees = degrees_of(machine);
   auto hangs_on = [&](std::int32_t end) {
     return as_index(end) < machine.devices.size() && degrees[as_index(end)] == 1;
   };
-  std::vector<bool> only(machine.links.size());
+  std::vector<char> only(machine.links.size());
   for (std::size_t link = 0; link < only.size(); ++link)
     only[link] = hangs_on(machine.links[link].a) || hangs_on(machine.links[link].b);
   return only;

@@ -14,7 +14,7 @@ struct LinkTree {
   std::vector<std::int32_t> parent;  ///< By endpoint; -1: a root.
   std::vector<std::int32_t> link;    ///< By endpoint: to its parent.
   std::vector<std::int32_t> depth;   ///< By endpoint.
-  std::vector<bool> only;            ///< By link: it is the only one of a device.
+  std::vector<char> only;            ///< By link: it is the only one of a device.
 };
 
 /// Returns nothing if the links have a cycle.

@@ -27,10 +27,9 @@ CommunicationList list_communications(std::span<const Aspect* const> aspects) {
 }
 
 MemberGroups group_members(const Machine& machine, CommunicationList list) {
-  auto where = [&](const Membership& member) {
-    const DeviceSpec& device = machine.devices[as_index(member.device)];
-    return std::pair(device.node, device.rank);
-  };
+  std::vector<std::pair<std::int32_t, std::int32_t>> places;  // node and process by device
+  for (const DeviceSpec& device : machine.devices) places.emplace_back(device.node, device.rank);
+  auto where = [&](const Membership& member) { return places[as_index(member.device)]; };
   MemberGroups groups{.members = std::move(list.members)};
   std::int32_t begin = 0;
   for (std::int32_t end : list.ends) {
