@@ -2,14 +2,17 @@
 // together, found before any task exists (docs/design.md, Folding).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "machine/machine.h"
 
 namespace troika {
+
+/// A number out of a compact list, as an index.
+constexpr std::size_t as_index(std::int32_t number) { return static_cast<std::size_t>(number); }
 
 /// A device's part in a communication.
 struct Membership {

@@ -1,0 +1,236 @@
+#include "lower/classes.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <numeric>
+#include <utility>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "lower/colour.h"
+#include "lower/crossings.h"
+#include "lower/member_groups.h"
+
+namespace troika {
+namespace {
+
+/// All that is known of a device without its partners.
+Colour colour_alone(const DeviceSpec& device) {
+  Colour colour = mix(Colour{}, hash_text(device.kind));
+  colour = mix(colour, std::bit_cast<std::uint64_t>(device.flops_per_second));
+  colour = mix(colour, std::bit_cast<std::uint64_t>(device.bytes_per_second));
+  return mix(colour, static_cast<std::uint64_t>(device.memory.count));
+}
+
+Colour colour_of(const LinkSpeed& speed) {
+  return mix(mix(Colour{}, std::bit_cast<std::uint64_t>(speed.bytes_per_second)),
+             static_cast<std::uint64_t>(speed.latency.count));
+}
+
+class Refinement {
+ public:
+  Refinement(const Machine& machine, std::span<const Aspect* const> aspects)
+      : machine_(machine), colours_(machine.devices.size() + machine.hubs.size()) {
+    CommunicationList list = list_communications(aspects);
+    crossings_ = find_crossings(machine, list.members, list.ends);
+    shapes_ = std::move(list.shapes);
+    groups_ = group_members(machine, std::move(list));
+    find_talking();
+    colour_devices(aspects);
+    colour_by_links();
+  }
+
+  /// The number of each endpoint's class.
+  std::vector<std::int32_t> run() {
+    std::vector<std::int32_t> numbers(colours_.size());
+    ColourNumbering numbering(colours_.size());
+    std::int32_t count = numbering.number(colours_, numbers);
+    // A round computes the next colours from the last ones alone and only ever splits them: if it
+    // split none, no later one would.
+    for (std::int32_t before = -1; before != count && !shapes_.empty() && !all_differ(numbers);) {
+      refine();
+      before = std::exchange(count, numbering.number(colours_, numbers));
+    }
+    return numbers;
+  }
+
+ private:
+  // Devices come first, and classes are numbered by their first member.
+  bool all_differ(std::span<const std::int32_t> numbers) const {
+    std::size_t devices = machine_.devices.size();
+    return devices == 0 || as_index(numbers[devices - 1]) == devices - 1;
+  }
+
+  void find_talking() {
+    talks_.resize(machine_.devices.size());
+    for (const Membership& member : groups_.members) talks_[as_index(member.device)] = true;
+    std::int32_t last_rank = -1;
+    for (const DeviceSpec& device : machine_.devices) last_rank = std::max(last_rank, device.rank);
+    in_process_.resize(as_index(last_rank + 1));
+    in_node_.resize(as_index(node_count(machine_)));
+  }
+
+  void colour_devices(std::span<const Aspect* const> aspects) {
+    std::size_t devices = machine_.devices.size();
+    for (std::size_t i = 0; i < devices; ++i) colours_[i] = colour_alone(machine_.devices[i]);
+    for (const Aspect* aspect : aspects) {
+      if (aspect->own.empty()) continue;
+      TROIKA_CHECK_EQ(aspect->own.size(), devices);
+      // Mostly all do the same, which is no difference.
+      if (std::ranges::count(aspect->own, aspect->own[0]) == std::ssize(aspect->own)) continue;
+      for (std::size_t i = 0; i < devices; ++i) colours_[i] = mix(colours_[i], aspect->own[i]);
+    }
+    // Not the colour of any device.
+    std::fill(colours_.begin() + std::ssize(machine_.devices), colours_.end(), Colour{1, 1});
+  }
+
+  // Not needed, since the first round sees more, but it mostly saves a round.
+  void colour_by_links() {
+    seen_.assign(colours_.size(), {});
+    for (std::size_t i = 0; i < machine_.links.size(); ++i) {
+      if (!crossings_.carries[i]) continue;
+      for (std::int32_t end : {machine_.links[i].a, machine_.links[i].b})
+        seen_[as_index(end)] += colour_of(machine_.links[i].speed);
+    }
+    for (std::size_t i = 0; i < colours_.size(); ++i) colours_[i] = mix(colours_[i], seen_[i]);
+  }
+
+  void refine() {
+    seen_.assign(colours_.size(), {});
+    see_places();
+    sum_members();
+    see_links();
+    see_communications();
+    for (std::size_t i = 0; i < colours_.size(); ++i) colours_[i] = mix(colours_[i], seen_[i]);
+  }
+
+  // A device that takes part in nothing neither sees nor disturbs the others of its node.
+  void see_places() {
+    std::ranges::fill(in_node_, Colour{});
+    std::ranges::fill(in_process_, Colour{});
+    for (std::size_t i = 0; i < talks_.size(); ++i) {
+      if (!talks_[i]) continue;
+      Colour mixed = mix(colours_[i], kPlace);
+      in_node_[as_index(machine_.devices[i].node)] += mixed;
+      in_process_[as_index(machine_.devices[i].rank)] += mixed;
+    }
+    for (std::size_t i = 0; i < talks_.size(); ++i)
+      if (talks_[i])
+        seen_[i] += mix(in_node_[as_index(machine_.devices[i].node)],
+                        in_process_[as_index(machine_.devices[i].rank)]);
+  }
+
+  // Multisets of multisets: members of a process, processes of a node, nodes of a communication.
+  void sum_members() {
+    const auto& [members, processes, nodes, communications] = groups_;
+    of_process_.assign(processes.size(), {});
+    of_node_.assign(nodes.size(), {});
+    of_communication_ = shapes_;
+    MemoMix mix_member, mix_process, mix_node;
+    std::size_t member = 0, process = 0, node = 0;
+    for (std::size_t i = 0; i < communications.size(); ++i) {
+      for (; node < as_index(communications[i]); ++node) {
+        for (; process < as_index(nodes[node]); ++process) {
+          for (; member < as_index(processes[process]); ++member)
+            of_process_[process] += mix_member(colours_[as_index(members[member].device)],
+                                               static_cast<std::uint64_t>(members[member].part));
+          of_node_[node] += mix_process(of_process_[process], kProcess);
+        }
+        of_communication_[i] += mix_node(of_node_[node], kNode);
+      }
+    }
+  }
+
+  // Links that carry nothing neither matter nor join anything.
+  void see_links() {
+    load_.assign(machine_.links.size(), {});
+    std::array<MemoMix, 2> mix_sent;
+    for (const Crossing& crossing : crossings_.crossings)
+      for (std::size_t end : {0, 1})
+        load_[as_index(crossing.link)][end] +=
+            mix_sent[end](of_communication_[as_index(crossing.communication)], crossing.sent[end]);
+    for (std::size_t i = 0; i < machine_.links.size(); ++i)
+      if (crossings_.carries[i]) see_link(machine_.links[i], load_[i]);
+    // A communication sees each link that it crosses, and what it puts on it in each direction.
+    std::vector<Colour> crossed(of_communication_.size());
+    for (const Crossing& crossing : crossings_.crossings)
+      for (std::size_t end : {0, 1})
+        crossed[as_index(crossing.communication)] +=
+            mix_sent[end](load_[as_index(crossing.link)][end], crossing.sent[end]);
+    for (std::size_t i = 0; i < crossed.size(); ++i)
+      of_communication_[i] = mix(of_communication_[i], crossed[i]);
+  }
+
+  // Replaces the load of each end by the colour of the link in the direction away from that end.
+  void see_link(const Link& link, std::array<Colour, 2>& ends) {
+    ends[0] = mix(colours_[as_index(link.a)], ends[0]);
+    ends[1] = mix(colours_[as_index(link.b)], ends[1]);
+    Colour both = colour_of(link.speed);
+    for (Colour end : ends) both += mix(end, kLink);
+    for (Colour& end : ends) end = mix(both, end);
+    seen_[as_index(link.a)] += mix(ends[0], kLink);
+    seen_[as_index(link.b)] += mix(ends[1], kLink);
+  }
+
+  // A device sees its part, the communication, and who of it is in its node and process.
+  void see_communications() {
+    const auto& [members, processes, nodes, communications] = groups_;
+    MemoMix mix_member;
+    std::size_t member = 0, process = 0, node = 0;
+    for (std::size_t i = 0; i < communications.size(); ++i) {
+      for (; node < as_index(communications[i]); ++node) {
+        Colour in_node = mix(of_communication_[i], of_node_[node]);
+        for (; process < as_index(nodes[node]); ++process) {
+          Colour in_process = mix(in_node, of_process_[process]);
+          for (; member < as_index(processes[process]); ++member)
+            seen_[as_index(members[member].device)] +=
+                mix_member(in_process, static_cast<std::uint64_t>(members[member].part));
+        }
+      }
+    }
+  }
+
+  /// Numbers that keep sums of different things apart.
+  enum Salt : std::uint64_t { kPlace = 1, kProcess, kNode, kLink };
+
+  const Machine& machine_;
+  MemberGroups groups_;
+  std::vector<Colour> shapes_;  // by communication
+  Crossings crossings_;
+  std::vector<bool> talks_;      // by device: it takes part in some communication
+  std::vector<Colour> colours_;  // by endpoint: those of the last round,
+  std::vector<Colour> seen_;     // and the sum of what it sees of others
+  std::vector<Colour> in_node_, in_process_;
+  std::vector<Colour> of_process_, of_node_, of_communication_;
+  std::vector<std::array<Colour, 2>> load_;  // by link and end
+};
+
+/// `numbers` begins with the devices', whose classes are numbered by their first occurrence.
+Classes list_classes(std::span<const std::int32_t> numbers) {
+  Classes classes;
+  for (std::size_t device = 0; device < numbers.size(); ++device) {
+    if (numbers[device] == classes.count()) {
+      classes.first.push_back(static_cast<std::int32_t>(device));
+      classes.size.push_back(0);
+    }
+    classes.of_device.push_back(numbers[device]);
+    ++classes.size[as_index(numbers[device])];
+  }
+  return classes;
+}
+
+}  // namespace
+
+Classes find_classes(const Machine& machine, std::span<const Aspect* const> aspects) {
+  std::vector<std::int32_t> numbers = Refinement(machine, aspects).run();
+  return list_classes(std::span(numbers).first(machine.devices.size()));
+}
+
+Classes one_class_each(std::size_t devices) {
+  std::vector<std::int32_t> numbers(devices);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return list_classes(numbers);
+}
+
+}  // namespace troika
