@@ -241,6 +241,8 @@ TEST(StrategyJson, RefusesNumbersThatAreNone) {
   };
   EXPECT_EQ(with(R"({"degrees": {"n": 2.5}, "devices": [0]})"),
             "the plan has 2.5 for the degree of 'n' in operator 'fc'; an integer is needed");
+  EXPECT_EQ(with(R"({"degrees": {"": 2}, "devices": [0, 1]})"),
+            "the plan has an axis without a name in operator 'fc'");
   EXPECT_EQ(with(R"({"degrees": {}, "devices": [-1]})"),
             "the plan puts operator 'fc' on device -1; devices count from 0");
   EXPECT_EQ(with(R"({"degrees": {}, "devices": ["a"]})"),
