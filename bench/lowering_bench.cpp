@@ -6,6 +6,7 @@
 
 #include "lower/testing/lowered.h"
 #include "strategy/ready.h"
+#include "strategy/tiles.h"
 #include "zoo/zoo.h"
 
 namespace troika {
@@ -66,6 +67,23 @@ BENCHMARK_CAPTURE(validate_model, inception_v3, "inception_v3")
     ->Arg(64)
     ->Arg(9216)
     ->Unit(benchmark::kMillisecond);
+
+/// The tiles of all operators, which lowering begins with.
+void map_model(benchmark::State& state, const std::string& name) {
+  DataParallelModel model(name, state.range(0));
+  std::vector<Signature> signatures;
+  for (const Operator& op : model.graph.operators) signatures.push_back(signature(model.graph, op));
+  std::size_t tiles = 0;
+  for (auto iteration : state) {
+    tiles = 0;
+    for (std::size_t at = 0; at < signatures.size(); ++at) {
+      const Split& split = split_of(model.strategy, model.graph.operators[at].name);
+      tiles += map_tiles(signatures[at], split, {}).device.size();
+    }
+  }
+  state.counters["tiles"] = static_cast<double>(tiles);
+}
+BENCHMARK_CAPTURE(map_model, gpt2, "gpt2")->Arg(64)->Arg(9216)->Unit(benchmark::kMillisecond);
 
 #define TROIKA_LOWERING(name, ...)                  \
   BENCHMARK_CAPTURE(lower_model, name, __VA_ARGS__) \

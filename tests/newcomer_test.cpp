@@ -84,6 +84,7 @@ class ErrorPage : public Newcomer {
     folder_.write("points.toml", kPoints);
     folder_.write("broken.toml", "[model\nname = \"mlp\"\n");
     folder_.write("broken.json", "{\n  \"format\": \"troika plan 1\",\n  oops\n}\n");
+    folder_.write("twice.json", R"({"format": "troika plan 2", "splits": {"fc1": {}, "fc1": {}}})");
     folder_.write("empty.csv", "");
     folder_.write("header.csv", "a,b,y\n");
     folder_.write("ragged.csv", "a,b,y\n1,2,3.5\n2,3\n");

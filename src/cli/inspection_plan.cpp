@@ -99,16 +99,14 @@ Inspection inspect_plan(const std::string& text) {
   Inspection found{.kind = "plan"};
   bool has_hash = strategy.made_for && !strategy.made_for->hash.empty();
   found.facts = {{"model", strategy.made_for ? strategy.made_for->name : "any"},
-                 {"model_hash", has_hash ? strategy.made_for->hash : "none"}};
+                 {"model_hash", has_hash ? strategy.made_for->hash : "none"},
+                 {"machine", strategy.made_on ? machine_text(*strategy.made_on) : "any"},
+                 {"devices used", std::to_string(devices_used(strategy))},
+                 {"micro-batches", std::to_string(strategy.micro_batches)},
+                 {"sync", sync_text(strategy.sync)},
+                 {"placed operators",
+                  fmt::format("{}; the others run unsplit on device 0", strategy.splits.size())}};
   add_origin(strategy, found.facts);
-  for (Fact fact : std::vector<Fact>{
-           {"machine", strategy.made_on ? machine_text(*strategy.made_on) : "any"},
-           {"devices used", std::to_string(devices_used(strategy))},
-           {"micro-batches", std::to_string(strategy.micro_batches)},
-           {"sync", sync_text(strategy.sync)},
-           {"placed operators",
-            fmt::format("{}; the others run unsplit on device 0", strategy.splits.size())}})
-    found.facts.push_back(std::move(fact));
   if (strategy.splits.empty()) return found;
   found.rows.push_back({"operator", "split", "replicas", "devices"});
   for (const auto& [name, split] : strategy.splits)

@@ -21,7 +21,8 @@ Split listed(const Split& split, const Signature& signature) {
   return with_list;
 }
 
-/// Whether neighbouring parts along the axis are always as far apart as inside the inner factor.
+/// Whether neighbouring parts along the axis are equally far apart, so that one factor can have
+/// them.
 bool is_evenly_spaced(const Split& split, const std::string& axis) {
   const Factor* outer = nullptr;
   for (const Factor& factor : split.factors) {

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/json_text.h"
 #include "base/mapped_file.h"
+#include "strategy/json_values.h"
 #include "strategy/plan_origin.h"
 #include "strategy/split_json.h"
 
@@ -14,6 +15,7 @@ namespace troika {
 namespace {
 
 using namespace plan_json;
+using Json = nlohmann::ordered_json;
 
 constexpr const char* kFormat = "troika plan 2";
 /// Before there were views: every split lists its devices.
@@ -45,7 +47,7 @@ Json settings_json(const std::vector<Setting>& settings) {
 
 std::vector<Setting> read_settings(const Json& json, const std::string& key) {
   if (!json.contains(key)) return {};
-  require_kind(json[key], Json::value_t::object, fmt::format("'{}'", key));
+  require_object(json[key], fmt::format("'{}'", key));
   std::vector<Setting> settings;
   for (const auto& [name, value] : json[key].items()) {
     if (value.is_structured() || value.is_null())
@@ -73,7 +75,7 @@ Sync read_sync(const Json& json, bool is_listed) {
             .fixed_order = read_switch(json, "fixed_order", usual.fixed_order),
             .algorithms = read_text(json, "algorithms", usual.algorithms)};
   if (!json.contains("buckets")) return sync;
-  require_kind(json["buckets"], Json::value_t::array, "'buckets'");
+  require_list(json["buckets"], "'buckets'");
   for (const Json& bucket : json["buckets"])
     sync.buckets.push_back(read_texts(bucket, "a list of 'buckets'"));
   return sync;
@@ -120,9 +122,10 @@ Strategy read_strategy(const Json& json) {
   read_origin(json, strategy);
   // A plan of the first version was never written without splits.
   if (!is_listed && !json.contains("splits")) return strategy;
-  require_kind(json.at("splits"), Json::value_t::object, "'splits'");
+  require_object(json.at("splits"), "'splits'");
+  auto read = is_listed ? read_listed_split : read_split;
   for (const auto& [name, split] : json["splits"].items())
-    strategy.splits[name] = is_listed ? read_listed_split(split, name) : read_split(split, name);
+    strategy.splits[name] = read(split.dump(), name);
   return strategy;
 }
 
@@ -155,7 +158,7 @@ std::string to_json(const Strategy& strategy) {
   // One line for each operator, to be read and edited by people.
   std::vector<std::string> lines;
   for (const auto& [name, split] : strategy.splits)
-    lines.push_back(fmt::format("\n    {}: {}", Json(name).dump(), on_one_line(split_json(split))));
+    lines.push_back(fmt::format("\n    {}: {}", Json(name).dump(), split_text(split)));
   return fmt::format("{}  \"splits\": {{{}{}}}\n}}\n", text, fmt::join(lines, ","),
                      lines.empty() ? "" : "\n  ");
 }

@@ -55,12 +55,12 @@ TEST(StrategyJson, ReadsPlansOfTheFirstVersion) {
     "micro_batches": 3, "sync": {"sliced_update": true, "bucket": 1000},
     "splits": {"fc": {"degrees": {"o": 2, "n": 2}, "replicas": 2, "weights": {"n": [1, 2]},
                       "devices": [7, 6, 5, 4, 3, 2, 1, 0]},
-               "loss": {"degrees": {}, "devices": [3]}}})");
+               "loss": {"degrees": {}, "weights": {"n": [2]}, "devices": [3]}}})");
   Strategy expected{.micro_batches = 3};
   expected.splits["fc"] = {
       .factors = {{"o", 2}, {.axis = "n", .degree = 2, .weights = {1, 2}}, {"", 2}},
       .devices = devices({7, 6, 5, 4, 3, 2, 1, 0})};
-  expected.splits["loss"] = {.devices = devices({3})};
+  expected.splits["loss"] = {.factors = {{.axis = "n", .weights = {2}}}, .devices = devices({3})};
   expected.sync = {.sliced_update = true, .bucket = Bytes{1000}};
   expected.made_for = PlannedModel{"tiny", "0123456789abcdef"};
   expected.made_on = PlannedMachine{.devices = 8, .nodes = 2, .kinds = {"cpu"}};
@@ -241,6 +241,8 @@ TEST(StrategyJson, RefusesNumbersThatAreNone) {
   };
   EXPECT_EQ(with(R"({"degrees": {"n": 2.5}, "devices": [0]})"),
             "the plan has 2.5 for the degree of 'n' in operator 'fc'; an integer is needed");
+  EXPECT_EQ(with(R"({"degrees": {"": 2}, "devices": [0, 1]})"),
+            "the plan has an axis without a name in operator 'fc'");
   EXPECT_EQ(with(R"({"degrees": {}, "devices": [-1]})"),
             "the plan puts operator 'fc' on device -1; devices count from 0");
   EXPECT_EQ(with(R"({"degrees": {}, "devices": ["a"]})"),

@@ -54,6 +54,10 @@ class PartKinds {
 
   /// Whether no part of this kind was given before.
   bool is_new(Range part) {
+    // Most axes have neither, and thousands of parts of two lengths.
+    bool length_decides = whole_ == 1 && inverse_.empty();
+    if (length_decides && part.extent() == last_length_) return false;
+    last_length_ = part.extent();
     std::vector<std::int64_t>& kind = now_;
     kind.assign({part.extent()});
     if (whole_ != 1) {
@@ -74,6 +78,7 @@ class PartKinds {
   }
 
   std::int64_t whole_;
+  std::int64_t last_length_ = -1;
   std::vector<DimMap> inverse_;
   std::vector<std::vector<std::int64_t>> kinds_;
   std::vector<std::int64_t> now_;

@@ -32,6 +32,23 @@ TEST(TileCheck, ATileThatSeesPaddingAloneIsNamed) {
       "'x'; what fits: 1, 2 ways along 'h'");
 }
 
+TEST(TileCheck, TheFirstTileBehindTheInputIsNamed) {
+  Graph graph = small_model();
+  Signature s = signature(graph, graph.operators[0]);
+  s.slots[0].dims[2].pad = -4;  // Rows 2 to 5 of the output now lie behind the input.
+  SplitSubject subject{&graph.operators[0], &s};
+  EXPECT_EQ(
+      why_split_infeasible(subject, {.factors = {{"h", 6, 0}, {"o", 2, 0}}}, {.devices = 1}),
+      "operator 'conv' cannot be split so: its tile [0:8,2:3,0:6,0:2,0:4] would touch nothing "
+      "of 'x'; what fits: 1 ways along 'h'");
+  // Columns come before rows in the order of the tiles.
+  s.slots[0].dims[3].pad = -3;
+  EXPECT_EQ(
+      why_split_infeasible(subject, {.factors = {{"h", 6, 0}, {"w", 6, 0}}}, {.devices = 1}),
+      "operator 'conv' cannot be split so: its tile [0:8,0:1,3:4,0:4,0:4] would touch nothing "
+      "of 'x'");
+}
+
 /// Every tile, one by one.
 bool every_tile_fits(const Operator& op, const Signature& s, const Split& split) {
   for (const Tile& tile : tiles_of(s, split, {})) {
