@@ -40,8 +40,8 @@ void invert_times(const fs::path& cache) {
     if (entry.path().extension() != ".json") continue;
     std::ostringstream text;
     text << std::ifstream(entry.path()).rdbuf();
-    KernelTable inverted;
-    for (const auto& [kind, rows] : parse_costs(text.str()).kinds()) {
+    KernelTable costs = parse_costs(text.str()), inverted;
+    for (const auto& [kind, rows] : costs.kinds()) {
       for (auto [key, candidates] : rows.rows()) {
         for (Candidate& candidate : candidates)
           candidate.time =
