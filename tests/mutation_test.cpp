@@ -39,7 +39,8 @@ class DamagedTraining {
              .strategy = &strategy_,
              .machine = &setup_.machine,
              .optimizer = &optimizer_},
-            [this](const std::vector<KernelKey>& keys) { return setup_.answer(keys); }, kernels_)),
+            [this](const std::vector<KernelRequest>& rows) { return setup_.answer(rows); },
+            kernels_)),
         truth_(train_small(asked_, 1, Strategy::single())) {}
 
   const TaskGraph& tasks() const { return tasks_; }

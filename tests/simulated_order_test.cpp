@@ -226,7 +226,7 @@ class SimulatedOrder : public testing::TestWithParam<Planned> {
          .strategy = &strategy,
          .machine = &setup_.machine,
          .optimizer = &optimizer},
-        [this](const std::vector<KernelKey>& keys) { return setup_.answer(keys); }, kernels);
+        [this](const std::vector<KernelRequest>& rows) { return setup_.answer(rows); }, kernels);
     SessionDevices devices = setup_.local();
     devices.transport = &transport_;
     devices.moves_beside = GetParam().moves_beside;

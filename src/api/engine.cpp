@@ -153,7 +153,7 @@ TrainingRun& Engine::training_for(const std::string& plan) {
   RunConfig config = config_;
   config.parallel.devices = devices_of(*hooks.strategy);
   // Another plan usually needs some of the same kernels; they are not measured again.
-  if (training_) hooks.costs = training_->live().costs();
+  if (training_) hooks.costs = training_->live().kernels();
   auto made = std::make_unique<TrainingRun>(
       config, source_, TrainingSets{shared(samples_), shared(validation_), shared(test_)},
       std::move(hooks));

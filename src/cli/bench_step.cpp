@@ -54,7 +54,8 @@ std::string layouts_of(const std::vector<Layout>& layouts) {
 /// Every candidate with its measured time, then those that failed their check or declined.
 std::vector<std::string> reasons(const LiveModel& live, const KernelKey& key) {
   std::vector<std::string> lines;
-  if (const std::vector<Candidate>* candidates = live.kernels().find(key)) {
+  const std::string kind = live.setup().device().kind();
+  if (const std::vector<Candidate>* candidates = live.kernels().find(kind, key)) {
     for (const Candidate& candidate : *candidates)
       lines.push_back(fmt::format("{} {}: {}", candidate.algorithm, layouts_of(candidate.layouts),
                                   candidate.time ? to_string(*candidate.time) : "not measured"));

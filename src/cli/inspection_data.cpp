@@ -22,14 +22,21 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 Inspection inspect_costs(const Json& json) {
-  std::size_t candidates = 0;
-  const Json& kernels = json.at("kernels");
-  for (const auto& row : kernels) candidates += row.size();
-  return {.kind = "cost file",
-          .facts = {{"device", json.at("device")},
-                    {"kernel table", json.at("hash")},
-                    {"rows", std::to_string(kernels.size())},
-                    {"candidates", std::to_string(candidates)}}};
+  std::size_t rows = 0, candidates = 0;
+  Inspection found{.kind = "cost file"};
+  auto add = [&](const std::string& device, const Json& kernels) {
+    found.facts.push_back({"device", device});
+    rows += kernels.size();
+    for (const auto& row : kernels) candidates += row.size();
+  };
+  if (json.contains("devices"))
+    for (const auto& [device, own] : json["devices"].items()) add(device, own.at("kernels"));
+  else  // a file of one kind of device, as earlier versions wrote it
+    add(json.at("device"), json.at("kernels"));
+  found.facts.push_back({"kernel table", json.at("hash")});
+  found.facts.push_back({"rows", std::to_string(rows)});
+  found.facts.push_back({"candidates", std::to_string(candidates)});
+  return found;
 }
 
 std::string rate(double nanoseconds_per_byte) {

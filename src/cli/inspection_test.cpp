@@ -127,6 +127,11 @@ TEST(Inspect, KnowsPlansAndCosts) {
                                                         "kernels":{"a":[{"algorithm":"x"},{"algorithm":"y"}]}})"));
   EXPECT_EQ(costs.kind, "cost file");
   EXPECT_EQ(value(costs, "candidates"), "2");
+  Inspection two = inspect(folder.write("two.json", R"({"format":"troika costs 3","hash":"7",
+      "devices":{"cpu":{"kernels":{"a":[{"algorithm":"x"}]}},
+                 "gpu":{"kernels":{"a":[{"algorithm":"x"},{"algorithm":"y"}]}}}})"));
+  EXPECT_EQ(value(two, "rows"), "2");
+  EXPECT_EQ(value(two, "candidates"), "3");
   LinkCosts measured = assumed_link_costs();
   measured.process = {.alpha = 123, .beta = 0.5, .origin = "two threads"};
   Inspection links = inspect(folder.write("l.json", to_json(measured)));

@@ -17,11 +17,12 @@ KernelFacts kernel_facts(const std::filesystem::path& folder) {
   }
   std::ranges::sort(files);
   for (const std::filesystem::path& file : files) {
-    std::optional<CostFile> costs = read_costs(file);
-    if (!costs) continue;
-    for (const auto& [key, kernels] : costs->table.checks()) facts.checked += std::ssize(kernels);
-    for (LeftOutKernel& kernel : failed_checks(costs->table.checks()))
-      facts.left_out.push_back(std::move(kernel));
+    const KernelTable costs = read_costs(file).value_or(KernelTable{});
+    for (const auto& [kind, rows] : costs.kinds()) {
+      for (const auto& [key, kernels] : rows.checks()) facts.checked += std::ssize(kernels);
+      for (LeftOutKernel& kernel : failed_checks(rows.checks()))
+        facts.left_out.push_back(std::move(kernel));
+    }
   }
   return facts;
 }

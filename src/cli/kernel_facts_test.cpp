@@ -11,10 +11,11 @@ namespace {
 TEST(KernelFacts, NameTheKernelsThatWereLeftOut) {
   TemporaryFolder folder;
   KernelTable table;
-  table.add_checks({{"linear forward", {{"direct plain", ""}, {"brgemm plain", "off by 0.6"}}}});
-  folder.write("kernels-1.json", to_json(table, "a processor"));
+  table.of("a processor")
+      .add_checks({{"linear forward", {{"direct plain", ""}, {"brgemm plain", "off by 0.6"}}}});
+  folder.write("kernels-1.json", to_json(table));
   folder.write("kernels-2.json", "{");
-  folder.write("links.json", to_json(table, "no kernels"));
+  folder.write("links.json", to_json(table));
   KernelFacts facts = kernel_facts(folder.path());
   EXPECT_EQ(facts.checked, 2);
   std::vector<LeftOutKernel> expected{{"linear forward", "brgemm plain", "off by 0.6"}};

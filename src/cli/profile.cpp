@@ -42,7 +42,7 @@ void profile_kernels(const ProfileArguments& arguments, Console& console) {
                 "kernels.backend=cpu and parallel.order=fast");
   const MeasuredCosts& costs = *setup.costs;
   if (!arguments.request.out.empty())
-    replace_file(arguments.request.out, to_json(training.live().kernels(), setup.device().kind()));
+    replace_file(arguments.request.out, to_json(training.live().kernels()));
   const std::string& why_not = costs.why_not_kept();
   std::string kept = why_not.empty() ? costs.file().string() : "";
   if (arguments.request.json)

@@ -14,19 +14,19 @@ std::string to_text(const Candidate& candidate) {
   return text;
 }
 
-void KernelTable::add_checks(const KernelChecks& checks) {
+void KernelRows::add_checks(const KernelChecks& checks) {
   for (const auto& [key, kernels] : checks)
     for (const auto& [kernel, fault] : kernels) checks_[key][kernel] = fault;
 }
 
-const std::vector<Candidate>* KernelTable::find(const KernelKey& key) const {
+const std::vector<Candidate>* KernelRows::find(const KernelKey& key) const {
   auto [first, last] = row_at_.equal_range(troika::hash(key));
   for (; first != last; ++first)
     if (rows_[first->second].key == key) return &rows_[first->second].candidates;
   return nullptr;
 }
 
-void KernelTable::insert(const KernelKey& key, std::vector<Candidate> candidates) {
+void KernelRows::insert(const KernelKey& key, std::vector<Candidate> candidates) {
   auto [first, last] = row_at_.equal_range(troika::hash(key));
   for (; first != last; ++first)
     if (rows_[first->second].key == key)
@@ -35,14 +35,14 @@ void KernelTable::insert(const KernelKey& key, std::vector<Candidate> candidates
   rows_.push_back({key, std::move(candidates)});
 }
 
-std::map<std::string, const KernelTable::Row*> KernelTable::rows_by_text() const {
+std::map<std::string, const KernelRows::Row*> KernelRows::rows_by_text() const {
   std::map<std::string, const Row*> rows;
   for (const Row& row : rows_) rows.emplace(to_text(row.key), &row);
   return rows;
 }
 
 // Ranks compare it (train/fingerprint.cpp), so it covers all fields of the candidates.
-std::uint64_t KernelTable::hash() const {
+std::uint64_t KernelRows::hash() const {
   std::uint64_t hash = hash_text("kernel table");
   for (const auto& [text, row] : rows_by_text()) {
     hash = hash_text(text, hash);
@@ -59,8 +59,28 @@ std::uint64_t KernelTable::hash() const {
   return hash;
 }
 
-bool take_times(const KernelTable& known, const KernelKey& key,
-                std::vector<Candidate>& candidates) {
+const std::vector<Candidate>* KernelTable::find(std::string_view kind, const KernelKey& key) const {
+  auto rows = kinds_.find(kind);
+  return rows == kinds_.end() ? nullptr : rows->second.find(key);
+}
+
+void KernelTable::insert(const KernelRequest& request, std::vector<Candidate> candidates) {
+  kinds_[request.kind].insert(request.key, std::move(candidates));
+}
+
+std::size_t KernelTable::size() const {
+  std::size_t total = 0;
+  for (const auto& [kind, rows] : kinds_) total += rows.size();
+  return total;
+}
+
+std::uint64_t KernelTable::hash() const {
+  std::uint64_t hash = hash_text("kinds");
+  for (const auto& [kind, rows] : kinds_) hash = mix(hash_text(kind, hash), rows.hash());
+  return hash;
+}
+
+bool take_times(const KernelRows& known, const KernelKey& key, std::vector<Candidate>& candidates) {
   const std::vector<Candidate>* timed = known.find(key);
   if (timed == nullptr) return false;
   bool complete = true;

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -37,7 +39,8 @@ std::string to_text(const Candidate& candidate);
 /// or an empty text.
 using KernelChecks = std::map<std::string, std::map<std::string, std::string>>;
 
-class KernelTable {
+/// The rows of one kind of device.
+class KernelRows {
  public:
   struct Row {
     KernelKey key;
@@ -46,7 +49,7 @@ class KernelTable {
     bool operator==(const Row&) const = default;
   };
 
-  /// Returns the candidates for a key, the best first, or null if the table has no row for it. An
+  /// Returns the candidates for a key, the best first, or null if there is no row for it. An
   /// empty list means that there is no kernel. Valid until the row is inserted again.
   const std::vector<Candidate>* find(const KernelKey& key) const;
   void insert(const KernelKey& key, std::vector<Candidate> candidates);
@@ -69,8 +72,26 @@ class KernelTable {
   KernelChecks checks_;
 };
 
+/// The rows of all kinds of devices of a machine.
+class KernelTable {
+ public:
+  /// As KernelRows::find.
+  const std::vector<Candidate>* find(std::string_view kind, const KernelKey& key) const;
+  void insert(const KernelRequest& request, std::vector<Candidate> candidates);
+  /// The rows of a kind, empty ones if there are none yet.
+  KernelRows& of(const std::string& kind) { return kinds_[kind]; }
+  const std::map<std::string, KernelRows, std::less<>>& kinds() const { return kinds_; }
+  /// Rows of all kinds.
+  std::size_t size() const;
+  /// Changes with everything that a choice may depend on, including times.
+  std::uint64_t hash() const;
+
+ private:
+  std::map<std::string, KernelRows, std::less<>> kinds_;
+};
+
 /// Sets the candidates' times to those in `known`. Returns false if one is missing, since another
 /// version may offer other kernels.
-bool take_times(const KernelTable& known, const KernelKey& key, std::vector<Candidate>& candidates);
+bool take_times(const KernelRows& known, const KernelKey& key, std::vector<Candidate>& candidates);
 
 }  // namespace troika

@@ -14,7 +14,9 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr const char* kCostsFormat = "troika costs 2";
+constexpr const char* kCostsFormat = "troika costs 3";
+/// The file of one kind of device, as earlier versions wrote it.
+constexpr const char* kOneKindFormat = "troika costs 2";
 constexpr std::size_t kLargestCostsFile = 256u << 20;
 
 Json write(const Candidate& candidate) {
@@ -45,46 +47,59 @@ Candidate read_candidate(const Json& row) {
   return candidate;
 }
 
-}  // namespace
-
-std::string to_json(const KernelTable& table, const std::string& device) {
-  Json rows = Json::object();
-  for (const auto& [key, row] : table.rows_by_text()) {
+Json write(const KernelRows& rows) {
+  Json kernels = Json::object();
+  for (const auto& [key, row] : rows.rows_by_text()) {
     Json list = Json::array();
     for (const Candidate& candidate : row->candidates) list.push_back(write(candidate));
-    rows[key] = list;
+    kernels[key] = list;
   }
+  Json json{{"kernels", kernels}};
+  if (!rows.checks().empty()) json["checks"] = rows.checks();
+  return json;
+}
+
+void read_rows(const Json& json, KernelRows& rows) {
+  for (const auto& [text, list] : json.at("kernels").items()) {
+    std::vector<Candidate> candidates;
+    for (const Json& row : list) candidates.push_back(read_candidate(row));
+    // Nobody asks for keys of another version, so their rows are left out.
+    if (std::optional<KernelKey> key = parse_key(text)) rows.insert(*key, std::move(candidates));
+  }
+  if (json.contains("checks")) rows.add_checks(json["checks"].get<KernelChecks>());
+}
+
+}  // namespace
+
+std::string to_json(const KernelTable& table) {
+  Json devices = Json::object();
+  for (const auto& [kind, rows] : table.kinds()) devices[kind] = write(rows);
   Json json{{"format", kCostsFormat},
-            {"device", device},
             {"hash", fmt::format("{:016x}", table.hash())},
-            {"kernels", rows}};
-  if (!table.checks().empty()) json["checks"] = table.checks();
+            {"devices", devices}};
   return json.dump(1) + "\n";
 }
 
-CostFile parse_costs(const std::string& text) {
+KernelTable parse_costs(const std::string& text) {
   try {
     Json json = Json::parse(text);
-    if (json.at("format") != kCostsFormat)
+    KernelTable table;
+    if (json.at("format") == kOneKindFormat) {
+      read_rows(json, table.of(json.at("device")));
+    } else if (json.at("format") == kCostsFormat) {
+      for (const auto& [kind, rows] : json.at("devices").items()) read_rows(rows, table.of(kind));
+    } else {
       throw Error(ErrorKind::file, fmt::format("the costs are of format {}, this version reads {}",
                                                json["format"].dump(), kCostsFormat));
-    CostFile file{.device = json.at("device")};
-    for (const auto& [key_text, list] : json.at("kernels").items()) {
-      std::vector<Candidate> candidates;
-      for (const Json& row : list) candidates.push_back(read_candidate(row));
-      // Nobody asks for keys of another version, so their rows are left out.
-      if (std::optional<KernelKey> key = parse_key(key_text))
-        file.table.insert(*key, std::move(candidates));
     }
-    if (json.contains("checks")) file.table.add_checks(json["checks"].get<KernelChecks>());
-    return file;
+    return table;
   } catch (const Json::exception& error) {
     throw Error(ErrorKind::file,
                 fmt::format("the costs cannot be read: {}", json_reason(error.what())));
   }
 }
 
-std::optional<CostFile> read_costs(const std::filesystem::path& path) {
+std::optional<KernelTable> read_costs(const std::filesystem::path& path) {
   try {
     return parse_costs(read_small_file(path, kLargestCostsFile));
   } catch (const Error&) {

@@ -20,7 +20,7 @@ class Chooser {
       graph.buffers[at].layout = found_.buffers[at];
   }
 
-  std::vector<KernelKey> choose() {
+  std::vector<KernelRequest> choose() {
     std::vector<Task> tasks = std::move(graph_.tasks);
     graph_.tasks.clear();
     for (std::size_t at = 0; at < tasks.size(); ++at) {
@@ -93,12 +93,13 @@ class Chooser {
               .device = graph_[from].device,
               .key = key,
               .uses = {{from, Access::read}, {id, Access::write}}};
-    const std::vector<Candidate>* candidates = table_.find(key);
+    const std::string& kind = options_.machine[task.device].kind;
+    const std::vector<Candidate>* candidates = table_.find(kind, key);
     if (candidates != nullptr && candidates->empty())
       throw Error(ErrorKind::usage,
                   fmt::format("no kernel for task '{}': {}", task.name, to_text(key)));
     if (candidates == nullptr) {
-      missing_.push_back(key);
+      missing_.push_back({kind, key});
       task.choice = {"missing", {from_layout, to}, {}, {}};
     } else {
       const Candidate& best = quickest(*candidates);
@@ -139,14 +140,14 @@ class Chooser {
   const ChooseOptions& options_;
   LayoutChoices found_;
   std::map<std::pair<BufferId, Layout>, BufferId> copies_;  // of values in other layouts
-  std::vector<KernelKey> missing_;
+  std::vector<KernelRequest> missing_;
   std::int32_t fragment_ = -1, reorders_ = 0;
 };
 
 }  // namespace
 
-std::vector<KernelKey> choose_kernels(TaskGraph& graph, const KernelTable& table,
-                                      const ChooseOptions& options) {
+std::vector<KernelRequest> choose_kernels(TaskGraph& graph, const KernelTable& table,
+                                          const ChooseOptions& options) {
   return Chooser(graph, table, options).choose();
 }
 

@@ -19,9 +19,9 @@ struct ChooseOptions {
 };
 
 /// The kernels and layouts of search_layouts. Values lie as their writer leaves them, parameters as
-/// they are stored. Returns the reorder keys that the table lacks; the graph is complete when there
-/// are none.
-std::vector<KernelKey> choose_kernels(TaskGraph& graph, const KernelTable& table,
-                                      const ChooseOptions& options);
+/// they are stored. Returns the rows of reorders that the table lacks; the graph is complete when
+/// there are none.
+std::vector<KernelRequest> choose_kernels(TaskGraph& graph, const KernelTable& table,
+                                          const ChooseOptions& options);
 
 }  // namespace troika

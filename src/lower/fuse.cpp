@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "lower/key_memory.h"
-
 namespace troika {
 namespace {
 
@@ -142,32 +140,32 @@ class ChainFinder {
 
 class Savings {
  public:
-  Savings(const TaskGraph& graph, const KernelTable& table) : graph_(graph), table_(table) {}
+  Savings(const TaskGraph& graph, const Machine& machine, const KernelTable& table)
+      : graph_(graph), machine_(machine), table_(table) {}
 
   /// What the fused kernel saves; empty when there is none or it would lose.
-  std::optional<SimTime> of(const FusedChain& chain) {
-    std::optional<SimTime> fused = best_time(chain.key);
+  std::optional<SimTime> of(const FusedChain& chain) const {
+    const std::string& kind = machine_[graph_.tasks[chain.tasks.front()].device].kind;
+    std::optional<SimTime> fused = best_time(kind, chain.key);
     if (!fused) return {};
     SimTime apart{0};
     for (std::size_t at : chain.tasks)
-      apart += best_time(graph_.tasks[at].key).value_or(SimTime{0});
+      apart += best_time(kind, graph_.tasks[at].key).value_or(SimTime{0});
     return apart >= *fused ? std::optional(apart - *fused) : std::nullopt;
   }
 
  private:
   /// Of the fastest candidate; zero where nothing was measured.
-  std::optional<SimTime> best_time(const KernelKey& key) {
-    return known_.answer(key, [&]() -> std::optional<SimTime> {
-      const std::vector<Candidate>* candidates = table_.find(key);
-      if (candidates == nullptr || candidates->empty()) return {};
-      auto time = [](const Candidate& candidate) { return candidate.time.value_or(SimTime{0}); };
-      return time(*std::ranges::min_element(*candidates, {}, time));
-    });
+  std::optional<SimTime> best_time(const std::string& kind, const KernelKey& key) const {
+    const std::vector<Candidate>* candidates = table_.find(kind, key);
+    if (candidates == nullptr || candidates->empty()) return {};
+    auto time = [](const Candidate& candidate) { return candidate.time.value_or(SimTime{0}); };
+    return time(*std::ranges::min_element(*candidates, {}, time));
   }
 
   const TaskGraph& graph_;
+  const Machine& machine_;
   const KernelTable& table_;
-  KeyMemory<std::optional<SimTime>> known_;
 };
 
 void replace(TaskGraph& graph, const FusedChain& chain) {
@@ -185,10 +183,10 @@ void replace(TaskGraph& graph, const FusedChain& chain) {
 
 std::vector<FusedChain> find_chains(const TaskGraph& graph) { return ChainFinder(graph).find(); }
 
-void fuse(TaskGraph& graph, const KernelTable& table) {
+void fuse(TaskGraph& graph, const Machine& machine, const KernelTable& table) {
   std::vector<bool> gone(graph.tasks.size()), taken(graph.tasks.size());
   std::vector<FusedChain> chains = find_chains(graph);
-  Savings savings(graph, table);
+  const Savings savings(graph, machine, table);
   for (std::size_t at = 0; at < chains.size();) {
     const FusedChain* best = nullptr;
     SimTime most{0};

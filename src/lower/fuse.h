@@ -24,6 +24,6 @@ std::vector<FusedChain> find_chains(const TaskGraph& graph);
 /// Fuses the chains that the table has a kernel for which takes no longer than their tasks do one
 /// by one; of one start the chain that saves most. Precondition: the table has a row for each chain
 /// and each task.
-void fuse(TaskGraph& graph, const KernelTable& table);
+void fuse(TaskGraph& graph, const Machine& machine, const KernelTable& table);
 
 }  // namespace troika

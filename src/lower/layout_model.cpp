@@ -120,15 +120,16 @@ void LayoutModel::add_options(const Task& task, const LayoutSearchOptions& optio
     list.push_back({known->second, false});
     return;
   }
-  const Row& row = rows_.answer(task.key, [&] {
-    return Row{table_.find(task.key), flops_of(task.key), bytes_of(task.key)};
-  });
-  TROIKA_CHECK(row.candidates != nullptr, "no row for " + to_text(task.key));
-  if (row.candidates->empty())
+  const DeviceSpec& device = machine_[task.device];
+  const std::vector<Candidate>* row = table_.find(device.kind, task.key);
+  TROIKA_CHECK(row != nullptr, "no row for " + to_text(task.key));
+  if (row->empty())
     throw Error(ErrorKind::usage,
                 fmt::format("no kernel for task '{}': {}", task.name, to_text(task.key)));
-  SimTime by_rule = roofline_time(machine_[task.device], row.flops, row.bytes);
-  for (const Candidate& candidate : *row.candidates) {
+  auto [work, is_new] = work_.try_emplace(row);
+  if (is_new) work->second = {flops_of(task.key), bytes_of(task.key)};
+  SimTime by_rule = roofline_time(device, work->second.flops, work->second.bytes);
+  for (const Candidate& candidate : *row) {
     list.push_back({{candidate.algorithm, candidate.layouts, candidate.scratch,
                      candidate.time.value_or(by_rule)},
                     candidate.flat});
@@ -233,7 +234,7 @@ const Candidate& quickest(const std::vector<Candidate>& row) {
 SimTime reorder_time(const KernelTable& table, const DeviceSpec& device, const TensorSpec& spec,
                      Reorder layouts) {
   KernelKey key{layouts, {spec}, Phase::forward, {}};
-  const std::vector<Candidate>* row = table.find(key);
+  const std::vector<Candidate>* row = table.find(device.kind, key);
   if (row != nullptr && !row->empty() && quickest(*row).time) return *quickest(*row).time;
   return roofline_time(device, {}, spec.bytes() * 2);
 }

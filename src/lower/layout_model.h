@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "cost/kernel_table.h"
-#include "lower/key_memory.h"
 #include "taskgraph/task_graph.h"
 
 namespace troika {
@@ -79,9 +78,7 @@ class LayoutModel {
   double cost(const std::vector<std::size_t>& tasks) const;
 
  private:
-  /// What the table says of a key, and what it takes by rule.
-  struct Row {
-    const std::vector<Candidate>* candidates;
+  struct Work {
     Flops flops;
     Bytes bytes;
   };
@@ -100,9 +97,9 @@ class LayoutModel {
   const Machine& machine_;
   std::vector<std::size_t> index_;   // by BufferId, into values_
   std::vector<LayoutValue> values_;  // by BufferId; those of views of the same shape stay empty
-  KeyMemory<Row> rows_;
-  std::vector<std::vector<LayoutOption>> options_;    // by task
-  std::vector<std::optional<KernelChoice>> choices_;  // by task
+  std::map<const std::vector<Candidate>*, Work> work_;  // by the row of the table
+  std::vector<std::vector<LayoutOption>> options_;      // by task
+  std::vector<std::optional<KernelChoice>> choices_;    // by task
   using Move = std::tuple<const LayoutValue*, Layout, Layout>;
   mutable std::map<Move, double> reorders_;  // as far as asked
 };

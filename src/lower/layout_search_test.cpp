@@ -21,12 +21,12 @@ class Chain {
     add(Activation{.kind = ActivationKind::relu}, 1);
     add(Activation{.kind = ActivationKind::tanh}, 2);
     add(Pool2d{.kind = PoolKind::average}, 3);
-    table.insert(graph.tasks[1].key, {flat()});
-    table.insert(graph.tasks[2].key, {flat()});
+    table.of("").insert(graph.tasks[1].key, {flat()});
+    table.of("").insert(graph.tasks[2].key, {flat()});
   }
 
   void offer(std::size_t task, std::vector<Candidate> candidates) {
-    table.insert(graph.tasks[task].key, std::move(candidates));
+    table.of("").insert(graph.tasks[task].key, std::move(candidates));
   }
   struct Blocked {
     std::int64_t first_takes;
@@ -44,8 +44,8 @@ class Chain {
   }
   void reorders_take(std::int64_t nanoseconds) {
     for (auto [from, to] : {std::pair(kPlain, kBlocked), std::pair(kBlocked, kPlain)})
-      table.insert(KernelKey{Reorder{from, to}, {spec}, Phase::forward, {}},
-                   {kernel(from, to, nanoseconds)});
+      table.of("").insert({Reorder{from, to}, {spec}, Phase::forward, {}},
+                          {kernel(from, to, nanoseconds)});
   }
   LayoutChoices search() { return search_layouts(graph, table, {machine, storage, {}}); }
 
@@ -119,8 +119,8 @@ TEST(SearchLayouts, ReplicasOfATileTakeOneKernelThatSuitsAllOfThem) {
   }
   graph.buffers.back().held = true;
   KernelTable table;
-  table.insert(graph.tasks[0].key,
-               {Chain::kernel(kPlain, kPlain, 100), Chain::kernel(kPlain, kBlocked, 1)});
+  table.of("").insert(graph.tasks[0].key,
+                      {Chain::kernel(kPlain, kPlain, 100), Chain::kernel(kPlain, kBlocked, 1)});
   Machine machine{{{.name = "a"}, {.name = "b"}}};
   EXPECT_EQ(written(search_layouts(graph, table, {machine, {}, {}})),
             (std::vector{kBlocked, kPlain}));

@@ -13,7 +13,6 @@
 #include "lower/fixed_choices.h"
 #include "lower/fuse.h"
 #include "lower/insert_updates.h"
-#include "lower/key_memory.h"
 #include "lower/order_tasks.h"
 #include "lower/place_buffers.h"
 #include "taskgraph/verify.h"
@@ -38,24 +37,28 @@ TaskGraph expand(const LowerRequest& request) {
   return std::move(draft.tasks);
 }
 
-/// Of every task, and of every chain that might be fused; each once.
-std::vector<KernelKey> keys_of(const TaskGraph& tasks) {
-  std::map<std::string, KernelKey> distinct;
-  KeyMemory<bool> seen;
-  auto add = [&](const KernelKey& key) {
-    seen.answer(key, [&] { return distinct.emplace(to_text(key), key).second; });
+/// Of every task, and of every chain that might be fused; each once, by kind and text.
+std::vector<KernelRequest> requests_of(const TaskGraph& tasks, const Machine& machine) {
+  KernelTable distinct;
+  auto add = [&](DeviceId device, const KernelKey& key) {
+    KernelRows& rows = distinct.of(machine[device].kind);
+    if (rows.find(key) == nullptr) rows.insert(key, {});
   };
   for (const Task& task : tasks.tasks)
-    if (task.computes()) add(task.key);
-  for (const FusedChain& chain : find_chains(tasks)) add(chain.key);
-  std::vector<KernelKey> keys;
-  for (auto& [text, key] : distinct) keys.push_back(key);
-  return keys;
+    if (task.computes()) add(task.device, task.key);
+  for (const FusedChain& chain : find_chains(tasks))
+    add(tasks.tasks[chain.tasks.front()].device, chain.key);
+  std::vector<KernelRequest> requests;
+  for (const auto& [kind, rows] : distinct.kinds())
+    for (const auto& [text, row] : rows.rows_by_text()) requests.push_back({kind, row->key});
+  return requests;
 }
 
 }  // namespace
 
-std::vector<KernelKey> rows_needed(const LowerRequest& request) { return keys_of(expand(request)); }
+std::vector<KernelRequest> rows_needed(const LowerRequest& request) {
+  return requests_of(expand(request), *request.machine);
+}
 
 LowerResult lower(const LowerRequest& request, const KernelTable& table) {
   if (auto reason = why_infeasible(*request.strategy, *request.graph, *request.machine))
@@ -63,9 +66,9 @@ LowerResult lower(const LowerRequest& request, const KernelTable& table) {
   if (auto reason = why_no_algorithms(request.strategy->sync)) return Infeasible{*reason};
   TaskGraph tasks = expand(request);
   MissingRows missing;
-  for (const KernelKey& key : keys_of(tasks))
-    if (table.find(key) == nullptr) missing.keys.push_back(key);
-  if (!missing.keys.empty()) return missing;
+  for (KernelRequest& row : requests_of(tasks, *request.machine))
+    if (table.find(row.kind, row.key) == nullptr) missing.rows.push_back(std::move(row));
+  if (!missing.rows.empty()) return missing;
 
   const Sync& sync = request.strategy->sync;
   GivenChoices given;
@@ -75,7 +78,7 @@ LowerResult lower(const LowerRequest& request, const KernelTable& table) {
     given = std::get<GivenChoices>(std::move(alone));
   }
 
-  fuse(tasks, table);
+  fuse(tasks, *request.machine, table);
   verify(tasks, Stage::expanded);
   if (auto unanswered = choose_kernels(
           tasks, table, {*request.machine, request.storage, given, sync.sliced_update});
@@ -90,7 +93,7 @@ LowerResult lower(const LowerRequest& request, const KernelTable& table) {
   LinkCosts links = request.links != nullptr ? *request.links : assumed_link_costs();
   choose_algorithms(tasks, {*request.machine, links, sync});
   verify(tasks, Stage::chosen);
-  place_buffers(tasks, table);
+  place_buffers(tasks, *request.machine, table);
   tasks.dependencies = find_dependencies(tasks);
   verify(tasks, Stage::placed);
   return tasks;

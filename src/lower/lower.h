@@ -37,13 +37,13 @@ struct LowerRequest {
   const LinkCosts* links = nullptr;
 };
 
-/// The keys that the table must answer before lower() can finish: every task, and every chain that
-/// might be fused.
-std::vector<KernelKey> rows_needed(const LowerRequest& request);
+/// The rows that the table must have before lower() can finish: every task, and every chain that
+/// might be fused, each for the kinds of the devices that run it.
+std::vector<KernelRequest> rows_needed(const LowerRequest& request);
 
-/// Keys that the table lacks; nothing is measured inside.
+/// Rows that the table lacks; nothing is measured inside.
 struct MissingRows {
-  std::vector<KernelKey> keys;
+  std::vector<KernelRequest> rows;
 };
 struct Infeasible {
   std::string reason;

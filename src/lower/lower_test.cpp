@@ -40,7 +40,7 @@ TEST(Lower, MissingRowsAreReturnedNotMeasured) {
   Lowered lowered;
   LowerResult result = lower(lowered.request(), KernelTable{});
   ASSERT_TRUE(std::holds_alternative<MissingRows>(result));
-  EXPECT_EQ(std::get<MissingRows>(result).keys.size(), rows_needed(lowered.request()).size());
+  EXPECT_EQ(std::get<MissingRows>(result).rows.size(), rows_needed(lowered.request()).size());
 }
 
 TEST(Lower, ForwardProgramHoldsItsOutputsAndHasNoLoss) {
@@ -140,7 +140,7 @@ output logits flat
   request.optimizer = nullptr;
   KernelTable table = lowered.kernels.answer(rows_needed(request));
   LowerResult result = lower(request, table);
-  table = lowered.kernels.answer(std::get<MissingRows>(result).keys, table);
+  table = lowered.kernels.answer(std::get<MissingRows>(result).rows, table);
   TaskGraph graph = std::get<TaskGraph>(lower(request, table));
   BufferId held = graph.root(graph.outputs.at("logits"));
   EXPECT_EQ(graph[held].layout, Layout::plain);

@@ -2,17 +2,14 @@
 
 #include <algorithm>
 
-#include "lower/key_memory.h"
 #include "taskgraph/lifetimes.h"
 
 namespace troika {
 namespace {
 
-using Rows = KeyMemory<const std::vector<Candidate>*>;
-
-const Candidate* chosen(const KernelTable& table, const Task& task, Rows& rows) {
+const Candidate* chosen(const KernelTable& table, const Machine& machine, const Task& task) {
   if (!task.computes()) return nullptr;
-  for (const Candidate& candidate : *rows.answer(task.key, [&] { return table.find(task.key); })) {
+  for (const Candidate& candidate : *table.find(machine[task.device].kind, task.key)) {
     if (candidate.algorithm == task.choice.algorithm &&
         (candidate.flat || candidate.layouts == task.choice.layouts))
       return &candidate;
@@ -76,11 +73,10 @@ class InPlaceSharing {
   std::vector<bool> input_;  // by root: written by the host
 };
 
-void share_in_place(TaskGraph& graph, const KernelTable& table) {
+void share_in_place(TaskGraph& graph, const Machine& machine, const KernelTable& table) {
   InPlaceSharing sharing(graph);
-  Rows rows;
   for (std::size_t at = 0; at < graph.tasks.size(); ++at)
-    if (const Candidate* candidate = chosen(table, graph.tasks[at], rows))
+    if (const Candidate* candidate = chosen(table, machine, graph.tasks[at]))
       sharing.share(at, *candidate);
 }
 
@@ -118,8 +114,8 @@ Bytes aligned(Bytes bytes) {
   return {(bytes.count + kAlignment - 1) / kAlignment * kAlignment};
 }
 
-void place_buffers(TaskGraph& graph, const KernelTable& table) {
-  share_in_place(graph, table);
+void place_buffers(TaskGraph& graph, const Machine& machine, const KernelTable& table) {
+  share_in_place(graph, machine, table);
   std::vector<Lifetime> lifetimes = find_lifetimes(graph);
   std::vector<std::vector<std::size_t>> own(graph.arena.size());  // by device
   for (std::size_t at = 0; at < graph.buffers.size(); ++at) {

@@ -12,6 +12,6 @@ Bytes aligned(Bytes bytes);
 /// First lets results take the place of operands that die with them, where the kernel allows it;
 /// then places the rest, largest first, each at the lowest offset that is free during its life.
 /// Fills in offsets and the arena's size.
-void place_buffers(TaskGraph& graph, const KernelTable& table);
+void place_buffers(TaskGraph& graph, const Machine& machine, const KernelTable& table);
 
 }  // namespace troika

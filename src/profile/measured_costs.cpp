@@ -22,9 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Returns the rows kept for this kind of device; none if the file is damaged.
-KernelTable read_kept(const fs::path& path, const std::string& device) {
-  std::optional<CostFile> costs = read_costs(path);
-  return costs && costs->device == device ? std::move(costs->table) : KernelTable{};
+KernelRows read_kept(const fs::path& path, const std::string& device) {
+  std::optional<KernelTable> costs = read_costs(path);
+  return costs ? std::move(costs->of(device)) : KernelRows{};
 }
 
 /// Longest wait for another process that writes the file. One write takes milliseconds; a process
@@ -83,7 +83,7 @@ MeasuredCosts::MeasuredCosts(Device& device, const Backend& backend, Options opt
                                           : device.kind() + " by " + options.made_by),
       measures_anew_(options.measures_anew),
       memory_(options.memory) {
-  if (options.given.device == device.kind()) given_ = std::move(options.given.table);
+  given_ = std::move(options.given.of(device.kind()));
   if (options.folder.empty()) return;
   file_ = options.folder / fmt::format("kernels-{:016x}.json", hash_text(provenance_));
   if (!measures_anew_) kept_ = read_kept(file_, provenance_);
@@ -152,13 +152,15 @@ void MeasuredCosts::write_rows() {
   }
   // Read again under the lock, because another process may have added rows. The table inserted last
   // wins: rows of the file, unless everything was to be measured anew.
-  KernelTable there = read_kept(file_, provenance_);
-  KernelTable first = measures_anew_ ? std::move(there) : std::move(new_rows_);
-  const KernelTable& last = measures_anew_ ? new_rows_ : there;
+  KernelRows there = read_kept(file_, provenance_);
+  KernelTable kept;
+  KernelRows& first = kept.of(provenance_);
+  first = measures_anew_ ? std::move(there) : std::move(new_rows_);
+  const KernelRows& last = measures_anew_ ? new_rows_ : there;
   for (const auto& [key, candidates] : last.rows()) first.insert(key, candidates);
   first.add_checks(last.checks());
   first.add_checks(check_.checks());
-  replace_file(file_, to_json(first, provenance_));
+  replace_file(file_, to_json(kept));
 }
 
 }  // namespace troika

@@ -21,8 +21,8 @@ class MeasuredCosts {
     /// The processor's name and the build, on which times depend in addition to the kind of device.
     /// Part of the file's name and contents.
     std::string made_by{};
-    /// Ignored if it is for another kind of device.
-    CostFile given{};
+    /// Rows of other kinds of devices are ignored.
+    KernelTable given{};
     /// Measures everything again and replaces the rows of the file.
     bool measures_anew = false;
     /// Candidates that need more memory are not measured, since they could not run either; 0: no
@@ -65,7 +65,7 @@ class MeasuredCosts {
   std::filesystem::path file_;
   std::string provenance_;
   std::string why_not_kept_;
-  KernelTable given_, kept_, new_rows_;
+  KernelRows given_, kept_, new_rows_;
   bool measures_anew_;
   Bytes memory_;
   std::int64_t measured_ = 0;

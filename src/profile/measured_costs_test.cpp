@@ -68,7 +68,7 @@ class MeasuredCostsTest : public testing::Test {
       : folder_(fs::temp_directory_path() / ("troika-costs-" + std::to_string(getpid()))) {}
   ~MeasuredCostsTest() override { fs::remove_all(folder_); }
 
-  MeasuredCosts open(CostFile given = {}, const std::string& made_by = "this build") {
+  MeasuredCosts open(KernelTable given = {}, const std::string& made_by = "this build") {
     return {*device_, backend_, {folder_, made_by, std::move(given)}};
   }
   /// What a run leaves in the folder.
@@ -124,13 +124,13 @@ TEST_F(MeasuredCostsTest, ASecondStartMeasuresNothing) {
 
 TEST_F(MeasuredCostsTest, GivenCostsComeBeforeThoseThatAreKept) {
   fill();
-  CostFile given{.device = device_->kind()};
   std::vector<Candidate> candidates = backend_.candidates(key_);
   candidates[0].time = SimTime{1}, candidates[1].time = SimTime{2};
-  given.table.insert(key_, candidates);
+  KernelTable given, of_another;
+  given.insert({device_->kind(), key_}, candidates);
   EXPECT_EQ(open(given).answer(key_)[0].time, SimTime{1});
-  given.device = "another";
-  EXPECT_NE(open(given).answer(key_)[0].time, SimTime{1});
+  of_another.insert({"another", key_}, candidates);
+  EXPECT_NE(open(of_another).answer(key_)[0].time, SimTime{1});
 }
 
 TEST_F(MeasuredCostsTest, AnotherBuildMeasuresForItself) {
@@ -152,13 +152,14 @@ TEST_F(MeasuredCostsTest, RowsThatAreKeptStay) {
 TEST_F(MeasuredCostsTest, MeasuringAnewReplacesTheRowsThatAreKeptAndNoOthers) {
   fs::path file = fill();
   KernelKey other{Linear{.out = 5}, {{{4, 3}, DType::f32}}, Phase::forward, {}};
-  CostFile kept = *read_costs(file);
+  KernelTable kept = *read_costs(file);
+  std::string kind = kept.kinds().begin()->first;
   for (const KernelKey& key : {key_, other}) {
     std::vector<Candidate> old = backend_.candidates(key);
     for (Candidate& candidate : old) candidate.time = SimTime{1};
-    kept.table.insert(key, old);
+    kept.insert({kind, key}, old);
   }
-  std::ofstream(file) << to_json(kept.table, kept.device);
+  std::ofstream(file) << to_json(kept);
   MeasuredCosts anew(*device_, backend_,
                      {.folder = folder_, .made_by = "this build", .measures_anew = true});
   EXPECT_NE(anew.answer(key_)[0].time, SimTime{1});
@@ -179,7 +180,9 @@ TEST_F(MeasuredCostsTest, ASpoiltFileOrOneOfAnotherDeviceIsMeasuredAnew) {
   fs::path file = fill();
   for (const char* text : {"", "{", "{\"format\": \"troika costs 2\"}",
                            "{\"format\": \"troika costs 2\", \"device\": \"another\", "
-                           "\"kernels\": {}}"}) {
+                           "\"kernels\": {}}",
+                           "{\"format\": \"troika costs 3\", \"devices\": {\"another\": "
+                           "{\"kernels\": {}}}}"}) {
     std::ofstream(file) << text;
     MeasuredCosts costs = open();
     costs.answer(key_);

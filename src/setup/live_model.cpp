@@ -35,9 +35,9 @@ TaskGraph compile_program(const LowerRequest& request, const KernelAnswer& answe
     if (auto* graph = std::get_if<TaskGraph>(&result)) return std::move(*graph);
     if (auto* infeasible = std::get_if<Infeasible>(&result))
       throw Error(ErrorKind::usage, "the strategy cannot run: " + infeasible->reason);
-    const std::vector<KernelKey>& keys = std::get<MissingRows>(result).keys;
-    std::vector<std::vector<Candidate>> rows = answer(keys);
-    for (std::size_t at = 0; at < keys.size(); ++at) table.insert(keys[at], rows.at(at));
+    const std::vector<KernelRequest>& missing = std::get<MissingRows>(result).rows;
+    std::vector<std::vector<Candidate>> rows = answer(missing);
+    for (std::size_t at = 0; at < missing.size(); ++at) table.insert(missing[at], rows.at(at));
   }
 }
 
@@ -110,7 +110,7 @@ struct Lowering {
 void LiveModel::add(const LowerRequest& request) {
   for (const Parameter& parameter : request.graph->parameters)
     parameters_.emplace(parameter.name, parameter);
-  auto answer = [this](const std::vector<KernelKey>& keys) { return setup_.answer(keys); };
+  auto answer = [this](const std::vector<KernelRequest>& rows) { return setup_.answer(rows); };
   session_.add(compile_program(request, answer, kernels_));
   programs_.push_back(request.name);
 }
@@ -131,9 +131,9 @@ std::vector<TaskGraph> LiveModel::plan_programs(const RunPrograms& run, const St
   std::vector<TaskGraph> programs;
   // A copy: rows by rule must not replace measurements that are still to be made.
   KernelTable table = kernels_;
-  auto answer = [this](const std::vector<KernelKey>& keys) {
+  auto answer = [this](const std::vector<KernelRequest>& missing) {
     std::vector<std::vector<Candidate>> rows;
-    for (const KernelKey& key : keys) rows.push_back(setup_.backend->candidates(key));
+    for (const KernelRequest& row : missing) rows.push_back(setup_.backend->candidates(row.key));
     return rows;
   };
   // The first program decides where a parameter is stored, as it does when programs are added.
@@ -167,13 +167,13 @@ LiveModel::LiveModel(RuntimeSetup setup)
     : setup_(std::move(setup)), session_(setup_.local(), *setup_.backend) {
   if (!setup_.is_measured) return;
   // Rates are stored as kernel rows, so that costs.json holds everything that choices depend on.
-  auto answer = [this](const KernelKey& key) {
-    std::vector<Candidate> candidates = setup_.answer({key}).front();
-    kernels_.insert(key, candidates);
-    return candidates;
-  };
   setup_.machine = with_rates(setup_.machine, [&](const DeviceSpec& device) {
-    return measure_rates(device, *setup_.backend, answer);
+    return measure_rates(device, *setup_.backend, [&](const KernelKey& key) {
+      KernelRequest row{device.kind, key};
+      std::vector<Candidate> candidates = setup_.answer({row}).front();
+      kernels_.insert(row, candidates);
+      return candidates;
+    });
   });
 }
 

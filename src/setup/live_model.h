@@ -21,9 +21,9 @@ namespace troika {
 /// Builds the model that the [model] section names, for samples of this form.
 zoo::Model build_model(const ModelConfig& config, const zoo::Samples& samples);
 
-/// Candidate kernels for each of some keys.
+/// Candidate kernels for each of some rows.
 using KernelAnswer =
-    std::function<std::vector<std::vector<Candidate>>(const std::vector<KernelKey>&)>;
+    std::function<std::vector<std::vector<Candidate>>(const std::vector<KernelRequest>&)>;
 
 /// Lowers a program: asks `answer` for the rows that the kernel table lacks and lowers again, until
 /// none is missing. Adds the rows to `table`. Throws Error(usage) with the reason if the strategy
@@ -75,8 +75,6 @@ class LiveModel {
   const Session& session() const { return session_; }
   const RuntimeSetup& setup() const { return setup_; }
   const KernelTable& kernels() const { return kernels_; }
-  /// Returns the kernel table with the kind of device it is valid for.
-  CostFile costs() const { return {setup_.device().kind(), kernels_}; }
   /// Hash of the kernel and layouts chosen for every task of every program.
   std::uint64_t choices_hash() const;
 

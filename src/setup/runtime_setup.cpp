@@ -68,24 +68,31 @@ std::unique_ptr<Transport> join_devices(const Machine& machine, Ranks& ranks) {
 
 using Rows = std::vector<std::vector<Candidate>>;
 
-/// The first rank measures and sends its rows in one message. A rank that needs other keys fails
-/// here instead of in a mismatched collective.
-Rows agreed_rows(Ranks& ranks, const std::vector<KernelKey>& keys, MeasuredCosts* costs) {
+/// The first rank answers and sends its rows in one message, behind a line that says which ones
+/// they are. A rank that needs others fails here instead of in a mismatched collective.
+Rows agreed_rows(Ranks& ranks, const std::vector<KernelRequest>& asked,
+                 const std::function<std::vector<Candidate>(const KernelRequest&)>& answer) {
   std::uint64_t hash = 0;
-  for (const KernelKey& key : keys) hash = hash_text(to_text(key), hash);
-  std::string asked = fmt::format("{} kernels {:016x}", keys.size(), hash);
-  KernelTable measured;
-  if (costs != nullptr)
-    for (const KernelKey& key : keys) measured.insert(key, costs->answer(key));
-  CostFile received = parse_costs(ranks.agree(ranks.is_first() ? to_json(measured, asked) : ""));
+  for (const KernelRequest& row : asked)
+    hash = hash_text(to_text(row.key), hash_text(row.kind, hash));
+  const std::string own = fmt::format("{} kernels {:016x}", asked.size(), hash);
+  std::string message;
+  if (ranks.is_first()) {
+    KernelTable table;
+    for (const KernelRequest& row : asked) table.insert(row, answer(row));
+    message = own + "\n" + to_json(table);
+  }
+  message = ranks.agree(message);
+  const std::string first = message.substr(0, message.find('\n'));
+  KernelTable received = parse_costs(message.substr(first.size()));
   Rows rows;
-  for (const KernelKey& key : keys) {
-    const std::vector<Candidate>* candidates = received.table.find(key);
-    if (candidates == nullptr || received.device != asked)
+  for (const KernelRequest& row : asked) {
+    const std::vector<Candidate>* candidates = received.find(row.kind, row.key);
+    if (candidates == nullptr || first != own)
       throw Error(ErrorKind::usage,
                   fmt::format("ranks disagree about the run: the first rank needs {} and this one "
                               "{}, among them '{}'",
-                              received.device, asked, to_text(key)));
+                              first, own, to_text(row.key)));
     rows.push_back(*candidates);
   }
   return rows;
@@ -101,11 +108,14 @@ LinkCosts agreed_links(const KernelsConfig& kernels, Ranks& ranks) {
 
 }  // namespace
 
-Rows RuntimeSetup::answer(const std::vector<KernelKey>& keys) {
-  if (is_measured && ranks->count() > 1) return agreed_rows(*ranks, keys, costs.get());
+Rows RuntimeSetup::answer(const std::vector<KernelRequest>& asked) {
+  auto answer_row = [this](const KernelRequest& row) {
+    bool can_measure = costs != nullptr && row.kind == device().kind();
+    return can_measure ? costs->answer(row.key) : backend->candidates(row.key);
+  };
+  if (is_measured && ranks->count() > 1) return agreed_rows(*ranks, asked, answer_row);
   Rows rows;
-  for (const KernelKey& key : keys)
-    rows.push_back(is_measured ? costs->answer(key) : backend->candidates(key));
+  for (const KernelRequest& row : asked) rows.push_back(answer_row(row));
   return rows;
 }
 

@@ -34,15 +34,16 @@ struct RuntimeSetup {
   int threads() const { return static_cast<int>(devices.size()) * device().threads(); }
   /// The devices of this process by their ids in `machine`. The session borrows them.
   SessionDevices local() const;
-  /// Returns the candidates for each key, with times if they are measured. Collective: all ranks
-  /// ask for the same keys in the same order.
-  std::vector<std::vector<Candidate>> answer(const std::vector<KernelKey>& keys);
+  /// Returns the candidates for each row, with times if they are measured. A kind of device that
+  /// the first rank does not have cannot be measured: its rows have no times, so that lowering
+  /// takes them by rule. Collective: all ranks ask for the same rows in the same order.
+  std::vector<std::vector<Candidate>> answer(const std::vector<KernelRequest>& asked);
 };
 
 struct KnownCosts {
   /// Used before all other times, so that a resumed run makes the choices of the earlier one. Rows
   /// for another kind of device are ignored.
-  CostFile given{};
+  KernelTable given{};
   bool measures_anew = false;  ///< Measures again and replaces the times in the cache.
 };
 

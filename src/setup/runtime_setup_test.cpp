@@ -45,19 +45,22 @@ TEST(RuntimeSetup, MeasuresTheRatesOfAKindOnce) {
 
 TEST(RuntimeSetup, TellsAllRanksWhatTheFirstHasMeasured) {
   if (KernelsConfig{}.backend != KernelsConfig::Backend::cpu) GTEST_SKIP() << "needs oneDNN";
-  std::vector<KernelKey> keys;
-  for (std::int64_t size : {64, 128, 192})
-    keys.push_back({Activation{}, {{{size}, DType::f32}}, Phase::forward, {}});
+  auto key = [](std::int64_t size) {
+    return KernelKey{Activation{}, {{{size}, DType::f32}}, Phase::forward, {}};
+  };
   std::array<std::vector<std::vector<Candidate>>, 2> rows;
   expect_no_failure(run_ranks(2, [&](Ranks& own) {
     RuntimeSetup setup = set_up_runtime({.backend = KernelsConfig::Backend::cpu, .cache = "none"},
                                         {.devices = 2, .threads = 1}, {}, own);
-    rows[static_cast<std::size_t>(own.rank())] = setup.answer(keys);
+    std::vector<KernelRequest> asked;
+    for (std::int64_t size : {64, 128, 192}) asked.push_back({setup.device().kind(), key(size)});
+    asked.push_back({"a device that nobody has", key(64)});
+    rows[static_cast<std::size_t>(own.rank())] = setup.answer(asked);
   }));
-  ASSERT_EQ(rows[0].size(), keys.size());
-  for (std::size_t at = 0; at < keys.size(); ++at) {
+  ASSERT_EQ(rows[0].size(), 4u);
+  for (std::size_t at = 0; at < 4; ++at) {
     ASSERT_FALSE(rows[0][at].empty());
-    EXPECT_TRUE(rows[0][at][0].time);
+    EXPECT_EQ(rows[0][at][0].time.has_value(), at < 3);  // the last one is left to the rule
     EXPECT_EQ(rows[1][at][0].time, rows[0][at][0].time);
   }
 }
@@ -67,7 +70,8 @@ TEST(RuntimeSetup, RanksThatAskForOtherKernelsNotice) {
   auto failures = run_ranks(2, [&](Ranks& own) {
     RuntimeSetup setup = set_up_runtime({.backend = KernelsConfig::Backend::cpu, .cache = "none"},
                                         {.devices = 2, .threads = 1}, {}, own);
-    setup.answer({{Activation{}, {{{64 + own.rank()}, DType::f32}}, Phase::forward, {}}});
+    KernelKey key{Activation{}, {{{64 + own.rank()}, DType::f32}}, Phase::forward, {}};
+    setup.answer({{setup.device().kind(), key}});
   });
   EXPECT_NE(sentence_of(failures[1]).find("ranks disagree about the run"), std::string::npos);
 }

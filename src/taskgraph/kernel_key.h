@@ -31,6 +31,14 @@ struct KernelKey {
   bool operator==(const KernelKey&) const = default;
 };
 
+/// A row of the kernel table: what a kind of device (DeviceSpec::kind) has to compute.
+struct KernelRequest {
+  std::string kind;
+  KernelKey key;
+
+  bool operator==(const KernelRequest&) const = default;
+};
+
 /// One buffer that a kernel is launched with.
 struct Operand {
   std::string name;

@@ -22,11 +22,11 @@ TEST(Resume, ResumedAtAnyStepEndsInTheSameBits) {
   for (int stop = 1; stop < 20; ++stop) {
     RunFolder run = RunFolder::create(config, "at-" + std::to_string(stop));
     TrainHooks stops = stop_after(stop);
-    stops.costs = whole->live().costs();
+    stops.costs = whole->live().kernels();
     auto first = make_training(config, stops);
     first->initialize();
     EXPECT_TRUE(first->run(&run).interrupted);
-    auto second = make_training(config, {.costs = first->live().costs()});
+    auto second = make_training(config, {.costs = first->live().kernels()});
     second->resume(Checkpoint::open(find_checkpoint(run.path())));
     EXPECT_EQ(second->state().step, stop);
     EXPECT_EQ(second->run(&run).step, 20);
@@ -40,15 +40,16 @@ void invert_times(const fs::path& cache) {
     if (entry.path().extension() != ".json") continue;
     std::ostringstream text;
     text << std::ifstream(entry.path()).rdbuf();
-    CostFile costs = parse_costs(text.str());
-    KernelTable inverted;
-    for (auto [key, candidates] : costs.table.rows()) {
-      for (Candidate& candidate : candidates)
-        candidate.time =
-            SimTime{1'000'000'000'000 / std::max<std::int64_t>(candidate.time->count, 1)};
-      inverted.insert(key, candidates);
+    KernelTable costs = parse_costs(text.str()), inverted;
+    for (const auto& [kind, rows] : costs.kinds()) {
+      for (auto [key, candidates] : rows.rows()) {
+        for (Candidate& candidate : candidates)
+          candidate.time =
+              SimTime{1'000'000'000'000 / std::max<std::int64_t>(candidate.time->count, 1)};
+        inverted.insert({kind, key}, candidates);
+      }
     }
-    std::ofstream(entry.path()) << to_json(inverted, costs.device);
+    std::ofstream(entry.path()) << to_json(inverted);
   }
 }
 

@@ -163,8 +163,8 @@ std::vector<Fact> describe_run(const RunDescription& run) {
   return facts;
 }
 
-CostFile recorded_costs(const RunFolder& folder) {
-  return read_costs(folder.path() / "costs.json").value_or(CostFile{});
+KernelTable recorded_costs(const RunFolder& folder) {
+  return read_costs(folder.path() / "costs.json").value_or(KernelTable{});
 }
 
 void write_record(const RunFolder& folder, const RunConfig& config, TrainingRun& training,
@@ -173,7 +173,7 @@ void write_record(const RunFolder& folder, const RunConfig& config, TrainingRun&
   folder.write("run.toml", write_toml(with_absolute_paths(config)));
   folder.write("plan.json", to_json(with_origin(training.strategy(), config, training.model(),
                                                 live.setup().machine)));
-  folder.write("costs.json", to_json(live.kernels(), live.setup().device().kind()));
+  folder.write("costs.json", to_json(live.kernels()));
   const Provenance& links = live.setup().links.provenance;
   nlohmann::ordered_json env{{"version", invocation.version},
                              {"command", invocation.command},

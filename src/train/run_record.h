@@ -27,7 +27,7 @@ std::vector<Fact> describe_run(const RunDescription& run);
 
 /// Returns the kernel times that an earlier run used; empty if they cannot be read. TrainingRun's
 /// resume then warns if the choice of kernels differs.
-CostFile recorded_costs(const RunFolder& folder);
+KernelTable recorded_costs(const RunFolder& folder);
 
 /// How the program was started, for env.json.
 struct Invocation {

@@ -29,7 +29,7 @@ struct TrainHooks {
   std::function<bool()> stop_requested{};  ///< Called after each step.
   std::optional<Strategy> strategy{};      ///< Replaces the one that parallel.plan names.
   bool evaluates = false;                  ///< The caller calls evaluate() itself.
-  CostFile costs{};                        ///< As KnownCosts::given.
+  KernelTable costs{};                     ///< As KnownCosts::given.
   bool measures_anew = false;              ///< As KnownCosts::measures_anew.
   Ranks* ranks = &sole_rank();             ///< Borrowed, not null.
 };

@@ -38,8 +38,9 @@ struct FakeKernels {
   bool slow_first = false;  // each row begins with a kernel that takes longer
   std::map<std::string, std::vector<Layout>> wants{};  // operator → layouts of its operands
 
-  KernelTable answer(const std::vector<KernelKey>& keys, KernelTable table = {}) const {
-    for (const KernelKey& key : keys) {
+  KernelTable answer(const std::vector<KernelRequest>& rows, KernelTable table = {}) const {
+    for (const KernelRequest& row : rows) {
+      const KernelKey& key = row.key;
       Candidate candidate{
           .algorithm = "fake", .flat = key.phase == Phase::update, .time = SimTime{1000}};
       candidate.layouts.resize(operands_of(key).size(), Layout::plain);
@@ -56,9 +57,9 @@ struct FakeKernels {
       Candidate slow = candidate;
       slow.algorithm = "slow", slow.time = SimTime{2000};
       if (key.fused.empty() || fuses)
-        table.insert(key, slow_first ? std::vector{slow, candidate} : std::vector{candidate});
+        table.insert(row, slow_first ? std::vector{slow, candidate} : std::vector{candidate});
       else
-        table.insert(key, {});
+        table.insert(row, {});
     }
     return table;
   }
@@ -91,7 +92,7 @@ struct Lowered {
     KernelTable table = kernels.answer(rows_needed(asked));
     LowerResult result = lower(asked, table);
     if (auto* missing = std::get_if<MissingRows>(&result))
-      result = lower(asked, kernels.answer(missing->keys, table));
+      result = lower(asked, kernels.answer(missing->rows, table));
     return std::get<TaskGraph>(result);
   }
 };
