@@ -1,9 +1,11 @@
 // Sessions whose tasks run beside later steps than their own.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <limits>
 #include <map>
 
-#include "base/error.h"
 #include "comm/threads/thread_transport.h"
 #include "device/cpu/cpu_device.h"
 #include "kernels/reference/reference.h"
