@@ -193,7 +193,7 @@ class Refinement {
   }
 
   // Numbers that keep sums of different things apart.
-  enum Salt : std::uint64_t { kPlace = 1, kLink };
+  static constexpr std::uint64_t kPlace = 1, kLink = 2;
 
   const Machine& machine_;
   MemberGroups groups_;

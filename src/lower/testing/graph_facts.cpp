@@ -170,7 +170,7 @@ std::string first_difference(const RefinementFacts& facts, std::size_t a, std::s
     if (!more_a && !more_b) return {};
     if (!more_a) line_a = "(end)";
     if (!more_b) line_b = "(end)";
-    if (line_a != line_b) return line_a + "\n" + line_b;
+    if (line_a != line_b) return fmt::format("{}\n{}", line_a, line_b);
   }
 }
 
