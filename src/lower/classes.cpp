@@ -121,13 +121,14 @@ class Refinement {
                         in_process_[as_index(machine_.devices[i].rank)]);
   }
 
-  // Multisets of multisets: members of a process, processes of a node, nodes of a communication.
+  // The multiset of all members is enough for a communication: each of them sees those in its node
+  // and process, and so has another colour in the next round where they are spread otherwise.
   void sum_members() {
     const auto& [members, processes, nodes, communications] = groups_;
     of_process_.assign(processes.size(), {});
     of_node_.assign(nodes.size(), {});
     of_communication_ = shapes_;
-    MemoMix mix_member, mix_process, mix_node;
+    MemoMix mix_member;
     std::size_t member = 0, process = 0, node = 0;
     for (std::size_t i = 0; i < communications.size(); ++i) {
       for (; node < as_index(communications[i]); ++node) {
@@ -135,9 +136,9 @@ class Refinement {
           for (; member < as_index(processes[process]); ++member)
             of_process_[process] += mix_member(colours_[as_index(members[member].device)],
                                                static_cast<std::uint64_t>(members[member].part));
-          of_node_[node] += mix_process(of_process_[process], kProcess);
+          of_node_[node] += of_process_[process];
         }
-        of_communication_[i] += mix_node(of_node_[node], kNode);
+        of_communication_[i] += of_node_[node];
       }
     }
   }
@@ -191,8 +192,8 @@ class Refinement {
     }
   }
 
-  /// Numbers that keep sums of different things apart.
-  enum Salt : std::uint64_t { kPlace = 1, kProcess, kNode, kLink };
+  // Numbers that keep sums of different things apart.
+  static constexpr std::uint64_t kPlace = 1, kLink = 2;
 
   const Machine& machine_;
   MemberGroups groups_;

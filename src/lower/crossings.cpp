@@ -26,17 +26,19 @@ class TreeWalk {
   }
 
   void cross(std::int32_t communication, std::span<const Membership> members, Crossings& found) {
-    std::uint64_t total = 0;
+    total_ = 0;
     for (const Membership& member : members) {
       arrive(member.device, 1, weight_of(member));
-      total += weight_of(member);
+      total_ += weight_of(member);
     }
     for (bool apart = members.size() > 1; deepest_ >= 0; --deepest_) {
       for (std::int32_t below : levels_[as_index(deepest_)]) {
         std::size_t count = std::exchange(count_[as_index(below)], 0);
         apart = apart && count < members.size();
-        if (apart && tree_.parent[as_index(below)] >= 0)
-          climb(below, count, communication, total, found);
+        std::int32_t above = tree_.parent[as_index(below)];
+        if (!apart || above < 0) continue;
+        note(communication, below, found);
+        arrive(above, count, weight_[as_index(below)]);
       }
       levels_[as_index(deepest_)].clear();
       if (!apart) deepest_ = 0;
@@ -44,17 +46,16 @@ class TreeWalk {
   }
 
  private:
-  void climb(std::int32_t below, std::size_t count, std::int32_t communication, std::uint64_t total,
-             Crossings& found) {
+  // The link above `below` is crossed.
+  void note(std::int32_t communication, std::int32_t below, Crossings& found) {
     std::uint64_t weight = weight_[as_index(below)];
     std::int32_t link = tree_.link[as_index(below)];
-    bool is_a = machine_.links[as_index(link)].a == below;
     found.carries[as_index(link)] = true;
-    if (!tree_.only[as_index(link)])
-      found.crossings.push_back(
-          {communication, link,
-           is_a ? std::array{weight, total - weight} : std::array{total - weight, weight}});
-    arrive(tree_.parent[as_index(below)], count, weight);
+    if (tree_.only[as_index(link)]) return;
+    bool is_a = machine_.links[as_index(link)].a == below;
+    std::uint64_t above = total_ - weight;
+    found.crossings.push_back(
+        {communication, link, {is_a ? weight : above, is_a ? above : weight}});
   }
 
   void arrive(std::int32_t endpoint, std::size_t count, std::uint64_t weight) {
@@ -74,6 +75,7 @@ class TreeWalk {
   std::vector<std::uint64_t> weight_;              // and their weight
   std::vector<std::vector<std::int32_t>> levels_;  // by depth: endpoints with a count
   std::int32_t deepest_ = -1;
+  std::uint64_t total_ = 0;  // weight of all members
 };
 
 /// Follows messages from each member to the next. Finds each route once.

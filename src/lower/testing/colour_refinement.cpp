@@ -58,6 +58,7 @@ class LabelledGraph {
     std::size_t next = 0;
     for (auto& [value, number] : numbers) number = next++;
     std::vector<std::size_t> result;
+    result.reserve(values.size());
     for (const T& value : values) result.push_back(numbers.at(value));
     return result;
   }

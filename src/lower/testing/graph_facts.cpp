@@ -52,10 +52,12 @@ class DeviceText {
     for (const BufferUse& use : task.uses)
       text_ += fmt::format(" {} {}", to_string(use.access), number_of(use.buffer));
     if (task.scratch.valid()) text_ += fmt::format(" scratch {}", number_of(task.scratch));
-    text_ += dependencies + "\n" + std::exchange(new_buffers_, {});
+    text_ += "\n" + std::exchange(new_buffers_, {});
+    dependencies_ += dependencies + "\n";
   }
 
-  const std::string& text() const { return text_; }
+  // Dependencies last: where they differ, something else mostly does, which tells more.
+  std::string text() const { return text_ + dependencies_; }
 
  private:
   // Buffers are described behind the task that uses them first.
@@ -76,6 +78,7 @@ class DeviceText {
   const TaskGraph& graph_;
   std::string text_;
   std::string new_buffers_;
+  std::string dependencies_;
   std::map<BufferId, std::size_t> numbers_;
 };
 
@@ -113,10 +116,16 @@ bool has_root(Collective kind) {
          kind == Collective::gather || kind == Collective::scatter;
 }
 
+bool reads_ranges(Collective kind) {
+  return kind != Collective::all_reduce && kind != Collective::reduce &&
+         kind != Collective::broadcast;
+}
+
 std::string role_of(const CollectiveCall& call, std::size_t member) {
   std::string role;
   if (has_root(call.kind) && static_cast<std::size_t>(call.root) == member) role += "root";
-  if (!call.ranges.empty()) role += fmt::format(" of {}", call.ranges[member].extent());
+  if (reads_ranges(call.kind) && !call.ranges.empty())
+    role += fmt::format(" of {}", call.ranges[member].extent());
   return role;
 }
 
@@ -161,7 +170,7 @@ std::string first_difference(const RefinementFacts& facts, std::size_t a, std::s
     if (!more_a && !more_b) return {};
     if (!more_a) line_a = "(end)";
     if (!more_b) line_b = "(end)";
-    if (line_a != line_b) return line_a + "\n" + line_b;
+    if (line_a != line_b) return fmt::format("{}\n{}", line_a, line_b);
   }
 }
 
