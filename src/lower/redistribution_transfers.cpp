@@ -276,21 +276,29 @@ class Transfers {
       tile_places_[tiles_[at].device] = static_cast<std::int32_t>(at);
   }
 
+  /// Tiles that receive what a device sends, in the order of the reader's tiles behind the device's
+  /// own, wrapping around.
+  void sort_receivers(const Sent& sent, std::int32_t device) {
+    auto count = static_cast<std::int32_t>(tiles_.size());
+    receivers_.clear();
+    for (std::int32_t at = sent.first; at >= 0; at = received_[at].next_sent)
+      receivers_.push_back({(received_[at].tile - tile_places_[device] + count) % count, at});
+    std::ranges::sort(receivers_);
+  }
+
   /// A device sends to the tiles behind its own first, and then receives in the order of its needs.
   void send(const Sent& sent) {
     const Held& held = holders_.terms().held[sent.held];
-    auto count = static_cast<std::int32_t>(tiles_.size());
-    std::int32_t tile = received_[sent.first].tile;
-    auto local = static_cast<std::uint64_t>((tile - tile_places_[held.device] + count) % count);
+    sort_receivers(sent, held.device);
+    auto local = static_cast<std::uint64_t>(receivers_[0].first);
     std::int32_t from = held.buffer;
     if (sent.box != held.box) from = draft_.add_copy(from, sent.box, {Phase::prepare, local});
     draft_.add_message(Collective::broadcast, draft_.boxes.elements(sent.box));
     draft_.add_member(from, local);
-    for (std::int32_t at = sent.first; at >= 0; at = received_[at].next_sent) {
-      Received& received = received_[at];
-      received.buffer =
-          draft_.add_buffer(PlacedBuffer::Kind::value, tiles_[received.tile].device, sent.box);
-      draft_.add_member(received.buffer, kBehindSends + static_cast<std::uint64_t>(at));
+    for (auto [distance, at] : receivers_) {
+      received_[at].buffer =
+          draft_.add_buffer(PlacedBuffer::Kind::value, tiles_[received_[at].tile].device, sent.box);
+      draft_.add_member(received_[at].buffer, kBehindSends + static_cast<std::uint64_t>(at));
     }
     draft_.add_calls();
   }
@@ -358,9 +366,10 @@ class Transfers {
   std::vector<Sent> sent_;
   PairMap known_sent_;  // by held and box
   std::vector<Received> received_;
-  std::vector<std::int32_t> received_on_;  // by device: the last one
-  std::vector<std::int32_t> tile_places_;  // by device
-  const Need* need_ = nullptr;             // the one whose parts are looked for
+  std::vector<std::int32_t> received_on_;                         // by device: the last one
+  std::vector<std::int32_t> tile_places_;                         // by device
+  std::vector<std::pair<std::int32_t, std::int32_t>> receivers_;  // distance, received
+  const Need* need_ = nullptr;  // the one whose parts are looked for
   std::vector<Box> missing_, left_, open_, still_open_;
 };
 
