@@ -98,8 +98,6 @@ class Redistributor {
     sort_needs(find_needs(reader), finished, open);
     bring_finished(reader, finished);
     bring_terms(reader, open);
-    for (const std::vector<Need>* needs : {&finished, &open})
-      for (const Need& need : *needs) add_finished({need.device, need.box, need.buffer});
     std::vector<std::int32_t> reads;
     reads.reserve(reader.size());
     for (const Touch& tile : reader) {
@@ -168,21 +166,39 @@ class Redistributor {
     return missing.empty();
   }
 
+  /// What collectives bring is there for the transfers of the same reader.
   void bring_finished(const std::vector<Touch>& reader, std::vector<Need>& needs) {
     if (needs.empty()) return;
-    Holders holders(draft_.boxes, finished_);
     draft_.begin_round();
-    exchange_value(draft_, holders, needs);
-    transfer(draft_, holders, reader, needs);
+    exchange_value(draft_, Holders(draft_.boxes, finished_), needs);
+    move_met(needs);
+    transfer_from(finished_, reader, needs);
   }
 
   void bring_terms(const std::vector<Touch>& reader, std::vector<Need>& needs) {
     if (needs.empty()) return;
     draft_.begin_round();
     exchange_terms(draft_, terms_, needs);
-    auto is_met = [](const Need& need) { return need.buffer >= 0; };
-    if (!std::ranges::all_of(needs, is_met))
-      transfer(draft_, Holders(draft_.boxes, terms_), reader, needs);
+    move_met(needs);
+    std::vector<Need> finished, open;
+    sort_needs(std::move(needs), finished, open);
+    transfer_from(finished_, reader, finished);
+    transfer_from(terms_, reader, open);
+  }
+
+  void transfer_from(const Terms& terms, const std::vector<Touch>& reader,
+                     std::vector<Need>& needs) {
+    if (needs.empty()) return;
+    draft_.begin_round();
+    transfer(draft_, Holders(draft_.boxes, terms), reader, needs);
+    move_met(needs);
+  }
+
+  /// Notes as finished what was brought, and leaves the other needs.
+  void move_met(std::vector<Need>& needs) {
+    for (const Need& need : needs)
+      if (need.buffer >= 0) add_finished({need.device, need.box, need.buffer});
+    std::erase_if(needs, [](const Need& need) { return need.buffer >= 0; });
   }
 
   static constexpr std::int32_t kNeeded = -1;  // instead of a buffer: it is being brought

@@ -26,7 +26,7 @@ struct Contribution {
   std::vector<Touch> tiles;
   /// Of each tile: which term of the sum it writes. Tiles of one term whose boxes overlap hold the
   /// same values there; what no tile of a term covers is zero in that term.
-  std::vector<std::int32_t> terms;
+  std::vector<std::int32_t> terms;  ///< Empty: all tiles write the only one.
   std::int32_t term_count = 1;
   /// Others use the same memory (a view, a stored parameter), so it must not be reduced in place.
   bool shared = false;
@@ -39,8 +39,10 @@ struct RedistributionRequest {
   std::vector<Box> boxes;  ///< Each once.
   std::vector<Contribution> from;
   std::vector<std::vector<Touch>> readers;  ///< In the order in which they run.
-  bool greatest = false;     ///< Terms combine to their maximum instead of their sum.
-  bool fixed_order = false;  ///< Sums pairwise, in the order of the terms.
+  bool greatest = false;  ///< Terms combine to their maximum instead of their sum.
+  /// Sums pairwise, in the order of the terms; those of one shard that several contributions have,
+  /// first. Messages combine their members as a tree (CombineOrder::tree).
+  bool fixed_order = false;
   /// Terms that lie alike are added up after each contribution, so that one buffer holds them
   /// (micro-batches); else before the first reader.
   bool merge_each = false;
@@ -48,7 +50,7 @@ struct RedistributionRequest {
   bool operator==(const RedistributionRequest&) const = default;
 };
 
-/// Where devices are: what a message between two of them passes. By device.
+/// Where devices are: what a message between two of them passes. By device; empty: all are in one.
 struct Neighbourhood {
   std::span<const std::int32_t> process;
   std::span<const std::int32_t> node;
@@ -106,7 +108,9 @@ struct Step {
 struct Message {
   Collective kind = Collective::all_reduce;
   std::int32_t first_member = 0, members = 0;  ///< In Redistribution::members; a root is the first.
-  std::int64_t elements = 0;                   ///< Of the vector of the call.
+  /// Of the vector of the call. The buffers of an all_to_all are twice as long: what a member sends
+  /// and, behind it, what it gets.
+  std::int64_t elements = 0;
   std::int32_t first_range = 0;        ///< In Redistribution::ranges; one per member, or -1.
   std::int32_t start = 0, finish = 0;  ///< Moments, the same for all members.
 
@@ -144,8 +148,14 @@ struct Redistribution {
 ///
 /// No tie is broken by device number. Of several holders of a box the nearest serves (same process,
 /// same node); among equally near ones the n-th reader of the box takes the n-th holder, counted in
-/// the order of the tiles and wrapping around. Lists that mix own and received parts begin with the
-/// own one and follow the order of the members from there, wrapping around.
+/// the order of the tiles and wrapping around. Members of a collective follow the order of the
+/// terms or, where it gathers, of the tiles; receivers of a broadcast that of the reader's tiles
+/// behind the sender's own. Lists that mix own and received parts begin with the own one and follow
+/// the order of the members from there, wrapping around; but a sum that several tiles of a reader
+/// need is added up in the order of the terms by all of them, so that they get the same bits.
+///
+/// A step that a message waits for happens as soon as its inputs are there, a start when the inputs
+/// of all members are there, and everything else right before the first reader that it serves.
 Redistribution redistribute(const RedistributionRequest& request, const Neighbourhood& where);
 
 }  // namespace troika

@@ -63,7 +63,7 @@ inline constexpr std::int32_t kFewestOfAllToAll = 8;
 /// its group is left alone: transfers bring just what it lacks.
 void exchange_all_to_all(Draft& draft, const Holders& holders, std::vector<Need>& needs);
 
-/// Meets all other needs out of what their devices hold and of messages, in which each element of a
+/// Meets all needs out of what their devices hold and of messages, in which each element of a
 /// term comes to a device at most once. `tiles` are those of the reader.
 void transfer(Draft& draft, const Holders& holders, std::span<const Touch> tiles,
               std::vector<Need>& needs);

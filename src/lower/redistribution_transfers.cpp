@@ -1,82 +1,12 @@
 // Redistributions that are not collectives: parts of boxes go where they are needed.
 #include <algorithm>
 
-#include "lower/redistribution_stages.h"
+#include "lower/redistribution_nearest.h"
 
 namespace troika::redistribution {
 namespace {
 
 constexpr std::int32_t kHere = -1;
-
-/// Which holder of a box serves a need: the nearest, and among equally near ones the one whose
-/// number is the need's ordinal, wrapping around.
-class NearestHolder {
- public:
-  NearestHolder(const Draft& draft, const Holders& holders) : draft_(draft), holders_(holders) {}
-
-  /// `run` are the holders of one box of one term.
-  std::int32_t find(std::span<const std::int32_t> run, const Need& need) {
-    if (run.size() == 1) return run[0];
-    if (run.size() > kManyHolders) return find_sorted(run, need);
-    std::int32_t counts[4] = {};
-    for (std::int32_t id : run) ++counts[distance(id, need)];
-    int nearest = 0;
-    while (counts[nearest] == 0) ++nearest;
-    std::int32_t left = need.ordinal % counts[nearest];
-    for (std::int32_t id : run)
-      if (distance(id, need) == nearest && left-- == 0) return id;
-    return run[0];
-  }
-
-  std::int32_t device_of(std::int32_t id) const { return holders_.terms().held[id].device; }
-
- private:
-  /// With more holders each look-up is a binary search, so that many readers of a box that many
-  /// hold do not take time for each pair of them.
-  static constexpr std::size_t kManyHolders = 32;
-
-  struct Sorted {
-    std::vector<std::int32_t> by_process, by_node;
-  };
-
-  int distance(std::int32_t id, const Need& need) const {
-    std::int32_t device = device_of(id);
-    if (device == need.device) return 0;
-    if (draft_.process_of(device) == draft_.process_of(need.device)) return 1;
-    return draft_.node_of(device) == draft_.node_of(need.device) ? 2 : 3;
-  }
-
-  std::int32_t find_sorted(std::span<const std::int32_t> run, const Need& need) {
-    std::int32_t at = known_.find_or_add(PairMap::key(0, run[0]), std::ssize(sorted_));
-    if (at == std::ssize(sorted_)) sorted_.push_back(sort(run));
-    auto process = [&](std::int32_t id) { return draft_.process_of(device_of(id)); };
-    auto node = [&](std::int32_t id) { return draft_.node_of(device_of(id)); };
-    auto inside = std::ranges::equal_range(sorted_[at].by_process, draft_.process_of(need.device),
-                                           {}, process);
-    auto own =
-        std::ranges::find(inside, need.device, [&](std::int32_t id) { return device_of(id); });
-    if (own != inside.end()) return *own;
-    if (!inside.empty()) return inside[need.ordinal % std::ssize(inside)];
-    auto near =
-        std::ranges::equal_range(sorted_[at].by_node, draft_.node_of(need.device), {}, node);
-    if (!near.empty()) return near[need.ordinal % std::ssize(near)];
-    return run[need.ordinal % std::ssize(run)];
-  }
-
-  Sorted sort(std::span<const std::int32_t> run) const {
-    Sorted sorted{{run.begin(), run.end()}, {run.begin(), run.end()}};
-    std::ranges::stable_sort(sorted.by_process, {},
-                             [&](std::int32_t id) { return draft_.process_of(device_of(id)); });
-    std::ranges::stable_sort(sorted.by_node, {},
-                             [&](std::int32_t id) { return draft_.node_of(device_of(id)); });
-    return sorted;
-  }
-
-  const Draft& draft_;
-  const Holders& holders_;
-  PairMap known_;  // by the first of a run
-  std::vector<Sorted> sorted_;
-};
 
 class Transfers {
  public:
@@ -92,16 +22,15 @@ class Transfers {
   void bring(std::vector<Need>& needs) {
     std::vector<std::int32_t> ends;
     for (const Need& need : needs) {
-      if (need.buffer < 0) find_parts(need);
+      find_parts(need);
       ends.push_back(static_cast<std::int32_t>(parts_.size()));
     }
     find_tile_places();
     for (const Sent& sent : sent_) send(sent);
     for (std::size_t at = 0; at < needs.size(); ++at) {
       std::int32_t begin = at == 0 ? 0 : ends[at - 1];
-      if (needs[at].buffer < 0)
-        needs[at].buffer = put_together(
-            needs[at], std::span(parts_).subspan(begin, ends[at] - begin), {Phase::assemble, at});
+      needs[at].buffer = put_together(needs[at], std::span(parts_).subspan(begin, ends[at] - begin),
+                                      {Phase::assemble, at});
     }
   }
 
@@ -179,7 +108,7 @@ class Transfers {
         std::size_t length = 1;
         while (length < run.size() && holders_.term_of(run[length]) == term) ++length;
         std::int32_t held = nearest_.find(run.first(length), need);
-        candidates_.push_back({term, nearest_.device_of(held) != need.device, share,
+        candidates_.push_back({term, holders_.terms().held[held].device != need.device, share,
                                distance(term, held, need.device), held});
         run = run.subspan(length);
       }
@@ -276,21 +205,29 @@ class Transfers {
       tile_places_[tiles_[at].device] = static_cast<std::int32_t>(at);
   }
 
+  /// Tiles that receive what a device sends, in the order of the reader's tiles behind the device's
+  /// own, wrapping around.
+  void sort_receivers(const Sent& sent, std::int32_t device) {
+    auto count = static_cast<std::int32_t>(tiles_.size());
+    receivers_.clear();
+    for (std::int32_t at = sent.first; at >= 0; at = received_[at].next_sent)
+      receivers_.push_back({(received_[at].tile - tile_places_[device] + count) % count, at});
+    std::ranges::sort(receivers_);
+  }
+
   /// A device sends to the tiles behind its own first, and then receives in the order of its needs.
   void send(const Sent& sent) {
     const Held& held = holders_.terms().held[sent.held];
-    auto count = static_cast<std::int32_t>(tiles_.size());
-    std::int32_t tile = received_[sent.first].tile;
-    auto local = static_cast<std::uint64_t>((tile - tile_places_[held.device] + count) % count);
+    sort_receivers(sent, held.device);
+    auto local = static_cast<std::uint64_t>(receivers_[0].first);
     std::int32_t from = held.buffer;
     if (sent.box != held.box) from = draft_.add_copy(from, sent.box, {Phase::prepare, local});
     draft_.add_message(Collective::broadcast, draft_.boxes.elements(sent.box));
     draft_.add_member(from, local);
-    for (std::int32_t at = sent.first; at >= 0; at = received_[at].next_sent) {
-      Received& received = received_[at];
-      received.buffer =
-          draft_.add_buffer(PlacedBuffer::Kind::value, tiles_[received.tile].device, sent.box);
-      draft_.add_member(received.buffer, kBehindSends + static_cast<std::uint64_t>(at));
+    for (auto [distance, at] : receivers_) {
+      received_[at].buffer =
+          draft_.add_buffer(PlacedBuffer::Kind::value, tiles_[received_[at].tile].device, sent.box);
+      draft_.add_member(received_[at].buffer, kBehindSends + static_cast<std::uint64_t>(at));
     }
     draft_.add_calls();
   }
@@ -358,9 +295,10 @@ class Transfers {
   std::vector<Sent> sent_;
   PairMap known_sent_;  // by held and box
   std::vector<Received> received_;
-  std::vector<std::int32_t> received_on_;  // by device: the last one
-  std::vector<std::int32_t> tile_places_;  // by device
-  const Need* need_ = nullptr;             // the one whose parts are looked for
+  std::vector<std::int32_t> received_on_;                         // by device: the last one
+  std::vector<std::int32_t> tile_places_;                         // by device
+  std::vector<std::pair<std::int32_t, std::int32_t>> receivers_;  // distance, received
+  const Need* need_ = nullptr;  // the one whose parts are looked for
   std::vector<Box> missing_, left_, open_, still_open_;
 };
 
@@ -368,8 +306,6 @@ class Transfers {
 
 void transfer(Draft& draft, const Holders& holders, std::span<const Touch> tiles,
               std::vector<Need>& needs) {
-  if (std::ranges::all_of(needs, [](const Need& need) { return need.buffer >= 0; })) return;
-  draft.begin_round();
   Transfers(draft, holders, tiles).bring(needs);
 }
 
