@@ -66,6 +66,7 @@ class Runner {
                            buffer.kind == PlacedBuffer::Kind::zeros ? 0.0 : kUnwritten);
     handed_.resize(result.members.size());
     got_.resize(result.members.size());
+    lent_.resize(result.buffers.size());
     find_expected();
     for (const std::vector<Touch>& reader : request_.readers) run_.read.emplace_back(reader.size());
     std::size_t devices = 1;
@@ -303,11 +304,24 @@ class Runner {
     return result_.messages[step.message].kind == Collective::broadcast && step.member == 0;
   }
 
+  std::int32_t root_of(std::int32_t id) const {
+    const PlacedBuffer& buffer = result_.buffers[id];
+    return buffer.kind == PlacedBuffer::Kind::block ? buffer.origin : id;
+  }
+
   void start(const Step& step) {
     std::span<double> own = view(step.out);
     std::int32_t member = result_.messages[step.message].first_member + step.member;
     handed_[member].assign(own.begin(), own.end());
-    if (!is_root(step)) std::ranges::fill(own, kUnwritten);
+    if (is_root(step)) {
+      ++lent_[root_of(step.out)];
+      return;
+    }
+    const PlacedBuffer& buffer = result_.buffers[step.out];
+    want(lent_[root_of(step.out)] == 0, "changes what a message reads");
+    want(buffer.kind != PlacedBuffer::Kind::written || !request_.from[buffer.origin].shared,
+         "changes what others use");
+    std::ranges::fill(own, kUnwritten);
   }
 
   bool finish(const Step& step) {
@@ -315,7 +329,9 @@ class Runner {
     for (std::int32_t member = 0; member < message.members; ++member)
       if (handed_[message.first_member + member].empty()) return false;
     if (got_[message.first_member].empty()) communicate(message);
-    if (!is_root(step))
+    if (is_root(step))
+      --lent_[root_of(step.out)];
+    else
       std::ranges::copy(got_[message.first_member + step.member], view(step.out).begin());
     return true;
   }
@@ -386,6 +402,7 @@ class Runner {
   std::vector<std::vector<std::int64_t>> elements_;  // by box
   std::vector<std::vector<double>> memory_;          // by buffer; empty for blocks
   std::vector<std::vector<double>> handed_, got_;    // by member
+  std::vector<int> lent_;                            // by buffer: broadcasts that read it
   std::vector<double> expected_;                     // by element of the tensor
   std::vector<Position> positions_;                  // by device
   RedistributionRun run_;
