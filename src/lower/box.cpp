@@ -15,7 +15,7 @@ int most_telling_dim(const BoxTable& boxes, std::span<const std::int32_t> ids) {
     std::ranges::transform(ids, begins.begin(),
                            [&](std::int32_t id) { return boxes[id].begin[at]; });
     std::ranges::sort(begins);
-    std::ptrdiff_t different = std::ranges::unique(begins).begin() - begins.begin();
+    std::ptrdiff_t different = std::unique(begins.begin(), begins.end()) - begins.begin();
     if (different > most) best = dim;
     most = std::max(most, different);
   }

@@ -82,11 +82,10 @@ TEST(BoxTable, HasEachBoxOnce) {
 TEST(BoxIndex, FindsJustWhatOverlaps) {
   Draws draws(2);
   for (int round = 0; round < 100; ++round) {
-    std::vector<Box> boxes;
-    for (int at = 0; at < 20; ++at) boxes.push_back(random_box(draws));
+    std::vector<Box> boxes(20);
+    for (Box& box : boxes) box = random_box(draws);
     BoxTable table(boxes, 3);
-    std::vector<std::int32_t> ids;
-    for (std::int32_t at = 0; at < 20; at += 2) ids.push_back(at);
+    std::vector<std::int32_t> ids{0, 2, 4, 6, 8, 10, 12, 14, 16, 18};
     BoxIndex index;
     index.build(table, ids);
     Box asked = random_box(draws);

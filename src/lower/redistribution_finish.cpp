@@ -22,8 +22,9 @@ std::vector<std::int32_t> count_by_device(const Items& items, std::int32_t devic
 
 /// Indices of the items by device, else in their order.
 template <class Items>
-std::vector<std::int32_t> sort_by_device(const Items& items, std::vector<std::int32_t> next) {
-  std::vector<std::int32_t> order(items.size());
+std::vector<std::int32_t> sort_by_device(const Items& items,
+                                         const std::vector<std::int32_t>& ends) {
+  std::vector<std::int32_t> order(items.size()), next = ends;
   for (std::int32_t at = 0; at < std::ssize(items); ++at) order[next[items[at].device]++] = at;
   return order;
 }

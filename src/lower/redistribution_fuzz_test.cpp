@@ -17,7 +17,7 @@ std::vector<bool> mask_of(const RedistributionRequest& request, std::span<const 
     const Box& box = request.boxes[tile.box];
     std::array<std::int32_t, 3> at{}, extents{1, 1, 1};
     for (int dim = 0; dim < request.frame.dims; ++dim) extents[dim] = request.frame.extents[dim];
-    mask.resize(static_cast<std::size_t>(extents[0] * extents[1] * extents[2]));
+    mask.resize(static_cast<std::size_t>(extents[0]) * extents[1] * extents[2]);
     for (std::size_t element = 0; element < mask.size(); ++element) {
       auto rest = static_cast<std::int32_t>(element);
       bool inside = true;

@@ -10,6 +10,19 @@ namespace {
 /// do not take time for each pair of them.
 constexpr std::size_t kManyHolders = 32;
 
+/// Of a list sorted by place, the holders at one place.
+template <class PlaceOf>
+std::span<const std::int32_t> find_at(const std::vector<std::int32_t>& sorted, std::int32_t place,
+                                      PlaceOf place_of) {
+  auto begin = std::ranges::lower_bound(sorted, place, {}, place_of);
+  auto end = std::ranges::upper_bound(begin, sorted.end(), place, {}, place_of);
+  return {begin, end};
+}
+
+std::int32_t take_turn(std::span<const std::int32_t> holders, const Need& need) {
+  return holders[need.ordinal % std::ssize(holders)];
+}
+
 }  // namespace
 
 std::int32_t NearestHolder::find(std::span<const std::int32_t> run, const Need& need) {
@@ -35,15 +48,14 @@ std::int32_t NearestHolder::find_sorted(std::span<const std::int32_t> run, const
   auto count = static_cast<std::int32_t>(sorted_.size());
   std::int32_t at = known_.find_or_add(PairMap::key(0, run[0]), count);
   if (at == count) sorted_.push_back(sort(run));
-  auto inside = std::ranges::equal_range(sorted_[at].by_process, draft_.process_of(need.device), {},
-                                         [&](std::int32_t id) { return process_of(id); });
-  auto own = std::ranges::find(inside, need.device, [&](std::int32_t id) { return device_of(id); });
-  if (own != inside.end()) return *own;
-  if (!inside.empty()) return inside[need.ordinal % std::ssize(inside)];
-  auto near = std::ranges::equal_range(sorted_[at].by_node, draft_.node_of(need.device), {},
-                                       [&](std::int32_t id) { return node_of(id); });
-  if (!near.empty()) return near[need.ordinal % std::ssize(near)];
-  return run[need.ordinal % std::ssize(run)];
+  std::span inside = find_at(sorted_[at].by_process, draft_.process_of(need.device),
+                             [&](std::int32_t id) { return process_of(id); });
+  for (std::int32_t id : inside)
+    if (device_of(id) == need.device) return id;
+  if (!inside.empty()) return take_turn(inside, need);
+  std::span near = find_at(sorted_[at].by_node, draft_.node_of(need.device),
+                           [&](std::int32_t id) { return node_of(id); });
+  return take_turn(near.empty() ? run : near, need);
 }
 
 NearestHolder::Sorted NearestHolder::sort(std::span<const std::int32_t> run) const {

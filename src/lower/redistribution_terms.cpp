@@ -105,8 +105,8 @@ void merge_group(Draft& draft, const Terms& terms, std::span<const std::int32_t>
   std::vector<std::vector<std::int32_t>> buffers;
   for (std::int32_t term : group) buffers.push_back(buffers_in_order(terms[term], first));
   for (std::size_t at = 0; at < first.size(); ++at) {
-    std::vector<std::int32_t> parts;
-    for (const std::vector<std::int32_t>& term : buffers) parts.push_back(term[at]);
+    std::vector<std::int32_t> parts(buffers.size());
+    std::ranges::transform(buffers, parts.begin(), [at](const auto& term) { return term[at]; });
     merged.held.push_back(
         {first[at].device, first[at].box, combine(draft, first[at], std::move(parts))});
   }

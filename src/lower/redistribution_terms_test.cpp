@@ -1,6 +1,8 @@
 // When terms are added up, and in which order.
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "lower/testing/random_redistribution.h"
 #include "lower/testing/redistribution_text.h"
 
@@ -116,8 +118,8 @@ TEST(RedistributionTerms, SeveralReadersOfASumGetTheSameBits) {
 /// Eight shards of two operators on so many devices.
 Sum sharded(std::int32_t devices) {
   Sum sum(devices);
-  std::vector<std::int32_t> shards;
-  for (std::int32_t shard = 0; shard < 8; ++shard) shards.push_back(shard * devices / 8);
+  std::vector<std::int32_t> shards(8);
+  for (std::int32_t shard = 0; shard < 8; ++shard) shards[shard] = shard * devices / 8;
   sum.write(shards);
   sum.write(shards);
   sum.request.fixed_order = true;
@@ -133,8 +135,8 @@ TEST(RedistributionTerms, AFixedOrderHasTheSameBitsOnAnyNumberOfDevices) {
       for (bool merge_each : {true, false}) {
         Sum sum = sharded(devices);
         sum.request.merge_each = merge_each;
-        std::vector<std::int32_t> readers;
-        for (std::int32_t at = 0; at < (by_one ? 1 : devices); ++at) readers.push_back(at);
+        std::vector<std::int32_t> readers(by_one ? 1 : devices);
+        std::iota(readers.begin(), readers.end(), 0);
         sum.read(readers);
         for (const std::vector<double>& other : sum.bits())
           EXPECT_EQ(other, bits) << devices << " devices";

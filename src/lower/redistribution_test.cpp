@@ -33,13 +33,13 @@ struct Request : RedistributionCase {
   Touch tile(std::int32_t device, const Bounds& bounds) { return {device, box(make_box(bounds))}; }
 
   std::vector<Touch> parts(std::size_t dim) {
-    std::vector<Touch> tiles;
-    for (std::int32_t at = 0; at < devices(); ++at) tiles.push_back(tile(at, part(dim, at)));
+    std::vector<Touch> tiles(process.size());
+    for (std::int32_t at = 0; at < devices(); ++at) tiles[at] = tile(at, part(dim, at));
     return tiles;
   }
   std::vector<Touch> wholes() {
-    std::vector<Touch> tiles;
-    for (std::int32_t at = 0; at < devices(); ++at) tiles.push_back(tile(at, whole()));
+    std::vector<Touch> tiles(process.size());
+    for (std::int32_t at = 0; at < devices(); ++at) tiles[at] = tile(at, whole());
     return tiles;
   }
 
@@ -211,9 +211,9 @@ TEST(Redistribution, WhatALargerGatheringBringsIsNotGatheredAgain) {
 
 TEST(Redistribution, InnerDevicesOfAHaloDoTheSame) {
   Request made({16}, 4);
-  std::vector<Touch> tiles;
+  std::vector<Touch> tiles(4);
   for (std::int32_t at = 0; at < 4; ++at)
-    tiles.push_back(made.tile(at, {{std::max(4 * at - 1, 0), std::min(4 * at + 5, 16)}}));
+    tiles[at] = made.tile(at, {{std::max(4 * at - 1, 0), std::min(4 * at + 5, 16)}});
   made.write(made.parts(0));
   made.read(tiles);
   Redistribution result = made.redistribute();

@@ -128,9 +128,9 @@ class Generator {
     if (is_cut)
       return cut(static_cast<int>(draws_.below(made_.request.frame.dims)),
                  draws_.below(2) * draws_.below(devices_));
-    std::vector<Touch> tiles;
+    std::vector<Touch> tiles(devices_);
     for (std::int32_t device = 0; device < devices_; ++device)
-      tiles.push_back(touch(whole(), device));
+      tiles[device] = touch(whole(), device);
     return tiles;
   }
 

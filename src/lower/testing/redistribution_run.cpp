@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/random.h"
+#include "lower/testing/redistribution_message.h"
 
 namespace troika {
 namespace {
@@ -66,6 +67,7 @@ class Runner {
                            buffer.kind == PlacedBuffer::Kind::zeros ? 0.0 : kUnwritten);
     handed_.resize(result.members.size());
     got_.resize(result.members.size());
+    lent_.resize(result.buffers.size());
     find_expected();
     for (const std::vector<Touch>& reader : request_.readers) run_.read.emplace_back(reader.size());
     std::size_t devices = 1;
@@ -107,25 +109,30 @@ class Runner {
 
   double combine(double a, double b) const { return request_.greatest ? std::max(a, b) : a + b; }
 
+  /// By element: whether a tile of the term has it.
+  std::vector<bool> cover(const Contribution& from, std::int32_t term) const {
+    std::vector<bool> covered(tensor_.size());
+    for (std::size_t tile = 0; tile < from.tiles.size(); ++tile)
+      if (from.terms[tile] == term)
+        for (std::int64_t element : elements_[from.tiles[tile].box]) covered[element] = true;
+    return covered;
+  }
+
   /// By element: all terms that have it.
   void find_expected() {
-    expected_.assign(tensor_.size(), 0.0);
-    std::vector<bool> has(expected_.size());
+    expected_.assign(tensor_.size(), kUnwritten);
     for (std::size_t from = 0; from < request_.from.size(); ++from) {
-      const Contribution& own = request_.from[from];
-      for (std::int32_t term = 0; term < own.term_count; ++term) {
-        std::vector<bool> covered(expected_.size());
-        for (std::size_t tile = 0; tile < own.tiles.size(); ++tile)
-          if (own.terms[tile] == term)
-            for (std::int64_t element : elements_[own.tiles[tile].box]) covered[element] = true;
-        for (std::size_t element = 0; element < covered.size(); ++element) {
-          if (!covered[element]) continue;
-          double next = number(from, term, static_cast<std::int64_t>(element));
-          expected_[element] = has[element] ? combine(expected_[element], next) : next;
-          has[element] = true;
+      for (std::int32_t term = 0; term < request_.from[from].term_count; ++term) {
+        std::vector<bool> covered = cover(request_.from[from], term);
+        for (std::int64_t at = 0; at < tensor_.size(); ++at) {
+          if (!covered[at]) continue;
+          double next = number(from, term, at);
+          expected_[at] = std::isnan(expected_[at]) ? next : combine(expected_[at], next);
         }
       }
     }
+    std::ranges::replace_if(
+        expected_, [](double sum) { return std::isnan(sum); }, 0.0);
   }
 
   void check_form() const {
@@ -303,11 +310,24 @@ class Runner {
     return result_.messages[step.message].kind == Collective::broadcast && step.member == 0;
   }
 
+  std::int32_t root_of(std::int32_t id) const {
+    const PlacedBuffer& buffer = result_.buffers[id];
+    return buffer.kind == PlacedBuffer::Kind::block ? buffer.origin : id;
+  }
+
   void start(const Step& step) {
     std::span<double> own = view(step.out);
     std::int32_t member = result_.messages[step.message].first_member + step.member;
     handed_[member].assign(own.begin(), own.end());
-    if (!is_root(step)) std::ranges::fill(own, kUnwritten);
+    if (is_root(step)) {
+      ++lent_[root_of(step.out)];
+      return;
+    }
+    const PlacedBuffer& buffer = result_.buffers[step.out];
+    want(lent_[root_of(step.out)] == 0, "changes what a message reads");
+    want(buffer.kind != PlacedBuffer::Kind::written || !request_.from[buffer.origin].shared,
+         "changes what others use");
+    std::ranges::fill(own, kUnwritten);
   }
 
   bool finish(const Step& step) {
@@ -315,7 +335,9 @@ class Runner {
     for (std::int32_t member = 0; member < message.members; ++member)
       if (handed_[message.first_member + member].empty()) return false;
     if (got_[message.first_member].empty()) communicate(message);
-    if (!is_root(step))
+    if (is_root(step))
+      --lent_[root_of(step.out)];
+    else
       std::ranges::copy(got_[message.first_member + step.member], view(step.out).begin());
     return true;
   }
@@ -326,56 +348,21 @@ class Runner {
     return {range.begin * tensor_.scale(), range.end * tensor_.scale()};
   }
 
-  double combine_all(std::span<const std::vector<double>> handed, std::int64_t i) const {
-    if (handed.size() == 1) return handed[0][i];
-    if (!request_.fixed_order)
-      return combine(combine_all(handed.first(handed.size() - 1), i), handed.back()[i]);
-    want(handed.size() % 2 == 0, "a tree of other than a power of two members");
-    return combine(combine_all(handed.first(handed.size() / 2), i),
-                   combine_all(handed.last(handed.size() / 2), i));
-  }
-
   void communicate(const Message& message) {
-    std::int64_t count = message.elements * tensor_.scale();
-    std::int64_t vectors = message.kind == Collective::all_to_all ? 2 : 1;
     std::span handed = std::span<const std::vector<double>>(handed_).subspan(message.first_member,
                                                                              message.members);
+    MessageRun call{.kind = message.kind,
+                    .count = message.elements * tensor_.scale(),
+                    .greatest = request_.greatest,
+                    .tree = request_.fixed_order};
+    for (std::int32_t at = 0; message.first_range >= 0 && at < message.members; ++at)
+      call.blocks.push_back(block(message, at));
     for (const std::vector<double>& own : handed)
-      want(std::ssize(own) == vectors * count, "vectors differ in length");
+      want(std::ssize(own) == call.vectors() * call.count, "vectors differ in length");
     for (std::int32_t to = 0; to < message.members; ++to) {
-      std::vector<double>& got = got_[message.first_member + to];
-      got.assign(vectors * count, kUnwritten);
-      std::int64_t& received = run_.received[result_.members[message.first_member + to].device];
-      std::int64_t others = message.members - 1;
-      Range own = message.first_range < 0 ? Range{} : block(message, to);
-      switch (message.kind) {
-        case Collective::all_reduce:
-          for (std::int64_t i = 0; i < count; ++i) got[i] = combine_all(handed, i);
-          received += others * message.elements;
-          break;
-        case Collective::reduce_scatter:
-          for (std::int64_t i = own.begin; i < own.end; ++i) got[i] = combine_all(handed, i);
-          received += others * own.extent() / tensor_.scale();
-          break;
-        case Collective::all_gather:
-          for (std::int32_t from = 0; from < message.members; ++from)
-            for (std::int64_t i = block(message, from).begin; i < block(message, from).end; ++i)
-              got[i] = handed[from][i];
-          received += message.elements - own.extent() / tensor_.scale();
-          break;
-        case Collective::all_to_all:
-          for (std::int32_t from = 0; from < message.members; ++from)
-            for (std::int64_t i = 0; i < own.extent(); ++i)
-              got[count + block(message, from).begin + i] = handed[from][own.begin + i];
-          received += others * own.extent() / tensor_.scale();
-          break;
-        case Collective::broadcast:
-          got.assign(handed[0].begin(), handed[0].end());
-          received += to == 0 ? 0 : message.elements;
-          break;
-        default:
-          throw Fault{"a message of another kind"};
-      }
+      got_[message.first_member + to] = deliver(call, handed, to);
+      run_.received[result_.members[message.first_member + to].device] +=
+          count_received(call, message.members, to) / tensor_.scale();
     }
   }
 
@@ -386,6 +373,7 @@ class Runner {
   std::vector<std::vector<std::int64_t>> elements_;  // by box
   std::vector<std::vector<double>> memory_;          // by buffer; empty for blocks
   std::vector<std::vector<double>> handed_, got_;    // by member
+  std::vector<int> lent_;                            // by buffer: broadcasts that read it
   std::vector<double> expected_;                     // by element of the tensor
   std::vector<Position> positions_;                  // by device
   RedistributionRun run_;
