@@ -20,6 +20,9 @@ struct Id {
   auto operator<=>(const Id&) const = default;
 };
 
+/// A number out of a compact list, as an index.
+constexpr std::size_t as_index(std::int64_t number) { return static_cast<std::size_t>(number); }
+
 }  // namespace troika
 
 template <class Tag>

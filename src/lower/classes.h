@@ -11,9 +11,6 @@
 
 namespace troika {
 
-/// A number out of a compact list, as an index.
-constexpr std::size_t as_index(std::int32_t number) { return static_cast<std::size_t>(number); }
-
 /// A device's part in a communication.
 struct Membership {
   std::int32_t device = 0;

@@ -183,7 +183,8 @@ void replace(TaskGraph& graph, const FusedChain& chain) {
 
 std::vector<FusedChain> find_chains(const TaskGraph& graph) { return ChainFinder(graph).find(); }
 
-void fuse(TaskGraph& graph, const Machine& machine, const KernelTable& table) {
+std::vector<FusedChain> fuse(TaskGraph& graph, const Machine& machine, const KernelTable& table) {
+  std::vector<FusedChain> fused;
   std::vector<bool> gone(graph.tasks.size()), taken(graph.tasks.size());
   std::vector<FusedChain> chains = find_chains(graph);
   const Savings savings(graph, machine, table);
@@ -199,12 +200,14 @@ void fuse(TaskGraph& graph, const Machine& machine, const KernelTable& table) {
     if (best == nullptr) continue;
     for (std::size_t t : best->tasks) taken[t] = true, gone[t] = t != best->tasks.back();
     replace(graph, *best);
+    fused.push_back(*best);
   }
   std::vector<Task> left;
   for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
     if (!gone[at]) left.push_back(std::move(graph.tasks[at]));
   }
   graph.tasks = std::move(left);
+  return fused;
 }
 
 }  // namespace troika

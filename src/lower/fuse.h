@@ -23,7 +23,7 @@ std::vector<FusedChain> find_chains(const TaskGraph& graph);
 
 /// Fuses the chains that the table has a kernel for which takes no longer than their tasks do one
 /// by one; of one start the chain that saves most. Precondition: the table has a row for each chain
-/// and each task.
-void fuse(TaskGraph& graph, const Machine& machine, const KernelTable& table);
+/// and each task. Returns the chains that it fused, with places in the list as it was.
+std::vector<FusedChain> fuse(TaskGraph& graph, const Machine& machine, const KernelTable& table);
 
 }  // namespace troika

@@ -91,7 +91,7 @@ TEST(GraphFacts, WhatADeviceDoesOtherwiseParts) {
       [](TwoSums& sums) { sums.last_compute().choice.layouts[1] = Layout::channels_last; },
       [](TwoSums& sums) { sums.last_compute().choice.time = {1001}; },
       [](TwoSums& sums) { sums.last_compute().is_update = true; },
-      [](TwoSums& sums) { sums.last_compute().carried = true; },
+      [](TwoSums& sums) { sums.last_compute().lag = 1; },
       [](TwoSums& sums) { sums.last_compute().uses[1].access = Access::update; },
       [](TwoSums& sums) { sums.last_compute().uses[1] = sums.last_compute().uses[0]; },
       [](TwoSums& sums) {

@@ -15,6 +15,7 @@
 #include "lower/insert_updates.h"
 #include "lower/order_tasks.h"
 #include "lower/place_buffers.h"
+#include "lower/plan_program.h"
 #include "taskgraph/verify.h"
 
 namespace troika {
@@ -57,10 +58,15 @@ std::vector<KernelRequest> requests_of(const TaskGraph& tasks, const Machine& ma
 }  // namespace
 
 std::vector<KernelRequest> rows_needed(const LowerRequest& request) {
-  return requests_of(expand(request), *request.machine);
+  return rows_of_plan(request);
 }
 
 LowerResult lower(const LowerRequest& request, const KernelTable& table) {
+  return lower_planned(request, table);
+}
+
+LowerResult lower_old(const LowerRequest& request, const KernelTable& table);
+LowerResult lower_old(const LowerRequest& request, const KernelTable& table) {
   if (auto reason = why_infeasible(*request.strategy, *request.graph, *request.machine))
     return Infeasible{*reason};
   if (auto reason = why_no_algorithms(request.strategy->sync)) return Infeasible{*reason};

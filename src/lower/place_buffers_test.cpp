@@ -24,7 +24,7 @@ struct LaggingChain {
   /// The result of one more task.
   BufferId add_task(BufferId operand, int lag) {
     KernelKey key{Sum{.count = 1}, {kRow}, Phase::forward, {}};
-    table.insert(key, {{.algorithm = "fake",
+    table.insert({"", key}, {{.algorithm = "fake",
                         .layouts = std::vector<Layout>(2),
                         .in_place = {{.write = 1, .read = 0}}}});
     BufferId result = add_buffer(std::string(1, static_cast<char>('a' + graph.tasks.size())));
@@ -44,7 +44,7 @@ struct LaggingChain {
 
   /// How many results are in place.
   std::ptrdiff_t place() {
-    place_buffers(graph, table);
+    place_buffers(graph, {{DeviceSpec{}}}, table);
     graph.dependencies = find_dependencies(graph);
     EXPECT_NO_THROW(verify(graph, Stage::placed)) << to_text(graph);
     return std::ranges::count_if(graph.buffers,

@@ -125,6 +125,22 @@ class Redistributor {
     finished_.ends = {static_cast<std::int32_t>(finished_.held.size())};
   }
 
+  /// Whether no two needs of different boxes have elements in common. Sums of the same elements must
+  /// have the same bits, so where it takes long to find out, they count as overlapping.
+  bool are_apart(const std::vector<Need>& needs) const {
+    constexpr std::size_t kMany = 256;
+    if (terms_.size() < 2) return true;
+    if (needs.size() > kMany) return false;
+    for (std::size_t at = 0; at < needs.size(); ++at)
+      for (std::size_t other = 0; other < at; ++other)
+        if (needs[at].box != needs[other].box &&
+            elements(intersect(draft_.boxes[needs[at].box], draft_.boxes[needs[other].box],
+                               draft_.boxes.dims()),
+                     draft_.boxes.dims()) > 0)
+          return false;
+    return true;
+  }
+
   /// Needs that nothing finished answers, each once.
   std::vector<Need> find_needs(const std::vector<Touch>& reader) {
     std::vector<Need> needs;
@@ -136,7 +152,8 @@ class Redistributor {
       by_place_.find_or_add(PairMap::key(device, box), kNeeded);
       needs.push_back({.device = device, .box = box, .tile = tile, .ordinal = ordinal});
     }
-    for (Need& need : needs) need.is_only = tiles_with_[need.box] == 1;
+    bool apart = are_apart(needs);
+    for (Need& need : needs) need.is_only = apart && tiles_with_[need.box] == 1;
     for (const Touch& tile : reader) tiles_with_[tile.box] = 0;
     return needs;
   }

@@ -62,7 +62,7 @@ struct Need {
   std::int32_t device = 0, box = 0;
   std::int32_t tile = 0;     ///< The first of the reader that needs it.
   std::int32_t ordinal = 0;  ///< Among the reader's tiles with this box.
-  bool is_only = true;       ///< The reader has no other tile with this box.
+  bool is_only = true;       ///< No other tile of the reader needs any of its elements.
   std::int32_t buffer = -1;  ///< -1: not met yet.
 };
 

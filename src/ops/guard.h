@@ -25,10 +25,12 @@ struct Guard {
 /// Inputs: loss_sum, weight_sum and, with `gradient`, square_sum; each f64 [1].
 Signature signature(const Guard& op, std::span<const TensorSpec> inputs);
 
-/// The sum of squares of one tensor, f64 [1]: norms for clipping and for LARS and LAMB.
+/// The sum of squares of one tensor, f64 [1], divided by `copies`: norms for clipping.
 struct SquareSum {
   static constexpr std::string_view kName = "square_sum";
-  static void fields(auto&, auto&&) {}
+  std::int64_t copies = 1;  ///< As many devices have the same tensor and add up their shares.
+
+  static void fields(auto& self, auto&& visit) { visit("copies", self.copies); }
   bool operator==(const SquareSum&) const = default;
 };
 

@@ -83,6 +83,11 @@ std::uint64_t mix(std::uint64_t hash, const Op& op) {
   return std::visit([&](const auto& attributes) { return mix_attributes(hash, attributes); }, op);
 }
 
+bool depends_on_begin(const Op& op, const Axis& axis) {
+  const Attention* attention = std::get_if<Attention>(&op);
+  return attention != nullptr && attention->causal && axis.name == "q";
+}
+
 std::string to_text(const Op& op) {
   return std::visit([](const auto& attributes) { return print_attributes(attributes); }, op);
 }

@@ -64,7 +64,7 @@ void Session::add(TaskGraph graph) {
   for (const BufferSpec& buffer : graph.buffers)
     if (buffer.persistent) check_agreement(buffer);
   for (const StoredSlice& slice : stored_slices(graph)) {
-    if (!stored_.insert(slice.name).second) continue;
+    if (!stored_.insert(fmt::format("{}+{}", slice.name, slice.offset)).second) continue;
     if (is_here(slice.device)) slices_here_[slice.of].push_back(storage_.size());
     storage_.push_back(slice);
   }
@@ -208,7 +208,7 @@ void Session::write_input(const std::string& program, const std::string& name,
     }
     // Each device copies its own region; offsets in the whole tensor become offsets in the batch.
     std::size_t before = rows_before(part, batch, first_row);
-    for_region(part, [&](std::size_t whole, std::size_t own, std::size_t bytes) {
+    for_region(part, part.region, [&](std::size_t whole, std::size_t own, std::size_t bytes) {
       place.device.write(to + own, batch.subspan(whole - before, bytes));
     });
   }

@@ -47,9 +47,9 @@ class Call final : public Work {
 /// Calls copy(offset in the whole tensor, offset in the part's own dense memory, length), in bytes,
 /// for each run of a region.
 template <class Copy>
-void for_region(const BufferSpec& part, const Copy& copy) {
+void for_region(const BufferSpec& part, const Region& region, const Copy& copy) {
   std::int64_t size = size_of(part.spec.dtype).count, at = 0;
-  for_each_run(part.whole, part.region, [&](std::int64_t offset, std::int64_t length) {
+  for_each_run(part.whole, region, [&](std::int64_t offset, std::int64_t length) {
     copy(static_cast<std::size_t>(offset * size), static_cast<std::size_t>(at * size),
          static_cast<std::size_t>(length * size));
     at += length;

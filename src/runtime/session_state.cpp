@@ -66,9 +66,12 @@ void Session::load(const StoredSlice& slice, std::span<const std::byte> plain) {
   drain();
   StateBuffer& state = state_buffer(slice.name);
   Place& place = *places_.at(slice.device);
-  TROIKA_CHECK(static_cast<std::int64_t>(plain.size()) == state.spec.spec.bytes().count,
+  Bytes element = size_of(state.spec.spec.dtype);
+  TROIKA_CHECK(static_cast<std::int64_t>(plain.size()) ==
+                   (element * slice.region.elements()).count,
                "the size of " + slice.name);
-  if (state.spec.layout == Layout::plain) return place.device.write(state.buffer.address(), plain);
+  if (state.spec.layout == Layout::plain)
+    return place.device.write(state.buffer.address() + (element * slice.offset).count, plain);
   // The arena has room for the plain form of any state (see arena_needed) and is free between runs.
   place.device.write(place.arena.address(), plain);
   reorder(place, state.spec.spec, {Layout::plain, state.spec.layout}, place.arena.address(),
@@ -79,9 +82,12 @@ void Session::store(const StoredSlice& slice, std::span<std::byte> plain) {
   drain();
   StateBuffer& state = state_buffer(slice.name);
   Place& place = *places_.at(slice.device);
-  TROIKA_CHECK(static_cast<std::int64_t>(plain.size()) == state.spec.spec.bytes().count,
+  Bytes element = size_of(state.spec.spec.dtype);
+  TROIKA_CHECK(static_cast<std::int64_t>(plain.size()) ==
+                   (element * slice.region.elements()).count,
                "the size of " + slice.name);
-  if (state.spec.layout == Layout::plain) return place.device.read(plain, state.buffer.address());
+  if (state.spec.layout == Layout::plain)
+    return place.device.read(plain, state.buffer.address() + (element * slice.offset).count);
   // Through the arena, like load.
   reorder(place, state.spec.spec, {state.spec.layout, Layout::plain}, state.buffer.address(),
           place.arena.address());
@@ -95,8 +101,9 @@ void Session::load(const std::string& name, std::span<const std::byte> plain) {
     TROIKA_CHECK(static_cast<std::int64_t>(plain.size()) ==
                      spec.whole.elements() * size_of(spec.spec.dtype).count,
                  "the size of " + name);
-    std::vector<std::byte> part(static_cast<std::size_t>(spec.spec.bytes().count));
-    for_region(spec, [&](std::size_t whole, std::size_t own, std::size_t bytes) {
+    std::int64_t size = size_of(spec.spec.dtype).count;
+    std::vector<std::byte> part(static_cast<std::size_t>(slice.region.elements() * size));
+    for_region(spec, slice.region, [&](std::size_t whole, std::size_t own, std::size_t bytes) {
       std::memcpy(part.data() + own, plain.data() + whole, bytes);
     });
     load(slice, part);
@@ -106,9 +113,10 @@ void Session::load(const std::string& name, std::span<const std::byte> plain) {
 void Session::store(const std::string& name, std::span<std::byte> plain) {
   for (const StoredSlice& slice : slices_here(name)) {
     const BufferSpec& spec = state_buffer(slice.name).spec;
-    std::vector<std::byte> part(static_cast<std::size_t>(spec.spec.bytes().count));
+    std::int64_t size = size_of(spec.spec.dtype).count;
+    std::vector<std::byte> part(static_cast<std::size_t>(slice.region.elements() * size));
     store(slice, part);
-    for_region(spec, [&](std::size_t whole, std::size_t own, std::size_t bytes) {
+    for_region(spec, slice.region, [&](std::size_t whole, std::size_t own, std::size_t bytes) {
       std::memcpy(plain.data() + whole, part.data() + own, bytes);
     });
   }

@@ -142,7 +142,8 @@ std::vector<TaskGraph> LiveModel::plan_programs(const RunPrograms& run, const St
   auto compile = [&](const LowerRequest& request) {
     programs.push_back(compile_program(request, answer, table));
     for (const StoredSlice& slice : stored_slices(programs.back()))
-      if (stored.insert(slice.name).second) storage.push_back(slice);
+      if (stored.insert(fmt::format("{}+{}", slice.name, slice.offset)).second)
+        storage.push_back(slice);
   };
   Lowering lowering{strategy, machine, setup_.links};
   for (const zoo::Model* model : run.models)

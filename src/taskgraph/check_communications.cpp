@@ -141,6 +141,10 @@ void check_communications(const TaskGraph& graph, const std::vector<std::size_t>
     TROIKA_CHECK(communication.devices.size() == communication.buffers.size() &&
                      communication.call.members == static_cast<int>(communication.devices.size()),
                  fmt::format("'{}' has not one buffer per member", communication.name));
+    for (BufferId buffer : communication.buffers)
+      TROIKA_CHECK(graph[buffer].bytes() == graph[communication.buffers[0]].bytes(),
+                   fmt::format("members of '{}' have buffers of different lengths",
+                               communication.name));
     check_ranges(communication);
     members.emplace_back(communication.devices.size());
   }

@@ -100,7 +100,9 @@ class WrittenBuffers {
   /// Writing in place destroys every other buffer in that memory.
   void forget_memory(BufferId id) {
     std::size_t root = graph_.root(id).index();
-    written_[root] = false;
+    // A view of the padding leaves the root's own value as it is.
+    const BufferSpec& whole = graph_.buffers[root];
+    if (begin_of(id) < whole.bytes() - whole.padding) written_[root] = false;
     const std::vector<BufferId>& views = sharers_[root];
     Bytes begin = begin_of(id), end = begin + graph_[id].bytes();
     auto at = std::ranges::lower_bound(views, begin - longest_[root], {},

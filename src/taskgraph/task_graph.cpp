@@ -69,9 +69,14 @@ Bytes TaskGraph::offset_in_root(BufferId id) const {
 
 std::vector<StoredSlice> stored_slices(const TaskGraph& graph) {
   std::vector<StoredSlice> slices;
-  for (const BufferSpec& buffer : graph.buffers)
-    if (buffer.persistent && !buffer.part_of.empty())
-      slices.push_back({buffer.name, buffer.part_of, buffer.region, buffer.device, buffer.layout});
+  for (const BufferSpec& buffer : graph.buffers) {
+    if (!buffer.persistent || buffer.part_of.empty()) continue;
+    std::vector<RunBox> boxes{{buffer.region, 0}};
+    if (buffer.run) boxes = boxes_of_run(buffer.region, *buffer.run);
+    for (const RunBox& part : boxes)
+      slices.push_back(
+          {buffer.name, buffer.part_of, part.box, buffer.device, buffer.layout, part.offset});
+  }
   return slices;
 }
 

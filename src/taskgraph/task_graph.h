@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,8 +48,11 @@ struct BufferSpec {
   std::string part_of{};
   Region region{};
   Shape whole{};
+  /// Only these elements of the region, in row-major order; unset: all of them.
+  std::optional<Range> run{};
+  Bytes padding{};  ///< Memory behind its end that views of it may use.
 
-  Bytes bytes() const { return stored_bytes(layout, spec.shape, spec.dtype); }
+  Bytes bytes() const { return stored_bytes(layout, spec.shape, spec.dtype) + padding; }
   bool operator==(const BufferSpec&) const = default;
 };
 
@@ -130,6 +134,7 @@ struct StoredSlice {
   Region region;
   DeviceId device;
   Layout layout = Layout::plain;
+  std::int64_t offset = 0;  ///< Where it begins in the buffer, in elements.
 };
 
 struct TaskGraph {

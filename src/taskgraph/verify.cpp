@@ -71,7 +71,9 @@ void check_slices(const TaskGraph& graph) {
     if (!buffer.persistent || buffer.part_of.empty()) continue;
     Stored& stored = slices[buffer.part_of];
     stored.whole = buffer.whole;
-    stored.regions.push_back(buffer.region);
+    if (!buffer.run) stored.regions.push_back(buffer.region);
+    for (const RunBox& part : boxes_of_run(buffer.region, buffer.run.value_or(Range{})))
+      stored.regions.push_back(part.box);
   }
   for (const auto& [name, stored] : slices) {
     std::vector<Region> lacking = subtract(Region::whole(stored.whole), stored.regions);

@@ -78,6 +78,30 @@ std::vector<Region> subtract(const Region& a, const std::vector<Region>& others)
   return left;
 }
 
+// Each box begins at the first element left and has as many whole indices of one dimension as fit,
+// the outermost one that has room for one.
+std::vector<RunBox> boxes_of_run(const Region& region, Range run) {
+  std::vector<RunBox> boxes;
+  if (region.rank() == 0 && !run.empty()) return {{region, 0}};
+  for (std::int64_t at = run.begin; at < run.end;) {
+    std::size_t dim = 0;
+    std::int64_t inner = region.elements() / region[0].extent();  // elements of one index
+    while (at % inner != 0 || at + inner > run.end) inner /= region[++dim].extent();
+    std::int64_t extent = region[dim].extent(), first = at / inner % extent;
+    std::int64_t count = std::min(extent - first, (run.end - at) / inner);
+    RunBox made{region, at - run.begin};
+    made.box.ranges[dim] = {region[dim].begin + first, region[dim].begin + first + count};
+    std::int64_t outer = at / inner / extent;
+    for (std::size_t each = dim; each-- > 0; outer /= region[each].extent()) {
+      std::int64_t index = region[each].begin + outer % region[each].extent();
+      made.box.ranges[each] = {index, index + 1};
+    }
+    boxes.push_back(std::move(made));
+    at += count * inner;
+  }
+  return boxes;
+}
+
 std::string to_string(const Region& region) {
   std::string text;
   for (Range range : region.ranges)

@@ -41,6 +41,16 @@ bool contains(const Region& outer, const Region& inner);
 std::vector<Region> subtract(const Region& a, const Region& b);
 /// Returns `a` without all of the others, as disjoint boxes.
 std::vector<Region> subtract(const Region& a, const std::vector<Region>& others);
+/// Part of a run of a region's elements in row-major order: a box, and where in the run it begins.
+struct RunBox {
+  Region box;
+  std::int64_t offset = 0;
+
+  bool operator==(const RunBox&) const = default;
+};
+/// Returns the elements [run.begin, run.end) of the region as boxes, in their order: at most two per
+/// dimension.
+std::vector<RunBox> boxes_of_run(const Region& region, Range run);
 /// "[0:4,2:3]"
 std::string to_string(const Region& region);
 

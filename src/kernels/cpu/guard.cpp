@@ -16,17 +16,18 @@ Offers offers(const Guard& op, const Request& request) {
   return {offer_loop(request, candidate, loop)};
 }
 
-Offers offers(const SquareSum&, const Request& request) {
+Offers offers(const SquareSum& op, const Request& request) {
   // Padding is zero and adds nothing; the scratch is for the layout that pads most.
   std::int64_t most = 0;
   for (Layout layout : all_layouts(request.shape(0)))
     most = std::max(most, stored_elements(layout, request.shape(0)));
-  Offer offer = offer_flat(request, {}, [](std::int64_t count) -> Loop {
-    return [count](const Launch& launch) {
+  Offer offer = offer_flat(request, {}, [op](std::int64_t count) -> Loop {
+    return [count, copies = static_cast<double>(op.copies)](const Launch& launch) {
       const float* x = launch.at(0);
       *launch.at<double>(1) = sum_elements(
           launch.threads, count, launch.work<double>(),
           [x](std::int64_t i) { return static_cast<double>(x[i]) * static_cast<double>(x[i]); });
+      *launch.at<double>(1) /= copies;
     };
   });
   offer.candidate.scratch = {8 * sum_blocks(most)};

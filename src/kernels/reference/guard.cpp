@@ -26,11 +26,11 @@ void run_reference(const Guard& op, const Arguments& a) {
   if (!finite) at(Control::ok) = 0;
 }
 
-void run_reference(const SquareSum&, const Arguments& a) {
+void run_reference(const SquareSum& op, const Arguments& a) {
   dispatch(a.spec(0).dtype, [&]<class T>() {
     double sum = 0;
     for (T x : a.value<const T>(0)) sum += static_cast<double>(x) * static_cast<double>(x);
-    a.value<double>(1)[0] = sum;
+    a.value<double>(1)[0] = sum / static_cast<double>(op.copies);
   });
 }
 

@@ -12,7 +12,7 @@ void run_reference(const Sum& op, const Arguments& a) {
     for (std::size_t i = 0; i < y.size(); ++i) {
       T sum = a.value<const T>(0)[i];
       for (int k = 1; k < y_slot; ++k) sum += a.value<const T>(k)[i];
-      y[i] = sum;
+      y[i] = op.copies > 1 ? static_cast<T>(sum / static_cast<T>(op.copies)) : sum;
     }
   });
 }

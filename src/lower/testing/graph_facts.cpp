@@ -44,7 +44,7 @@ class DeviceText {
 
   void add(const Task& task, const std::string& dependencies) {
     text_ += fmt::format("{}{}{} {} {} {}", to_string(task.kind), task.is_update ? " update" : "",
-                         task.carried ? " carried" : "",
+                         task.lag > 0 ? fmt::format(" lag {}", task.lag) : std::string(),
                          task.computes() ? to_text(task.key) : std::string(), task.choice.algorithm,
                          task.choice.time.count);
     for (Layout layout : task.choice.layouts)

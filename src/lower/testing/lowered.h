@@ -91,8 +91,11 @@ struct Lowered {
   TaskGraph run(const LowerRequest& asked) const {
     KernelTable table = kernels.answer(rows_needed(asked));
     LowerResult result = lower(asked, table);
-    if (auto* missing = std::get_if<MissingRows>(&result))
-      result = lower(asked, kernels.answer(missing->rows, table));
+    // Layouts decide about reorders, which need rows of their own.
+    while (auto* missing = std::get_if<MissingRows>(&result)) {
+      table = kernels.answer(missing->rows, table);
+      result = lower(asked, table);
+    }
     return std::get<TaskGraph>(result);
   }
 };

@@ -1,0 +1,81 @@
+// A program under a strategy before any task exists: which tiles each phase has, where parameters
+// are stored and updated, and how each value gets from its writers to its readers.
+#pragma once
+
+#include <map>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "lower/outline.h"
+#include "lower/value_spread.h"
+
+namespace troika {
+
+/// A phase of an operator on its tiles.
+struct JobTiles {
+  TileSetId set = 0;
+  std::vector<Participant> uses{};  ///< Empty cuts where the use is no value.
+  std::vector<std::int32_t> roles{};  ///< By use: which writer or reader of its value it is.
+};
+
+/// Tiles of one kind take the same kernel in every phase that has this set of tiles.
+struct KindsOfSet {
+  KindsId kinds = 0;
+  std::vector<std::int32_t> first;  ///< By kind: its first tile.
+};
+
+/// A value with what takes part in it. The readers of its redistribution are the phases that read
+/// it, in their order, then the update of its parameter, then the host.
+struct DistributedValue {
+  TensorSpec spec;  ///< Of a micro-batch.
+  ValueSpread spread;
+  Participant stored{};  ///< Parameters and inputs of the graph: where they are.
+  const PlaceGroups* groups = nullptr;  ///< Of a parameter's stored places.
+  int updates = -1;      ///< Index of the reader that is the update; -1: none.
+  int held = -1;         ///< Index of the reader that is the host; -1: none.
+};
+
+struct Distribution {
+  Outline outline;
+  std::int64_t micro_batches = 1;
+  std::vector<OperatorTiles> operators;  ///< By operator; those left out too.
+  std::vector<JobTiles> jobs;
+  std::vector<DistributedValue> values;
+  std::unordered_map<TileSetId, KindsOfSet> kinds;  ///< Of the sets of jobs and stored parameters.
+
+  const KindsOfSet& kinds_of(TileSetId set) const { return kinds.at(set); }
+};
+
+/// Who updates a stored region together.
+struct SharedUpdate {
+  std::int32_t owners = 1;
+  std::int32_t owner = 0;     ///< Which of them this place is.
+  std::int32_t message = -1;  ///< Of the gradient's redistribution: the sum that is scattered.
+
+  bool operator==(const SharedUpdate&) const = default;
+};
+
+/// Tables that lowerings of one graph on one machine share.
+struct PlanTables {
+  PlanTables(const Graph& graph, const Machine& machine)
+      : index(graph), tiles(machine.devices.size()), spreads(tiles, machine) {}
+
+  IndexedGraph index;
+  TileTables tiles;
+  SpreadTable spreads;
+  /// By the gradient's moves, the reader that is the update, and the groups of stored places.
+  std::map<std::tuple<const Moves*, int, const PlaceGroups*>, std::vector<SharedUpdate>>
+      shared_updates{};
+};
+
+/// For a feasible request. Grows the tables.
+Distribution distribute(const LowerRequest& request, PlanTables& tables);
+
+/// Whether the optimizer changes a parameter that has a gradient.
+bool is_updated(const LowerRequest& request, const Outline& outline, std::size_t parameter);
+
+/// A sum over the batch, of one number: evaluation adds it up over all devices.
+inline bool is_total(const TensorSpec& spec) { return spec == TensorSpec{{1}, DType::f64}; }
+
+}  // namespace troika

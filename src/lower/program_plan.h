@@ -1,0 +1,93 @@
+// A program with everything decided that does not differ between devices: kernels, turns, lags,
+// buckets. Tasks follow from it device by device.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lower/kernel_units.h"
+#include "taskgraph/turn.h"
+
+namespace troika {
+
+/// When something happens, on all devices alike.
+struct Moment {
+  TurnFields turn;
+  std::int32_t lag = 0;
+};
+
+/// Ranks among what stands at one place for one parameter: what brings its gradient comes first,
+/// then the norms, what brings these together, the update and what shares its result, then what
+/// brings the stored weight to its readers.
+inline constexpr std::uint32_t kBucketRank = 0x1d00, kScatterRank = 0x1e00, kUpdateRank = 0x2000, kNormsRank = 0x2200,
+                               kApplyRank = 0x2600, kSharedRank = 0x2800, kStoredRank = 0x3000;
+
+/// Gradients that travel as one message.
+struct GradientBucket {
+  struct Part {
+    std::int32_t update = -1;   ///< Index into the updates.
+    std::int32_t message = -1;  ///< Of its gradient's redistribution.
+    Bytes offset{};             ///< In the vector of the bucket.
+  };
+  std::vector<Part> parts;
+  Bytes bytes{};
+  Moment start, finish;
+};
+
+/// Which bucket a message has become a part of, and which part.
+struct BucketPart {
+  std::int32_t bucket = -1;
+  std::int32_t part = -1;
+};
+
+struct ProgramPlan {
+  const LowerRequest& request;
+  const PlanTables& tables;
+  Distribution distribution;
+  std::vector<UpdatePlan> updates{};
+  KernelUnits units{};
+  std::vector<Moment> update_moments{};  ///< By update.
+  Moment guard{};                        ///< Where the loss, or the gradient's norm, is known.
+  std::vector<GradientBucket> buckets{};
+  /// By update and message of its gradient.
+  std::vector<std::vector<BucketPart>> bucket_of{};
+  /// By value, writer and kind of tile: how it lies. Empty where a view, or nothing, is written.
+  std::vector<std::vector<std::vector<Layout>>> written{};
+
+  /// By job: the job at whose place its tiles run, where some of them are fused.
+  std::vector<std::size_t> runs_at{};
+
+  UnitRequest unit_request() const { return {request, tables, distribution, updates}; }
+  bool has_peers() const { return request.machine->devices.size() > 1; }
+  std::int64_t micro_batches() const { return distribution.micro_batches; }
+};
+
+/// At a job, of a micro-batch.
+TurnFields turn_of(const ProgramPlan& plan, std::size_t job, std::int64_t micro_batch, Side side);
+/// Behind the last forward phase of a micro-batch.
+TurnFields end_of_forward(const ProgramPlan& plan, std::int64_t micro_batch);
+/// Behind the last backward phase, in the order of `place`.
+TurnFields end_of_step(const ProgramPlan& plan, std::uint32_t place);
+
+/// When each update runs: right before its weight is read next if it waits for messages and the
+/// strategy lets it (with a lag of one step); else behind the last phase that needs the old weight
+/// if nothing is waited for; else at the end of the step.
+void plan_moments(ProgramPlan& plan);
+
+/// A moment of a value's redistribution. Of gradients of parameters contributions count over all
+/// micro-batches.
+Moment moment_of(const ProgramPlan& plan, std::size_t value, std::int64_t micro_batch,
+                 std::int32_t moment);
+
+/// The shape of a buffer of a value's redistribution that is a box of it, and how it lies: as its
+/// writer leaves it, or plain.
+Shape shape_of(const DistributedValue& value, std::int32_t buffer);
+Layout layout_of(const ProgramPlan& plan, std::size_t value, std::int32_t buffer);
+
+/// Fills in how values lie, from the chosen units.
+void note_layouts(ProgramPlan& plan);
+
+/// Joins sums of gradients over the same devices in the strategy's groups of parameters.
+void plan_buckets(ProgramPlan& plan);
+
+}  // namespace troika

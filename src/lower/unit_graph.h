@@ -1,0 +1,28 @@
+// The units of a program as a task graph, each on the device of the first tile of its kind: what
+// decides which of them are fused and how values lie.
+#pragma once
+
+#include <vector>
+
+#include "lower/kernel_units.h"
+
+namespace troika {
+
+/// Which unit a task of the graph stands for.
+struct UnitOfTask {
+  std::int32_t job = -1;     ///< -1: an update, or a sum of contributions.
+  std::int32_t update = -1;  ///< Index into the updates.
+  std::int32_t kind = 0;
+  std::int32_t phase = 0;  ///< Of the update.
+};
+
+struct UnitGraph {
+  TaskGraph graph;
+  std::vector<UnitOfTask> units;                           ///< By task.
+  std::vector<std::vector<std::vector<BufferId>>> operands;  ///< By job, kind and use.
+  std::vector<std::vector<BufferId>> stored;               ///< By value and kind of place.
+};
+
+UnitGraph make_unit_graph(const UnitRequest& request);
+
+}  // namespace troika

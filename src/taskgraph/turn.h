@@ -1,0 +1,67 @@
+// The two numbers of a task: its id, which says what it is, and its turn, which says when a device
+// runs it. Both are packed into 64 bits and depend on nothing but the task itself, so that a change
+// elsewhere leaves them as they are.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace troika {
+
+/// What a task works for.
+enum class Subject : std::uint8_t { operation, tensor, parameter, step };
+
+/// Fields of an id, in the order in which ids compare. A field that is too small for a model or a
+/// machine makes the plan infeasible (why_out_of_ids).
+struct IdFields {
+  std::uint32_t micro_batch = 0;  ///< 10 bits.
+  std::uint32_t phase = 0;        ///< 4 bits: of the operator; of a tensor 0, of its gradient 1, …
+  Subject subject = Subject::operation;  ///< 2 bits.
+  std::uint32_t number = 0;              ///< 16 bits: of the operator, tensor or parameter.
+  std::uint32_t index = 0;               ///< 16 bits: tile or step on its device, with its role.
+  std::uint32_t device = 0;              ///< 16 bits.
+
+  bool operator==(const IdFields&) const = default;
+};
+
+struct PackedId {
+  std::uint64_t bits = 0;
+
+  auto operator<=>(const PackedId&) const = default;
+};
+PackedId pack(const IdFields& fields);
+IdFields unpack(PackedId id);
+
+/// Where in relation to the operator that it is anchored to.
+enum class Side : std::uint8_t { before, at, after };
+
+/// Fields of a turn, in the order in which turns compare.
+struct TurnFields {
+  std::uint32_t slot = 0;   ///< 12 bits: forward and backward of each micro-batch, then updates.
+  std::uint32_t place = 0;  ///< 16 bits: of the operator among those of its slot.
+  std::uint32_t phase = 0;  ///< 4 bits: of the operator.
+  Side side = Side::at;     ///< 2 bits.
+  std::uint32_t number = 0;  ///< 16 bits: of what it works for, so that steps for it stay together.
+  std::uint32_t rank = 0;    ///< 14 bits: among those.
+
+  bool operator==(const TurnFields&) const = default;
+};
+
+struct Turn {
+  std::uint64_t bits = 0;
+
+  auto operator<=>(const Turn&) const = default;
+};
+Turn pack(const TurnFields& fields);
+TurnFields unpack(Turn turn);
+
+/// What ids and turns must count.
+struct IdCounts {
+  std::int64_t micro_batches = 1, operators = 0, tensors = 0, parameters = 0, devices = 1;
+};
+/// Why a program has more of something than ids can count. Nothing if it has not.
+[[nodiscard]] std::optional<std::string> why_out_of_ids(const IdCounts& counts);
+
+}  // namespace troika

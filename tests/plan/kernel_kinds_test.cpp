@@ -1,0 +1,55 @@
+// Kernels are chosen for the first tile of each kind and run on all of them.
+#include <gtest/gtest.h>
+
+#include "lower/kernel_units.h"
+#include "strategy/ready.h"
+#include "strategy/testing/random_strategy.h"
+#include "zoo/testing/small_models.h"
+
+namespace troika {
+namespace {
+
+/// Tiles of one kind must have one key: the kernel that is chosen for the first runs them all.
+void expect_one_key_per_kind(const Graph& graph, const Machine& machine, const Strategy& strategy) {
+  LowerRequest request{.graph = &graph, .strategy = &strategy, .machine = &machine};
+  std::vector<std::string> outputs;
+  for (const NamedTensor& output : graph.outputs) outputs.push_back(output.name);
+  request.outputs = outputs;
+  PlanTables tables(graph, machine);
+  Distribution distribution = distribute(request, tables);
+  std::vector<UpdatePlan> updates;
+  UnitRequest units{request, tables, distribution, updates};
+  for (std::size_t job = 0; job < distribution.jobs.size(); ++job) {
+    TileSetId set = distribution.jobs[job].set;
+    const KindsOfSet& kinds = distribution.kinds_of(set);
+    std::vector<KernelKey> first;
+    for (std::int32_t tile : kinds.first) first.push_back(key_of(units, job, tile));
+    for (std::int32_t tile = 0; tile < tables.tiles.set(set).count(); ++tile) {
+      std::size_t kind =
+          kinds.kinds == 0 ? 0 : as_index(tables.tiles.kinds(kinds.kinds)[as_index(tile)]);
+      ASSERT_EQ(key_of(units, job, tile), first.at(kind))
+          << graph.operators[as_index(distribution.outline.jobs[job].op)].name << " " << tile;
+    }
+  }
+}
+
+TEST(KernelUnits, TilesOfOneKindHaveOneKey) {
+  for (const zoo::Entry& entry : zoo::entries()) {
+    zoo::ModelRequest asked = zoo::small_request(entry.name);
+    asked.samples.batch = 6;  // which four devices do not divide
+    for (const zoo::NamedGraph& named : zoo::build(asked).graphs) {
+      const Graph& graph = named.graph;
+      Machine machine;
+      machine.devices.resize(4);
+      for (std::string_view plan : ready_names())
+        expect_one_key_per_kind(graph, machine, ready_strategy(plan, graph, machine));
+      for (std::uint64_t seed = 0; seed < 4; ++seed) {
+        expect_one_key_per_kind(graph, machine, random_strategy(graph, machine, seed));
+        expect_one_key_per_kind(graph, machine, random_view_strategy(graph, machine, seed));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace troika
