@@ -1,5 +1,4 @@
-#include "lower/carry_updates.h"
-
+// Updates that wait for messages run beside the next step.
 #include <gtest/gtest.h>
 
 #include "base/error.h"

@@ -1,108 +1,131 @@
 #include "lower/lower.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <numeric>
 
-#include "lower/bucket_gradients.h"
-#include "lower/carry_updates.h"
+#include "lower/bind.h"
 #include "lower/choose_algorithms.h"
-#include "lower/choose_kernels.h"
-#include "lower/close_loss.h"
-#include "lower/draft.h"
-#include "lower/expand_backward.h"
-#include "lower/expand_forward.h"
-#include "lower/fixed_choices.h"
-#include "lower/fuse.h"
-#include "lower/insert_updates.h"
-#include "lower/order_tasks.h"
 #include "lower/place_buffers.h"
-#include "lower/plan_program.h"
 #include "taskgraph/verify.h"
 
 namespace troika {
 namespace {
 
-/// Everything that does not depend on kernels.
-TaskGraph expand(const LowerRequest& request) {
-  FragmentCache own;
-  Draft draft = start_draft(request, request.fragments != nullptr ? *request.fragments : own);
-  bool trains = request.optimizer != nullptr;
-  for (std::int64_t part = 0; part < request.strategy->micro_batches; ++part) {
-    expand_forward(draft, part);
-    if (trains && part + 1 == request.strategy->micro_batches) close_loss(draft);
-    if (trains) expand_backward(draft, part);
-  }
-  hold_outputs(draft);
-  if (trains) insert_updates(draft);
-  order_updates(draft.tasks);
-  verify(draft.tasks, Stage::expanded);
-  return std::move(draft.tasks);
+/// What follows from the units.
+void settle(ProgramPlan& plan) {
+  note_layouts(plan);
+  plan_moments(plan);
+  plan_buckets(plan);
 }
 
-/// Of every task, and of every chain that might be fused; each once, by kind and text.
-std::vector<KernelRequest> requests_of(const TaskGraph& tasks, const Machine& machine) {
-  KernelTable distinct;
-  auto add = [&](DeviceId device, const KernelKey& key) {
-    KernelRows& rows = distinct.of(machine[device].kind);
-    if (rows.find(key) == nullptr) rows.insert(key, {});
-  };
-  for (const Task& task : tasks.tasks)
-    if (task.computes()) add(task.device, task.key);
-  for (const FusedChain& chain : find_chains(tasks))
-    add(tasks.tasks[chain.tasks.front()].device, chain.key);
-  std::vector<KernelRequest> requests;
-  for (const auto& [kind, rows] : distinct.kinds())
-    for (const auto& [text, row] : rows.rows_by_text()) requests.push_back({kind, row->key});
-  return requests;
+/// The same program with all tiles on one device.
+struct AloneRequest {
+  explicit AloneRequest(const LowerRequest& several)
+      : strategy(*several.strategy),
+        machine{{several.machine->devices.front()}},
+        request(several) {
+    for (const Operator& op : several.graph->operators) {
+      auto split = strategy.splits.find(op.name);
+      if (split == strategy.splits.end()) continue;
+      auto tiles = as_index(tile_count(split->second) * replicas_of(split->second));
+      for (Factor& factor : split->second.factors) factor.stride = 1;
+      split->second.first = 0;
+      split->second.devices.assign(tiles, DeviceId(std::size_t{0}));
+    }
+    request.strategy = &strategy;
+    request.machine = &machine;
+    request.storage.clear();
+    for (StoredSlice slice : several.storage) {
+      if (std::ranges::count(request.storage, slice.of, &StoredSlice::of) > 0) continue;
+      slice.name = slice.of;
+      slice.device = DeviceId(std::size_t{0});
+      request.storage.push_back(slice);
+    }
+  }
+
+  Strategy strategy;
+  Machine machine;
+  LowerRequest request;
+};
+
+/// Kernels for the same bits on any number of devices: those that one device would run. The search
+/// weighs kernels against the reorders around them, which differ with the number of devices.
+KernelUnits units_on_one_device(const LowerRequest& several, const KernelTable& table) {
+  AloneRequest alone(several);
+  PlanTables tables(*several.graph, alone.machine);
+  ProgramPlan plan{alone.request, tables, distribute(alone.request, tables)};
+  plan.updates = plan_updates(alone.request, plan.distribution, tables);
+  return choose_units(plan.unit_request(), table, {});
+}
+
+/// Decides everything up to the tasks; false if the table lacks a row.
+bool decide(ProgramPlan& plan, PlanTables& tables, const KernelTable& table) {
+  plan.updates = plan_updates(plan.request, plan.distribution, tables);
+  for (const KernelRequest& row : rows_of_units(plan.unit_request()))
+    if (table.find(row.kind, row.key) == nullptr) return false;
+  bool fixed = plan.request.strategy->sync.fixed_order && plan.has_peers();
+  plan.units = fixed ? units_on_one_device(plan.request, table)
+                     : choose_units(plan.unit_request(), table, {});
+  settle(plan);
+  return true;
+}
+
+std::vector<std::int32_t> all_devices(const Machine& machine) {
+  std::vector<std::int32_t> devices(machine.devices.size());
+  std::iota(devices.begin(), devices.end(), 0);
+  return devices;
 }
 
 }  // namespace
 
-std::vector<KernelRequest> rows_needed(const LowerRequest& request) {
-  return rows_of_plan(request);
-}
-
 LowerResult lower(const LowerRequest& request, const KernelTable& table) {
-  return lower_planned(request, table);
-}
-
-LowerResult lower_old(const LowerRequest& request, const KernelTable& table);
-LowerResult lower_old(const LowerRequest& request, const KernelTable& table) {
   if (auto reason = why_infeasible(*request.strategy, *request.graph, *request.machine))
     return Infeasible{*reason};
   if (auto reason = why_no_algorithms(request.strategy->sync)) return Infeasible{*reason};
-  TaskGraph tasks = expand(request);
-  MissingRows missing;
-  for (KernelRequest& row : requests_of(tasks, *request.machine))
-    if (table.find(row.kind, row.key) == nullptr) missing.rows.push_back(std::move(row));
-  if (!missing.rows.empty()) return missing;
-
-  const Sync& sync = request.strategy->sync;
-  GivenChoices given;
-  if (sync.fixed_order && request.machine->devices.size() > 1) {
-    auto alone = choices_on_one_device(request, table);
-    if (auto* lacking = std::get_if<MissingRows>(&alone)) return *lacking;
-    given = std::get<GivenChoices>(std::move(alone));
+  PlanTables tables(*request.graph, *request.machine);
+  ProgramPlan plan{request, tables, distribute(request, tables)};
+  if (!decide(plan, tables, table)) {
+    std::vector<KernelRequest> missing = rows_needed(request);
+    std::erase_if(missing, [&](const KernelRequest& row) {
+      return table.find(row.kind, row.key) != nullptr;
+    });
+    return MissingRows{missing};
   }
-
-  fuse(tasks, *request.machine, table);
-  verify(tasks, Stage::expanded);
-  if (auto unanswered = choose_kernels(
-          tasks, table, {*request.machine, request.storage, given, sync.sliced_update});
-      !unanswered.empty())
-    return MissingRows{unanswered};
-  verify(tasks, Stage::chosen);
-  start_early(tasks);
-  bucket_gradients(tasks, sync.bucket);
-  finish_late(tasks);
-  if (!sync.overlap) wait_at_once(tasks);
-  if (sync.overlap && sync.carry_updates) carry_updates(tasks);
+  PlannedTasks planned = plan_tasks(plan, all_devices(*request.machine));
+  Bound bound = bind(plan, planned, table);
+  if (!bound.missing.empty()) return MissingRows{bound.missing};
+  TaskGraph& tasks = bound.graph;
   LinkCosts links = request.links != nullptr ? *request.links : assumed_link_costs();
-  choose_algorithms(tasks, {*request.machine, links, sync});
+  choose_algorithms(tasks, {*request.machine, links, request.strategy->sync});
   verify(tasks, Stage::chosen);
   place_buffers(tasks, *request.machine, table);
   tasks.dependencies = find_dependencies(tasks);
   verify(tasks, Stage::placed);
-  return tasks;
+  return std::move(tasks);
+}
+
+std::vector<KernelRequest> rows_needed(const LowerRequest& request) {
+  PlanTables tables(*request.graph, *request.machine);
+  ProgramPlan plan{request, tables, distribute(request, tables)};
+  plan.updates = plan_updates(request, plan.distribution, tables);
+  std::vector<KernelRequest> rows = rows_of_units(plan.unit_request());
+  if (request.strategy->sync.fixed_order && plan.has_peers()) {
+    AloneRequest alone(request);
+    std::ranges::move(rows_needed(alone.request), std::back_inserter(rows));
+  }
+  // Sums and copies do not depend on kernels, but for reorders, which are asked for later.
+  plan.units = plain_units(plan.unit_request());
+  settle(plan);
+  PlannedTasks planned = plan_tasks(plan, all_devices(*request.machine));
+  std::ranges::move(bind(plan, planned, {}).missing, std::back_inserter(rows));
+  std::map<std::pair<std::string, std::string>, KernelRequest> distinct;
+  for (KernelRequest& row : rows)
+    distinct.try_emplace({row.kind, to_text(row.key)}, std::move(row));
+  rows.clear();
+  for (auto& [text, row] : distinct) rows.push_back(std::move(row));
+  return rows;
 }
 
 }  // namespace troika

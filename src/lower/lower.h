@@ -17,8 +17,6 @@
 
 namespace troika {
 
-class FragmentCache;
-
 struct LowerRequest {
   std::string name = "train";
   const Graph* graph = nullptr;
@@ -31,8 +29,6 @@ struct LowerRequest {
   std::vector<std::string> outputs{};
   /// What other programs over the same state have fixed.
   std::vector<StoredSlice> storage{};
-  /// Fragments of earlier lowerings, to which new ones are added; null: none are kept.
-  FragmentCache* fragments = nullptr;
   /// What messages cost; null: the costs of no machine in particular.
   const LinkCosts* links = nullptr;
 };

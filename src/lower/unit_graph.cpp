@@ -63,6 +63,18 @@ class UnitGraphBuilder {
     return DeviceId(as_index(request_.tables.tiles.set(set).device[as_index(tile)]));
   }
 
+  /// How many kinds of the set before this one the first is whose devices are of the same kind:
+  /// those of them that have equal keys take one kernel.
+  std::int32_t behind_leader(TileSetId set, std::int32_t kind) const {
+    const std::vector<std::int32_t>& first = first_tiles(set);
+    auto device_kind = [&](std::int32_t of) -> const std::string& {
+      return (*request_.request.machine)[device_of(set, first[as_index(of)])].kind;
+    };
+    std::int32_t leader = 0;
+    while (device_kind(leader) != device_kind(kind)) ++leader;
+    return kind - leader;
+  }
+
   Shape shape_of(const Participant& participant, std::int32_t tile, const Shape& whole) const {
     return region_of(request_.tables.tiles, participant, tile, whole).shape();
   }
@@ -123,7 +135,7 @@ class UnitGraphBuilder {
                   to_string(job.phase->phase)),
               .device = device_of(distribution_.jobs[at].set, tile),
               .key = key_of(request_, at, tile),
-              .replica = kind};  // kinds with equal keys take one kernel
+              .replica = behind_leader(distribution_.jobs[at].set, kind)};
     for (std::size_t use = 0; use < job.values.size(); ++use)
       task.uses.push_back(
           {made_.operands[at][as_index(kind)][use], job.phase->uses[use].access});
@@ -298,7 +310,7 @@ class UnitGraphBuilder {
               .name = name + (phase == Phase::statistics_1 ? " norms" : " update"),
               .device = device_of(value(as_index(update.weight)).stored.set, place),
               .key = {*update.rule, {spec}, phase, {}},
-              .replica = unit.kind * 2,
+              .replica = 2 * behind_leader(value(as_index(update.weight)).stored.set, unit.kind),
               .is_update = true};
     for (const Use& use : s.at(phase).uses)
       task.uses.push_back(

@@ -9,7 +9,6 @@
 #include "base/hash.h"
 #include "base/random.h"
 #include "graph/inference.h"
-#include "lower/fragments.h"
 #include "profile/rates.h"
 #include "setup/optimizer_rules.h"
 #include "taskgraph/memory_table.h"
@@ -25,13 +24,10 @@ zoo::Model build_model(const ModelConfig& config, const zoo::Samples& samples) {
 
 TaskGraph compile_program(const LowerRequest& request, const KernelAnswer& answer,
                           KernelTable& table) {
-  FragmentCache fragments;  // so that a retry does not expand every operator again
-  LowerRequest kept = request;
-  if (kept.fragments == nullptr) kept.fragments = &fragments;
   // Lowering stops at kernels that the table lacks. Rows of tasks decide about layouts, and these
   // about the reorders that need rows next, hence the loop. It ends because rows are only added.
   while (true) {
-    LowerResult result = lower(kept, table);
+    LowerResult result = lower(request, table);
     if (auto* graph = std::get_if<TaskGraph>(&result)) return std::move(*graph);
     if (auto* infeasible = std::get_if<Infeasible>(&result))
       throw Error(ErrorKind::usage, "the strategy cannot run: " + infeasible->reason);

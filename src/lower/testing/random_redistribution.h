@@ -1,7 +1,7 @@
 // For tests: tensors spread over devices at random, as programs spread them and otherwise.
 #pragma once
 
-#include "lower/testing/random_spread.h"
+#include "lower/testing/draws.h"
 #include "lower/testing/redistribution_run.h"
 
 namespace troika {

@@ -1,6 +1,8 @@
-#include "lower/updated_slices.h"
-
+// Updates in slices: each device that stores a region updates a part of it.
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
 
 #include "lower/testing/lowered.h"
 #include "strategy/ready.h"
@@ -8,43 +10,6 @@
 
 namespace troika {
 namespace {
-
-TEST(CutAmong, GivesEveryOwnerAPartOneBehindTheOtherAndNoneTwiceTheAverage) {
-  for (std::int64_t rows : {1, 2, 3, 5, 8, 16}) {
-    for (std::int64_t owners : {2, 3, 4, 8, 16}) {
-      Shape shape{rows, 4, 5};
-      std::int64_t at = 0, most = 0, least = shape.elements();
-      for (const Region& part : cut_among(Region::whole(shape), owners)) {
-        for_each_run(shape, part, [&](std::int64_t offset, std::int64_t length) {
-          EXPECT_EQ(offset, at);
-          at += length;
-        });
-        most = std::max(most, part.elements());
-        least = std::min(least, part.elements());
-      }
-      EXPECT_EQ(at, shape.elements());
-      EXPECT_GT(least, 0) << rows << " rows, " << owners << " owners";
-      EXPECT_LT(most * owners, 2 * shape.elements()) << rows << " rows, " << owners << " owners";
-    }
-  }
-}
-
-TEST(CutAmong, KeepsThePlaceOfThePart) {
-  std::vector<Region> parts = cut_among({{{4, 5}, {10, 12}}}, 2);
-  EXPECT_EQ(parts, (std::vector<Region>{{{{4, 5}, {10, 11}}}, {{{4, 5}, {11, 12}}}}));
-}
-
-TEST(CountOnce, GivesOverlappingSlicesOnlyWhatIsNew) {
-  Region whole{{{0, 8}}}, half{{{4, 8}}}, other{{{2, 6}}};
-  DeviceId a(0u), b(1u);
-  auto boxes = count_once(
-      {{{half, a}, {}, {}}, {{other, a}, {}, {}}, {{half, b}, {}, {}}, {{whole, b}, {}, {}}});
-  ASSERT_EQ(boxes.size(), 4u);
-  EXPECT_EQ(boxes[0], (std::vector<Region>{half}));
-  EXPECT_EQ(boxes[1], (std::vector<Region>{{{{2, 4}}}}));
-  EXPECT_EQ(boxes[2], boxes[0]);
-  EXPECT_EQ(boxes[3], (std::vector<Region>{{{{0, 2}}}}));
-}
 
 /// Weights of few rows, so that rows alone could not be divided; of the bias there is less than
 /// there are replicas.
