@@ -198,7 +198,7 @@ class Binder {
     made.whole = weight.spec.shape;
     if (update.shared != nullptr) {
       std::int64_t length = planned.spec.shape.elements();
-      std::int64_t begin = length * (*update.shared)[as_index(place)].owner;
+      std::int64_t begin = length * update.shared->places[as_index(place)].owner;
       made.run = Range{std::min(begin, region.elements()),
                    std::min(begin + length, region.elements())};
       own += fmt::format(" from {}", begin);

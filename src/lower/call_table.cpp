@@ -63,15 +63,13 @@ PlannedCall CallTable::sliced(std::size_t update, std::int32_t message, Collecti
   PlannedCall call = between(*gradient.spread.moves, message);
   call.call.kind = kind;
   call.dtype = weight.spec.dtype;
-  auto place = std::ranges::find(*own.shared, message, &SharedUpdate::message);
-  std::int64_t elements =
-      region_of(plan_.tables.tiles, weight.stored,
-                static_cast<std::int32_t>(place - own.shared->begin()), weight.spec.shape)
-          .elements();
-  std::int64_t length = slice_length(elements, place->owners);
-  for (std::int64_t owner = 0; owner < place->owners; ++owner)
+  std::int32_t place = own.shared->place_of[as_index(message)];
+  std::int64_t owners = own.shared->places[as_index(place)].owners;
+  std::int64_t length = slice_length(
+      region_of(plan_.tables.tiles, weight.stored, place, weight.spec.shape).elements(), owners);
+  for (std::int64_t owner = 0; owner < owners; ++owner)
     call.call.ranges.push_back({owner * length, (owner + 1) * length});
-  call.call.count = length * place->owners;
+  call.call.count = length * owners;
   const Moment& moment = plan_.update_moments[update];
   call.finish = pack(moment.turn);
   call.lag = moment.lag;

@@ -108,8 +108,7 @@ std::int32_t DeviceEmitter::place_of(TileSetId set, std::int32_t tile) const {
 }
 
 std::int32_t DeviceEmitter::kind_of(TileSetId set, std::int32_t tile) const {
-  KindsId kinds = plan_.distribution.kinds_of(set).kinds;
-  return kinds == 0 ? 0 : plan_.tables.tiles.kinds(kinds)[as_index(tile)];
+  return plan_.tables.tiles.kind(plan_.distribution.kinds_of(set).kinds, tile);
 }
 
 std::int32_t DeviceEmitter::contribution_local(std::size_t at, std::size_t contribution,
@@ -246,8 +245,8 @@ PlannedBuffer DeviceEmitter::describe(std::size_t at, std::int32_t micro_batch,
 /// A gradient that travels in a bucket lies in its vector; one that is scattered is padded.
 void DeviceEmitter::join(std::size_t at, std::int32_t local, PlannedBuffer& made) {
   const Moves* moves = value(at).spread.moves;
-  std::size_t update = update_of(at);
-  if (moves == nullptr || update == plan_.updates.size()) return;
+  if (moves == nullptr || plan_.update_of[at] < 0) return;
+  auto update = as_index(plan_.update_of[at]);
   auto number = as_index(
       moves->first_buffer[as_index(device_)] + local);
   std::int32_t message = moves->message[number];

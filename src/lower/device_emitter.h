@@ -81,8 +81,6 @@ class DeviceEmitter {
   IdFields id_of(const ValueStep& step) const;
   std::int32_t moved(const ValueStep& step, std::int32_t buffer);
   bool is_greatest(std::size_t value) const;
-  /// The update that the value is the gradient of; as many as there are: none.
-  std::size_t update_of(std::size_t value) const;
   bool is_scattered(std::size_t update, std::int32_t message) const;
 
   // emit_updates.cpp

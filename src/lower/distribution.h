@@ -56,6 +56,12 @@ struct SharedUpdate {
   bool operator==(const SharedUpdate&) const = default;
 };
 
+/// Updates of a parameter that devices share.
+struct SharedUpdates {
+  std::vector<SharedUpdate> places;      ///< By stored place.
+  std::vector<std::int32_t> place_of{};  ///< By message: a place whose sum is scattered by it, or -1.
+};
+
 /// Tables that lowerings of one graph on one machine share.
 struct PlanTables {
   PlanTables(const Graph& graph, const Machine& machine)
@@ -65,8 +71,7 @@ struct PlanTables {
   TileTables tiles;
   SpreadTable spreads;
   /// By the gradient's moves, the reader that is the update, and the groups of stored places.
-  std::map<std::tuple<const Moves*, int, const PlaceGroups*>, std::vector<SharedUpdate>>
-      shared_updates{};
+  std::map<std::tuple<const Moves*, int, const PlaceGroups*>, SharedUpdates> shared_updates{};
 };
 
 /// For a feasible request. Grows the tables.

@@ -147,8 +147,9 @@ bool DeviceEmitter::is_greatest(std::size_t at) const {
 
 void DeviceEmitter::emit_message(const ValueStep& at, const Step& step, const Moment& moment) {
   std::int32_t buffer = moved(at, step.out);
-  std::size_t update = update_of(at.value);
-  if (update < plan_.updates.size()) {
+  bool gradient = outline().values[at.value].kind == ValueKind::parameter_gradient;
+  if (gradient && plan_.update_of[at.value] >= 0) {
+    auto update = as_index(plan_.update_of[at.value]);
     if (plan_.bucket_of[update][as_index(step.message)].bucket >= 0) return;
     if (is_scattered(update, step.message)) return;  // emit_updates.cpp
   }

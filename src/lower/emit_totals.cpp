@@ -221,11 +221,7 @@ std::vector<std::int32_t> DeviceEmitter::counted_parts(std::size_t at, std::int3
       parts.push_back(whole);
       continue;
     }
-    Region from = box;
-    for (std::size_t dim = 0; dim < from.rank(); ++dim) {
-      from.ranges[dim].begin -= region[dim].begin;
-      from.ranges[dim].end -= region[dim].begin;
-    }
+    Region from = within(box, region);
     Shape shape = from.shape();
     Assemble op{.shape = {shape.begin(), shape.end()}};
     add_box(op, {from, Region::whole(shape)});

@@ -6,17 +6,9 @@
 
 namespace troika {
 
-std::size_t DeviceEmitter::update_of(std::size_t at) const {
-  if (outline().values[at].kind != ValueKind::parameter_gradient) return plan_.updates.size();
-  auto found =
-      std::ranges::find(plan_.updates, static_cast<std::int32_t>(at), &UpdatePlan::gradient);
-  return as_index(found - plan_.updates.begin());
-}
-
 bool DeviceEmitter::is_scattered(std::size_t update, std::int32_t message) const {
   const UpdatePlan& own = plan_.updates[update];
-  return own.shared != nullptr &&
-         std::ranges::find(*own.shared, message, &SharedUpdate::message) != own.shared->end();
+  return own.shared != nullptr && own.shared->place_of[as_index(message)] >= 0;
 }
 
 /// Elements behind the end of a region, so that all its owners have slices of one length.
@@ -26,7 +18,7 @@ std::int64_t DeviceEmitter::padding_of(std::size_t update, std::int32_t place) c
   const DistributedValue& weight = value(as_index(own.weight));
   std::int64_t elements =
       region_of(plan_.tables.tiles, weight.stored, place, weight.spec.shape).elements();
-  return slice_padding(elements, (*own.shared)[as_index(place)].owners);
+  return slice_padding(elements, own.shared->places[as_index(place)].owners);
 }
 
 void DeviceEmitter::emit_updates() {
@@ -150,7 +142,7 @@ std::int32_t DeviceEmitter::weight_part(std::size_t at, std::int32_t place) {
   auto [known, is_new] = parts_.try_emplace({at, place, 0}, -1);
   if (is_new) {
     TensorSpec spec = updated_spec(plan_.unit_request(), update, place);
-    std::int64_t owner = (*update.shared)[as_index(place)].owner;
+    std::int64_t owner = update.shared->places[as_index(place)].owner;
     known->second = add({.role = BufferRole::slice,
                          .of = static_cast<std::int32_t>(at),
                          .index = 0,
@@ -170,7 +162,7 @@ std::int32_t DeviceEmitter::gradient_part(std::size_t at, std::int32_t place) {
   auto [known, is_new] = parts_.try_emplace({at, place, 1}, -1);
   if (is_new) {
     TensorSpec spec = updated_spec(plan_.unit_request(), update, place);
-    std::int64_t owner = (*update.shared)[as_index(place)].owner;
+    std::int64_t owner = update.shared->places[as_index(place)].owner;
     known->second = add({.role = BufferRole::slice,
                          .of = static_cast<std::int32_t>(at),
                          .index = 1,
@@ -212,7 +204,7 @@ std::int32_t DeviceEmitter::state(std::size_t at, std::int32_t place,
 void DeviceEmitter::emit_scatter(std::size_t at, std::int32_t place) {
   const UpdatePlan& update = plan_.updates[at];
   auto gradient = as_index(update.gradient);
-  const SharedUpdate& shared = (*update.shared)[as_index(place)];
+  const SharedUpdate& shared = update.shared->places[as_index(place)];
   const Moves& moves = *value(gradient).spread.moves;
   const Message& message = moves.messages[as_index(shared.message)];
   auto local = static_cast<std::uint32_t>(
@@ -258,7 +250,7 @@ void DeviceEmitter::emit_scatter(std::size_t at, std::int32_t place) {
 void DeviceEmitter::emit_gather(std::size_t at, std::int32_t place) {
   const UpdatePlan& update = plan_.updates[at];
   auto weight = as_index(update.weight);
-  const SharedUpdate& shared = (*update.shared)[as_index(place)];
+  const SharedUpdate& shared = update.shared->places[as_index(place)];
   auto local = static_cast<std::uint32_t>(place_of(value(weight).stored.set, place));
   IdFields id{.phase = 14,
               .subject = Subject::parameter,

@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "lower/fuse.h"
 #include "lower/layout_search.h"
-#include "lower/unit_graph.h"
 
 namespace troika {
 namespace {
@@ -22,7 +21,7 @@ const Candidate& candidate_of(const std::vector<Candidate>& row, const KernelKey
 /// Reads the decisions off the unit graph.
 class UnitReader {
  public:
-  UnitReader(const UnitRequest& request, UnitGraph& units, const KernelTable* table)
+  UnitReader(const UnitRequest& request, const UnitGraph& units, const KernelTable* table)
       : request_(request), units_(units), table_(table) {
     made_.jobs.resize(request.distribution.jobs.size());
     for (std::size_t job = 0; job < made_.jobs.size(); ++job)
@@ -104,57 +103,17 @@ class UnitReader {
   }
 
   const UnitRequest& request_;
-  UnitGraph& units_;
+  const UnitGraph& units_;
   const KernelTable* table_;  // null: candidates are not known yet
   KernelUnits made_;
 };
 
 }  // namespace
 
-TensorSpec updated_spec(const UnitRequest& request, const UpdatePlan& update, std::int32_t place) {
-  const DistributedValue& weight =
-      request.distribution.values[as_index(update.weight)];
-  Region region = region_of(request.tables.tiles, weight.stored, place, weight.spec.shape);
-  if (update.shared == nullptr) return {region.shape(), weight.spec.dtype};
-  std::int32_t owners = (*update.shared)[as_index(place)].owners;
-  return {{slice_length(region.elements(), owners)}, weight.spec.dtype};
-}
-
-Region box_of(const UnitRequest& request, std::size_t job, std::int32_t tile) {
-  const Distribution& distribution = request.distribution;
-  const OperatorTiles& op =
-      distribution.operators[as_index(distribution.outline.jobs[job].op)];
-  const TileSet& set = request.tables.tiles.set(distribution.jobs[job].set);
-  Region box;
-  for (std::size_t axis = 0; axis < op.parts.size(); ++axis) {
-    RangesId parts = op.parts[axis];
-    box.ranges.push_back(parts == 0
-                             ? Range{0, op.extents[axis]}
-                             : request.tables.tiles.ranges(parts)[as_index(
-                                   set.part(tile, op.digits[axis]))]);
-  }
-  return box;
-}
-
-KernelKey key_of(const UnitRequest& request, std::size_t job, std::int32_t tile) {
-  const Job& own = request.distribution.outline.jobs[job];
-  auto op = as_index(own.op);
-  const Signature& s = request.tables.index.signatures[op];
-  Region box = box_of(request, job, tile);
-  KernelKey key{localize(request.request.graph->operators[op].op, s, box), {}, own.phase->phase,
-                {}};
-  for (int slot : s.slots_of(Role::input)) {
-    const Slot& input = s.slots[as_index(slot)];
-    key.inputs.push_back({region_of(input, box).shape(), input.spec.dtype});
-  }
-  return key;
-}
-
-std::vector<KernelRequest> rows_of_units(const UnitRequest& request) {
-  UnitGraph units = make_unit_graph(request);
+std::vector<KernelRequest> rows_of(const UnitGraph& units, const Machine& machine) {
   std::vector<KernelRequest> rows;
   auto add = [&](const Task& task, const KernelKey& key) {
-    rows.push_back({(*request.request.machine)[task.device].kind, key});
+    rows.push_back({machine[task.device].kind, key});
   };
   for (const Task& task : units.graph.tasks) add(task, task.key);
   for (const FusedChain& chain : find_chains(units.graph))
@@ -162,20 +121,17 @@ std::vector<KernelRequest> rows_of_units(const UnitRequest& request) {
   return rows;
 }
 
-KernelUnits plain_units(const UnitRequest& request) {
-  UnitGraph units = make_unit_graph(request);
+KernelUnits plain_units(const UnitRequest& request, const UnitGraph& units) {
   LayoutChoices plain{.buffers = std::vector(units.graph.buffers.size(), Layout::plain)};
   for (const Task& task : units.graph.tasks)
     plain.tasks.push_back({"", std::vector(task.uses.size(), Layout::plain), {}, {}});
   return UnitReader(request, units, nullptr).read({}, plain);
 }
 
-KernelUnits choose_units(const UnitRequest& request, const KernelTable& table,
-                         const GivenChoices& given) {
-  UnitGraph units = make_unit_graph(request);
-  std::vector<FusedChain> fused = fuse(units.graph, *request.request.machine, table);
-  LayoutChoices found = search_layouts(
-      units.graph, table, {*request.request.machine, request.request.storage, given, false});
+KernelUnits choose_units(const UnitRequest& request, UnitGraph units, const KernelTable& table) {
+  const Machine& machine = *request.request.machine;
+  std::vector<FusedChain> fused = fuse(units.graph, machine, table);
+  LayoutChoices found = search_layouts(units.graph, table, {machine, request.request.storage});
   return UnitReader(request, units, &table).read(fused, found);
 }
 

@@ -2,11 +2,9 @@
 // one kind of tile of one phase, so copies of a tile take the same kernel wherever they are.
 #pragma once
 
-#include <map>
-#include <string>
 #include <vector>
 
-#include "lower/updates.h"
+#include "lower/unit_graph.h"
 
 namespace troika {
 
@@ -27,32 +25,13 @@ struct KernelUnits {
   std::vector<std::vector<Layout>> stored;  ///< By value and kind of place; parameters only.
 };
 
-struct UnitRequest {
-  const LowerRequest& request;
-  const PlanTables& tables;
-  const Distribution& distribution;
-  const std::vector<UpdatePlan>& updates;
-};
-
-/// Kernels that are decided already, by the name of the unit.
-using GivenChoices = std::map<std::string, KernelChoice>;
-
 /// The rows of all units, also of those that they would make if they were fused.
-std::vector<KernelRequest> rows_of_units(const UnitRequest& request);
+std::vector<KernelRequest> rows_of(const UnitGraph& units, const Machine& machine);
 
 /// Units without kernels: nothing is fused and all values lie plain.
-KernelUnits plain_units(const UnitRequest& request);
+KernelUnits plain_units(const UnitRequest& request, const UnitGraph& units);
 
-/// Precondition: the table has a row for each of rows_of_units.
-KernelUnits choose_units(const UnitRequest& request, const KernelTable& table,
-                         const GivenChoices& given);
-
-/// The shape that an update works on at a stored place.
-TensorSpec updated_spec(const UnitRequest& request, const UpdatePlan& update, std::int32_t place);
-
-/// What one tile of a job computes.
-KernelKey key_of(const UnitRequest& request, std::size_t job, std::int32_t tile);
-/// The tile's box in the iteration space of its operator, in the first micro-batch.
-Region box_of(const UnitRequest& request, std::size_t job, std::int32_t tile);
+/// Precondition: the table has a row for each of rows_of.
+KernelUnits choose_units(const UnitRequest& request, UnitGraph units, const KernelTable& table);
 
 }  // namespace troika

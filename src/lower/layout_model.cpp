@@ -37,11 +37,10 @@ LayoutModel::LayoutModel(const TaskGraph& graph, const KernelTable& table,
   for (std::size_t at = 0; at < graph.buffers.size(); ++at)
     index_.push_back(owner_of(graph, BufferId(at)));
   tie_members();
-  if (options.sliced_update) fix_replicas();
   fix(options.storage);
   for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
     note_uses(at);
-    add_options(graph.tasks[at], options);
+    add_options(graph.tasks[at]);
   }
   choices_.resize(graph.tasks.size());
 }
@@ -64,20 +63,6 @@ void LayoutModel::tie_members() {
   for (const Communication& communication : graph_.communications)
     for (BufferId buffer : communication.buffers)
       if (!travels_whole(communication)) value_of(buffer).fixed = Layout::plain;
-}
-
-/// Rows of them are updated and travel by themselves, so they must lie one behind the other; in
-/// every program, whether it updates them or not.
-void LayoutModel::fix_replicas() {
-  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> replicas;
-  for (std::size_t at = 0; at < graph_.buffers.size(); ++at) {
-    const BufferSpec& buffer = graph_.buffers[at];
-    if (buffer.persistent && buffer.category == Category::parameter)
-      replicas[{buffer.part_of, to_string(buffer.region)}].push_back(at);
-  }
-  for (const auto& [slice, buffers] : replicas)
-    for (std::size_t at : buffers)
-      if (buffers.size() > 1) value_of(BufferId(at)).fixed = Layout::plain;
 }
 
 void LayoutModel::fix(const std::vector<StoredSlice>& storage) {
@@ -112,14 +97,9 @@ void LayoutModel::note_uses(std::size_t task) {
   }
 }
 
-void LayoutModel::add_options(const Task& task, const LayoutSearchOptions& options) {
+void LayoutModel::add_options(const Task& task) {
   std::vector<LayoutOption>& list = options_.emplace_back();
   if (!task.computes()) return;
-  if (auto known = options.given.find(task.name); known != options.given.end()) {
-    TROIKA_CHECK_EQ(known->second.layouts.size(), task.uses.size());
-    list.push_back({known->second, false});
-    return;
-  }
   const DeviceSpec& device = machine_[task.device];
   const std::vector<Candidate>* row = table_.find(device.kind, task.key);
   TROIKA_CHECK(row != nullptr, "no row for " + to_text(task.key));

@@ -19,9 +19,6 @@ namespace troika {
 struct LayoutSearchOptions {
   const Machine& machine;
   const std::vector<StoredSlice>& storage;  ///< What another program has fixed.
-  /// Kernels that are decided already, by the name of their task.
-  const std::map<std::string, KernelChoice>& given;
-  bool sliced_update = false;  ///< Parts of replicated parameters are updated and gathered.
 };
 
 /// A candidate with a time: measured, or by rule.
@@ -83,11 +80,10 @@ class LayoutModel {
     Bytes bytes;
   };
 
-  void add_options(const Task& task, const LayoutSearchOptions& options);
+  void add_options(const Task& task);
   void count(std::size_t task, std::int32_t by);
   void fix(const std::vector<StoredSlice>& storage);
   void tie_members();
-  void fix_replicas();
   void note_uses(std::size_t task);
   std::optional<Layout> at(OperandPlace place) const;
   double reorder(const LayoutValue& value, Layout from, Layout to) const;

@@ -47,7 +47,7 @@ class Chain {
       table.of("").insert({Reorder{from, to}, {spec}, Phase::forward, {}},
                           {kernel(from, to, nanoseconds)});
   }
-  LayoutChoices search() { return search_layouts(graph, table, {machine, storage, {}}); }
+  LayoutChoices search() { return search_layouts(graph, table, {machine, storage}); }
 
   TensorSpec spec{{2, 16, 4, 4}, DType::f32};
   TaskGraph graph;
@@ -122,10 +122,10 @@ TEST(SearchLayouts, ReplicasOfATileTakeOneKernelThatSuitsAllOfThem) {
   table.of("").insert(graph.tasks[0].key,
                       {Chain::kernel(kPlain, kPlain, 100), Chain::kernel(kPlain, kBlocked, 1)});
   Machine machine{{{.name = "a"}, {.name = "b"}}};
-  EXPECT_EQ(written(search_layouts(graph, table, {machine, {}, {}})),
+  EXPECT_EQ(written(search_layouts(graph, table, {machine, {}})),
             (std::vector{kBlocked, kPlain}));
   graph.tasks[1].replica = 1;
-  EXPECT_EQ(written(search_layouts(graph, table, {machine, {}, {}})),
+  EXPECT_EQ(written(search_layouts(graph, table, {machine, {}})),
             (std::vector{kPlain, kPlain}));
 }
 

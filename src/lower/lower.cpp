@@ -57,17 +57,18 @@ KernelUnits units_on_one_device(const LowerRequest& several, const KernelTable& 
   PlanTables tables(*several.graph, alone.machine);
   ProgramPlan plan{alone.request, tables, distribute(alone.request, tables)};
   plan.updates = plan_updates(alone.request, plan.distribution, tables);
-  return choose_units(plan.unit_request(), table, {});
+  return choose_units(plan.unit_request(), make_unit_graph(plan.unit_request()), table);
 }
 
 /// Decides everything up to the tasks; false if the table lacks a row.
 bool decide(ProgramPlan& plan, PlanTables& tables, const KernelTable& table) {
   plan.updates = plan_updates(plan.request, plan.distribution, tables);
-  for (const KernelRequest& row : rows_of_units(plan.unit_request()))
+  UnitGraph units = make_unit_graph(plan.unit_request());
+  for (const KernelRequest& row : rows_of(units, *plan.request.machine))
     if (table.find(row.kind, row.key) == nullptr) return false;
   bool fixed = plan.request.strategy->sync.fixed_order && plan.has_peers();
   plan.units = fixed ? units_on_one_device(plan.request, table)
-                     : choose_units(plan.unit_request(), table, {});
+                     : choose_units(plan.unit_request(), std::move(units), table);
   settle(plan);
   return true;
 }
@@ -84,6 +85,12 @@ LowerResult lower(const LowerRequest& request, const KernelTable& table) {
   if (auto reason = why_infeasible(*request.strategy, *request.graph, *request.machine))
     return Infeasible{*reason};
   if (auto reason = why_no_algorithms(request.strategy->sync)) return Infeasible{*reason};
+  if (auto reason = why_out_of_ids({.micro_batches = request.strategy->micro_batches,
+                                    .operators = std::ssize(request.graph->operators),
+                                    .tensors = std::ssize(request.graph->tensors),
+                                    .parameters = std::ssize(request.graph->parameters),
+                                    .devices = std::ssize(request.machine->devices)}))
+    return Infeasible{*reason};
   PlanTables tables(*request.graph, *request.machine);
   ProgramPlan plan{request, tables, distribute(request, tables)};
   if (!decide(plan, tables, table)) {
@@ -110,13 +117,14 @@ std::vector<KernelRequest> rows_needed(const LowerRequest& request) {
   PlanTables tables(*request.graph, *request.machine);
   ProgramPlan plan{request, tables, distribute(request, tables)};
   plan.updates = plan_updates(request, plan.distribution, tables);
-  std::vector<KernelRequest> rows = rows_of_units(plan.unit_request());
+  UnitGraph units = make_unit_graph(plan.unit_request());
+  std::vector<KernelRequest> rows = rows_of(units, *request.machine);
   if (request.strategy->sync.fixed_order && plan.has_peers()) {
     AloneRequest alone(request);
     std::ranges::move(rows_needed(alone.request), std::back_inserter(rows));
   }
   // Sums and copies do not depend on kernels, but for reorders, which are asked for later.
-  plan.units = plain_units(plan.unit_request());
+  plan.units = plain_units(plan.unit_request(), units);
   settle(plan);
   PlannedTasks planned = plan_tasks(plan, all_devices(*request.machine));
   std::ranges::move(bind(plan, planned, {}).missing, std::back_inserter(rows));

@@ -8,12 +8,6 @@
 namespace troika {
 namespace {
 
-bool is_backward(Phase phase) {
-  return phase == Phase::backward || phase == Phase::backward_data ||
-         phase == Phase::backward_weight || phase == Phase::backward_statistics ||
-         phase == Phase::backward_apply;
-}
-
 bool is_forward(Phase phase) { return !is_backward(phase) && phase != Phase::update; }
 
 /// Marks the operators that the loss or a held output needs.

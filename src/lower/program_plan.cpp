@@ -1,14 +1,15 @@
 #include "lower/program_plan.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <map>
+#include <span>
+#include <tuple>
 
 #include "base/error.h"
 #include "lower/place_buffers.h"
 
 namespace troika {
 namespace {
-
 
 std::uint32_t narrow(std::int64_t number) { return static_cast<std::uint32_t>(number); }
 
@@ -102,8 +103,7 @@ Shape shape_of(const DistributedValue& value, std::int32_t buffer) {
 namespace {
 
 std::size_t kind_of(const ProgramPlan& plan, TileSetId set, std::int32_t tile) {
-  KindsId kinds = plan.distribution.kinds_of(set).kinds;
-  return kinds == 0 ? 0 : as_index(plan.tables.tiles.kinds(kinds)[as_index(tile)]);
+  return as_index(plan.tables.tiles.kind(plan.distribution.kinds_of(set).kinds, tile));
 }
 
 Layout layout_read(const ProgramPlan& plan, std::size_t value, std::int32_t role,
@@ -190,6 +190,10 @@ void note_layouts(ProgramPlan& plan) {
 }
 
 void plan_moments(ProgramPlan& plan) {
+  plan.update_of.assign(plan.distribution.values.size(), -1);
+  for (std::size_t at = 0; at < plan.updates.size(); ++at)
+    for (std::int32_t value : {plan.updates[at].gradient, plan.updates[at].norms})
+      if (value >= 0) plan.update_of[as_index(value)] = static_cast<std::int32_t>(at);
   for (const UpdatePlan& update : plan.updates)
     plan.update_moments.push_back(update_moment(plan, update));
   if (plan.request.optimizer == nullptr) return;
@@ -204,16 +208,13 @@ Moment moment_of(const ProgramPlan& plan, std::size_t value, std::int64_t micro_
   const OutlinedValue& own = plan.distribution.outline.values[value];
   const DistributedValue& distributed = plan.distribution.values[value];
   if (own.kind == ValueKind::norms) {
-    auto of = std::ranges::find(plan.updates, static_cast<std::int32_t>(value), &UpdatePlan::norms);
-    Moment made = plan.update_moments[as_index(of - plan.updates.begin())];
+    Moment made = plan.update_moments[as_index(plan.update_of[value])];
     made.turn.rank = kNormsRank;
     return made;
   }
   bool over_batch = own.kind == ValueKind::parameter_gradient;
   auto writers = static_cast<std::int32_t>(own.writers.size());
-  std::int32_t contributions =
-      distributed.stored.shared ? 1
-                                : writers * (over_batch ? narrow(plan.micro_batches()) : 1);
+  auto contributions = static_cast<std::int32_t>(distributed.spread.moves->contributions);
   TurnFields turn;
   std::int32_t lag = 0;
   // What is stored is sent where its first reader is: by then it is updated.
@@ -223,9 +224,7 @@ Moment moment_of(const ProgramPlan& plan, std::size_t value, std::int64_t micro_
     std::int64_t part = over_batch ? moment / writers : micro_batch;
     turn = turn_of(plan, plan.runs_at[as_index(writer.job)], part, Side::after);
   } else if (std::int32_t reader = moment - contributions; reader == distributed.updates) {
-    auto of = std::ranges::find(plan.updates, static_cast<std::int32_t>(value),
-                                &UpdatePlan::gradient);
-    const Moment& update = plan.update_moments[as_index(of - plan.updates.begin())];
+    const Moment& update = plan.update_moments[as_index(plan.update_of[value])];
     turn = update.turn;
     lag = update.lag;
     if (plan.request.optimizer->watches_gradient()) {
@@ -269,55 +268,62 @@ std::vector<std::vector<std::size_t>> groups_of(const ProgramPlan& plan) {
   return groups;
 }
 
-/// Sums of this gradient that may travel with others: whole, in place, for the update alone.
-bool can_join(const UpdatePlan& update, const DistributedValue& gradient, const Message& message,
-              std::int32_t contributions) {
+/// A sum of a gradient that may travel with others: whole, in place, for the update alone.
+bool can_join(const ProgramPlan& plan, const UpdatePlan& update, const Message& message) {
+  const DistributedValue& gradient = plan.distribution.values[as_index(update.gradient)];
+  auto contributions = static_cast<std::int32_t>(gradient.spread.moves->contributions);
   return update.shared == nullptr && message.kind == Collective::all_reduce &&
          message.finish == contributions + gradient.updates;
+}
+
+/// Messages that can be one: between the same devices, of one element type, at one lag.
+using BucketKey = std::tuple<std::vector<std::int32_t>, DType, std::int32_t>;
+using OpenBuckets = std::map<BucketKey, std::size_t>;
+
+void join_bucket(ProgramPlan& plan, std::size_t update, std::size_t index, OpenBuckets& open) {
+  auto value = as_index(plan.updates[update].gradient);
+  const DistributedValue& gradient = plan.distribution.values[value];
+  const Moves& moves = *gradient.spread.moves;
+  const Message& message = moves.messages[index];
+  Moment start = moment_of(plan, value, 0, message.start);
+  Moment finish = moment_of(plan, value, 0, message.finish);
+  std::vector<std::int32_t> devices;
+  for (std::int32_t member = 0; member < message.members; ++member)
+    devices.push_back(moves.members[as_index(message.first_member + member)].device);
+  auto [found, is_new] =
+      open.try_emplace({std::move(devices), gradient.spec.dtype, finish.lag}, plan.buckets.size());
+  if (is_new) plan.buckets.push_back({.start = start, .finish = finish});
+  GradientBucket& bucket = plan.buckets[found->second];
+  plan.bucket_of[update][index] = {static_cast<std::int32_t>(found->second),
+                                   static_cast<std::int32_t>(bucket.parts.size())};
+  bucket.parts.push_back(
+      {static_cast<std::int32_t>(update), static_cast<std::int32_t>(index), bucket.bytes});
+  bucket.bytes += aligned(gradient_bytes(plan, update, message));
+  if (pack(bucket.start.turn) < pack(start.turn)) bucket.start = start;
+  if (pack(finish.turn) < pack(bucket.finish.turn)) bucket.finish = finish;
 }
 
 }  // namespace
 
 void plan_buckets(ProgramPlan& plan) {
-  for (const UpdatePlan& update : plan.updates) {
-    const Moves* moves = plan.distribution.values[as_index(update.gradient)]
-                             .spread.moves;
-    plan.bucket_of.emplace_back(moves == nullptr ? 0 : moves->messages.size());
-  }
+  auto messages = [&](std::size_t update) -> std::span<const Message> {
+    const Moves* moves =
+        plan.distribution.values[as_index(plan.updates[update].gradient)].spread.moves;
+    return moves == nullptr ? std::span<const Message>{} : moves->messages;
+  };
+  for (std::size_t at = 0; at < plan.updates.size(); ++at)
+    plan.bucket_of.emplace_back(messages(at).size());
   for (const std::vector<std::size_t>& group : groups_of(plan)) {
-    std::unordered_map<std::uint64_t, std::size_t> open;  // by members, element type and lag
-    for (std::size_t at : group) {
-      const UpdatePlan& update = plan.updates[at];
-      auto value = as_index(update.gradient);
-      const DistributedValue& gradient = plan.distribution.values[value];
-      const Moves* moves = gradient.spread.moves;
-      for (std::size_t index = 0; moves != nullptr && index < moves->messages.size(); ++index) {
-        const Message& message = moves->messages[index];
-        auto contributions = static_cast<std::int32_t>(moves->contributions);
-        if (!can_join(update, gradient, message, contributions)) continue;
-        Moment start = moment_of(plan, value, 0, message.start);
-        Moment finish = moment_of(plan, value, 0, message.finish);
-        std::uint64_t key = moves->members_hash[index] * 64 +
-                            static_cast<std::uint64_t>(gradient.spec.dtype) * 2 +
-                            static_cast<std::uint64_t>(finish.lag);
-        auto [found, is_new] = open.try_emplace(key, plan.buckets.size());
-        if (is_new) plan.buckets.push_back({.start = start, .finish = finish});
-        GradientBucket& bucket = plan.buckets[found->second];
-        plan.bucket_of[at][index] = {static_cast<std::int32_t>(found->second),
-                                     static_cast<std::int32_t>(bucket.parts.size())};
-        bucket.parts.push_back(
-            {static_cast<std::int32_t>(at), static_cast<std::int32_t>(index), bucket.bytes});
-        bucket.bytes += aligned(gradient_bytes(plan, at, message));
-        if (pack(bucket.start.turn) < pack(start.turn)) bucket.start = start;
-        if (pack(finish.turn) < pack(bucket.finish.turn)) bucket.finish = finish;
-      }
-    }
+    OpenBuckets open;
+    for (std::size_t at : group)
+      for (std::size_t index = 0; index < messages(at).size(); ++index)
+        if (can_join(plan, plan.updates[at], messages(at)[index]))
+          join_bucket(plan, at, index, open);
   }
   // One gradient alone travels as it is.
   for (std::vector<BucketPart>& parts : plan.bucket_of)
     for (BucketPart& part : parts)
-      if (part.bucket >= 0 && plan.buckets[as_index(part.bucket)].parts.size() == 1)
-        part = {};
+      if (part.bucket >= 0 && plan.buckets[as_index(part.bucket)].parts.size() == 1) part = {};
 }
 
 }  // namespace troika

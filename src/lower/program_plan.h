@@ -46,7 +46,8 @@ struct ProgramPlan {
   Distribution distribution;
   std::vector<UpdatePlan> updates{};
   KernelUnits units{};
-  std::vector<Moment> update_moments{};  ///< By update.
+  std::vector<std::int32_t> update_of{};  ///< By value: the update that has it as gradient or norms.
+  std::vector<Moment> update_moments{};   ///< By update.
   Moment guard{};                        ///< Where the loss, or the gradient's norm, is known.
   std::vector<GradientBucket> buckets{};
   /// By update and message of its gradient.
@@ -74,8 +75,8 @@ TurnFields end_of_step(const ProgramPlan& plan, std::uint32_t place);
 /// if nothing is waited for; else at the end of the step.
 void plan_moments(ProgramPlan& plan);
 
-/// A moment of a value's redistribution. Of gradients of parameters contributions count over all
-/// micro-batches.
+/// A moment of a value's redistribution, which it has. Of gradients of parameters contributions
+/// count over all micro-batches.
 Moment moment_of(const ProgramPlan& plan, std::size_t value, std::int64_t micro_batch,
                  std::int32_t moment);
 

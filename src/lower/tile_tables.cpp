@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "base/hash.h"
 #include "strategy/split_check.h"
 
 namespace troika {
@@ -57,11 +58,8 @@ TableKey kind_of_part(Range part, std::size_t axis, const Signature& signature) 
 }  // namespace
 
 std::size_t TableKeyHash::operator()(const TableKey& key) const {
-  std::uint64_t hash = 0x9e3779b97f4a7c15u;
-  for (std::int64_t number : key) {
-    hash = (hash ^ static_cast<std::uint64_t>(number)) * 0xff51afd7ed558ccdu;
-    hash ^= hash >> 32;
-  }
+  std::uint64_t hash = key.size();
+  for (std::int64_t number : key) hash = mix(hash, static_cast<std::uint64_t>(number));
   return hash;
 }
 

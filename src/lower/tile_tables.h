@@ -115,6 +115,9 @@ class TileTables {
   const Ranges& ranges(RangesId id) const { return *ranges_[index(id)]; }
   /// Empty for id 0: all are of kind 0.
   const std::vector<std::int32_t>& kinds(KindsId id) const { return *kinds_[index(id)]; }
+  std::int32_t kind(KindsId id, std::int32_t tile) const {
+    return id == 0 ? 0 : kinds(id)[as_index(tile)];
+  }
   std::int32_t kind_count(KindsId id) const;
   std::size_t devices() const { return devices_; }
 

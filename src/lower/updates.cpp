@@ -71,25 +71,26 @@ class UpdatePlanner {
   /// Where the gradient of every place is the result of an all-reduce among the devices that store
   /// its region, each gets its part of a reduce-scatter instead. Null where that is not so, or a
   /// region has fewer elements than owners.
-  const std::vector<SharedUpdate>* share(const UpdatePlan& made) {
+  const SharedUpdates* share(const UpdatePlan& made) {
     const DistributedValue &weight = value(made.weight), &gradient = value(made.gradient);
     const Moves* moves = gradient.spread.moves;
     if (moves == nullptr) return nullptr;
     auto [known, is_new] = tables_.shared_updates.try_emplace({moves, gradient.updates, made.groups});
     if (is_new) known->second = find_owners(*moves, gradient.updates, *made.groups);
-    const std::vector<SharedUpdate>& places = known->second;
+    const std::vector<SharedUpdate>& places = known->second.places;
     if (std::ranges::any_of(places, [](const SharedUpdate& place) { return place.owners < 2; }))
       return nullptr;
     for (std::int32_t first : made.groups->first)
       if (region_of(tables_.tiles, weight.stored, first, weight.spec.shape).elements() <
           places[as_index(first)].owners)
         return nullptr;
-    return &places;
+    return &known->second;
   }
 
-  static std::vector<SharedUpdate> find_owners(const Moves& moves, int reader,
-                                               const PlaceGroups& groups) {
-    std::vector<SharedUpdate> places(groups.region.size());
+  static SharedUpdates find_owners(const Moves& moves, int reader, const PlaceGroups& groups) {
+    SharedUpdates made;
+    std::vector<SharedUpdate>& places = made.places;
+    places.resize(groups.region.size());
     for (std::size_t place = 0; place < places.size(); ++place) {
       auto read = as_index(moves.reads[as_index(reader)][place]);
       if (moves.message[read] < 0) continue;
@@ -107,7 +108,11 @@ class UpdatePlanner {
     }
     for (SharedUpdate& place : places)
       if (place.message >= 0 && readers.at(place.message).second != place.owners) place = {};
-    return places;
+    made.place_of.assign(moves.messages.size(), -1);
+    for (std::size_t place = 0; place < places.size(); ++place)
+      if (places[place].message >= 0)
+        made.place_of[as_index(places[place].message)] = static_cast<std::int32_t>(place);
+    return made;
   }
 
   /// Terms are the regions, each known to all that store it, or the slices.
@@ -115,9 +120,9 @@ class UpdatePlanner {
     std::vector<std::int32_t> terms = made.groups->region;
     std::int32_t most = 1;
     if (made.shared != nullptr)
-      for (const SharedUpdate& place : *made.shared) most = std::max(most, place.owners);
+      for (const SharedUpdate& place : made.shared->places) most = std::max(most, place.owners);
     for (std::size_t place = 0; made.shared != nullptr && place < terms.size(); ++place)
-      terms[place] = terms[place] * most + (*made.shared)[place].owner;
+      terms[place] = terms[place] * most + made.shared->places[place].owner;
     TileSetId set = value(made.weight).stored.set;
     auto number = static_cast<std::int32_t>(distribution_.values.size());
     distribution_.outline.values.push_back({.kind = ValueKind::norms, .of = made.parameter});

@@ -7,35 +7,6 @@
 namespace troika {
 namespace {
 
-struct BoxHash {
-  std::size_t operator()(const Box& box) const {
-    std::uint64_t hash = 0x9e3779b97f4a7c15u;
-    for (std::size_t dim = 0; dim < kMaxRank; ++dim) {
-      hash = (hash ^ static_cast<std::uint32_t>(box.begin[dim])) * 0xff51afd7ed558ccdu;
-      hash = ((hash >> 32) ^ hash ^ static_cast<std::uint32_t>(box.end[dim])) * 0xc4ceb9fe1a85ec53u;
-    }
-    return hash ^ (hash >> 29);
-  }
-};
-
-/// Gives boxes numbers in the order in which they come.
-class BoxNumbers {
- public:
-  std::int32_t of(const Box& box) {
-    // Neighbouring tiles often have the same box.
-    if (!boxes_.empty() && boxes_[as_index(last_)] == box) return last_;
-    auto [known, is_new] = numbers_.try_emplace(box, static_cast<std::int32_t>(boxes_.size()));
-    if (is_new) boxes_.push_back(box);
-    return last_ = known->second;
-  }
-  std::vector<Box> take() { return std::move(boxes_); }
-
- private:
-  std::vector<Box> boxes_;
-  std::unordered_map<Box, std::int32_t, BoxHash> numbers_;
-  std::int32_t last_ = 0;
-};
-
 Range range_of(const TileTables& tables, const DimCut& cut, const TileSet& set, std::int32_t tile,
                std::int64_t extent) {
   if (cut.ranges == 0) return {0, extent};
@@ -118,15 +89,6 @@ Moves::Moves(const RedistributionRequest& request, const Neighbourhood& where)
   };
   count(first_buffer, buffers);
   count(first_step, steps);
-  for (const Message& each : messages) {
-    std::uint64_t hash = 0x9e3779b97f4a7c15u;
-    for (std::int32_t at = 0; at < each.members; ++at) {
-      std::int32_t device = members[as_index(each.first_member + at)].device;
-      hash = (hash ^ static_cast<std::uint64_t>(device)) * 0xff51afd7ed558ccdu;
-      hash ^= hash >> 32;
-    }
-    members_hash.push_back(hash);
-  }
   for (std::size_t at = 0; at < steps.size(); ++at) {
     auto out = as_index(steps[at].out);
     assembles = assembles || steps[at].kind == Step::Kind::assemble;
@@ -226,7 +188,7 @@ RedistributionRequest SpreadTable::expand(const SpreadRequest& request,
                              .greatest = request.greatest,
                              .fixed_order = request.fixed_order,
                              .merge_each = request.merge_each};
-  BoxNumbers numbers;
+  BoxTable boxes({}, made.frame.dims);
   auto touches = [&](const Participant& participant) {
     const TileSet& set = tables_.set(participant.set);
     std::vector<Touch> all;
@@ -239,7 +201,7 @@ RedistributionRequest SpreadTable::expand(const SpreadRequest& request,
         box.begin[at] = static_cast<std::int32_t>(range.begin);
         box.end[at] = static_cast<std::int32_t>(range.end);
       }
-      all.push_back({set.device[as_index(tile)], numbers.of(box)});
+      all.push_back({set.device[as_index(tile)], boxes.find_or_add(box)});
     }
     return all;
   };
@@ -258,7 +220,7 @@ RedistributionRequest SpreadTable::expand(const SpreadRequest& request,
     }
   }
   for (const Participant& reader : request.readers) made.readers.push_back(touches(reader));
-  made.boxes = numbers.take();
+  made.boxes = std::move(boxes).take();
   return made;
 }
 

@@ -48,7 +48,6 @@ struct Moves : Redistribution {
   std::vector<std::int32_t> level;
   /// By contribution: messages add up what its tiles wrote, as it lies.
   std::vector<bool> reduces_written;
-  std::vector<std::uint64_t> members_hash;  ///< By message: of its devices in their order.
   bool assembles = false;  ///< Some step takes boxes out of buffers.
 
  private:

@@ -36,6 +36,12 @@ Phase parse_phase(std::string_view text) {
   return static_cast<Phase>(found - kPhaseNames.begin());
 }
 
+bool is_backward(Phase phase) {
+  return phase == Phase::backward || phase == Phase::backward_data ||
+         phase == Phase::backward_weight || phase == Phase::backward_statistics ||
+         phase == Phase::backward_apply;
+}
+
 // The formulas of DimMap, for the first and the last step of the part.
 Range touched_by(const DimMap& map, Range part) {
   if (map.inverse)

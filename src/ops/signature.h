@@ -108,6 +108,8 @@ enum class Phase {
 };
 std::string_view to_string(Phase phase);
 Phase parse_phase(std::string_view text);
+/// Of the backward half of a step, staged or not.
+bool is_backward(Phase phase);
 
 enum class Access { read, write, update };
 

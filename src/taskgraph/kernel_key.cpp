@@ -25,12 +25,6 @@ std::vector<Signature> chain_of(const KernelKey& key) {
   return chain;
 }
 
-bool is_backward(Phase phase) {
-  return phase == Phase::backward || phase == Phase::backward_data ||
-         phase == Phase::backward_weight || phase == Phase::backward_statistics ||
-         phase == Phase::backward_apply;
-}
-
 /// The phase of a fused operator that runs with the key's phase.
 Phase phase_behind(const KernelKey& key) {
   return is_backward(key.phase) ? Phase::backward_data : Phase::forward;

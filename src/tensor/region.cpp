@@ -43,6 +43,15 @@ Region intersect(const Region& a, const Region& b) {
   return both;
 }
 
+Region within(const Region& region, const Region& outer) {
+  Region local = region;
+  for (std::size_t dim = 0; dim < region.rank(); ++dim) {
+    local.ranges[dim].begin -= outer[dim].begin;
+    local.ranges[dim].end -= outer[dim].begin;
+  }
+  return local;
+}
+
 bool contains(const Region& outer, const Region& inner) {
   return inner.empty() || intersect(outer, inner) == inner;
 }

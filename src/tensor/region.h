@@ -37,6 +37,8 @@ struct Region {
 
 Region intersect(const Region& a, const Region& b);
 bool contains(const Region& outer, const Region& inner);
+/// Returns the region with indices that count from the begin of `outer`.
+Region within(const Region& region, const Region& outer);
 /// Returns `a` without `b`, as disjoint boxes.
 std::vector<Region> subtract(const Region& a, const Region& b);
 /// Returns `a` without all of the others, as disjoint boxes.

@@ -17,13 +17,8 @@ TEST(BoxesOfRun, CoverJustTheElementsOfTheRunInTheirOrder) {
         for (const RunBox& part : boxes) {
           EXPECT_EQ(part.offset, next - begin);
           ASSERT_TRUE(contains(region, part.box)) << to_string(part.box);
-          Region local = part.box;
-          for (std::size_t dim = 0; dim < region.rank(); ++dim) {
-            local.ranges[dim].begin -= region[dim].begin;
-            local.ranges[dim].end -= region[dim].begin;
-          }
           std::int64_t at = next;
-          for_each_run(region.shape(), local, [&](std::int64_t offset, std::int64_t length) {
+          for_each_run(region.shape(), within(part.box, region), [&](std::int64_t offset, std::int64_t length) {
             EXPECT_EQ(offset, at);
             at += length;
           });

@@ -34,11 +34,7 @@ std::vector<OwnedPart> divide_state(const std::vector<StateEntry>& entries,
 void copy_part(const OwnedPart& part, std::span<const std::byte> slice,
                std::span<std::byte> bytes) {
   // The part's region counts from the start of the tensor, the bytes from that of the slice.
-  Region inside = part.region;
-  for (std::size_t dim = 0; dim < inside.rank(); ++dim) {
-    inside.ranges[dim].begin -= part.slice.region[dim].begin;
-    inside.ranges[dim].end -= part.slice.region[dim].begin;
-  }
+  Region inside = within(part.region, part.slice.region);
   // for_each_run visits the runs of the part that are contiguous in the slice, in row-major order,
   // so the copies follow each other in `bytes`.
   std::size_t size = bytes.size() / static_cast<std::size_t>(part.region.elements()), done = 0;

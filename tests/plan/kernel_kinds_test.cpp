@@ -25,8 +25,7 @@ void expect_one_key_per_kind(const Graph& graph, const Machine& machine, const S
     std::vector<KernelKey> first;
     for (std::int32_t tile : kinds.first) first.push_back(key_of(units, job, tile));
     for (std::int32_t tile = 0; tile < tables.tiles.set(set).count(); ++tile) {
-      std::size_t kind =
-          kinds.kinds == 0 ? 0 : as_index(tables.tiles.kinds(kinds.kinds)[as_index(tile)]);
+      std::size_t kind = as_index(tables.tiles.kind(kinds.kinds, tile));
       ASSERT_EQ(key_of(units, job, tile), first.at(kind))
           << graph.operators[as_index(distribution.outline.jobs[job].op)].name << " " << tile;
     }

@@ -1,0 +1,47 @@
+#include "taskgraph/turn.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace troika {
+namespace {
+
+const IdFields kId{.micro_batch = 1023,
+                   .phase = 9,
+                   .subject = Subject::parameter,
+                   .number = 65535,
+                   .index = 40000,
+                   .device = 9215};
+const TurnFields kTurn{
+    .slot = 4095, .place = 65535, .phase = 15, .side = Side::after, .number = 123, .rank = 16383};
+
+TEST(Turn, PacksWhatItUnpacks) {
+  EXPECT_EQ(unpack(pack(kId)), kId);
+  EXPECT_EQ(unpack(pack(kTurn)), kTurn);
+}
+
+TEST(Turn, ComparesByItsFieldsFromTheFirstOn) {
+  TurnFields before{.slot = 1, .place = 7, .side = Side::before, .number = 9, .rank = 9};
+  TurnFields at{.slot = 1, .place = 7, .side = Side::at};
+  TurnFields next{.slot = 1, .place = 8, .side = Side::before};
+  EXPECT_LT(pack(before), pack(at));
+  EXPECT_LT(pack(at), pack(next));
+  EXPECT_LT(pack(IdFields{.device = 65535}), pack(IdFields{.index = 1}));
+}
+
+TEST(Turn, AFieldThatDoesNotFitIsABug) {
+  EXPECT_THROW(pack(IdFields{.device = 65536}), Bug);
+  EXPECT_THROW(pack(TurnFields{.rank = 16384}), Bug);
+}
+
+TEST(Turn, ProgramsWithMoreThanIdsCountAreRefused) {
+  EXPECT_EQ(why_out_of_ids({.micro_batches = 1024, .operators = 65535, .devices = 65536}),
+            std::nullopt);
+  EXPECT_EQ(why_out_of_ids({.devices = 65537}),
+            "the program has 65537 devices, but tasks are numbered for at most 65536");
+  EXPECT_NE(why_out_of_ids({.operators = 65536}), std::nullopt);  // one place ends the slot
+}
+
+}  // namespace
+}  // namespace troika
