@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "base/error.h"
 #include "lower/device_emitter.h"
@@ -10,16 +11,29 @@ std::int32_t CallTable::add(const Key& key, const std::function<PlannedCall()>& 
   if (is_new) {
     PlannedCall call = make();
     call.kind = key.kind;
-    call.of = key.of;
     call.micro_batch = key.micro_batch;
-    call.message = key.message;
     call.call.members = static_cast<int>(call.devices.size());
     if (call.call.ranges.empty()) call.call.ranges.resize(call.devices.size());
     if (call.call.kind == Collective::all_reduce || call.call.kind == Collective::reduce_scatter)
-      call.call.order = plan_.request.strategy->sync.fixed_order ? CombineOrder::tree
-                                                                 : CombineOrder::any;
+      call.call.order =
+          plan_.request.strategy->sync.fixed_order ? CombineOrder::tree : CombineOrder::any;
     call.buffers.assign(call.devices.size(), -1);
     made_.calls.push_back(std::move(call));
+  }
+  return known->second;
+}
+
+std::int64_t CallTable::class_of(const Moves& moves, std::int32_t number) {
+  if (classes_ == nullptr) return number;
+  auto [known, is_new] = message_classes_.try_emplace({&moves, number});
+  if (is_new) {
+    const Message& message = moves.messages[as_index(number)];
+    known->second = std::numeric_limits<std::int64_t>::max();
+    for (std::int32_t at = message.first_member; at < message.first_member + message.members;
+         ++at) {
+      std::int64_t own = classes_->of_device[as_index(moves.members[as_index(at)].device)];
+      known->second = std::min(known->second, own << 32 | moves.part[as_index(at)]);
+    }
   }
   return known->second;
 }
@@ -33,13 +47,15 @@ PlannedCall CallTable::between(const Moves& moves, std::int32_t number) {
 }
 
 std::int32_t CallTable::of_moves(const ValueCall& at) {
+  const DistributedValue& value = plan_.distribution.values[at.value];
+  const Moves& moves = *value.spread.moves;
   return add({PlannedCall::Kind::moves, static_cast<std::int32_t>(at.value), at.micro_batch,
-              at.message},
+              class_of(moves, at.message)},
              [&] {
-               const DistributedValue& value = plan_.distribution.values[at.value];
-               const Moves& moves = *value.spread.moves;
                const Message& message = moves.messages[as_index(at.message)];
                PlannedCall call = between(moves, at.message);
+               call.of = static_cast<std::int32_t>(at.value);
+               call.message = at.message;
                call.dtype = value.spec.dtype;
                call.rule = at.greatest ? CombineRule::max : CombineRule::sum;
                call.call.count = message.elements * value.spread.scale;
@@ -56,12 +72,21 @@ std::int32_t CallTable::of_moves(const ValueCall& at) {
              });
 }
 
+const DistributedValue& CallTable::gradient_of(std::size_t update) const {
+  return plan_.distribution.values[as_index(plan_.updates[update].gradient)];
+}
+
+const Moves& CallTable::gradient_moves(std::size_t update) const {
+  return *gradient_of(update).spread.moves;
+}
+
 PlannedCall CallTable::sliced(std::size_t update, std::int32_t message, Collective kind) const {
   const UpdatePlan& own = plan_.updates[update];
   const DistributedValue& weight = plan_.distribution.values[as_index(own.weight)];
-  const DistributedValue& gradient = plan_.distribution.values[as_index(own.gradient)];
-  PlannedCall call = between(*gradient.spread.moves, message);
+  PlannedCall call = between(gradient_moves(update), message);
   call.call.kind = kind;
+  call.of = static_cast<std::int32_t>(update);
+  call.message = message;
   call.dtype = weight.spec.dtype;
   std::int32_t place = own.shared->place_of[as_index(message)];
   std::int64_t owners = own.shared->places[as_index(place)].owners;
@@ -77,22 +102,25 @@ PlannedCall CallTable::sliced(std::size_t update, std::int32_t message, Collecti
 }
 
 std::int32_t CallTable::of_scatter(std::size_t update, std::int32_t message) {
-  return add({PlannedCall::Kind::scatter, static_cast<std::int32_t>(update), 0, message},
+  return add({PlannedCall::Kind::scatter, static_cast<std::int32_t>(update), 0,
+              class_of(gradient_moves(update), message)},
              [&] { return sliced(update, message, Collective::reduce_scatter); });
 }
 
 std::int32_t CallTable::of_gather(std::size_t update, std::int32_t message) {
-  return add({PlannedCall::Kind::gather, static_cast<std::int32_t>(update), 0, message},
+  return add({PlannedCall::Kind::gather, static_cast<std::int32_t>(update), 0,
+              class_of(gradient_moves(update), message)},
              [&] { return sliced(update, message, Collective::all_gather); });
 }
 
 std::int32_t CallTable::of_bucket(std::size_t at) {
-  return add({PlannedCall::Kind::bucket, static_cast<std::int32_t>(at), 0, 0}, [&] {
-    const GradientBucket& bucket = plan_.buckets[at];
-    const UpdatePlan& update = plan_.updates[as_index(bucket.parts[0].update)];
-    const DistributedValue& gradient = plan_.distribution.values[as_index(update.gradient)];
-    PlannedCall call = between(*gradient.spread.moves, bucket.parts[0].message);
-    call.dtype = gradient.spec.dtype;
+  const GradientBucket& bucket = plan_.buckets[at];
+  const GradientBucket::Part& first = bucket.parts[0];
+  const Moves& moves = gradient_moves(as_index(first.update));
+  return add({PlannedCall::Kind::bucket, first.update, 0, class_of(moves, first.message)}, [&] {
+    PlannedCall call = between(moves, first.message);
+    call.of = static_cast<std::int32_t>(at);
+    call.dtype = gradient_of(as_index(first.update)).spec.dtype;
     call.call.count = bucket.bytes.count / size_of(call.dtype).count;
     call.finish = pack(bucket.finish.turn);
     call.lag = bucket.finish.lag;
@@ -102,7 +130,8 @@ std::int32_t CallTable::of_bucket(std::size_t at) {
 
 std::int32_t CallTable::of_totals(std::int32_t sum, std::int64_t numbers, const Moment& finish) {
   return add({PlannedCall::Kind::totals, sum, 0, 0}, [&] {
-    PlannedCall call{.call = {.kind = Collective::all_reduce, .count = numbers},
+    PlannedCall call{.of = sum,
+                     .call = {.kind = Collective::all_reduce, .count = numbers},
                      .dtype = DType::f64,
                      .finish = pack(finish.turn),
                      .lag = finish.lag};

@@ -305,8 +305,15 @@ std::int32_t DeviceEmitter::in_layout(std::int32_t buffer, Layout layout, const 
 
 PlannedTasks plan_tasks(const ProgramPlan& plan, const std::vector<std::int32_t>& devices) {
   PlannedTasks made;
-  CallTable calls(plan, made);
+  CallTable calls(plan, made, nullptr);
   for (std::int32_t device : devices) DeviceEmitter(plan, made, calls, device).emit();
+  return made;
+}
+
+PlannedTasks plan_folded(const ProgramPlan& plan, const Classes& classes) {
+  PlannedTasks made;
+  CallTable calls(plan, made, &classes);
+  for (std::int32_t device : classes.first) DeviceEmitter(plan, made, calls, device).emit();
   return made;
 }
 

@@ -10,10 +10,12 @@
 
 namespace troika {
 
-/// Communications by what they are, so that members on several devices find the same one.
+/// Communications by what they are, so that members on several devices find the same one. With
+/// classes, communications of a class are one.
 class CallTable {
  public:
-  CallTable(const ProgramPlan& plan, PlannedTasks& made) : plan_(plan), made_(made) {}
+  CallTable(const ProgramPlan& plan, PlannedTasks& made, const Classes* classes)
+      : plan_(plan), made_(made), classes_(classes) {}
 
   /// A message of a value's redistribution.
   struct ValueCall {
@@ -33,16 +35,24 @@ class CallTable {
  private:
   struct Key {
     PlannedCall::Kind kind;
-    std::int32_t of, micro_batch, message;
+    std::int32_t of, micro_batch;
+    std::int64_t message;
     auto operator<=>(const Key&) const = default;
   };
   std::int32_t add(const Key& key, const std::function<PlannedCall()>& make);
+  /// A number that the messages of a class have in common, and no others of the redistribution: the
+  /// least class among the members, with its part. Without classes the message's own number.
+  std::int64_t class_of(const Moves& moves, std::int32_t message);
   static PlannedCall between(const Moves& moves, std::int32_t message);
+  const DistributedValue& gradient_of(std::size_t update) const;
+  const Moves& gradient_moves(std::size_t update) const;
   PlannedCall sliced(std::size_t update, std::int32_t message, Collective kind) const;
 
   const ProgramPlan& plan_;
   PlannedTasks& made_;
+  const Classes* classes_;
   std::map<Key, std::int32_t> known_;
+  std::map<std::pair<const Moves*, std::int32_t>, std::int64_t> message_classes_;
 };
 
 class DeviceEmitter {
@@ -151,7 +161,7 @@ class DeviceEmitter {
   };
   std::map<std::pair<std::int32_t, Layout>, Copy> copies_;
   std::map<std::tuple<std::size_t, std::int32_t, int>, std::int32_t> parts_;  // of updates
-  std::map<std::int32_t, std::int32_t> buckets_;                         // vectors
+  std::map<std::int32_t, std::int32_t> buckets_;                              // vectors
 };
 
 }  // namespace troika

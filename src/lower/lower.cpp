@@ -7,6 +7,7 @@
 
 #include "lower/bind.h"
 #include "lower/choose_algorithms.h"
+#include "lower/decide.h"
 #include "lower/place_buffers.h"
 #include "taskgraph/verify.h"
 
@@ -60,7 +61,14 @@ KernelUnits units_on_one_device(const LowerRequest& several, const KernelTable& 
   return choose_units(plan.unit_request(), make_unit_graph(plan.unit_request()), table);
 }
 
-/// Decides everything up to the tasks; false if the table lacks a row.
+std::vector<std::int32_t> all_devices(const Machine& machine) {
+  std::vector<std::int32_t> devices(machine.devices.size());
+  std::iota(devices.begin(), devices.end(), 0);
+  return devices;
+}
+
+}  // namespace
+
 bool decide(ProgramPlan& plan, PlanTables& tables, const KernelTable& table) {
   plan.updates = plan_updates(plan.request, plan.distribution, tables);
   UnitGraph units = make_unit_graph(plan.unit_request());
@@ -72,14 +80,6 @@ bool decide(ProgramPlan& plan, PlanTables& tables, const KernelTable& table) {
   settle(plan);
   return true;
 }
-
-std::vector<std::int32_t> all_devices(const Machine& machine) {
-  std::vector<std::int32_t> devices(machine.devices.size());
-  std::iota(devices.begin(), devices.end(), 0);
-  return devices;
-}
-
-}  // namespace
 
 LowerResult lower(const LowerRequest& request, const KernelTable& table) {
   if (auto reason = why_infeasible(*request.strategy, *request.graph, *request.machine))

@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "lower/classes.h"
 #include "lower/program_plan.h"
 #include "taskgraph/task_graph.h"
 
@@ -93,7 +94,11 @@ struct PlannedTasks {
   std::map<std::string, std::int32_t> inputs, outputs;  ///< Buffers, by the host's name.
 };
 
-/// Appends what these devices do.
+/// What these devices do.
 PlannedTasks plan_tasks(const ProgramPlan& plan, const std::vector<std::int32_t>& devices);
+
+/// What the first device of each class does. Calls of a class are one call, which has the members
+/// of one of them.
+PlannedTasks plan_folded(const ProgramPlan& plan, const Classes& classes);
 
 }  // namespace troika

@@ -82,6 +82,7 @@ Moves::Moves(const RedistributionRequest& request, const Neighbourhood& where)
       maker(buffers.size(), -1),
       message(buffers.size(), -1),
       member(buffers.size(), -1),
+      part(members.size(), -1),
       reduces_written(contributions) {
   auto count = [](auto& first, const auto& items) {
     for (const auto& item : items) ++first[as_index(item.device) + 1];
@@ -92,6 +93,9 @@ Moves::Moves(const RedistributionRequest& request, const Neighbourhood& where)
   for (std::size_t at = 0; at < steps.size(); ++at) {
     auto out = as_index(steps[at].out);
     assembles = assembles || steps[at].kind == Step::Kind::assemble;
+    if (steps[at].kind == Step::Kind::start)
+      part[as_index(messages[as_index(steps[at].message)].first_member + steps[at].member)] =
+          static_cast<std::int32_t>(at) - first_step[as_index(steps[at].device)];
     if (steps[at].kind == Step::Kind::start &&
         buffers[out].kind == PlacedBuffer::Kind::written &&
         messages[as_index(steps[at].message)].kind != Collective::broadcast)

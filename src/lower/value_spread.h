@@ -43,6 +43,9 @@ struct Moves : Redistribution {
   /// By buffer: the step that fills it in, or -1; the message that changes it, or -1, and which
   /// member of that it is.
   std::vector<std::int32_t> maker, message, member;
+  /// By member of the messages, as in `members`: the step of its device that starts it, counted from
+  /// the device's first one. It tells the parts of a device in messages apart.
+  std::vector<std::int32_t> part;
   /// By step: greater than those of all steps that it waits for, wherever they are. Starts of a
   /// message have one level on all members, and so have its finishes.
   std::vector<std::int32_t> level;

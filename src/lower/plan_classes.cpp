@@ -1,0 +1,246 @@
+#include "lower/plan_classes.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/hash.h"
+
+namespace troika {
+namespace {
+
+std::uint64_t word(std::int64_t number) { return static_cast<std::uint64_t>(number); }
+
+/// The constant keeps a list of zeros apart from an empty one.
+void note(std::uint64_t& hash, std::initializer_list<std::int64_t> numbers) {
+  for (std::int64_t number : numbers) hash = mix(hash, word(number) + 0x9e3779b97f4a7c15u);
+}
+
+/// Describes a redistribution, device by device and message by message.
+class MovesAspect {
+ public:
+  MovesAspect(const Moves& moves, const Machine& machine) : moves_(moves), machine_(machine) {}
+
+  Aspect describe() {
+    made_.own.assign(machine_.devices.size(), 0);
+    for (const PlacedBuffer& buffer : moves_.buffers) note_buffer(buffer);
+    for (std::size_t at = 0; at < moves_.steps.size(); ++at) note_step(at);
+    note_reads();
+    note_messages();
+    return std::move(made_);
+  }
+
+ private:
+  std::uint64_t& own(std::int32_t device) { return made_.own[as_index(device)]; }
+  const Box& box(std::int32_t at) const { return moves_.boxes[as_index(at)]; }
+  std::int32_t local(std::int32_t buffer) const {
+    return buffer - moves_.first_buffer[as_index(moves_.buffers[as_index(buffer)].device)];
+  }
+
+  void note_extents(std::uint64_t& hash, std::int32_t at) const {
+    if (at < 0) return;
+    for (std::size_t dim = 0; dim < kMaxRank; ++dim)
+      note(hash, {box(at).end[dim] - box(at).begin[dim]});
+  }
+
+  // A block's offset in its vector is a position.
+  void note_buffer(const PlacedBuffer& buffer) {
+    using enum PlacedBuffer::Kind;
+    std::uint64_t& hash = own(buffer.device);
+    std::int32_t origin = buffer.kind == block ? local(buffer.origin) : buffer.origin;
+    note(hash, {static_cast<int>(buffer.kind), origin, buffer.elements});
+    note_extents(hash, buffer.box);
+  }
+
+  void note_step(std::size_t at) {
+    const Step& step = moves_.steps[at];
+    std::uint64_t& hash = own(step.device);
+    note(hash, {static_cast<int>(step.kind), step.moment, local(step.out), moves_.level[at]});
+    std::int32_t out = moves_.buffers[as_index(step.out)].box;
+    for (std::int32_t input = 0; input < step.input_count; ++input) {
+      const StepInput& from = moves_.inputs[as_index(step.first_input + input)];
+      note(hash, {local(from.buffer)});
+      if (step.kind != Step::Kind::assemble) continue;
+      note_extents(hash, from.box);
+      for (std::size_t dim = 0; dim < kMaxRank; ++dim)
+        note(hash, {box(from.box).begin[dim] - box(out).begin[dim]});
+    }
+    if (step.message < 0) return;
+    const Message& message = moves_.messages[as_index(step.message)];
+    if (message.kind == Collective::broadcast) note(hash, {step.member == 0});
+    if (message.first_range >= 0)
+      note(hash, {moves_.ranges[as_index(message.first_range + step.member)].extent()});
+  }
+
+  void note_reads() {
+    for (std::size_t role = 0; role < moves_.reads.size(); ++role)
+      for (std::int32_t buffer : moves_.reads[role])
+        note(own(moves_.buffers[as_index(buffer)].device),
+             {static_cast<std::int64_t>(role), local(buffer)});
+  }
+
+  void note_messages() {
+    std::map<std::uint64_t, std::size_t> known;
+    for (const Message& message : moves_.messages) {
+      std::uint64_t shape = shape_of(message);
+      auto [found, is_new] = known.try_emplace(shape, made_.exchanges.size());
+      if (is_new) made_.exchanges.push_back({.shape = shape});
+      Exchanges& exchanges = made_.exchanges[found->second];
+      for (std::int32_t at = message.first_member; at < message.first_member + message.members;
+           ++at)
+        exchanges.members.push_back(
+            {moves_.members[as_index(at)].device, moves_.part[as_index(at)]});
+      exchanges.ends.push_back(static_cast<std::int32_t>(exchanges.members.size()));
+    }
+  }
+
+  /// The time of a message depends on which of its members share nodes and processes, in their
+  /// order, but not on which nodes these are.
+  std::uint64_t shape_of(const Message& message) {
+    std::uint64_t hash = 0;
+    note(hash, {static_cast<int>(message.kind), message.elements, message.members, message.start,
+                message.finish});
+    nodes_.clear(), processes_.clear();
+    for (std::int32_t at = message.first_member; at < message.first_member + message.members;
+         ++at) {
+      const DeviceSpec& device = machine_.devices[as_index(moves_.members[as_index(at)].device)];
+      auto first = [](auto& known, std::int32_t of) {
+        return known.try_emplace(of, std::ssize(known)).first->second;
+      };
+      note(hash, {first(nodes_, device.node), first(processes_, device.rank)});
+    }
+    return hash;
+  }
+
+  const Moves& moves_;
+  const Machine& machine_;
+  Aspect made_;
+  std::unordered_map<std::int32_t, std::int64_t> nodes_, processes_;
+};
+
+/// Facts that are particular to a plan.
+class PlanAspects {
+ public:
+  PlanAspects(const ProgramPlan& plan, AspectTable& known)
+      : plan_(plan), known_(known), own_(plan.request.machine->devices.size()) {}
+
+  Classes find() {
+    std::vector<const Aspect*> aspects;
+    for (const auto& [set, kinds] : plan_.distribution.kinds)
+      aspects.push_back(&known_.of_tiles(plan_.tables.tiles, set, kinds.kinds));
+    std::set<const Moves*> seen;
+    for (const DistributedValue& value : plan_.distribution.values)
+      if (value.spread.moves != nullptr && seen.insert(value.spread.moves).second)
+        aspects.push_back(&known_.of_moves(*value.spread.moves));
+    note_totals();
+    note_updates();
+    note_buckets();
+    Aspect rest{.own = std::move(own_)};
+    join_all(rest);
+    aspects.push_back(&rest);
+    return troika::find_classes(*plan_.request.machine, aspects);
+  }
+
+ private:
+  const TileSet& set(TileSetId id) const { return plan_.tables.tiles.set(id); }
+  std::uint64_t& own_of(TileSetId id, std::int32_t tile) {
+    return own_[as_index(set(id).device[as_index(tile)])];
+  }
+
+  /// Sums over the batch, of which several tiles may have the same term.
+  void note_totals() {
+    std::set<std::pair<TileSetId, std::vector<std::pair<int, int>>>> seen;
+    const Outline& outline = plan_.distribution.outline;
+    for (std::size_t at = 0; at < outline.values.size(); ++at) {
+      if (outline.values[at].writers.empty() || !is_total(plan_.distribution.values[at].spec))
+        continue;
+      const ValueUse& use = outline.values[at].writers[0];
+      const JobTiles& tiles = plan_.distribution.jobs[as_index(use.job)];
+      const std::vector<AxisDigit>& axes = tiles.uses[as_index(use.use)].partial_axes;
+      std::vector<std::pair<int, int>> key;
+      for (AxisDigit axis : axes) key.emplace_back(axis.stride, axis.count);
+      if (!seen.insert({tiles.set, std::move(key)}).second) continue;
+      for (std::int32_t tile = 0; tile < set(tiles.set).count(); ++tile)
+        note(own_of(tiles.set, tile), {plan_.tables.tiles.copies_of(tiles.set, axes, tile)});
+    }
+  }
+
+  /// How many others store the same, where it matters.
+  void note_updates() {
+    std::set<std::tuple<TileSetId, const PlaceGroups*, const SharedUpdates*>> seen;
+    for (const UpdatePlan& update : plan_.updates) {
+      const DistributedValue& weight = plan_.distribution.values[as_index(update.weight)];
+      bool counts = update.shared != nullptr || update.is_staged() ||
+                    plan_.request.optimizer->watches_gradient();
+      bool is_new = seen.insert({weight.stored.set, update.groups, update.shared}).second;
+      if (!counts || (!is_new && update.counted.empty())) continue;
+      for (std::int32_t place = 0; place < set(weight.stored.set).count(); ++place) {
+        auto region = as_index(update.groups->region[as_index(place)]);
+        std::uint64_t& hash = own_of(weight.stored.set, place);
+        note(hash, {update.groups->copies[region]});
+        if (update.shared != nullptr) note(hash, {update.shared->places[as_index(place)].owners});
+        if (!update.counted.empty()) note_boxes(hash, update.counted[region]);
+      }
+    }
+  }
+
+  static void note_boxes(std::uint64_t& hash, const std::vector<Region>& boxes) {
+    note(hash, {std::ssize(boxes)});
+    for (const Region& box : boxes)
+      for (const Range& range : box.ranges) note(hash, {range.extent()});
+  }
+
+  void note_buckets() {
+    for (const GradientBucket& bucket : plan_.buckets) {
+      if (bucket.parts.size() < 2) continue;
+      std::uint64_t of_parts = 1;
+      for (const GradientBucket::Part& part : bucket.parts) note(of_parts, {part.update});
+      const UpdatePlan& update = plan_.updates[as_index(bucket.parts[0].update)];
+      const Moves& moves = *plan_.distribution.values[as_index(update.gradient)].spread.moves;
+      const Message& message = moves.messages[as_index(bucket.parts[0].message)];
+      for (std::int32_t member = 0; member < message.members; ++member) {
+        std::int32_t device = moves.members[as_index(message.first_member + member)].device;
+        own_[as_index(device)] = mix(own_[as_index(device)], of_parts);
+      }
+    }
+  }
+
+  /// The loss, or an output, is added up over all devices.
+  void join_all(Aspect& aspect) const {
+    if (!plan_.has_peers()) return;
+    Exchanges& all = aspect.exchanges.emplace_back();
+    for (std::size_t device = 0; device < plan_.request.machine->devices.size(); ++device)
+      all.members.push_back({static_cast<std::int32_t>(device), 0});
+    all.ends.push_back(static_cast<std::int32_t>(all.members.size()));
+  }
+
+  const ProgramPlan& plan_;
+  AspectTable& known_;
+  std::vector<std::uint64_t> own_;
+};
+
+}  // namespace
+
+const Aspect& AspectTable::of_tiles(const TileTables& tables, TileSetId id, KindsId kinds) {
+  auto [known, is_new] = tiles_.try_emplace({id, kinds});
+  if (is_new) {
+    Aspect made{.own = std::vector<std::uint64_t>(machine_.devices.size())};
+    const TileSet& set = tables.set(id);
+    for (std::int32_t tile = 0; tile < set.count(); ++tile)
+      note(made.own[as_index(set.device[as_index(tile)])], {tables.kind(kinds, tile)});
+    known->second = std::make_unique<const Aspect>(std::move(made));
+  }
+  return *known->second;
+}
+
+const Aspect& AspectTable::of_moves(const Moves& moves) {
+  auto [known, is_new] = moves_.try_emplace(&moves);
+  if (is_new)
+    known->second = std::make_unique<const Aspect>(MovesAspect(moves, machine_).describe());
+  return *known->second;
+}
+
+Classes find_classes(const ProgramPlan& plan, AspectTable& known) {
+  return PlanAspects(plan, known).find();
+}
+
+}  // namespace troika
