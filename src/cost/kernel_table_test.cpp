@@ -95,7 +95,9 @@ TEST(KernelTableJson, ReadsAFileOfOneKind) {
       "linear{out=1} forward f32[4,3]": [
         {"algorithm": "direct", "layouts": ["plain"], "scratch": 0, "nanoseconds": 5}],
       "dropout{rate=0.1,origin=[4,0]} forward f32[4,3]": [
-        {"algorithm": "loop", "layouts": ["plain"], "scratch": 0}]},
+        {"algorithm": "loop", "layouts": ["plain"], "scratch": 0}],
+      "assemble{shape=[2],boxes=[4,0,2]} forward f32[8]": [
+        {"algorithm": "runs", "layouts": ["plain", "plain"], "scratch": 0}]},
     "checks": {"linear": {"direct plain": ""}}})");
   EXPECT_EQ(table.size(), 1u);
   ASSERT_NE(table.find("cpu", key(1)), nullptr);

@@ -10,11 +10,6 @@
 namespace troika {
 namespace {
 
-bool is_backward(Phase phase) {
-  return phase == Phase::backward || phase == Phase::backward_data ||
-         phase == Phase::backward_weight;
-}
-
 /// The function whose gradients are tested: the sum of y * dy over the outputs whose gradient
 /// backward reads, or the loss.
 double objective(OpTrial& trial, const Backend& backend) {

@@ -29,6 +29,16 @@ TensorSpec exact(TensorSpec spec) {
   return spec;
 }
 
+/// Takes each box from the end of its input.
+std::vector<std::int64_t> last_boxes(const Assemble& op, const std::vector<TensorSpec>& inputs) {
+  std::vector<std::int64_t> position;
+  std::vector<Region> boxes = boxes_of(op);
+  for (std::size_t input = 0; input < inputs.size(); ++input)
+    for (std::size_t dim = 0; dim < boxes[input].rank(); ++dim)
+      position.push_back(inputs[input].shape[dim] - boxes[input][dim].extent());
+  return position;
+}
+
 /// Returns a position away from the origin, where a kernel that ignores its position is wrong.
 std::vector<std::int64_t> trial_position(const KernelKey& key) {
   Signature s = signature(key.op, key.inputs);
@@ -40,6 +50,8 @@ std::vector<std::int64_t> trial_position(const KernelKey& key) {
     return {key.phase == Phase::forward ? 0 : key.inputs[0].shape.back() / 2};
   if (const auto* attention = std::get_if<Attention>(&key.op); attention && !position.empty())
     return {key.inputs[0].shape[1] - s.slots[AttentionSlots(*attention).y].spec.shape[1]};
+  if (const auto* assemble = std::get_if<Assemble>(&key.op))
+    return last_boxes(*assemble, key.inputs);
   std::iota(position.begin(), position.end(), 1);
   return position;
 }

@@ -115,6 +115,31 @@ TEST(Position, TellsOneCpuKernelWhichTileItComputes) {
   }
 }
 
+/// One kernel that cuts columns out of some rows of a matrix, at all places where they fit.
+void cut_everywhere(const Backend& backend) {
+  OpCase row{"cut", Assemble{.shape = {2, 3}, .boxes = {0, 0, 2, 3}}, {{{5, 4}, DType::f32}}};
+  OpTrial trial(row, 5);
+  KernelKey key = trial.key(Phase::forward);
+  std::unique_ptr<Kernel> kernel = backend.compile(key, backend.candidates(key).front());
+  std::vector<DevicePointer> operands{trial.values[0].bytes.data(), trial.values[1].bytes.data()};
+  for (std::int64_t i = 0; i <= 3; ++i) {
+    for (std::int64_t j = 0; j <= 1; ++j) {
+      kernel->launch(operands, nullptr, std::vector{i, j});
+      EXPECT_EQ(trial.values[1].bytes, cut(trial.values[0], Region{{{i, i + 2}, {j, j + 3}}}).bytes)
+          << backend.name() << " at " << i << ", " << j;
+    }
+  }
+}
+
+TEST(Position, TellsOneKernelWhichBoxItCutsOut) {
+  cut_everywhere(*make_reference_backend());
+  try {
+    cut_everywhere(*make_cpu_backend({.threads = 2}));
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+}
+
 TEST(Position, TheMaskOfADropoutIsThatOfItsNameAndItsElements) {
   // All dropouts of a shape share a kernel, but not their masks.
   TensorSpec x{{4, 64}, DType::f32};

@@ -368,6 +368,8 @@ class Binder {
   /// Sums, copies, norms: the quickest kernel that takes the operands as they lie.
   void bind_movement(const PlannedTask& planned, Task& task) {
     task.key = planned_.keys[as_index(planned.key)];
+    auto position = planned_.positions.begin() + planned.first_position;
+    task.position.assign(position, position + planned.position_count);
     task.name = name_of(planned);
     task.is_update = planned.kind == WorkKind::guard || planned.kind == WorkKind::square_sum;
     const std::string& kind = (*plan_.request.machine)[task.device].kind;

@@ -80,6 +80,15 @@ std::int32_t DeviceEmitter::add_key(KernelKey key) {
   return static_cast<std::int32_t>(made_.keys.size()) - 1;
 }
 
+void DeviceEmitter::add_box(Assemble& op, PlannedTask& task, const TakenBox& box) {
+  troika::add_box(op, box.to);
+  auto end = static_cast<std::int32_t>(made_.positions.size());
+  if (task.position_count == 0) task.first_position = end;
+  TROIKA_CHECK_EQ(task.first_position + task.position_count, end);
+  for (const Range& range : box.from.ranges) made_.positions.push_back(range.begin);
+  task.position_count += static_cast<std::int32_t>(box.from.rank());
+}
+
 std::int32_t DeviceEmitter::fixture(BufferRole role, std::int32_t index, const TensorSpec& spec) {
   auto [known, is_new] = fixtures_.try_emplace({role, index, to_string(spec)}, -1);
   if (is_new)

@@ -127,6 +127,12 @@ class DeviceEmitter {
   std::int32_t add(PlannedBuffer buffer);
   PlannedTask& add(PlannedTask task, const Moment& moment, IdFields id);
   std::int32_t add_key(KernelKey key);
+  /// A box that the task takes from its next input.
+  struct TakenBox {
+    Region from;  ///< In the input.
+    Region to;    ///< In what is assembled.
+  };
+  void add_box(Assemble& op, PlannedTask& task, const TakenBox& box);
   std::int32_t fixture(BufferRole role, std::int32_t index, const TensorSpec& spec);
   std::int32_t zeros(const TensorSpec& spec);
   std::int32_t number();

@@ -124,8 +124,9 @@ void DeviceEmitter::emit_assemble(const ValueStep& at, const Step& step, const M
   for (std::int32_t input = 0; input < step.input_count; ++input) {
     const StepInput& from = moves.inputs[as_index(step.first_input + input)];
     const PlacedBuffer& source = moves.buffers[as_index(from.buffer)];
-    add_box(op, {within(box_of(from.box), box_of(source.box), own),
-                 within(box_of(from.box), box_of(placed.box), own)});
+    add_box(op, task,
+            {within(box_of(from.box), box_of(source.box), own),
+             within(box_of(from.box), box_of(placed.box), own)});
     std::int32_t buffer = in_layout(moved(at, from.buffer), Layout::plain, moment);
     key.inputs.push_back(made_.buffers[as_index(buffer)].spec);
     task.uses.push_back({buffer, Access::read});

@@ -89,7 +89,7 @@ std::vector<std::int32_t> DeviceEmitter::emit_totals(std::int32_t sum,
   PlannedTask task{.kind = WorkKind::assemble, .index = sum};
   KernelKey key{{}, {}, Phase::forward, {}};
   auto put = [&](std::int64_t at, std::int32_t buffer) {
-    add_box(op, {{{{0, 1}}}, {{{at, at + 1}}}});
+    add_box(op, task, {{{{0, 1}}}, {{{at, at + 1}}}});
     key.inputs.push_back(kOneNumber);
     task.uses.push_back({buffer, Access::read});
   };
@@ -224,16 +224,16 @@ std::vector<std::int32_t> DeviceEmitter::counted_parts(std::size_t at, std::int3
     Region from = within(box, region);
     Shape shape = from.shape();
     Assemble op{.shape = {shape.begin(), shape.end()}};
-    add_box(op, {from, Region::whole(shape)});
+    PlannedTask task{.kind = WorkKind::assemble};
+    add_box(op, task, {from, Region::whole(shape)});
     std::int32_t plain = in_layout(whole, Layout::plain, moment);
     TensorSpec spec = made_.buffers[as_index(plain)].spec;
     parts.push_back(add({.role = BufferRole::number,
                          .spec = {shape, spec.dtype},
                          .category = Category::workspace}));
-    add({.kind = WorkKind::assemble,
-         .key = add_key({op, {spec}, Phase::forward, {}}),
-         .uses = {{plain, Access::read}, {parts.back(), Access::write}}},
-        moment, id);
+    task.key = add_key({op, {spec}, Phase::forward, {}});
+    task.uses = {{plain, Access::read}, {parts.back(), Access::write}};
+    add(std::move(task), moment, id);
     moment.turn.rank += 2;
     ++id.index;
   }

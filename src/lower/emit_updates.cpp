@@ -229,13 +229,13 @@ void DeviceEmitter::emit_scatter(std::size_t at, std::int32_t place) {
                             .view_offset = offset});
     Assemble clear{.shape = {tail}};
     Region all = Region::whole(spec.shape);
-    add_box(clear, {all, all});
-    add({.kind = WorkKind::assemble,
-         .of = update.gradient,
-         .index = static_cast<std::int32_t>(moves.steps.size()),
-         .key = add_key({clear, {spec}, Phase::forward, {}}),
-         .uses = {{zeros(spec), Access::read}, {end, Access::write}}},
-        start, id);
+    PlannedTask task{.kind = WorkKind::assemble,
+                     .of = update.gradient,
+                     .index = static_cast<std::int32_t>(moves.steps.size()),
+                     .uses = {{zeros(spec), Access::read}, {end, Access::write}}};
+    add_box(clear, task, {all, all});
+    task.key = add_key({clear, {spec}, Phase::forward, {}});
+    add(std::move(task), start, id);
   }
   start.turn.rank += 2;
   Moment finish = moment_of(plan_, gradient, 0, message.finish);

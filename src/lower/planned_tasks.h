@@ -66,6 +66,8 @@ struct PlannedTask {
   const KernelUnit* unit = nullptr;  ///< Of a phase or an update.
   std::int32_t key = -1;             ///< Of other computing tasks: into PlannedTasks::keys.
   std::int32_t call = -1, member = -1;  ///< Of a start or finish.
+  /// Of an assemble: its launch position, a part of PlannedTasks::positions.
+  std::int32_t first_position = 0, position_count = 0;
   std::vector<PlannedUse> uses{};
   std::int32_t scratch = -1;
 };
@@ -91,6 +93,7 @@ struct PlannedTasks {
   std::vector<PlannedTask> tasks;
   std::vector<PlannedCall> calls;
   std::vector<KernelKey> keys;
+  std::vector<std::int64_t> positions;
   std::map<std::string, std::int32_t> inputs, outputs;  ///< Buffers, by the host's name.
 };
 

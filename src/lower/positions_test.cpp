@@ -99,6 +99,27 @@ TEST(Positions, AFusedKernelTakesThoseOfItsOperatorsInTheirOrder) {
   EXPECT_EQ(chains, 4);
 }
 
+/// The same of the tasks of one name, all of which assemble.
+Launches assembled_in(const TaskGraph& graph, const std::string& name) {
+  Launches launches;
+  for (const Task& task : graph.tasks) {
+    if (!task.computes() || task.name != name) continue;
+    EXPECT_TRUE(std::holds_alternative<Assemble>(task.key.op)) << to_text(task.key);
+    launches.keys.insert(to_text(task.key));
+    launches.positions.insert(task.position);
+  }
+  return launches;
+}
+
+TEST(Positions, RowsThatDevicesCutOutOfTheirCopiesHaveOneKey) {
+  Dropouts lowered(data_parallel);
+  lowered.strategy.splits.at("relu").factors = {{"", 4}};  // all rows on every device
+  Launches cuts = assembled_in(lowered.run(), "r copy");
+  EXPECT_EQ(cuts.keys,
+            (std::set<std::string>{"assemble{shape=[2,4],boxes=[0,0,2,4]} forward f32[8,4]"}));
+  EXPECT_EQ(cuts.positions, (std::set<std::vector<std::int64_t>>{{0, 0}, {2, 0}, {4, 0}, {6, 0}}));
+}
+
 TEST(Positions, AreVerified) {
   TaskGraph graph = Dropouts(data_parallel).run();
   verify(graph, Stage::placed);

@@ -11,8 +11,8 @@ namespace troika {
 struct Assemble {
   static constexpr std::string_view kName = "assemble";
   std::vector<std::int64_t> shape{};  ///< Shape of y.
-  /// Per input three lists with one number per dimension: begin of the box in the input, begin in
-  /// y, extents.
+  /// Per input two lists with one number per dimension: begin of its box in y, extents. The begin
+  /// in the input is the position of a launch, so that equal cuts of a tensor share one kernel.
   std::vector<std::int64_t> boxes{};
   bool greatest = false;  ///< Overlapping boxes combine by maximum instead of sum.
 
@@ -24,20 +24,16 @@ struct Assemble {
   bool operator==(const Assemble&) const = default;
 };
 
-/// The same box in an input and in y.
-struct BoxPair {
-  Region from, to;
-};
-
-/// Returns one pair per input.
-std::vector<BoxPair> boxes_of(const Assemble& op);
-void add_box(Assemble& op, const BoxPair& box);
+/// Returns the box of each input, as a region of y.
+std::vector<Region> boxes_of(const Assemble& op);
+void add_box(Assemble& op, const Region& to);
 
 /// One copy or combination, in the order of the inputs. Elements of y that no earlier input has
 /// written are copied, the others are combined. Elements that no input writes are zero.
 struct AssembleStep {
   std::size_t input = 0;
-  BoxPair box;
+  Region from;  ///< Counted from the begin of the box in the input.
+  Region to;
   bool combines = false;
 };
 struct AssemblePlan {
@@ -48,5 +44,16 @@ AssemblePlan plan_of(const Assemble& op);
 
 /// One input per box, of y's rank and element type.
 Signature signature(const Assemble& op, std::span<const TensorSpec> inputs);
+/// The begin of the box in each input, one number per dimension, in the order of the inputs. The
+/// operator does not know it: zeros.
+std::vector<std::int64_t> tile_position(const Assemble& op, const Signature& signature,
+                                        const Region& tile);
+
+/// Whether the boxes of a launch at `position` lie inside the inputs.
+bool contain_boxes(std::span<const TensorSpec> inputs, const Assemble& op,
+                   std::span<const std::int64_t> position);
+/// Returns where the box of an input begins in it, in elements. `shape` is that of the input.
+std::int64_t box_offset(std::size_t input, const Shape& shape,
+                        std::span<const std::int64_t> position);
 
 }  // namespace troika

@@ -4,11 +4,12 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "ops/op.h"
 
 namespace troika {
 namespace {
 
-/// A few boxes with random positions and sizes in a 5 x 6 tensor, from inputs of 7 x 7.
+/// A few boxes with random begins and sizes in a 5 x 6 tensor.
 Assemble random_boxes(std::uint64_t seed) {
   RandomStream random{.key = seed};
   std::uint64_t next = 0;
@@ -17,12 +18,10 @@ Assemble random_boxes(std::uint64_t seed) {
   };
   Assemble op{.shape = {5, 6}};
   for (std::int64_t count = 1 + below(4); count > 0; --count) {
-    BoxPair box;
+    Region box;
     for (std::int64_t length : op.shape) {
-      std::int64_t extent = 1 + below(length), to = below(length - extent + 1),
-                   from = below(7 - extent + 1);
-      box.from.ranges.push_back({from, from + extent});
-      box.to.ranges.push_back({to, to + extent});
+      std::int64_t extent = 1 + below(length), begin = below(length - extent + 1);
+      box.ranges.push_back({begin, begin + extent});
     }
     add_box(op, box);
   }
@@ -31,10 +30,10 @@ Assemble random_boxes(std::uint64_t seed) {
 
 using Grid = std::vector<std::vector<double>>;
 
-void for_each_element(const BoxPair& box, const auto& visit) {
-  for (std::int64_t i = 0; i < box.to[0].extent(); ++i)
-    for (std::int64_t j = 0; j < box.to[1].extent(); ++j)
-      visit(box.from[0].begin + i, box.from[1].begin + j, box.to[0].begin + i, box.to[1].begin + j);
+void for_each_element(const Region& from, const Region& to, const auto& visit) {
+  for (std::int64_t i = 0; i < to[0].extent(); ++i)
+    for (std::int64_t j = 0; j < to[1].extent(); ++j)
+      visit(from[0].begin + i, from[1].begin + j, to[0].begin + i, to[1].begin + j);
 }
 
 double value_at(std::size_t input, std::int64_t i, std::int64_t j) {
@@ -43,11 +42,9 @@ double value_at(std::size_t input, std::int64_t i, std::int64_t j) {
 
 TEST(Assemble, BoxesReadBackAsTheyWereAdded) {
   Assemble op{.shape = {4, 2}};
-  add_box(op, {{{{1, 3}, {0, 2}}}, {{{2, 4}, {0, 2}}}});
-  std::vector<BoxPair> boxes = boxes_of(op);
-  ASSERT_EQ(boxes.size(), 1u);
-  EXPECT_EQ(boxes[0].from, (Region{{{1, 3}, {0, 2}}}));
-  EXPECT_EQ(boxes[0].to, (Region{{{2, 4}, {0, 2}}}));
+  add_box(op, {{{2, 4}, {0, 2}}});
+  add_box(op, {{{0, 3}, {1, 2}}});
+  EXPECT_EQ(boxes_of(op), (std::vector<Region>{{{{2, 4}, {0, 2}}}, {{{0, 3}, {1, 2}}}}));
 }
 
 TEST(Assemble, ThePlanCopiesEachElementFirstAndCombinesTheRest) {
@@ -55,14 +52,14 @@ TEST(Assemble, ThePlanCopiesEachElementFirstAndCombinesTheRest) {
     Assemble op = random_boxes(seed);
     Grid expected(5, std::vector<double>(6)), found = expected;
     std::vector<std::vector<int>> copies(5, std::vector<int>(6));
-    std::vector<BoxPair> boxes = boxes_of(op);
+    std::vector<Region> boxes = boxes_of(op);
     for (std::size_t input = 0; input < boxes.size(); ++input)
-      for_each_element(boxes[input], [&](auto fi, auto fj, auto ti, auto tj) {
-        expected[ti][tj] += value_at(input, fi, fj);
-      });
+      for_each_element(
+          Region::whole(boxes[input].shape()), boxes[input],
+          [&](auto fi, auto fj, auto ti, auto tj) { expected[ti][tj] += value_at(input, fi, fj); });
     AssemblePlan plan = plan_of(op);
     for (const AssembleStep& step : plan.steps)
-      for_each_element(step.box, [&](auto fi, auto fj, auto ti, auto tj) {
+      for_each_element(step.from, step.to, [&](auto fi, auto fj, auto ti, auto tj) {
         double value = value_at(step.input, fi, fj);
         EXPECT_EQ(step.combines, copies[ti][tj] > 0) << "seed " << seed;
         found[ti][tj] = step.combines ? found[ti][tj] + value : value;
@@ -80,15 +77,31 @@ TEST(Assemble, ThePlanCopiesEachElementFirstAndCombinesTheRest) {
 }
 
 TEST(Assemble, RefusesBoxesThatLeaveATensor) {
-  TensorSpec input{{4, 2}, DType::f32};
+  TensorSpec input{{3, 2}, DType::f32};
   Assemble fits{.shape = {4, 2}}, reads_beyond = fits, writes_beyond = fits;
-  add_box(fits, {{{{0, 2}, {0, 2}}}, {{{2, 4}, {0, 2}}}});
-  add_box(reads_beyond, {{{{3, 5}, {0, 2}}}, {{{2, 4}, {0, 2}}}});
-  add_box(writes_beyond, {{{{0, 2}, {0, 2}}}, {{{3, 5}, {0, 2}}}});
+  add_box(fits, {{{1, 4}, {0, 2}}});
+  add_box(reads_beyond, {{{0, 4}, {0, 2}}});
+  add_box(writes_beyond, {{{2, 5}, {0, 2}}});
   EXPECT_NO_THROW(signature(fits, std::vector{input}));
   EXPECT_THROW(signature(reads_beyond, std::vector{input}), Error);
   EXPECT_THROW(signature(writes_beyond, std::vector{input}), Error);
   EXPECT_THROW(signature(fits, std::vector{input, input}), Error);  // one box, two inputs
+}
+
+TEST(Assemble, APositionHasTheBeginsOfAllInputs) {
+  Assemble op{.shape = {4, 2}};
+  add_box(op, {{{0, 2}, {0, 2}}});
+  add_box(op, {{{2, 3}, {0, 1}}});
+  const std::vector<TensorSpec> inputs{{{5, 2}, DType::f32}, {{3, 4}, DType::f32}};
+  Signature s = signature(op, inputs);
+  EXPECT_EQ(position_of(Op(op), s, s.whole_tile()), (std::vector<std::int64_t>{0, 0, 0, 0}));
+  using Position = std::vector<std::int64_t>;
+  EXPECT_TRUE(contain_boxes(inputs, op, Position{3, 0, 2, 3}));
+  for (const Position& beyond : {Position{4, 0, 0, 0}, Position{0, 1, 0, 0}, Position{0, 0, 3, 0},
+                                 Position{0, 0, 0, 4}, Position{0, 0, -1, 0}})
+    EXPECT_FALSE(contain_boxes(inputs, op, beyond));
+  EXPECT_EQ(box_offset(0, inputs[0].shape, Position{3, 0, 2, 1}), 6);
+  EXPECT_EQ(box_offset(1, inputs[1].shape, Position{3, 0, 2, 1}), 9);
 }
 
 }  // namespace

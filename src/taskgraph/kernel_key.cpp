@@ -153,6 +153,8 @@ std::optional<KernelKey> parse_key(std::string_view text) {
       else if (++at < words.size())
         key.fused.push_back({parse_op(words[at]), {}});
     }
+    // Attributes of the same names may have had another meaning.
+    signature(key.op, key.inputs);
     return key;
   } catch (const Error&) {
     return {};

@@ -69,7 +69,8 @@ std::uint64_t hash(const KernelKey& key);
 
 /// One line, stable across machines; equal keys have equal text.
 std::string to_text(const KernelKey& key);
-/// The inverse. Nothing if the text is not a key, or one of another version.
+/// The inverse. Nothing if the text is not a key, or one of another version, whose operator does
+/// not fit its inputs.
 std::optional<KernelKey> parse_key(std::string_view text);
 
 }  // namespace troika

@@ -129,6 +129,23 @@ TEST(CheckWrites, RefusesAStateThatIsUpdatedTwiceBeItThroughAView) {
   }
 }
 
+TEST(Verify, RefusesABoxThatLeavesItsInput) {
+  Sums sums;
+  sums.input("a");
+  sums.sum("b", {"a"});
+  // Five elements of the eight, to the end of b, whose other elements become zero.
+  Task& task = sums.graph.tasks[0];
+  task.key = {Assemble{.shape = {8}, .boxes = {3, 5}}, {kVector}, Phase::forward, {}};
+  for (std::int64_t begin : {0, 3}) {
+    task.position = {begin};
+    EXPECT_NO_THROW(verify(sums.graph, Stage::placed)) << begin;
+  }
+  for (std::int64_t begin : {-1, 4}) {
+    task.position = {begin};
+    EXPECT_THROW(verify(sums.graph, Stage::placed), Bug) << begin;
+  }
+}
+
 TEST(Verify, RefusesTwoStatesOfOneName) {
   Sums sums;
   sums.buffer("state", true);

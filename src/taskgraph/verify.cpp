@@ -52,6 +52,15 @@ void check_layouts(const TaskGraph& graph, const Task& task) {
   }
 }
 
+/// The key alone only shows that boxes of these extents fit.
+void check_boxes(const Task& task) {
+  const auto* op = std::get_if<Assemble>(&task.key.op);
+  if (op == nullptr) return;
+  TROIKA_CHECK(contain_boxes(task.key.inputs, *op, task.position),
+               fmt::format("task '{}' takes a box at [{}] that its input does not have", task.name,
+                           fmt::join(task.position, ",")));
+}
+
 /// What outlives a step is known by its name.
 void check_names(const TaskGraph& graph) {
   std::set<std::string_view> names;
@@ -101,6 +110,7 @@ void verify(const TaskGraph& graph, Stage stage) {
     TROIKA_CHECK(task.position.size() == positions,
                  fmt::format("task '{}' has a position of {} numbers, its kernel takes {}",
                              task.name, task.position.size(), positions));
+    check_boxes(task);
     if (stage >= Stage::chosen) check_layouts(graph, task);
   }
   check_writes(graph);

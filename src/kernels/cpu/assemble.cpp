@@ -1,5 +1,5 @@
 // A tensor put together from boxes of others, one after the other. Each box is copied or combined
-// as runs of contiguous elements, whose offsets are computed once.
+// as runs of contiguous elements, whose offsets from the begin of the box are computed once.
 #include <algorithm>
 #include <cstring>
 
@@ -9,9 +9,11 @@
 namespace troika {
 namespace {
 
-/// The runs of one step: their common length and their offsets, in elements.
+/// The runs of one step: their common length and their offsets, in elements. Those in the input
+/// count from the begin of its box, which the launch knows.
 struct Runs {
   std::size_t input;
+  Shape x;
   bool combines;
   std::int64_t length;
   std::vector<std::int64_t> from, to;
@@ -19,7 +21,7 @@ struct Runs {
 
 /// Joins runs that are contiguous on both sides.
 Runs runs_of(const AssembleStep& step, const Shape& x, const Shape& y) {
-  Runs runs{step.input, step.combines, 0, {}, {}};
+  Runs runs{step.input, x, step.combines, 0, {}, {}};
   auto collect = [](const Shape& shape, const Region& region, std::vector<std::int64_t>& starts) {
     std::int64_t length = 0;
     for_each_run(shape, region, [&](std::int64_t offset, std::int64_t run) {
@@ -28,8 +30,8 @@ Runs runs_of(const AssembleStep& step, const Shape& x, const Shape& y) {
     });
     return length;
   };
-  runs.length = collect(x, step.box.from, runs.from);
-  collect(y, step.box.to, runs.to);
+  runs.length = collect(x, step.from, runs.from);
+  collect(y, step.to, runs.to);
   std::size_t kept = 0;
   std::int64_t joined = runs.length;
   for (std::size_t at = 1; at < runs.from.size(); ++at) {
@@ -60,10 +62,11 @@ void do_runs(const Launch& launch, const Runs& runs, std::size_t y, bool greates
   constexpr std::int64_t kGrain = 1 << 14;
   std::int64_t cuts = (runs.length + kGrain - 1) / kGrain;
   auto count = static_cast<std::int64_t>(runs.from.size());
+  const float* box = launch.at(runs.input) + box_offset(runs.input, runs.x, launch.position);
   for_rows(launch.threads, count * cuts, std::min(runs.length, kGrain), [&](std::int64_t row) {
     auto run = static_cast<std::size_t>(row / cuts);
     std::int64_t begin = row % cuts * kGrain, length = std::min(kGrain, runs.length - begin);
-    const float* from = launch.at(runs.input) + runs.from[run] + begin;
+    const float* from = box + runs.from[run] + begin;
     float* to = launch.at(y) + runs.to[run] + begin;
     if (runs.combines)
       combine(to, from, length, greatest);

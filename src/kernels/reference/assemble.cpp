@@ -16,10 +16,11 @@ void run_reference(const Assemble& op, const Arguments& a) {
       // Both boxes have the same extents and rank, so their contiguous runs correspond one by one
       // and have the same lengths.
       std::vector<std::int64_t> starts;
-      for_each_run(a.shape(slot), step.box.from,
-                   [&](std::int64_t offset, std::int64_t) { starts.push_back(offset); });
+      std::int64_t begin = box_offset(step.input, a.shape(slot), a.position);
+      for_each_run(a.shape(slot), step.from,
+                   [&](std::int64_t offset, std::int64_t) { starts.push_back(begin + offset); });
       std::size_t run = 0;
-      for_each_run(a.shape(y_slot), step.box.to, [&](std::int64_t offset, std::int64_t length) {
+      for_each_run(a.shape(y_slot), step.to, [&](std::int64_t offset, std::int64_t length) {
         std::int64_t from = starts[run++];
         for (std::int64_t i = 0; i < length; ++i) {
           T value = x[static_cast<std::size_t>(from + i)];

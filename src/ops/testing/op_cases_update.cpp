@@ -27,11 +27,26 @@ std::vector<OpCase> update_cases() {
       {"reorder", Reorder{}, {f64({2, 3, 4, 5})}},
       // Two halves that overlap in one row, and a corner on top; the last column stays zero.
       {"assemble",
-       Assemble{.shape = {3, 5}, .boxes = {0, 0, 0, 0, 2, 4, 1, 1, 1, 0, 2, 4, 0, 0, 2, 2, 1, 2}},
-       {f64({2, 4}), f64({3, 6}), f64({1, 2})}},
+       Assemble{.shape = {3, 5}, .boxes = {0, 0, 2, 4, 1, 0, 2, 4, 2, 2, 1, 2}},
+       {f64({2, 4}), f64({3, 6}), f64({1, 2})},
+       {},
+       {0, 0, 1, 1, 0, 0}},
       {"assemble_greatest",
-       Assemble{.shape = {2, 3}, .boxes = {0, 0, 0, 0, 2, 3, 0, 0, 0, 0, 2, 3}, .greatest = true},
-       {f64({2, 3}), f64({2, 3})}},
+       Assemble{.shape = {2, 3}, .boxes = {0, 0, 2, 3, 0, 0, 2, 3}, .greatest = true},
+       {f64({2, 3}), f64({3, 3})},
+       {},
+       {0, 0, 1, 0}},
+      // Whole rows in one run, and columns, out of the middle of a tensor.
+      {"assemble_rows",
+       Assemble{.shape = {2, 3, 4}, .boxes = {0, 0, 0, 2, 3, 4}},
+       {f64({5, 3, 4})},
+       {},
+       {2, 0, 0}},
+      {"assemble_columns",
+       Assemble{.shape = {2, 3, 2}, .boxes = {0, 0, 0, 2, 3, 2}},
+       {f64({3, 4, 5})},
+       {},
+       {1, 1, 2}},
   };
 }
 
