@@ -23,9 +23,7 @@ void settle(ProgramPlan& plan) {
 /// The same program with all tiles on one device.
 struct AloneRequest {
   explicit AloneRequest(const LowerRequest& several)
-      : strategy(*several.strategy),
-        machine{{several.machine->devices.front()}},
-        request(several) {
+      : strategy(*several.strategy), machine{{several.machine->devices.front()}}, request(several) {
     for (const Operator& op : several.graph->operators) {
       auto split = strategy.splits.find(op.name);
       if (split == strategy.splits.end()) continue;

@@ -51,8 +51,7 @@ Moment update_moment(const ProgramPlan& plan, const UpdatePlan& update) {
   } else {
     // In the order in which the next step needs them.
     std::uint32_t op = operator_count(plan);
-    if (reader >= 0)
-      op = narrow(plan.distribution.outline.jobs[as_index(reader)].op);
+    if (reader >= 0) op = narrow(plan.distribution.outline.jobs[as_index(reader)].op);
     turn = end_of_step(plan, 1 + op);
   }
   turn.number = number;
@@ -160,7 +159,8 @@ Layout layout_of(const ProgramPlan& plan, std::size_t value, std::int32_t buffer
   bool sliced = plan.request.strategy->sync.sliced_update &&
                 plan.distribution.outline.values[value].kind == ValueKind::parameter_gradient;
   if (sliced) return Layout::plain;
-  return layout_of(plan, value, moves.inputs[as_index(moves.steps[as_index(maker)].first_input)].buffer);
+  return layout_of(plan, value,
+                   moves.inputs[as_index(moves.steps[as_index(maker)].first_input)].buffer);
 }
 
 void note_layouts(ProgramPlan& plan) {

@@ -19,8 +19,9 @@ struct Moment {
 /// Ranks among what stands at one place for one parameter: what brings its gradient comes first,
 /// then the norms, what brings these together, the update and what shares its result, then what
 /// brings the stored weight to its readers.
-inline constexpr std::uint32_t kBucketRank = 0x1d00, kScatterRank = 0x1e00, kUpdateRank = 0x2000, kNormsRank = 0x2200,
-                               kApplyRank = 0x2600, kSharedRank = 0x2800, kStoredRank = 0x3000;
+inline constexpr std::uint32_t kBucketRank = 0x1d00, kScatterRank = 0x1e00, kUpdateRank = 0x2000,
+                               kNormsRank = 0x2200, kApplyRank = 0x2600, kSharedRank = 0x2800,
+                               kStoredRank = 0x3000;
 
 /// Gradients that travel as one message.
 struct GradientBucket {
@@ -46,8 +47,9 @@ struct ProgramPlan {
   Distribution distribution;
   std::vector<UpdatePlan> updates{};
   KernelUnits units{};
-  std::vector<std::int32_t> update_of{};  ///< By value: the update that has it as gradient or norms.
-  std::vector<Moment> update_moments{};   ///< By update.
+  std::vector<std::int32_t>
+      update_of{};                       ///< By value: the update that has it as gradient or norms.
+  std::vector<Moment> update_moments{};  ///< By update.
   Moment guard{};                        ///< Where the loss, or the gradient's norm, is known.
   std::vector<GradientBucket> buckets{};
   /// By update and message of its gradient.

@@ -35,8 +35,8 @@ void index_by_device(TileSet& set, std::size_t devices) {
   }
 }
 
-/// What a part is to the kernels: its length, where it cuts what must be whole, and what its windows
-/// reach of each tensor and miss beyond the tensor's ends (local padding).
+/// What a part is to the kernels: its length, where it cuts what must be whole, and what its
+/// windows reach of each tensor and miss beyond the tensor's ends (local padding).
 TableKey kind_of_part(Range part, std::size_t axis, const Signature& signature) {
   std::int64_t whole = signature.axes[axis].whole;
   TableKey kind{part.extent(), part.begin % whole, part.end % whole};
@@ -48,7 +48,8 @@ TableKey kind_of_part(Range part, std::size_t axis, const Signature& signature) 
       Range inside = intersect(touched, {0, slot.spec.shape[dim]});
       kind.insert(kind.end(),
                   {inside.extent(), inside.begin - touched.begin, touched.end - inside.end});
-      // Transposed windows: several steps share an index, so where a part begins between two counts.
+      // Transposed windows: several steps share an index, so where a part begins between two
+      // counts.
       if (map.inverse) kind.push_back(part.begin - inside.begin * map.stride);
     }
   }
@@ -96,8 +97,7 @@ OperatorTiles TileTables::tiles_of(const SplitOperator& subject, std::int64_t mi
     made.digits.push_back({1, static_cast<std::int32_t>(parts.size())});
     made.extents.push_back(signature.axes[axis].extent / (samples ? micro_batches : 1));
     made.parts.push_back(ranges_id(parts, made.extents.back()));
-    made.kinds.push_back(made.parts.back() == 0 ? 0
-                                                : part_kinds(made.parts.back(), axis, subject));
+    made.kinds.push_back(made.parts.back() == 0 ? 0 : part_kinds(made.parts.back(), axis, subject));
     for (Range part : parts)
       made.staged = made.staged || part.begin % whole != 0 || part.end % whole != 0;
   }
@@ -145,9 +145,8 @@ TileSetId TileTables::listed_set(const std::vector<std::int32_t>& devices) {
 
 bool TileTables::overlap(RangesId id) const {
   const Ranges& all = ranges(id);
-  return std::ranges::adjacent_find(all, [](Range a, Range b) {
-           return !intersect(a, b).empty();
-         }) != all.end();
+  return std::ranges::adjacent_find(
+             all, [](Range a, Range b) { return !intersect(a, b).empty(); }) != all.end();
 }
 
 std::int64_t TileTables::copies_of(TileSetId id, const std::vector<AxisDigit>& axes,
@@ -161,9 +160,8 @@ std::int64_t TileTables::copies_of(TileSetId id, const std::vector<AxisDigit>& a
   }
   std::int64_t copies = 0;
   for (std::int32_t other = 0; other < tiles.count(); ++other)
-    copies += std::ranges::all_of(axes, [&](AxisDigit axis) {
-      return tiles.part(tile, axis) == tiles.part(other, axis);
-    });
+    copies += std::ranges::all_of(
+        axes, [&](AxisDigit axis) { return tiles.part(tile, axis) == tiles.part(other, axis); });
   return copies;
 }
 
@@ -281,8 +279,7 @@ KindsId TileTables::kinds_of_devices(TileSetId id, const std::vector<std::int32_
   if (std::ranges::adjacent_find(device_kinds, std::ranges::not_equal_to{}) == device_kinds.end())
     return 0;
   std::vector<std::int64_t> values;
-  for (std::int32_t device : set(id).device)
-    values.push_back(device_kinds[as_index(device)]);
+  for (std::int32_t device : set(id).device) values.push_back(device_kinds[as_index(device)]);
   return kinds_id(values);
 }
 
@@ -311,8 +308,7 @@ std::vector<std::int32_t> TileTables::first_of_kinds(TileSetId id, KindsId kinds
   const std::vector<std::int32_t>& all = kinds(kinds_id);
   // Kinds are numbered in the order in which they occur.
   for (std::int32_t tile = 0; tile < set(id).count(); ++tile)
-    if (all[as_index(tile)] == static_cast<std::int32_t>(first.size()))
-      first.push_back(tile);
+    if (all[as_index(tile)] == static_cast<std::int32_t>(first.size())) first.push_back(tile);
   return first;
 }
 
