@@ -7,7 +7,9 @@
 
 #include "lower/bind.h"
 #include "lower/choose_algorithms.h"
+#include "lower/gradient_buckets.h"
 #include "lower/place_buffers.h"
+#include "lower/update_moments.h"
 #include "taskgraph/verify.h"
 
 namespace troika {

@@ -72,11 +72,6 @@ TurnFields end_of_forward(const ProgramPlan& plan, std::int64_t micro_batch);
 /// Behind the last backward phase, in the order of `place`.
 TurnFields end_of_step(const ProgramPlan& plan, std::uint32_t place);
 
-/// When each update runs: right before its weight is read next if it waits for messages and the
-/// strategy lets it (with a lag of one step); else behind the last phase that needs the old weight
-/// if nothing is waited for; else at the end of the step.
-void plan_moments(ProgramPlan& plan);
-
 /// A moment of a value's redistribution, which it has. Of gradients of parameters contributions
 /// count over all micro-batches.
 Moment moment_of(const ProgramPlan& plan, std::size_t value, std::int64_t micro_batch,
@@ -89,8 +84,5 @@ Layout layout_of(const ProgramPlan& plan, std::size_t value, std::int32_t buffer
 
 /// Fills in how values lie, from the chosen units.
 void note_layouts(ProgramPlan& plan);
-
-/// Joins sums of gradients over the same devices in the strategy's groups of parameters.
-void plan_buckets(ProgramPlan& plan);
 
 }  // namespace troika
