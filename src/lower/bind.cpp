@@ -97,6 +97,7 @@ class Binder {
     for (const PlannedCall& call : planned_.calls) {
       Communication made{
           .name = names_.of(call), .call = call.call, .dtype = call.dtype, .rule = call.rule};
+      if (plan_.request.strategy->sync.priorities) made.urgency = urgency_of(call.lag, call.finish);
       for (std::int32_t device : call.devices) made.devices.push_back(DeviceId(as_index(device)));
       for (std::int32_t buffer : call.buffers)
         made.buffers.push_back(buffer < 0 ? BufferId{} : id_of(buffer));

@@ -78,7 +78,17 @@ PlannedCall CallTable::sliced(std::size_t update, std::int32_t message, Collecti
 
 std::int32_t CallTable::of_scatter(std::size_t update, std::int32_t message) {
   return add({PlannedCall::Kind::scatter, static_cast<std::int32_t>(update), 0, message},
-             [&] { return sliced(update, message, Collective::reduce_scatter); });
+             [&] {
+               PlannedCall call = sliced(update, message, Collective::reduce_scatter);
+               // A guard that reads the gradient needs it before the update does.
+               auto gradient = as_index(plan_.updates[update].gradient);
+               const Moves& moves = *plan_.distribution.values[gradient].spread.moves;
+               Moment finish =
+                   moment_of(plan_, gradient, 0, moves.messages[as_index(message)].finish);
+               call.finish = pack(finish.turn);
+               call.lag = finish.lag;
+               return call;
+             });
 }
 
 std::int32_t CallTable::of_gather(std::size_t update, std::int32_t message) {
