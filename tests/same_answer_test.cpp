@@ -226,6 +226,18 @@ TEST(SamplesThatBecomeColumns, GiveTheSameAnswerByAllToAll) {
   }
 }
 
+/// The first group spans the model: its message can start only when backward is done.
+TEST(ListedBuckets, GiveTheSameAnswer) {
+  SmallCase asked{.model = "lenet"};
+  Strategy strategy =
+      for_all_graphs(asked, [](const Graph& graph) { return data_parallel(graph, machine_of(3)); });
+  std::vector<Parameter> parameters = build_small(asked).graphs[0].graph.parameters;
+  ASSERT_GE(parameters.size(), 6u);
+  strategy.sync.buckets = {{parameters.front().name, parameters.back().name},
+                           {parameters[1].name, parameters[3].name}};
+  expect_same(asked, 3, strategy);
+}
+
 /// Returns the parameters whose gradient is only rounding error.
 std::vector<std::string> without_gradient(const std::string& model) {
   std::map<std::string, double> squares;  // of the velocities, which are the gradients of step 1

@@ -74,7 +74,7 @@ MoveScheduler::~MoveScheduler() {
   if (doorbell_ != nullptr) doorbell_->ring();
 }
 
-void MoveScheduler::start(Operation& operation, int urgency) {
+void MoveScheduler::start(Operation& operation, std::uint64_t urgency) {
   if (!operation
            .is_done()) {  // dropped after a failure, or started twice, which open_round reports
     Turn turn(*this);

@@ -46,7 +46,7 @@ class MoveScheduler {
   /// under way the one of greatest urgency goes first, among equals the one started first. Sends
   /// and loans are offered at once; other moves run in advance, in wait or on the background
   /// thread.
-  void start(Operation& operation, int urgency = 0);
+  void start(Operation& operation, std::uint64_t urgency = 0);
   /// Runs ready chunks of any operation under way: one, and further ones until `budget` has passed
   /// or nothing is ready. To be called between two pieces of the device's own work. Returns true if
   /// anything was run; false also while the background thread runs moves.
@@ -60,7 +60,7 @@ class MoveScheduler {
   /// An operation under way.
   struct Running {
     Operation* operation;
-    int urgency;
+    std::uint64_t urgency;
     std::uint64_t number;  // of the start, on this device
   };
 

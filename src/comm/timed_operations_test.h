@@ -17,7 +17,7 @@ using Microseconds = std::chrono::duration<double, std::micro>;
 constexpr bool kTimesCount = !kInstrumented;  // instrumented code keeps no time limits
 
 inline std::chrono::nanoseconds run_round(MoveScheduler& scheduler, Operation& operation,
-                                          int urgency = 0) {
+                                          std::uint64_t urgency = 0) {
   scheduler.start(operation, urgency);
   return scheduler.wait(operation);
 }

@@ -29,7 +29,7 @@ TEST(Urgency, TheNextChunksAreThoseOfTheMostUrgentOperation) {
     bulky.push_back(prepare(communicator, kBulky));
     urgent.push_back(prepare(communicator, kShort));
   }
-  auto start_both = [&](auto& operations, int urgency) {
+  auto start_both = [&](auto& operations, std::uint64_t urgency) {
     for (std::size_t at : {0, 1}) schedulers[at]->start(*operations[at], urgency);
   };
   auto chunks_until_done = [&](auto& operations) {
@@ -64,7 +64,7 @@ TEST(Urgency, AdvancingRunsWhateverIsReadyAndTheMostUrgentFirst) {
                                                  {bytes_of(*next++), {}}, {.chunk = {4096}}));
   }
   EXPECT_FALSE(schedulers[0]->advance()) << "nothing is under way";
-  auto start_both = [&](auto& operations, int urgency) {
+  auto start_both = [&](auto& operations, std::uint64_t urgency) {
     for (std::size_t at : {0, 1}) schedulers[at]->start(*operations[at], urgency);
   };
   auto advance_both = [&](std::chrono::nanoseconds budget) {

@@ -104,7 +104,16 @@ PlannedCall CallTable::sliced(std::size_t update, std::int32_t message, Collecti
 std::int32_t CallTable::of_scatter(std::size_t update, std::int32_t message) {
   return add({PlannedCall::Kind::scatter, static_cast<std::int32_t>(update), 0,
               class_of(gradient_moves(update), message)},
-             [&] { return sliced(update, message, Collective::reduce_scatter); });
+             [&] {
+               PlannedCall call = sliced(update, message, Collective::reduce_scatter);
+               // A guard that reads the gradient needs it before the update does.
+               auto gradient = as_index(plan_.updates[update].gradient);
+               const Message& sum = gradient_moves(update).messages[as_index(message)];
+               Moment finish = moment_of(plan_, gradient, 0, sum.finish);
+               call.finish = pack(finish.turn);
+               call.lag = finish.lag;
+               return call;
+             });
 }
 
 std::int32_t CallTable::of_gather(std::size_t update, std::int32_t message) {

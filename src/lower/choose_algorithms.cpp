@@ -1,6 +1,5 @@
 #include "lower/choose_algorithms.h"
 
-#include <algorithm>
 #include <map>
 #include <tuple>
 
@@ -9,20 +8,6 @@
 #include "cost/predict_time.h"
 
 namespace troika {
-namespace {
-
-/// Sooner needed is more urgent: counted from the end of the step, and what the next step's forward
-/// needs first counts most among what this step does not need any more.
-void set_urgencies(TaskGraph& graph) {
-  std::vector<std::size_t> needed(graph.communications.size(), graph.tasks.size());
-  for (std::size_t at = graph.tasks.size(); at-- > 0;)
-    if (graph.tasks[at].kind == TaskKind::finish)
-      needed[graph.tasks[at].communication.index()] = at;
-  for (std::size_t at = 0; at < needed.size(); ++at)
-    graph.communications[at].urgency = static_cast<int>(graph.tasks.size() - needed[at]);
-}
-
-}  // namespace
 
 std::optional<std::string> why_no_algorithms(const Sync& sync) {
   if (sync.algorithms.empty()) return std::nullopt;
@@ -69,7 +54,6 @@ void choose_algorithms(TaskGraph& graph, const CommunicationChoices& choices) {
     communication.call.segment = choice->second.segment;
     communication.time = choice->second.time;
   }
-  if (choices.sync.priorities) set_urgencies(graph);
 }
 
 }  // namespace troika

@@ -1,4 +1,4 @@
-// How each communication runs: its algorithm by predicted cost, and its urgency.
+// How each communication runs: its algorithm, by predicted cost.
 #pragma once
 
 #include <optional>

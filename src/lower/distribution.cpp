@@ -47,8 +47,8 @@ class Distributor {
     for (const OutlinedValue& value : made_.outline.values) {
       for (const std::vector<ValueUse>* uses : {&value.writers, &value.readers})
         for (std::size_t at = 0; at < uses->size(); ++at)
-          made_.jobs[as_index((*uses)[at].job)]
-              .roles[as_index((*uses)[at].use)] = static_cast<std::int32_t>(at);
+          made_.jobs[as_index((*uses)[at].job)].roles[as_index((*uses)[at].use)] =
+              static_cast<std::int32_t>(at);
     }
   }
 
@@ -56,15 +56,14 @@ class Distributor {
   void find_kinds() {
     std::unordered_map<TileSetId, std::vector<KindsId>> all;
     for (std::size_t at = 0; at < made_.jobs.size(); ++at) {
-      const OperatorTiles& tiles =
-          made_.operators[as_index(made_.outline.jobs[at].op)];
+      const OperatorTiles& tiles = made_.operators[as_index(made_.outline.jobs[at].op)];
       TileSetId set = made_.jobs[at].set;
       add_kinds(all[set], tables_.tiles.kinds_of(set, tiles));
     }
     for (const DistributedValue& value : made_.values) {
       if (!value.stored.shared) continue;
-      add_kinds(all[value.stored.set], tables_.tiles.kinds_of_extents(value.stored.set,
-                                                                      value.stored.cuts));
+      add_kinds(all[value.stored.set],
+                tables_.tiles.kinds_of_extents(value.stored.set, value.stored.cuts));
     }
     for (auto& [set, kinds] : all) {
       add_kinds(kinds, tables_.tiles.kinds_of_devices(set, device_kinds_));
@@ -79,9 +78,7 @@ class Distributor {
   }
 
   const Signature& signature(std::size_t op) const { return tables_.index.signatures[op]; }
-  const Signature& signature(const Job& job) const {
-    return signature(as_index(job.op));
-  }
+  const Signature& signature(const Job& job) const { return signature(as_index(job.op)); }
 
   JobTiles tiles_of(const Job& job) {
     const Signature& s = signature(job);
@@ -96,7 +93,8 @@ class Distributor {
       const Slot& slot = s.slots[as_index(used.slot)];
       own.cuts = tables_.tiles.cuts_of(slot, tiles);
       own.shared = job.phase->view;
-      if (used.access != Access::read) own.partial_axes = partial_axes(own, tiles, runs_along, slot);
+      if (used.access != Access::read)
+        own.partial_axes = partial_axes(own, tiles, runs_along, slot);
     }
     return made;
   }
@@ -104,8 +102,7 @@ class Distributor {
   /// Axes along which tiles write sums of the same elements: the tensor lacks the axis, or what
   /// neighbours write overlaps.
   std::vector<AxisDigit> partial_axes(const Participant& writer, const OperatorTiles& tiles,
-                                      const std::vector<bool>& runs_along,
-                                      const Slot& slot) const {
+                                      const std::vector<bool>& runs_along, const Slot& slot) const {
     std::vector<AxisDigit> partial;
     for (std::size_t axis = 0; axis < runs_along.size(); ++axis) {
       if (!runs_along[axis] || tiles.digits[axis].count == 1) continue;
@@ -183,8 +180,7 @@ class Distributor {
   }
 
   Participant stored_places(std::size_t at, const SpreadRequest& request) {
-    const Parameter& parameter =
-        graph_.parameters[as_index(made_.outline.values[at].of)];
+    const Parameter& parameter = graph_.parameters[as_index(made_.outline.values[at].of)];
     std::vector<std::int32_t> devices;
     std::vector<Region> regions;
     for (const StoredSlice& slice : request_.storage) {
@@ -218,8 +214,7 @@ class Distributor {
   void add_other_readers(std::size_t at, DistributedValue& made, SpreadRequest& request) {
     const OutlinedValue& value = made_.outline.values[at];
     auto of = as_index(value.of);
-    if (value.kind == ValueKind::parameter_gradient &&
-        is_updated(request_, made_.outline, of)) {
+    if (value.kind == ValueKind::parameter_gradient && is_updated(request_, made_.outline, of)) {
       made.updates = static_cast<int>(request.readers.size());
       std::int32_t stored = made_.outline.parameters[of];
       request.readers.push_back(made_.values[as_index(stored)].stored);

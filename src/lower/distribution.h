@@ -15,7 +15,7 @@ namespace troika {
 /// A phase of an operator on its tiles.
 struct JobTiles {
   TileSetId set = 0;
-  std::vector<Participant> uses{};  ///< Empty cuts where the use is no value.
+  std::vector<Participant> uses{};    ///< Empty cuts where the use is no value.
   std::vector<std::int32_t> roles{};  ///< By use: which writer or reader of its value it is.
 };
 
@@ -30,10 +30,10 @@ struct KindsOfSet {
 struct DistributedValue {
   TensorSpec spec;  ///< Of a micro-batch.
   ValueSpread spread;
-  Participant stored{};  ///< Parameters and inputs of the graph: where they are.
+  Participant stored{};                 ///< Parameters and inputs of the graph: where they are.
   const PlaceGroups* groups = nullptr;  ///< Of a parameter's stored places.
-  int updates = -1;      ///< Index of the reader that is the update; -1: none.
-  int held = -1;         ///< Index of the reader that is the host; -1: none.
+  int updates = -1;                     ///< Index of the reader that is the update; -1: none.
+  int held = -1;                        ///< Index of the reader that is the host; -1: none.
 };
 
 struct Distribution {
@@ -58,8 +58,9 @@ struct SharedUpdate {
 
 /// Updates of a parameter that devices share.
 struct SharedUpdates {
-  std::vector<SharedUpdate> places;      ///< By stored place.
-  std::vector<std::int32_t> place_of{};  ///< By message: a place whose sum is scattered by it, or -1.
+  std::vector<SharedUpdate> places;  ///< By stored place.
+  std::vector<std::int32_t>
+      place_of{};  ///< By message: a place whose sum is scattered by it, or -1.
 };
 
 /// Tables that lowerings of one graph on one machine share.

@@ -111,7 +111,8 @@ TEST(Fuse, TheGradientOfAnActivationIsTakenByTheNormBeforeIt) {
 }
 
 TEST(Fuse, WhatReadsAnotherResultOfAFusedOperatorRunsBehindTheChain) {
-  // The statistics of each micro-batch are added up behind its norm, which runs with the activation.
+  // The statistics of each micro-batch are added up behind its norm, which runs with the
+  // activation.
   Residual residual;
   for (Operator& op : residual.graph.operators)
     if (auto* norm = std::get_if<BatchNorm>(&op.op)) norm->shards = 4;

@@ -27,8 +27,7 @@ class UnitReader {
     for (std::size_t job = 0; job < made_.jobs.size(); ++job)
       made_.jobs[job].resize(units.operands[job].size());
     for (const UpdatePlan& update : request.updates) {
-      const Participant& stored =
-          request.distribution.values[as_index(update.weight)].stored;
+      const Participant& stored = request.distribution.values[as_index(update.weight)].stored;
       made_.updates.emplace_back(request.distribution.kinds_of(stored.set).first.size(),
                                  std::vector<KernelUnit>(update.phases.size()));
     }
@@ -63,8 +62,7 @@ class UnitReader {
   KernelUnit& unit_of(const UnitOfTask& unit) {
     auto kind = as_index(unit.kind);
     if (unit.job >= 0) return made_.jobs[as_index(unit.job)][kind];
-    return made_.updates[as_index(unit.update)][kind]
-                        [as_index(unit.phase)];
+    return made_.updates[as_index(unit.update)][kind][as_index(unit.phase)];
   }
 
   void note(std::size_t task, const Task& decided, const KernelChoice& choice,
@@ -79,9 +77,8 @@ class UnitReader {
       made.in_place =
           candidate_of(*table_->find(device_kind, decided.key), decided.key, choice).in_place;
     for (std::size_t operand = 0; operand < decided.uses.size(); ++operand)
-      made.operands.push_back(unit.job < 0
-                                  ? ValueUse{-1, static_cast<std::int32_t>(operand)}
-                                  : use_of(task, chain, decided.uses[operand]));
+      made.operands.push_back(unit.job < 0 ? ValueUse{-1, static_cast<std::int32_t>(operand)}
+                                           : use_of(task, chain, decided.uses[operand]));
   }
 
   /// The use of one of the chain's jobs that touches this buffer in this way.
@@ -91,8 +88,7 @@ class UnitReader {
     for (std::size_t each : tasks) {
       const UnitOfTask& unit = units_.units[each];
       auto job = as_index(unit.job);
-      const std::vector<BufferId>& operands =
-          units_.operands[job][as_index(unit.kind)];
+      const std::vector<BufferId>& operands = units_.operands[job][as_index(unit.kind)];
       for (std::size_t use = 0; use < operands.size(); ++use) {
         Access access = request_.distribution.outline.jobs[job].phase->uses[use].access;
         if (BufferUse{operands[use], access} == wanted)

@@ -122,11 +122,9 @@ TEST(SearchLayouts, ReplicasOfATileTakeOneKernelThatSuitsAllOfThem) {
   table.of("").insert(graph.tasks[0].key,
                       {Chain::kernel(kPlain, kPlain, 100), Chain::kernel(kPlain, kBlocked, 1)});
   Machine machine{{{.name = "a"}, {.name = "b"}}};
-  EXPECT_EQ(written(search_layouts(graph, table, {machine, {}})),
-            (std::vector{kBlocked, kPlain}));
+  EXPECT_EQ(written(search_layouts(graph, table, {machine, {}})), (std::vector{kBlocked, kPlain}));
   graph.tasks[1].replica = 1;
-  EXPECT_EQ(written(search_layouts(graph, table, {machine, {}})),
-            (std::vector{kPlain, kPlain}));
+  EXPECT_EQ(written(search_layouts(graph, table, {machine, {}})), (std::vector{kPlain, kPlain}));
 }
 
 }  // namespace

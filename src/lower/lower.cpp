@@ -8,7 +8,9 @@
 #include "lower/bind.h"
 #include "lower/choose_algorithms.h"
 #include "lower/decide.h"
+#include "lower/gradient_buckets.h"
 #include "lower/place_buffers.h"
+#include "lower/update_moments.h"
 #include "taskgraph/verify.h"
 
 namespace troika {
@@ -24,9 +26,7 @@ void settle(ProgramPlan& plan) {
 /// The same program with all tiles on one device.
 struct AloneRequest {
   explicit AloneRequest(const LowerRequest& several)
-      : strategy(*several.strategy),
-        machine{{several.machine->devices.front()}},
-        request(several) {
+      : strategy(*several.strategy), machine{{several.machine->devices.front()}}, request(several) {
     for (const Operator& op : several.graph->operators) {
       auto split = strategy.splits.find(op.name);
       if (split == strategy.splits.end()) continue;

@@ -82,8 +82,7 @@ class Outliner {
       for (int slot : s.slots_of(role)) {
         std::size_t at = parameter_at(graph_.operators[op], s, slot).index();
         std::int32_t value = find(made_.parameters[at], ValueKind::parameter, at);
-        made_.values[as_index(value)].slots.push_back(
-            {static_cast<std::int32_t>(op), slot});
+        made_.values[as_index(value)].slots.push_back({static_cast<std::int32_t>(op), slot});
       }
     }
   }

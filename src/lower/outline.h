@@ -48,8 +48,8 @@ struct OperatorSlot {
 
 struct OutlinedValue {
   ValueKind kind = ValueKind::tensor;
-  std::int32_t of = -1;    ///< Tensor, parameter or operator, by its place in the graph.
-  std::int32_t slot = -1;  ///< kept, unused: of the operator.
+  std::int32_t of = -1;             ///< Tensor, parameter or operator, by its place in the graph.
+  std::int32_t slot = -1;           ///< kept, unused: of the operator.
   std::vector<ValueUse> writers{};  ///< In the order of the program; none: an input of the graph.
   std::vector<ValueUse> readers{};  ///< The same.
   /// Of a parameter: the slots that it fills, whether a phase reads them or not.
@@ -61,7 +61,7 @@ struct Job {
   std::int32_t op = -1;
   const PhaseSpec* phase = nullptr;
   bool backward = false;
-  std::int32_t order = 0;            ///< Among the phases of its operator.
+  std::int32_t order = 0;              ///< Among the phases of its operator.
   std::vector<std::int32_t> values{};  ///< By use; -1: scalars or control words.
 };
 

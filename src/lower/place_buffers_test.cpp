@@ -25,8 +25,8 @@ struct LaggingChain {
   BufferId add_task(BufferId operand, int lag) {
     KernelKey key{Sum{.count = 1}, {kRow}, Phase::forward, {}};
     table.insert({"", key}, {{.algorithm = "fake",
-                        .layouts = std::vector<Layout>(2),
-                        .in_place = {{.write = 1, .read = 0}}}});
+                              .layouts = std::vector<Layout>(2),
+                              .in_place = {{.write = 1, .read = 0}}}});
     BufferId result = add_buffer(std::string(1, static_cast<char>('a' + graph.tasks.size())));
     graph.tasks.push_back({.id = {0, static_cast<std::int32_t>(graph.tasks.size())},
                            .name = graph[result].name,

@@ -1,12 +1,6 @@
 #include "lower/program_plan.h"
 
 #include <algorithm>
-#include <map>
-#include <span>
-#include <tuple>
-
-#include "base/error.h"
-#include "lower/place_buffers.h"
 
 namespace troika {
 namespace {
@@ -15,59 +9,6 @@ std::uint32_t narrow(std::int64_t number) { return static_cast<std::uint32_t>(nu
 
 std::uint32_t operator_count(const ProgramPlan& plan) {
   return narrow(std::ssize(plan.request.graph->operators));
-}
-
-/// The job of the next forward that needs the updated weight first; -1: none does.
-std::int32_t first_reader(const ProgramPlan& plan, const UpdatePlan& update) {
-  const Outline& outline = plan.distribution.outline;
-  for (const ValueUse& use : outline.values[as_index(update.weight)].readers)
-    if (!outline.jobs[as_index(use.job)].backward) return use.job;
-  return -1;
-}
-
-/// The last job that reads the old weight or adds to its gradient.
-std::int32_t last_user(const ProgramPlan& plan, const UpdatePlan& update) {
-  const Outline& outline = plan.distribution.outline;
-  std::size_t last = 0;
-  for (const ValueUse& use : outline.values[as_index(update.weight)].readers)
-    last = std::max(last, plan.runs_at[as_index(use.job)]);
-  for (const ValueUse& use : outline.values[as_index(update.gradient)].writers)
-    last = std::max(last, plan.runs_at[as_index(use.job)]);
-  return static_cast<std::int32_t>(last);
-}
-
-Moment update_moment(const ProgramPlan& plan, const UpdatePlan& update) {
-  const Sync& sync = plan.request.strategy->sync;
-  std::int32_t reader = first_reader(plan, update);
-  auto number = narrow(update.parameter);
-  TurnFields turn;
-  std::int32_t lag = 0;
-  if (update.waits && sync.overlap && sync.carry_updates && reader >= 0) {
-    turn = turn_of(plan, as_index(reader), 0, Side::before);
-    lag = 1;
-  } else if (!plan.has_peers() && !plan.request.optimizer->watches_gradient()) {
-    auto last = as_index(last_user(plan, update));
-    turn = turn_of(plan, last, plan.micro_batches() - 1, Side::after);
-  } else {
-    // In the order in which the next step needs them.
-    std::uint32_t op = operator_count(plan);
-    if (reader >= 0)
-      op = narrow(plan.distribution.outline.jobs[as_index(reader)].op);
-    turn = end_of_step(plan, 1 + op);
-  }
-  turn.number = number;
-  turn.rank = kUpdateRank;
-  return {turn, lag};
-}
-
-/// Of a message that sums a gradient: the buffer of any member, as it lies.
-Bytes gradient_bytes(const ProgramPlan& plan, std::size_t update, const Message& message) {
-  auto value = as_index(plan.updates[update].gradient);
-  const DistributedValue& gradient = plan.distribution.values[value];
-  const Moves& moves = *gradient.spread.moves;
-  std::int32_t buffer = moves.members[as_index(message.first_member)].buffer;
-  return stored_bytes(layout_of(plan, value, buffer), shape_of(gradient, buffer),
-                      gradient.spec.dtype);
 }
 
 }  // namespace
@@ -160,7 +101,8 @@ Layout layout_of(const ProgramPlan& plan, std::size_t value, std::int32_t buffer
   bool sliced = plan.request.strategy->sync.sliced_update &&
                 plan.distribution.outline.values[value].kind == ValueKind::parameter_gradient;
   if (sliced) return Layout::plain;
-  return layout_of(plan, value, moves.inputs[as_index(moves.steps[as_index(maker)].first_input)].buffer);
+  return layout_of(plan, value,
+                   moves.inputs[as_index(moves.steps[as_index(maker)].first_input)].buffer);
 }
 
 void note_layouts(ProgramPlan& plan) {
@@ -187,20 +129,6 @@ void note_layouts(ProgramPlan& plan) {
       }
     }
   }
-}
-
-void plan_moments(ProgramPlan& plan) {
-  plan.update_of.assign(plan.distribution.values.size(), -1);
-  for (std::size_t at = 0; at < plan.updates.size(); ++at)
-    for (std::int32_t value : {plan.updates[at].gradient, plan.updates[at].norms})
-      if (value >= 0) plan.update_of[as_index(value)] = static_cast<std::int32_t>(at);
-  for (const UpdatePlan& update : plan.updates)
-    plan.update_moments.push_back(update_moment(plan, update));
-  if (plan.request.optimizer == nullptr) return;
-  // One device knows its loss at once; several wait for it as late as they can.
-  bool at_end = plan.has_peers() || plan.request.optimizer->watches_gradient();
-  plan.guard.turn = at_end ? end_of_step(plan, 0) : end_of_forward(plan, plan.micro_batches() - 1);
-  plan.guard.turn.side = Side::after;
 }
 
 Moment moment_of(const ProgramPlan& plan, std::size_t value, std::int64_t micro_batch,
@@ -242,88 +170,6 @@ Moment moment_of(const ProgramPlan& plan, std::size_t value, std::int64_t micro_
   turn.number = narrow(own.of);
   turn.rank = own.kind == ValueKind::parameter ? kStoredRank : 0;
   return {turn, lag};
-}
-
-namespace {
-
-/// Parameters in the order in which backward finishes their gradients, in groups up to the
-/// strategy's size. Whole parameters count, so that groups do not depend on how these are split.
-std::vector<std::vector<std::size_t>> groups_of(const ProgramPlan& plan) {
-  std::vector<std::size_t> order(plan.updates.size());
-  for (std::size_t at = 0; at < order.size(); ++at) order[at] = at;
-  auto done = [&](std::size_t at) { return last_user(plan, plan.updates[at]); };
-  std::ranges::stable_sort(order, {}, done);
-  std::vector<std::vector<std::size_t>> groups;
-  Bytes bytes;
-  for (std::size_t at : order) {
-    auto parameter = as_index(plan.updates[at].parameter);
-    Bytes own = aligned(plan.request.graph->parameters[parameter].spec.bytes());
-    if (groups.empty() || bytes + own > plan.request.strategy->sync.bucket) {
-      groups.emplace_back();
-      bytes = {};
-    }
-    groups.back().push_back(at);
-    bytes += own;
-  }
-  return groups;
-}
-
-/// A sum of a gradient that may travel with others: whole, in place, for the update alone.
-bool can_join(const ProgramPlan& plan, const UpdatePlan& update, const Message& message) {
-  const DistributedValue& gradient = plan.distribution.values[as_index(update.gradient)];
-  auto contributions = static_cast<std::int32_t>(gradient.spread.moves->contributions);
-  return update.shared == nullptr && message.kind == Collective::all_reduce &&
-         message.finish == contributions + gradient.updates;
-}
-
-/// Messages that can be one: between the same devices, of one element type, at one lag.
-using BucketKey = std::tuple<std::vector<std::int32_t>, DType, std::int32_t>;
-using OpenBuckets = std::map<BucketKey, std::size_t>;
-
-void join_bucket(ProgramPlan& plan, std::size_t update, std::size_t index, OpenBuckets& open) {
-  auto value = as_index(plan.updates[update].gradient);
-  const DistributedValue& gradient = plan.distribution.values[value];
-  const Moves& moves = *gradient.spread.moves;
-  const Message& message = moves.messages[index];
-  Moment start = moment_of(plan, value, 0, message.start);
-  Moment finish = moment_of(plan, value, 0, message.finish);
-  std::vector<std::int32_t> devices;
-  for (std::int32_t member = 0; member < message.members; ++member)
-    devices.push_back(moves.members[as_index(message.first_member + member)].device);
-  auto [found, is_new] =
-      open.try_emplace({std::move(devices), gradient.spec.dtype, finish.lag}, plan.buckets.size());
-  if (is_new) plan.buckets.push_back({.start = start, .finish = finish});
-  GradientBucket& bucket = plan.buckets[found->second];
-  plan.bucket_of[update][index] = {static_cast<std::int32_t>(found->second),
-                                   static_cast<std::int32_t>(bucket.parts.size())};
-  bucket.parts.push_back(
-      {static_cast<std::int32_t>(update), static_cast<std::int32_t>(index), bucket.bytes});
-  bucket.bytes += aligned(gradient_bytes(plan, update, message));
-  if (pack(bucket.start.turn) < pack(start.turn)) bucket.start = start;
-  if (pack(finish.turn) < pack(bucket.finish.turn)) bucket.finish = finish;
-}
-
-}  // namespace
-
-void plan_buckets(ProgramPlan& plan) {
-  auto messages = [&](std::size_t update) -> std::span<const Message> {
-    const Moves* moves =
-        plan.distribution.values[as_index(plan.updates[update].gradient)].spread.moves;
-    return moves == nullptr ? std::span<const Message>{} : moves->messages;
-  };
-  for (std::size_t at = 0; at < plan.updates.size(); ++at)
-    plan.bucket_of.emplace_back(messages(at).size());
-  for (const std::vector<std::size_t>& group : groups_of(plan)) {
-    OpenBuckets open;
-    for (std::size_t at : group)
-      for (std::size_t index = 0; index < messages(at).size(); ++index)
-        if (can_join(plan, plan.updates[at], messages(at)[index]))
-          join_bucket(plan, at, index, open);
-  }
-  // One gradient alone travels as it is.
-  for (std::vector<BucketPart>& parts : plan.bucket_of)
-    for (BucketPart& part : parts)
-      if (part.bucket >= 0 && plan.buckets[as_index(part.bucket)].parts.size() == 1) part = {};
 }
 
 }  // namespace troika

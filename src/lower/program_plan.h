@@ -19,8 +19,9 @@ struct Moment {
 /// Ranks among what stands at one place for one parameter: what brings its gradient comes first,
 /// then the norms, what brings these together, the update and what shares its result, then what
 /// brings the stored weight to its readers.
-inline constexpr std::uint32_t kBucketRank = 0x1d00, kScatterRank = 0x1e00, kUpdateRank = 0x2000, kNormsRank = 0x2200,
-                               kApplyRank = 0x2600, kSharedRank = 0x2800, kStoredRank = 0x3000;
+inline constexpr std::uint32_t kBucketRank = 0x1d00, kScatterRank = 0x1e00, kUpdateRank = 0x2000,
+                               kNormsRank = 0x2200, kApplyRank = 0x2600, kSharedRank = 0x2800,
+                               kStoredRank = 0x3000;
 
 /// Gradients that travel as one message.
 struct GradientBucket {
@@ -46,8 +47,9 @@ struct ProgramPlan {
   Distribution distribution;
   std::vector<UpdatePlan> updates{};
   KernelUnits units{};
-  std::vector<std::int32_t> update_of{};  ///< By value: the update that has it as gradient or norms.
-  std::vector<Moment> update_moments{};   ///< By update.
+  std::vector<std::int32_t>
+      update_of{};                       ///< By value: the update that has it as gradient or norms.
+  std::vector<Moment> update_moments{};  ///< By update.
   Moment guard{};                        ///< Where the loss, or the gradient's norm, is known.
   std::vector<GradientBucket> buckets{};
   /// By update and message of its gradient.
@@ -70,11 +72,6 @@ TurnFields end_of_forward(const ProgramPlan& plan, std::int64_t micro_batch);
 /// Behind the last backward phase, in the order of `place`.
 TurnFields end_of_step(const ProgramPlan& plan, std::uint32_t place);
 
-/// When each update runs: right before its weight is read next if it waits for messages and the
-/// strategy lets it (with a lag of one step); else behind the last phase that needs the old weight
-/// if nothing is waited for; else at the end of the step.
-void plan_moments(ProgramPlan& plan);
-
 /// A moment of a value's redistribution, which it has. Of gradients of parameters contributions
 /// count over all micro-batches.
 Moment moment_of(const ProgramPlan& plan, std::size_t value, std::int64_t micro_batch,
@@ -87,8 +84,5 @@ Layout layout_of(const ProgramPlan& plan, std::size_t value, std::int32_t buffer
 
 /// Fills in how values lie, from the chosen units.
 void note_layouts(ProgramPlan& plan);
-
-/// Joins sums of gradients over the same devices in the strategy's groups of parameters.
-void plan_buckets(ProgramPlan& plan);
 
 }  // namespace troika

@@ -125,8 +125,8 @@ class Redistributor {
     finished_.ends = {static_cast<std::int32_t>(finished_.held.size())};
   }
 
-  /// Whether no two needs of different boxes have elements in common. Sums of the same elements must
-  /// have the same bits, so where it takes long to find out, they count as overlapping.
+  /// Whether no two needs of different boxes have elements in common. Sums of the same elements
+  /// must have the same bits, so where it takes long to find out, they count as overlapping.
   bool are_apart(const std::vector<Need>& needs) const {
     constexpr std::size_t kMany = 256;
     if (terms_.size() < 2) return true;

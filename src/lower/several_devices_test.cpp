@@ -307,14 +307,5 @@ TEST(OrderOfMessages, SomethingComputesMeanwhileUnlessOverlapIsOff) {
   }
 }
 
-TEST(Urgency, WhatIsNeededSoonerIsMoreUrgent) {
-  TaskGraph tasks = OneMessagePerGradient().run();
-  for (const Communication& a : tasks.communications)
-    for (const Communication& b : tasks.communications)
-      EXPECT_EQ(place_of(tasks, a, TaskKind::finish, 0) < place_of(tasks, b, TaskKind::finish, 0),
-                a.urgency > b.urgency)
-          << a.name << ", " << b.name;
-}
-
 }  // namespace
 }  // namespace troika

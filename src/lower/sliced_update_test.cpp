@@ -93,8 +93,8 @@ output logits logits
 loss loss_sum weight_sum
 )";
 
-/// The third device stores rows [2, 4) and rows [0, 3). Both have a row in common; a state that they
-/// shared would be updated twice a step.
+/// The third device stores rows [2, 4) and rows [0, 3). Both have a row in common; a state that
+/// they shared would be updated twice a step.
 TEST(SlicedUpdate, KeepsAStateForEachPartWhereSlicesOfADeviceOverlap) {
   Lowered lowered;
   lowered.graph = parse_graph(kShared);

@@ -58,13 +58,13 @@ struct TableKeyHash {
 /// An operator under its split, on one micro-batch. All micro-batches are alike but for a shift.
 struct OperatorTiles {
   TileSetId set = 0;
-  int sample_axis = -1;                 ///< The axis along which micro-batches are cut, or -1.
+  int sample_axis = -1;  ///< The axis along which micro-batches are cut, or -1.
   std::int64_t micro_batches = 1;
-  std::vector<std::int64_t> extents;    ///< Of the axes, in a micro-batch.
-  std::vector<AxisDigit> digits;  ///< By axis.
-  std::vector<RangesId> parts;  ///< By axis.
-  std::vector<KindsId> kinds;   ///< By axis: of its parts.
-  bool staged = false;          ///< A tile cuts what a plain phase needs whole.
+  std::vector<std::int64_t> extents;  ///< Of the axes, in a micro-batch.
+  std::vector<AxisDigit> digits;      ///< By axis.
+  std::vector<RangesId> parts;        ///< By axis.
+  std::vector<KindsId> kinds;         ///< By axis: of its parts.
+  bool staged = false;                ///< A tile cuts what a plain phase needs whole.
 };
 
 /// How tiles cut a dimension of a tensor: which digit of their number says the part, and its range.

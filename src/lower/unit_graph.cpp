@@ -90,8 +90,8 @@ class UnitGraphBuilder {
     const TileSet& set = request_.tables.tiles.set(own.stored.set);
     for (std::int32_t tile : first_tiles(own.stored.set)) {
       Region region = region_of(request_.tables.tiles, own.stored, tile, own.spec.shape);
-      std::string slice = to_string(SliceName{
-          name, own.spec.shape, region, set.device[as_index(tile)], has_peers()});
+      std::string slice = to_string(
+          SliceName{name, own.spec.shape, region, set.device[as_index(tile)], has_peers()});
       made_.stored[at].push_back(
           add_buffer({.name = slice,
                       .spec = {region.shape(), own.spec.dtype},
@@ -129,15 +129,13 @@ class UnitGraphBuilder {
   void add_unit(std::size_t at, std::int32_t kind, std::int32_t tile) {
     const Job& job = outline_.jobs[at];
     Task task{.id = {static_cast<std::int32_t>(at), kind},
-              .name = fmt::format(
-                  "{} {}", request_.request.graph->operators[as_index(job.op)].name,
-                  to_string(job.phase->phase)),
+              .name = fmt::format("{} {}", request_.request.graph->operators[as_index(job.op)].name,
+                                  to_string(job.phase->phase)),
               .device = device_of(distribution_.jobs[at].set, tile),
               .key = key_of(request_, at, tile),
               .replica = behind_leader(distribution_.jobs[at].set, kind)};
     for (std::size_t use = 0; use < job.values.size(); ++use)
-      task.uses.push_back(
-          {made_.operands[at][as_index(kind)][use], job.phase->uses[use].access});
+      task.uses.push_back({made_.operands[at][as_index(kind)][use], job.phase->uses[use].access});
     made_.graph.tasks.push_back(std::move(task));
     made_.units.push_back({.job = static_cast<std::int32_t>(at), .kind = kind});
   }
@@ -162,8 +160,7 @@ class UnitGraphBuilder {
     Shape shape = shape_of(reader, tile, own.spec.shape);
     if (outline_.values[of].writers.empty() && !own.stored.shared) return plain(of, shape);
     if (moves == nullptr) return writer_buffer(of, 0, tile);
-    return resolved(of, moves->reads[as_index(role)][as_index(tile)],
-                    shape);
+    return resolved(of, moves->reads[as_index(role)][as_index(tile)], shape);
   }
 
   BufferId resolved(std::size_t of, std::int32_t buffer, const Shape& shape) {
@@ -175,13 +172,11 @@ class UnitGraphBuilder {
     if (moves.message[at] >= 0) {
       const Message& message = moves.messages[as_index(moves.message[at])];
       if (message.kind == Collective::broadcast)
-        return resolved(of, moves.members[as_index(message.first_member)].buffer,
-                        shape);
+        return resolved(of, moves.members[as_index(message.first_member)].buffer, shape);
     }
-    bool summed = moves.maker[at] >= 0 &&
-                  moves.steps[as_index(moves.maker[at])].kind == Step::Kind::sum;
-    return summed ? sum(of, moves.steps[as_index(moves.maker[at])], shape)
-                  : plain(of, shape);
+    bool summed =
+        moves.maker[at] >= 0 && moves.steps[as_index(moves.maker[at])].kind == Step::Kind::sum;
+    return summed ? sum(of, moves.steps[as_index(moves.maker[at])], shape) : plain(of, shape);
   }
 
   /// What a writer's tile wrote, or what is stored.
@@ -191,8 +186,7 @@ class UnitGraphBuilder {
       return made_.stored[of][as_index(kind_of(value(of).stored.set, tile))];
     const ValueUse& use = outlined.writers[writer % outlined.writers.size()];
     TileSetId set = distribution_.jobs[as_index(use.job)].set;
-    return written_[of].at(writer % outlined.writers.size())
-        [as_index(kind_of(set, tile))];
+    return written_[of].at(writer % outlined.writers.size())[as_index(kind_of(set, tile))];
   }
 
   /// Put together by copies, or zero.
@@ -209,8 +203,7 @@ class UnitGraphBuilder {
     const Moves& moves = *value(of).spread.moves;
     std::vector<BufferUse> uses;
     for (std::int32_t input = 0; input < step.input_count; ++input) {
-      std::int32_t buffer =
-          moves.inputs[as_index(step.first_input + input)].buffer;
+      std::int32_t buffer = moves.inputs[as_index(step.first_input + input)].buffer;
       bool summed = moves.maker[as_index(buffer)] >= 0;
       if (!summed) uses.push_back({resolved(of, buffer, shape), Access::read});
     }
@@ -219,15 +212,15 @@ class UnitGraphBuilder {
     sums_[of].push_back(total);
     if (uses.empty()) return total;
     if (uses.size() == 1) uses.push_back(uses[0]);
-    KernelKey key{Sum{.count = std::ssize(uses)}, std::vector(uses.size(), spec), Phase::forward,
-                  {}};
+    KernelKey key{
+        Sum{.count = std::ssize(uses)}, std::vector(uses.size(), spec), Phase::forward, {}};
     uses.push_back({total, Access::write});
-    made_.graph.tasks.push_back({.id = {static_cast<std::int32_t>(outline_.jobs.size()),
-                                        total.value},
-                                 .name = "sum",
-                                 .device = device_,
-                                 .key = std::move(key),
-                                 .uses = std::move(uses)});
+    made_.graph.tasks.push_back(
+        {.id = {static_cast<std::int32_t>(outline_.jobs.size()), total.value},
+         .name = "sum",
+         .device = device_,
+         .key = std::move(key),
+         .uses = std::move(uses)});
     made_.units.emplace_back();
     return total;
   }
@@ -236,9 +229,9 @@ class UnitGraphBuilder {
     const Job& job = outline_.jobs[at];
     const JobTiles& tiles = distribution_.jobs[at];
     auto of = as_index(job.values[use]);
-    BufferSpec spec{.name = "written",
-                    .spec = {shape_of(tiles.uses[use], tile, value(of).spec.shape),
-                             value(of).spec.dtype}};
+    BufferSpec spec{
+        .name = "written",
+        .spec = {shape_of(tiles.uses[use], tile, value(of).spec.shape), value(of).spec.dtype}};
     if (job.phase->view) spec.view_of = viewed;
     BufferId id = add_buffer(std::move(spec));
     auto role = as_index(tiles.roles[use]);
@@ -302,8 +295,7 @@ class UnitGraphBuilder {
     const UpdatePlan& update = request_.updates[as_index(unit.update)];
     TensorSpec spec = updated_spec(request_, update, place);
     Signature s = signature(*update.rule, std::vector{spec});
-    const std::string& name =
-        request_.request.graph->parameters[as_index(update.parameter)].name;
+    const std::string& name = request_.request.graph->parameters[as_index(update.parameter)].name;
     Task task{.id = {static_cast<std::int32_t>(outline_.jobs.size()) + 1 + unit.update,
                      unit.kind * 2 + unit.phase},
               .name = name + (phase == Phase::statistics_1 ? " norms" : " update"),
@@ -313,8 +305,7 @@ class UnitGraphBuilder {
               .is_update = true};
     for (const Use& use : s.at(phase).uses)
       task.uses.push_back(
-          {update_operand(update, unit, s.slots[as_index(use.slot)], use, place),
-           use.access});
+          {update_operand(update, unit, s.slots[as_index(use.slot)], use, place), use.access});
     made_.graph.tasks.push_back(std::move(task));
     made_.units.push_back(unit);
   }
@@ -328,9 +319,8 @@ class UnitGraphBuilder {
     if (update.shared != nullptr && slot.role != Role::state) return flat(use, slot.spec);
     if (use.gradient) {
       if (!gradient_.valid())
-        gradient_ = source(as_index(update.gradient),
-                           value(as_index(update.gradient)).updates, place,
-                           value(weight).stored);
+        gradient_ = source(as_index(update.gradient), value(as_index(update.gradient)).updates,
+                           place, value(weight).stored);
       return gradient_;
     }
     if (slot.role == Role::state) return state(update, slot, place);
@@ -356,11 +346,9 @@ class UnitGraphBuilder {
         request_.request.graph->parameters[as_index(update.parameter)].name;
     std::string name = parameter + "." + slot.name;
     Region region = region_of(request_.tables.tiles, weight.stored, place, weight.spec.shape);
-    std::int32_t device = request_.tables.tiles.set(weight.stored.set)
-                              .device[as_index(place)];
+    std::int32_t device = request_.tables.tiles.set(weight.stored.set).device[as_index(place)];
     return known->second = add_buffer(
-               {.name = to_string(
-                    SliceName{name, weight.spec.shape, region, device, has_peers()}),
+               {.name = to_string(SliceName{name, weight.spec.shape, region, device, has_peers()}),
                 .spec = slot.spec,
                 .category = Category::optimizer,
                 .persistent = true});
@@ -380,8 +368,7 @@ class UnitGraphBuilder {
 }  // namespace
 
 TensorSpec updated_spec(const UnitRequest& request, const UpdatePlan& update, std::int32_t place) {
-  const DistributedValue& weight =
-      request.distribution.values[as_index(update.weight)];
+  const DistributedValue& weight = request.distribution.values[as_index(update.weight)];
   Region region = region_of(request.tables.tiles, weight.stored, place, weight.spec.shape);
   if (update.shared == nullptr) return {region.shape(), weight.spec.dtype};
   std::int32_t owners = update.shared->places[as_index(place)].owners;
@@ -390,16 +377,14 @@ TensorSpec updated_spec(const UnitRequest& request, const UpdatePlan& update, st
 
 Region box_of(const UnitRequest& request, std::size_t job, std::int32_t tile) {
   const Distribution& distribution = request.distribution;
-  const OperatorTiles& op =
-      distribution.operators[as_index(distribution.outline.jobs[job].op)];
+  const OperatorTiles& op = distribution.operators[as_index(distribution.outline.jobs[job].op)];
   const TileSet& set = request.tables.tiles.set(distribution.jobs[job].set);
   Region box;
   for (std::size_t axis = 0; axis < op.parts.size(); ++axis) {
     RangesId parts = op.parts[axis];
-    box.ranges.push_back(parts == 0
-                             ? Range{0, op.extents[axis]}
-                             : request.tables.tiles.ranges(parts)[as_index(
-                                   set.part(tile, op.digits[axis]))]);
+    box.ranges.push_back(
+        parts == 0 ? Range{0, op.extents[axis]}
+                   : request.tables.tiles.ranges(parts)[as_index(set.part(tile, op.digits[axis]))]);
   }
   return box;
 }
@@ -409,8 +394,8 @@ KernelKey key_of(const UnitRequest& request, std::size_t job, std::int32_t tile)
   auto op = as_index(own.op);
   const Signature& s = request.tables.index.signatures[op];
   Region box = box_of(request, job, tile);
-  KernelKey key{localize(request.request.graph->operators[op].op, s, box), {}, own.phase->phase,
-                {}};
+  KernelKey key{
+      localize(request.request.graph->operators[op].op, s, box), {}, own.phase->phase, {}};
   for (int slot : s.slots_of(Role::input)) {
     const Slot& input = s.slots[as_index(slot)];
     key.inputs.push_back({region_of(input, box).shape(), input.spec.dtype});

@@ -26,9 +26,9 @@ struct UnitOfTask {
 
 struct UnitGraph {
   TaskGraph graph;
-  std::vector<UnitOfTask> units;                           ///< By task.
+  std::vector<UnitOfTask> units;                             ///< By task.
   std::vector<std::vector<std::vector<BufferId>>> operands;  ///< By job, kind and use.
-  std::vector<std::vector<BufferId>> stored;               ///< By value and kind of place.
+  std::vector<std::vector<BufferId>> stored;                 ///< By value and kind of place.
 };
 
 UnitGraph make_unit_graph(const UnitRequest& request);

@@ -33,8 +33,8 @@ class UpdatePlanner {
     bool staged = !s.staged.empty() &&
                   (made.shared != nullptr || std::ranges::any_of(made.groups->first, is_cut));
     if (staged) made.norms = add_norms(made);
-    made.phases = staged ? std::vector{Phase::statistics_1, Phase::apply}
-                         : std::vector{Phase::update};
+    made.phases =
+        staged ? std::vector{Phase::statistics_1, Phase::apply} : std::vector{Phase::update};
     for (Phase phase : made.phases) {
       std::vector<UpdateOperand>& operands = made.operands.emplace_back();
       for (const Use& use : s.at(phase).uses) {
@@ -63,8 +63,8 @@ class UpdatePlanner {
     std::vector<std::vector<Region>> counted;
     if (elements == weight.spec.shape.elements()) return counted;
     for (std::size_t at = 0; at < regions.size(); ++at)
-      counted.push_back(
-          subtract(regions[at], std::vector(regions.begin(), regions.begin() + std::ssize(counted))));
+      counted.push_back(subtract(
+          regions[at], std::vector(regions.begin(), regions.begin() + std::ssize(counted))));
     return counted;
   }
 
@@ -75,7 +75,8 @@ class UpdatePlanner {
     const DistributedValue &weight = value(made.weight), &gradient = value(made.gradient);
     const Moves* moves = gradient.spread.moves;
     if (moves == nullptr) return nullptr;
-    auto [known, is_new] = tables_.shared_updates.try_emplace({moves, gradient.updates, made.groups});
+    auto [known, is_new] =
+        tables_.shared_updates.try_emplace({moves, gradient.updates, made.groups});
     if (is_new) known->second = find_owners(*moves, gradient.updates, *made.groups);
     const std::vector<SharedUpdate>& places = known->second.places;
     if (std::ranges::any_of(places, [](const SharedUpdate& place) { return place.owners < 2; }))

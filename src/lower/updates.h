@@ -27,9 +27,9 @@ struct UpdatePlan {
   const PlaceGroups* groups = nullptr;  ///< Of the stored places.
   /// By stored region: the boxes that no region before it has. Empty where no two overlap.
   std::vector<std::vector<Region>> counted{};
-  /// Null: every device updates what it stores. Else owner m of n of a region updates the elements [m * length, (m + 1) * length) of it, in memory order, where length is
-  /// the region's elements divided by n, rounded up: all owners do the same, and the memory is
-  /// padded for the last ones.
+  /// Null: every device updates what it stores. Else owner m of n of a region updates the elements
+  /// [m * length, (m + 1) * length) of it, in memory order, where length is the region's elements
+  /// divided by n, rounded up: all owners do the same, and the memory is padded for the last ones.
   const SharedUpdates* shared = nullptr;
   std::int32_t norms = -1;  ///< Value: of a rule that needs norms of a parameter that is cut.
   bool waits = false;       ///< For messages that bring the gradient.

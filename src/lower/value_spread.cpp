@@ -18,8 +18,7 @@ Range range_of(const TileTables& tables, const DimCut& cut, const TileSet& set, 
 void append(TableKey& key, const Participant& participant, const std::vector<int>& frame) {
   key.insert(key.end(), {participant.set, static_cast<std::int64_t>(participant.shared),
                          std::ssize(participant.partial_axes)});
-  for (AxisDigit axis : participant.partial_axes)
-    key.insert(key.end(), {axis.stride, axis.count});
+  for (AxisDigit axis : participant.partial_axes) key.insert(key.end(), {axis.stride, axis.count});
   for (int dim : frame) {
     const DimCut& cut = participant.cuts[as_index(dim)];
     key.insert(key.end(), {cut.ranges, cut.digit.stride, cut.digit.count});
@@ -96,14 +95,12 @@ Moves::Moves(const RedistributionRequest& request, const Neighbourhood& where)
     if (steps[at].kind == Step::Kind::start)
       part[as_index(messages[as_index(steps[at].message)].first_member + steps[at].member)] =
           static_cast<std::int32_t>(at) - first_step[as_index(steps[at].device)];
-    if (steps[at].kind == Step::Kind::start &&
-        buffers[out].kind == PlacedBuffer::Kind::written &&
+    if (steps[at].kind == Step::Kind::start && buffers[out].kind == PlacedBuffer::Kind::written &&
         messages[as_index(steps[at].message)].kind != Collective::broadcast)
       reduces_written[as_index(buffers[out].origin)] = true;
     if (steps[at].message < 0) {
       maker[out] = static_cast<std::int32_t>(at);
-    } else if (messages[as_index(steps[at].message)].kind !=
-                   Collective::broadcast ||
+    } else if (messages[as_index(steps[at].message)].kind != Collective::broadcast ||
                steps[at].member > 0) {  // the root's is sent as it is
       message[out] = steps[at].message;
       member[out] = steps[at].member;
@@ -129,8 +126,8 @@ void Moves::find_levels() {
       std::int32_t& out = of_buffer[memory_of(step.out)];
       std::int32_t before = out;
       for (std::int32_t input = 0; input < step.input_count; ++input)
-        before = std::max(
-            before, of_buffer[memory_of(inputs[as_index(step.first_input + input)].buffer)]);
+        before = std::max(before,
+                          of_buffer[memory_of(inputs[as_index(step.first_input + input)].buffer)]);
       if (step.kind == Step::Kind::start) {
         std::int32_t& start = of_message[as_index(step.message)];
         changes = changes || before + 1 > start;
@@ -161,8 +158,8 @@ ValueSpread SpreadTable::find(const SpreadRequest& request) {
   }
   auto [known, is_new] = made_.try_emplace(key_of(request, spread.frame));
   if (is_new)
-    known->second = std::make_unique<const Moves>(expand(request, spread),
-                                                  Neighbourhood{processes_, nodes_});
+    known->second =
+        std::make_unique<const Moves>(expand(request, spread), Neighbourhood{processes_, nodes_});
   spread.moves = known->second.get();
   return spread;
 }
@@ -231,8 +228,7 @@ RedistributionRequest SpreadTable::expand(const SpreadRequest& request,
 const PlaceGroups& SpreadTable::groups_of(const Participant& participant) {
   TableKey key{participant.set};
   for (const DimCut& cut : participant.cuts)
-    if (cut.ranges != 0)
-      key.insert(key.end(), {cut.ranges, cut.digit.stride, cut.digit.count});
+    if (cut.ranges != 0) key.insert(key.end(), {cut.ranges, cut.digit.stride, cut.digit.count});
   auto [known, is_new] = groups_.try_emplace(std::move(key));
   if (!is_new) return *known->second;
   auto made = std::make_unique<PlaceGroups>();
@@ -290,8 +286,7 @@ Participant SpreadTable::places_for(const std::vector<Participant>& readers, con
   for (const Participant& reader : readers) {
     const TileSet& set = tables_.set(reader.set);
     for (std::int32_t tile = 0; tile < set.count(); ++tile) {
-      std::vector<Region>& own =
-          needed[as_index(set.device[as_index(tile)])];
+      std::vector<Region>& own = needed[as_index(set.device[as_index(tile)])];
       Region region = region_of(tables_, reader, tile, shape);
       auto holds = [&](const Region& outer, const Region& inner) {
         return which == Places::largest ? contains(outer, inner) : outer == inner;

@@ -31,8 +31,8 @@ struct SpreadRequest {
   bool merge_each = false;
 };
 
-/// A redistribution with what finds its way around in it. Buffers and steps of a device are numbered
-/// from 0 in their order.
+/// A redistribution with what finds its way around in it. Buffers and steps of a device are
+/// numbered from 0 in their order.
 struct Moves : Redistribution {
   Moves(const RedistributionRequest& request, const Neighbourhood& where);
 
@@ -61,9 +61,9 @@ struct Moves : Redistribution {
 struct ValueSpread {
   /// Null: each tile reads what the tile of the same number wrote, or the host writes.
   const Moves* moves = nullptr;
-  TileSetId set = 0;        ///< Without moves: of the writer and all readers.
-  std::vector<int> frame;   ///< Dimensions of the value that are in the frame.
-  std::int64_t scale = 1;   ///< Elements of the value per element of the frame.
+  TileSetId set = 0;       ///< Without moves: of the writer and all readers.
+  std::vector<int> frame;  ///< Dimensions of the value that are in the frame.
+  std::int64_t scale = 1;  ///< Elements of the value per element of the frame.
 };
 
 /// Places that hold the same region of a value.
@@ -93,8 +93,7 @@ class SpreadTable {
     all_different,  ///< Each once.
   };
   /// Where a value must be for these readers, which are not none.
-  Participant places_for(const std::vector<Participant>& readers, const Shape& shape,
-                         Places which);
+  Participant places_for(const std::vector<Participant>& readers, const Shape& shape, Places which);
 
   const PlaceGroups& groups_of(const Participant& participant);
 

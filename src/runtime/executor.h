@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -105,7 +106,7 @@ class Executor final : public Work {
     std::span<const std::int64_t> position{};  ///< Of the task, in the graph.
     Operation* operation = nullptr;            ///< Of a start or finish.
     TaskKind kind = TaskKind::compute;
-    int urgency = 0;
+    std::uint64_t urgency = 0;
     std::size_t task = 0;
     int lag = 0;
     Interval last{};           ///< Of its last run.

@@ -34,7 +34,7 @@ TaskGraph two_messages() {
     Communication sum{.name = count == kLarge ? "large" : "small",
                       .call = equal_parts(Collective::all_reduce, 2, count),
                       .algorithm = "ring",
-                      .urgency = count == kLarge ? 0 : 1};
+                      .urgency = count == kLarge ? 0u : 1u};
     for (std::size_t device : {0u, 1u}) {
       sum.devices.emplace_back(device);
       sum.buffers.push_back(buffer(sum.name, DeviceId(device), count));

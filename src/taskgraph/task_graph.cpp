@@ -121,7 +121,7 @@ std::string to_text(const TaskGraph& graph) {
     text += "\n";
   }
   for (const Communication& c : graph.communications) {
-    text += fmt::format("communication {} {} {} {} x {} {} {} urgency {} between", c.name,
+    text += fmt::format("communication {} {} {} {} x {} {} {} urgency {:#x} between", c.name,
                         to_string(c.call.kind), to_string(c.rule), c.call.count, to_string(c.dtype),
                         c.algorithm, c.call.segment, c.urgency);
     for (DeviceId device : c.devices) text += fmt::format(" {}", device.value);

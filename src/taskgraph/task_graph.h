@@ -3,6 +3,7 @@
 // beside a later step than its own. Plain values (docs/design.md, Lowering).
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -74,7 +75,7 @@ struct Communication {
   std::vector<BufferId> buffers;  ///< One per member; all equally long. See vectors_in_buffer.
   std::string algorithm;          ///< Empty before the choice is made.
   SimTime time{};                 ///< Predicted.
-  int urgency = 0;                ///< Of several under way the greatest goes first.
+  std::uint64_t urgency = 0;      ///< Of several under way the greatest goes first.
 
   Bytes bytes() const { return size_of(dtype) * call.count; }
   bool operator==(const Communication&) const = default;

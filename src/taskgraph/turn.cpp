@@ -11,7 +11,8 @@ constexpr int kMicroBatchBits = 10, kPhaseBits = 4, kSubjectBits = 2, kNumberBit
               kIndexBits = 16, kDeviceBits = 16;
 constexpr int kSlotBits = 12, kPlaceBits = 16, kSideBits = 2, kRankBits = 14;
 static_assert(kMicroBatchBits + kPhaseBits + kSubjectBits + kNumberBits + kIndexBits +
-                  kDeviceBits == 64);
+                  kDeviceBits ==
+              64);
 static_assert(kSlotBits + kPlaceBits + kPhaseBits + kSideBits + kNumberBits + kRankBits == 64);
 
 /// Fields from the most significant one on.
@@ -95,6 +96,15 @@ TurnFields unpack(Turn turn) {
   fields.place = from.take(kPlaceBits);
   fields.slot = from.take(kSlotBits);
   return fields;
+}
+
+std::uint64_t urgency_of(std::int32_t lag, Turn reader) {
+  // The lag takes the bits of the rank.
+  std::uint64_t place = reader.bits >> kRankBits;
+  return ~Packer()
+              .add(static_cast<std::uint64_t>(lag), kRankBits)
+              .add(place, 64 - kRankBits)
+              .bits();
 }
 
 std::optional<std::string> why_out_of_ids(const IdCounts& counts) {

@@ -17,7 +17,7 @@ enum class Subject : std::uint8_t { operation, tensor, parameter, step };
 /// machine makes the plan infeasible (why_out_of_ids).
 struct IdFields {
   std::uint32_t micro_batch = 0;  ///< 10 bits.
-  std::uint32_t phase = 0;        ///< 4 bits: of the operator; of a tensor 0, of its gradient 1, …
+  std::uint32_t phase = 0;  ///< 4 bits: of the operator; of a tensor 0, of its gradient 1, …
   Subject subject = Subject::operation;  ///< 2 bits.
   std::uint32_t number = 0;              ///< 16 bits: of the operator, tensor or parameter.
   std::uint32_t index = 0;               ///< 16 bits: tile or step on its device, with its role.
@@ -39,10 +39,10 @@ enum class Side : std::uint8_t { before, at, after };
 
 /// Fields of a turn, in the order in which turns compare.
 struct TurnFields {
-  std::uint32_t slot = 0;   ///< 12 bits: forward and backward of each micro-batch, then updates.
-  std::uint32_t place = 0;  ///< 16 bits: of the operator among those of its slot.
-  std::uint32_t phase = 0;  ///< 4 bits: of the operator.
-  Side side = Side::at;     ///< 2 bits.
+  std::uint32_t slot = 0;    ///< 12 bits: forward and backward of each micro-batch, then updates.
+  std::uint32_t place = 0;   ///< 16 bits: of the operator among those of its slot.
+  std::uint32_t phase = 0;   ///< 4 bits: of the operator.
+  Side side = Side::at;      ///< 2 bits.
   std::uint32_t number = 0;  ///< 16 bits: of what it works for, so that steps for it stay together.
   std::uint32_t rank = 0;    ///< 14 bits: among those.
 
@@ -56,6 +56,11 @@ struct Turn {
 };
 Turn pack(const TurnFields& fields);
 TurnFields unpack(Turn turn);
+
+/// How urgent a message is whose first reader has this lag and turn: the sooner it is needed, the
+/// greater the number. The next step comes behind all of this one. Messages for one tensor or
+/// parameter that are read at one place are equally urgent.
+std::uint64_t urgency_of(std::int32_t lag, Turn reader);
 
 /// What ids and turns must count.
 struct IdCounts {

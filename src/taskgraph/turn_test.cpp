@@ -30,7 +30,23 @@ TEST(Turn, ComparesByItsFieldsFromTheFirstOn) {
   EXPECT_LT(pack(IdFields{.device = 65535}), pack(IdFields{.index = 1}));
 }
 
+TEST(Urgency, IsGreaterTheSoonerAMessageIsNeeded) {
+  Turn sooner = pack({.slot = 1, .place = 7, .side = Side::before, .number = 65535, .rank = 9});
+  Turn later = pack({.slot = 1, .place = 7, .side = Side::at});
+  EXPECT_GT(urgency_of(0, sooner), urgency_of(0, later));
+  EXPECT_GT(urgency_of(1, sooner), urgency_of(1, later));
+  EXPECT_GT(urgency_of(0, pack(kTurn)), urgency_of(1, Turn{}));
+}
+
+TEST(Urgency, IsTheSameForAllMessagesOfOneNumberThatAreReadAtOnePlace) {
+  Turn one = pack({.slot = 1, .place = 7, .number = 3, .rank = 1});
+  Turn other = pack({.slot = 1, .place = 7, .number = 3, .rank = 16383});
+  EXPECT_EQ(urgency_of(2, one), urgency_of(2, other));
+  EXPECT_GT(urgency_of(2, one), urgency_of(2, pack({.slot = 1, .place = 7, .number = 4})));
+}
+
 TEST(Turn, AFieldThatDoesNotFitIsABug) {
+  EXPECT_THROW(urgency_of(16384, {}), Bug);
   EXPECT_THROW(pack(IdFields{.device = 65536}), Bug);
   EXPECT_THROW(pack(TurnFields{.rank = 16384}), Bug);
 }
