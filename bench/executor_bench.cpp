@@ -28,7 +28,7 @@ class EmptyBackend final : public Backend {
 };
 
 TaskGraph many_tasks(int count) {
-  TaskGraph graph{.name = "many", .fragments = {"f"}, .arena = {Bytes{128}}};
+  TaskGraph graph{.name = "many", .arena = {Bytes{128}}};
   TensorSpec spec{{4}, DType::f32};
   for (const char* name : {"a", "b"})
     graph.buffers.push_back({.name = name, .spec = spec, .device = DeviceId(0u)});
@@ -57,7 +57,7 @@ void run_tasks(benchmark::State& state) {
 BENCHMARK(run_tasks)->Arg(1)->Arg(1000)->UseRealTime()->Unit(benchmark::kMicrosecond);
 
 TaskGraph many_messages(int count) {
-  TaskGraph graph{.name = "many", .fragments = {"f"}, .arena = {Bytes{64}, Bytes{64}}};
+  TaskGraph graph{.name = "many", .arena = {Bytes{64}, Bytes{64}}};
   TensorSpec spec{{1}, DType::f32};
   for (std::size_t device = 0; device < 2; ++device)
     graph.buffers.push_back({.name = "x", .spec = spec, .device = DeviceId(device)});

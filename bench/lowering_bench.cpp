@@ -1,102 +1,136 @@
-// The time to lower a model for all devices, data parallel with one sample on each. Every rank does
-// so when it starts, so the time must not grow faster than the number of devices.
+// The time to plan a model, from scratch, for any number of devices: to validate, decide and fold,
+// until it is ready to be simulated; and the time to bind one rank of many. Processor time; the
+// table of kernels is given.
 #include <benchmark/benchmark.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 
+#include "lower/planner.h"
 #include "lower/testing/lowered.h"
+#include "machine/cluster.h"
 #include "strategy/ready.h"
-#include "strategy/tiles.h"
+#include "strategy/testing/random_strategy.h"
+#include "strategy/testing/tensor_in_nodes.h"
 #include "zoo/zoo.h"
 
 namespace troika {
 namespace {
 
-/// Full-sized, with made-up kernel times.
-struct DataParallelModel : Lowered {
-  DataParallelModel(const std::string& name, std::int64_t devices) {
+constexpr std::int64_t kInside = 8;  // devices of a node
+
+enum class Kind { data, tensor, view, placement };
+/// With dropout, clipping, sliced update and a batch that the devices do not divide.
+enum class Form { plain, uneven };
+
+Strategy strategy_for(Kind kind, const Graph& graph, const Machine& machine, std::uint64_t seed) {
+  switch (kind) {
+    case Kind::data:
+      return data_parallel(graph, machine);
+    case Kind::tensor:
+      return tensor_in_nodes(graph, machine, kInside);
+    case Kind::view:
+      return random_view_strategy(graph, machine, seed);
+    case Kind::placement:
+      return random_strategy(graph, machine, seed);
+  }
+  throw Bug("a strategy of no kind");
+}
+
+/// Full-sized, with made-up kernel times, on nodes of eight devices.
+struct PlannedModel : Lowered {
+  PlannedModel(const std::string& name, std::int64_t devices, Kind kind, Form form) {
     zoo::ModelRequest asked{.name = name};
-    asked.samples.batch = devices;
+    asked.samples.batch = form == Form::plain ? devices : devices + devices / 2 + 1;
     graph = zoo::build(asked).train();
-    machine.devices.assign(static_cast<std::size_t>(devices), {.name = "cpu"});
-    strategy = data_parallel(graph, machine);
+    machine = make_machine(
+        {.nodes = {{.count = devices / kInside, .devices = kInside, .ranks = kInside}}});
+    strategy = strategy_for(kind, graph, machine, 1);
     optimizer.rules.clear();
     for (const Parameter& parameter : graph.parameters)
       if (parameter.trained && !parameter.state)
         optimizer.rules.emplace(parameter.name, Sgd{.momentum = 0.9});
-  }
-};
-
-void lower_again(benchmark::State& state, Lowered& model) {
-  LowerRequest asked = model.request();
-  asked.outputs.clear();
-  KernelTable table = model.kernels.answer(rows_needed(asked));
-  for (auto iteration : state) {
-    LowerResult result = lower(asked, table);
-    state.counters["tasks"] = static_cast<double>(std::get<TaskGraph>(result).tasks.size());
-  }
-}
-
-void lower_model(benchmark::State& state, const std::string& name, bool sliced_update) {
-  DataParallelModel model(name, state.range(0));
-  model.strategy.sync.sliced_update = sliced_update;
-  lower_again(state, model);
-}
-
-/// One activation has columns of all samples, so that every device has a block for every other.
-void lower_columns(benchmark::State& state) {
-  DataParallelModel model("vgg16", state.range(0));
-  auto relu = std::ranges::find_if(model.graph.operators, [](const Operator& op) {
-    return std::holds_alternative<Activation>(op.op);
-  });
-  model.strategy.splits.at(relu->name).factors = {{"v", state.range(0)}};
-  lower_again(state, model);
-}
-BENCHMARK(lower_columns)->Arg(8)->Arg(56)->Arg(224)->Iterations(1)->Unit(benchmark::kMillisecond);
-
-/// Whether a strategy fits, which every candidate of a search is asked first.
-void validate_model(benchmark::State& state, const std::string& name) {
-  DataParallelModel model(name, state.range(0));
-  for (auto iteration : state)
-    if (why_infeasible(model.strategy, model.graph, model.machine))
-      state.SkipWithError("infeasible");
-  state.counters["operators"] = static_cast<double>(model.graph.operators.size());
-}
-BENCHMARK_CAPTURE(validate_model, gpt2, "gpt2")->Arg(64)->Arg(9216)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(validate_model, inception_v3, "inception_v3")
-    ->Arg(64)
-    ->Arg(9216)
-    ->Unit(benchmark::kMillisecond);
-
-/// The tiles of all operators, which lowering begins with.
-void map_model(benchmark::State& state, const std::string& name) {
-  DataParallelModel model(name, state.range(0));
-  std::vector<Signature> signatures;
-  for (const Operator& op : model.graph.operators) signatures.push_back(signature(model.graph, op));
-  std::size_t tiles = 0;
-  for (auto iteration : state) {
-    tiles = 0;
-    for (std::size_t at = 0; at < signatures.size(); ++at) {
-      const Split& split = split_of(model.strategy, model.graph.operators[at].name);
-      tiles += map_tiles(signatures[at], split, {}).device.size();
+    if (form == Form::uneven) {
+      optimizer.clip_norm = 1;
+      strategy.sync.sliced_update = true;
+    }
+    asked_ = request();
+    asked_.outputs.clear();
+    Planner planner(asked_, table);
+    while (std::optional<PlanRefusal> refusal = planner.plan()) {
+      if (const auto* infeasible = std::get_if<Infeasible>(&*refusal))
+        throw Error(ErrorKind::usage, infeasible->reason);
+      table = kernels.answer(std::get<MissingRows>(*refusal).rows, table);
     }
   }
-  state.counters["tiles"] = static_cast<double>(tiles);
+
+  LowerRequest asked_;
+  KernelTable table;
+};
+
+double peak_megabytes() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  return static_cast<double>(used.ru_maxrss) / 1e3;
 }
-BENCHMARK_CAPTURE(map_model, gpt2, "gpt2")->Arg(64)->Arg(9216)->Unit(benchmark::kMillisecond);
 
-#define TROIKA_LOWERING(name, ...)                  \
-  BENCHMARK_CAPTURE(lower_model, name, __VA_ARGS__) \
-      ->Arg(8)                                      \
-      ->Arg(64)                                     \
-      ->Arg(512)                                    \
-      ->Iterations(1)                               \
-      ->Unit(benchmark::kMillisecond)
+void plan_model(benchmark::State& state, const std::string& name, Kind kind, Form form) {
+  PlannedModel model(name, state.range(0), kind, form);
+  std::size_t tasks = 0, calls = 0;
+  for (auto iteration : state) {
+    Planner planner(model.asked_, model.table);
+    if (planner.plan()) state.SkipWithError("not planned");
+    state.PauseTiming();
+    tasks = calls = 0;
+    for (const std::vector<FoldedTask>& list : planner.graph().tasks) {
+      tasks += list.size();
+      calls +=
+          static_cast<std::size_t>(std::ranges::count(list, TaskKind::finish, &FoldedTask::kind));
+    }
+    state.counters["classes"] = planner.graph().classes.count();
+    state.ResumeTiming();
+  }
+  state.counters["tasks"] = static_cast<double>(tasks);
+  state.counters["messages"] = static_cast<double>(calls);
+  state.counters["peak_MB"] = peak_megabytes();
+}
 
-TROIKA_LOWERING(mlp, "mlp", false);
-TROIKA_LOWERING(vgg16, "vgg16", false);
-TROIKA_LOWERING(vgg16_sliced, "vgg16", true);
-TROIKA_LOWERING(gpt2, "gpt2", false);
+/// The part of one rank, which has the device in the middle.
+void bind_rank(benchmark::State& state, const std::string& name, Form form) {
+  PlannedModel model(name, state.range(0), Kind::data, form);
+  model.asked_.devices = {DeviceId(model.machine.devices.size() / 2)};
+  for (auto iteration : state) {
+    LowerResult result = lower(model.asked_, model.table);
+    state.counters["tasks"] = static_cast<double>(std::get<TaskGraph>(result).tasks.size());
+  }
+  state.counters["peak_MB"] = peak_megabytes();
+}
+
+void register_all() {
+  for (const char* name : {"vgg16", "inception_v3", "nmt", "gpt2"}) {
+    auto add = [&](const char* what, Kind kind, Form form, std::vector<std::int64_t> devices) {
+      auto* made = benchmark::RegisterBenchmark(
+          (std::string(name) + "/" + what).c_str(),
+          [=](benchmark::State& state) { plan_model(state, name, kind, form); });
+      for (std::int64_t count : devices) made->Arg(count);
+      made->Unit(benchmark::kMillisecond);
+    };
+    add("data", Kind::data, Form::plain, {8, 64, 512, 9216});
+    add("tensor", Kind::tensor, Form::plain, {8, 64, 512, 9216});
+    add("data_uneven", Kind::data, Form::uneven, {8, 64, 512, 9216});
+    add("tensor_uneven", Kind::tensor, Form::uneven, {8, 64, 512, 9216});
+    add("view", Kind::view, Form::plain, {8, 64});
+    add("placement", Kind::placement, Form::plain, {8, 64});
+  }
+  for (Form form : {Form::plain, Form::uneven}) {
+    auto* made = benchmark::RegisterBenchmark(
+        form == Form::plain ? "gpt2/rank" : "gpt2/rank_uneven",
+        [=](benchmark::State& state) { bind_rank(state, "gpt2", form); });
+    made->Arg(8)->Arg(64)->Arg(512)->Iterations(1)->Unit(benchmark::kMillisecond);
+  }
+}
+
+const bool kRegistered = (register_all(), true);
 
 }  // namespace
 }  // namespace troika

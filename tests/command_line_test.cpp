@@ -288,5 +288,20 @@ TEST_F(CommandLine, InspectDrawsTheTasksOfARunFileAndOfTheFolderItMade) {
   EXPECT_THAT(other.err, HasSubstr("give a run folder, a run file, or the plan.json"));
 }
 
+TEST_F(CommandLine, InspectShowsTheClassesOfDevicesOfAPlan) {
+  ASSERT_EQ(run({"train", "tiny.toml", "-n", "2", "train.epochs=1"}).code, 0);
+  Result shown = run({"inspect", "runs/tiny/plan.json", "--classes"});
+  ASSERT_EQ(shown.code, 0) << shown.err;
+  EXPECT_THAT(shown.out, testing::StartsWith(
+                             "2 devices in 1 class; a task graph of 1 device stands for all\n"));
+  EXPECT_THAT(shown.out, HasSubstr("difference from the class before\n"));
+  Result json = run({"inspect", "runs/tiny/plan.json", "--classes", "--json"});
+  ASSERT_EQ(json.code, 0) << json.err;
+  EXPECT_EQ(nlohmann::json::parse(json.out)["programs"][0]["classes"][0]["devices"], "0-1");
+  Result other = run({"inspect", "runs/tiny", "--classes"});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_THAT(other.err, HasSubstr("'runs/tiny' is not a plan; give a plan file"));
+}
+
 }  // namespace
 }  // namespace troika

@@ -154,12 +154,9 @@ class Stepper {
   }
 
   void record(std::size_t graph, const Timeline& timeline) {
-    // Spans of the local devices, in the order of the tasks.
-    const std::vector<Task>& tasks = live_.session().program(model_.graphs[graph].name).tasks;
-    std::size_t at = 0;
-    for (const Span& span : timeline.spans) {
-      // Tasks of other ranks have no span here, so they are skipped.
-      while (tasks[at].id != span.task) ++at;
+    // Spans are in the order of the tasks, which are those of this process's devices.
+    for (std::size_t at = 0; at < timeline.spans.size(); ++at) {
+      const Span& span = timeline.spans[at];
       times_[graph][at].push_back(static_cast<double>((span.end - span.start).count) / 1e6);
     }
   }
@@ -237,14 +234,16 @@ StepFigures measure_step(const BenchRequest& request, Ranks& ranks) {
 
   figures.ledgers = live.session().ledgers(model.graphs.front().name);
   figures.step_ms = median(figures.repeats);
-  figures.predicted_ms = static_cast<double>(predict_step(live, model).time.count) / 1e6;
+  // Only the first rank shows it, and it takes the programs of all devices.
+  if (ranks.is_first())
+    figures.predicted_ms = static_cast<double>(predict_step(live, model).time.count) / 1e6;
   figures.samples_per_second = static_cast<double>(figures.batch) * 1e3 / figures.step_ms;
   figures.items_per_second =
       figures.samples_per_second * static_cast<double>(items_of(model.train()));
   figures.gflops = static_cast<double>(flops_of_model(model).count) / 1e6 / figures.step_ms;
   figures.peak = peak_memory();  // before the limits are measured again
-  figures.memory =
-      memory_of(live.session().program(model.graphs.front().name), DeviceId(std::size_t{0}));
+  figures.memory = memory_of(live.session().program(model.graphs.front().name),
+                             live.setup().local().devices.begin()->first);
   figures.tasks = stepper.tasks(request.why > 0);
   hold_against(measure_limits(live.setup(), limits), figures);
   return figures;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/inspect_classes.h"
 #include "cli/inspection.h"
 #include "cli/text_table.h"
 #include "cli/verb.h"
@@ -20,6 +21,8 @@ struct InspectArguments {
   bool json = false;
   bool dot = false;
   bool best = false;
+  bool classes = false;
+  std::string cluster;
 };
 
 std::string to_json_text(const Inspection& found) {
@@ -36,6 +39,11 @@ std::string to_json_text(const Inspection& found) {
 
 void run(const InspectArguments& arguments, Context& context) {
   if (arguments.dot) return context.console.write(draw_tasks(arguments.target));
+  if (arguments.classes) {
+    ClassInspection found = inspect_classes(arguments.target, arguments.cluster);
+    if (arguments.json) return context.console.print(to_json_text(found));
+    return context.console.write(to_text(found));
+  }
   std::string target =
       arguments.best ? find_checkpoint(arguments.target, Pick::best).string() : arguments.target;
   Inspection found = inspect(target);
@@ -56,14 +64,24 @@ Verb add_inspect(CLI::App& parent, Context& context) {
   CLI::Option* best =
       app->add_flag("--best", arguments->best, "Show the best checkpoint of the run folder FILE");
   CLI::Option* json = app->add_flag("--json", arguments->json, "Print JSON");
-  app->add_flag("--dot", arguments->dot,
-                "Print the tasks of a training step for Graphviz; FILE is a run folder, a run file "
-                "or the plan.json of a run folder")
-      ->excludes(json)
-      ->excludes(best);
+  CLI::Option* dot =
+      app->add_flag("--dot", arguments->dot,
+                    "Print the tasks of a training step for Graphviz; FILE is a run folder, a run "
+                    "file or the plan.json of a run folder")
+          ->excludes(json)
+          ->excludes(best);
+  CLI::Option* classes =
+      app->add_flag("--classes", arguments->classes,
+                    "Show which devices of the plan FILE do the same, and how the others differ")
+          ->excludes(dot)
+          ->excludes(best);
+  app->add_option("--cluster", arguments->cluster,
+                  "The machine for --classes, as a cluster file, if the plan says too little of it")
+      ->needs(classes);
   app->footer(
       "Example:\n  troika inspect runs/digits/checkpoints/step-628\n"
-      "  troika inspect runs/digits --dot | dot -Tsvg > tasks.svg");
+      "  troika inspect runs/digits --dot | dot -Tsvg > tasks.svg\n"
+      "  troika inspect plan.json --classes --cluster cluster.toml");
   return {app, [arguments, &context] { run(*arguments, context); }};
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "data/encoding.h"
+#include "strategy/strategy.h"
 #include "train/progress.h"
 
 namespace troika::cli {
@@ -33,8 +34,12 @@ Inspection inspect_cluster_file(const std::filesystem::path& file);
 Inspection inspect_metrics(const std::filesystem::path& file);
 /// A whole JSON document: a plan, a cost file, a checkpoint's index, a trace, or just JSON.
 Inspection inspect_json(const std::filesystem::path& file);
-/// The text of a plan file: the split and the devices of each operator.
-Inspection inspect_plan(const std::string& text);
+/// The text of a plan file: the split and the devices of each operator. `folder` is where the file
+/// lies, which may be a run folder.
+Inspection inspect_plan(const std::string& text, const std::filesystem::path& folder);
+/// How many updates of a plan run beside the next step, and why the others do not; why that is not
+/// known if the model cannot be built. Nothing for a plan for any model.
+std::vector<Fact> facts_of_updates(const Strategy& strategy, const std::filesystem::path& folder);
 Inspection inspect_dataset(const std::string& uri);
 /// Fields, classes, vocabularies, normalisation.
 std::vector<Fact> facts_of(const data::Encoding& encoding);

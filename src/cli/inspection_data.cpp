@@ -74,9 +74,9 @@ Inspection inspect_object(const Json& json) {
   return found;
 }
 
-Inspection inspect_parsed(const std::string& text, const Json& json) {
+Inspection inspect_parsed(const std::string& text, const Json& json, const fs::path& folder) {
   std::string format = json.is_object() && json.contains("format") ? json["format"].dump() : "";
-  if (format.starts_with("\"troika plan")) return inspect_plan(text);
+  if (format.starts_with("\"troika plan")) return inspect_plan(text, folder);
   if (format.starts_with("\"troika costs")) return inspect_costs(json);
   if (format.starts_with("\"troika links")) return inspect_links(text);
   if (json.is_array())
@@ -89,7 +89,7 @@ Inspection inspect_parsed(const std::string& text, const Json& json) {
 Inspection inspect_json(const fs::path& path) try {
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
-  return inspect_parsed(text.str(), Json::parse(text.str()));
+  return inspect_parsed(text.str(), Json::parse(text.str()), fs::absolute(path).parent_path());
 } catch (const Json::exception& error) {
   throw Error(ErrorKind::file,
               fmt::format("'{}' cannot be read: {}", path.string(), json_reason(error.what())));

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "cli/inspection.h"
+#include "cli/text_table.h"
 #include "config/load_cluster.h"
 #include "machine/route.h"
 #include "machine/speed_text.h"
@@ -27,21 +28,12 @@ std::string split_text(const Split& split) {
   return axes.empty() ? "whole" : fmt::format("{{{}}}", fmt::join(axes, ", "));
 }
 
-/// "0-3, 5": runs of devices, as listed or ascending for a view; a long list is cut.
+/// As listed, or ascending for a view; a long list is cut.
 std::string devices_text(const Split& split) {
-  std::vector<DeviceId> devices = is_view(split) ? devices_used(split) : split.devices;
-  constexpr std::size_t kMostRuns = 8;
-  std::vector<std::string> runs;
-  for (std::size_t at = 0; at < devices.size();) {
-    std::size_t end = at + 1;
-    while (end < devices.size() && devices[end].value == devices[end - 1].value + 1) ++end;
-    runs.push_back(end == at + 1 ? std::to_string(devices[at].value)
-                                 : fmt::format("{}-{}", devices[at].value, devices[end - 1].value));
-    at = end;
-  }
-  bool is_long = runs.size() > kMostRuns;
-  if (is_long) runs.resize(kMostRuns);
-  return fmt::format("{}{}", fmt::join(runs, ", "), is_long ? ", ..." : "");
+  std::vector<std::int32_t> numbers;
+  for (DeviceId device : is_view(split) ? devices_used(split) : split.devices)
+    numbers.push_back(device.value);
+  return ranges_text(numbers, kMostRanges);
 }
 
 std::string sync_text(const Sync& sync) {
@@ -94,7 +86,7 @@ std::string memory_text(Bytes memory) {
 
 }  // namespace
 
-Inspection inspect_plan(const std::string& text) {
+Inspection inspect_plan(const std::string& text, const std::filesystem::path& folder) {
   Strategy strategy = parse_strategy(text);
   Inspection found{.kind = "plan"};
   bool has_hash = strategy.made_for && !strategy.made_for->hash.empty();
@@ -107,6 +99,7 @@ Inspection inspect_plan(const std::string& text) {
                  {"placed operators",
                   fmt::format("{}; the others run unsplit on device 0", strategy.splits.size())}};
   add_origin(strategy, found.facts);
+  for (Fact& fact : facts_of_updates(strategy, folder)) found.facts.push_back(std::move(fact));
   if (strategy.splits.empty()) return found;
   found.rows.push_back({"operator", "split", "replicas", "devices"});
   for (const auto& [name, split] : strategy.splits)

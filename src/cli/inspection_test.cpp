@@ -7,7 +7,12 @@
 #include "checkpoint/save.h"
 #include "cli/testing/temporary_folder.h"
 #include "config/load_cluster.h"
+#include "config/load_run.h"
 #include "cost/link_costs.h"
+#include "strategy/plan_origin.h"
+#include "strategy/ready.h"
+#include "train/training_sets.h"
+#include "zoo/zoo.h"
 
 namespace troika::cli {
 namespace {
@@ -179,6 +184,60 @@ TEST(Inspect, ShowsThePlacesOfAView) {
   EXPECT_THAT(plan.rows.at(2), testing::ElementsAre("loss", "whole", "1", "3"));
   EXPECT_THAT(plan.rows.at(3),
               testing::ElementsAre("some", "{n: 2 stride 4, n: 3 stride 0}", "1", "1, 5"));
+}
+
+/// Data parallel over two devices, for a model in a batch of 8.
+Strategy plan_for(const std::string& name, const zoo::Samples& samples = {.batch = 8}) {
+  Graph graph = zoo::build({.name = name, .samples = samples}).graphs.front().graph;
+  Machine machine;
+  machine.devices.resize(2);
+  Strategy plan = data_parallel(graph, machine);
+  plan.made_for = planned_model(graph);
+  plan.made_for->name = name;
+  plan.made_for_batch = samples.batch;
+  return plan;
+}
+
+std::string carried(const std::string& plan) { return value(inspect(plan), "carried updates"); }
+
+TEST(Inspect, SaysWhichUpdatesAPlanCarriesAndWhyNotTheOthers) {
+  TemporaryFolder folder;
+  Strategy plan = plan_for("lenet");
+  EXPECT_EQ(carried(folder.write("all.json", to_json(plan))), "10 of 10 into the next step");
+  ASSERT_EQ(plan.splits.erase("fc4"), 1u);
+  EXPECT_EQ(carried(folder.write("one.json", to_json(plan))),
+            "9 of 10 into the next step; not carried: fc4.weight: no message brings the gradient");
+  plan.sync.carry_updates = false;
+  EXPECT_EQ(carried(folder.write("off.json", to_json(plan))),
+            "0 of 10 into the next step; not carried: conv1.weight, conv1.bias, conv2.weight and 7 "
+            "others: 'carry_updates' is off");
+}
+
+TEST(Inspect, SaysWhyItDoesNotKnowWhichUpdatesAPlanCarries) {
+  TemporaryFolder folder;
+  Strategy plan = plan_for("lenet");
+  plan.made_for->hash = "00";
+  EXPECT_EQ(carried(folder.write("other.json", to_json(plan))),
+            "not known: the plan was made for samples that only its run folder knows");
+  plan.made_for_batch.reset();
+  EXPECT_EQ(carried(folder.write("batch.json", to_json(plan))),
+            "not known: the plan does not say which global batch it is for");
+  plan.made_for.reset();
+  EXPECT_EQ(carried(folder.write("any.json", to_json(plan))), "no fact carried updates");
+}
+
+TEST(Inspect, TakesTheSamplesAndFrozenParametersOfAPlanFromItsRunFolder) {
+  TemporaryFolder folder;
+  folder.write("data.csv", "a,b,c,label\n1,2,3,x\n4,5,6,y\n7,8,9,x\n");
+  std::string file = folder.write(
+      "run.toml",
+      "[model]\nname = \"mlp\"\n[data]\ntrain = \"csv:data.csv\"\n[train]\nglobal_batch = 8\n"
+      "steps = 1\nfreeze = [\"*.bias\"]\n[optimizer]\nname = \"sgd\"\n");
+  RunConfig config = load_run(file);
+  zoo::Samples samples = samples_of(open_sets(config).train->encoding(), config, 8);
+  std::string plan = to_json(plan_for("mlp", samples));
+  EXPECT_EQ(carried(folder.write("plan.json", plan)), "3 of 3 into the next step");
+  EXPECT_THAT(carried(folder.write("elsewhere/plan.json", plan)), HasSubstr("not known"));
 }
 
 TEST(Inspect, KnowsAClusterFile) {

@@ -36,7 +36,8 @@ std::string format_facts(const std::vector<Fact>& facts) {
   return text;
 }
 
-std::string format_rows(const std::vector<std::vector<std::string>>& table) {
+std::string format_rows(const std::vector<std::vector<std::string>>& table,
+                        const std::set<std::size_t>& left) {
   std::vector<std::vector<std::string>> rows = in_one_line(table);
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
@@ -48,12 +49,25 @@ std::string format_rows(const std::vector<std::vector<std::string>>& table) {
   for (const auto& row : rows) {
     std::string line;
     for (std::size_t at = 0; at < row.size(); ++at)
-      line += at == 0 ? fmt::format("  {:<{}}", row[at], widths[at])
-                      : fmt::format("  {:>{}}", row[at], widths[at]);
+      line += left.contains(at) ? fmt::format("  {:<{}}", row[at], widths[at])
+                                : fmt::format("  {:>{}}", row[at], widths[at]);
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   }
   return text;
+}
+
+std::string ranges_text(const std::vector<std::int32_t>& numbers, std::size_t most) {
+  std::vector<std::string> ranges;
+  for (std::size_t at = 0; at < numbers.size() && ranges.size() <= most;) {
+    std::size_t end = at + 1;
+    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
+    ranges.push_back(end == at + 1 ? std::to_string(numbers[at])
+                                   : fmt::format("{}-{}", numbers[at], numbers[end - 1]));
+    at = end;
+  }
+  if (ranges.size() > most) ranges.back() = "...";
+  return fmt::format("{}", fmt::join(ranges, ", "));
 }
 
 std::string percent(double share) { return fmt::format("{:.2f} %", share * 100); }

@@ -1,6 +1,8 @@
 // Columns of text for people.
 #pragma once
 
+#include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,8 +14,15 @@ namespace troika::cli {
 /// "  name     value", the values below each other; one line each.
 std::string format_facts(const std::vector<Fact>& facts);
 
-/// The first row is the header. The first column is set to the left, the others to the right.
-std::string format_rows(const std::vector<std::vector<std::string>>& table);
+/// The first row is the header. The columns in `left` are set to the left, the others to the right.
+std::string format_rows(const std::vector<std::vector<std::string>>& table,
+                        const std::set<std::size_t>& left = {0});
+
+/// "0-3, 5": numbers in their order, neighbours joined. After `most` ranges the text ends with
+/// "...".
+std::string ranges_text(const std::vector<std::int32_t>& numbers, std::size_t most);
+/// Fits into a column.
+inline constexpr std::size_t kMostRanges = 8;
 
 /// A share as "97.3 %".
 std::string percent(double share);

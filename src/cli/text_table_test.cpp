@@ -17,6 +17,18 @@ TEST(TextTable, SetsNamesLeftAndFiguresRight) {
             "  operator    ms\n  linear    12.5\n  bias         1\n");
 }
 
+TEST(TextTable, SetsTheColumnsLeftThatItIsTold) {
+  EXPECT_EQ(format_rows({{"ms", "why"}, {"12.5", "slow link"}, {"1", "a"}}, {1}),
+            "    ms  why\n  12.5  slow link\n     1  a\n");
+}
+
+TEST(TextTable, JoinsNeighbouringNumbers) {
+  EXPECT_EQ(ranges_text({0, 1, 2, 5, 7, 8, 3}, 9), "0-2, 5, 7-8, 3");
+  EXPECT_EQ(ranges_text({0, 2, 4}, 2), "0, 2, ...");
+  EXPECT_EQ(ranges_text({0, 2}, 2), "0, 2");
+  EXPECT_EQ(ranges_text({}, 2), "");
+}
+
 TEST(TextTable, GroupsDigitsByThree) {
   EXPECT_EQ(with_commas(999), "999");
   EXPECT_EQ(with_commas(1000), "1,000");

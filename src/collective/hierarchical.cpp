@@ -2,6 +2,7 @@
 // all-reduce it between the nodes, and inside the node everyone gets all slices. Only one vector
 // per node crosses the network. If there is one node only, its processes are used as nodes.
 #include <algorithm>
+#include <unordered_map>
 
 #include "collective/member_moves.h"
 
@@ -56,16 +57,12 @@ std::vector<std::vector<int>> inner_groups(const CollectiveCall& call) {
   bool several = std::ranges::any_of(nodes, [&](int node) { return node != nodes[0]; });
   const std::vector<int>& places = several ? nodes : call.processes;
   std::vector<std::vector<int>> groups;
-  std::vector<int> seen;
+  std::unordered_map<int, std::size_t> seen;
   for (int member = 0; member < call.members; ++member) {
     int place = places.empty() ? 0 : places[static_cast<std::size_t>(member)];
-    auto found = std::ranges::find(seen, place);
-    auto index = static_cast<std::size_t>(found - seen.begin());
-    if (found == seen.end()) {
-      seen.push_back(place);
-      groups.emplace_back();
-    }
-    groups[index].push_back(member);
+    auto [group, is_new] = seen.try_emplace(place, groups.size());
+    if (is_new) groups.emplace_back();
+    groups[group->second].push_back(member);
   }
   return groups;
 }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <string_view>
+#include <vector>
 
 #include "base/units.h"
 #include "collective/combine_rule.h"
@@ -33,5 +35,10 @@ MemberMemory memory_of_member(const MemberRecipe& recipe, const MemberElements& 
                               const NeedsReceiveBuffer& needs_receive_buffer);
 /// The same; members share memory if the call lists them in one process.
 MemberMemory memory_of_member(const MemberRecipe& recipe, const MemberElements& elements);
+
+/// Returns the total of each member. Follows a formula per algorithm (memory_rules.cpp) instead of
+/// the moves, so that a call of n members costs n log n; an algorithm without one costs its moves.
+std::vector<Bytes> memory_of_members(const CollectiveCall& call, std::string_view algorithm,
+                                     const MemberElements& elements);
 
 }  // namespace troika

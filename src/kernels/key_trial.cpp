@@ -29,13 +29,15 @@ TensorSpec exact(TensorSpec spec) {
   return spec;
 }
 
-/// Takes each box from the end of its input.
-std::vector<std::int64_t> last_boxes(const Assemble& op, const std::vector<TensorSpec>& inputs) {
-  std::vector<std::int64_t> position;
+/// Takes each box from the end of its input. `position` has where those of layers lie in y.
+std::vector<std::int64_t> last_boxes(const Assemble& op, const std::vector<TensorSpec>& inputs,
+                                     std::vector<std::int64_t> position) {
   std::vector<Region> boxes = boxes_of(op);
-  for (std::size_t input = 0; input < inputs.size(); ++input)
+  for (std::size_t input = 0; input < inputs.size(); ++input) {
+    std::size_t first = position.size() / inputs.size() * input;
     for (std::size_t dim = 0; dim < boxes[input].rank(); ++dim)
-      position.push_back(inputs[input].shape[dim] - boxes[input][dim].extent());
+      position[first + dim] = inputs[input].shape[dim] - boxes[input][dim].extent();
+  }
   return position;
 }
 
@@ -51,7 +53,7 @@ std::vector<std::int64_t> trial_position(const KernelKey& key) {
   if (const auto* attention = std::get_if<Attention>(&key.op); attention && !position.empty())
     return {key.inputs[0].shape[1] - s.slots[AttentionSlots(*attention).y].spec.shape[1]};
   if (const auto* assemble = std::get_if<Assemble>(&key.op))
-    return last_boxes(*assemble, key.inputs);
+    return last_boxes(*assemble, key.inputs, std::move(position));
   std::iota(position.begin(), position.end(), 1);
   return position;
 }

@@ -140,6 +140,43 @@ TEST(Position, TellsOneKernelWhichBoxItCutsOut) {
   }
 }
 
+/// One kernel that puts four columns together, the own one first, as each of four devices does.
+void rotate_columns(const Backend& backend) {
+  Assemble op{.shape = {3, 8}, .layered = true};
+  OpCase row{"rotate", op, {}};
+  for (int part = 0; part < 4; ++part) {
+    add_box(std::get<Assemble>(row.op), {{{0, 3}, {0, 2}}});
+    row.inputs.push_back({{3, 2}, DType::f32});
+  }
+  OpTrial trial(row, 5);
+  KernelKey key = trial.key(Phase::forward);
+  std::unique_ptr<Kernel> kernel = backend.compile(key, backend.candidates(key).front());
+  HostTensor& y = trial.values[4];
+  std::vector<DevicePointer> operands;
+  for (HostTensor& value : trial.values) operands.push_back(value.bytes.data());
+  for (std::int64_t own = 0; own < 4; ++own) {
+    std::vector<std::int64_t> position;
+    for (std::int64_t part = 0; part < 4; ++part)
+      position.insert(position.end(), {0, 0, 0, (own + part) % 4 * 2});
+    kernel->launch(operands, nullptr, position);
+    for (std::int64_t part = 0; part < 4; ++part) {
+      std::int64_t begin = (own + part) % 4 * 2;
+      EXPECT_EQ(cut(y, Region{{{0, 3}, {begin, begin + 2}}}).bytes,
+                trial.values[static_cast<std::size_t>(part)].bytes)
+          << backend.name() << " part " << part << " of device " << own;
+    }
+  }
+}
+
+TEST(Position, TellsOneKernelWhereItPutsItsBoxes) {
+  rotate_columns(*make_reference_backend());
+  try {
+    rotate_columns(*make_cpu_backend({.threads = 2}));
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+}
+
 TEST(Position, TheMaskOfADropoutIsThatOfItsNameAndItsElements) {
   // All dropouts of a shape share a kernel, but not their masks.
   TensorSpec x{{4, 64}, DType::f32};

@@ -1,18 +1,17 @@
 // Gives the tasks of some devices names, regions, keys and memory: what runs.
 #pragma once
 
-#include "lower/planned_tasks.h"
+#include <vector>
+
+#include "lower/folding.h"
 
 namespace troika {
 
-/// Rows that the table lacks; the graph is complete if there are none.
-struct Bound {
-  TaskGraph graph;
-  std::vector<KernelRequest> missing;
-};
-
-/// Tasks in the order of a step: those that lag behind the others, by turn. Communications have
-/// neither algorithm nor time yet.
-Bound bind(const ProgramPlan& plan, const PlannedTasks& tasks, const KernelTable& table);
+/// Returns the task graph of these devices. Tasks are in the order of a step, by turn, those that
+/// lag behind the others.
+/// Communications have neither algorithm nor time yet. Checks that each device does the same as the
+/// one that was planned for its class, so it needs no row that planning did not need.
+TaskGraph bind_devices(Folding& folding, const std::vector<std::int32_t>& devices,
+                       const KernelTable& table);
 
 }  // namespace troika

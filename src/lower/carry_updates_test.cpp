@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "lower/carried_updates.h"
 #include "lower/testing/lowered.h"
 #include "strategy/ready.h"
 #include "taskgraph/lifetimes.h"
@@ -59,6 +60,38 @@ TEST(CarryUpdates, UpdatesOfSummedGradientsAreCarriedAndTheGuardIsNot) {
     if (!task.computes()) continue;
     EXPECT_EQ(task.lag, is_update ? 1 : 0) << task.name;
   }
+}
+
+/// By parameter: why its update is not carried, or "carried".
+std::map<std::string, std::string> reasons(Lowered& lowered) {
+  std::map<std::string, std::string> found;
+  for (const CarriedUpdate& update : carried_updates(lowered.request()))
+    found[update.parameter] = update.why_not.value_or("carried");
+  return found;
+}
+
+TEST(CarryUpdates, OneParameterThatIsNotCarriedLeavesTheOthersAsTheyAre) {
+  OnTwoDevices lowered("data");
+  lowered.strategy.splits.erase("b");
+  std::map<std::string, std::string> expected{{"a.bias", "carried"},
+                                              {"a.weight", "carried"},
+                                              {"b.weight", "no message brings the gradient"}};
+  EXPECT_EQ(reasons(lowered), expected);
+  for (const Task& task : lowered.run().tasks) {
+    if (task.key.phase != Phase::update || std::holds_alternative<Guard>(task.key.op)) continue;
+    EXPECT_EQ(task.lag, task.name == "b.weight update" ? 0 : 1) << task.name;
+  }
+}
+
+TEST(CarryUpdates, TheStrategyMayTurnItOff) {
+  OnTwoDevices off("data"), alone("data"), clipped("data");
+  off.strategy.sync.carry_updates = false;
+  alone.strategy.sync.overlap = false;
+  clipped.optimizer.clip_norm = 1;
+  EXPECT_EQ(reasons(off).at("a.bias"), "'carry_updates' is off");
+  EXPECT_EQ(reasons(alone).at("a.bias"), "'overlap' is off");
+  EXPECT_EQ(reasons(clipped).at("a.bias"), "carried");
+  EXPECT_EQ(largest_lag(clipped.run()), 1);
 }
 
 TEST(CarryUpdates, EachRunsRightBeforeItsWeightIsRead) {

@@ -1,13 +1,24 @@
 #include "lower/choose_algorithms.h"
 
-#include <map>
-#include <tuple>
-
 #include "base/error.h"
-#include "cost/choose_algorithm.h"
 #include "cost/predict_time.h"
 
 namespace troika {
+namespace {
+
+/// Which members are at the same place, whichever place that is.
+void add_pattern(TableKey& key, const std::vector<int>& places) {
+  std::unordered_map<int, std::int64_t> numbers;
+  std::int64_t last = -1;
+  for (std::size_t at = 0; at < places.size(); ++at) {
+    // Members of a place mostly stand together.
+    if (at == 0 || places[at] != places[at - 1])
+      last = numbers.try_emplace(places[at], std::ssize(numbers)).first->second;
+    key.push_back(last);
+  }
+}
+
+}  // namespace
 
 std::optional<std::string> why_no_algorithms(const Sync& sync) {
   if (sync.algorithms.empty()) return std::nullopt;
@@ -19,40 +30,45 @@ std::optional<std::string> why_no_algorithms(const Sync& sync) {
   return std::nullopt;
 }
 
-void choose_algorithms(TaskGraph& graph, const CommunicationChoices& choices) {
-  // The strategy's ranges are for what is reduced; other collectives go by cost.
-  AlgorithmRanges ranges;
+AlgorithmTable::AlgorithmTable(const CommunicationChoices& choices) : links_(choices.links) {
   if (!choices.sync.algorithms.empty())
-    ranges = parse_algorithm_ranges(choices.sync.algorithms, Collective::all_reduce);
-  using Key =
-      std::tuple<Collective, std::vector<int>, std::vector<int>, std::int64_t, DType, int, bool>;
-  std::map<Key, AlgorithmChoice> known;
+    ranges_ = parse_algorithm_ranges(choices.sync.algorithms, Collective::all_reduce);
+}
+
+const AlgorithmChoice& AlgorithmTable::choose(const CollectiveCall& call, DType dtype) {
+  TableKey key{static_cast<int>(call.kind), call.count, static_cast<int>(dtype),
+               static_cast<int>(call.order), has_equal_parts(call)};
+  add_pattern(key, call.nodes);
+  add_pattern(key, call.processes);
+  auto [choice, is_new] = known_.try_emplace(std::move(key));
+  if (is_new)
+    choice->second =
+        choose_algorithm(call, size_of(dtype), links_,
+                         call.kind == Collective::all_reduce ? ranges_ : AlgorithmRanges{});
+  return choice->second;
+}
+
+void complete_call(CollectiveCall& call, DType dtype, Bytes buffer, const Machine& machine,
+                   std::span<const DeviceId> devices) {
+  call.count = buffer.count / size_of(dtype).count / vectors_in_buffer(call.kind);
+  call.nodes.clear();
+  call.processes.clear();
+  for (DeviceId device : devices) {
+    call.nodes.push_back(machine[device].node);
+    call.processes.push_back(machine[device].rank);
+  }
+}
+
+void choose_algorithms(TaskGraph& graph, const CommunicationChoices& choices) {
+  AlgorithmTable known(choices);
   for (Communication& communication : graph.communications) {
-    CollectiveCall& call = communication.call;
-    const BufferSpec& buffer = graph[communication.buffers[0]];
-    call.count =
-        buffer.bytes().count / size_of(communication.dtype).count / vectors_in_buffer(call.kind);
-    call.nodes.clear();
-    call.processes.clear();
-    for (DeviceId device : communication.devices) {
-      call.nodes.push_back(choices.machine[device].node);
-      call.processes.push_back(choices.machine[device].rank);
-    }
-    Key key{call.kind,
-            call.nodes,
-            call.processes,
-            call.count,
-            communication.dtype,
-            static_cast<int>(call.order),
-            has_equal_parts(call)};
-    auto [choice, is_new] = known.try_emplace(key);
-    if (is_new)
-      choice->second =
-          choose_algorithm(call, size_of(communication.dtype), choices.links,
-                           call.kind == Collective::all_reduce ? ranges : AlgorithmRanges{});
-    communication.algorithm = choice->second.algorithm;
-    communication.call.segment = choice->second.segment;
-    communication.time = choice->second.time;
+    complete_call(communication.call, communication.dtype,
+                  graph[communication.any_buffer()].bytes(), choices.machine,
+                  communication.devices);
+    const AlgorithmChoice& choice = known.choose(communication.call, communication.dtype);
+    communication.algorithm = choice.algorithm;
+    communication.call.segment = choice.segment;
+    communication.time = choice.time;
   }
 }
 

@@ -3,8 +3,12 @@
 
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <vector>
 
+#include "cost/choose_algorithm.h"
 #include "cost/link_costs.h"
+#include "lower/table_key.h"
 #include "strategy/strategy.h"
 #include "taskgraph/task_graph.h"
 
@@ -19,6 +23,24 @@ struct CommunicationChoices {
 /// Why the strategy's own choice of algorithms cannot be read. Nothing when it can, or there is
 /// none.
 [[nodiscard]] std::optional<std::string> why_no_algorithms(const Sync& sync);
+
+/// Chooses once for calls that are alike. Grows with what is asked. Borrows the choices' parts.
+class AlgorithmTable {
+ public:
+  explicit AlgorithmTable(const CommunicationChoices& choices);
+
+  /// The call has its count as stored, nodes and processes.
+  const AlgorithmChoice& choose(const CollectiveCall& call, DType dtype);
+
+ private:
+  const LinkCosts& links_;
+  AlgorithmRanges ranges_;  // of the strategy, for what is reduced; other collectives go by cost
+  std::unordered_map<TableKey, AlgorithmChoice, TableKeyHash> known_;
+};
+
+/// Fills in what is left open of a call between these devices with buffers of so many bytes.
+void complete_call(CollectiveCall& call, DType dtype, Bytes buffer, const Machine& machine,
+                   std::span<const DeviceId> devices);
 
 /// After layouts are chosen: counts are those of the buffers as stored.
 void choose_algorithms(TaskGraph& graph, const CommunicationChoices& choices);

@@ -28,16 +28,31 @@ Colour colour_of(const LinkSpeed& speed) {
              static_cast<std::uint64_t>(speed.latency.count));
 }
 
+/// By device.
+std::vector<Colour> colours_alone(const Machine& machine, std::span<const Aspect* const> aspects) {
+  std::vector<Colour> colours;
+  for (const DeviceSpec& device : machine.devices) colours.push_back(colour_alone(device));
+  for (const Aspect* aspect : aspects) {
+    if (aspect->own.empty()) continue;
+    TROIKA_CHECK_EQ(aspect->own.size(), colours.size());
+    // Mostly all devices do the same, which tells none of them apart.
+    if (std::ranges::count(aspect->own, aspect->own[0]) == std::ssize(aspect->own)) continue;
+    for (std::size_t i = 0; i < colours.size(); ++i) colours[i] = mix(colours[i], aspect->own[i]);
+  }
+  return colours;
+}
+
 class Refinement {
  public:
   Refinement(const Machine& machine, std::span<const Aspect* const> aspects)
-      : machine_(machine), colours_(machine.devices.size() + machine.hubs.size()) {
+      : machine_(machine), colours_(colours_alone(machine, aspects)) {
+    // Not the colour of any device.
+    colours_.resize(machine.devices.size() + machine.hubs.size(), Colour{1, 1});
     CommunicationList list = list_communications(aspects);
     crossings_ = find_crossings(machine, list.members, list.ends);
     shapes_ = std::move(list.shapes);
     groups_ = group_members(machine, std::move(list));
     find_talking();
-    colour_devices(aspects);
     colour_by_links();
   }
 
@@ -69,20 +84,6 @@ class Refinement {
     for (const DeviceSpec& device : machine_.devices) last_rank = std::max(last_rank, device.rank);
     in_process_.resize(as_index(last_rank + 1));
     in_node_.resize(as_index(node_count(machine_)));
-  }
-
-  void colour_devices(std::span<const Aspect* const> aspects) {
-    std::size_t devices = machine_.devices.size();
-    for (std::size_t i = 0; i < devices; ++i) colours_[i] = colour_alone(machine_.devices[i]);
-    for (const Aspect* aspect : aspects) {
-      if (aspect->own.empty()) continue;
-      TROIKA_CHECK_EQ(aspect->own.size(), devices);
-      // Mostly all do the same, which is no difference.
-      if (std::ranges::count(aspect->own, aspect->own[0]) == std::ssize(aspect->own)) continue;
-      for (std::size_t i = 0; i < devices; ++i) colours_[i] = mix(colours_[i], aspect->own[i]);
-    }
-    // Not the colour of any device.
-    std::fill(colours_.begin() + std::ssize(machine_.devices), colours_.end(), Colour{1, 1});
   }
 
   // Not needed, since the first round sees more, but it mostly saves a round.
@@ -226,6 +227,12 @@ Classes list_classes(std::span<const std::int32_t> numbers) {
 Classes find_classes(const Machine& machine, std::span<const Aspect* const> aspects) {
   std::vector<std::int32_t> numbers = Refinement(machine, aspects).run();
   return list_classes(std::span(numbers).first(machine.devices.size()));
+}
+
+bool differ_alone(const Machine& machine, std::span<const Aspect* const> aspects) {
+  std::vector<Colour> colours = colours_alone(machine, aspects);
+  std::vector<std::int32_t> numbers(colours.size());
+  return ColourNumbering(colours.size()).number(colours, numbers) == std::ssize(colours);
 }
 
 Classes one_class_each(std::size_t devices) {

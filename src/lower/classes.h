@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "machine/machine.h"
+#include "taskgraph/folded_graph.h"
 
 namespace troika {
 
@@ -38,15 +39,6 @@ struct Aspect {
   std::vector<Exchanges> exchanges;
 };
 
-struct Classes {
-  std::vector<std::int32_t> of_device;  ///< By device. Numbered by the first device of each class.
-  std::vector<std::int32_t> first;      ///< By class: its first device.
-  std::vector<std::int32_t> size;       ///< By class.
-
-  std::int32_t count() const { return static_cast<std::int32_t>(first.size()); }
-  bool operator==(const Classes&) const = default;
-};
-
 /// Colour refinement (Weisfeiler and Leman 1968). Devices start with the colour of their kind,
 /// speeds and memory, and of all that the aspects say about them alone. In each round
 /// - a communication's colour is its shape and the multisets of its members' colours and parts and
@@ -64,6 +56,10 @@ struct Classes {
 /// takes n / 2. Colours are 128-bit hashes, so two classes that differ meet with a probability
 /// below 2^-64 for any number of devices here.
 Classes find_classes(const Machine& machine, std::span<const Aspect* const> aspects);
+
+/// Whether the aspects tell all devices apart without looking at their partners: each is a class of
+/// its own then, whatever other aspects there are.
+bool differ_alone(const Machine& machine, std::span<const Aspect* const> aspects);
 
 /// One class per device: nothing is folded. For tests and for reading.
 Classes one_class_each(std::size_t devices);

@@ -1,80 +1,154 @@
 #include "lower/distribution.h"
 
 #include <algorithm>
-#include <map>
+#include <iterator>
+#include <numeric>
+#include <string_view>
 
 #include "base/error.h"
 
 namespace troika {
 namespace {
 
+void sort_unique(std::vector<std::int32_t>& numbers) {
+  std::ranges::sort(numbers);
+  auto [first, last] = std::ranges::unique(numbers);
+  numbers.erase(first, last);
+}
+
+/// Does for some operators what a distribution from scratch does for all.
 class Distributor {
  public:
-  Distributor(const LowerRequest& request, PlanTables& tables)
-      : request_(request), tables_(tables), graph_(*request.graph) {
-    made_.micro_batches = request.strategy->micro_batches;
-    std::map<std::string, std::int32_t> numbers;
-    for (const DeviceSpec& device : request.machine->devices)
-      device_kinds_.push_back(
-          numbers.try_emplace(device.kind, static_cast<std::int32_t>(numbers.size()))
-              .first->second);
-  }
+  Distributor(const LowerRequest& request, PlanTables& tables, Distribution& made)
+      : request_(request), tables_(tables), graph_(*request.graph), made_(made) {}
 
-  Distribution run() {
-    std::vector<bool> staged;
-    for (std::size_t op = 0; op < graph_.operators.size(); ++op) {
-      const Operator& own = graph_.operators[op];
-      made_.operators.push_back(tables_.tiles.tiles_of(
-          {own.op, signature(op), split_of(*request_.strategy, own.name)}, made_.micro_batches));
-      staged.push_back(made_.operators.back().staged);
-    }
-    made_.outline = make_outline(
-        {tables_.index, request_.optimizer != nullptr, request_.outputs, std::move(staged)});
-    for (const Job& job : made_.outline.jobs) made_.jobs.push_back(tiles_of(job));
-    number_roles();
-    made_.values.resize(made_.outline.values.size());
+  Touched change(std::span<const std::int32_t> operators) {
+    for (std::int32_t op : operators) change_operator(as_index(op));
+    sort_unique(stale_);
     // Where a parameter is stored decides where its gradient is needed.
-    for (std::size_t at = 0; at < made_.values.size(); ++at)
-      if (made_.outline.values[at].kind != ValueKind::parameter_gradient) distribute_value(at);
-    for (std::size_t at = 0; at < made_.values.size(); ++at)
-      if (made_.outline.values[at].kind == ValueKind::parameter_gradient) distribute_value(at);
-    find_kinds();
-    return std::move(made_);
+    for (std::int32_t at : std::vector(stale_))
+      if (kind_of(at) != ValueKind::parameter_gradient) change_value(at);
+    sort_unique(stale_);
+    for (std::int32_t at : stale_)
+      if (kind_of(at) == ValueKind::parameter_gradient) change_value(at);
+    sort_unique(counted_sets_);
+    for (TileSetId set : counted_sets_)
+      if (join_kinds(set)) other_kinds_.push_back(set);
+    find_users();
+    return std::move(touched_);
   }
 
  private:
-  void number_roles() {
-    for (const OutlinedValue& value : made_.outline.values) {
-      for (const std::vector<ValueUse>* uses : {&value.writers, &value.readers})
-        for (std::size_t at = 0; at < uses->size(); ++at)
-          made_.jobs[as_index((*uses)[at].job)].roles[as_index((*uses)[at].use)] =
-              static_cast<std::int32_t>(at);
+  ValueKind kind_of(std::int32_t value) const { return made_.outline.values[as_index(value)].kind; }
+
+  void change_operator(std::size_t op) {
+    const Operator& own = graph_.operators[op];
+    OperatorTiles tiles = tables_.tiles.tiles_of(
+        {own.op, signature(op), split_of(*request_.strategy, own.name)}, made_.micro_batches);
+    if (tiles == made_.operators[op]) return;
+    made_.operators[op] = std::move(tiles);
+    const std::vector<std::int32_t>& jobs = made_.outline.jobs_of[op];
+    // Other phases use values in other roles.
+    if (made_.operators[op].staged != made_.outline.staged[op]) {
+      set_staged(made_.outline, op, made_.operators[op].staged);
+      for (std::int32_t job : jobs)
+        std::ranges::copy_if(made_.outline.jobs[as_index(job)].values,
+                             std::back_inserter(touched_.values),
+                             [](std::int32_t value) { return value >= 0; });
     }
+    for (std::int32_t job : jobs) change_job(as_index(job));
+    for (ParameterId parameter : own.parameters)
+      if (std::int32_t value = made_.outline.parameters[parameter.index()]; value >= 0)
+        stale_.push_back(value);
+  }
+
+  void change_job(std::size_t at) {
+    const Job& job = made_.outline.jobs[at];
+    JobTiles& own = made_.jobs[at];
+    count_kinds(own.set, own.kinds, -1);
+    own = made_.outline.runs(job) ? tiles_of(job) : JobTiles{};
+    count_kinds(own.set, own.kinds, 1);
+    touched_.jobs.push_back(static_cast<std::int32_t>(at));
+    for (std::int32_t value : job.values)
+      if (value >= 0) stale_.push_back(value);
+  }
+
+  void change_value(std::int32_t at) {
+    DistributedValue& own = made_.values[as_index(at)];
+    number_roles(made_.outline.values[as_index(at)]);
+    DistributedValue made = distribute_value(as_index(at));
+    if (made == own) return;
+    touched_.values.push_back(at);
+    if (made.stored != own.stored) {
+      count_kinds(own.stored.set, kinds_of_stored(own), -1);
+      count_kinds(made.stored.set, kinds_of_stored(made), 1);
+      auto of = as_index(made_.outline.values[as_index(at)].of);
+      std::int32_t gradient =
+          kind_of(at) == ValueKind::parameter ? made_.outline.parameter_gradients[of] : -1;
+      if (gradient >= 0) stale_.push_back(gradient);
+    }
+    own = std::move(made);
+  }
+
+  void number_roles(const OutlinedValue& value) {
+    for (const std::vector<ValueUse>* uses : {&value.writers, &value.readers})
+      for (std::size_t at = 0; at < uses->size(); ++at)
+        made_.jobs[as_index((*uses)[at].job)].roles[as_index((*uses)[at].use)] =
+            static_cast<std::int32_t>(at);
+  }
+
+  KindsId kinds_of_stored(const DistributedValue& value) {
+    return tables_.tiles.kinds_of_extents(value.stored.set, value.stored.cuts);
+  }
+
+  void count_kinds(TileSetId set, KindsId kinds, std::int32_t users) {
+    if (set == 0) return;
+    std::map<KindsId, std::int32_t>& seen = made_.kinds[set].seen;
+    auto own = seen.try_emplace(kinds, 0).first;
+    own->second += users;
+    if (own->second == 0) seen.erase(own);
+    counted_sets_.push_back(set);
   }
 
   /// Tiles are of one kind if all phases on their set see them as such, and their devices are.
-  void find_kinds() {
-    std::unordered_map<TileSetId, std::vector<KindsId>> all;
-    for (std::size_t at = 0; at < made_.jobs.size(); ++at) {
-      const OperatorTiles& tiles = made_.operators[as_index(made_.outline.jobs[at].op)];
-      TileSetId set = made_.jobs[at].set;
-      add_kinds(all[set], tables_.tiles.kinds_of(set, tiles));
+  /// Returns whether that has changed.
+  bool join_kinds(TileSetId set) {
+    KindsOfSet& own = made_.kinds[set];
+    if (own.seen.empty()) {
+      made_.kinds.erase(set);
+      return false;  // nobody is left
     }
-    for (const DistributedValue& value : made_.values) {
-      if (!value.stored.shared) continue;
-      add_kinds(all[value.stored.set],
-                tables_.tiles.kinds_of_extents(value.stored.set, value.stored.cuts));
-    }
-    for (auto& [set, kinds] : all) {
-      add_kinds(kinds, tables_.tiles.kinds_of_devices(set, device_kinds_));
-      KindsOfSet& made = made_.kinds[set];
-      made.kinds = tables_.tiles.joined_kinds(kinds);
-      made.first = tables_.tiles.first_of_kinds(set, made.kinds);
-    }
+    std::vector<KindsId> all;
+    for (const auto& [kinds, users] : own.seen)
+      if (kinds != 0) all.push_back(kinds);
+    KindsId devices = tables_.tiles.kinds_of_devices(set, device_kinds());
+    if (devices != 0 && !own.seen.contains(devices)) all.push_back(devices);
+    KindsId joined = tables_.tiles.joined_kinds(all);
+    if (joined == own.kinds && !own.first.empty()) return false;
+    own.kinds = joined;
+    own.first = tables_.tiles.first_of_kinds(set, joined);
+    return true;
   }
 
-  static void add_kinds(std::vector<KindsId>& all, KindsId kinds) {
-    if (kinds != 0 && std::ranges::find(all, kinds) == all.end()) all.push_back(kinds);
+  const std::vector<std::int32_t>& device_kinds() {
+    std::map<std::string_view, std::int32_t> numbers;
+    for (std::size_t at = device_kinds_.size(); at < request_.machine->devices.size(); ++at)
+      device_kinds_.push_back(numbers
+                                  .try_emplace(request_.machine->devices[at].kind,
+                                               static_cast<std::int32_t>(numbers.size()))
+                                  .first->second);
+    return device_kinds_;
+  }
+
+  /// Adds everything that uses what has changed.
+  void find_users() {
+    auto is_other = [&](TileSetId set) { return std::ranges::binary_search(other_kinds_, set); };
+    for (std::size_t at = 0; !other_kinds_.empty() && at < made_.jobs.size(); ++at)
+      if (is_other(made_.jobs[at].set)) touched_.jobs.push_back(static_cast<std::int32_t>(at));
+    for (std::size_t at = 0; !other_kinds_.empty() && at < made_.values.size(); ++at)
+      if (is_other(made_.values[at].stored.set))
+        touched_.values.push_back(static_cast<std::int32_t>(at));
+    add_users(made_.outline, touched_);
   }
 
   const Signature& signature(std::size_t op) const { return tables_.index.signatures[op]; }
@@ -85,6 +159,7 @@ class Distributor {
     const OperatorTiles& tiles = made_.operators[as_index(job.op)];
     std::vector<bool> runs_along = axes_of(s, *job.phase);
     JobTiles made{.set = tables_.tiles.tiles_of_phase(tiles, runs_along)};
+    made.kinds = tables_.tiles.kinds_of(made.set, tiles);
     made.roles.assign(job.values.size(), -1);
     for (std::size_t use = 0; use < job.values.size(); ++use) {
       Participant& own = made.uses.emplace_back(Participant{.set = made.set});
@@ -141,9 +216,10 @@ class Distributor {
     return spec;
   }
 
-  void distribute_value(std::size_t at) {
+  DistributedValue distribute_value(std::size_t at) {
     const OutlinedValue& value = made_.outline.values[at];
-    DistributedValue& made = made_.values[at];
+    DistributedValue made;
+    if (value.writers.empty() && value.readers.empty() && value.slots.empty()) return made;
     made.spec = spec_of(value);
     SpreadRequest request{.shape = made.spec.shape,
                           .fixed_order = request_.strategy->sync.fixed_order};
@@ -151,6 +227,7 @@ class Distributor {
     add_other_readers(at, made, request);
     add_writers(at, made, request);
     if (!request.writers.empty()) made.spread = tables_.spreads.find(request);
+    return made;
   }
 
   void add_writers(std::size_t at, DistributedValue& made, SpreadRequest& request) {
@@ -181,17 +258,17 @@ class Distributor {
 
   Participant stored_places(std::size_t at, const SpreadRequest& request) {
     const Parameter& parameter = graph_.parameters[as_index(made_.outline.values[at].of)];
-    std::vector<std::int32_t> devices;
-    std::vector<Region> regions;
-    for (const StoredSlice& slice : request_.storage) {
-      if (slice.of != parameter.name) continue;
-      devices.push_back(slice.device.value);
-      regions.push_back(slice.region);
-    }
-    if (devices.empty()) {
+    const StateEntry* tensor = find_entry(request_.storage, parameter.name);
+    if (tensor == nullptr) {
       std::vector<Participant> users;
       for (const OperatorSlot& used : made_.outline.values[at].slots) users.push_back(user(used));
       return tables_.spreads.places_for(users, request.shape, SpreadTable::Places::largest);
+    }
+    std::vector<std::int32_t> devices;
+    std::vector<Region> regions;
+    for (const StoredPlace& place : *tensor->places) {
+      devices.push_back(place.device.value);
+      regions.push_back(place.region);
     }
     Participant stored = tables_.spreads.listed(devices, regions, request.shape);
     stored.shared = true;
@@ -214,7 +291,7 @@ class Distributor {
   void add_other_readers(std::size_t at, DistributedValue& made, SpreadRequest& request) {
     const OutlinedValue& value = made_.outline.values[at];
     auto of = as_index(value.of);
-    if (value.kind == ValueKind::parameter_gradient && is_updated(request_, made_.outline, of)) {
+    if (value.kind == ValueKind::parameter_gradient && made_.outline.updated[of]) {
       made.updates = static_cast<int>(request.readers.size());
       std::int32_t stored = made_.outline.parameters[of];
       request.readers.push_back(made_.values[as_index(stored)].stored);
@@ -236,20 +313,62 @@ class Distributor {
   const LowerRequest& request_;
   PlanTables& tables_;
   const Graph& graph_;
-  std::vector<std::int32_t> device_kinds_;  // by device
-  Distribution made_;
+  Distribution& made_;
+  std::vector<std::int32_t> device_kinds_;  // by device; empty: not asked for yet
+  std::vector<std::int32_t> stale_;         // values that something they depend on has changed for
+  std::vector<TileSetId> counted_sets_;     // with other users than before
+  std::vector<TileSetId> other_kinds_;      // whose kinds have changed
+  Touched touched_;
 };
 
 }  // namespace
 
-bool is_updated(const LowerRequest& request, const Outline& outline, std::size_t parameter) {
-  const Parameter& own = request.graph->parameters[parameter];
-  return request.optimizer != nullptr && own.trained &&
-         request.optimizer->rules.contains(own.name) && outline.parameter_gradients[parameter] >= 0;
+Distribution distribute(const LowerRequest& request, PlanTables& tables) {
+  Distribution made{
+      .outline = make_outline({tables.index, request.optimizer, request.outputs}),
+      .micro_batches = request.strategy->micro_batches,
+      .kinds = {{0, {}}},
+  };
+  made.operators.resize(request.graph->operators.size());
+  made.jobs.resize(made.outline.jobs.size());
+  made.values.resize(made.outline.values.size());
+  std::vector<std::int32_t> all(made.operators.size());
+  std::iota(all.begin(), all.end(), 0);
+  change(made, {request, all}, tables);
+  return made;
 }
 
-Distribution distribute(const LowerRequest& request, PlanTables& tables) {
-  return Distributor(request, tables).run();
+Touched change(Distribution& distribution, const ChangedSplits& changed, PlanTables& tables) {
+  return Distributor(changed.request, tables, distribution).change(changed.operators);
+}
+
+void sort_all(Touched& touched) {
+  for (std::vector<std::int32_t>* list : {&touched.jobs, &touched.values, &touched.updates})
+    sort_unique(*list);
+}
+
+void add_users(const Outline& outline, Touched& touched) {
+  sort_unique(touched.values);
+  std::vector<bool> known(outline.values.size());
+  for (std::int32_t value : touched.values) known[as_index(value)] = true;
+  auto note_views = [&](const Job& job) {
+    // A view lies as what it views does.
+    for (std::size_t use = 0; job.phase->view && use < job.values.size(); ++use) {
+      std::int32_t value = job.values[use];
+      if (job.phase->uses[use].access == Access::read || known[as_index(value)]) continue;
+      known[as_index(value)] = true;
+      touched.values.push_back(value);
+    }
+  };
+  for (std::int32_t job : touched.jobs) note_views(outline.jobs[as_index(job)]);
+  for (std::size_t at = 0; at < touched.values.size(); ++at) {
+    for (const ValueUse& use : outline.values[as_index(touched.values[at])].uses) {
+      touched.jobs.push_back(use.job);
+      note_views(outline.jobs[as_index(use.job)]);
+    }
+  }
+  sort_unique(touched.values);
+  sort_unique(touched.jobs);
 }
 
 }  // namespace troika

@@ -2,267 +2,321 @@
 #include <algorithm>
 
 #include "lower/device_emitter.h"
+#include "lower/planned_calls.h"
 #include "ops/step_scalars.h"
 
 namespace troika {
+namespace {
 
-bool DeviceEmitter::is_scattered(std::size_t update, std::int32_t message) const {
-  const UpdatePlan& own = plan_.updates[update];
-  return own.shared != nullptr && own.shared->place_of[as_index(message)] >= 0;
+/// Operands of an update whose boxes are counted: those of the norms, and the gradient as clipping
+/// needs it. States follow with their slots.
+constexpr std::int32_t kCountedWeight = 0, kCountedGradient = 1, kCountedState = 2,
+                       kCountedSquares = 63;
+constexpr std::int32_t kMostBoxes = 64;
+
+}  // namespace
+
+std::int32_t DeviceEmitter::local_of(std::size_t update, std::int32_t place) const {
+  return here_.place_of(value(as_index(plan_.updates[update].weight)).stored.set, place);
 }
 
-/// Elements behind the end of a region, so that all its owners have slices of one length.
-std::int64_t DeviceEmitter::padding_of(std::size_t update, std::int32_t place) const {
-  const UpdatePlan& own = plan_.updates[update];
-  if (own.shared == nullptr) return 0;
-  const DistributedValue& weight = value(as_index(own.weight));
-  std::int64_t elements =
-      region_of(plan_.tables.tiles, weight.stored, place, weight.spec.shape).elements();
-  return slice_padding(elements, own.shared->places[as_index(place)].owners);
+Fragment DeviceEmitter::emit_update(std::size_t at) {
+  for (std::int32_t place : here_.tiles_here(value(as_index(plan_.updates[at].weight)).stored.set))
+    emit_update_at(at, place);
+  for (std::size_t message = 0; message < plan_.bucket_of[at].size(); ++message)
+    if (BucketPart part = plan_.bucket_of[at][message]; part.bucket >= 0 && part.part == 0)
+      emit_bucket(part.bucket);
+  return take();
 }
 
-void DeviceEmitter::emit_updates() {
-  for (std::size_t at = 0; at < plan_.updates.size(); ++at)
-    for (std::int32_t place :
-         tiles_here(value(as_index(plan_.updates[at].weight)).stored.set))
-      emit_update(at, place);
+void DeviceEmitter::emit_update_at(std::size_t at, std::int32_t place) {
+  const UpdatePlan& update = plan_.updates[at];
+  if (plan_.request.optimizer->watches_gradient() &&
+      !plan_.request.graph->parameters[as_index(update.parameter)].state)
+    emit_squares(at, place);
+  if (update.shared != nullptr) emit_scatter(at, place);
+  for (std::size_t phase = 0; phase < update.phases.size(); ++phase)
+    emit_phase_of(at, place, phase);
+  if (update.shared != nullptr) emit_gather(at, place);
 }
 
-void DeviceEmitter::emit_update(std::size_t at, std::int32_t place) {
+void DeviceEmitter::emit_phase_of(std::size_t at, std::int32_t place, std::size_t phase) {
   const UpdatePlan& update = plan_.updates[at];
   TileSetId set = value(as_index(update.weight)).stored.set;
-  auto local = static_cast<std::uint32_t>(place_of(set, place));
-  if (update.shared != nullptr) emit_scatter(at, place);
-  for (std::size_t phase = 0; phase < update.phases.size(); ++phase) {
-    bool norms = update.phases[phase] == Phase::statistics_1;
-    Moment moment = plan_.update_moments[at];
-    moment.turn.rank = (norms ? kUpdateRank + 32 * local : kApplyRank + 2 * local) + 1;
-    if (norms && !update.counted.empty()) {
-      emit_counted_norms(at, place, moment);
-      continue;
-    }
-    const KernelUnit& unit = plan_.units.updates[at][as_index(
-        kind_of(set, place))][phase];
-    PlannedTask task{.kind = WorkKind::update,
-                     .of = static_cast<std::int32_t>(at),
-                     .index = static_cast<std::int32_t>(phase),
-                     .unit = &unit};
-    for (std::size_t operand = 0; operand < update.operands[phase].size(); ++operand) {
-      const UpdateOperand& own = update.operands[phase][operand];
-      std::int32_t buffer = update_operand(at, place, own);
-      if (own.access == Access::read)
-        buffer = in_layout(buffer, unit.choice.layouts[operand], moment);
-      task.uses.push_back({buffer, own.access});
-    }
-    add(std::move(task), moment,
-        {.phase = static_cast<std::uint32_t>(Phase::update) + (norms ? 1u : 0u),
-         .subject = Subject::parameter,
-         .number = static_cast<std::uint32_t>(update.parameter),
-         .index = local});
+  auto local = static_cast<std::uint32_t>(local_of(at, place));
+  bool norms = update.phases[phase] == Phase::statistics_1;
+  if (norms && kUpdateRank + 32 * (local + 1) > kNormsRank)
+    throw OutOfIds("a device stores more parts of a parameter with norms than turns can count");
+  Moment moment = plan_.update_moments[at];
+  moment.turn.rank = (norms ? kUpdateRank + 32 * local : kApplyRank + 2 * local) + 1;
+  if (norms && !update.counted.empty()) return emit_counted_norms(at, place, moment);
+  const KernelUnit& unit = plan_.units.updates[at][as_index(here_.kind_of(set, place))][phase];
+  PlannedTask task =
+      begin(WorkKind::update, static_cast<std::int32_t>(at), static_cast<std::int32_t>(phase));
+  task.unit = &unit;
+  for (std::size_t operand = 0; operand < update.operands[phase].size(); ++operand) {
+    const UpdateOperand& own = update.operands[phase][operand];
+    BufferRef buffer = update_operand(at, place, own);
+    if (own.access == Access::read)
+      buffer = in_layout(buffer, unit.choice.layouts[operand], moment);
+    use(buffer, own.access);
   }
-  if (update.shared != nullptr) emit_gather(at, place);
+  add(task, moment,
+      {.phase = static_cast<std::uint32_t>(Phase::update) + (norms ? 1u : 0u),
+       .subject = Subject::parameter,
+       .number = static_cast<std::uint32_t>(update.parameter),
+       .index = local});
+}
+
+std::size_t DeviceEmitter::counted_boxes(std::size_t update, std::int32_t place) const {
+  if (plan_.updates[update].counted.empty()) return 1;
+  std::size_t boxes = here_.counted(update, place).size();
+  if (boxes > static_cast<std::size_t>(kMostBoxes))
+    throw OutOfIds("a device stores a parameter in more pieces than its norm can be counted in");
+  return boxes;
+}
+
+/// A box of a stored part that no part before it has, so that sums over such boxes count each
+/// element once: `whole`, or a copy out of it. `index`: as in BufferRole::counted.
+BufferRef DeviceEmitter::counted_part(std::size_t at, std::int32_t place, const BufferRef& whole,
+                                      std::int32_t index, Moment& moment, IdFields& id) {
+  const UpdatePlan& update = plan_.updates[at];
+  if (update.counted.empty()) return whole;
+  const DistributedValue& weight = value(as_index(update.weight));
+  Region region = region_of(plan_.tables.tiles, weight.stored, place, weight.spec.shape);
+  const Region& box = here_.counted(at, place)[as_index(index % kMostBoxes)];
+  if (box == region) return whole;
+  BufferRef part{.role = BufferRole::counted,
+                 .part = static_cast<std::uint16_t>(local_of(at, place)),
+                 .of = static_cast<std::int32_t>(at),
+                 .index = index};
+  Region from = within(box, region);
+  Shape shape = from.shape();
+  Assemble op{.shape = {shape.begin(), shape.end()}, .layered = true};
+  PlannedTask task = begin(WorkKind::assemble, -1, -1);
+  add_box(op, task, {from, Region::whole(shape)});
+  use(in_layout(whole, Layout::plain, moment), Access::read);
+  use(part, Access::write);
+  add_movement(task, {op, {here_.spec_of(whole)}, Phase::forward, {}}, moment, id);
+  moment.turn.rank += 2;
+  ++id.index;
+  return part;
+}
+
+/// Each element of a gradient that several devices have counts once: each adds its share.
+void DeviceEmitter::emit_squares(std::size_t at, std::int32_t place) {
+  const UpdatePlan& update = plan_.updates[at];
+  std::int64_t copies = 1;
+  if (update.shared == nullptr)
+    copies = update.groups->copies[as_index(update.groups->region[as_index(place)])];
+  std::int32_t local = local_of(at, place);
+  Moment moment{end_of_step(plan_, 0)};
+  moment.turn.number = static_cast<std::uint32_t>(update.parameter);
+  moment.turn.rank = 1 + 32 * static_cast<std::uint32_t>(local);
+  IdFields id{.phase = 12,
+              .subject = Subject::parameter,
+              .number = static_cast<std::uint32_t>(update.parameter),
+              .index = static_cast<std::uint32_t>(64 * local)};
+  for (std::size_t box = 0; box < counted_boxes(at, place); ++box) {
+    auto index = static_cast<std::int32_t>(box);
+    BufferRef part = counted_part(at, place, gradient_part(at, place),
+                                  kCountedSquares * kMostBoxes + index, moment, id);
+    PlannedTask task = begin(WorkKind::square_sum, static_cast<std::int32_t>(at), index);
+    use(part, Access::read);
+    use({.role = BufferRole::square,
+         .part = static_cast<std::uint16_t>(local),
+         .of = static_cast<std::int32_t>(at),
+         .index = index},
+        Access::write);
+    add_movement(task, {SquareSum{.copies = copies}, {here_.spec_of(part)}, Phase::forward, {}},
+                 moment, id);
+    moment.turn.rank += 2;
+    ++id.index;
+  }
 }
 
 /// Square sums over the boxes that count, added up.
 void DeviceEmitter::emit_counted_norms(std::size_t at, std::int32_t place, Moment moment) {
   const UpdatePlan& update = plan_.updates[at];
   auto norms = as_index(update.norms);
-  std::int32_t out = buffer_of(norms, 0, contribution_local(norms, 0, place));
-  const TensorSpec sums = value(norms).spec;
+  auto local = static_cast<std::uint16_t>(local_of(at, place));
+  auto of = static_cast<std::int32_t>(at);
   IdFields id{.phase = 7,
               .subject = Subject::parameter,
               .number = static_cast<std::uint32_t>(update.parameter),
-              .index = static_cast<std::uint32_t>(
-                  64 * place_of(value(as_index(update.weight)).stored.set, place))};
-  std::vector<std::int32_t> weights =
-      counted_parts(at, place, weight_part(at, place), moment, id);
-  std::vector<std::int32_t> gradients =
-      counted_parts(at, place, gradient_part(at, place), moment, id);
-  std::map<int, std::vector<std::int32_t>> states;
-  for (const UpdateOperand& operand : update.operands[0])
-    if (operand.role == Role::state)
-      states[operand.slot] = counted_parts(at, place, state(at, place, operand), moment, id);
-  PlannedTask total{.kind = WorkKind::sum};
-  for (std::size_t part = 0; part < weights.size(); ++part) {
-    TensorSpec spec = made_.buffers[as_index(weights[part])].spec;
-    PlannedTask task{.kind = WorkKind::square_sum,
-                     .of = static_cast<std::int32_t>(at),
-                     .key = add_key({*update.rule, {spec}, Phase::statistics_1, {}})};
-    for (const UpdateOperand& operand : update.operands[0]) {
-      std::int32_t buffer = -1;
-      if (operand.role == Role::statistic)
-        buffer = add({.role = BufferRole::number, .spec = sums, .category = Category::workspace});
-      else if (operand.role == Role::state)
-        buffer = states.at(operand.slot)[part];
-      else if (operand.role == Role::weight)
-        buffer = operand.gradient ? gradients[part] : weights[part];
-      else
-        buffer = update_operand(at, place, operand);
-      if (operand.role == Role::statistic) total.uses.push_back({buffer, Access::read});
-      task.uses.push_back({buffer, operand.access});
-    }
-    add(std::move(task), moment, id);
-    moment.turn.rank += 2;
-    ++id.index;
-  }
-  if (total.uses.empty()) total.uses.push_back({zeros(sums), Access::read});
-  auto count = static_cast<std::int64_t>(total.uses.size());
-  total.key = add_key({Sum{.count = count}, std::vector(total.uses.size(), sums), Phase::forward, {}});
-  total.uses.push_back({out, Access::write});
-  add(std::move(total), moment, id);
+              .index = 64u * local};
+  std::size_t boxes = counted_boxes(at, place);
+  for (std::size_t box = 0; box < boxes; ++box) emit_counted_norm(at, place, box, moment, id);
+  PlannedTask total = begin(WorkKind::sum, update.norms, -1);
+  for (std::size_t box = 0; box < boxes; ++box)
+    use({.role = BufferRole::counted_norm,
+         .part = local,
+         .of = of,
+         .index = static_cast<std::int32_t>(box)},
+        Access::read);
+  if (boxes == 0) use({.role = BufferRole::zero_norms, .of = of}, Access::read);
+  std::size_t count = std::max<std::size_t>(boxes, 1);
+  use(here_.written(norms, 0, 0, place), Access::write);
+  add_movement(total,
+               {Sum{.count = static_cast<std::int64_t>(count)},
+                std::vector(count, value(norms).spec),
+                Phase::forward,
+                {}},
+               moment, id);
 }
 
-std::int32_t DeviceEmitter::update_operand(std::size_t at, std::int32_t place,
-                                           const UpdateOperand& operand) {
+void DeviceEmitter::emit_counted_norm(std::size_t at, std::int32_t place, std::size_t box,
+                                      Moment& moment, IdFields& id) {
   const UpdatePlan& update = plan_.updates[at];
+  auto index = static_cast<std::int32_t>(box);
+  std::vector<PlannedUse> operands;
+  TensorSpec spec;
+  for (const UpdateOperand& operand : update.operands[0]) {
+    BufferRef buffer;
+    if (operand.role == Role::statistic) {
+      buffer = {.role = BufferRole::counted_norm,
+                .part = static_cast<std::uint16_t>(local_of(at, place)),
+                .of = static_cast<std::int32_t>(at),
+                .index = index};
+    } else if (operand.role == Role::weight || operand.role == Role::state) {
+      std::int32_t which = operand.role == Role::state ? kCountedState + operand.slot
+                           : operand.gradient          ? kCountedGradient
+                                                       : kCountedWeight;
+      buffer = counted_part(at, place, update_operand(at, place, operand),
+                            which * kMostBoxes + index, moment, id);
+      if (which == kCountedWeight) spec = here_.spec_of(buffer);
+    } else {
+      buffer = update_operand(at, place, operand);
+    }
+    operands.push_back({buffer, operand.access});
+  }
+  PlannedTask task = begin(WorkKind::square_sum, static_cast<std::int32_t>(at), index);
+  for (const PlannedUse& each : operands) use(each.buffer, each.access);
+  add_movement(task, {*update.rule, {spec}, Phase::statistics_1, {}}, moment, id);
+  moment.turn.rank += 2;
+  ++id.index;
+}
+
+BufferRef DeviceEmitter::update_operand(std::size_t at, std::int32_t place,
+                                        const UpdateOperand& operand) {
+  const UpdatePlan& update = plan_.updates[at];
+  auto of = static_cast<std::int32_t>(at);
   switch (operand.role) {
     case Role::scalars:
-      return fixture(BufferRole::scalars, plan_.update_moments[at].lag,
-                     {{kScalarCount}, DType::f64});
+      return {.role = BufferRole::scalars, .index = plan_.update_moments[at].lag};
     case Role::control:
-      return fixture(BufferRole::control, 0, {{kControlCount}, DType::f64});
+      return {.role = BufferRole::control, .index = 0};
     case Role::statistic: {
       auto norms = as_index(update.norms);
-      if (operand.access == Access::write)
-        return buffer_of(norms, 0, contribution_local(norms, 0, place));
-      return read_by(norms, 0, 0, place);
+      if (operand.access == Access::write) return here_.written(norms, 0, 0, place);
+      return here_.read_by(norms, 0, 0, place);
     }
     case Role::state:
-      return state(at, place, operand);
-    default:
+      return {.role = BufferRole::state,
+              .part = static_cast<std::uint16_t>(local_of(at, place)),
+              .of = of,
+              .index = operand.slot};
+    case Role::weight:
+    case Role::input:
+    case Role::output:
+    case Role::saved:
       return operand.gradient ? gradient_part(at, place) : weight_part(at, place);
   }
+  return {};
 }
 
-std::int32_t DeviceEmitter::weight_part(std::size_t at, std::int32_t place) {
+BufferRef DeviceEmitter::weight_part(std::size_t at, std::int32_t place) {
   const UpdatePlan& update = plan_.updates[at];
-  auto weight = as_index(update.weight);
-  std::int32_t whole = buffer_of(weight, 0, contribution_local(weight, 0, place));
-  if (update.shared == nullptr) return whole;
-  auto [known, is_new] = parts_.try_emplace({at, place, 0}, -1);
-  if (is_new) {
-    TensorSpec spec = updated_spec(plan_.unit_request(), update, place);
-    std::int64_t owner = update.shared->places[as_index(place)].owner;
-    known->second = add({.role = BufferRole::slice,
-                         .of = static_cast<std::int32_t>(at),
-                         .index = 0,
-                         .spec = spec,
-                         .category = Category::parameter,
-                         .view_of = whole,
-                         .view_offset = spec.bytes() * owner});
-  }
-  return known->second;
+  if (update.shared == nullptr) return here_.written(as_index(update.weight), 0, 0, place);
+  return {.role = BufferRole::slice,
+          .part = static_cast<std::uint16_t>(local_of(at, place)),
+          .of = static_cast<std::int32_t>(at),
+          .index = 0};
 }
 
-std::int32_t DeviceEmitter::gradient_part(std::size_t at, std::int32_t place) {
+BufferRef DeviceEmitter::gradient_part(std::size_t at, std::int32_t place) {
   const UpdatePlan& update = plan_.updates[at];
   auto gradient = as_index(update.gradient);
-  std::int32_t whole = read_by(gradient, 0, value(gradient).updates, place);
-  if (update.shared == nullptr) return whole;
-  auto [known, is_new] = parts_.try_emplace({at, place, 1}, -1);
-  if (is_new) {
-    TensorSpec spec = updated_spec(plan_.unit_request(), update, place);
-    std::int64_t owner = update.shared->places[as_index(place)].owner;
-    known->second = add({.role = BufferRole::slice,
-                         .of = static_cast<std::int32_t>(at),
-                         .index = 1,
-                         .spec = spec,
-                         .category = Category::gradient,
-                         .view_of = whole,
-                         .view_offset = spec.bytes() * owner});
-  }
-  return known->second;
-}
-
-std::int32_t DeviceEmitter::state(std::size_t at, std::int32_t place,
-                                  const UpdateOperand& operand) {
-  auto [known, is_new] = parts_.try_emplace({at, place, 2 + operand.slot}, -1);
-  if (!is_new) return known->second;
-  const UpdatePlan& update = plan_.updates[at];
-  TensorSpec spec = updated_spec(plan_.unit_request(), update, place);
-  spec.dtype = operand.dtype;
-  // It lies as the kernel wants it, and as other programs over it do.
-  TileSetId set = value(as_index(update.weight)).stored.set;
-  auto kind = as_index(kind_of(set, place));
-  Layout layout = Layout::plain;
-  for (std::size_t phase = 0; phase < update.phases.size(); ++phase)
-    for (std::size_t use = 0; use < update.operands[phase].size(); ++use)
-      if (update.operands[phase][use].slot == operand.slot)
-        layout = plan_.units.updates[at][kind][phase].choice.layouts[use];
-  return known->second = add({.role = BufferRole::state,
-                              .of = static_cast<std::int32_t>(at),
-                              .index = operand.slot,
-                              .micro_batch = place,
-                              .spec = spec,
-                              .layout = layout,
-                              .category = Category::optimizer,
-                              .persistent = true});
+  if (update.shared == nullptr) return here_.read_by(gradient, 0, value(gradient).updates, place);
+  return {.role = BufferRole::slice,
+          .part = static_cast<std::uint16_t>(local_of(at, place)),
+          .of = static_cast<std::int32_t>(at),
+          .index = 1};
 }
 
 /// The sum of the gradient, of which the device gets its slice. What pads the vector is zero, so
 /// that norms over slices are right.
 void DeviceEmitter::emit_scatter(std::size_t at, std::int32_t place) {
   const UpdatePlan& update = plan_.updates[at];
+  auto of = static_cast<std::int32_t>(at);
   auto gradient = as_index(update.gradient);
   const SharedUpdate& shared = update.shared->places[as_index(place)];
-  const Moves& moves = *value(gradient).spread.moves;
-  const Message& message = moves.messages[as_index(shared.message)];
-  auto local = static_cast<std::uint32_t>(
-      place_of(value(as_index(update.weight)).stored.set, place));
+  const Message& message = value(gradient).spread.moves->messages[as_index(shared.message)];
+  auto local = static_cast<std::uint16_t>(local_of(at, place));
   IdFields id{.phase = 13,
               .subject = Subject::parameter,
               .number = static_cast<std::uint32_t>(update.parameter),
-              .index = local * 4};
-  std::int32_t vector = read_by(gradient, 0, value(gradient).updates, place);
+              .index = local * 4u};
   Moment start = moment_of(plan_, gradient, 0, message.start);
   start.turn.rank = kScatterRank + 1;
-  if (std::int64_t tail = padding_of(at, place); tail > 0) {
-    const PlannedBuffer& whole = made_.buffers[as_index(vector)];
-    TensorSpec spec{{tail}, whole.spec.dtype};
-    Bytes offset = whole.spec.bytes();
-    std::int32_t end = add({.role = BufferRole::slice,
-                            .of = static_cast<std::int32_t>(at),
-                            .index = 2,
-                            .spec = spec,
-                            .category = Category::gradient,
-                            .view_of = vector,
-                            .view_offset = offset});
-    Assemble clear{.shape = {tail}};
+  if (std::int64_t tail = here_.padding_of(at, place); tail > 0) {
+    TensorSpec spec{{tail}, value(gradient).spec.dtype};
+    Assemble clear{.shape = {tail}, .layered = true};
     Region all = Region::whole(spec.shape);
-    PlannedTask task{.kind = WorkKind::assemble,
-                     .of = update.gradient,
-                     .index = static_cast<std::int32_t>(moves.steps.size()),
-                     .uses = {{zeros(spec), Access::read}, {end, Access::write}}};
+    PlannedTask task = begin(WorkKind::assemble, update.gradient, -1);
     add_box(clear, task, {all, all});
-    task.key = add_key({clear, {spec}, Phase::forward, {}});
-    add(std::move(task), start, id);
+    use({.role = BufferRole::zero_tail, .part = local, .of = of}, Access::read);
+    use({.role = BufferRole::slice, .part = local, .of = of, .index = 2}, Access::write);
+    add_movement(task, {clear, {spec}, Phase::forward, {}}, start, id);
   }
   start.turn.rank += 2;
   Moment finish = moment_of(plan_, gradient, 0, message.finish);
   finish.turn.rank = kScatterRank + 5;
-  std::int32_t call = calls_.of_scatter(at, shared.message);
-  ++id.index;
-  emit_end({call, shared.owner, true}, vector, start, id);
-  ++id.index;
-  emit_end({call, shared.owner, false}, vector, finish, id);
+  BufferRef vector = here_.read_by(gradient, 0, value(gradient).updates, place);
+  for (bool starts : {true, false}) {
+    ++id.index;
+    emit_end({CallKind::scatter, of, 0, shared.message, shared.owner, starts}, vector,
+             starts ? start : finish, id);
+  }
 }
 
 void DeviceEmitter::emit_gather(std::size_t at, std::int32_t place) {
   const UpdatePlan& update = plan_.updates[at];
-  auto weight = as_index(update.weight);
   const SharedUpdate& shared = update.shared->places[as_index(place)];
-  auto local = static_cast<std::uint32_t>(place_of(value(weight).stored.set, place));
   IdFields id{.phase = 14,
               .subject = Subject::parameter,
               .number = static_cast<std::uint32_t>(update.parameter),
-              .index = 2 * local};
-  std::int32_t stored = buffer_of(weight, 0, contribution_local(weight, 0, place));
-  std::int32_t call = calls_.of_gather(at, shared.message);
+              .index = 2 * static_cast<std::uint32_t>(local_of(at, place))};
+  BufferRef stored = here_.written(as_index(update.weight), 0, 0, place);
   Moment moment = plan_.update_moments[at];
   for (bool starts : {true, false}) {
     moment.turn.rank = kSharedRank + (starts ? 1 : 3);
-    emit_end({call, shared.owner, starts}, stored, moment, id);
+    emit_end(
+        {CallKind::gather, static_cast<std::int32_t>(at), 0, shared.message, shared.owner, starts},
+        stored, moment, id);
     ++id.index;
+  }
+}
+
+void DeviceEmitter::emit_bucket(std::int32_t at) {
+  const GradientBucket& bucket = plan_.buckets.at(at);
+  const GradientBucket::Part& first = bucket.parts[0];
+  const UpdatePlan& update = plan_.updates[as_index(first.update)];
+  const Moves& moves = *value(as_index(update.gradient)).spread.moves;
+  const Message& message = moves.messages[as_index(first.message)];
+  BufferRef vector{.role = BufferRole::bucket, .of = at};
+  for (std::int32_t member = 0; member < message.members; ++member) {
+    auto entry = as_index(message.first_member + member);
+    if (moves.members[entry].device != here_.number()) continue;
+    for (bool starts : {true, false}) {
+      Moment moment = starts ? bucket.start : bucket.finish;
+      moment.turn.rank = kBucketRank + (starts ? 1 : 3);
+      emit_end({CallKind::bucket, at, 0, 0, member, starts}, vector, moment,
+               {.phase = 11,
+                .subject = Subject::parameter,
+                .number = static_cast<std::uint32_t>(update.parameter),
+                .index = static_cast<std::uint32_t>(2 * moves.part[entry] + (starts ? 0 : 1))});
+    }
   }
 }
 

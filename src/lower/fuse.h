@@ -1,29 +1,36 @@
-// Tasks that can run as one kernel: an operator with the bias, residual sum, activation or dropout
+// Units that can run as one kernel: an operator with the bias, residual sum, activation or dropout
 // behind it, and backward the gradient of an activation with that of the operator before it.
 #pragma once
 
 #include <vector>
 
-#include "cost/kernel_table.h"
-#include "taskgraph/task_graph.h"
+#include "lower/unit_graph.h"
 
 namespace troika {
 
-/// These tasks (indices into the list, in its order) as one.
+/// These units (indices into the list, in its order) as one.
 struct FusedChain {
-  std::vector<std::size_t> tasks;
+  std::vector<std::size_t> units;
   KernelKey key;
-  std::vector<BufferUse> uses;
-  std::vector<std::int64_t> position;  ///< In the order of the key: position_count.
+  std::vector<UnitUse> uses;
+  const std::vector<Candidate>* row = nullptr;  ///< See find_chain_rows.
 };
 
-/// Every chain that could be fused, prefixes of longer ones included, the longest of each start
-/// first. A value between two of its tasks is read by the next one only, so it need not exist.
-std::vector<FusedChain> find_chains(const TaskGraph& graph);
+/// Whether a forward phase of the operator can run in the kernel of what writes one of its inputs.
+bool can_follow(const Op& op);
 
-/// Fuses the chains that the table has a kernel for which takes no longer than their tasks do one
-/// by one; of one start the chain that saves most. Precondition: the table has a row for each chain
-/// and each task. Returns the chains that it fused, with places in the list as it was.
-std::vector<FusedChain> fuse(TaskGraph& graph, const Machine& machine, const KernelTable& table);
+/// Every chain that could be fused, prefixes of longer ones included, the longest of each start
+/// first. A value between two of its units is read by the next one only, so it need not exist.
+std::vector<FusedChain> find_chains(const UnitGraph& graph);
+
+/// Looks up the rows of all chains. Returns whether the table has them.
+bool find_chain_rows(std::vector<FusedChain>& chains, const UnitGraph& graph,
+                     const Machine& machine, const KernelTable& table);
+
+/// Fuses the chains that the table has a kernel for which takes no longer than their units do one
+/// by one, and which can write fixed values as they must lie; of one start the chain that saves
+/// most. Chains without a row stay apart. Precondition: each unit has a row. Returns the units that
+/// are gone.
+std::vector<Unit> fuse(UnitGraph& graph, const std::vector<FusedChain>& chains);
 
 }  // namespace troika

@@ -1,7 +1,5 @@
 #include "lower/layout_model.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
 
@@ -14,194 +12,209 @@ namespace {
 /// before.
 constexpr double kRankPenalty = 1.25;
 
-/// A view of the same shape lies as what it views.
-std::size_t owner_of(const TaskGraph& graph, BufferId id) {
-  BufferId of = graph[id].view_of;
-  while (of.valid() && graph[of].spec.shape == graph[id].spec.shape) {
-    id = of;
-    of = graph[id].view_of;
-  }
-  return id.index();
-}
-
-bool travels_whole(const Communication& communication) {
-  return communication.call.kind == Collective::all_reduce ||
-         communication.call.kind == Collective::broadcast;
-}
-
 }  // namespace
 
-LayoutModel::LayoutModel(const TaskGraph& graph, const KernelTable& table,
-                         const LayoutSearchOptions& options)
-    : graph_(graph), table_(table), machine_(options.machine), values_(graph.buffers.size()) {
-  for (std::size_t at = 0; at < graph.buffers.size(); ++at)
-    index_.push_back(owner_of(graph, BufferId(at)));
-  tie_members();
-  fix(options.storage);
-  for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
-    note_uses(at);
-    add_options(graph.tasks[at]);
-  }
-  choices_.resize(graph.tasks.size());
+LayoutModel::LayoutModel(const UnitGraph& graph, const Machine& machine, const KernelTable& table)
+    : graph_(graph),
+      table_(table),
+      machine_(machine),
+      index_(graph.buffers.size()),
+      values_(graph.buffers.size()),
+      picks_(graph.units.size()) {
+  join_buffers();
+  fix();
+  note_uses();
+  for (const Unit& unit : graph.units) note_options(unit);
+  first_option_.push_back(options_.size());
+  find_possible();
 }
 
-/// Messages carry buffers as they lie, so the members' must lie alike; where parts of a buffer
-/// travel it must be plain.
-void LayoutModel::tie_members() {
-  std::vector<std::size_t> tied(graph_.buffers.size());  // to whom each is; itself: to nobody yet
-  std::iota(tied.begin(), tied.end(), std::size_t{0});
-  auto first_of = [&](std::size_t at) {
-    while (tied[at] != at) at = tied[at] = tied[tied[at]];
+/// A view of the same shape lies as what it views. Messages carry buffers as they lie, so those
+/// that are added up must lie alike.
+void LayoutModel::join_buffers() {
+  std::iota(index_.begin(), index_.end(), 0);
+  auto first_of = [&](std::int32_t at) {
+    while (index_[as_index(at)] != at)
+      at = index_[as_index(at)] = index_[as_index(index_[as_index(at)])];
     return at;
   };
-  for (const Communication& communication : graph_.communications) {
-    if (!travels_whole(communication)) continue;
-    std::size_t first = first_of(index_[communication.buffers[0].index()]);
-    for (BufferId buffer : communication.buffers) tied[first_of(index_[buffer.index()])] = first;
+  for (std::size_t at = 0; at < index_.size(); ++at) {
+    const UnitBuffer& buffer = graph_.buffers[at];
+    bool alike = buffer.view_of >= 0 &&
+                 graph_.buffers[as_index(buffer.view_of)].spec.shape == buffer.spec.shape;
+    if (alike) index_[at] = first_of(buffer.view_of);
   }
-  for (std::size_t& index : index_) index = first_of(index);
-  for (const Communication& communication : graph_.communications)
-    for (BufferId buffer : communication.buffers)
-      if (!travels_whole(communication)) value_of(buffer).fixed = Layout::plain;
+  for (const std::vector<std::int32_t>& tied : graph_.tied)
+    for (std::int32_t buffer : tied) index_[as_index(first_of(buffer))] = first_of(tied[0]);
+  for (std::int32_t& index : index_) index = first_of(index);
 }
 
-void LayoutModel::fix(const std::vector<StoredSlice>& storage) {
-  std::map<std::string, Layout> stored;
-  for (const StoredSlice& slice : storage) stored.emplace(slice.name, slice.layout);
-  for (const auto& [name, id] : graph_.inputs) value_of(id).fixed = Layout::plain;
-  for (std::size_t at = 0; at < values_.size(); ++at) {
-    const BufferSpec& buffer = graph_.buffers[at];
-    LayoutValue& value = value_of(BufferId(at));
-    bool is_view = buffer.view_of.valid();
-    if (buffer.held && is_view) value.wanted_plain = true;  // the host gets a copy
-    if (buffer.held && !is_view) value.fixed = Layout::plain;
-    if (auto found = stored.find(buffer.name); buffer.persistent && found != stored.end()) {
-      TROIKA_CHECK(!value.fixed || *value.fixed == found->second,
-                   fmt::format("'{}' is stored {} by another program, but needed {}", buffer.name,
-                               to_string(found->second), to_string(*value.fixed)));
-      value.fixed = found->second;
+void LayoutModel::fix() {
+  auto fix_value = [&](std::size_t buffer, Layout layout) {
+    LayoutValue& value = values_[as_index(index_[buffer])];
+    TROIKA_CHECK(value.fixed.value_or(layout) == layout, "a value that must lie in two ways");
+    value.fixed = layout;
+  };
+  for (std::size_t at = 0; at < graph_.buffers.size(); ++at) {
+    const UnitBuffer& buffer = graph_.buffers[at];
+    LayoutValue& value = values_[as_index(index_[at])];
+    value.buffer = index_[at];
+    value.asked.insert(buffer.asked);
+    if (buffer.fixed) fix_value(at, *buffer.fixed);
+    if (buffer.view_of < 0 || value_of(buffer.view_of) == index_[at]) continue;
+    fix_value(at, Layout::plain);
+    this->value(value_of(buffer.view_of)).asked.insert(Layout::plain);
+  }
+}
+
+void LayoutModel::note_uses() {
+  first_user_.assign(values_.size() + 1, 0);
+  for (std::size_t at = 0; at < graph_.units.size(); ++at) {
+    first_use_.push_back(uses_.size());
+    const Shape& first = first_shape(at);
+    for (const UnitUse& use : graph_.units[at].uses) {
+      LayoutValue& value = this->value(value_of(use.buffer));
+      bool reads = use.access == Access::read;
+      if (!reads) value.has_writers = true;
+      value.device = graph_.units[at].device;
+      ++first_user_[as_index(value_of(use.buffer)) + 1];
+      uses_.push_back(
+          {value_of(use.buffer), reads, graph_.buffers[as_index(use.buffer)].spec.shape == first});
     }
-    if (!is_view || graph_[buffer.view_of].spec.shape == buffer.spec.shape) continue;
-    value.fixed = Layout::plain;
-    value_of(buffer.view_of).wanted_plain = true;
   }
+  first_use_.push_back(uses_.size());
+  for (std::size_t at = 1; at < first_user_.size(); ++at) first_user_[at] += first_user_[at - 1];
+  users_.resize(first_user_.back());
+  std::vector<std::size_t> next = first_user_;
+  for (std::size_t at = 0; at < graph_.units.size(); ++at)
+    for (const Use& use : uses(at))
+      users_[next[as_index(use.value)]++] = static_cast<std::int32_t>(at);
 }
 
-void LayoutModel::note_uses(std::size_t task) {
-  if (!graph_.tasks[task].computes()) return;
-  const std::vector<BufferUse>& uses = graph_.tasks[task].uses;
-  for (std::size_t use = 0; use < uses.size(); ++use) {
-    LayoutValue& value = value_of(uses[use].buffer);
-    auto& places = uses[use].access == Access::read ? value.readers : value.writers;
-    places.push_back({task, use});
-  }
-}
-
-void LayoutModel::add_options(const Task& task) {
-  std::vector<LayoutOption>& list = options_.emplace_back();
-  if (!task.computes()) return;
-  const DeviceSpec& device = machine_[task.device];
-  const std::vector<Candidate>* row = table_.find(device.kind, task.key);
-  TROIKA_CHECK(row != nullptr, "no row for " + to_text(task.key));
-  if (row->empty())
-    throw Error(ErrorKind::usage,
-                fmt::format("no kernel for task '{}': {}", task.name, to_text(task.key)));
-  auto [work, is_new] = work_.try_emplace(row);
-  if (is_new) work->second = {flops_of(task.key), bytes_of(task.key)};
-  SimTime by_rule = roofline_time(device, work->second.flops, work->second.bytes);
-  for (const Candidate& candidate : *row) {
-    list.push_back({{candidate.algorithm, candidate.layouts, candidate.scratch,
-                     candidate.time.value_or(by_rule)},
-                    candidate.flat});
+void LayoutModel::note_options(const Unit& unit) {
+  std::size_t first = options_.size();
+  first_option_.push_back(first);
+  if (unit.row == nullptr) return;
+  auto is_measured = [](const Candidate& candidate) { return candidate.time.has_value(); };
+  SimTime by_rule{};
+  if (!std::ranges::all_of(*unit.row, is_measured))
+    by_rule = roofline_time(machine_[unit.device], flops_of(unit.key), bytes_of(unit.key));
+  for (const Candidate& candidate : *unit.row) {
+    add_option(first, {&candidate, candidate.time.value_or(by_rule)});
     by_rule.count =
         static_cast<std::int64_t>(static_cast<double>(by_rule.count) * kRankPenalty) + 1;
   }
 }
 
-std::vector<KernelChoice> LayoutModel::variants(std::size_t task, const LayoutOption& option,
-                                                const std::set<Layout>& layouts) const {
-  std::vector<KernelChoice> all{option.choice};
-  if (!option.flat) return all;
-  const std::vector<BufferUse>& uses = graph_.tasks[task].uses;
-  const Shape& shape = graph_[uses[0].buffer].spec.shape;
-  for (Layout each : layouts) {
-    if (each == Layout::plain || !fits(each, shape)) continue;
-    KernelChoice& variant = all.emplace_back(option.choice);
-    for (std::size_t use = 0; use < uses.size(); ++use)
-      if (graph_[uses[use].buffer].spec.shape == shape) variant.layouts[use] = each;
+void LayoutModel::add_option(std::size_t first, const Option& option) {
+  for (std::size_t at = first; at < options_.size(); ++at) {
+    const Candidate& known = *options_[at].candidate;
+    if (known.flat != option.candidate->flat || known.layouts != option.candidate->layouts)
+      continue;
+    if (option.time < options_[at].time) options_[at] = option;
+    return;
   }
-  return all;
+  options_.push_back(option);
 }
 
-std::optional<Layout> LayoutModel::at(OperandPlace place) const {
-  const std::optional<KernelChoice>& choice = choices_[place.task];
-  return choice ? std::optional(choice->layouts[place.operand]) : std::nullopt;
+/// A unit that decides first must not leave a value as another writer of it cannot.
+void LayoutModel::find_possible() {
+  for (const std::vector<std::int32_t>& tied : graph_.tied) {
+    std::int32_t value = value_of(tied[0]);
+    for (std::int32_t unit : users(value)) {
+      std::span<const Use> uses = this->uses(as_index(unit));
+      for (std::size_t at = 0; at < uses.size(); ++at)
+        if (uses[at].value == value && !uses[at].reads)
+          this->value(value).possible.intersect(offered(as_index(unit), at));
+    }
+  }
 }
 
-std::optional<Layout> LayoutModel::layout(const LayoutValue& value) const {
+LayoutSet LayoutModel::offered(std::size_t unit, std::size_t operand) const {
+  LayoutSet layouts;
+  for (const Option& option : options(unit)) {
+    layouts.insert(option.candidate->layouts[operand]);
+    if (option.candidate->flat && uses(unit)[operand].is_alike) return LayoutSet::all();
+  }
+  return layouts;
+}
+
+std::optional<Layout> LayoutModel::layout(const LayoutValue& value, const PickedLayouts& picked) {
   if (value.fixed) return value.fixed;
-  for (OperandPlace writer : value.writers)
-    if (auto written = at(writer)) return written;
-  return value.stored;
+  return picked.written.empty() ? value.stored : std::optional(picked.written.first());
 }
 
-void LayoutModel::set_choice(std::size_t task, std::optional<KernelChoice> choice) {
-  count(task, -1);
-  choices_[task] = std::move(choice);
-  count(task, +1);
+void LayoutModel::set_pick(std::size_t unit, LayoutPick pick) {
+  if (picks_[unit] == pick) return;
+  count(unit, -1);
+  picks_[unit] = pick;
+  count(unit, +1);
 }
 
-void LayoutModel::count(std::size_t task, std::int32_t by) {
-  if (!choices_[task]) return;
-  const std::vector<BufferUse>& uses = graph_.tasks[task].uses;
-  for (std::size_t use = 0; use < uses.size(); ++use) {
-    LayoutValue& value = value_of(uses[use].buffer);
-    LayoutCounts& counts = uses[use].access == Access::read ? value.wanted : value.written;
-    counts[static_cast<std::size_t>(choices_[task]->layouts[use])] += by;
+void LayoutModel::count(std::size_t unit, std::int16_t by) {
+  LayoutPick pick = picks_[unit];
+  if (pick.option < 0) return;
+  std::span<const Use> uses = this->uses(unit);
+  for (std::size_t at = 0; at < uses.size(); ++at) {
+    LayoutValue& value = this->value(uses[at].value);
+    Layout layout = this->layout(unit, pick, at);
+    auto& users =
+        (uses[at].reads ? value.wanted_by : value.written_by)[static_cast<std::size_t>(layout)];
+    users = static_cast<std::int16_t>(users + by);
+    LayoutSet& layouts = uses[at].reads ? value.picked.wanted : value.picked.written;
+    if (users > 0)
+      layouts.insert(layout);
+    else
+      layouts.erase(layout);
   }
 }
 
-std::set<Layout> LayoutModel::layouts_around(const LayoutValue& value) const {
-  std::set<Layout> layouts;
+LayoutSet LayoutModel::layouts_around(const LayoutValue& value) {
+  LayoutSet layouts = value.picked.wanted;
   if (auto lies = layout(value)) layouts.insert(*lies);
-  for (std::size_t at = 0; at < kLayouts; ++at)
-    if (value.wanted[at] > 0) layouts.insert(static_cast<Layout>(at));
   return layouts;
 }
 
 double LayoutModel::reorder(const LayoutValue& value, Layout from, Layout to) const {
-  auto [known, is_new] = reorders_.try_emplace({&value, from, to});
-  if (!is_new) return known->second;
-  OperandPlace any = value.readers.empty() ? value.writers.front() : value.readers.front();
-  const Task& task = graph_.tasks[any.task];
-  const TensorSpec& spec = graph_[task.uses[any.operand].buffer].spec;
-  SimTime time = reorder_time(table_, machine_[task.device], spec, {from, to});
-  return known->second = static_cast<double>(time.count);
+  if (value.reorders < 0) {
+    value.reorders = static_cast<std::int32_t>(reorders_.size());
+    reorders_.emplace_back().fill(-1);
+  }
+  double& known = reorders_[as_index(value.reorders)][static_cast<std::size_t>(from) * kLayouts +
+                                                      static_cast<std::size_t>(to)];
+  if (known >= 0) return known;
+  const TensorSpec& spec = graph_.buffers[as_index(value.buffer)].spec;
+  SimTime time = reorder_time(table_, machine_[value.device], spec, {from, to});
+  return known = static_cast<double>(time.count);
 }
 
-double LayoutModel::value_cost(const LayoutValue& value, Layout lies) const {
+double LayoutModel::value_cost(const LayoutValue& value, const PickedLayouts& picked) const {
+  std::optional<Layout> lies = layout(value, picked);
+  if (!lies) return 0;
+  LayoutSet others = picked.written;
+  others.erase(*lies);
+  return others.empty() && value.possible.contains(*lies)
+             ? reorder_cost(value, picked.wanted, *lies)
+             : kNever;
+}
+
+double LayoutModel::reorder_cost(const LayoutValue& value, LayoutSet wanted, Layout lies) const {
+  wanted.insert(value.asked);
+  wanted.erase(lies);
   double cost = 0;
-  for (std::size_t at = 0; at < kLayouts; ++at) {
-    Layout other = static_cast<Layout>(at);
-    if (other == lies) continue;
-    if (value.written[at] > 0) return kNever;
-    bool is_wanted = value.wanted[at] > 0 || (value.wanted_plain && other == Layout::plain);
-    if (is_wanted) cost += reorder(value, lies, other);
-  }
+  wanted.for_each([&](Layout other) { cost += reorder(value, lies, other); });
   return cost;
 }
 
-double LayoutModel::cost(const std::vector<std::size_t>& tasks) const {
+double LayoutModel::cost(std::span<const std::int32_t> units,
+                         std::span<const std::int32_t> values) const {
   double sum = 0;
-  std::set<const LayoutValue*> seen;
-  for (std::size_t task : tasks) {
-    sum += choices_[task] ? static_cast<double>(choices_[task]->time.count) : 0.0;
-    for (const BufferUse& use : graph_.tasks[task].uses) {
-      const LayoutValue& value = value_of(use.buffer);
-      std::optional<Layout> lies = layout(value);
-      if (lies && seen.insert(&value).second) sum += value_cost(value, *lies);
-    }
+  for (std::int32_t unit : units) {
+    LayoutPick pick = picks_[as_index(unit)];
+    if (pick.option >= 0)
+      sum += static_cast<double>(option(as_index(unit), pick.option).time.count);
   }
+  for (std::int32_t at : values) sum += value_cost(value(at), value(at).picked);
   return sum;
 }
 

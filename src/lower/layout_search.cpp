@@ -1,7 +1,7 @@
 #include "lower/layout_search.h"
 
 #include <algorithm>
-#include <map>
+#include <numeric>
 #include <utility>
 
 #include "base/error.h"
@@ -11,219 +11,393 @@ namespace {
 
 constexpr int kMostSweeps = 20;
 
-/// Tasks that pass a layout on, joined by the values between them, and the tasks around them.
-struct Group {
-  std::vector<std::size_t> members, around;
+/// Units that take one kernel, with the values that they use, each once.
+struct Replicas {
+  std::vector<std::int32_t> units, values;
+  std::vector<std::int32_t> places;  // by unit and operand: in the list of values
 };
 
-/// Tasks that compute one tile, each on another device, with one key: a chain that is fused on some
-/// of their devices only has kernels of its own. The first one decides for all.
-struct Replicas {
-  explicit Replicas(const TaskGraph& graph) : all(graph.tasks.size()) {
-    std::map<TaskId, std::vector<std::size_t>> leaders;  // by the tile's first task; keys differ
-    for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
-      const Task& task = graph.tasks[at];
-      auto& leading = leaders[{task.id.fragment, task.id.index - task.replica}];
-      auto same = std::ranges::find_if(
-          leading, [&](std::size_t other) { return graph.tasks[other].key == task.key; });
-      if (same == leading.end()) same = leading.insert(same, at);
-      first.push_back(*same);
-      all[*same].push_back(at);
-    }
-  }
-
-  std::vector<std::size_t> first;             // by task
-  std::vector<std::vector<std::size_t>> all;  // by first task
+/// Units that pass a layout on, joined by the values between them, and the units around them.
+struct Group {
+  std::vector<std::int32_t> members, around;
+  std::vector<std::int32_t> touched, values;  // both with their replicas; what these use
+  LayoutSet layouts;  // that any of them could give the values between the members
 };
 
 class Search {
  public:
-  Search(const TaskGraph& graph, const KernelTable& table, const LayoutSearchOptions& options)
-      : graph_(graph), model_(graph, table, options), replicas_(graph) {
+  Search(const UnitGraph& graph, const Machine& machine, const KernelTable& table)
+      : graph_(graph),
+        model_(graph, machine, table),
+        first_(graph.units.size()),
+        replicas_(graph.units.size()),
+        place_(model_.value_count(), -1) {
+    find_replicas();
     find_groups();
   }
 
-  LayoutChoices run() {
-    sweep_tasks();
+  /// Starts anew.
+  void run() {
+    for (std::size_t at = 0; at < graph_.units.size(); ++at) model_.set_pick(at, {});
+    for (std::size_t at = 0; at < model_.value_count(); ++at)
+      model_.value(static_cast<std::int32_t>(at)).stored.reset();
+    sweep_units();
     bool moved = true;
     for (int sweep = 0; sweep < kMostSweeps && moved; ++sweep) {
       moved = false;
       for (const Group& group : groups_) moved = improve(group) || moved;
-      moved = sweep_tasks() || moved;
+      moved = sweep_units() || moved;
     }
-    LayoutChoices found;
-    for (std::size_t at = 0; at < graph_.buffers.size(); ++at)
-      found.buffers.push_back(model_.layout(model_.value_of(BufferId(at))).value_or(Layout::plain));
-    for (std::size_t at = 0; at < graph_.tasks.size(); ++at)
-      found.tasks.push_back(model_.choice(at).value_or(KernelChoice{}));
+  }
+
+  double cost() {
+    std::vector<std::int32_t> units(graph_.units.size());
+    std::iota(units.begin(), units.end(), 0);
+    return model_.cost(units, values_of(units));
+  }
+
+  std::vector<Layout> buffers() const {
+    std::vector<Layout> layouts;
+    layouts.reserve(graph_.buffers.size());
+    for (std::size_t at = 0; at < graph_.buffers.size(); ++at) {
+      const LayoutValue& value = model_.value(model_.value_of(static_cast<std::int32_t>(at)));
+      layouts.push_back(LayoutModel::layout(value).value_or(Layout::plain));
+    }
+    return layouts;
+  }
+
+  LayoutChoices choices() {
+    LayoutChoices found{.buffers = buffers(), .cost = cost()};
+    for (std::size_t at = 0; at < graph_.units.size(); ++at) {
+      LayoutPick pick = model_.pick(at);
+      found.candidates.push_back(pick.option < 0 ? nullptr
+                                                 : model_.option(at, pick.option).candidate);
+      found.kernels.push_back(kernel_of(at));
+    }
     return found;
   }
 
+  LayoutModel& model() { return model_; }
+
  private:
-  /// Whether the operand lies as the first one, by every candidate of the task.
-  bool is_tied(const Task& task, std::size_t operand, bool flat) const {
-    const Shape& first = graph_[task.uses[0].buffer].spec.shape;
-    const Shape& shape = graph_[task.uses[operand].buffer].spec.shape;
-    return flat ? shape == first : shape.rank() == first.rank();
+  KernelChoice kernel_of(std::size_t at) const {
+    LayoutPick pick = model_.pick(at);
+    if (pick.option < 0) return {};
+    const LayoutModel::Option& option = model_.option(at, pick.option);
+    KernelChoice made{option.candidate->algorithm, option.candidate->layouts,
+                      option.candidate->scratch, option.time};
+    for (std::size_t use = 0; use < made.layouts.size(); ++use)
+      made.layouts[use] = model_.layout(at, pick, use);
+    return made;
   }
 
-  bool passes_layout_on(std::size_t at) const {
-    const Task& task = graph_.tasks[at];
-    if (!task.computes()) return false;
-    return std::ranges::all_of(model_.options(at), [&](const LayoutOption& option) {
-      const std::vector<Layout>& layouts = option.choice.layouts;
-      for (std::size_t use = 0; use < task.uses.size(); ++use)
-        if (is_tied(task, use, option.flat) && layouts[use] != layouts[0]) return false;
-      return true;
-    });
+  /// The first of the units that take one kernel decides for all.
+  void find_replicas() {
+    for (std::size_t at = 0; at < graph_.units.size(); ++at) {
+      first_[at] = static_cast<std::int32_t>(at);
+      const Unit& unit = graph_.units[at];
+      // A kind has no copies before its leader, and units of one job are near each other.
+      for (std::size_t other = at; !unit.is_sum() && unit.kind > unit.leader && other-- > 0;) {
+        if (!is_replica(graph_.units[other], unit)) continue;
+        first_[at] = first_[other];
+        break;
+      }
+      replicas_[as_index(first_[at])].units.push_back(static_cast<std::int32_t>(at));
+    }
+    for (Replicas& each : replicas_) {
+      each.values = values_of(each.units);
+      for (std::size_t at = 0; at < each.values.size(); ++at)
+        place_[as_index(each.values[at])] = static_cast<std::int32_t>(at);
+      for (std::int32_t unit : each.units)
+        for (const LayoutModel::Use& use : model_.uses(as_index(unit)))
+          each.places.push_back(place_[as_index(use.value)]);
+      for (std::int32_t value : each.values) place_[as_index(value)] = -1;
+    }
+  }
+
+  static bool is_replica(const Unit& a, const Unit& b) {
+    return a.job == b.job && a.update == b.update && a.phase == b.phase && a.leader == b.leader &&
+           a.key == b.key;
+  }
+
+  std::vector<std::int32_t> values_of(const std::vector<std::int32_t>& units) {
+    std::vector<std::int32_t> values;
+    for (std::int32_t unit : units)
+      for (const LayoutModel::Use& use : model_.uses(as_index(unit)))
+        if (std::exchange(place_[as_index(use.value)], 0) < 0) values.push_back(use.value);
+    for (std::int32_t value : values) place_[as_index(value)] = -1;
+    return values;
+  }
+
+  /// Whether the operand lies as the first one, by every candidate of the unit.
+  bool is_tied(std::size_t unit, std::size_t operand, bool flat) const {
+    if (flat) return model_.uses(unit)[operand].is_alike;
+    auto rank = [&](std::size_t at) {
+      return graph_.buffers[as_index(graph_.units[unit].uses[at].buffer)].spec.shape.rank();
+    };
+    return rank(operand) == rank(0);
+  }
+
+  bool passes_layout_on(std::size_t unit) const {
+    for (const LayoutModel::Option& option : model_.options(unit)) {
+      const std::vector<Layout>& layouts = option.candidate->layouts;
+      for (std::size_t use = 0; use < layouts.size(); ++use)
+        if (layouts[use] != layouts[0] && is_tied(unit, use, option.candidate->flat)) return false;
+    }
+    return !model_.options(unit).empty();
   }
 
   void find_groups() {
-    std::vector<bool> passes(graph_.tasks.size()), grouped(graph_.tasks.size());
-    for (std::size_t at = 0; at < passes.size(); ++at) passes[at] = passes_layout_on(at);
-    for (std::size_t first = 0; first < passes.size(); ++first) {
+    std::size_t count = graph_.units.size();
+    std::vector<bool> passes(count), grouped(count), is_around(count);
+    for (std::size_t at = 0; at < count; ++at) passes[at] = passes_layout_on(at);
+    for (std::size_t first = 0; first < count; ++first) {
       if (!passes[first] || grouped[first]) continue;
-      Group group{{first}, {}};
-      std::set<std::size_t> around;
-      std::set<const LayoutValue*> seen;
+      Group group{.members = {static_cast<std::int32_t>(first)}};
+      std::vector<std::int32_t> seen;
       grouped[first] = true;
       for (std::size_t next = 0; next < group.members.size(); ++next) {
-        for (std::size_t other : neighbours(group.members[next], seen)) {
-          if (!passes[other]) around.insert(other);
-          if (!passes[other] || grouped[other]) continue;
-          grouped[other] = true;
-          group.members.push_back(other);
-        }
+        for_each_neighbour(as_index(group.members[next]), seen, [&](std::int32_t other) {
+          std::vector<bool>& noted = passes[as_index(other)] ? grouped : is_around;
+          if (noted[as_index(other)]) return;
+          noted[as_index(other)] = true;
+          (passes[as_index(other)] ? group.members : group.around).push_back(other);
+        });
       }
-      group.around.assign(around.begin(), around.end());
-      auto decides = [&](std::size_t task) { return replicas_.first[task] == task; };
+      for (std::int32_t unit : group.around) is_around[as_index(unit)] = false;
+      std::ranges::sort(group.around);
+      find_touched(group);
+      for (std::int32_t unit : group.touched) insert_offered(as_index(unit), group.layouts);
+      for (std::int32_t value : seen) place_[as_index(value)] = -1;
+      group.values = values_of(group.touched);
+      auto decides = [&](std::int32_t unit) { return first_[as_index(unit)] == unit; };
       if (std::ranges::any_of(group.members, decides)) groups_.push_back(std::move(group));
     }
   }
 
-  /// Tasks that touch a value which this one hands on in its own layout, and that is not yet seen.
-  std::vector<std::size_t> neighbours(std::size_t at, std::set<const LayoutValue*>& seen) const {
-    const Task& task = graph_.tasks[at];
-    bool flat = model_.options(at).front().flat;
-    std::vector<std::size_t> found;
-    for (std::size_t use = 0; use < task.uses.size(); ++use) {
-      if (!is_tied(task, use, flat)) continue;
-      const LayoutValue& value = model_.value_of(task.uses[use].buffer);
-      if (!seen.insert(&value).second) continue;
-      for (OperandPlace place : value.writers) found.push_back(place.task);
-      for (OperandPlace place : value.readers) found.push_back(place.task);
+  void find_touched(Group& group) const {
+    for (const std::vector<std::int32_t>* units : {&group.members, &group.around}) {
+      for (std::int32_t unit : *units) {
+        const Replicas& all = replicas_of(unit);
+        group.touched.insert(group.touched.end(), all.units.begin(), all.units.end());
+      }
     }
-    return found;
+    std::ranges::sort(group.touched);
+    group.touched.erase(std::unique(group.touched.begin(), group.touched.end()),
+                        group.touched.end());
   }
 
-  bool sweep_tasks() {
+  /// Layouts in which a unit could take the values that are marked.
+  void insert_offered(std::size_t unit, LayoutSet& layouts) const {
+    std::span<const LayoutModel::Use> uses = model_.uses(unit);
+    for (std::size_t at = 0; at < uses.size(); ++at)
+      if (place_[as_index(uses[at].value)] >= 0)
+        for (const LayoutModel::Option& option : model_.options(unit))
+          layouts.insert(option.candidate->layouts[at]);
+  }
+
+  const Replicas& replicas_of(std::int32_t unit) const {
+    return replicas_[as_index(first_[as_index(unit)])];
+  }
+
+  /// Units that use a value which this one hands on in its own layout, and that is not yet seen.
+  template <class Visit>
+  void for_each_neighbour(std::size_t unit, std::vector<std::int32_t>& seen, Visit&& visit) {
+    bool flat = model_.is_flat(unit, 0);
+    std::span<const LayoutModel::Use> uses = model_.uses(unit);
+    for (std::size_t at = 0; at < uses.size(); ++at) {
+      std::int32_t& mark = place_[as_index(uses[at].value)];
+      if (mark >= 0 || !is_tied(unit, at, flat)) continue;
+      mark = 0;
+      seen.push_back(uses[at].value);
+      for (std::int32_t user : model_.users(uses[at].value)) visit(user);
+    }
+  }
+
+  bool sweep_units() {
     bool moved = false;
-    for (std::size_t at = 0; at < graph_.tasks.size(); ++at) moved = improve(at) || moved;
-    for (LayoutValue& value : model_.values()) moved = improve_storage(value) || moved;
+    for (std::size_t at = 0; at < graph_.units.size(); ++at)
+      moved = improve(static_cast<std::int32_t>(at)) || moved;
+    for (std::size_t at = 0; at < model_.value_count(); ++at)
+      moved = improve_storage(model_.value(static_cast<std::int32_t>(at))) || moved;
     return moved;
   }
 
-  void set_choice(const std::vector<std::size_t>& tasks,
-                  const std::optional<KernelChoice>& choice) {
-    for (std::size_t task : tasks) model_.set_choice(task, choice);
+  void set_pick(const Replicas& all, LayoutPick pick) {
+    for (std::int32_t unit : all.units) model_.set_pick(as_index(unit), pick);
   }
 
-  bool improve(std::size_t task) {
-    if (!graph_.tasks[task].computes() || replicas_.first[task] != task) return false;
-    const std::vector<std::size_t>& all = replicas_.all[task];
-    std::optional<KernelChoice> now = model_.choice(task), best = now;
-    double best_cost = now ? model_.cost(all) : LayoutModel::kNever;
-    std::set<Layout> layouts;
-    for (std::size_t each : all)
-      for (const BufferUse& use : graph_.tasks[each].uses)
-        layouts.merge(model_.layouts_around(model_.value_of(use.buffer)));
-    for (const LayoutOption& option : model_.options(task)) {
-      for (KernelChoice& choice : model_.variants(task, option, layouts)) {
-        set_choice(all, choice);
-        if (double sum = model_.cost(all); sum < best_cost)
-          best = std::move(choice), best_cost = sum;
-      }
+  bool improve(std::int32_t at) {
+    auto unit = as_index(at);
+    std::span<const LayoutModel::Option> options = model_.options(unit);
+    if (options.empty() || first_[unit] != at) return false;
+    const Replicas& all = replicas_[unit];
+    LayoutPick now = model_.pick(unit), best = now;
+    bool has_choice = options.size() > 1 || options[0].candidate->flat;
+    if (now.option >= 0 && !has_choice) return false;
+    LayoutSet layouts;
+    for (std::int32_t value : all.values)
+      layouts.insert(LayoutModel::layouts_around(model_.value(value)));
+    set_pick(all, {});
+    double best_cost = now.option >= 0 ? cost_with(all, now) : LayoutModel::kNever;
+    for (std::size_t option = 0; option < options.size(); ++option) {
+      // Reorders only add to the time.
+      if (time_of(all, options[option]) >= best_cost) continue;
+      auto try_pick = [&](LayoutPick pick) {
+        if (double sum = cost_with(all, pick); sum < best_cost) best = pick, best_cost = sum;
+      };
+      model_.for_each_variant(unit, static_cast<std::int32_t>(option), layouts, try_pick);
     }
-    TROIKA_CHECK(best.has_value(), "no possible kernel for " + graph_.tasks[task].name);
-    set_choice(all, best);
+    if (best.option < 0) throw Bug("no possible kernel for " + to_text(graph_.units[unit].key));
+    set_pick(all, best);
     return best != now;
   }
 
-  /// Tries the members in each layout that any task around writes or could take.
+  static double time_of(const Replicas& all, const LayoutModel::Option& option) {
+    return static_cast<double>(option.time.count) * static_cast<double>(all.units.size());
+  }
+
+  /// Of the units, which have no pick, and of the values that they use, if they had this one.
+  double cost_with(const Replicas& all, LayoutPick pick) {
+    picked_.clear();
+    for (std::int32_t value : all.values) picked_.push_back(model_.value(value).picked);
+    std::size_t next = 0;
+    for (std::int32_t unit : all.units) {
+      std::span<const LayoutModel::Use> uses = model_.uses(as_index(unit));
+      for (std::size_t at = 0; at < uses.size(); ++at) {
+        PickedLayouts& picked = picked_[as_index(all.places[next++])];
+        (uses[at].reads ? picked.wanted : picked.written)
+            .insert(model_.layout(as_index(unit), pick, at));
+      }
+    }
+    double sum = time_of(all, model_.option(as_index(all.units[0]), pick.option));
+    for (std::size_t at = 0; at < picked_.size(); ++at)
+      sum += model_.value_cost(model_.value(all.values[at]), picked_[at]);
+    return sum;
+  }
+
   bool improve(const Group& group) {
-    std::set<std::size_t> with_replicas;
-    for (const std::vector<std::size_t>& tasks : {group.members, group.around})
-      for (std::size_t task : tasks)
-        with_replicas.insert(replicas_.all[replicas_.first[task]].begin(),
-                             replicas_.all[replicas_.first[task]].end());
-    std::vector<std::size_t> touched(with_replicas.begin(), with_replicas.end());
-    std::set<Layout> layouts{Layout::plain};
-    for (std::size_t task : touched)
-      for (const LayoutOption& option : model_.options(task))
-        layouts.insert(option.choice.layouts.begin(), option.choice.layouts.end());
     bool moved = false;
-    for (Layout each : layouts) moved = try_layout(group, touched, each) || moved;
+    group.layouts.for_each([&](Layout each) { moved = try_layout(group, each) || moved; });
     return moved;
   }
 
-  bool try_layout(const Group& group, const std::vector<std::size_t>& touched, Layout wanted) {
-    double before = model_.cost(touched);
-    std::vector<std::optional<KernelChoice>> kept;
-    for (std::size_t task : touched) kept.push_back(model_.choice(task));
-    for (std::size_t task : group.members) follow(task, wanted);
-    for (std::size_t task : group.around) improve(replicas_.first[task]);
-    if (model_.cost(touched) < before) return true;
-    for (std::size_t at = 0; at < touched.size(); ++at)
-      model_.set_choice(touched[at], std::move(kept[at]));
+  bool try_layout(const Group& group, Layout wanted) {
+    double before = model_.cost(group.touched, group.values);
+    kept_.clear();
+    for (std::int32_t unit : group.touched) kept_.push_back(model_.pick(as_index(unit)));
+    for (std::int32_t unit : group.members) follow(unit, wanted);
+    for (std::int32_t unit : group.around) improve(first_[as_index(unit)]);
+    if (model_.cost(group.touched, group.values) < before) return true;
+    for (std::size_t at = 0; at < group.touched.size(); ++at)
+      model_.set_pick(as_index(group.touched[at]), kept_[at]);
     return false;
   }
 
   /// The fastest kernel of that layout, where there is one that may be.
-  void follow(std::size_t task, Layout wanted) {
-    const std::vector<std::size_t>& all = replicas_.all[replicas_.first[task]];
-    std::optional<KernelChoice> best;
-    for (const LayoutOption& option : model_.options(task)) {
-      for (KernelChoice& choice : model_.variants(task, option, {wanted}))
-        if (choice.layouts[0] == wanted && (!best || choice.time < best->time) &&
-            std::ranges::all_of(all, [&](std::size_t each) { return is_free(each, choice); }))
-          best = std::move(choice);
+  void follow(std::int32_t at, Layout wanted) {
+    const Replicas& all = replicas_of(at);
+    auto unit = as_index(at);
+    LayoutPick best;
+    for (std::size_t option = 0; option < model_.options(unit).size(); ++option) {
+      auto try_pick = [&](LayoutPick pick) {
+        if (model_.layout(unit, pick, 0) != wanted) return;
+        bool faster = best.option < 0 ||
+                      model_.option(unit, pick.option).time < model_.option(unit, best.option).time;
+        if (faster && is_free(all, pick)) best = pick;
+      };
+      model_.for_each_variant(unit, static_cast<std::int32_t>(option), wanted, try_pick);
     }
-    if (best) set_choice(all, best);
+    if (best.option >= 0) set_pick(all, best);
   }
 
-  /// What it writes is not fixed to lie otherwise.
-  bool is_free(std::size_t task, const KernelChoice& choice) const {
-    const std::vector<BufferUse>& uses = graph_.tasks[task].uses;
-    for (std::size_t use = 0; use < uses.size(); ++use) {
-      const LayoutValue& value = model_.value_of(uses[use].buffer);
-      if (uses[use].access == Access::read) continue;
-      if (value.fixed.value_or(choice.layouts[use]) != choice.layouts[use]) return false;
+  /// What the units write is not fixed to lie otherwise.
+  bool is_free(const Replicas& all, LayoutPick pick) const {
+    for (std::int32_t unit : all.units) {
+      std::span<const LayoutModel::Use> uses = model_.uses(as_index(unit));
+      for (std::size_t at = 0; at < uses.size(); ++at) {
+        if (uses[at].reads) continue;
+        const LayoutValue& value = model_.value(uses[at].value);
+        if (value.fixed && *value.fixed != model_.layout(as_index(unit), pick, at)) return false;
+      }
     }
     return true;
   }
 
-  /// A parameter that no task writes lies as suits its readers best.
+  /// A value that no unit writes lies as suits its readers best.
   bool improve_storage(LayoutValue& value) {
-    if (value.fixed || !value.writers.empty() || value.readers.empty()) return false;
+    if (value.fixed || value.has_writers || value.picked.wanted.empty()) return false;
     std::optional<Layout> best;
     double best_cost = LayoutModel::kNever;
-    for (Layout each : model_.layouts_around(value))
-      if (double sum = model_.value_cost(value, each); sum < best_cost)
-        best = each, best_cost = sum;
+    LayoutModel::layouts_around(value).for_each([&](Layout each) {
+      double sum = model_.reorder_cost(value, value.picked.wanted, each);
+      if (sum < best_cost) best = each, best_cost = sum;
+    });
     return std::exchange(value.stored, best) != best;
   }
 
-  const TaskGraph& graph_;
+  const UnitGraph& graph_;
   LayoutModel model_;
-  const Replicas replicas_;
+  std::vector<std::int32_t> first_;  // by unit: the one that decides for it
+  std::vector<Replicas> replicas_;   // by that one
   std::vector<Group> groups_;
+  std::vector<std::int32_t> place_;    // by value: in a list, or a mark; -1 between uses
+  std::vector<LayoutPick> kept_;       // of a trial
+  std::vector<PickedLayouts> picked_;  // of a trial, by value of the units
+};
+
+/// The values between the units and the outside, with what is known about them.
+class Ends {
+ public:
+  Ends(const UnitGraph& graph, LayoutModel& model) : graph_(graph), model_(model) {
+    for (std::int32_t buffer : graph.from_outside)
+      if (!value(buffer).fixed) from_.push_back(buffer);
+    for (std::int32_t buffer : graph.to_outside) asked_.push_back(value(buffer).asked);
+  }
+
+  void assume(Layout layout) {
+    for (std::int32_t buffer : from_) value(buffer).fixed = fitting(buffer, layout);
+    for (std::size_t at = 0; at < asked_.size(); ++at) {
+      std::int32_t buffer = graph_.to_outside[at];
+      value(buffer).asked = asked_[at];
+      value(buffer).asked.insert(fitting(buffer, layout));
+    }
+  }
+
+ private:
+  LayoutValue& value(std::int32_t buffer) { return model_.value(model_.value_of(buffer)); }
+  Layout fitting(std::int32_t buffer, Layout layout) const {
+    return fits(layout, graph_.buffers[as_index(buffer)].spec.shape) ? layout : Layout::plain;
+  }
+
+  const UnitGraph& graph_;
+  LayoutModel& model_;
+  std::vector<std::int32_t> from_;  // those that nothing else fixes
+  std::vector<LayoutSet> asked_;    // of those that go outside
 };
 
 }  // namespace
 
-LayoutChoices search_layouts(const TaskGraph& graph, const KernelTable& table,
-                             const LayoutSearchOptions& options) {
-  return Search(graph, table, options).run();
+LayoutChoices search_layouts(const UnitGraph& graph, const Machine& machine,
+                             const KernelTable& table) {
+  Search search(graph, machine, table);
+  search.run();
+  return search.choices();
+}
+
+std::vector<Layout> search_with_ends(const UnitGraph& graph, const Machine& machine,
+                                     const KernelTable& table, LayoutSet ends) {
+  Search search(graph, machine, table);
+  Ends outside(graph, search.model());
+  std::vector<Layout> best;
+  double least = LayoutModel::kNever;
+  ends.for_each([&](Layout layout) {
+    outside.assume(layout);
+    search.run();
+    double cost = search.cost();
+    if (cost < least) best = search.buffers(), least = cost;
+  });
+  return best;
 }
 
 }  // namespace troika

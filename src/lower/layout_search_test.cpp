@@ -12,21 +12,19 @@ constexpr Layout kPlain = Layout::plain, kBlocked = Layout::blocked16;
 class Chain {
  public:
   Chain() {
-    for (const char* name : {"x", "v0", "v1", "v2", "y"}) {
-      graph.buffers.push_back({.name = name, .spec = spec, .device = DeviceId(0u)});
-    }
-    graph.buffers.back().held = true;
-    graph.inputs["x"] = BufferId(0u);
+    graph.buffers.assign(5, {.spec = spec});
+    graph.buffers.front().fixed = kPlain;
+    graph.buffers.back().fixed = kPlain;
     add(Pool2d{}, 0);
     add(Activation{.kind = ActivationKind::relu}, 1);
     add(Activation{.kind = ActivationKind::tanh}, 2);
     add(Pool2d{.kind = PoolKind::average}, 3);
-    table.of("").insert(graph.tasks[1].key, {flat()});
-    table.of("").insert(graph.tasks[2].key, {flat()});
+    offer(1, {flat()});
+    offer(2, {flat()});
   }
 
-  void offer(std::size_t task, std::vector<Candidate> candidates) {
-    table.of("").insert(graph.tasks[task].key, std::move(candidates));
+  void offer(std::size_t unit, std::vector<Candidate> candidates) {
+    table.of("").insert(graph.units[unit].key, std::move(candidates));
   }
   struct Blocked {
     std::int64_t first_takes;
@@ -47,27 +45,28 @@ class Chain {
       table.of("").insert({Reorder{from, to}, {spec}, Phase::forward, {}},
                           {kernel(from, to, nanoseconds)});
   }
-  LayoutChoices search() { return search_layouts(graph, table, {machine, storage}); }
+  LayoutChoices search() {
+    EXPECT_TRUE(find_rows(graph, machine, table));
+    return search_layouts(graph, machine, table);
+  }
 
   TensorSpec spec{{2, 16, 4, 4}, DType::f32};
-  TaskGraph graph;
+  UnitGraph graph;
   KernelTable table;
   Machine machine{{{.name = "device"}}};
-  std::vector<StoredSlice> storage;
 
  private:
-  void add(const Op& op, std::size_t from) {
-    graph.tasks.push_back(
-        {.name = std::string(name_of(op)),
-         .device = DeviceId(0u),
-         .key = {op, {spec}, Phase::forward, {}},
-         .uses = {{BufferId(from), Access::read}, {BufferId(from + 1), Access::write}}});
+  void add(const Op& op, std::int32_t from) {
+    graph.units.push_back({.job = from,
+                           .device = DeviceId(0u),
+                           .key = {op, {spec}, Phase::forward, {}},
+                           .uses = {{from, Access::read}, {from + 1, Access::write}}});
   }
 };
 
 std::vector<Layout> written(const LayoutChoices& choices) {
   std::vector<Layout> layouts;
-  for (const KernelChoice& choice : choices.tasks) layouts.push_back(choice.layouts.back());
+  for (const KernelChoice& choice : choices.kernels) layouts.push_back(choice.layouts.back());
   return layouts;
 }
 
@@ -83,8 +82,8 @@ TEST(SearchLayouts, AReorderIsTakenWhereItIsCheaperThanTheOtherKernel) {
   chain.last_gains_from_blocked({.first_takes = 500});
   chain.reorders_take(20);
   LayoutChoices choices = chain.search();
-  EXPECT_EQ(choices.tasks[0].layouts.back(), kPlain);
-  EXPECT_EQ(choices.tasks[3].layouts.front(), kBlocked);
+  EXPECT_EQ(choices.kernels[0].layouts.back(), kPlain);
+  EXPECT_EQ(choices.kernels[3].layouts.front(), kBlocked);
 }
 
 TEST(SearchLayouts, ADearReorderIsAvoidedEvenForASlowerKernel) {
@@ -102,29 +101,78 @@ TEST(SearchLayouts, WhatTheHostReadsIsPlain) {
   EXPECT_EQ(written(chain.search()).back(), kPlain);
 }
 
+TEST(SearchLayouts, AValueThatABorderHasFixedIsWrittenSo) {
+  Chain chain;
+  chain.last_gains_from_blocked({.first_takes = 10});
+  chain.reorders_take(20);
+  chain.graph.buffers[2].fixed = kPlain;
+  // Better blocked, but for the value in the middle.
+  EXPECT_EQ(chain.search().kernels[1].layouts, (std::vector{kPlain, kPlain}));
+  chain.graph.buffers[2].fixed = kBlocked;
+  EXPECT_EQ(chain.search().kernels[1].layouts, (std::vector{kBlocked, kBlocked}));
+}
+
+TEST(SearchLayouts, AValueFromOutsideThatNothingFixesLiesAsItsReadersWantIt) {
+  Chain chain;
+  chain.last_gains_from_blocked({.first_takes = 10});
+  chain.reorders_take(20);
+  chain.graph.units.erase(chain.graph.units.begin(), chain.graph.units.begin() + 3);
+  EXPECT_EQ(chain.search().buffers[3], kBlocked);
+}
+
+TEST(SearchLayouts, OfEqualKernelsTheFastestIsTaken) {
+  Chain chain;
+  chain.offer(0, {chain.kernel(kPlain, kPlain, 9), chain.kernel(kPlain, kPlain, 7)});
+  chain.offer(3, {chain.kernel(kPlain, kPlain, 7)});
+  LayoutChoices choices = chain.search();
+  EXPECT_EQ(choices.kernels[0].time, SimTime{7});
+  EXPECT_EQ(choices.cost, 7 + 1 + 1 + 7);
+}
+
+/// What is between the units and the outside costs a reorder where it lies otherwise.
+TEST(SearchLayouts, TheCheapestLayoutOfTheOutsideIsAssumed) {
+  Chain chain;
+  chain.graph.buffers.front().fixed = {};
+  chain.graph.buffers.back().fixed = {};
+  chain.graph.from_outside = {0};
+  chain.graph.to_outside = {4};
+  chain.offer(0, {chain.kernel(kPlain, kPlain, 9), chain.kernel(kBlocked, kBlocked, 8)});
+  chain.offer(3, {chain.kernel(kPlain, kPlain, 9), chain.kernel(kBlocked, kBlocked, 8)});
+  chain.reorders_take(5);
+  ASSERT_TRUE(find_rows(chain.graph, chain.machine, chain.table));
+  auto search = [&](LayoutSet ends) {
+    return search_with_ends(chain.graph, chain.machine, chain.table, ends);
+  };
+  LayoutSet both = kPlain;
+  both.insert(kBlocked);
+  EXPECT_EQ(search(kPlain), std::vector(5, kPlain));
+  EXPECT_EQ(search(both), std::vector(5, kBlocked));
+}
+
 /// Two devices pool, each for itself; the host reads what the second has, which is plain.
 TEST(SearchLayouts, ReplicasOfATileTakeOneKernelThatSuitsAllOfThem) {
   TensorSpec spec{{2, 16, 4, 4}, DType::f32};
-  TaskGraph graph;
-  for (std::uint32_t device : {0u, 1u}) {
-    BufferId from(2 * device), to(2 * device + 1);
-    graph.buffers.push_back({.name = "x", .spec = spec, .device = DeviceId(device)});
-    graph.buffers.push_back({.name = "y", .spec = spec, .device = DeviceId(device)});
-    graph.inputs["x" + std::to_string(device)] = from;
-    graph.tasks.push_back({.id = {0, static_cast<std::int32_t>(device)},
-                           .name = "pool/" + std::to_string(device),
-                           .device = DeviceId(device),
+  UnitGraph graph;
+  for (std::int32_t device : {0, 1}) {
+    std::int32_t from = 2 * device, to = 2 * device + 1;
+    graph.buffers.push_back({.spec = spec, .fixed = kPlain});
+    graph.buffers.push_back({.spec = spec});
+    graph.units.push_back({.job = 0,
+                           .kind = device,
+                           .leader = device,
+                           .device = DeviceId(as_index(device)),
                            .key = {Pool2d{}, {spec}, Phase::forward, {}},
                            .uses = {{from, Access::read}, {to, Access::write}}});
   }
-  graph.buffers.back().held = true;
+  graph.buffers.back().fixed = kPlain;
   KernelTable table;
-  table.of("").insert(graph.tasks[0].key,
+  table.of("").insert(graph.units[0].key,
                       {Chain::kernel(kPlain, kPlain, 100), Chain::kernel(kPlain, kBlocked, 1)});
   Machine machine{{{.name = "a"}, {.name = "b"}}};
-  EXPECT_EQ(written(search_layouts(graph, table, {machine, {}})), (std::vector{kBlocked, kPlain}));
-  graph.tasks[1].replica = 1;
-  EXPECT_EQ(written(search_layouts(graph, table, {machine, {}})), (std::vector{kPlain, kPlain}));
+  ASSERT_TRUE(find_rows(graph, machine, table));
+  EXPECT_EQ(written(search_layouts(graph, machine, table)), (std::vector{kBlocked, kPlain}));
+  graph.units[1].leader = 0;
+  EXPECT_EQ(written(search_layouts(graph, machine, table)), (std::vector{kPlain, kPlain}));
 }
 
 }  // namespace

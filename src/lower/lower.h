@@ -2,7 +2,7 @@
 // never measures.
 #pragma once
 
-#include <map>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -27,17 +27,24 @@ struct LowerRequest {
   /// Names of graph outputs that the host reads; the rest of the graph is left out. A training
   /// program holds those of one number (sums over the batch) only.
   std::vector<std::string> outputs{};
-  /// What other programs over the same state have fixed.
-  std::vector<StoredSlice> storage{};
+  /// Where other programs over the same state store it, on devices of all ranks.
+  std::vector<StateEntry> storage{};
+  /// The devices whose tasks and buffers the task graph shall have, in ascending order; empty: all
+  /// of the machine. All decisions are the same whichever they are.
+  std::vector<DeviceId> devices{};
   /// What messages cost; null: the costs of no machine in particular.
   const LinkCosts* links = nullptr;
 };
 
+/// The link costs of the request, or those of no machine in particular.
+LinkCosts links_of(const LowerRequest& request);
+
 /// The rows that the table must have before lower() can finish: every task, and every chain that
-/// might be fused, each for the kinds of the devices that run it.
+/// might be fused, each for the kinds of the devices that run it. Of all devices of the machine, so
+/// that ranks ask for the same rows.
 std::vector<KernelRequest> rows_needed(const LowerRequest& request);
 
-/// Rows that the table lacks; nothing is measured inside.
+/// Rows that the table lacks, for all devices of the machine; nothing is measured inside.
 struct MissingRows {
   std::vector<KernelRequest> rows;
 };

@@ -14,7 +14,7 @@ bool is_forward(Phase phase) { return !is_backward(phase) && phase != Phase::upd
 std::vector<bool> find_wanted(const OutlineRequest& request) {
   const Graph& graph = request.index.graph;
   std::vector<bool> tensors(graph.tensors.size()), operators(graph.operators.size());
-  if (request.trains) {
+  if (request.optimizer != nullptr) {
     TROIKA_CHECK(graph.loss.has_value(), "a graph without a loss cannot train");
     tensors[graph.loss->loss_sum.index()] = true;
   }
@@ -30,6 +30,18 @@ std::vector<bool> find_wanted(const OutlineRequest& request) {
   return operators;
 }
 
+/// Lists the uses by jobs that run.
+void choose_uses(const Outline& outline, OutlinedValue& value) {
+  value.writers.clear();
+  value.readers.clear();
+  for (const ValueUse& use : value.uses) {
+    const Job& job = outline.jobs[as_index(use.job)];
+    if (!outline.runs(job)) continue;
+    Access access = job.phase->uses[as_index(use.use)].access;
+    (access == Access::write ? value.writers : value.readers).push_back(use);
+  }
+}
+
 class Outliner {
  public:
   explicit Outliner(const OutlineRequest& request)
@@ -38,6 +50,10 @@ class Outliner {
     made_.gradients = made_.tensors;
     made_.parameters.assign(graph_.parameters.size(), -1);
     made_.parameter_gradients = made_.parameters;
+    made_.norms = made_.parameters;
+    made_.updated.resize(graph_.parameters.size());
+    made_.jobs_of.resize(graph_.operators.size());
+    made_.staged.resize(graph_.operators.size());
     find_needed();
   }
 
@@ -45,16 +61,19 @@ class Outliner {
     for (std::size_t at = 0; at < graph_.operators.size(); ++at)
       if (wanted_[at]) add_forward(at);
     // The gradients that reach an operator are known once all its readers' phases are listed.
-    for (std::size_t at = graph_.operators.size(); request_.trains && at-- > 0;)
+    for (std::size_t at = graph_.operators.size(); request_.optimizer != nullptr && at-- > 0;)
       if (wanted_[at]) add_backward(at);
+    for (std::size_t at = 0; request_.optimizer != nullptr && at < graph_.parameters.size(); ++at)
+      add_update(at);
+    for (OutlinedValue& value : made_.values) choose_uses(made_, value);
     return std::move(made_);
   }
 
  private:
   const Signature& signature(std::size_t op) const { return request_.index.signatures[op]; }
 
-  const std::vector<PhaseSpec>& phases(std::size_t op) const {
-    return request_.staged[op] ? signature(op).staged : signature(op).phases;
+  const std::vector<PhaseSpec>& phases(std::size_t op, bool staged) const {
+    return staged ? signature(op).staged : signature(op).phases;
   }
 
   /// A tensor needs a gradient if a trained weight lies upstream of it.
@@ -72,8 +91,9 @@ class Outliner {
 
   void add_forward(std::size_t op) {
     add_parameters(op);
-    for (const PhaseSpec& phase : phases(op))
-      if (is_forward(phase.phase)) add_job(op, phase, false);
+    for (bool staged : {false, true})
+      for (const PhaseSpec& phase : phases(op, staged))
+        if (is_forward(phase.phase)) add_job(op, phase, {.backward = false, .staged = staged});
   }
 
   void add_parameters(std::size_t op) {
@@ -93,8 +113,10 @@ class Outliner {
       return output == graph_.loss->loss_sum || made_.gradients[output.index()] >= 0;
     });
     if (!reached) return;
-    for (const PhaseSpec& phase : phases(op))
-      if (is_backward(phase.phase) && is_wanted(op, phase)) add_job(op, phase, true);
+    for (bool staged : {false, true})
+      for (const PhaseSpec& phase : phases(op, staged))
+        if (is_backward(phase.phase) && is_wanted(op, phase))
+          add_job(op, phase, {.backward = true, .staged = staged});
   }
 
   /// Whether somebody needs what this use of a backward phase writes.
@@ -113,21 +135,37 @@ class Outliner {
     });
   }
 
-  void add_job(std::size_t op, const PhaseSpec& phase, bool backward) {
+  struct Place {
+    bool backward = false;
+    bool staged = false;
+  };
+
+  void add_job(std::size_t op, const PhaseSpec& phase, Place place) {
     auto number = static_cast<std::int32_t>(made_.jobs.size());
     Job job{.op = static_cast<std::int32_t>(op),
             .phase = &phase,
-            .backward = backward,
-            .order = static_cast<std::int32_t>(&phase - phases(op).data())};
+            .backward = place.backward,
+            .staged = place.staged,
+            .order = static_cast<std::int32_t>(&phase - phases(op, place.staged).data())};
     for (std::size_t use = 0; use < phase.uses.size(); ++use) {
-      std::int32_t value = value_of(op, phase.uses[use], backward);
+      std::int32_t value = value_of(op, phase.uses[use], place.backward);
       job.values.push_back(value);
-      if (value < 0) continue;
-      OutlinedValue& used = made_.values[as_index(value)];
-      (phase.uses[use].access == Access::write ? used.writers : used.readers)
-          .push_back({number, static_cast<std::int32_t>(use)});
+      if (value >= 0)
+        made_.values[as_index(value)].uses.push_back({number, static_cast<std::int32_t>(use)});
     }
     made_.jobs.push_back(std::move(job));
+    made_.jobs_of[op].push_back(number);
+  }
+
+  void add_update(std::size_t parameter) {
+    const Parameter& own = graph_.parameters[parameter];
+    auto rule = request_.optimizer->rules.find(own.name);
+    if (!own.trained || rule == request_.optimizer->rules.end()) return;
+    if (made_.parameter_gradients[parameter] < 0) return;
+    made_.updated[parameter] = true;
+    // Whether the update has norms depends on how the parameter is cut.
+    if (!troika::signature(rule->second, std::vector{own.spec}).staged.empty())
+      made_.norms[parameter] = add({ValueKind::norms, static_cast<std::int32_t>(parameter)});
   }
 
   std::int32_t value_of(std::size_t op, const Use& use, bool backward) {
@@ -183,8 +221,12 @@ class Outliner {
 
 }  // namespace
 
-IndexedGraph::IndexedGraph(const Graph& made_of) : graph(made_of) {
-  for (const Operator& op : graph.operators) signatures.push_back(signature(graph, op));
+void set_staged(Outline& outline, std::size_t op, bool staged) {
+  if (outline.staged[op] == staged) return;
+  outline.staged[op] = staged;
+  for (std::int32_t job : outline.jobs_of[op])
+    for (std::int32_t value : outline.jobs[as_index(job)].values)
+      if (value >= 0) choose_uses(outline, outline.values[as_index(value)]);
 }
 
 Outline make_outline(const OutlineRequest& request) { return Outliner(request).run(); }

@@ -13,7 +13,7 @@ const TensorSpec kRow{{16}, DType::f32};  // 64 bytes: one unit of the arena
 
 /// Tasks x -> a -> b -> ... with lags, whose results may take their operand's memory.
 struct LaggingChain {
-  TaskGraph graph{.name = "chain", .fragments = {"f"}, .arena = {Bytes{}}};
+  TaskGraph graph{.name = "chain", .arena = {Bytes{}}};
   KernelTable table;
   BufferId last = add_buffer("x");
 

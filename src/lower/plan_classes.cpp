@@ -54,14 +54,15 @@ class MovesAspect {
   void note_step(std::size_t at) {
     const Step& step = moves_.steps[at];
     std::uint64_t& hash = own(step.device);
-    note(hash, {static_cast<int>(step.kind), step.moment, local(step.out), moves_.level[at]});
+    note(hash, {static_cast<int>(step.kind), step.moment, local(step.out), moves_.level[at],
+                step.layered});
     std::int32_t out = moves_.buffers[as_index(step.out)].box;
     for (std::int32_t input = 0; input < step.input_count; ++input) {
       const StepInput& from = moves_.inputs[as_index(step.first_input + input)];
       note(hash, {local(from.buffer)});
       if (step.kind != Step::Kind::assemble) continue;
       note_extents(hash, from.box);
-      for (std::size_t dim = 0; dim < kMaxRank; ++dim)
+      for (std::size_t dim = 0; dim < kMaxRank && !step.layered; ++dim)
         note(hash, {box(from.box).begin[dim] - box(out).begin[dim]});
     }
     if (step.message < 0) return;
@@ -127,6 +128,8 @@ class PlanAspects {
     std::vector<const Aspect*> aspects;
     for (const auto& [set, kinds] : plan_.distribution.kinds)
       aspects.push_back(&known_.of_tiles(plan_.tables.tiles, set, kinds.kinds));
+    // Much quicker, and usual where operators are placed at random.
+    if (differ_alone(*plan_.request.machine, aspects)) return one_class_each(own_.size());
     std::set<const Moves*> seen;
     for (const DistributedValue& value : plan_.distribution.values)
       if (value.spread.moves != nullptr && seen.insert(value.spread.moves).second)
@@ -190,7 +193,7 @@ class PlanAspects {
   }
 
   void note_buckets() {
-    for (const GradientBucket& bucket : plan_.buckets) {
+    for (const auto& [number, bucket] : plan_.buckets) {
       if (bucket.parts.size() < 2) continue;
       std::uint64_t of_parts = 1;
       for (const GradientBucket::Part& part : bucket.parts) note(of_parts, {part.update});

@@ -22,8 +22,8 @@ const Parameter& PlanNames::parameter_of(std::int32_t update) const {
   return graph_.parameters[as_index(plan_.updates[as_index(update)].parameter)];
 }
 
-std::string PlanNames::at_device(const std::string& name, std::int32_t device) const {
-  return plan_.has_peers() ? fmt::format("{}@{}", name, device) : name;
+std::string PlanNames::at_device(const std::string& name, DeviceId device) const {
+  return plan_.has_peers() ? fmt::format("{}@{}", name, device.value) : name;
 }
 
 std::string PlanNames::tile_name(const std::string& name, TileSetId set, std::int32_t tile) const {
@@ -53,110 +53,99 @@ std::string PlanNames::base_name(const OutlinedValue& value) const {
   throw Bug("a value of no kind");
 }
 
-void PlanNames::describe(const PlannedBuffer& planned, const TaskGraph& bound,
-                         BufferSpec& made) const {
-  made.name = name_of_buffer(planned, bound, made);
+void PlanNames::describe(const PlannedBuffer& planned, BufferSpec& made) const {
+  made.name = planned.ref.is_copy() ? fmt::format("{} as {}", made.name, to_string(planned.layout))
+                                    : name_of_buffer(planned, made);
 }
 
-std::string PlanNames::name_of_buffer(const PlannedBuffer& planned, const TaskGraph& bound,
-                                      BufferSpec& made) const {
-  switch (planned.role) {
+std::string PlanNames::name_of_buffer(const PlannedBuffer& planned, BufferSpec& made) const {
+  const BufferRef& ref = planned.ref;
+  switch (ref.role) {
     case BufferRole::value:
       return name_of_value(planned, made);
     case BufferRole::state:
       return name_of_state(planned, made);
     case BufferRole::slice:
-      return parameter_of(planned.of).name + (planned.index == 0 ? " own" : " gradient own");
+      return parameter_of(ref.of).name + (ref.index == 0 ? " own" : " gradient own");
     case BufferRole::scalars:
-      return at_device(scalars_name(planned.index), planned.device);
+      return at_device(scalars_name(ref.index), made.device);
     case BufferRole::control:
-      return at_device(kControlName, planned.device);
+      return at_device(kControlName, made.device);
     case BufferRole::requests:
-      return at_device("step.requests", planned.device);
-    case BufferRole::zeros:
-      return at_device("zeros " + to_string(planned.spec), planned.device);
+      return at_device("step.requests", made.device);
+    case BufferRole::zero_read:
+    case BufferRole::zero_tail:
+    case BufferRole::zero_norms:
+    case BufferRole::zero_number:
+      return at_device("zeros " + to_string(planned.spec), made.device);
     case BufferRole::number:
-      return at_device("number", planned.device);
+    case BufferRole::square:
+    case BufferRole::counted:
+    case BufferRole::counted_norm:
+      return at_device("number", made.device);
     case BufferRole::totals:
-      return fmt::format("{} totals{}@{}", name_of_sum(planned.of),
-                         planned.index < 0 ? "" : fmt::format("[{}]", planned.index),
-                         planned.device);
+      return fmt::format("{} totals{}@{}", name_of_sum(ref.of),
+                         ref.index < 0 ? "" : fmt::format("[{}]", ref.index), made.device.value);
     case BufferRole::bucket:
-      return fmt::format("bucket of {} gradients@{}",
-                         plan_.buckets[as_index(planned.of)].parts.size(), planned.device);
-    case BufferRole::copy:
-      return fmt::format("{} as {}", bound.buffers[as_index(planned.index)].name,
-                         to_string(planned.layout));
-    case BufferRole::scratch:
-      return "scratch";
+      return fmt::format("bucket of {} gradients@{}", plan_.buckets.at(ref.of).parts.size(),
+                         made.device.value);
   }
   throw Bug("a buffer without a role");
 }
 
 std::string PlanNames::name_of_value(const PlannedBuffer& planned, BufferSpec& made) const {
-  const OutlinedValue& value = outline().values[as_index(planned.of)];
-  const DistributedValue& own = plan_.distribution.values[as_index(planned.of)];
-  std::int32_t tile = 0, writer = 0;
-  if (const Moves* moves = own.spread.moves; moves != nullptr) {
-    const PlacedBuffer& placed =
-        moves->buffers[as_index(moves->first_buffer[as_index(planned.device)] + planned.index)];
-    if (placed.kind != PlacedBuffer::Kind::written) return name_of_moved(planned, placed);
-    tile = placed.tile;
-    writer = placed.origin;
-  } else {
-    const TileSet& set = plan_.tables.tiles.set(own.spread.set);
-    tile = set.tiles[as_index(set.first[as_index(planned.device)] + planned.index)];
-  }
-  if (value.kind == ValueKind::norms)
-    return fmt::format("{}/{}", name_of_value_part(planned), tile);
-  if (own.stored.shared) return name_of_stored(planned, tile, made);
-  auto writers = static_cast<std::int32_t>(value.writers.size());
-  return name_of_written(planned, value.writers[as_index(writer % writers)], tile);
+  auto at = as_index(planned.ref.of);
+  if (planned.tile < 0) return name_of_moved(planned, made.device);
+  if (outline().values[at].kind == ValueKind::norms)
+    return fmt::format("{}/{}", name_of_value_part(planned), planned.tile);
+  if (plan_.distribution.values[at].stored.shared) return name_of_stored(planned, made);
+  return name_of_written(planned);
 }
 
 std::string PlanNames::name_of_value_part(const PlannedBuffer& planned) const {
-  const OutlinedValue& value = outline().values[as_index(planned.of)];
+  const OutlinedValue& value = outline().values[as_index(planned.ref.of)];
   std::string base = base_name(value);
-  return is_made_once(value) ? base : part_name(base, planned.micro_batch, plan_.micro_batches());
+  return is_made_once(value) ? base : part_name(base, planned.ref.part, plan_.micro_batches());
 }
 
-std::string PlanNames::name_of_moved(const PlannedBuffer& planned,
-                                     const PlacedBuffer& placed) const {
-  if (placed.kind == PlacedBuffer::Kind::zeros)
-    return at_device(
-        fmt::format("zeros {} {}.{}", to_string(planned.spec), planned.of, planned.index),
-        planned.device);
-  return fmt::format("{} moved {}@{}", name_of_value_part(planned), planned.index, planned.device);
+std::string PlanNames::name_of_moved(const PlannedBuffer& planned, DeviceId device) const {
+  const BufferRef& ref = planned.ref;
+  if (planned.persistent)
+    return at_device(fmt::format("zeros {} {}.{}", to_string(planned.spec), ref.of, ref.index),
+                     device);
+  return fmt::format("{} moved {}@{}", name_of_value_part(planned), ref.index, device.value);
 }
 
 /// Also sets the region that the buffer holds.
-std::string PlanNames::name_of_stored(const PlannedBuffer& planned, std::int32_t tile,
-                                      BufferSpec& made) const {
-  const OutlinedValue& value = outline().values[as_index(planned.of)];
-  const DistributedValue& own = plan_.distribution.values[as_index(planned.of)];
-  Region region = region_of(plan_.tables.tiles, own.stored, tile, own.spec.shape);
+std::string PlanNames::name_of_stored(const PlannedBuffer& planned, BufferSpec& made) const {
+  const OutlinedValue& value = outline().values[as_index(planned.ref.of)];
+  const DistributedValue& own = plan_.distribution.values[as_index(planned.ref.of)];
+  Region region = region_of(plan_.tables.tiles, own.stored, planned.tile, own.spec.shape);
   made.part_of = base_name(value);
   made.whole = own.spec.shape;
   made.region = region;
-  if (!is_made_once(value)) shift_to_part(value, planned.micro_batch, made);
-  return to_string(SliceName{name_of_value_part(planned), own.spec.shape, region, planned.device,
+  if (!is_made_once(value)) shift_to_part(value, planned.ref.part, made);
+  return to_string(SliceName{name_of_value_part(planned), own.spec.shape, region, made.device.value,
                              plan_.has_peers()});
 }
 
 /// A gradient may have several writers: each of its buffers is named after the slot of its writer.
-std::string PlanNames::name_of_written(const PlannedBuffer& planned, const ValueUse& writer,
-                                       std::int32_t tile) const {
-  const OutlinedValue& value = outline().values[as_index(planned.of)];
+std::string PlanNames::name_of_written(const PlannedBuffer& planned) const {
+  const OutlinedValue& value = outline().values[as_index(planned.ref.of)];
+  auto writers = static_cast<std::int32_t>(value.writers.size());
+  const ValueUse& writer = value.writers[as_index(planned.contribution % writers)];
   std::string name = name_of_value_part(planned);
   if (value.kind == ValueKind::gradient || value.kind == ValueKind::parameter_gradient) {
     const Job& job = outline().jobs[as_index(writer.job)];
     const Signature& s = plan_.tables.index.signatures[as_index(job.op)];
     int slot = job.phase->uses[as_index(writer.use)].slot;
+    std::int32_t part =
+        value.kind == ValueKind::gradient ? planned.ref.part : planned.contribution / writers;
     name = part_name(fmt::format("d {}.{}", graph_.operators[as_index(job.op)].name,
                                  s.slots[as_index(slot)].name),
-                     planned.micro_batch, plan_.micro_batches());
+                     part, plan_.micro_batches());
   }
-  return tile_name(name, plan_.distribution.jobs[as_index(writer.job)].set, tile);
+  return tile_name(name, plan_.distribution.jobs[as_index(writer.job)].set, planned.tile);
 }
 
 /// The host knows the whole batch: rows of the first micro-batch become those of this one.
@@ -171,15 +160,15 @@ void PlanNames::shift_to_part(const OutlinedValue& value, std::int32_t part,
 
 /// Also sets the region that the buffer holds and, of a shared update, the run of its elements.
 std::string PlanNames::name_of_state(const PlannedBuffer& planned, BufferSpec& made) const {
-  const UpdatePlan& update = plan_.updates[as_index(planned.of)];
-  const Parameter& parameter = parameter_of(planned.of);
+  const UpdatePlan& update = plan_.updates[as_index(planned.ref.of)];
+  const Parameter& parameter = parameter_of(planned.ref.of);
   const DistributedValue& weight = plan_.distribution.values[as_index(update.weight)];
-  std::int32_t place = planned.micro_batch;
+  std::int32_t place = planned.tile;
   Signature s = signature(*update.rule, std::vector{parameter.spec});
-  std::string name = parameter.name + "." + s.slots[as_index(planned.index)].name;
+  std::string name = parameter.name + "." + s.slots[as_index(planned.ref.index)].name;
   Region region = region_of(plan_.tables.tiles, weight.stored, place, weight.spec.shape);
   std::string own =
-      to_string(SliceName{name, weight.spec.shape, region, planned.device, plan_.has_peers()});
+      to_string(SliceName{name, weight.spec.shape, region, made.device.value, plan_.has_peers()});
   made.part_of = name;
   made.region = region;
   made.whole = weight.spec.shape;
@@ -198,30 +187,31 @@ std::string PlanNames::name_of_sum(std::int32_t sum) const {
   return "output " + graph_.outputs[as_index(sum - 2)].name;
 }
 
-std::string PlanNames::of(const PlannedCall& call) const {
+std::string PlanNames::of_call(const PlannedTask& end, Collective kind) const {
   auto with_kind = [&](const std::string& name) {
-    return fmt::format("{} {}", name, to_string(call.call.kind));
+    return fmt::format("{} {}", name, to_string(kind));
   };
-  switch (call.kind) {
-    case PlannedCall::Kind::moves:
-      return with_kind(part_name(base_name(outline().values[as_index(call.of)]), call.micro_batch,
+  switch (end.call) {
+    case CallKind::moves:
+      return with_kind(part_name(base_name(outline().values[as_index(end.of)]), end.micro_batch,
                                  plan_.micro_batches()));
-    case PlannedCall::Kind::scatter:
-      return with_kind("d " + parameter_of(call.of).name);
-    case PlannedCall::Kind::gather:
-      return with_kind(parameter_of(call.of).name);
-    case PlannedCall::Kind::bucket:
-      return fmt::format("bucket of {} gradients", plan_.buckets[as_index(call.of)].parts.size());
-    case PlannedCall::Kind::totals:
-      return with_kind(name_of_sum(call.of));
+    case CallKind::scatter:
+      return with_kind("d " + parameter_of(end.of).name);
+    case CallKind::gather:
+      return with_kind(parameter_of(end.of).name);
+    case CallKind::bucket:
+      return fmt::format("bucket of {} gradients", plan_.buckets.at(end.of).parts.size());
+    case CallKind::totals:
+      return with_kind(name_of_sum(end.of));
   }
   throw Bug("a communication of no kind");
 }
 
-std::string PlanNames::of(const PlannedTask& planned, const TaskGraph& bound) const {
+std::string PlanNames::of(const PlannedTask& planned, const Task& task,
+                          const TaskGraph& bound) const {
   switch (planned.kind) {
     case WorkKind::phase:
-      return name_of_phase(planned);
+      return name_of_phase(planned, task.device);
     case WorkKind::update:
       return parameter_of(planned.of).name +
              (planned.unit->key.phase == Phase::statistics_1 ? " norms" : " update");
@@ -232,17 +222,17 @@ std::string PlanNames::of(const PlannedTask& planned, const TaskGraph& bound) co
     case WorkKind::sum:
     case WorkKind::assemble:
     case WorkKind::reorder:
-      return name_of_movement(planned, bound);
+      return name_of_movement(planned, task, bound);
     case WorkKind::start:
-      return bound.communications[as_index(planned.call)].name + " start";
+      return bound[task.communication].name + " start";
     case WorkKind::finish:
-      return bound.communications[as_index(planned.call)].name;
+      return bound[task.communication].name;
   }
   throw Bug("a task of no kind");
 }
 
 /// A fused forward unit is named after its first operator, although it stands at its last.
-std::string PlanNames::name_of_phase(const PlannedTask& planned) const {
+std::string PlanNames::name_of_phase(const PlannedTask& planned, DeviceId device) const {
   auto job = as_index(planned.of);
   auto named = job;
   if (!outline().jobs[job].backward)
@@ -251,20 +241,22 @@ std::string PlanNames::name_of_phase(const PlannedTask& planned) const {
   std::string name = part_name(fmt::format("{} {}", graph_.operators[as_index(first.op)].name,
                                            to_string(first.phase->phase)),
                                planned.micro_batch, plan_.micro_batches());
-  name = tile_name(name, plan_.distribution.jobs[job].set, planned.index);
+  TileSetId set = plan_.distribution.jobs[job].set;
+  PlannedDevice here(plan_, device.value);
+  name = tile_name(name, set, here.tiles_here(set)[as_index(planned.index)]);
   if (!planned.unit->key.fused.empty()) name += fmt::format(" +{}", planned.unit->key.fused.size());
   return name;
 }
 
-std::string PlanNames::name_of_movement(const PlannedTask& planned, const TaskGraph& bound) const {
-  const BufferSpec& written = bound.buffers[as_index(planned.uses.back().buffer)];
-  const BufferSpec& read = bound.buffers[as_index(planned.uses.front().buffer)];
+std::string PlanNames::name_of_movement(const PlannedTask& planned, const Task& task,
+                                        const TaskGraph& bound) const {
+  const BufferSpec& written = bound[task.uses.back().buffer];
   if (planned.kind == WorkKind::reorder)
-    return fmt::format("{} to {}", read.name, to_string(written.layout));
+    return fmt::format("{} to {}", bound[task.uses.front().buffer].name, to_string(written.layout));
   std::string name = written.name;
   if (planned.of >= 0) {
     const OutlinedValue& value = outline().values[as_index(planned.of)];
-    bool total = written.spec == TensorSpec{{1}, DType::f64};
+    bool total = written.spec == kOneNumber;
     bool once = total || is_made_once(value) || value.kind == ValueKind::parameter_gradient;
     name = once ? base_name(value)
                 : part_name(base_name(value), planned.micro_batch, plan_.micro_batches());

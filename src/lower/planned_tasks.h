@@ -1,107 +1,159 @@
-// The tasks of some devices in numbers: what is simulated, and what binding gives names, regions
-// and addresses to.
+// The tasks of a device in numbers: what is simulated, and what binding gives names, regions and
+// addresses to. Nothing here tells devices of one class apart but ids, messages and positions.
 #pragma once
 
+#include <compare>
 #include <cstdint>
-#include <map>
+#include <string>
 #include <vector>
 
-#include "lower/classes.h"
 #include "lower/program_plan.h"
 #include "taskgraph/task_graph.h"
 
 namespace troika {
 
 enum class BufferRole : std::uint8_t {
-  value,            ///< Buffer `index` of value `of` on the device.
-  state,            ///< Optimizer state `index` of update `of`.
-  slice,            ///< Of update `of`: the part of a stored weight (index 0) or gradient (1).
-  scalars,          ///< `index`: lag of the tasks that read them.
+  value,         ///< Buffer `index` of value `of`; part: micro-batch.
+  state,         ///< Optimizer state `index` of update `of`; part: place.
+  slice,         ///< Of update `of`: part of the stored weight (index 0), of the gradient (1), or
+                 ///< what pads the gradient (2); part: place.
+  square,        ///< Square sum `index` of update `of`; part: place.
+  counted,       ///< Of update `of`: a box that counts; index: 64 * operand + box; part: place.
+  counted_norm,  ///< Of update `of`: the norms of box `index`; part: place.
+  scalars,       ///< `index`: lag of the tasks that read them.
   control,
-  requests,         ///< Of the hosts.
-  zeros,
-  number,           ///< Of a step: sums of losses, norms.
-  totals,           ///< Of sum `of` over all devices; `index` is the number's place in it, or -1.
-  bucket,           ///< Vector of bucket `of`.
-  copy,             ///< Of buffer `index` in another layout.
-  scratch,
+  requests,    ///< Of the hosts.
+  zero_read,   ///< What use `index` of job `of` reads of a value that nobody writes; part: place.
+  zero_tail,   ///< As long as what pads the gradient of update `of`; part: place.
+  zero_norms,  ///< Of update `of`.
+  zero_number,
+  number,  ///< Of sum `of` over the batch: the result of its task `index`.
+  totals,  ///< Of sum `of`; `index` is the number's place in it, or -1.
+  bucket,  ///< Vector of bucket `of`.
 };
 
-struct PlannedBuffer {
+/// What the description of a buffer follows from: job, value or update `of`.
+enum class BufferOwner : std::uint8_t { job, value, update, several_updates, nothing };
+
+constexpr BufferOwner owner_of(BufferRole role) {
+  switch (role) {
+    case BufferRole::value:
+      return BufferOwner::value;
+    case BufferRole::zero_read:
+      return BufferOwner::job;
+    case BufferRole::state:
+    case BufferRole::slice:
+    case BufferRole::square:
+    case BufferRole::counted:
+    case BufferRole::counted_norm:
+    case BufferRole::zero_tail:
+    case BufferRole::zero_norms:
+      return BufferOwner::update;
+    case BufferRole::bucket:
+      return BufferOwner::several_updates;
+    case BufferRole::scalars:
+    case BufferRole::control:
+    case BufferRole::requests:
+    case BufferRole::zero_number:
+    case BufferRole::number:
+    case BufferRole::totals:
+      break;  // numbers, of one shape
+  }
+  return BufferOwner::nothing;
+}
+
+/// Names a buffer of a device by what it is for. A place counts the tiles of an operator, or the
+/// stored parts of a parameter, that are on the device.
+struct BufferRef {
   BufferRole role = BufferRole::value;
+  std::uint8_t copy = 0;  ///< 0: the buffer itself; else a copy of it in layout `copy` - 1.
+  std::uint16_t part = 0;
   std::int32_t of = -1, index = -1;
-  std::int32_t micro_batch = 0;
-  std::int32_t device = 0;
-  TensorSpec spec;
-  Layout layout = Layout::plain;
-  Category category = Category::activation;
-  bool persistent = false, held = false;
-  std::int32_t view_of = -1;
-  Bytes view_offset{}, padding{};
+
+  bool is_copy() const { return copy > 0; }
+  Layout copy_layout() const { return static_cast<Layout>(copy - 1); }
+  BufferRef original() const { return {role, 0, part, of, index}; }
+  BufferRef in(Layout layout) const {
+    return {role, static_cast<std::uint8_t>(static_cast<int>(layout) + 1), part, of, index};
+  }
+  auto operator<=>(const BufferRef&) const = default;
 };
 
 struct PlannedUse {
-  std::int32_t buffer = -1;
+  BufferRef buffer;
   Access access = Access::read;
+
+  bool operator==(const PlannedUse&) const = default;
 };
 
 enum class WorkKind : std::uint8_t {
-  phase,     ///< Job `of` on tile `index`.
+  phase,     ///< Job `of` at place `index`.
   update,    ///< Phase `index` of update `of`.
   sum,       ///< For value `of`.
   assemble,  ///< For value `of`.
   reorder,
   square_sum,  ///< For update `of`.
   guard,
-  start,
-  finish,
+  start,   ///< Of a communication, which `call`, `of` and `index` name,
+  finish,  ///< and its end.
+};
+
+/// A communication is named by what it is for.
+enum class CallKind : std::uint8_t {
+  moves,    ///< Message `index` of the redistribution of value `of`.
+  scatter,  ///< Of the gradient of update `of`, in the place of message `index`,
+  gather,   ///< and of what was updated.
+  bucket,   ///< `of`: bucket.
+  totals,   ///< `of`: sum over all devices.
 };
 
 struct PlannedTask {
   Turn turn;
   PackedId id;
-  WorkKind kind = WorkKind::phase;
-  std::int32_t of = -1, index = -1;
-  std::int32_t micro_batch = 0, device = 0, lag = 0;
   const KernelUnit* unit = nullptr;  ///< Of a phase or an update.
-  std::int32_t key = -1;             ///< Of other computing tasks: into PlannedTasks::keys.
-  std::int32_t call = -1, member = -1;  ///< Of a start or finish.
-  /// Of an assemble: its launch position, a part of PlannedTasks::positions.
-  std::int32_t first_position = 0, position_count = 0;
-  std::vector<PlannedUse> uses{};
-  std::int32_t scratch = -1;
+  WorkKind kind = WorkKind::phase;
+  CallKind call = CallKind::moves;
+  std::int16_t micro_batch = 0, lag = 0;
+  std::int32_t of = -1, index = -1;
+  std::int32_t movement = -1;  ///< Of other computing tasks: number in the MovementTable.
+  std::int32_t member = -1;    ///< Of a start or finish.
+  /// In Fragment::uses, and of an assemble its launch position in Fragment::positions.
+  std::int32_t first_use = 0, first_position = 0;
+  std::int16_t use_count = 0;
+  std::int32_t position_count = 0;
+
+  bool computes() const { return kind != WorkKind::start && kind != WorkKind::finish; }
 };
 
-/// A communication between all its members, on whatever device.
-struct PlannedCall {
-  enum class Kind : std::uint8_t { moves, scatter, gather, bucket, totals };
-  Kind kind = Kind::moves;
-  std::int32_t of = -1;  ///< Value, update, bucket or sum.
-  std::int32_t micro_batch = 0;
-  std::int32_t message = -1;  ///< Of a redistribution.
-  CollectiveCall call;        ///< Without nodes, processes and algorithm.
-  DType dtype = DType::f32;
-  CombineRule rule = CombineRule::sum;
-  std::vector<std::int32_t> devices;  ///< One per member.
-  std::vector<std::int32_t> buffers;  ///< One per member; -1 where the device is not planned here.
-  Turn finish;                        ///< How urgent it is: the turn of its first reader.
-  std::int32_t lag = 0;               ///< Of the finish.
+/// A buffer that some task wants in another layout than it has.
+struct WantedCopy {
+  BufferRef copy;
+  std::int32_t lag = 0;
+  Turn turn;  ///< Of the task.
+
+  bool operator==(const WantedCopy&) const = default;
 };
 
-struct PlannedTasks {
-  std::vector<PlannedBuffer> buffers;
+/// Tasks of one device that depend on one thing: a job, a value, a parameter.
+struct Fragment {
   std::vector<PlannedTask> tasks;
-  std::vector<PlannedCall> calls;
-  std::vector<KernelKey> keys;
+  std::vector<PlannedUse> uses;
   std::vector<std::int64_t> positions;
-  std::map<std::string, std::int32_t> inputs, outputs;  ///< Buffers, by the host's name.
+  std::vector<WantedCopy> wanted;
+
+  std::span<const PlannedUse> uses_of(const PlannedTask& task) const {
+    return std::span(uses).subspan(as_index(task.first_use), as_index(task.use_count));
+  }
+  std::span<const std::int64_t> position_of(const PlannedTask& task) const {
+    return std::span(positions).subspan(as_index(task.first_position),
+                                        as_index(task.position_count));
+  }
 };
 
-/// What these devices do.
-PlannedTasks plan_tasks(const ProgramPlan& plan, const std::vector<std::int32_t>& devices);
-
-/// What the first device of each class does. Calls of a class are one call, which has the members
-/// of one of them.
-PlannedTasks plan_folded(const ProgramPlan& plan, const Classes& classes);
+/// A buffer that the host writes or reads.
+struct HostBuffer {
+  std::string name;
+  BufferRef buffer;
+};
 
 }  // namespace troika

@@ -115,9 +115,11 @@ TEST(Positions, RowsThatDevicesCutOutOfTheirCopiesHaveOneKey) {
   Dropouts lowered(data_parallel);
   lowered.strategy.splits.at("relu").factors = {{"", 4}};  // all rows on every device
   Launches cuts = assembled_in(lowered.run(), "r copy");
-  EXPECT_EQ(cuts.keys,
-            (std::set<std::string>{"assemble{shape=[2,4],boxes=[0,0,2,4]} forward f32[8,4]"}));
-  EXPECT_EQ(cuts.positions, (std::set<std::vector<std::int64_t>>{{0, 0}, {2, 0}, {4, 0}, {6, 0}}));
+  EXPECT_EQ(
+      cuts.keys,
+      (std::set<std::string>{"assemble{shape=[2,4],boxes=[2,4],layered=true} forward f32[8,4]"}));
+  EXPECT_EQ(cuts.positions, (std::set<std::vector<std::int64_t>>{
+                                {0, 0, 0, 0}, {2, 0, 0, 0}, {4, 0, 0, 0}, {6, 0, 0, 0}}));
 }
 
 TEST(Positions, AreVerified) {

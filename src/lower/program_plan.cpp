@@ -1,6 +1,7 @@
 #include "lower/program_plan.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace troika {
 namespace {
@@ -37,7 +38,7 @@ Shape shape_of(const DistributedValue& value, std::int32_t buffer) {
   const Box& box = moves.boxes[as_index(placed.box)];
   Shape shape = value.spec.shape;
   for (std::size_t at = 0; at < value.spread.frame.size(); ++at)
-    shape[as_index(value.spread.frame[at])] = box.end[at] - box.begin[at];
+    shape[as_index(value.spread.frame[at])] = (box.end[at] - box.begin[at]) * value.spread.unit[at];
   return shape;
 }
 
@@ -48,9 +49,14 @@ std::size_t kind_of(const ProgramPlan& plan, TileSetId set, std::int32_t tile) {
 }
 
 Layout layout_read(const ProgramPlan& plan, std::size_t value, std::int32_t role,
-                   std::int32_t tile);
+                   std::int32_t tile) {
+  const Moves* moves = plan.distribution.values[value].spread.moves;
+  if (moves == nullptr) return layout_written(plan, value, 0, tile);
+  return layout_of(plan, value, moves->reads[as_index(role)][as_index(tile)]);
+}
 
-/// What a tile of a writer leaves, or what is stored.
+}  // namespace
+
 Layout layout_written(const ProgramPlan& plan, std::size_t value, std::size_t writer,
                       std::int32_t tile) {
   const DistributedValue& own = plan.distribution.values[value];
@@ -64,26 +70,17 @@ Layout layout_written(const ProgramPlan& plan, std::size_t value, std::size_t wr
   const ValueUse& use = outlined.writers[writer];
   const Job& job = plan.distribution.outline.jobs[as_index(use.job)];
   const JobTiles& tiles = plan.distribution.jobs[as_index(use.job)];
-  if (!job.phase->view) return plan.written[value][writer][kind_of(plan, tiles.set, tile)];
+  if (!job.phase->view)
+    return plan.written[as_index(use.job)][as_index(use.use)][kind_of(plan, tiles.set, tile)];
   // A view lies as what it views, which must be plain under another shape.
   auto viewed = as_index(job.values[0]);
   auto shape = [&](std::size_t of, std::size_t at) {
-    return region_of(plan.tables.tiles, tiles.uses[at], tile,
-                     plan.distribution.values[of].spec.shape)
-        .shape();
+    return shape_of_tile(plan.tables.tiles, tiles.uses[at], tile,
+                         plan.distribution.values[of].spec.shape);
   };
   if (shape(viewed, 0) != shape(value, as_index(use.use))) return Layout::plain;
   return layout_read(plan, viewed, tiles.roles[0], tile);
 }
-
-Layout layout_read(const ProgramPlan& plan, std::size_t value, std::int32_t role,
-                   std::int32_t tile) {
-  const Moves* moves = plan.distribution.values[value].spread.moves;
-  if (moves == nullptr) return layout_written(plan, value, 0, tile);
-  return layout_of(plan, value, moves->reads[as_index(role)][as_index(tile)]);
-}
-
-}  // namespace
 
 Layout layout_of(const ProgramPlan& plan, std::size_t value, std::int32_t buffer) {
   const Moves& moves = *plan.distribution.values[value].spread.moves;
@@ -105,30 +102,46 @@ Layout layout_of(const ProgramPlan& plan, std::size_t value, std::int32_t buffer
                    moves.inputs[as_index(moves.steps[as_index(maker)].first_input)].buffer);
 }
 
-void note_layouts(ProgramPlan& plan) {
-  const Outline& outline = plan.distribution.outline;
-  for (std::size_t job = 0; job < outline.jobs.size(); ++job) plan.runs_at.push_back(job);
-  for (std::size_t job = 0; job < outline.jobs.size(); ++job)
-    for (const KernelUnit& unit : plan.units.jobs[job])
-      for (const ValueUse& use : unit.operands)
-        plan.runs_at[as_index(use.job)] = std::max(plan.runs_at[as_index(use.job)], job);
-  plan.written.resize(outline.values.size());
-  for (std::size_t at = 0; at < outline.values.size(); ++at)
-    plan.written[at].resize(outline.values[at].writers.size());
-  for (const std::vector<KernelUnit>& kinds : plan.units.jobs) {
-    for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
-      const KernelUnit& unit = kinds[kind];
-      for (std::size_t at = 0; at < unit.operands.size(); ++at) {
-        auto job = as_index(unit.operands[at].job), use = as_index(unit.operands[at].use);
-        if (outline.jobs[job].phase->uses[use].access != Access::write) continue;
-        std::vector<Layout>& layouts =
-            plan.written[as_index(outline.jobs[job].values[use])]
-                        [as_index(plan.distribution.jobs[job].roles[use])];
-        if (layouts.size() < kinds.size()) layouts.resize(kinds.size(), Layout::plain);
-        layouts[kind] = unit.choice.layouts[at];
-      }
+namespace {
+
+/// From the units of a job, which may stand for other jobs too.
+void note_units(ProgramPlan& plan, std::size_t job) {
+  const std::vector<KernelUnit>& kinds = plan.units.jobs[job];
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+    const KernelUnit& unit = kinds[kind];
+    for (std::size_t at = 0; at < unit.operands.size(); ++at) {
+      auto own = as_index(unit.operands[at].job), use = as_index(unit.operands[at].use);
+      plan.runs_at[own] = std::max(plan.runs_at[own], job);
+      const PhaseSpec& phase = *plan.distribution.outline.jobs[own].phase;
+      if (phase.uses[use].access != Access::write) continue;
+      std::vector<Layout>& layouts = plan.written[own][use];
+      if (layouts.size() < kinds.size()) layouts.resize(kinds.size(), Layout::plain);
+      layouts[kind] = unit.choice.layouts[at];
     }
   }
+}
+
+}  // namespace
+
+std::vector<std::int32_t> note_layouts(ProgramPlan& plan, std::span<const std::int32_t> jobs) {
+  const Outline& outline = plan.distribution.outline;
+  plan.runs_at.resize(outline.jobs.size());
+  plan.written.resize(outline.jobs.size());
+  using Noted = std::pair<std::size_t, std::vector<std::vector<Layout>>>;
+  std::vector<Noted> before;
+  for (std::int32_t each : jobs) {
+    auto job = as_index(each);
+    before.emplace_back(std::exchange(plan.runs_at[job], job), std::move(plan.written[job]));
+    plan.written[job].assign(outline.jobs[job].values.size(), {});
+  }
+  for (std::int32_t job : jobs) note_units(plan, as_index(job));
+  std::vector<std::int32_t> changed;
+  for (std::size_t at = 0; at < jobs.size(); ++at) {
+    auto job = as_index(jobs[at]);
+    if (before[at].first != plan.runs_at[job] || before[at].second != plan.written[job])
+      changed.push_back(jobs[at]);
+  }
+  return changed;
 }
 
 Moment moment_of(const ProgramPlan& plan, std::size_t value, std::int64_t micro_batch,

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <span>
 #include <vector>
 
 #include "lower/kernel_units.h"
@@ -14,6 +16,8 @@ namespace troika {
 struct Moment {
   TurnFields turn;
   std::int32_t lag = 0;
+
+  bool operator==(const Moment&) const = default;
 };
 
 /// Ranks among what stands at one place for one parameter: what brings its gradient comes first,
@@ -29,16 +33,30 @@ struct GradientBucket {
     std::int32_t update = -1;   ///< Index into the updates.
     std::int32_t message = -1;  ///< Of its gradient's redistribution.
     Bytes offset{};             ///< In the vector of the bucket.
+
+    bool operator==(const Part&) const = default;
   };
   std::vector<Part> parts;
   Bytes bytes{};
   Moment start, finish;
+
+  bool operator==(const GradientBucket&) const = default;
 };
+
+/// Indexes of updates, in the order in which backward finishes their gradients.
+using UpdateGroup = std::vector<std::int32_t>;
+
+/// Each group of parameters has a range of numbers for its buckets, so that what becomes of one
+/// group does not renumber the buckets of others.
+inline constexpr std::int32_t kMostBuckets = 1 << 15;
+inline std::int32_t first_bucket(std::int32_t group) { return group * kMostBuckets; }
 
 /// Which bucket a message has become a part of, and which part.
 struct BucketPart {
   std::int32_t bucket = -1;
   std::int32_t part = -1;
+
+  bool operator==(const BucketPart&) const = default;
 };
 
 struct ProgramPlan {
@@ -51,10 +69,11 @@ struct ProgramPlan {
       update_of{};                       ///< By value: the update that has it as gradient or norms.
   std::vector<Moment> update_moments{};  ///< By update.
   Moment guard{};                        ///< Where the loss, or the gradient's norm, is known.
-  std::vector<GradientBucket> buckets{};
+  std::vector<UpdateGroup> bucket_groups{};          ///< They do not depend on splits.
+  std::map<std::int32_t, GradientBucket> buckets{};  ///< By number, group by group.
   /// By update and message of its gradient.
   std::vector<std::vector<BucketPart>> bucket_of{};
-  /// By value, writer and kind of tile: how it lies. Empty where a view, or nothing, is written.
+  /// By job, use and kind of tile: how it lies. Empty where a view, or nothing, is written.
   std::vector<std::vector<std::vector<Layout>>> written{};
 
   /// By job: the job at whose place its tiles run, where some of them are fused.
@@ -81,8 +100,12 @@ Moment moment_of(const ProgramPlan& plan, std::size_t value, std::int64_t micro_
 /// writer leaves it, or plain.
 Shape shape_of(const DistributedValue& value, std::int32_t buffer);
 Layout layout_of(const ProgramPlan& plan, std::size_t value, std::int32_t buffer);
+/// How what a tile of a writer leaves lies, or what is stored.
+Layout layout_written(const ProgramPlan& plan, std::size_t value, std::size_t writer,
+                      std::int32_t tile);
 
-/// Fills in how values lie, from the chosen units.
-void note_layouts(ProgramPlan& plan);
+/// Fills in where these jobs run and how what they write lies, from the chosen units. A unit of
+/// several jobs must have all of them in the list. Returns the jobs for which either has changed.
+std::vector<std::int32_t> note_layouts(ProgramPlan& plan, std::span<const std::int32_t> jobs);
 
 }  // namespace troika

@@ -123,22 +123,25 @@ class Redistributor {
     buffer = held.buffer;
     finished_.held.push_back(held);
     finished_.ends = {static_cast<std::int32_t>(finished_.held.size())};
+    finished_.from = {0};
   }
 
-  /// Whether no two needs of different boxes have elements in common. Sums of the same elements
-  /// must have the same bits, so where it takes long to find out, they count as overlapping.
-  bool are_apart(const std::vector<Need>& needs) const {
-    constexpr std::size_t kMany = 256;
+  /// Whether no two needs of different boxes have elements in common: sums of the same elements
+  /// must have the same bits.
+  bool need_different_elements(const std::vector<Need>& needs) const {
     if (terms_.size() < 2) return true;
-    if (needs.size() > kMany) return false;
-    for (std::size_t at = 0; at < needs.size(); ++at)
-      for (std::size_t other = 0; other < at; ++other)
-        if (needs[at].box != needs[other].box &&
-            elements(intersect(draft_.boxes[needs[at].box], draft_.boxes[needs[other].box],
-                               draft_.boxes.dims()),
-                     draft_.boxes.dims()) > 0)
-          return false;
-    return true;
+    std::vector<std::int32_t> numbers;
+    for (const Need& need : needs) numbers.push_back(need.box);
+    std::ranges::sort(numbers);
+    auto [first, last] = std::ranges::unique(numbers);
+    numbers.erase(first, last);
+    BoxIndex index;
+    index.build(draft_.boxes, numbers);
+    return std::ranges::all_of(numbers, [&](std::int32_t number) {
+      std::size_t overlaps = 0;
+      index.for_each_overlap(draft_.boxes[number], [&](std::int32_t) { ++overlaps; });
+      return overlaps <= 1;  // its own
+    });
   }
 
   /// Needs that nothing finished answers, each once.
@@ -152,7 +155,7 @@ class Redistributor {
       by_place_.find_or_add(PairMap::key(device, box), kNeeded);
       needs.push_back({.device = device, .box = box, .tile = tile, .ordinal = ordinal});
     }
-    bool apart = are_apart(needs);
+    bool apart = need_different_elements(needs);
     for (Need& need : needs) need.is_only = apart && tiles_with_[need.box] == 1;
     for (const Touch& tile : reader) tiles_with_[tile.box] = 0;
     return needs;

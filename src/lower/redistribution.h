@@ -101,6 +101,9 @@ struct Step {
   std::int32_t out = 0;                           ///< Buffer.
   std::int32_t first_input = 0, input_count = 0;  ///< In Redistribution::inputs.
   std::int32_t message = -1, member = -1;         ///< Of a start or finish.
+  /// Of an assemble: its inputs come in layers that make up `out` (ops/assemble.h), and place_boxes
+  /// finds places for boxes like theirs. Where each begins in `out` is then a position only.
+  bool layered = false;
 
   bool operator==(const Step&) const = default;
 };
@@ -151,8 +154,9 @@ struct Redistribution {
 /// the order of the tiles and wrapping around. Members of a collective follow the order of the
 /// terms or, where it gathers, of the tiles; receivers of a broadcast that of the reader's tiles
 /// behind the sender's own. Lists that mix own and received parts begin with the own one and follow
-/// the order of the members from there, wrapping around; but a sum that several tiles of a reader
-/// need is added up in the order of the terms by all of them, so that they get the same bits.
+/// the order of the members from there, wrapping around, in sums contribution by contribution; but
+/// a sum that several tiles of a reader need is added up in the order of the terms by all of them,
+/// so that they get the same bits.
 ///
 /// A step that a message waits for happens as soon as its inputs are there, a start when the inputs
 /// of all members are there, and everything else right before the first reader that it serves.

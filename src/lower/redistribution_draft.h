@@ -44,6 +44,7 @@ struct Held {
 struct Terms {
   std::vector<Held> held;
   std::vector<std::int32_t> ends;  ///< By term.
+  std::vector<std::int32_t> from;  ///< By term: the contribution that has it, or the first one.
 
   std::int32_t size() const { return static_cast<std::int32_t>(ends.size()); }
   std::int32_t begin(std::int32_t term) const { return term == 0 ? 0 : ends[term - 1]; }
@@ -51,9 +52,11 @@ struct Terms {
     return std::span(held).subspan(begin(term), ends[term] - begin(term));
   }
   /// Ends the term that was appended to `held`; a term that holds nothing is none.
-  void close_term() {
+  void close_term(std::int32_t contribution) {
     auto end = static_cast<std::int32_t>(held.size());
-    if (end > begin(size())) ends.push_back(end);
+    if (end == begin(size())) return;
+    ends.push_back(end);
+    from.push_back(contribution);
   }
 };
 
@@ -125,6 +128,7 @@ class Draft {
     return places.empty() ? 0 : places[device];
   }
   void find_moments();
+  void mark_layered();
   std::vector<bool> find_hurried() const;
   void mark_start(Message& message, std::vector<std::int32_t>& since);
   std::int32_t root(std::int32_t id) const;

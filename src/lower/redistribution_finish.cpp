@@ -1,8 +1,10 @@
 // The second half of a draft: when each step happens, in which order, and final numbers.
 #include <algorithm>
+#include <map>
 #include <numeric>
 
-#include "lower/redistribution_draft.h"
+#include "lower/redistribution_stages.h"
+#include "ops/assemble.h"
 
 namespace troika::redistribution {
 namespace {
@@ -28,6 +30,50 @@ std::vector<std::int32_t> sort_by_device(const Items& items,
   for (std::int32_t at = 0; at < std::ssize(items); ++at) order[next[items[at].device]++] = at;
   return order;
 }
+
+/// Whether boxes that make up another one can be placed in it by their extents alone. All devices
+/// that gather a tensor ask the same, each in its own order.
+class PlaceableBoxes {
+ public:
+  explicit PlaceableBoxes(const BoxTable& boxes) : boxes_(boxes) {}
+
+  bool contains(std::span<const std::int32_t> parts, std::int32_t whole) {
+    if (are_in_a_row(parts, whole)) return true;
+    std::vector<Shape> extents;
+    for (std::int32_t part : parts) extents.push_back(extents_of(part));
+    std::ranges::sort(extents, std::ranges::lexicographical_compare);
+    Shape outer = extents_of(whole);
+    std::vector<std::int64_t> key(outer.begin(), outer.end());
+    for (const Shape& each : extents) key.insert(key.end(), each.begin(), each.end());
+    auto [known, is_new] = known_.try_emplace(std::move(key));
+    if (is_new) known->second = place_boxes(outer, extents).has_value();
+    return known->second;
+  }
+
+ private:
+  std::int32_t extent(std::int32_t box, int dim) const {
+    return boxes_[box].end[dim] - boxes_[box].begin[dim];
+  }
+
+  Shape extents_of(std::int32_t box) const {
+    Shape shape;
+    for (int dim = 0; dim < boxes_.dims(); ++dim) shape.push_back(extent(box, dim));
+    return shape;
+  }
+
+  /// Most tensors are cut along one dimension, where any order does.
+  bool are_in_a_row(std::span<const std::int32_t> parts, std::int32_t whole) const {
+    int cuts = 0;
+    for (int dim = 0; dim < boxes_.dims(); ++dim)
+      if (std::ranges::any_of(parts,
+                              [&](auto part) { return extent(part, dim) != extent(whole, dim); }))
+        ++cuts;
+    return cuts <= 1;
+  }
+
+  const BoxTable& boxes_;
+  std::map<std::vector<std::int64_t>, bool> known_;
+};
 
 }  // namespace
 
@@ -157,8 +203,35 @@ void Draft::move_inputs() {
   inputs_ = std::move(sorted);
 }
 
+/// As ops/assemble.cpp tells layers: one ends where it has as many elements as the whole.
+void Draft::mark_layered() {
+  PlaceableBoxes placeable(boxes);
+  std::vector<std::int32_t> parts;
+  for (Step& step : steps_) {
+    if (step.kind != Step::Kind::assemble) continue;
+    std::int32_t whole = buffers_[step.out].box;
+    if (step.input_count == 1) {  // most are copies
+      step.layered = inputs_[step.first_input].box == whole;
+      continue;
+    }
+    std::int64_t filled = 0;
+    step.layered = true;
+    parts.clear();
+    for (std::int32_t at = 0; at < step.input_count && step.layered; ++at) {
+      parts.push_back(inputs_[step.first_input + at].box);
+      filled += boxes.elements(parts.back());
+      if (filled < boxes.elements(whole)) continue;
+      step.layered = make_up(boxes, parts, whole) && placeable.contains(parts, whole);
+      parts.clear();
+      filled = 0;
+    }
+    step.layered = step.layered && parts.empty();
+  }
+}
+
 Redistribution Draft::finish(std::vector<std::vector<std::int32_t>> reads) && {
   find_moments();
+  mark_layered();
   order_steps();
   move_inputs();
   std::vector<std::int32_t> numbers = number_buffers();
@@ -172,7 +245,13 @@ Redistribution Draft::finish(std::vector<std::vector<std::int32_t>> reads) && {
       in_place = in_place && buffers_[read].kind == PlacedBuffer::Kind::written;
     }
   }
-  return {.boxes = std::move(boxes).take(),
+  // It is kept as long as plans are made; the other lists have been copied to their size.
+  std::vector<Box> all_boxes = std::move(boxes).take();
+  all_boxes.shrink_to_fit();
+  members_.shrink_to_fit();
+  messages_.shrink_to_fit();
+  ranges_.shrink_to_fit();
+  return {.boxes = std::move(all_boxes),
           .buffers = std::move(buffers_),
           .steps = std::move(steps_),
           .inputs = std::move(inputs_),

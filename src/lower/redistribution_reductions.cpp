@@ -85,7 +85,7 @@ class Reductions {
     for (std::int32_t term = 0; term < terms_.size(); ++term) {
       for (const Held& held : terms_[term])
         if (held.buffer >= 0) left.held.push_back(held);
-      left.close_term();
+      left.close_term(terms_.from[term]);
     }
     terms_ = std::move(left);
   }

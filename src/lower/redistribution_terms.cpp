@@ -125,7 +125,7 @@ Terms merge_groups(Draft& draft, const Terms& terms, const Groups& groups) {
       merged.held.insert(merged.held.end(), terms[*begin].begin(), terms[*begin].end());
     else
       merge_group(draft, terms, {begin, end}, merged);
-    merged.close_term();
+    merged.close_term(terms.from[*begin]);
     begin = end;
   }
   return merged;
@@ -148,7 +148,9 @@ void merge_runs(Draft& draft, Terms& terms, std::vector<std::int32_t>& runs) {
 }
 
 /// Appends the terms of a contribution, whose first tile's buffer is `first`.
-void append_terms(const Contribution& from, std::int32_t first, Terms& terms) {
+void append_terms(const RedistributionRequest& request, std::int32_t contribution,
+                  std::int32_t first, Terms& terms) {
+  const Contribution& from = request.from[contribution];
   std::vector<std::int32_t> ends(static_cast<std::size_t>(from.term_count) + 1);
   auto term_of = [&](std::size_t tile) { return from.terms.empty() ? 0 : from.terms[tile]; };
   for (std::size_t tile = 0; tile < from.tiles.size(); ++tile) ++ends[term_of(tile) + 1];
@@ -159,8 +161,11 @@ void append_terms(const Contribution& from, std::int32_t first, Terms& terms) {
   for (std::size_t tile = 0; tile < from.tiles.size(); ++tile)
     terms.held[begin + next[term_of(tile)]++] = {from.tiles[tile].device, from.tiles[tile].box,
                                                  first + static_cast<std::int32_t>(tile)};
-  for (std::int32_t term = 0; term < from.term_count; ++term)
-    if (ends[term] != ends[term + 1]) terms.ends.push_back(begin + ends[term + 1]);
+  for (std::int32_t term = 0; term < from.term_count; ++term) {
+    if (ends[term] == ends[term + 1]) continue;
+    terms.ends.push_back(begin + ends[term + 1]);
+    terms.from.push_back(contribution);
+  }
 }
 
 }  // namespace
@@ -177,10 +182,10 @@ Terms collect_terms(Draft& draft) {
   Terms terms;
   std::vector<std::int32_t> runs;
   std::int32_t buffer = 0;
-  for (const Contribution& from : draft.request.from) {
+  for (std::int32_t at = 0; at < std::ssize(draft.request.from); ++at) {
     std::int32_t before = terms.size();
-    append_terms(from, buffer, terms);
-    buffer += static_cast<std::int32_t>(from.tiles.size());
+    append_terms(draft.request, at, buffer, terms);
+    buffer += static_cast<std::int32_t>(draft.request.from[at].tiles.size());
     runs.push_back(terms.size() - before);
     if (!draft.request.merge_each) continue;
     draft.set_at_once();

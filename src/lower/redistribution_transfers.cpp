@@ -17,6 +17,7 @@ class Transfers {
         nearest_(draft, holders),
         received_on_(draft.devices, -1) {
     find_homes();
+    find_families();
   }
 
   void bring(std::vector<Need>& needs) {
@@ -50,6 +51,10 @@ class Transfers {
     std::int32_t buffer;    // or, if received, none yet
     std::int32_t received;  // index; kHere: it is on the device
   };
+  /// The terms [begin, end) of a contribution.
+  struct Family {
+    std::int32_t begin, end;
+  };
   /// A part of a buffer that other devices need.
   struct Sent {
     std::int32_t held, box;
@@ -76,6 +81,16 @@ class Transfers {
     homes_.reserve(terms.held.size());
     for (std::int32_t id = 0; id < std::ssize(terms.held); ++id)
       homes_.find_or_add(PairMap::key(holders_.term_of(id), terms.held[id].device), places_[id]);
+  }
+
+  /// Terms of one contribution stand one behind the other.
+  void find_families() {
+    const Terms& terms = holders_.terms();
+    for (std::int32_t term = 0; term < terms.size(); ++term) {
+      if (term == 0 || terms.from[term - 1] != terms.from[term]) families_.push_back({term, term});
+      ++families_.back().end;
+      family_of_.push_back(static_cast<std::int32_t>(families_.size()) - 1);
+    }
   }
 
   std::int32_t distance(std::int32_t term, std::int32_t id, std::int32_t device) const {
@@ -122,17 +137,23 @@ class Transfers {
     });
   }
 
-  /// The device's own term first and the others behind it, wrapping around; but in the order of the
-  /// terms where that is asked for, and where other devices need the same sum: its bits depend on
-  /// the order.
+  /// Of each contribution the device's own term first and the others behind it, wrapping around;
+  /// but in the order of the terms where that is asked for, and where other devices need the same
+  /// sum: its bits depend on the order.
   void rank_terms(const Need& need) {
-    std::int32_t count = holders_.terms().size();
-    if (count == 1 || draft_.request.fixed_order || !need.is_only) return;
-    std::int32_t first = count;
-    for (const Candidate& candidate : candidates_)
+    if (holders_.terms().size() == 1 || draft_.request.fixed_order || !need.is_only) return;
+    firsts_.clear();
+    for (const Family& family : families_) firsts_.push_back(family.end);
+    for (const Candidate& candidate : candidates_) {
+      std::int32_t& first = firsts_[family_of_[candidate.rank]];
       if (!candidate.is_elsewhere) first = std::min(first, candidate.rank);
-    for (Candidate& candidate : candidates_)
-      candidate.rank = (candidate.rank - first + 2 * count) % count;
+    }
+    for (Candidate& candidate : candidates_) {
+      std::int32_t at = family_of_[candidate.rank];
+      auto [begin, end] = families_[at];
+      std::int32_t count = end - begin;
+      candidate.rank = begin + (candidate.rank - firsts_[at] + count) % count;
+    }
   }
 
   /// Takes what is missing of a term from one holder.
@@ -290,6 +311,9 @@ class Transfers {
   NearestHolder nearest_;
   std::vector<std::int32_t> places_;  // by held
   PairMap homes_;                     // by term and device
+  std::vector<Family> families_;
+  std::vector<std::int32_t> family_of_;  // by term
+  std::vector<std::int32_t> firsts_;     // by family: the device's own term
   std::vector<Candidate> candidates_;
   std::vector<Part> parts_;
   std::vector<Sent> sent_;

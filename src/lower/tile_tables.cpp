@@ -60,15 +60,10 @@ TableKey kind_of_part(Range part, std::size_t axis, const Signature& signature) 
 
 }  // namespace
 
-std::size_t TableKeyHash::operator()(const TableKey& key) const {
-  std::uint64_t hash = key.size();
-  for (std::int64_t number : key) hash = mix(hash, static_cast<std::uint64_t>(number));
-  return hash;
-}
-
 TileTables::TileTables(std::size_t devices) : devices_(devices) {
   ranges_.push_back(std::make_unique<Ranges>());
   kinds_.push_back(std::make_unique<std::vector<std::int32_t>>());
+  add_set({});
 }
 
 std::int32_t TileTables::kind_count(KindsId id) const {
@@ -305,6 +300,7 @@ KindsId TileTables::joined_kinds(const std::vector<KindsId>& all) {
 }
 
 std::vector<std::int32_t> TileTables::first_of_kinds(TileSetId id, KindsId kinds_id) const {
+  if (set(id).count() == 0) return {};
   if (kinds_id == 0) return {0};
   std::vector<std::int32_t> first;
   const std::vector<std::int32_t>& all = kinds(kinds_id);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "lower/table_key.h"
 #include "ops/op.h"
 #include "strategy/tiles.h"
 
@@ -45,15 +46,9 @@ struct TileSet {
 using Ranges = std::vector<Range>;
 
 /// Index of a table. 0 stands for the simplest one where a comment says so.
-using TileSetId = std::int32_t;
-using RangesId = std::int32_t;  ///< 0: the whole, in one part.
-using KindsId = std::int32_t;   ///< 0: all parts, or tiles, are of one kind.
-
-/// A sequence of numbers that identifies something; compared by content.
-using TableKey = std::vector<std::int64_t>;
-struct TableKeyHash {
-  std::size_t operator()(const TableKey& key) const;
-};
+using TileSetId = std::int32_t;  ///< 0: no tiles.
+using RangesId = std::int32_t;   ///< 0: the whole, in one part.
+using KindsId = std::int32_t;    ///< 0: all parts, or tiles, are of one kind.
 
 /// An operator under its split, on one micro-batch. All micro-batches are alike but for a shift.
 struct OperatorTiles {
@@ -65,6 +60,8 @@ struct OperatorTiles {
   std::vector<RangesId> parts;        ///< By axis.
   std::vector<KindsId> kinds;         ///< By axis: of its parts.
   bool staged = false;                ///< A tile cuts what a plain phase needs whole.
+
+  bool operator==(const OperatorTiles&) const = default;
 };
 
 /// How tiles cut a dimension of a tensor: which digit of their number says the part, and its range.

@@ -1,44 +1,95 @@
-// The units of a program as a task graph, each on the device of the first tile of its kind: what
-// decides which of them are fused and how values lie.
+// The units of a part of a program (one unit: one kind of tile of one phase) and the values between
+// them: what decides which units are fused and how values lie.
 #pragma once
 
+#include <optional>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
-#include "lower/updates.h"
+#include "cost/kernel_table.h"
+#include "lower/layout_set.h"
+#include "lower/unit_keys.h"
 
 namespace troika {
 
-/// A program under a strategy, before kernels are chosen.
-struct UnitRequest {
-  const LowerRequest& request;
-  const PlanTables& tables;
-  const Distribution& distribution;
-  const std::vector<UpdatePlan>& updates;
+/// One operand of a unit.
+struct UnitUse {
+  std::int32_t buffer = -1;
+  Access access = Access::read;
+  /// The use of a job that it is. Of an update: the use of its phase, without a job.
+  ValueUse of{};
 };
 
-/// Which unit a task of the graph stands for.
-struct UnitOfTask {
+struct UnitBuffer {
+  TensorSpec spec;
+  std::int32_t view_of = -1;      ///< Shares the memory of this buffer.
+  std::optional<Layout> fixed{};  ///< By the host, another program, or the border of a region.
+  LayoutSet asked{};              ///< By what is no unit here.
+  bool stays = false;             ///< Somebody else needs it, so it is not fused away.
+};
+
+struct Unit {
   std::int32_t job = -1;     ///< -1: an update, or a sum of contributions.
   std::int32_t update = -1;  ///< Index into the updates.
   std::int32_t kind = 0;
   std::int32_t phase = 0;  ///< Of the update.
+  /// The first kind on devices of the same kind: units of one leader that have equal keys take one
+  /// kernel, so that copies of a tile have the same bits.
+  std::int32_t leader = 0;
+  DeviceId device{};  ///< Of the first tile of its kind.
+  KernelKey key{};
+  std::vector<UnitUse> uses{};
+  int output = -1;    ///< The operand that holds the only output of a forward phase.
+  int gradient = -1;  ///< The operand that holds the gradient of the only output.
+  const std::vector<Candidate>* row = nullptr;  ///< See find_rows.
+
+  bool is_sum() const { return job < 0 && update < 0; }
 };
 
 struct UnitGraph {
-  TaskGraph graph;
-  std::vector<UnitOfTask> units;                             ///< By task.
-  std::vector<std::vector<std::vector<BufferId>>> operands;  ///< By job, kind and use.
-  std::vector<std::vector<BufferId>> stored;                 ///< By value and kind of place.
+  /// What one kind of tile of a writer wrote, or one kind of place stores.
+  struct Piece {
+    std::int32_t value = -1;
+    std::int32_t writer = 0;
+    std::int32_t kind = 0;
+    std::int32_t buffer = -1;
+  };
+
+  std::vector<UnitBuffer> buffers;
+  std::vector<Unit> units;
+  std::vector<std::vector<std::int32_t>> tied;  ///< Buffers that lie alike.
+  std::vector<Piece> stored;
+  std::vector<Piece> written;
+  std::vector<std::int32_t> from_outside, to_outside;  ///< Buffers between here and other parts.
 };
 
-UnitGraph make_unit_graph(const UnitRequest& request);
+/// How values lie that are written in one region and read in another one, by value and writer; a
+/// parameter has one. Empty: it is used within one region.
+using BorderLayouts = std::vector<std::vector<Layout>>;
 
-/// The shape that an update works on at a stored place.
-TensorSpec updated_spec(const UnitRequest& request, const UpdatePlan& update, std::int32_t place);
+/// What finds the units of an operator.
+struct UnitIndex {
+  explicit UnitIndex(const UnitRequest& request);
 
-/// What one tile of a job computes.
-KernelKey key_of(const UnitRequest& request, std::size_t job, std::int32_t tile);
-/// The tile's box in the iteration space of its operator, in the first micro-batch.
-Region box_of(const UnitRequest& request, std::size_t job, std::int32_t tile);
+  /// The jobs of operator o, in their order, are jobs[first[o]] to jobs[first[o + 1]].
+  std::vector<std::int32_t> first, jobs;
+  /// By operator: the updates of the parameters that it is the first to use.
+  std::vector<std::vector<std::int32_t>> updates;
+  std::unordered_map<std::string_view, const StateEntry*> storage;  ///< Of other programs.
+};
+
+/// Some operators of a program.
+struct UnitPart {
+  const std::vector<std::int32_t>& operators;
+  /// Null: values that come from outside may lie as suits the units inside.
+  const BorderLayouts* borders = nullptr;
+  bool updates = true;  ///< With the updates of their parameters.
+};
+
+UnitGraph make_unit_graph(const UnitRequest& request, const UnitIndex& index, const UnitPart& part);
+
+/// Looks up the rows of all units. Returns whether the table has them.
+bool find_rows(UnitGraph& graph, const Machine& machine, const KernelTable& table);
 
 }  // namespace troika

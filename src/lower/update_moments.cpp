@@ -50,36 +50,32 @@ std::size_t last_user(const ProgramPlan& plan, const UpdatePlan& update) {
 
 std::optional<std::string_view> why_not_carried(const ProgramPlan& plan, const UpdatePlan& update) {
   const Sync& sync = plan.request.strategy->sync;
-  if (!sync.carry_updates) return "the strategy has 'carry_updates' off";
-  if (!sync.overlap) return "the strategy has 'overlap' off";
-  if (!update.waits) return "no message brings its gradient";
-  if (first_reader(plan, update) < 0) return "the forward pass does not read it";
+  if (!sync.overlap) return "'overlap' is off";
+  if (!sync.carry_updates) return "'carry_updates' is off";
+  if (!update.waits) return "no message brings the gradient";
+  if (first_reader(plan, update) < 0) return "not read by the forward pass";
   return std::nullopt;
 }
 
-void plan_moments(ProgramPlan& plan) {
-  plan.update_of.assign(plan.distribution.values.size(), -1);
-  for (std::size_t at = 0; at < plan.updates.size(); ++at)
-    for (std::int32_t value : {plan.updates[at].gradient, plan.updates[at].norms})
+std::vector<std::int32_t> plan_moments(ProgramPlan& plan) {
+  const Outline& outline = plan.distribution.outline;
+  plan.update_of.assign(outline.values.size(), -1);
+  plan.update_moments.resize(plan.updates.size());
+  std::vector<std::int32_t> changed;
+  for (std::size_t at = 0; at < plan.updates.size(); ++at) {
+    const UpdatePlan& update = plan.updates[at];
+    for (std::int32_t value : {update.gradient, outline.norms[as_index(update.parameter)]})
       if (value >= 0) plan.update_of[as_index(value)] = static_cast<std::int32_t>(at);
-  for (const UpdatePlan& update : plan.updates)
-    plan.update_moments.push_back(update_moment(plan, update));
-  if (plan.request.optimizer == nullptr) return;
+    Moment made = update_moment(plan, update);
+    if (made != plan.update_moments[at]) changed.push_back(static_cast<std::int32_t>(at));
+    plan.update_moments[at] = made;
+  }
+  if (plan.request.optimizer == nullptr) return changed;
   // One device knows its loss at once; several wait for it as late as they can.
   bool at_end = plan.has_peers() || plan.request.optimizer->watches_gradient();
   plan.guard.turn = at_end ? end_of_step(plan, 0) : end_of_forward(plan, plan.micro_batches() - 1);
   plan.guard.turn.side = Side::after;
-}
-
-std::vector<CarriedUpdate> carried_updates(const LowerRequest& request) {
-  PlanTables tables(*request.graph, *request.machine);
-  ProgramPlan plan{request, tables, distribute(request, tables)};
-  plan.updates = plan_updates(request, plan.distribution, tables);
-  std::vector<CarriedUpdate> carried;
-  for (const UpdatePlan& update : plan.updates)
-    carried.push_back({request.graph->parameters[as_index(update.parameter)].name,
-                       why_not_carried(plan, update)});
-  return carried;
+  return changed;
 }
 
 }  // namespace troika

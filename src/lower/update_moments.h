@@ -2,9 +2,7 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "lower/program_plan.h"
 
@@ -21,14 +19,8 @@ std::size_t last_user(const ProgramPlan& plan, const UpdatePlan& update);
 
 /// Decides when each update runs. A carried one has a lag of one step and stands right before its
 /// weight is read next. Another one stands behind the last phase that needs the old weight if
-/// nothing is waited for, else at the end of the step.
-void plan_moments(ProgramPlan& plan);
-
-struct CarriedUpdate {
-  std::string parameter;
-  std::optional<std::string_view> why_not{};  ///< Unset: it is carried.
-};
-/// One per updated parameter of a training program that is feasible. Needs no kernels.
-std::vector<CarriedUpdate> carried_updates(const LowerRequest& request);
+/// nothing is waited for, else at the end of the step. Returns the updates whose moments have
+/// changed, in ascending order.
+std::vector<std::int32_t> plan_moments(ProgramPlan& plan);
 
 }  // namespace troika

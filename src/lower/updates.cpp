@@ -14,6 +14,20 @@ class UpdatePlanner {
   UpdatePlanner(const LowerRequest& request, Distribution& distribution, PlanTables& tables)
       : request_(request), distribution_(distribution), tables_(tables) {}
 
+  /// Plans an update and fills in its norms. Returns the value of these if they have changed, or
+  /// -1.
+  std::int32_t change(UpdatePlan& update) {
+    std::int32_t norms = distribution_.outline.norms[as_index(update.parameter)];
+    update = plan(as_index(update.parameter));
+    if (norms < 0) return -1;
+    DistributedValue made = update.is_staged() ? norms_of(update) : DistributedValue{};
+    DistributedValue& own = distribution_.values[as_index(norms)];
+    if (made == own) return -1;
+    own = std::move(made);
+    return norms;
+  }
+
+ private:
   UpdatePlan plan(std::size_t parameter) {
     const Parameter& own = request_.graph->parameters[parameter];
     UpdatePlan made{.parameter = static_cast<std::int32_t>(parameter),
@@ -32,7 +46,7 @@ class UpdatePlanner {
     };
     bool staged = !s.staged.empty() &&
                   (made.shared != nullptr || std::ranges::any_of(made.groups->first, is_cut));
-    if (staged) made.norms = add_norms(made);
+    if (staged) made.norms = distribution_.outline.norms[parameter];
     made.phases =
         staged ? std::vector{Phase::statistics_1, Phase::apply} : std::vector{Phase::update};
     for (Phase phase : made.phases) {
@@ -46,7 +60,6 @@ class UpdatePlanner {
     return made;
   }
 
- private:
   const DistributedValue& value(std::int32_t at) const {
     return distribution_.values[as_index(at)];
   }
@@ -82,7 +95,7 @@ class UpdatePlanner {
     if (std::ranges::any_of(places, [](const SharedUpdate& place) { return place.owners < 2; }))
       return nullptr;
     for (std::int32_t first : made.groups->first)
-      if (region_of(tables_.tiles, weight.stored, first, weight.spec.shape).elements() <
+      if (shape_of_tile(tables_.tiles, weight.stored, first, weight.spec.shape).elements() <
           places[as_index(first)].owners)
         return nullptr;
     return &known->second;
@@ -117,7 +130,7 @@ class UpdatePlanner {
   }
 
   /// Terms are the regions, each known to all that store it, or the slices.
-  std::int32_t add_norms(const UpdatePlan& made) {
+  DistributedValue norms_of(const UpdatePlan& made) {
     std::vector<std::int32_t> terms = made.groups->region;
     std::int32_t most = 1;
     if (made.shared != nullptr)
@@ -125,12 +138,9 @@ class UpdatePlanner {
     for (std::size_t place = 0; made.shared != nullptr && place < terms.size(); ++place)
       terms[place] = terms[place] * most + made.shared->places[place].owner;
     TileSetId set = value(made.weight).stored.set;
-    auto number = static_cast<std::int32_t>(distribution_.values.size());
-    distribution_.outline.values.push_back({.kind = ValueKind::norms, .of = made.parameter});
-    distribution_.values.push_back({.spec = {{2}, DType::f64},
-                                    .spread = tables_.spreads.numbers(set, terms),
-                                    .stored = {.set = set}});
-    return number;
+    return {.spec = {{2}, DType::f64},
+            .spread = tables_.spreads.numbers(set, terms),
+            .stored = {.set = set}};
   }
 
   const LowerRequest& request_;
@@ -145,10 +155,30 @@ std::vector<UpdatePlan> plan_updates(const LowerRequest& request, Distribution& 
   std::vector<UpdatePlan> plans;
   if (request.optimizer == nullptr) return plans;
   UpdatePlanner planner(request, distribution, tables);
-  for (std::size_t at = 0; at < request.graph->parameters.size(); ++at)
-    if (is_updated(request, distribution.outline, at)) plans.push_back(planner.plan(at));
+  for (std::size_t at = 0; at < request.graph->parameters.size(); ++at) {
+    if (!distribution.outline.updated[at]) continue;
+    UpdatePlan& made = plans.emplace_back();
+    made.parameter = static_cast<std::int32_t>(at);
+    planner.change(made);
+  }
   TROIKA_CHECK(!plans.empty(), "a training program without trained parameters");
   return plans;
+}
+
+void change_updates(const UpdatedProgram& program, PlanTables& tables, Touched& touched) {
+  UpdatePlanner planner(program.request, program.distribution, tables);
+  auto is_touched = [&](std::int32_t value) {
+    return std::ranges::binary_search(touched.values, value);
+  };
+  std::vector<std::int32_t> norms;
+  for (std::size_t at = 0; at < program.updates.size(); ++at) {
+    UpdatePlan& update = program.updates[at];
+    if (!is_touched(update.weight) && !is_touched(update.gradient)) continue;
+    touched.updates.push_back(static_cast<std::int32_t>(at));
+    if (std::int32_t changed = planner.change(update); changed >= 0) norms.push_back(changed);
+  }
+  // They stand behind all other values, in the order of the parameters.
+  touched.values.insert(touched.values.end(), norms.begin(), norms.end());
 }
 
 }  // namespace troika

@@ -18,6 +18,8 @@ struct UpdateOperand {
   Access access = Access::read;
   std::string name{};  ///< Of the slot.
   DType dtype = DType::f32;
+
+  bool operator==(const UpdateOperand&) const = default;
 };
 
 struct UpdatePlan {
@@ -37,6 +39,7 @@ struct UpdatePlan {
   std::vector<std::vector<UpdateOperand>> operands{};  ///< By phase.
 
   bool is_staged() const { return norms >= 0; }
+  bool operator==(const UpdatePlan&) const = default;
 };
 
 /// Elements that each of so many owners updates.
@@ -51,8 +54,18 @@ inline std::int64_t slice_padding(std::int64_t elements, std::int64_t copies) {
   return slice_length(elements, copies) * copies - elements;
 }
 
-/// One per updated parameter, in the order of the parameters. Adds the values of their norms.
+/// One per updated parameter, in the order of the parameters. Fills in the values of their norms.
 std::vector<UpdatePlan> plan_updates(const LowerRequest& request, Distribution& distribution,
                                      PlanTables& tables);
+
+/// A program as far as it depends on no kernel.
+struct UpdatedProgram {
+  const LowerRequest& request;
+  Distribution& distribution;
+  std::vector<UpdatePlan>& updates;
+};
+
+/// Plans the updates again whose values are touched, and adds them and their norms to what is.
+void change_updates(const UpdatedProgram& program, PlanTables& tables, Touched& touched);
 
 }  // namespace troika

@@ -1,6 +1,7 @@
 #include "lower/value_spread.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/error.h"
 
@@ -36,14 +37,18 @@ std::vector<int> frame_of(const SpreadRequest& request) {
   return frame;
 }
 
-Frame extents_of(const Shape& shape, const std::vector<int>& frame) {
+/// `unit`: as in ValueSpread; the shape counts in units.
+Frame extents_of(const Shape& shape, const std::vector<int>& frame,
+                 const std::vector<std::int64_t>& unit) {
   Frame made{.dims = static_cast<int>(frame.size())};
   std::size_t at = 0;
   bool wide = false;
   for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
     if (at < frame.size() && frame[at] == static_cast<int>(dim)) {
       made.extents[at] = static_cast<std::int32_t>(shape[dim]);
-      made.wide_before[at++] = wide;
+      made.wide_before[at] = wide;
+      wide = wide || unit[at] > 1;
+      ++at;
     } else {
       wide = wide || shape[dim] > 1;
     }
@@ -51,8 +56,9 @@ Frame extents_of(const Shape& shape, const std::vector<int>& frame) {
   return made;
 }
 
-TableKey key_of(const SpreadRequest& request, const std::vector<int>& frame) {
-  Frame extents = extents_of(request.shape, frame);
+TableKey key_of(const SpreadRequest& request, const ValueSpread& spread) {
+  const std::vector<int>& frame = spread.frame;
+  Frame extents = extents_of(request.shape, frame, spread.unit);
   TableKey key{extents.dims, request.greatest, request.fixed_order, request.merge_each,
                std::ssize(request.writers)};
   for (std::size_t dim = 0; dim < frame.size(); ++dim)
@@ -154,14 +160,63 @@ ValueSpread SpreadTable::find(const SpreadRequest& request) {
       spread.scale *= request.shape[dim];
   if (is_identity(request)) {
     spread.set = request.writers[0].set;
+    spread.cuts = request.writers[0].cuts;
     return spread;
   }
-  auto [known, is_new] = made_.try_emplace(key_of(request, spread.frame));
+  spread.unit = units_of(request, spread.frame);
+  SpreadRequest reduced = in_units(request, spread);
+  for (std::int64_t unit : spread.unit) spread.scale *= unit;
+  auto [known, is_new] = made_.try_emplace(key_of(reduced, spread));
   if (is_new)
     known->second =
-        std::make_unique<const Moves>(expand(request, spread), Neighbourhood{processes_, nodes_});
+        std::make_unique<const Moves>(expand(reduced, spread), Neighbourhood{processes_, nodes_});
   spread.moves = known->second.get();
   return spread;
+}
+
+std::vector<std::int64_t> SpreadTable::units_of(const SpreadRequest& request,
+                                                const std::vector<int>& frame) {
+  std::vector<std::int64_t> units;
+  for (int dim : frame) {
+    std::int64_t unit = request.shape[as_index(dim)];
+    for (const std::vector<Participant>* side : {&request.writers, &request.readers})
+      for (const Participant& each : *side)
+        if (RangesId ranges = each.cuts[as_index(dim)].ranges; ranges != 0)
+          unit = std::gcd(unit, divisor_of(ranges));
+    units.push_back(std::max<std::int64_t>(unit, 1));
+  }
+  return units;
+}
+
+std::int64_t SpreadTable::divisor_of(RangesId ranges) {
+  auto [known, is_new] = divisors_.try_emplace(ranges, 0);
+  if (is_new)
+    for (const Range& range : tables_.ranges(ranges))
+      known->second = std::gcd(known->second, std::gcd(range.begin, range.end));
+  return known->second;
+}
+
+SpreadRequest SpreadTable::in_units(SpreadRequest request, const ValueSpread& spread) {
+  for (std::size_t at = 0; at < spread.frame.size(); ++at) {
+    if (spread.unit[at] == 1) continue;
+    auto dim = as_index(spread.frame[at]);
+    request.shape[dim] /= spread.unit[at];
+    for (std::vector<Participant>* side : {&request.writers, &request.readers})
+      for (Participant& each : *side)
+        if (RangesId& ranges = each.cuts[dim].ranges; ranges != 0)
+          ranges = divided(ranges, spread.unit[at], request.shape[dim]);
+  }
+  return request;
+}
+
+RangesId SpreadTable::divided(RangesId ranges, std::int64_t unit, std::int64_t extent) {
+  auto [known, is_new] = divided_.try_emplace({ranges, unit});
+  if (is_new) {
+    Ranges made = tables_.ranges(ranges);
+    for (Range& range : made) range = {range.begin / unit, range.end / unit};
+    known->second = tables_.ranges_id(made, extent);
+  }
+  return known->second;
 }
 
 ValueSpread SpreadTable::numbers(TileSetId set, const std::vector<std::int32_t>& terms) {
@@ -185,7 +240,7 @@ ValueSpread SpreadTable::numbers(TileSetId set, const std::vector<std::int32_t>&
 
 RedistributionRequest SpreadTable::expand(const SpreadRequest& request,
                                           const ValueSpread& spread) const {
-  RedistributionRequest made{.frame = extents_of(request.shape, spread.frame),
+  RedistributionRequest made{.frame = extents_of(request.shape, spread.frame, spread.unit),
                              .greatest = request.greatest,
                              .fixed_order = request.fixed_order,
                              .merge_each = request.merge_each};
@@ -258,6 +313,15 @@ Region region_of(const TileTables& tables, const Participant& participant, std::
   for (std::size_t dim = 0; dim < shape.rank(); ++dim)
     region.ranges.push_back(range_of(tables, participant.cuts[dim], set, tile, shape[dim]));
   return region;
+}
+
+Shape shape_of_tile(const TileTables& tables, const Participant& participant, std::int32_t tile,
+                    const Shape& shape) {
+  Shape made = shape;
+  const TileSet& set = tables.set(participant.set);
+  for (std::size_t dim = 0; dim < shape.rank(); ++dim)
+    made[dim] = range_of(tables, participant.cuts[dim], set, tile, shape[dim]).extent();
+  return made;
 }
 
 Participant SpreadTable::listed(const std::vector<std::int32_t>& devices,

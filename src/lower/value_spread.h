@@ -2,6 +2,7 @@
 // between. Values whose splits are equal share one redistribution.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -43,8 +44,8 @@ struct Moves : Redistribution {
   /// By buffer: the step that fills it in, or -1; the message that changes it, or -1, and which
   /// member of that it is.
   std::vector<std::int32_t> maker, message, member;
-  /// By member of the messages, as in `members`: the step of its device that starts it, counted from
-  /// the device's first one. It tells the parts of a device in messages apart.
+  /// By member of the messages, as in `members`: the step of its device that starts it, counted
+  /// from the device's first one. It tells the parts of a device in messages apart.
   std::vector<std::int32_t> part;
   /// By step: greater than those of all steps that it waits for, wherever they are. Starts of a
   /// message have one level on all members, and so have its finishes.
@@ -52,6 +53,8 @@ struct Moves : Redistribution {
   /// By contribution: messages add up what its tiles wrote, as it lies.
   std::vector<bool> reduces_written;
   bool assembles = false;  ///< Some step takes boxes out of buffers.
+
+  bool operator==(const Moves&) const = default;
 
  private:
   void find_levels();
@@ -61,9 +64,15 @@ struct Moves : Redistribution {
 struct ValueSpread {
   /// Null: each tile reads what the tile of the same number wrote, or the host writes.
   const Moves* moves = nullptr;
-  TileSetId set = 0;       ///< Without moves: of the writer and all readers.
-  std::vector<int> frame;  ///< Dimensions of the value that are in the frame.
+  TileSetId set = 0;           ///< Without moves: of the writer and all readers,
+  std::vector<DimCut> cuts{};  ///< and how these cut the value.
+  std::vector<int> frame;      ///< Dimensions of the value that are in the frame.
+  /// By dimension of the frame: how many elements of the value count as one there. All cuts are at
+  /// multiples of it, so that values of different sizes share a redistribution.
+  std::vector<std::int64_t> unit{};
   std::int64_t scale = 1;  ///< Elements of the value per element of the frame.
+
+  bool operator==(const ValueSpread&) const = default;
 };
 
 /// Places that hold the same region of a value.
@@ -71,6 +80,8 @@ struct PlaceGroups {
   std::vector<std::int32_t> region;  ///< By tile: the number of its region.
   std::vector<std::int32_t> copies;  ///< By region: how many tiles have it.
   std::vector<std::int32_t> first;   ///< By region: its first tile.
+
+  bool operator==(const PlaceGroups&) const = default;
 };
 
 /// Grows with what is asked; answers stay valid as long as it lives. Borrows tables and machine.
@@ -102,15 +113,25 @@ class SpreadTable {
 
  private:
   RedistributionRequest expand(const SpreadRequest& request, const ValueSpread& spread) const;
+  std::vector<std::int64_t> units_of(const SpreadRequest& request, const std::vector<int>& frame);
+  /// What all bounds are multiples of.
+  std::int64_t divisor_of(RangesId ranges);
+  /// The request with dimensions of the frame counted in units.
+  SpreadRequest in_units(SpreadRequest request, const ValueSpread& spread);
+  RangesId divided(RangesId ranges, std::int64_t unit, std::int64_t extent);
 
   TileTables& tables_;
   std::vector<std::int32_t> processes_, nodes_;  // by device
   std::unordered_map<TableKey, std::unique_ptr<const Moves>, TableKeyHash> made_;
   std::unordered_map<TableKey, std::unique_ptr<const PlaceGroups>, TableKeyHash> groups_;
+  std::unordered_map<RangesId, std::int64_t> divisors_;
+  std::map<std::pair<RangesId, std::int64_t>, RangesId> divided_;
 };
 
-/// The region of a tile.
+/// The region of a tile, and its shape, which takes no allocation.
 Region region_of(const TileTables& tables, const Participant& participant, std::int32_t tile,
                  const Shape& shape);
+Shape shape_of_tile(const TileTables& tables, const Participant& participant, std::int32_t tile,
+                    const Shape& shape);
 
 }  // namespace troika

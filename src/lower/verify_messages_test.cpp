@@ -119,9 +119,45 @@ TEST_F(VerifyMessages, RefusesRangesThatDoNotMakeUpTheBuffer) {
 }
 
 TEST_F(VerifyMessages, RefusesAParameterOfWhichAPartIsStoredNowhere) {
-  for (BufferSpec& buffer : tasks.buffers)
-    if (buffer.persistent && buffer.part_of == "a.weight") --buffer.region.ranges[0].end;
+  auto tensor = std::ranges::find(tasks.storage, "a.weight", &StateEntry::name);
+  StoredPlaces places = *tensor->places;
+  for (StoredPlace& place : places) --place.region.ranges[0].end;
+  tensor->places = std::make_shared<StoredPlaces>(places);
   expect_complaint("nobody stores [3:4,0:4] of 'a.weight'");
+}
+
+TEST_F(VerifyMessages, RefusesBuffersThatAreNotWhatTheStorageLists) {
+  auto buffer = std::ranges::find_if(tasks.buffers, [](const BufferSpec& each) {
+    return each.persistent && each.part_of == "a.weight";
+  });
+  --buffer->region.ranges[0].end;
+  expect_complaint("'a.weight' is stored in another way");
+  ++buffer->region.ranges[0].end;
+  std::erase_if(tasks.storage, [](const StateEntry& each) { return each.name == "a.weight"; });
+  expect_complaint("is part of 'a.weight', which is not stored");
+}
+
+TEST_F(VerifyMessages, RefusesAPlaceWithoutABuffer) {
+  auto tensor = std::ranges::find(tasks.storage, "a.weight", &StateEntry::name);
+  StoredPlaces places = *tensor->places;
+  places.push_back(places.back());
+  tensor->places = std::make_shared<StoredPlaces>(places);
+  expect_complaint("'a.weight' has 3 places here, but 2 buffers");
+}
+
+TEST_F(VerifyMessages, RefusesAMemberOfAnotherDeviceThanTheGraphs) {
+  tasks.devices = {DeviceId(0u)};
+  expect_complaint("disagree about its device 1");
+}
+
+TEST_F(VerifyMessages, RefusesTwoCommunicationsOfOneId) {
+  tasks.communications.back().id = tasks.communications.front().id;
+  expect_complaint("two communications have one id");
+}
+
+TEST_F(VerifyMessages, RefusesAnOrderThatIsNotThatOfTheTurns) {
+  tasks.tasks.back().turn = {};
+  expect_complaint("whose turn is earlier");
 }
 
 TEST_F(VerifyMessages, RefusesABufferOfAnotherDevice) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/random.h"
 #include "ops/op.h"
@@ -100,8 +102,104 @@ TEST(Assemble, APositionHasTheBeginsOfAllInputs) {
   for (const Position& beyond : {Position{4, 0, 0, 0}, Position{0, 1, 0, 0}, Position{0, 0, 3, 0},
                                  Position{0, 0, 0, 4}, Position{0, 0, -1, 0}})
     EXPECT_FALSE(contain_boxes(inputs, op, beyond));
-  EXPECT_EQ(box_offset(0, inputs[0].shape, Position{3, 0, 2, 1}), 6);
-  EXPECT_EQ(box_offset(1, inputs[1].shape, Position{3, 0, 2, 1}), 9);
+  const Position within{3, 0, 2, 1};
+  EXPECT_EQ(offset_of(begin_of(op, 0, within).in_input, inputs[0].shape), 6);
+  EXPECT_EQ(offset_of(begin_of(op, 1, within).in_input, inputs[1].shape), 9);
+  EXPECT_TRUE(begin_of(op, 1, within).in_y.empty());
+}
+
+/// Two rows and one below, of which the last input is the upper part.
+Assemble rows_of_a_layer() {
+  Assemble op{.shape = {3, 2}, .layered = true};
+  add_box(op, {{{2, 3}, {0, 2}}});
+  add_box(op, {{{0, 2}, {0, 2}}});
+  return op;
+}
+
+TEST(Assemble, BeginsInYOfLayersAreNotInTheKey) {
+  Assemble op = rows_of_a_layer();
+  EXPECT_EQ(op.boxes, (std::vector<std::int64_t>{1, 2, 2, 2}));
+  EXPECT_EQ(boxes_of(op), (std::vector<Region>{{{{0, 1}, {0, 2}}}, {{{0, 2}, {0, 2}}}}));
+  AssemblePlan plan = plan_of(op);
+  ASSERT_EQ(plan.steps.size(), 2u);
+  EXPECT_FALSE(plan.steps[0].combines || plan.steps[1].combines || plan.clears);
+  const std::vector<TensorSpec> inputs{{{4, 2}, DType::f32}, {{2, 2}, DType::f32}};
+  const std::vector<std::int64_t> position{3, 0, 2, 0, 0, 0, 0, 0};
+  EXPECT_EQ(offset_of(begin_of(op, 0, position).in_input, inputs[0].shape), 6);
+  EXPECT_EQ(offset_of(begin_of(op, 0, position).in_y, {3, 2}), 4);
+  EXPECT_TRUE(contain_boxes(inputs, op, position));
+  EXPECT_THROW(signature(Assemble{.shape = {3}, .boxes = {}, .layered = true}, inputs), Error);
+}
+
+TEST(Assemble, LayersMakeUpYAtTheRightPositionsOnly) {
+  Assemble op = rows_of_a_layer();
+  using Position = std::vector<std::int64_t>;
+  EXPECT_TRUE(make_up_y(op, Position{0, 0, 2, 0, 0, 0, 0, 0}));
+  EXPECT_TRUE(make_up_y(op, Position{0, 0, 0, 0, 0, 0, 1, 0}));
+  for (const Position& wrong :
+       {Position{0, 0, 1, 0, 0, 0, 0, 0}, Position{0, 0, 3, 0, 0, 0, 0, 0},
+        Position{0, 0, 2, 1, 0, 0, 0, 0}, Position{0, 0, 0, 0, 0, 0, -1, 0}})
+    EXPECT_FALSE(make_up_y(op, wrong));
+  op.boxes = {1, 2, 1, 2};  // a row is missing
+  EXPECT_FALSE(make_up_y(op, Position{0, 0, 2, 0, 0, 0, 0, 0}));
+}
+
+TEST(Assemble, TheOriginOfALayerIsAPositionInWhichItMakesUpY) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    RandomStream random{.key = seed};
+    Shape whole;
+    std::vector<Region> parts{{}};
+    // A grid of parts of any lengths.
+    for (std::uint64_t dim = 0, next = 0; dim < 3; ++dim) {
+      std::vector<Region> finer;
+      std::int64_t begin = 0;
+      for (std::uint64_t count = 1 + random.below(next++, 3); count > 0; --count) {
+        Range range{begin, begin + 1 + static_cast<std::int64_t>(random.below(next++, 4))};
+        for (Region part : parts) {
+          part.ranges.push_back(range);
+          finer.push_back(std::move(part));
+        }
+        begin = range.end;
+      }
+      whole.push_back(begin);
+      parts = std::move(finer);
+      std::ranges::rotate(parts, parts.begin() + std::ssize(parts) / 2);
+    }
+    Assemble op{.shape = {whole.begin(), whole.end()}, .layered = true};
+    std::vector<TensorSpec> inputs;
+    for (const Region& part : parts) {
+      add_box(op, part);
+      inputs.push_back({part.shape(), DType::f32});
+    }
+    Signature s = signature(op, inputs);
+    EXPECT_TRUE(make_up_y(op, position_of(Op(op), s, s.whole_tile()))) << "seed " << seed;
+  }
+}
+
+TEST(Assemble, LaterLayersAreCombinedWithTheFirst) {
+  Assemble op = rows_of_a_layer();
+  add_box(op, {{{0, 3}, {0, 2}}});
+  AssemblePlan plan = plan_of(op);
+  ASSERT_EQ(plan.steps.size(), 3u);
+  EXPECT_FALSE(plan.steps[0].combines || plan.steps[1].combines || plan.clears);
+  EXPECT_TRUE(plan.steps[2].combines);
+  using Position = std::vector<std::int64_t>;
+  EXPECT_TRUE(make_up_y(op, Position{0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_FALSE(make_up_y(op, Position{0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 1, 0}));
+  add_box(op, {{{0, 2}, {0, 2}}});  // a row of the third layer is missing
+  EXPECT_FALSE(make_up_y(op, Position{0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
+}
+
+TEST(Assemble, PlacesBoxesOnceInTheRoomThereIs) {
+  // The whole row is the first of the list, but the larger boxes come above it.
+  std::vector<Shape> around{{1, 3}, {2, 2}, {2, 1}};
+  EXPECT_EQ(place_boxes({3, 3}, around),
+            (std::vector<Region>{{{{2, 3}, {0, 3}}}, {{{0, 2}, {0, 2}}}, {{{0, 2}, {2, 3}}}}));
+  EXPECT_FALSE(place_boxes({3, 3}, std::vector<Shape>{{2, 2}, {2, 2}}));
+  EXPECT_FALSE(place_boxes({3}, std::vector<Shape>{{2}, {2}}));
+  // Two rows of parts of 3, 2 and 2: not both long ones in one row.
+  EXPECT_TRUE(
+      place_boxes({2, 7}, std::vector<Shape>{{1, 3}, {1, 3}, {1, 2}, {1, 2}, {1, 2}, {1, 2}}));
 }
 
 }  // namespace

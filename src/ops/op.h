@@ -102,8 +102,9 @@ std::vector<std::int64_t> position_of(const Op& op, const Signature& signature, 
 /// Adds an operator to a hash; equal operators add the same. Not stable between versions.
 std::uint64_t mix(std::uint64_t hash, const Op& op);
 
-/// Whether the operator that a tile computes depends on where the tile begins along an axis, and not
-/// only on its extent and on what is padded: causal attention, whose later queries see more keys.
+/// Whether the operator that a tile computes depends on where the tile begins along an axis, and
+/// not only on its extent and on what is padded: causal attention, whose later queries see more
+/// keys.
 bool depends_on_begin(const Op& op, const Axis& axis);
 
 /// "conv2d{out=64,kernel=[3,3]}" and its inverse, which throws Error(file) if the text is not an

@@ -33,8 +33,9 @@ class Contest final : public Work {
     bool in = true;
   };
 
-  Contest(std::vector<DevicePointer> operands, std::vector<Entrant> all, std::size_t positions)
-      : entrants(std::move(all)), operands_(std::move(operands)), position_(positions) {}
+  Contest(std::vector<DevicePointer> operands, std::vector<Entrant> all,
+          std::vector<std::int64_t> position)
+      : entrants(std::move(all)), operands_(std::move(operands)), position_(std::move(position)) {}
 
   void run() override {
     // The first launches warm the caches and the team, and find candidates not worth more time.
@@ -66,7 +67,7 @@ class Contest final : public Work {
   }
 
   std::vector<DevicePointer> operands_;  // the last one is the scratch
-  std::vector<std::int64_t> position_;   // the origin: a position does not change the time
+  std::vector<std::int64_t> position_;   // any: it does not change the time
 };
 
 Bytes aligned(Bytes bytes) { return {(bytes.count + kAlignment - 1) / kAlignment * kAlignment}; }
@@ -146,7 +147,7 @@ void KernelTimer::measure(const KernelKey& key, std::vector<Candidate>& candidat
   std::vector<Contest::Entrant> entrants;
   for (const Candidate& candidate : candidates)
     entrants.push_back({.kernel = backend_.compile(key, candidate)});
-  Contest contest(lay_out(key, candidates), std::move(entrants), position_count(key));
+  Contest contest(lay_out(key, candidates), std::move(entrants), origin_of(key));
   Event done;
   device_.submit(contest, done);
   done.wait();

@@ -23,7 +23,7 @@ using Stages = std::array<int, 4>;
 /// Device 0 doubles x and sends it to device 1, which doubles it again, twice, and adds the result
 /// to a state, times the learning rate. Each of these stages has its lag.
 struct Pipeline {
-  TaskGraph graph{.name = "step", .fragments = {"f"}, .arena = {Bytes{}, Bytes{}}};
+  TaskGraph graph{.name = "step", .arena = {Bytes{}, Bytes{}}};
   const TensorSpec vector{{kLength}, DType::f32};
 
   explicit Pipeline(const Stages& lags) {
@@ -89,6 +89,9 @@ struct Pipeline {
     graph[w].part_of = "w";
     graph[w].region = Region::whole(vector.shape);
     graph[w].whole = vector.shape;
+    graph.storage = {{"w", vector, Category::parameter,
+                      std::make_shared<StoredPlaces>(
+                          StoredPlaces{{DeviceId(1u), Region::whole(vector.shape)}})}};
     BufferId scalars = state(scalars_name(lag) + "@1", {{kScalarCount}, DType::f64});
     BufferId control = state("step.control@1", {{kControlCount}, DType::f64});
     add({.name = "update",

@@ -21,7 +21,7 @@ constexpr int kKernels = 64;
 /// On each of two devices: a large message starts, then a small and more urgent one; kernels; both
 /// finish.
 TaskGraph two_messages() {
-  TaskGraph graph{.name = "step", .fragments = {"f"}};
+  TaskGraph graph{.name = "step"};
   auto buffer = [&](const std::string& name, DeviceId device, std::int64_t count) {
     graph.buffers.push_back({.name = name, .spec = {{count}, DType::f32}, .device = device});
     return BufferId(graph.buffers.size() - 1);

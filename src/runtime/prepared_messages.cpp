@@ -1,5 +1,7 @@
 #include "runtime/prepared_messages.h"
 
+#include <algorithm>
+#include <numeric>
 #include <string>
 #include <tuple>
 
@@ -31,11 +33,14 @@ std::shared_ptr<const MemberRecipe> find_or_make(Recipes& known, const Communica
 PreparedMessages::PreparedMessages(const TaskGraph& graph, const std::vector<DeviceId>& devices,
                                    const PreparedMessages& earlier)
     : tags_(earlier.tags_) {
-  // Tags are taken in the order of the graph, which is the same on all ranks: any two devices then
-  // number the messages between them alike.
+  // Two ranks have different communications, but both have all those with devices of both. Tags are
+  // taken in the order of the ids, so any two devices number the messages between them alike.
+  std::vector<std::size_t> order(graph.communications.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t at) { return graph.communications[at].id; });
   for (DeviceId device : devices) tags_.try_emplace(device);
   Recipes known;
-  for (std::size_t index = 0; index < graph.communications.size(); ++index) {
+  for (std::size_t index : order) {
     const Communication& communication = graph.communications[index];
     for (std::size_t member = 0; member < communication.devices.size(); ++member) {
       auto tags = tags_.find(communication.devices[member]);

@@ -1,5 +1,5 @@
 // The moves and message tags of this rank's devices in a program's communications. Both follow from
-// the task graph alone, so ranks agree on them without exchanging anything.
+// the communications alone, so ranks agree on them without exchanging anything.
 #pragma once
 
 #include <map>

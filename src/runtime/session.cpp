@@ -58,15 +58,18 @@ Session::~Session() {
   programs_.clear();
 }
 
-// Programs share state by buffer name. The slices of all processes are listed, because every rank
+// Programs share state by buffer name. The places on all processes are listed, because every rank
 // must know who stores what when it writes a checkpoint.
 void Session::add(TaskGraph graph) {
+  add_entries(storage_, graph.storage);
   for (const BufferSpec& buffer : graph.buffers)
-    if (buffer.persistent) check_agreement(buffer);
+    if (buffer.persistent && is_here(buffer.device)) check_agreement(buffer);
   for (const StoredSlice& slice : stored_slices(graph)) {
-    if (!stored_.insert(fmt::format("{}+{}", slice.name, slice.offset)).second) continue;
-    if (is_here(slice.device)) slices_here_[slice.of].push_back(storage_.size());
-    storage_.push_back(slice);
+    std::vector<StoredSlice>& here = slices_here_[slice.of];
+    bool is_known = std::ranges::any_of(here, [&](const StoredSlice& known) {
+      return known.name == slice.name && known.offset == slice.offset;
+    });
+    if (is_here(slice.device) && !is_known) here.push_back(slice);
   }
   std::vector<DeviceId> here;
   for (const auto& [id, place] : places_) here.push_back(id);
@@ -162,8 +165,6 @@ Session::Program& Session::find(const std::string& name) const {
 }
 
 const TaskGraph& Session::program(const std::string& name) const { return find(name).graph; }
-
-std::vector<StateEntry> Session::state() const { return entries_; }
 
 void Session::submit(Place& place, Work& work) {
   place.device.submit(work, place.done);

@@ -11,7 +11,6 @@
 #include <span>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "comm/transport.h"
@@ -19,13 +18,6 @@
 #include "runtime/executor.h"
 
 namespace troika {
-
-/// One tensor of the persistent state, as the model defines it.
-struct StateEntry {
-  std::string name;
-  TensorSpec spec;
-  Category category = Category::parameter;
-};
 
 /// The first value of a step that was not finite.
 struct NonFinite {
@@ -49,19 +41,18 @@ class Session {
   Session(SessionDevices devices, const Backend& backend);
   ~Session();
 
-  /// Adds a program; buffers of the state that it shares with earlier ones must agree in spec and
-  /// layout. All programs come before start(), the same ones in the same order on every rank.
+  /// Adds a program of the devices of this process, or of all; buffers of the state that it shares
+  /// with earlier ones must agree in spec and layout. All programs come before start(), the same
+  /// ones in the same order on every rank.
   void add(TaskGraph program);
   /// Allocates state and arena, compiles every kernel, prepares every message. Throws
   /// Error(memory).
   void start();
 
   const TaskGraph& program(const std::string& name) const;
-  /// Parameters and optimizer states as whole tensors, in the order of their first use; scratch
+  /// Parameters and optimizer states, on devices of all processes; the same on every rank. Scratch
   /// state of steps is left out.
-  std::vector<StateEntry> state() const;
-  /// Their slices that programs store, on devices of all processes.
-  const std::vector<StoredSlice>& storage() const { return storage_; }
+  const std::vector<StateEntry>& state() const { return storage_; }
   /// The slices of a tensor that devices of this process have.
   std::vector<StoredSlice> slices_here(const std::string& name) const;
 
@@ -147,12 +138,9 @@ class Session {
   const Backend& backend_;
   std::map<DeviceId, std::unique_ptr<Place>> places_;
   std::vector<std::unique_ptr<Program>> programs_;
-  std::vector<StoredSlice> storage_;
-  std::unordered_set<std::string> stored_;                                 // names of storage_
-  std::unordered_map<std::string, std::vector<std::size_t>> slices_here_;  // in storage_, by tensor
+  std::vector<StateEntry> storage_;
+  std::unordered_map<std::string, std::vector<StoredSlice>> slices_here_;  // by tensor
   std::map<std::string, std::unique_ptr<StateBuffer>> state_;  // of devices here, by buffer name
-  std::vector<StateEntry> entries_;
-  std::unordered_set<std::string> entry_names_;
   Scalars scalars_{};
   std::deque<Scalars> lagging_scalars_;  // for lag 1, 2, ...; as many as any program has
   Program* unfinished_ = nullptr;        // its last steps have tasks that have not run

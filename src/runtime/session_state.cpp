@@ -16,11 +16,6 @@ constexpr const char* kRequests = "step.requests";
 }  // namespace
 
 void Session::check_agreement(const BufferSpec& buffer) {
-  // The entries name tensors on all processes, since a checkpoint has the whole model.
-  if (!buffer.part_of.empty() && entry_names_.insert(buffer.part_of).second)
-    entries_.push_back({buffer.part_of, {buffer.whole, buffer.spec.dtype}, buffer.category});
-  // Memory is allocated for the devices of this process only.
-  if (!is_here(buffer.device)) return;
   std::unique_ptr<StateBuffer>& known = state_[buffer.name];
   if (!known) known = std::make_unique<StateBuffer>(StateBuffer{buffer, {}});
   TROIKA_CHECK(known->spec.spec == buffer.spec && known->spec.layout == buffer.layout,
@@ -33,10 +28,8 @@ void Session::allocate_state() {
 }
 
 std::vector<StoredSlice> Session::slices_here(const std::string& name) const {
-  std::vector<StoredSlice> slices;
-  if (auto found = slices_here_.find(name); found != slices_here_.end())
-    for (std::size_t at : found->second) slices.push_back(storage_[at]);
-  return slices;
+  auto found = slices_here_.find(name);
+  return found == slices_here_.end() ? std::vector<StoredSlice>{} : found->second;
 }
 
 Session::StateBuffer& Session::state_buffer(const std::string& name) {
@@ -67,8 +60,7 @@ void Session::load(const StoredSlice& slice, std::span<const std::byte> plain) {
   StateBuffer& state = state_buffer(slice.name);
   Place& place = *places_.at(slice.device);
   Bytes element = size_of(state.spec.spec.dtype);
-  TROIKA_CHECK(static_cast<std::int64_t>(plain.size()) ==
-                   (element * slice.region.elements()).count,
+  TROIKA_CHECK(static_cast<std::int64_t>(plain.size()) == (element * slice.region.elements()).count,
                "the size of " + slice.name);
   if (state.spec.layout == Layout::plain)
     return place.device.write(state.buffer.address() + (element * slice.offset).count, plain);
@@ -83,8 +75,7 @@ void Session::store(const StoredSlice& slice, std::span<std::byte> plain) {
   StateBuffer& state = state_buffer(slice.name);
   Place& place = *places_.at(slice.device);
   Bytes element = size_of(state.spec.spec.dtype);
-  TROIKA_CHECK(static_cast<std::int64_t>(plain.size()) ==
-                   (element * slice.region.elements()).count,
+  TROIKA_CHECK(static_cast<std::int64_t>(plain.size()) == (element * slice.region.elements()).count,
                "the size of " + slice.name);
   if (state.spec.layout == Layout::plain)
     return place.device.read(plain, state.buffer.address() + (element * slice.offset).count);

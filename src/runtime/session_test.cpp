@@ -15,7 +15,7 @@ namespace {
 
 // One weight, one update: w -= rate * scale * dw, with the gradient given as an input.
 TaskGraph one_update() {
-  TaskGraph graph{.name = "train", .fragments = {"w"}, .arena = {Bytes{64}}};
+  TaskGraph graph{.name = "train", .arena = {Bytes{64}}};
   auto buffer = [&](const char* name, TensorSpec spec, bool persistent) {
     graph.buffers.push_back({.name = name,
                              .spec = spec,
@@ -36,6 +36,9 @@ TaskGraph one_update() {
   BufferId scalars = buffer("step.scalars", {{kScalarCount}, DType::f64}, true);
   BufferId control = buffer("step.control", {{kControlCount}, DType::f64}, true);
   graph.inputs["g"] = g;
+  graph.storage = {
+      {"w", spec, Category::parameter,
+       std::make_shared<StoredPlaces>(StoredPlaces{{DeviceId(0u), Region::whole(spec.shape)}})}};
   graph.tasks.push_back({.id = {0, 0},
                          .name = "w update",
                          .device = DeviceId(0u),

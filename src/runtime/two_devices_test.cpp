@@ -20,7 +20,7 @@ constexpr std::int64_t kEach = 3;
 
 /// Every device doubles its part of x; an all-reduce adds these up; every device adds its own part.
 TaskGraph doubled_and_added(int devices) {
-  TaskGraph graph{.name = "step", .fragments = {"f"}};
+  TaskGraph graph{.name = "step"};
   const TensorSpec part{{kEach}, DType::f32};
   Communication sum{.name = "sum",
                     .call = equal_parts(Collective::all_reduce, devices, kEach),

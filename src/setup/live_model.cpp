@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -66,9 +65,10 @@ struct Lowering {
   const Strategy& strategy;
   const Machine& machine;
   const LinkCosts& links;
+  std::vector<DeviceId> devices{};  ///< As in LowerRequest.
 
   void training(const zoo::NamedGraph& named, const RunConfig& config,
-                const std::vector<StoredSlice>& storage, const TakeRequest& take) const {
+                const std::vector<StateEntry>& storage, const TakeRequest& take) const {
     OptimizerSpec optimizer = make_optimizer(config, named.graph);
     Strategy own = restricted(strategy, named.graph);
     take({.name = named.name,
@@ -77,12 +77,13 @@ struct Lowering {
           .machine = &machine,
           .optimizer = &optimizer,
           .storage = storage,
+          .devices = devices,
           .links = &links});
   }
 
   /// Keeps the parameters where training stores them, and its micro-batches, without which the
   /// activations may not fit.
-  void forward(const ForwardProgram& program, const std::vector<StoredSlice>& storage,
+  void forward(const ForwardProgram& program, const std::vector<StateEntry>& storage,
                const TakeRequest& take) const {
     Graph graph = inference(*program.graph);
     // In training the sums are internal to the loss. Evaluation reads them to average over batches.
@@ -97,9 +98,17 @@ struct Lowering {
           .machine = &machine,
           .outputs = program.outputs,
           .storage = storage,
+          .devices = devices,
           .links = &links});
   }
 };
+
+/// The devices of this process; empty if they are all of the machine.
+std::vector<DeviceId> own_devices(const RuntimeSetup& setup) {
+  std::vector<DeviceId> own;
+  for (const auto& [id, device] : setup.local().devices) own.push_back(id);
+  return own.size() < setup.machine.devices.size() ? own : std::vector<DeviceId>{};
+}
 
 }  // namespace
 
@@ -109,6 +118,28 @@ void LiveModel::add(const LowerRequest& request) {
   auto answer = [this](const std::vector<KernelRequest>& rows) { return setup_.answer(rows); };
   session_.add(compile_program(request, answer, kernels_));
   programs_.push_back(request.name);
+  if (request.devices.empty()) return;
+  ProgramSource& source = sources_[request.name];
+  source = {*request.graph, *request.strategy, {}, request.outputs, request.storage};
+  if (request.optimizer != nullptr) source.optimizer = *request.optimizer;
+}
+
+TaskGraph LiveModel::whole_program(const std::string& name) const {
+  auto found = sources_.find(name);
+  if (found == sources_.end()) return session_.program(name);
+  const ProgramSource& source = found->second;
+  LowerResult result = lower({.name = name,
+                              .graph = &source.graph,
+                              .strategy = &source.strategy,
+                              .machine = &setup_.machine,
+                              .optimizer = source.optimizer ? &*source.optimizer : nullptr,
+                              .outputs = source.outputs,
+                              .storage = source.storage,
+                              .links = &setup_.links},
+                             kernels_);
+  // The rows of all devices are there since the program was added.
+  TROIKA_CHECK(std::holds_alternative<TaskGraph>(result), "a program that cannot be lowered again");
+  return std::get<TaskGraph>(std::move(result));
 }
 
 void LiveModel::add_training(const zoo::Model& model, const RunConfig& config,
@@ -116,9 +147,9 @@ void LiveModel::add_training(const zoo::Model& model, const RunConfig& config,
   // Kept for add_forward(), which must find the parameters where training stores them.
   strategy_ = strategy;
   require_names(model, strategy);
-  Lowering lowering{strategy, setup_.machine, setup_.links};
+  Lowering lowering{strategy, setup_.machine, setup_.links, own_devices(setup_)};
   for (const zoo::NamedGraph& named : model.graphs)
-    lowering.training(named, config, session_.storage(),
+    lowering.training(named, config, session_.state(),
                       [this](const LowerRequest& request) { add(request); });
 }
 
@@ -133,13 +164,10 @@ std::vector<TaskGraph> LiveModel::plan_programs(const RunPrograms& run, const St
     return rows;
   };
   // The first program decides where a parameter is stored, as it does when programs are added.
-  std::vector<StoredSlice> storage;
-  std::set<std::string> stored;
+  std::vector<StateEntry> storage;
   auto compile = [&](const LowerRequest& request) {
     programs.push_back(compile_program(request, answer, table));
-    for (const StoredSlice& slice : stored_slices(programs.back()))
-      if (stored.insert(fmt::format("{}+{}", slice.name, slice.offset)).second)
-        storage.push_back(slice);
+    add_entries(storage, programs.back().storage);
   };
   Lowering lowering{strategy, machine, setup_.links};
   for (const zoo::Model* model : run.models)
@@ -156,8 +184,8 @@ std::vector<const TaskGraph*> LiveModel::programs() const {
 }
 
 void LiveModel::add_forward(const ForwardProgram& program) {
-  Lowering{strategy_, setup_.machine, setup_.links}.forward(
-      program, session_.storage(), [this](const LowerRequest& request) { add(request); });
+  Lowering{strategy_, setup_.machine, setup_.links, own_devices(setup_)}.forward(
+      program, session_.state(), [this](const LowerRequest& request) { add(request); });
 }
 
 LiveModel::LiveModel(RuntimeSetup setup)
@@ -236,15 +264,20 @@ void LiveModel::initialize(std::uint64_t seed) {
 }
 
 std::uint64_t LiveModel::choices_hash() const {
-  // Algorithms and layouts decide the order of sums, and with it the last bits of results.
-  std::uint64_t hash = hash_text(setup_.device().kind());
-  for (const std::string& name : programs_) {
+  // Algorithms and layouts decide the order of sums, and with it the last bits of results. Hashes
+  // of tasks are added up, so that it does not matter which process has which.
+  std::uint64_t own = 0;
+  for (const std::string& name : programs_)
     for (const Task& task : session_.program(name).tasks) {
-      hash = hash_text(task.name, hash_text(task.choice.algorithm, hash));
+      std::uint64_t hash = hash_text(task.name, hash_text(task.choice.algorithm, hash_text(name)));
+      hash = mix(hash, static_cast<std::uint64_t>(task.device.value));
       for (Layout layout : task.choice.layouts) hash = hash_text(to_string(layout), hash);
+      own += hash;
     }
-  }
-  return hash;
+  std::uint64_t sum = hash_text(setup_.device().kind());
+  for (const std::string& text : setup_.ranks->exchange(std::to_string(own)))
+    sum += std::stoull(text);
+  return sum;
 }
 
 }  // namespace troika

@@ -60,8 +60,11 @@ class LiveModel {
   /// the strategy is infeasible.
   std::vector<TaskGraph> plan_programs(const RunPrograms& run, const Strategy& strategy,
                                        const Machine& machine) const;
-  /// Returns the programs added so far.
+  /// Returns the programs added so far, each with the tasks of this process's devices.
   std::vector<const TaskGraph*> programs() const;
+  /// Returns an added program with the tasks of all devices, to be simulated or shown. Lowers it
+  /// again if other processes have devices, which takes time and memory in proportion to them.
+  TaskGraph whole_program(const std::string& name) const;
   /// Called after the last program is added. Allocates exactly the predicted memory.
   void start();
 
@@ -75,10 +78,20 @@ class LiveModel {
   const Session& session() const { return session_; }
   const RuntimeSetup& setup() const { return setup_; }
   const KernelTable& kernels() const { return kernels_; }
-  /// Hash of the kernel and layouts chosen for every task of every program.
+  /// Hash of the kernel and layouts chosen for every task of every program, whichever process runs
+  /// it. Collective.
   std::uint64_t choices_hash() const;
 
  private:
+  /// The inputs of lowering a program, kept to lower it again.
+  struct ProgramSource {
+    Graph graph;
+    Strategy strategy;
+    std::optional<OptimizerSpec> optimizer{};
+    std::vector<std::string> outputs{};
+    std::vector<StateEntry> storage{};
+  };
+
   void add(const LowerRequest& request);
 
   RuntimeSetup setup_;
@@ -87,6 +100,7 @@ class LiveModel {
   Strategy strategy_;                            // of training; forward programs use it too
   std::map<std::string, Parameter> parameters_;  // by name, over all graphs
   std::vector<std::string> programs_;
+  std::map<std::string, ProgramSource> sources_;  // by program; empty if all devices are here
 };
 
 /// Returns the initial values of a parameter, or of a region of it, in its element type.

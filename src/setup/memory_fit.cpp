@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "machine/computer.h"
@@ -15,6 +16,32 @@ namespace {
 // Limits of the search for advice. Each try lowers all programs again, and further doublings would
 // rarely be followed.
 constexpr std::int64_t kMostParts = 64, kMostTimesDevices = 8;
+
+using Json = nlohmann::json;
+
+/// What ranks tell each other about a device.
+Json as_json(const MemoryTable& table) {
+  Json categories = Json::array();
+  for (const auto& [category, bytes] : table.categories)
+    categories.push_back({static_cast<int>(category), bytes.count});
+  return {{"persistent", table.persistent.count},
+          {"arena", table.arena.count},
+          {"messages", table.messages.count},
+          {"categories", categories},
+          {"peak_task", table.peak_task}};
+}
+
+MemoryTable parse_table(const Json& json) {
+  MemoryTable table{.persistent = {json.at("persistent").get<std::int64_t>()},
+                    .arena = {json.at("arena").get<std::int64_t>()},
+                    .messages = {json.at("messages").get<std::int64_t>()},
+                    .categories = {},
+                    .peak_task = json.at("peak_task")};
+  for (const Json& entry : json.at("categories"))
+    table.categories[static_cast<Category>(entry.at(0).get<int>())] = {
+        entry.at(1).get<std::int64_t>()};
+  return table;
+}
 
 /// A change of the run that may make it fit.
 struct Change {
@@ -204,8 +231,21 @@ void require_none_short(const std::vector<MemoryTable>& needed, const FitRequest
 
 }  // namespace
 
-void require_fit(const FitRequest& request) {
-  require_none_short(memory_by_device(request.live.programs()), request);
+std::vector<MemoryTable> gather_memory(const LiveModel& live) {
+  std::vector<MemoryTable> tables = memory_by_device(live.programs());
+  Json own = Json::object();
+  for (const auto& [device, driver] : live.setup().local().devices)
+    own[std::to_string(device.value)] = as_json(tables[device.index()]);
+  for (const std::string& text : live.setup().ranks->exchange(own.dump())) {
+    Json theirs = Json::parse(text);
+    for (const auto& [device, table] : theirs.items())
+      tables.at(std::stoul(device)) = parse_table(table);
+  }
+  return tables;
+}
+
+void require_fit(const FitRequest& request, const std::vector<MemoryTable>& needed) {
+  require_none_short(needed, request);
 }
 
 void require_fit_to_measure(const FitRequest& request) {

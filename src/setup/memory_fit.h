@@ -17,6 +17,10 @@ struct Shortage {
   Bytes available{};
 };
 
+/// Returns what each device of the machine holds for the programs, as the process that drives it
+/// has it. Collective.
+std::vector<MemoryTable> gather_memory(const LiveModel& live);
+
 /// Returns the device that lacks the most memory, given the need of each; nothing if all fit.
 /// Devices of unknown memory always fit.
 std::optional<Shortage> find_shortage(const std::vector<MemoryTable>& needed,
@@ -31,8 +35,8 @@ struct FitRequest {
 /// Throws Error(memory) if a device lacks memory. The message lists its need by category and the
 /// cheapest change that would fit. Changes are tried from cheap to expensive: updates that are not
 /// carried over, a sliced update (one more all-gather per step), micro-batches (smaller kernels),
-/// more devices. Call it after all programs are added.
-void require_fit(const FitRequest& request);
+/// more devices. `needed`: from gather_memory, after all programs are added.
+void require_fit(const FitRequest& request, const std::vector<MemoryTable>& needed);
 
 /// The same check before the programs are added. Adding them measures kernels, which may itself
 /// exhaust the memory of a run that cannot fit. Kernels are chosen by rule here and their workspace

@@ -10,7 +10,7 @@ namespace {
 /// Programs with measured kernels already contain their times.
 TaskGraph with_times(const LiveModel& live, const std::string& name) {
   const RuntimeSetup& setup = live.setup();
-  const TaskGraph& program = live.session().program(name);
+  TaskGraph program = live.whole_program(name);
   if (setup.is_measured) return program;
   return retime(program, with_rates(setup.machine, [&](const DeviceSpec& device) {
                   return measure_rates(device, setup.device(), *setup.backend);

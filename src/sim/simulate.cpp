@@ -4,6 +4,8 @@
 #include <deque>
 #include <optional>
 
+#include "sim/loop_body.h"
+
 namespace troika {
 namespace {
 
@@ -14,35 +16,40 @@ constexpr std::size_t kMostPasses = 32;
 
 using Times = std::vector<SimTime>;
 
+int largest_lag(const LoopBody& body) {
+  int largest = 0;
+  for (const LoopTask& task : body.tasks) largest = std::max(largest, task.lag);
+  return largest;
+}
+
 /// How many passes back a pass depends on others: by what dependencies say, and from the start of a
 /// message to its finish.
-std::size_t find_reach(const TaskGraph& graph) {
-  int reach = graph.communications.empty() ? 0 : largest_lag(graph);
-  auto lag = [&](std::size_t task) { return graph.tasks[task].lag; };
-  for (const Dependency& edge : graph.dependencies)
+std::size_t find_reach(const LoopBody& body) {
+  int reach = body.messages == 0 ? 0 : largest_lag(body);
+  auto lag = [&](std::size_t task) { return body.tasks[task].lag; };
+  for (const Dependency& edge : body.dependencies)
     reach = std::max(reach, edge.distance + lag(edge.to) - lag(edge.from));
   return static_cast<std::size_t>(reach);
 }
 
 class Simulation {
  public:
-  explicit Simulation(const TaskGraph& graph)
-      : graph_(graph),
-        order_(loop_order(graph)),
-        into_(graph.tasks.size()),
-        start_(graph.tasks.size()),
-        end_(graph.tasks.size()),
-        device_free_(graph.arena.size()),
-        largest_lag_(static_cast<std::size_t>(largest_lag(graph))),
-        reach_(find_reach(graph)) {
+  explicit Simulation(const LoopBody& body)
+      : body_(body),
+        into_(body.tasks.size()),
+        start_(body.tasks.size()),
+        end_(body.tasks.size()),
+        lane_free_(body.lanes),
+        largest_lag_(static_cast<std::size_t>(largest_lag(body))),
+        reach_(find_reach(body)) {
     std::size_t distance = 0;
-    for (const Dependency& edge : graph.dependencies) {
+    for (const Dependency& edge : body.dependencies) {
       into_[edge.to].push_back(edge);
       distance = std::max(distance, static_cast<std::size_t>(edge.distance));
     }
     // Steps from the newest under way to the oldest, and from there as far as it looks back.
     ends_.assign(largest_lag_ + distance + 1, end_);
-    all_started_.assign(largest_lag_ + 1, Times(graph.communications.size()));
+    all_started_.assign(largest_lag_ + 1, Times(body.messages));
   }
 
   /// The tasks of one more step, and of the steps before it those that lag.
@@ -64,22 +71,17 @@ class Simulation {
   const Times& ends() const { return end_; }
   /// When the last of the devices is done.
   SimTime end() const {
-    return device_free_.empty() ? SimTime{} : *std::ranges::max_element(device_free_);
+    return lane_free_.empty() ? SimTime{} : *std::ranges::max_element(lane_free_);
   }
-
-  Timeline timeline() const {
-    SimTime begin = start_.empty() ? SimTime{} : *std::ranges::min_element(start_);
-    Timeline timeline;
-    for (std::size_t task = 0; task < graph_.tasks.size(); ++task)
-      timeline.spans.push_back({graph_.tasks[task].id, graph_.tasks[task].device,
-                                start_[task] - begin, end_[task] - begin});
-    return timeline;
-  }
+  SimTime start_of(std::size_t task) const { return start_[task]; }
+  SimTime end_of(std::size_t task) const { return end_[task]; }
+  /// When the first task of the latest runs began.
+  SimTime begin() const { return start_.empty() ? SimTime{} : *std::ranges::min_element(start_); }
 
  private:
   void run_next() {
-    for (std::size_t task : order_) {
-      auto lag = static_cast<std::size_t>(graph_.tasks[task].lag);
+    for (std::size_t task : body_.order) {
+      auto lag = static_cast<std::size_t>(body_.tasks[task].lag);
       if (lag <= passes_ && passes_ - lag < steps_) run(task, passes_ - lag);
     }
     ++passes_;
@@ -88,37 +90,66 @@ class Simulation {
   SimTime& end_of(std::size_t task, std::size_t step) { return ends_[step % ends_.size()][task]; }
 
   void run(std::size_t at, std::size_t step) {
-    const Task& task = graph_.tasks[at];
-    SimTime& free = device_free_[task.device.index()];
+    const LoopTask& task = body_.tasks[at];
+    SimTime& free = lane_free_[as_index(task.lane)];
     SimTime ready = free;
     for (const Dependency& edge : into_[at]) {
       auto distance = static_cast<std::size_t>(edge.distance);
       if (distance <= step) ready = std::max(ready, end_of(edge.from, step - distance));
     }
-    free = ready + task.choice.time;
-    if (!task.computes()) free = std::max(free, end_of_message(task, step, free));
+    free = ready;
+    if (task.kind == TaskKind::compute)
+      free += task.time;
+    else
+      free = end_of_message(task, step, free);
     start_[at] = ready;
     end_[at] = end_of(at, step) = free;
   }
 
-  /// Links are free when a communication starts: no queueing yet.
-  SimTime end_of_message(const Task& task, std::size_t step, SimTime now) {
-    SimTime& started = all_started_[step % all_started_.size()][task.communication.index()];
-    if (task.kind == TaskKind::finish) return started + graph_[task.communication].time;
-    return started = std::max(started, now);
+  /// A start hands the buffer over and does not wait. Links are free when the last member has
+  /// started: no queueing yet.
+  SimTime end_of_message(const LoopTask& task, std::size_t step, SimTime now) {
+    SimTime& started = all_started_[step % all_started_.size()][as_index(task.message)];
+    if (task.kind == TaskKind::finish) return std::max(now, started + task.time);
+    started = std::max(started, now);
+    return now;
   }
 
-  const TaskGraph& graph_;
-  std::vector<std::size_t> order_;
+  const LoopBody& body_;
   std::vector<std::vector<Dependency>> into_;  // by task
   Times start_, end_;                          // by task, when it ran last
   std::vector<Times> ends_;                    // by step, as far as dependencies reach back
-  std::vector<Times>
-      all_started_;  // by step that is under way, when each communication has started
-  Times device_free_;
+  std::vector<Times> all_started_;  // by step that is under way, when each message has started
+  Times lane_free_;
   const std::size_t largest_lag_, reach_;
   std::size_t steps_ = 0, passes_ = 0;
 };
+
+/// Counted from when the first of the latest runs began.
+Timeline timeline_of(const Simulation& simulation, Timeline timeline) {
+  SimTime begin = simulation.begin();
+  for (std::size_t at = 0; at < timeline.spans.size(); ++at) {
+    timeline.spans[at].start = simulation.start_of(at) - begin;
+    timeline.spans[at].end = simulation.end_of(at) - begin;
+  }
+  return timeline;
+}
+
+Timeline timeline_of(const Simulation& simulation, const TaskGraph& graph) {
+  Timeline timeline;
+  for (const Task& task : graph.tasks) timeline.spans.push_back({task.id, task.device, {}, {}});
+  return timeline_of(simulation, std::move(timeline));
+}
+
+Timeline timeline_of(const Simulation& simulation, const FoldedGraph& graph) {
+  Timeline timeline;
+  for (std::size_t at = 0; at < graph.tasks.size(); ++at) {
+    DeviceId device(as_index(graph.classes.first[at]));
+    for (const FoldedTask& task : graph.tasks[at])
+      timeline.spans.push_back({task_id(task.id), device, {}, {}});
+  }
+  return timeline_of(simulation, std::move(timeline));
+}
 
 /// The shift between two passes whose times are the same but for it; nothing when there is none.
 std::optional<SimTime> shift_between(const Times& earlier, const Times& later) {
@@ -163,17 +194,27 @@ SimTime settle(Simulation& simulation) {
 }  // namespace
 
 Timeline simulate(const TaskGraph& graph) {
-  Simulation simulation(graph);
+  LoopBody body = loop_body(graph);
+  Simulation simulation(body);
   simulation.run_pass();
   simulation.drain();
-  return simulation.timeline();
+  return timeline_of(simulation, graph);
 }
 
 SteadyLoop simulate_loop(const TaskGraph& graph) {
   if (graph.tasks.empty()) return {};
-  Simulation simulation(graph);
+  LoopBody body = loop_body(graph);
+  Simulation simulation(body);
   SimTime period = settle(simulation);
-  return {simulation.timeline(), period};
+  return {timeline_of(simulation, graph), period};
+}
+
+SteadyLoop simulate_loop(const FoldedGraph& graph) {
+  LoopBody body = loop_body(graph);
+  if (body.tasks.empty()) return {};
+  Simulation simulation(body);
+  SimTime period = settle(simulation);
+  return {timeline_of(simulation, graph), period};
 }
 
 }  // namespace troika

@@ -2,6 +2,7 @@
 // nanoseconds, so that equal inputs give equal timelines on any machine.
 #pragma once
 
+#include "taskgraph/folded_graph.h"
 #include "taskgraph/timeline.h"
 
 namespace troika {
@@ -16,6 +17,8 @@ struct SteadyLoop {
   SimTime period{};
 };
 
+// A task graph must be one of all devices.
+
 /// Each device runs its tasks in the order of the loop, each as soon as what it depends on has
 /// ended; a task lasts as long as its kernel choice says. One step from rest: its tasks that lag
 /// run behind the others, in as many further passes as the largest lag.
@@ -25,5 +28,9 @@ Timeline simulate(const TaskGraph& graph);
 /// the pass on whose number is its lag. Where times never repeat, because a device that waits for
 /// nobody runs ahead of the others, the period is that of the slowest device.
 SteadyLoop simulate_loop(const TaskGraph& graph);
+
+/// The same of a folded graph, with the same times: devices of a class do everything at the same
+/// time. Spans are those of the first device of each class, class by class.
+SteadyLoop simulate_loop(const FoldedGraph& graph);
 
 }  // namespace troika

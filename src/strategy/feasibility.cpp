@@ -7,7 +7,7 @@
 #include "base/suggest.h"
 #include "strategy/fixed_order_check.h"
 #include "strategy/split_check.h"
-#include "strategy/strategy.h"
+#include "strategy/strategy_change.h"
 
 namespace troika {
 namespace {
@@ -69,21 +69,26 @@ Reason why_batch_uncut(const Operator& op, const Signature& s, std::int64_t part
   return std::nullopt;
 }
 
-Reason why_micro_batches_infeasible(std::int64_t parts, const Graph& graph) {
+Reason why_micro_batches_infeasible(std::int64_t parts, const IndexedGraph& index) {
   if (parts < 1) return fmt::format("{} micro-batches are asked for; at least 1 is needed", parts);
   if (parts == 1) return std::nullopt;
-  for (const Operator& op : graph.operators)
-    if (auto reason = why_batch_uncut(op, signature(graph, op), parts)) return reason;
+  for (std::size_t at = 0; at < index.signatures.size(); ++at)
+    if (auto reason = why_batch_uncut(index.graph.operators[at], index.signatures[at], parts))
+      return reason;
   return std::nullopt;
 }
 
-Reason why_splits_infeasible(const Strategy& strategy, const Graph& graph,
+SplitTerms terms_of(const Strategy& strategy, const Machine& machine) {
+  return {static_cast<std::int64_t>(machine.devices.size()), strategy.micro_batches};
+}
+
+Reason why_splits_infeasible(const Strategy& strategy, const IndexedGraph& index,
                              const SplitTerms& terms) {
   for (const auto& [name, split] : strategy.splits) {
-    auto op = std::ranges::find(graph.operators, name, &Operator::name);
-    if (op == graph.operators.end()) return unknown_operator(graph, name);
-    Signature s = signature(graph, *op);
-    if (auto reason = why_split_infeasible({&*op, &s}, split, terms)) return reason;
+    auto op = index.operators.find(name);
+    if (op == index.operators.end()) return unknown_operator(index.graph, name);
+    SplitSubject subject{&index.graph.operators[op->second], &index.signatures[op->second]};
+    if (auto reason = why_split_infeasible(subject, split, terms)) return reason;
   }
   return std::nullopt;
 }
@@ -93,10 +98,32 @@ Reason why_splits_infeasible(const Strategy& strategy, const Graph& graph,
 Reason why_infeasible(const Strategy& strategy, const Graph& graph, const Machine& machine) {
   if (machine.devices.empty()) return "the machine has no devices";
   if (auto reason = why_sync_wrong(strategy.sync, graph)) return reason;
-  if (auto reason = why_micro_batches_infeasible(strategy.micro_batches, graph)) return reason;
-  SplitTerms terms{static_cast<std::int64_t>(machine.devices.size()), strategy.micro_batches};
-  if (auto reason = why_splits_infeasible(strategy, graph, terms)) return reason;
-  return strategy.sync.fixed_order ? why_order_not_fixed(strategy, graph) : std::nullopt;
+  IndexedGraph index(graph);
+  if (auto reason = why_micro_batches_infeasible(strategy.micro_batches, index)) return reason;
+  if (auto reason = why_splits_infeasible(strategy, index, terms_of(strategy, machine)))
+    return reason;
+  return strategy.sync.fixed_order ? why_order_not_fixed(strategy, index) : std::nullopt;
+}
+
+Reason why_change_infeasible(const ChangedStrategy& changed, const IndexedGraph& index,
+                             const Machine& machine) {
+  const Strategy& strategy = changed.strategy;
+  SplitTerms terms = terms_of(strategy, machine);
+  const std::string* first = nullptr;  // of the operators that do not fit, in the order of names
+  Reason found;
+  for (std::int32_t each : changed.operators) {
+    auto at = static_cast<std::size_t>(each);
+    const Operator& op = index.graph.operators[at];
+    if (first != nullptr && *first <= op.name) continue;
+    auto split = strategy.splits.find(op.name);
+    if (split == strategy.splits.end()) continue;
+    auto reason = why_split_infeasible({&op, &index.signatures[at]}, split->second, terms);
+    if (!reason) continue;
+    first = &op.name;
+    found = std::move(reason);
+  }
+  if (found) return found;
+  return strategy.sync.fixed_order ? why_order_not_fixed(strategy, index) : std::nullopt;
 }
 
 }  // namespace troika

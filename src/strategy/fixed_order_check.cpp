@@ -65,7 +65,7 @@ Reason why_other_devices(const std::string& name, const std::vector<DeviceId>& o
 
 }  // namespace
 
-Reason why_order_not_fixed(const Strategy& strategy, const Graph& graph) {
+Reason why_order_not_fixed(const Strategy& strategy, const IndexedGraph& index) {
   if (strategy.micro_batches > 1)
     return fmt::format(
         "the batch is in {} micro-batches, but a fixed order adds up whole batches; take one",
@@ -75,9 +75,10 @@ Reason why_order_not_fixed(const Strategy& strategy, const Graph& graph) {
            "the kernels that one device would take; set sliced_update to false";
   std::int64_t shards = 0;
   std::size_t devices = 1;
-  for (const Operator& op : graph.operators) {
+  for (std::size_t at = 0; at < index.signatures.size(); ++at) {
+    const Operator& op = index.graph.operators[at];
     const Split& split = split_of(strategy, op.name);
-    Signature s = signature(graph, op);
+    const Signature& s = index.signatures[at];
     int samples = sample_axis(s);
     bool has_samples = samples >= 0;
     if (has_samples && shards == 0) {

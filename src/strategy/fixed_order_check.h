@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "graph/indexed_graph.h"
 #include "strategy/strategy.h"
 
 namespace troika {
@@ -13,6 +14,6 @@ namespace troika {
 /// may be split, nor the batch into micro-batches, nor updates into slices. A sentence says what is
 /// not so.
 [[nodiscard]] std::optional<std::string> why_order_not_fixed(const Strategy& strategy,
-                                                             const Graph& graph);
+                                                             const IndexedGraph& index);
 
 }  // namespace troika

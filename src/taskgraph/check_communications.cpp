@@ -30,7 +30,11 @@ void note_member(const TaskGraph& graph, std::size_t at,
                fmt::format("'{}' is not its member's", task.name));
 }
 
-/// Runs passes of the loop on all devices, one task after the other in one order.
+std::size_t count_held(const Communication& communication) {
+  return static_cast<std::size_t>(std::ranges::count_if(communication.buffers, &BufferId::valid));
+}
+
+/// Runs passes of the loop on all devices of the graph, one task after the other in one order.
 class MessageReplay {
  public:
   explicit MessageReplay(const TaskGraph& graph)
@@ -38,7 +42,10 @@ class MessageReplay {
         passes_apart_(static_cast<std::size_t>(largest_lag(graph)) + 1),
         started_(graph.communications.size() * passes_apart_),
         last_step_(graph.tasks.size(), -1),
-        held_(graph.buffers.size()) {}
+        held_(graph.buffers.size()) {
+    for (const Communication& communication : graph.communications)
+      members_.push_back(count_held(communication));
+  }
 
   void run_pass(const std::vector<std::size_t>& order, int pass) {
     for (std::size_t at : order) {
@@ -73,7 +80,7 @@ class MessageReplay {
   }
 
   void finish(const Task& task, int step) {
-    if (round_of(task, step).members < graph_[task.communication].devices.size())
+    if (round_of(task, step).members < members_[task.communication.index()])
       refuse_to_wait(task, step);
     std::erase_if(held_[graph_.root(task.uses[0].buffer).index()],
                   [&](const Task* start) { return is_own(*start, task); });
@@ -109,9 +116,10 @@ class MessageReplay {
   }
 
   const TaskGraph& graph_;
-  const std::size_t passes_apart_;  // rounds of a communication that may be under way
-  std::vector<Round> started_;      // by communication and step
-  std::vector<int> last_step_;      // by task: of a start, the step that it has started last
+  const std::size_t passes_apart_;    // rounds of a communication that may be under way
+  std::vector<std::size_t> members_;  // by communication: those on the graph's devices
+  std::vector<Round> started_;        // by communication and step
+  std::vector<int> last_step_;        // by task: of a start, the step that it has started last
   std::vector<std::vector<const Task*>> held_;  // by root: the starts
 };
 
@@ -133,18 +141,39 @@ void check_ranges(const Communication& communication) {
                                                communication.name, next, call.count));
 }
 
+/// Each member on a device of the graph has a buffer there, and no other member has.
+void check_members(const TaskGraph& graph, const Communication& communication) {
+  TROIKA_CHECK(communication.devices.size() == communication.buffers.size() &&
+                   communication.call.members == static_cast<int>(communication.devices.size()),
+               fmt::format("'{}' has not one buffer per member", communication.name));
+  Bytes length = graph[communication.any_buffer()].bytes();
+  for (std::size_t member = 0; member < communication.devices.size(); ++member) {
+    BufferId buffer = communication.buffers[member];
+    TROIKA_CHECK(buffer.valid() == graph.holds(communication.devices[member]),
+                 fmt::format("a member of '{}' and the graph disagree about its device {}",
+                             communication.name, communication.devices[member].value));
+    TROIKA_CHECK(
+        !buffer.valid() || graph[buffer].bytes() == length,
+        fmt::format("members of '{}' have buffers of different lengths", communication.name));
+  }
+}
+
+/// Devices number their messages in the order of the ids.
+void check_call_ids(const TaskGraph& graph) {
+  std::vector<CollectiveId> ids;
+  for (const Communication& communication : graph.communications)
+    if (communication.id != CollectiveId{}) ids.push_back(communication.id);
+  std::ranges::sort(ids);
+  TROIKA_CHECK(std::ranges::adjacent_find(ids) == ids.end(), "two communications have one id");
+}
+
 }  // namespace
 
 void check_communications(const TaskGraph& graph, const std::vector<std::size_t>& order) {
+  check_call_ids(graph);
   std::vector<std::vector<MemberTasks>> members;
   for (const Communication& communication : graph.communications) {
-    TROIKA_CHECK(communication.devices.size() == communication.buffers.size() &&
-                     communication.call.members == static_cast<int>(communication.devices.size()),
-                 fmt::format("'{}' has not one buffer per member", communication.name));
-    for (BufferId buffer : communication.buffers)
-      TROIKA_CHECK(graph[buffer].bytes() == graph[communication.buffers[0]].bytes(),
-                   fmt::format("members of '{}' have buffers of different lengths",
-                               communication.name));
+    check_members(graph, communication);
     check_ranges(communication);
     members.emplace_back(communication.devices.size());
   }
@@ -153,7 +182,9 @@ void check_communications(const TaskGraph& graph, const std::vector<std::size_t>
   for (std::size_t at = 0; at < members.size(); ++at) {
     const std::string& name = graph.communications[at].name;
     std::size_t last_start = 0, first_finish = graph.tasks.size();
-    for (const MemberTasks& tasks : members[at]) {
+    for (std::size_t member = 0; member < members[at].size(); ++member) {
+      if (!graph.communications[at].buffers[member].valid()) continue;
+      const MemberTasks& tasks = members[at][member];
       TROIKA_CHECK(tasks.start && tasks.finish, fmt::format("a member of '{}' is missing", name));
       last_start = std::max(last_start, *tasks.start);
       first_finish = std::min(first_finish, *tasks.finish);

@@ -94,13 +94,17 @@ std::vector<Operand> operands_of(const KernelKey& key) {
   return is_backward(key.phase) ? backward_operands(key, chain) : forward_operands(key, chain);
 }
 
-std::size_t position_count(const KernelKey& key) {
+std::vector<std::int64_t> origin_of(const KernelKey& key) {
   std::vector<Signature> chain = chain_of(key);
-  std::size_t count = position_of(key.op, chain[0], chain[0].whole_tile()).size();
-  for (std::size_t at = 1; at < chain.size(); ++at)
-    count += position_of(key.fused[at - 1].op, chain[at], chain[at].whole_tile()).size();
-  return count;
+  std::vector<std::int64_t> all = position_of(key.op, chain[0], chain[0].whole_tile());
+  for (std::size_t at = 1; at < chain.size(); ++at) {
+    auto more = position_of(key.fused[at - 1].op, chain[at], chain[at].whole_tile());
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
 }
+
+std::size_t position_count(const KernelKey& key) { return origin_of(key).size(); }
 
 int output_operand(const KernelKey& key) { return find_output(key, Access::write, false); }
 

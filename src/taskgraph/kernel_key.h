@@ -52,7 +52,9 @@ struct Operand {
 std::vector<Operand> operands_of(const KernelKey& key);
 
 /// The position of a launch of the key: that of its operator (position_of), then those of the fused
-/// ones, in their order. Here the number of its numbers; a tile at the origin has zeros.
+/// ones, in their order. Here that of a tile at the origin.
+std::vector<std::int64_t> origin_of(const KernelKey& key);
+/// How many numbers a position has.
 std::size_t position_count(const KernelKey& key);
 
 /// The operand that holds the operator's only output in this phase; -1: none, or several.

@@ -32,8 +32,7 @@ TEST(KernelKey, ReadsBackItsText) {
 TEST(KernelKey, TextOfAnotherVersionIsNotAKey) {
   for (const char* text :
        {"", "linear{out=1}", "linear{out=1} sideways f32[4,3]", "linear{out=1} forward f31[4,3]",
-        "cross_entropy{first_class=4} forward f32[4,3]",
-        "linear{out=1} forward f32[4,3] + swish{}",
+        "cross_entropy{first_class=4} forward f32[4,3]", "linear{out=1} forward f32[4,3] + swish{}",
         // Boxes once began with where they begin in the input.
         "assemble{shape=[2],boxes=[4,0,2]} forward f32[8]"})
     EXPECT_FALSE(parse_key(text)) << text;

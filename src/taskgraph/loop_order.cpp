@@ -27,8 +27,9 @@ class PassOrder {
  public:
   explicit PassOrder(const TaskGraph& graph) : graph_(graph), waiting_(find_waiting(graph)) {}
 
-  /// `tasks`: all of one lag, as listed. Each goes before the first task so far that must wait for
-  /// it; since they keep their order, a later one holds the earlier ones back.
+  /// `tasks`: all of one lag, as listed. Each goes before the first task so far that has a later
+  /// turn or must wait for it; since they keep their order, a later one holds the earlier ones
+  /// back.
   void add(const std::vector<std::size_t>& tasks) {
     note_first_uses();
     std::vector<std::size_t> before(tasks.size());
@@ -67,11 +68,14 @@ class PassOrder {
   /// The place of the first task that must wait for this one; `end` if there is none before that.
   std::size_t first_after(std::size_t at, std::size_t end) const {
     const Task& task = graph_.tasks[at];
+    auto later = std::ranges::upper_bound(
+        order_, task.turn, {}, [&](std::size_t other) { return graph_.tasks[other].turn; });
+    end = std::min(end, static_cast<std::size_t>(later - order_.begin()));
     for (const BufferUse& use : task.uses) {
       std::size_t root = graph_.root(use.buffer).index();
       end = std::min(end, (use.access == Access::read ? write_ : touch_)[root]);
     }
-    for (std::size_t later : waiting_[at]) end = std::min(end, place_[later]);
+    for (std::size_t waiting : waiting_[at]) end = std::min(end, place_[waiting]);
     // A member has one operation for a communication, which cannot start again before it is over.
     if (task.kind != TaskKind::finish) return end;
     auto start = starts_.find({task.communication, task.member});

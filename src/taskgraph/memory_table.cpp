@@ -47,8 +47,9 @@ class ProgramMemory {
     for (const Communication& communication : graph.communications) {
       if (communication.algorithm.empty()) continue;
       for (std::size_t member = 0; member < communication.devices.size(); ++member)
-        shares_[communication.devices[member].index()].messages.push_back(
-            {&communication, static_cast<int>(member)});
+        if (communication.buffers[member].valid())
+          shares_[communication.devices[member].index()].messages.push_back(
+              {&communication, static_cast<int>(member)});
     }
   }
 

@@ -22,7 +22,8 @@ struct MemoryTable {
 };
 
 /// What each device holds for programs over one state: the state once, one arena in which the
-/// largest of them has room, and the messages of all of them.
+/// largest of them has room, and the messages of all of them. Nothing for devices that are none of
+/// the graphs'.
 std::vector<MemoryTable> memory_by_device(const std::vector<const TaskGraph*>& programs);
 /// What one of them does.
 MemoryTable memory_of(const std::vector<const TaskGraph*>& programs, DeviceId device);

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/hash.h"
+#include "base/error.h"
 
 namespace troika {
 namespace {
@@ -49,10 +49,14 @@ std::string text_of(const TaskGraph& graph, const Task& task) {
 
 }  // namespace
 
-std::string_view to_string(Category category) {
-  constexpr std::array<std::string_view, 5> kNames{"parameters", "gradients", "optimizer",
-                                                   "activations", "workspace"};
-  return kNames[static_cast<std::size_t>(category)];
+BufferId Communication::any_buffer() const {
+  auto found = std::ranges::find_if(buffers, &BufferId::valid);
+  TROIKA_CHECK(found != buffers.end(), fmt::format("'{}' has no member here", name));
+  return *found;
+}
+
+bool TaskGraph::holds(DeviceId device) const {
+  return devices.empty() || std::ranges::binary_search(devices, device);
 }
 
 BufferId TaskGraph::root(BufferId id) const {
@@ -71,9 +75,7 @@ std::vector<StoredSlice> stored_slices(const TaskGraph& graph) {
   std::vector<StoredSlice> slices;
   for (const BufferSpec& buffer : graph.buffers) {
     if (!buffer.persistent || buffer.part_of.empty()) continue;
-    std::vector<RunBox> boxes{{buffer.region, 0}};
-    if (buffer.run) boxes = boxes_of_run(buffer.region, *buffer.run);
-    for (const RunBox& part : boxes)
+    for (const RunBox& part : boxes_of({buffer.device, buffer.region, buffer.run, buffer.layout}))
       slices.push_back(
           {buffer.name, buffer.part_of, part.box, buffer.device, buffer.layout, part.offset});
   }
@@ -104,8 +106,6 @@ std::vector<Dependency> find_dependencies(const TaskGraph& graph) {
   edges.erase(first, last);
   return edges;
 }
-
-std::uint64_t hash(const TaskGraph& graph) { return hash_text(to_text(graph)); }
 
 std::string to_text(const TaskGraph& graph) {
   std::string text = "taskgraph " + graph.name + "\n";

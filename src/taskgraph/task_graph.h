@@ -14,24 +14,26 @@
 #include "machine/machine.h"
 #include "taskgraph/kernel_choice.h"
 #include "taskgraph/kernel_key.h"
+#include "taskgraph/storage.h"
+#include "taskgraph/turn.h"
 
 namespace troika {
 
 using BufferId = Id<struct BufferTag>;
 using CommunicationId = Id<struct CommunicationTag>;
 
-/// Stable name of a task: its place inside the fragment (one per operator, edge or parameter) that
-/// made it, so nothing shifts when another fragment changes.
+/// Stable name of a task: of a lowered one the two halves of its packed id, so nothing shifts when
+/// another task changes.
 struct TaskId {
   std::int32_t fragment = -1;
   std::int32_t index = -1;
 
   auto operator<=>(const TaskId&) const = default;
 };
-
-/// What a buffer's bytes are counted as in the memory table.
-enum class Category { parameter, gradient, optimizer, activation, workspace };
-std::string_view to_string(Category category);
+/// The two halves of a packed id.
+constexpr TaskId task_id(PackedId id) {
+  return {static_cast<std::int32_t>(id.bits >> 32), static_cast<std::int32_t>(id.bits)};
+}
 
 struct BufferSpec {
   std::string name;
@@ -64,19 +66,35 @@ struct BufferUse {
   bool operator==(const BufferUse&) const = default;
 };
 
+/// Stable name of a communication, the same on every rank: ranks see different ones, but any two
+/// devices number the messages between them in this order.
+struct CollectiveId {
+  std::int32_t kind = -1;  ///< -1: it has no name.
+  std::int32_t of = 0;     ///< Number of the value, parameter, bucket or sum.
+  std::int32_t micro_batch = 0;
+  std::int32_t message = 0;
+
+  auto operator<=>(const CollectiveId&) const = default;
+};
+
 /// What several devices do together, each with one buffer: it starts on each of them where its
 /// start task stands, and is over where its finish task has run.
 struct Communication {
+  CollectiveId id{};
   std::string name;
   CollectiveCall call;  ///< Counts and ranges in elements of the stored buffers.
   DType dtype = DType::f32;
   CombineRule rule = CombineRule::sum;
   std::vector<DeviceId> devices;  ///< One per member.
-  std::vector<BufferId> buffers;  ///< One per member; all equally long. See vectors_in_buffer.
-  std::string algorithm;          ///< Empty before the choice is made.
-  SimTime time{};                 ///< Predicted.
-  std::uint64_t urgency = 0;      ///< Of several under way the greatest goes first.
+  /// One per member; all equally long. See vectors_in_buffer. Not valid where the member's device
+  /// is none of the graph's.
+  std::vector<BufferId> buffers;
+  std::string algorithm;      ///< Empty before the choice is made.
+  SimTime time{};             ///< Predicted.
+  std::uint64_t urgency = 0;  ///< Of several under way the greatest goes first.
 
+  /// Of a member that is on a device of the graph: there is at least one.
+  BufferId any_buffer() const;
   Bytes bytes() const { return size_of(dtype) * call.count; }
   bool operator==(const Communication&) const = default;
 };
@@ -94,6 +112,7 @@ enum class TaskKind {
 
 struct Task {
   TaskId id;
+  Turn turn{};       ///< When it runs in a pass of the loop; see loop_order.
   std::string name;  ///< "conv1 forward", with "#2" for the third micro-batch.
   DeviceId device;
   KernelKey key;
@@ -102,9 +121,6 @@ struct Task {
   /// Where the tile lies: launch arguments, position_count(key) of them.
   std::vector<std::int64_t> position;
   BufferId scratch;
-  /// Of a tile that several devices compute: how many tasks of the fragment before this one the
-  /// first of them stands. They take the same kernel, so that they have the same bits.
-  std::int32_t replica = 0;
   bool is_update = false;  ///< Part of the optimizer's share of a step.
   TaskKind kind = TaskKind::compute;
   CommunicationId communication{};  ///< Of a start or finish, which have no key and no choice,
@@ -140,7 +156,8 @@ struct StoredSlice {
 
 struct TaskGraph {
   std::string name;
-  std::vector<std::string> fragments;  ///< What TaskId::fragment counts.
+  /// The devices that it has tasks and buffers of, in ascending order. Empty: all of the machine.
+  std::vector<DeviceId> devices;
   std::vector<BufferSpec> buffers;
   std::vector<Task> tasks;
   std::vector<Communication> communications;
@@ -148,17 +165,20 @@ struct TaskGraph {
   std::map<std::string, BufferId> inputs;   ///< Written by the host before the step.
   std::map<std::string, BufferId> outputs;  ///< Read by the host after it.
   std::vector<Bytes> arena;                 ///< Bytes of non-persistent memory per device.
+  std::vector<StateEntry> storage;          ///< Of the model, on all devices of the machine.
+  std::uint64_t plan_hash = 0;              ///< Equal on ranks that lowered the same program.
 
   const BufferSpec& operator[](BufferId id) const { return buffers[id.index()]; }
   BufferSpec& operator[](BufferId id) { return buffers[id.index()]; }
   const Communication& operator[](CommunicationId id) const { return communications[id.index()]; }
+  bool holds(DeviceId device) const;
   /// The buffer whose memory this one shares in the end, and where in it.
   BufferId root(BufferId id) const;
   Bytes offset_in_root(BufferId id) const;
   bool operator==(const TaskGraph&) const = default;
 };
 
-/// What a program stores of the model.
+/// What the graph's devices store of the model.
 std::vector<StoredSlice> stored_slices(const TaskGraph& graph);
 
 /// Reads after writes, writes after reads, writes after writes, within a step and to the next one
@@ -176,14 +196,12 @@ int largest_lag(const TaskGraph& graph);
 /// whose tasks all have the same lag, whichever, is used within a pass.
 std::vector<bool> find_memory_across_passes(const TaskGraph& graph);
 /// The order, one for all devices, in which a pass of the loop runs the tasks, each for its own
-/// step. Tasks of equal lag are in listed order. A task that lags more stands before what must wait
-/// for it (by memory, by the dependencies, or as a finish before the next start of its
-/// communication), as late as it can. So of two tasks that conflict, the one of the earlier step is
-/// first.
+/// step. Tasks of equal lag are in listed order. A task that lags more stands before those of later
+/// turns, and before what must wait for it (by memory, by the dependencies, or as a finish before
+/// the next start of its communication), as late as it can. So of two tasks that conflict, the one
+/// of the earlier step is first. Lowering gives turns that leave nothing to wait for, so that the
+/// order on a device does not depend on which other devices the graph has.
 std::vector<std::size_t> loop_order(const TaskGraph& graph);
-
-/// Hash of everything that must agree between ranks, and between the prediction and the run.
-std::uint64_t hash(const TaskGraph& graph);
 
 /// One line per buffer and task; for tests and for reading.
 std::string to_text(const TaskGraph& graph);

@@ -17,7 +17,7 @@ const TensorSpec kVector{{8}, DType::f32};
 
 /// A graph of sums over named buffers: `sum("c", {"a", "b"})` adds the task c = a + b.
 struct Sums {
-  TaskGraph graph{.name = "sums", .fragments = {"f"}, .arena = {Bytes{}}};
+  TaskGraph graph{.name = "sums", .arena = {Bytes{}}};
 
   BufferId buffer(const std::string& name, bool persistent = false) {
     auto found = std::ranges::find(graph.buffers, name, &BufferSpec::name);
@@ -143,6 +143,25 @@ TEST(Verify, RefusesABoxThatLeavesItsInput) {
   for (std::int64_t begin : {-1, 4}) {
     task.position = {begin};
     EXPECT_THROW(verify(sums.graph, Stage::placed), Bug) << begin;
+  }
+}
+
+TEST(Verify, RefusesALayerThatDoesNotMakeUpTheResult) {
+  Sums sums;
+  sums.input("a");
+  sums.sum("b", {"a", "a"});
+  Task& task = sums.graph.tasks[0];
+  task.key = {Assemble{.shape = {8}, .boxes = {5, 3}, .layered = true},
+              {kVector, kVector},
+              Phase::forward,
+              {}};
+  for (std::vector<std::int64_t> right : {std::vector<std::int64_t>{1, 0, 5, 5}, {3, 3, 0, 0}}) {
+    task.position = right;
+    EXPECT_NO_THROW(verify(sums.graph, Stage::placed)) << right[1];
+  }
+  for (std::vector<std::int64_t> wrong : {std::vector<std::int64_t>{1, 0, 5, 4}, {3, 4, 0, 0}}) {
+    task.position = wrong;
+    EXPECT_THROW(verify(sums.graph, Stage::placed), Bug) << wrong[1];
   }
 }
 

@@ -19,7 +19,12 @@ static_assert(kSlotBits + kPlaceBits + kPhaseBits + kSideBits + kNumberBits + kR
 class Packer {
  public:
   Packer& add(std::uint64_t field, int width) {
-    TROIKA_CHECK(field >> width == 0, fmt::format("{} does not fit into {} bits", field, width));
+    if (field >> width != 0)
+      throw OutOfIds(
+          fmt::format("a device has more tiles, parts or messages of one operator than tasks can "
+                      "be numbered: {} "
+                      "does not fit into {} bits; split into fewer tiles",
+                      field, width));
     bits_ = (bits_ << width) | field;
     return *this;
   }

@@ -6,6 +6,7 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 namespace troika {
@@ -13,17 +14,24 @@ namespace troika {
 /// What a task works for.
 enum class Subject : std::uint8_t { operation, tensor, parameter, step };
 
-/// Fields of an id, in the order in which ids compare. A field that is too small for a model or a
-/// machine makes the plan infeasible (why_out_of_ids).
+/// Fields of an id, in the order in which ids compare. A field that is too small for a model, a
+/// machine or a split makes the plan infeasible (why_out_of_ids, OutOfIds).
 struct IdFields {
   std::uint32_t micro_batch = 0;  ///< 10 bits.
-  std::uint32_t phase = 0;  ///< 4 bits: of the operator; of a tensor 0, of its gradient 1, …
+  std::uint32_t phase = 0;        ///< 4 bits: of the operator, or what is done for the subject.
   Subject subject = Subject::operation;  ///< 2 bits.
   std::uint32_t number = 0;              ///< 16 bits: of the operator, tensor or parameter.
   std::uint32_t index = 0;               ///< 16 bits: tile or step on its device, with its role.
   std::uint32_t device = 0;              ///< 16 bits.
 
   bool operator==(const IdFields&) const = default;
+};
+
+/// A program has more of something than a field can count. Some fields depend on how operators are
+/// split, so it is noticed when tasks are numbered.
+class OutOfIds : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
 };
 
 struct PackedId {

@@ -45,10 +45,10 @@ TEST(Urgency, IsTheSameForAllMessagesOfOneNumberThatAreReadAtOnePlace) {
   EXPECT_GT(urgency_of(2, one), urgency_of(2, pack({.slot = 1, .place = 7, .number = 4})));
 }
 
-TEST(Turn, AFieldThatDoesNotFitIsABug) {
-  EXPECT_THROW(urgency_of(16384, {}), Bug);
-  EXPECT_THROW(pack(IdFields{.device = 65536}), Bug);
-  EXPECT_THROW(pack(TurnFields{.rank = 16384}), Bug);
+TEST(Turn, AFieldThatDoesNotFitIsRefused) {
+  EXPECT_THROW(urgency_of(16384, {}), OutOfIds);
+  EXPECT_THROW(pack(IdFields{.device = 65536}), OutOfIds);
+  EXPECT_THROW(pack(TurnFields{.rank = 16384}), OutOfIds);
 }
 
 TEST(Turn, ProgramsWithMoreThanIdsCountAreRefused) {

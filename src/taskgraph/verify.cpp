@@ -59,6 +59,9 @@ void check_boxes(const Task& task) {
   TROIKA_CHECK(contain_boxes(task.key.inputs, *op, task.position),
                fmt::format("task '{}' takes a box at [{}] that its input does not have", task.name,
                            fmt::join(task.position, ",")));
+  TROIKA_CHECK(make_up_y(*op, task.position),
+               fmt::format("task '{}' puts boxes to [{}] that overlap or do not make up its result",
+                           task.name, fmt::join(task.position, ",")));
 }
 
 /// What outlives a step is known by its name.
@@ -70,24 +73,59 @@ void check_names(const TaskGraph& graph) {
 }
 
 /// What is stored of a parameter or an optimizer state is all of it.
-void check_slices(const TaskGraph& graph) {
-  struct Stored {
-    Shape whole;
-    std::vector<Region> regions;
-  };
-  std::map<std::string, Stored> slices;
+void check_covered(const StateEntry& tensor) {
+  std::vector<Region> regions;
+  for (const StoredPlace& place : *tensor.places)
+    for (const RunBox& part : boxes_of(place)) {
+      // Copies add nothing, and there may be thousands of them.
+      if (!regions.empty() && regions.back() == part.box) continue;
+      regions.push_back(part.box);
+    }
+  std::vector<Region> lacking = subtract(Region::whole(tensor.spec.shape), regions);
+  TROIKA_CHECK(lacking.empty(),
+               fmt::format("nobody stores {} of '{}'", to_string(lacking.front()), tensor.name));
+}
+
+/// Buffers of the state are just the places that the storage lists on the graph's devices.
+void check_storage(const TaskGraph& graph) {
+  std::set<std::pair<const StoredPlaces*, std::vector<std::int64_t>>> covered;
+  std::map<std::string_view, std::pair<const StateEntry*, std::size_t>> tensors;  // and buffers
+  for (const StateEntry& tensor : graph.storage) {
+    TROIKA_CHECK(tensors.try_emplace(tensor.name, &tensor, 0).second,
+                 fmt::format("'{}' is stored twice", tensor.name));
+    const Shape& shape = tensor.spec.shape;
+    if (covered.insert({tensor.places.get(), {shape.begin(), shape.end()}}).second)
+      check_covered(tensor);
+  }
   for (const BufferSpec& buffer : graph.buffers) {
     if (!buffer.persistent || buffer.part_of.empty()) continue;
-    Stored& stored = slices[buffer.part_of];
-    stored.whole = buffer.whole;
-    if (!buffer.run) stored.regions.push_back(buffer.region);
-    for (const RunBox& part : boxes_of_run(buffer.region, buffer.run.value_or(Range{})))
-      stored.regions.push_back(part.box);
+    auto found = tensors.find(buffer.part_of);
+    TROIKA_CHECK(found != tensors.end(), fmt::format("'{}' is part of '{}', which is not stored",
+                                                     buffer.name, buffer.part_of));
+    auto& [tensor, buffers] = found->second;
+    const StoredPlace* place = find_place(*tensor, buffer.device, buffer.region);
+    StoredPlace own{buffer.device, buffer.region, buffer.run, buffer.layout};
+    TROIKA_CHECK(
+        place != nullptr && *place == own && buffer.whole == tensor->spec.shape,
+        fmt::format("'{}' is stored in another way than '{}' says", buffer.part_of, buffer.name));
+    ++buffers;
   }
-  for (const auto& [name, stored] : slices) {
-    std::vector<Region> lacking = subtract(Region::whole(stored.whole), stored.regions);
-    TROIKA_CHECK(lacking.empty(),
-                 fmt::format("nobody stores {} of '{}'", to_string(lacking.front()), name));
+  for (const auto& [name, stored] : tensors) {
+    auto here = [&](const StoredPlace& place) { return graph.holds(place.device); };
+    auto places = std::ranges::count_if(*stored.first->places, here);
+    TROIKA_CHECK(
+        places == static_cast<std::ptrdiff_t>(stored.second),
+        fmt::format("'{}' has {} places here, but {} buffers", name, places, stored.second));
+  }
+}
+
+/// Ranks that have other devices run what they have in common in the same order.
+void check_turns(const TaskGraph& graph, const std::vector<std::size_t>& order) {
+  for (std::size_t at = 1; at < order.size(); ++at) {
+    const Task &before = graph.tasks[order[at - 1]], &task = graph.tasks[order[at]];
+    TROIKA_CHECK(
+        before.turn <= task.turn,
+        fmt::format("'{}' must run before '{}', whose turn is earlier", before.name, task.name));
   }
 }
 
@@ -118,7 +156,8 @@ void verify(const TaskGraph& graph, Stage stage) {
   std::vector<std::size_t> order = loop_order(graph);
   check_communications(graph, order);
   check_names(graph);
-  check_slices(graph);
+  check_storage(graph);
+  check_turns(graph, order);
   if (stage < Stage::placed) return;
   check_memory(graph, order);
   check_order(graph, order);

@@ -50,8 +50,8 @@ struct RunBox {
 
   bool operator==(const RunBox&) const = default;
 };
-/// Returns the elements [run.begin, run.end) of the region as boxes, in their order: at most two per
-/// dimension.
+/// Returns the elements [run.begin, run.end) of the region as boxes, in their order: at most two
+/// per dimension.
 std::vector<RunBox> boxes_of_run(const Region& region, Range run);
 /// "[0:4,2:3]"
 std::string to_string(const Region& region);

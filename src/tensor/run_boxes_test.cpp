@@ -18,10 +18,11 @@ TEST(BoxesOfRun, CoverJustTheElementsOfTheRunInTheirOrder) {
           EXPECT_EQ(part.offset, next - begin);
           ASSERT_TRUE(contains(region, part.box)) << to_string(part.box);
           std::int64_t at = next;
-          for_each_run(region.shape(), within(part.box, region), [&](std::int64_t offset, std::int64_t length) {
-            EXPECT_EQ(offset, at);
-            at += length;
-          });
+          for_each_run(region.shape(), within(part.box, region),
+                       [&](std::int64_t offset, std::int64_t length) {
+                         EXPECT_EQ(offset, at);
+                         at += length;
+                       });
           next = at;
         }
         EXPECT_EQ(next, end);

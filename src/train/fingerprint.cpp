@@ -43,7 +43,7 @@ std::string fingerprint_of_programs(const LiveModel& live, const Graph& model,
   text += fmt::format("kernel table {:016x}\n", live.kernels().hash());
   text += fmt::format("link costs {:016x}\n", hash_text(to_json(live.setup().links)));
   for (const TaskGraph* program : live.programs())
-    text += fmt::format("program {} {:016x}\n", program->name, hash(*program));
+    text += fmt::format("program {} {:016x}\n", program->name, program->plan_hash);
   return text;
 }
 

@@ -14,7 +14,7 @@ namespace troika {
 std::string fingerprint_of_run(const RunConfig& config, const TrainingSets& sets);
 
 /// The part known after lowering: the model, the strategy, the kernel table, the link costs and
-/// every task graph.
+/// the plan of every program.
 std::string fingerprint_of_programs(const LiveModel& live, const Graph& model,
                                     const Strategy& strategy);
 

@@ -14,7 +14,6 @@
 #include "setup/choose_strategy.h"
 #include "setup/hosts.h"
 #include "setup/predicted_step.h"
-#include "taskgraph/memory_table.h"
 
 namespace troika {
 namespace {
@@ -32,8 +31,7 @@ std::string parts_text(const MemoryTable& memory) {
 }
 
 /// Describes the fullest device with its categories, and the total of all devices.
-std::string memory_text(const LiveModel& live) {
-  std::vector<MemoryTable> devices = memory_by_device(live.programs());
+std::string memory_text(const std::vector<MemoryTable>& devices) {
   auto [least, most] = std::ranges::minmax(devices, {}, &MemoryTable::total);
   std::string text = to_string(most.total());
   std::string parts = parts_text(most);
@@ -142,8 +140,7 @@ std::string data_text(const RunDescription& run) {
 }  // namespace
 
 std::vector<Fact> describe_run(const RunDescription& run) {
-  const TaskGraph& program = run.live.session().program(run.model.graphs.front().name);
-  SimTime step = predict_step(run.live, run.model).time;
+  PredictedStep step = predict_step(run.live, run.model);
   std::int64_t parameters = 0;
   for (const StateEntry& entry : run.live.session().state())
     parameters += entry.category == Category::parameter ? entry.spec.shape.elements() : 0;
@@ -151,13 +148,13 @@ std::vector<Fact> describe_run(const RunDescription& run) {
   std::vector<Fact> facts{{"model", run.model.name},
                           {"parameters", with_commas(parameters)},
                           {"data", data_text(run)},
-                          {"global batch", batch_text(run, program, batch)},
+                          {"global batch", batch_text(run, step.program, batch)},
                           {"steps", with_commas(run.course.total_steps())},
                           {"plan", plan_text(run.config.parallel)},
                           {"device", run.live.setup().device().kind()},
-                          {"memory", memory_text(run.live)},
+                          {"memory", memory_text(run.memory)},
                           {"kernels", kernels_text(run.live)},
-                          {"predicted step", to_string(step)}};
+                          {"predicted step", to_string(step.time)}};
   if (run.live.setup().machine.devices.size() > 1) facts.push_back({"links", links_text(run.live)});
   add_left_out(run.live, facts);
   return facts;

@@ -7,6 +7,7 @@
 
 #include "data/dataset.h"
 #include "setup/live_model.h"
+#include "taskgraph/memory_table.h"
 #include "train/course.h"
 #include "train/progress.h"
 #include "train/run_folder.h"
@@ -20,6 +21,7 @@ struct RunDescription {
   const TrainingSets& sets;
   const Course& course;
   const LiveModel& live;
+  const std::vector<MemoryTable>& memory;  ///< By device.
 };
 
 /// Returns the table: model, parameters, data, batch, plan, device, predicted memory and step time.

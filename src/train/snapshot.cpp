@@ -50,6 +50,12 @@ void check_share(const Checkpoint& checkpoint, const LiveModel& live) {
     checkpoint.check(entries[at].name);
 }
 
+StoredSlice slice_of(const Session& session, const OwnedPart& part) {
+  for (StoredSlice& slice : session.slices_here(session.state()[part.entry].name))
+    if (slice.device == part.device && slice.region == part.slice) return std::move(slice);
+  throw Bug("a part of the state that no device here stores");
+}
+
 Writers writers_of(Ranks& ranks) {
   return {ranks.rank(), ranks.count(),
           [&ranks](const std::string& text) { return ranks.exchange(text); }};
@@ -105,20 +111,20 @@ void save_state(const fs::path& checkpoints, LiveModel& live, const RunState& st
   }
   // Written part by part, straight from the slices that devices store: a tensor may be larger than
   // the memory of one process, and ranks write their parts at the same time.
-  std::vector<OwnedPart> owned = divide_state(session.state(), session.storage());
-  // Every rank divides the whole state alike, so each part is written by exactly one of them.
-  std::erase_if(owned, [&](const OwnedPart& part) { return !session.is_here(part.slice.device); });
+  std::vector<OwnedPart> owned =
+      divide_state(session.state(), [&](DeviceId device) { return session.is_here(device); });
   snapshot.parts.emplace();
   for (const OwnedPart& part : owned) snapshot.parts->push_back({part.entry, part.region});
   std::vector<std::byte> slice;
   snapshot.read = [&](std::size_t index, std::span<std::byte> bytes) {
     const OwnedPart& part = owned[index];
+    StoredSlice stored = slice_of(session, part);
     // A device's slice may be larger than the part that this rank writes, because slices of
     // replicas overlap. Then the part is cut out of a copy of the slice.
-    if (part.region == part.slice.region) return session.store(part.slice, bytes);
+    if (part.region == part.slice) return session.store(stored, bytes);
     std::int64_t size = size_of(snapshot.tensors[part.entry].spec.dtype).count;
-    slice.resize(static_cast<std::size_t>(part.slice.region.elements() * size));
-    session.store(part.slice, slice);
+    slice.resize(static_cast<std::size_t>(part.slice.elements() * size));
+    session.store(stored, slice);
     copy_part(part, slice, bytes);
   };
   save_checkpoint(checkpoints, snapshot, writers_of(*live.setup().ranks));

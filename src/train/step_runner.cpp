@@ -11,17 +11,28 @@
 namespace troika {
 namespace {
 
+/// Where a step stopped being finite, on any rank.
+struct Culprit {
+  std::string task, buffer;
+};
+
 /// Returns, over all ranks, the value that is not finite and that the program writes first. Texts
-/// start with the task's number, zero-padded, so that the smallest text is the first task.
-std::optional<NonFinite> first_of_all(Ranks& ranks, const TaskGraph& program,
-                                      const std::optional<NonFinite>& own) {
-  std::size_t none = program.tasks.size();
-  std::vector<std::string> all =
-      ranks.exchange(fmt::format("{:012d}\n{}", own ? own->at : none, own ? own->buffer : ""));
+/// start with what tasks are listed by, zero-padded, so that the smallest text is the first task.
+std::optional<Culprit> first_of_all(Ranks& ranks, const TaskGraph& program,
+                                    const std::optional<NonFinite>& own) {
+  const std::string none = "none";  // behind all numbers
+  std::string text = none;
+  if (own) {
+    const Task& task = program.tasks[own->at];
+    text = fmt::format("{:04d} {:016x} {:08x}{:08x}\n{}\n{}", task.lag, task.turn.bits,
+                       static_cast<std::uint32_t>(task.id.fragment),
+                       static_cast<std::uint32_t>(task.id.index), task.name, own->buffer);
+  }
+  std::vector<std::string> all = ranks.exchange(text);
   std::string first = *std::ranges::min_element(all);
-  std::size_t at = std::stoul(first);
-  if (at == none) return std::nullopt;
-  return NonFinite{at, program.tasks[at].name, first.substr(first.find('\n') + 1)};
+  if (first == none) return std::nullopt;
+  std::size_t name = first.find('\n') + 1, buffer = first.find('\n', name) + 1;
+  return Culprit{first.substr(name, buffer - 1 - name), first.substr(buffer)};
 }
 
 // Stops are counted above three bits, which only the first rank sets, so the sum over any number of
@@ -138,9 +149,9 @@ void StepRunner::explain_non_finite(const zoo::NamedGraph& graph, const data::Ba
   // and the same inputs give the same values again.
   write_inputs(graph, batch, start.state);
   Session& session = setting_.live.session();
-  std::optional<NonFinite> found = session.run_checked(graph.name);
   // A rank sees only the values of its own devices.
-  if (has_peers()) found = first_of_all(ranks(), session.program(graph.name), found);
+  std::optional<Culprit> found =
+      first_of_all(ranks(), session.program(graph.name), session.run_checked(graph.name));
   std::string where =
       found ? fmt::format("the first value that is not finite is '{}', written by '{}'",
                           found->buffer, found->task)

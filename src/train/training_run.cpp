@@ -125,7 +125,8 @@ void TrainingRun::build() {
   if (has_peers())
     hooks_.ranks->require_agreement("plan",
                                     fingerprint_of_programs(live_, first.train(), strategy_));
-  require_fit({live_, programs, strategy_});
+  memory_ = gather_memory(live_);
+  require_fit({live_, programs, strategy_}, memory_);
   live_.start();
   describe_state(first);
 }
@@ -261,7 +262,7 @@ double TrainingRun::rate_at(std::int64_t step) const {
 }
 
 std::vector<Fact> TrainingRun::facts() const {
-  return describe_run({config_, model(), sets_, course_, live_});
+  return describe_run({config_, model(), sets_, course_, live_, memory_});
 }
 
 }  // namespace troika

@@ -10,6 +10,7 @@
 
 #include "optim/rate_schedule.h"
 #include "setup/live_model.h"
+#include "taskgraph/memory_table.h"
 #include "train/course.h"
 #include "train/due.h"
 #include "train/outcome.h"
@@ -60,7 +61,7 @@ class TrainingRun {
   /// Stops the next run() after so many evaluations without a better loss, counted from now.
   void set_patience(std::optional<std::int64_t> evaluations);
 
-  /// Returns the table shown before the first step.
+  /// Returns the table shown before the first step. Simulates the programs of all devices.
   std::vector<Fact> facts() const;
 
   /// Trains to the end of the run. With a folder, writes metrics and checkpoints. Throws
@@ -121,6 +122,7 @@ class TrainingRun {
   std::map<std::int64_t, zoo::Model> models_;  // by batch size
   Strategy strategy_;
   LiveModel live_;
+  std::vector<MemoryTable> memory_;  // predicted, by device
   StepRunner steps_;
   RunReporter reporter_;
   RunState state_;

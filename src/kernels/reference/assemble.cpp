@@ -16,7 +16,9 @@ void run_reference(const Assemble& op, const Arguments& a) {
       // Both boxes have the same extents and rank, so their contiguous runs correspond one by one
       // and have the same lengths.
       std::vector<std::int64_t> starts;
-      std::int64_t begin = box_offset(step.input, a.shape(slot), a.position);
+      BoxBegin box = begin_of(op, step.input, a.position);
+      std::int64_t begin = offset_of(box.in_input, a.shape(slot));
+      std::int64_t begin_in_y = offset_of(box.in_y, a.shape(y_slot));
       for_each_run(a.shape(slot), step.from,
                    [&](std::int64_t offset, std::int64_t) { starts.push_back(begin + offset); });
       std::size_t run = 0;
@@ -24,7 +26,7 @@ void run_reference(const Assemble& op, const Arguments& a) {
         std::int64_t from = starts[run++];
         for (std::int64_t i = 0; i < length; ++i) {
           T value = x[static_cast<std::size_t>(from + i)];
-          T& to = y[static_cast<std::size_t>(offset + i)];
+          T& to = y[static_cast<std::size_t>(begin_in_y + offset + i)];
           to = !step.combines ? value : op.greatest ? std::max(to, value) : to + value;
         }
       });

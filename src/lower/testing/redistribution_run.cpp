@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "base/random.h"
 #include "lower/testing/redistribution_message.h"
+#include "ops/assemble.h"
 
 namespace troika {
 namespace {
@@ -278,9 +280,37 @@ class Runner {
     return false;
   }
 
+  /// Layers have each element once, in boxes that have places by their extents alone.
+  bool has_layers(const Step& step) const {
+    std::int32_t out = result_.buffers[step.out].box;
+    std::vector<int> times(tensor_.size());
+    std::vector<Shape> extents;
+    for (std::int32_t at = 0; at < step.input_count; ++at) {
+      std::int32_t box = input(step, at).box;
+      extents.push_back(extents_of(box));
+      for (std::int64_t element : elements_[box])
+        if (++times[element] > 1) return false;
+      if (!std::ranges::all_of(elements_[out], [&](auto each) { return times[each] == 1; }))
+        continue;
+      if (!place_boxes(extents_of(out), extents)) return false;
+      std::ranges::fill(times, 0);
+      extents.clear();
+    }
+    return step.kind == Step::Kind::assemble && extents.empty();
+  }
+
+  Shape extents_of(std::int32_t id) const {
+    const Box& box = result_.boxes[id];
+    Shape shape;
+    for (int dim = 0; dim < request_.frame.dims; ++dim)
+      shape.push_back(box.end[dim] - box.begin[dim]);
+    return shape;
+  }
+
   void compute(const Step& step) {
     const PlacedBuffer& out = result_.buffers[step.out];
     std::vector<double> sums(tensor_.size(), kUnwritten);
+    want(step.layered == has_layers(step), "layers are there or not");
     for (std::int32_t at = 0; at < step.input_count; ++at) {
       auto [buffer, box] = input(step, at);
       if (step.kind == Step::Kind::sum)

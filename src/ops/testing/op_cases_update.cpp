@@ -47,6 +47,23 @@ std::vector<OpCase> update_cases() {
        {f64({3, 4, 5})},
        {},
        {1, 1, 2}},
+      // Corners out of larger tensors, the last one first. Then boxes that do not make up a grid.
+      {"assemble_corners",
+       Assemble{.shape = {3, 5}, .boxes = {1, 2, 2, 3, 2, 2, 1, 3}, .layered = true},
+       {f64({1, 2}), f64({3, 4}), f64({2, 2}), f64({2, 3})},
+       {},
+       {0, 0, 2, 3, 1, 0, 0, 0, 0, 0, 0, 3, 1, 0, 2, 0}},
+      {"assemble_around",
+       Assemble{.shape = {3, 3}, .boxes = {1, 1, 1, 2, 2, 1, 1, 2, 2, 1}, .layered = true},
+       {f64({1, 1}), f64({1, 2}), f64({2, 1}), f64({2, 3}), f64({2, 1})},
+       {},
+       {0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 2, 1, 1, 2, 1, 0, 0, 1, 0}},
+      // Two columns, the second one first, and two whole layers to combine with them.
+      {"assemble_layers",
+       Assemble{.shape = {2, 2}, .boxes = {2, 1, 2, 1, 2, 2, 2, 2}, .layered = true},
+       {f64({2, 1}), f64({3, 2}), f64({2, 2}), f64({3, 3})},
+       {},
+       {0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0}},
   };
 }
 

@@ -13,7 +13,7 @@ namespace troika {
 /// A graph of sums and messages over buffers, which are known by name and device.
 struct Loop {
   inline static const TensorSpec value{{8}, DType::f32};
-  TaskGraph graph{.name = "loop", .fragments = {"f"}, .arena = {Bytes{}, Bytes{}}};
+  TaskGraph graph{.name = "loop", .arena = {Bytes{}, Bytes{}}};
 
   BufferId buffer(const std::string& name, std::size_t device = 0, bool persistent = false) {
     auto is_it = [&](const BufferSpec& buffer) {

@@ -1,0 +1,90 @@
+#include "cli/planned_programs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "cli/run_target.h"
+#include "config/load_run.h"
+#include "setup/live_model.h"
+#include "setup/optimizer_rules.h"
+#include "strategy/plan_origin.h"
+#include "taskgraph/turn.h"
+#include "train/training_sets.h"
+
+namespace troika::cli {
+namespace {
+
+/// The run that a plan was made for, as far as the plan says.
+RunConfig run_of(const Strategy& strategy) {
+  if (!strategy.made_for_batch)
+    throw Error(ErrorKind::usage, "the plan does not say which global batch it is for");
+  // The keys that every run has. Samples are those that the model has by default.
+  std::vector<std::string> keys{"data.train=digits:train", "train.steps=1",
+                                "model.name=" + strategy.made_for->name,
+                                fmt::format("train.global_batch={}", *strategy.made_for_batch)};
+  for (const Setting& option : strategy.made_for->options)
+    keys.push_back(fmt::format("model.{}={}", option.name, option.value));
+  for (const Setting& key : strategy.optimizer)
+    keys.push_back(fmt::format("optimizer.{}={}", key.name, key.value));
+  return parse_run("", "plan", keys).config;
+}
+
+/// The model for samples of its default form or, where the plan was made for others, for those of
+/// the run's data.
+zoo::Model model_of(const Strategy& strategy, const RunConfig& config, bool has_data) {
+  std::int64_t batch = config.train.global_batch;
+  zoo::Model model = build_model(config.model, samples_of({}, config, batch));
+  if (why_for_another_model(strategy, model.train()) && has_data) {
+    data::Encoding encoding = open_sets(config).train->encoding();
+    model = build_model(config.model, samples_of(encoding, config, batch));
+  }
+  if (why_for_another_model(strategy, model.train()))
+    throw Error(ErrorKind::usage,
+                has_data ? "the run folder has another model than the plan"
+                         : "the plan was made for samples that only its run folder knows");
+  freeze_parameters(model, config.train.freeze);
+  return model;
+}
+
+}  // namespace
+
+PlannedPrograms load_programs(const Strategy& strategy, const std::filesystem::path& folder) {
+  bool has_run = is_run_folder(folder);
+  RunConfig config = has_run ? load_run((folder / "run.toml").string()) : run_of(strategy);
+  zoo::Model model = model_of(strategy, config, has_run);
+  return {strategy, std::move(config), std::move(model)};
+}
+
+Machine devices_only(const Strategy& strategy) {
+  NamedDevices devices = named_devices(strategy);
+  std::int64_t count = std::max<std::int64_t>(devices.known, devices.largest + 1);
+  if (auto reason = why_out_of_ids({.devices = count})) throw Error(ErrorKind::usage, *reason);
+  Machine machine;
+  machine.devices.resize(static_cast<std::size_t>(count));
+  return machine;
+}
+
+void for_each_program(const PlannedPrograms& programs, const Machine& machine,
+                      const std::function<void(const LowerRequest&)>& take) {
+  for (const zoo::NamedGraph& named : programs.model.graphs) {
+    Strategy own = restricted(programs.strategy, named.graph);
+    if (auto reason = why_infeasible(own, named.graph, machine))
+      throw Error(ErrorKind::usage, *reason);
+    if (auto reason = why_out_of_ids({.micro_batches = own.micro_batches,
+                                      .operators = std::ssize(named.graph.operators),
+                                      .tensors = std::ssize(named.graph.tensors),
+                                      .parameters = std::ssize(named.graph.parameters),
+                                      .devices = std::ssize(machine.devices)}))
+      throw Error(ErrorKind::usage, *reason);
+    OptimizerSpec optimizer = make_optimizer(programs.config, named.graph);
+    take({.name = named.name,
+          .graph = &named.graph,
+          .strategy = &own,
+          .machine = &machine,
+          .optimizer = &optimizer});
+  }
+}
+
+}  // namespace troika::cli

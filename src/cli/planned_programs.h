@@ -1,0 +1,32 @@
+// The programs that a plan file stands for, as far as the file and its run folder say.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+
+#include "config/run_config.h"
+#include "lower/lower.h"
+#include "zoo/zoo.h"
+
+namespace troika::cli {
+
+struct PlannedPrograms {
+  Strategy strategy;
+  RunConfig config;
+  zoo::Model model;
+};
+
+/// The run is that of `folder` if this is a run folder, else what the plan says of it. Throws
+/// Error(usage) if neither says enough. The plan must say which model it is for.
+PlannedPrograms load_programs(const Strategy& strategy, const std::filesystem::path& folder);
+
+/// As many devices as the plan knows or names, all in one node. Throws Error(usage) if there are
+/// more than a plan can have.
+Machine devices_only(const Strategy& strategy);
+
+/// Calls `take` for each training program on the machine. It must not keep the request. Throws
+/// Error(usage) if one is infeasible.
+void for_each_program(const PlannedPrograms& programs, const Machine& machine,
+                      const std::function<void(const LowerRequest&)>& take);
+
+}  // namespace troika::cli

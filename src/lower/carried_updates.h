@@ -1,0 +1,21 @@
+// Which updates run beside the next step, for whoever explains a plan. Needs no kernels.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lower/lower.h"
+
+namespace troika {
+
+struct CarriedUpdate {
+  std::string parameter;
+  std::optional<std::string_view> why_not{};  ///< Unset: it is carried.
+};
+
+/// One per updated parameter of a feasible training program, in the order of the graph.
+std::vector<CarriedUpdate> carried_updates(const LowerRequest& request);
+
+}  // namespace troika

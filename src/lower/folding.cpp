@@ -1,0 +1,222 @@
+#include "lower/folding.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+
+namespace troika {
+namespace {
+
+/// Replaces some of the tasks, which are in their order.
+void replace_tasks(std::vector<FoldedTask>& tasks, std::vector<FoldedTask>& gone,
+                   std::vector<FoldedTask>& added) {
+  if (gone.empty() && added.empty()) return;
+  std::ranges::sort(gone, {}, &FoldedTask::order);
+  std::ranges::sort(added, {}, &FoldedTask::order);
+  std::vector<FoldedTask> all;
+  all.reserve(tasks.size() + added.size() - gone.size());
+  auto next = added.begin();
+  auto leaves = gone.begin();
+  for (const FoldedTask& task : tasks) {
+    if (leaves != gone.end() && leaves->order() == task.order()) {
+      ++leaves;
+      continue;
+    }
+    while (next != added.end() && next->order() < task.order()) all.push_back(*next++);
+    all.push_back(task);
+  }
+  all.insert(all.end(), next, added.end());
+  tasks = std::move(all);
+}
+
+/// Enough of a task to find it among the others of its device.
+FoldedTask named(const PlannedTask& task) {
+  return {.turn = task.turn, .id = task.id, .lag = task.lag};
+}
+
+/// Whether a change concerns what a buffer is for.
+bool concerns(const BufferRef& buffer, const Touched& touched) {
+  switch (owner_of(buffer.role)) {
+    case BufferOwner::job:
+      return std::ranges::binary_search(touched.jobs, buffer.of);
+    case BufferOwner::value:
+      return std::ranges::binary_search(touched.values, buffer.of);
+    case BufferOwner::update:
+      return std::ranges::binary_search(touched.updates, buffer.of);
+    case BufferOwner::several_updates:
+      return !touched.updates.empty();
+    case BufferOwner::nothing:
+      return false;
+  }
+  throw Bug("a buffer of no owner");
+}
+
+/// Whether it concerns a buffer that is copied.
+bool concerns(const Fragment& copies, const Touched& touched) {
+  return std::ranges::any_of(copies.uses,
+                             [&](const PlannedUse& use) { return concerns(use.buffer, touched); });
+}
+
+}  // namespace
+
+Folding::Folding(const ProgramPlan& plan, const KernelTable& table, std::optional<Classes> given)
+    : plan_(plan),
+      table_(table),
+      given_(std::move(given)),
+      aspects_(*plan.request.machine),
+      movements_(*plan.request.machine),
+      calls_(plan) {}
+
+void Folding::fold() {
+  devices_.clear();
+  fold_again({});
+}
+
+void Folding::fold_again(Touched touched) {
+  for (std::size_t at = 0; at < graph_.tasks.size(); ++at)
+    if (auto known = devices_.find(graph_.classes.first[at]); known != devices_.end())
+      known->second.tasks = std::move(graph_.tasks[at]);
+  set_classes(touched);
+  missing_.clear();
+  missing_movements_.clear();
+  graph_.tasks.clear();
+  std::map<std::int32_t, FoldedDevice> devices;
+  for (std::int32_t device : graph_.classes.first) {
+    auto known = devices_.extract(device);
+    FoldedDevice& folded = devices[device];
+    if (known.empty()) {
+      folded = emit_device(device);
+    } else {
+      folded = std::move(known.mapped());
+      emit_again(device, folded, touched);
+    }
+    graph_.tasks.push_back(std::move(folded.tasks));
+  }
+  devices_ = std::move(devices);
+}
+
+/// Where a message is named by another member than before, its ends are made again.
+void Folding::set_classes(Touched& touched) {
+  graph_.classes = given_ ? *given_ : find_classes(plan_, aspects_);
+  std::vector<const Moves*> changed = calls_.set_classes(graph_.classes);
+  if (changed.empty()) return;
+  std::ranges::sort(changed);
+  auto is_changed = [&](std::int32_t value) {
+    return value >= 0 && std::ranges::binary_search(
+                             changed, plan_.distribution.values[as_index(value)].spread.moves);
+  };
+  for (std::size_t at = 0; at < plan_.distribution.values.size(); ++at)
+    if (is_changed(static_cast<std::int32_t>(at)))
+      touched.values.push_back(static_cast<std::int32_t>(at));
+  for (std::size_t at = 0; at < plan_.updates.size(); ++at)
+    if (is_changed(plan_.updates[at].gradient))
+      touched.updates.push_back(static_cast<std::int32_t>(at));
+  sort_all(touched);
+}
+
+Folding::FoldedDevice Folding::emit_device(std::int32_t device) {
+  DeviceEmitter emitter(plan_, movements_, device);
+  FoldedDevice made{.fragments = emit_all(emitter, plan_)};
+  for (const Fragment& fragment : made.fragments) add_folded(fragment, device, made.tasks);
+  std::ranges::sort(made.tasks, {}, &FoldedTask::order);
+  made.versions = {std::vector(made.fragments.size(), version_ + 1), version_ + 1};
+  ++version_;
+  return made;
+}
+
+void Folding::emit_again(std::int32_t device, FoldedDevice& known, const Touched& touched) {
+  DeviceEmitter emitter(plan_, movements_, device);
+  std::vector<FoldedTask> gone, added;
+  bool copies = false;
+  auto replace = [&](std::size_t at, Fragment made) {
+    Fragment& before = known.fragments[at];
+    for (const PlannedTask& task : before.tasks) gone.push_back(named(task));
+    add_folded(made, device, added);
+    known.versions.fragments[at] = version_ + 1;
+    if (!before.tasks.empty() || !made.tasks.empty()) known.versions.all = version_ + 1;
+    copies = copies || before.wanted != made.wanted;
+    before = std::move(made);
+  };
+  for (std::int32_t job : touched.jobs) replace(as_index(job), emitter.emit_job(as_index(job)));
+  for (std::int32_t value : touched.values)
+    replace(first_value() + as_index(value), emitter.emit_value(as_index(value)));
+  for (std::int32_t update : touched.updates)
+    replace(first_update() + as_index(update), emitter.emit_update(as_index(update)));
+  if (concerns_step(touched)) replace(step_fragment(), emitter.emit_step());
+  if (copies || concerns(known.fragments.back(), touched))
+    replace(step_fragment() + 1,
+            emitter.emit_copies(std::span(known.fragments).first(step_fragment() + 1)));
+  replace_tasks(known.tasks, gone, added);
+  ++version_;
+}
+
+/// Its numbers are the loss, outputs, and squares of gradients.
+bool Folding::concerns_step(const Touched& touched) const {
+  const OptimizerSpec* optimizer = plan_.request.optimizer;
+  if (!touched.updates.empty() && optimizer != nullptr && optimizer->watches_gradient())
+    return true;
+  const Graph& graph = *plan_.request.graph;
+  std::vector<TensorId> read;
+  if (optimizer != nullptr) read = {graph.loss->loss_sum, graph.loss->weight_sum};
+  for (const NamedTensor& output : graph.outputs) read.push_back(output.tensor);
+  return std::ranges::any_of(read, [&](TensorId tensor) {
+    std::int32_t value = plan_.distribution.outline.tensors[tensor.index()];
+    return value >= 0 && std::ranges::binary_search(touched.values, value);
+  });
+}
+
+void Folding::add_folded(const Fragment& fragment, std::int32_t device,
+                         std::vector<FoldedTask>& tasks) {
+  for (const PlannedTask& task : fragment.tasks) {
+    FoldedTask made = named(task);
+    made.time = time_of(task, fragment, device);
+    if (!task.computes()) {
+      made.kind = task.kind == WorkKind::start ? TaskKind::start : TaskKind::finish;
+      made.call = calls_.name_of(task);
+    }
+    tasks.push_back(made);
+  }
+}
+
+SimTime Folding::time_of(const PlannedTask& task, const Fragment& fragment, std::int32_t device) {
+  switch (task.kind) {
+    case WorkKind::phase:
+    case WorkKind::update:
+      return task.unit->choice.time;
+    case WorkKind::sum:
+    case WorkKind::assemble:
+    case WorkKind::reorder:
+    case WorkKind::square_sum:
+    case WorkKind::guard:
+      return movement_time(task.movement, device);
+    case WorkKind::start:
+      return {};
+    case WorkKind::finish:
+      return calls_.time_of(
+          task, PlannedDevice(plan_, device).bytes_of(fragment.uses_of(task)[0].buffer));
+  }
+  throw Bug("a task of no kind");
+}
+
+SimTime Folding::movement_time(std::int32_t movement, std::int32_t device) {
+  if (movement_times_.size() < movements_.size()) movement_times_.resize(movements_.size());
+  std::optional<SimTime>& known = movement_times_[as_index(movement)];
+  if (known) return *known;
+  const DeviceSpec& spec = plan_.request.machine->devices[as_index(device)];
+  std::optional<KernelChoice> choice = choose_kernel(movements_[movement], spec, table_);
+  if (choice) return *(known = choice->time);
+  if (missing_movements_.insert(movement).second)
+    missing_.push_back({spec.kind, movements_[movement].key});
+  return {};
+}
+
+std::span<const Fragment> Folding::fragments_of(std::int32_t a_class) const {
+  return devices_.at(graph_.classes.first[as_index(a_class)]).fragments;
+}
+
+const Folding::Versions& Folding::versions_of(std::int32_t a_class) const {
+  return devices_.at(graph_.classes.first[as_index(a_class)]).versions;
+}
+
+}  // namespace troika

@@ -1,0 +1,67 @@
+// Plans of one program under changing splits, as a search tries them: made from scratch once, then
+// changed, where only what depends on a change is decided again.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "lower/change.h"
+#include "lower/folding.h"
+#include "lower/lower.h"
+
+namespace troika {
+
+/// Another split for an operator, which is named by its place in the graph.
+struct SplitChange {
+  std::int32_t op = -1;
+  Split split;
+};
+
+/// Why there is no plan.
+using PlanRefusal = std::variant<Infeasible, MissingRows>;
+
+/// Copies the strategy; borrows everything else of the request, and the table of kernels. Stays
+/// where it is made.
+class Planner {
+ public:
+  Planner(const LowerRequest& request, const KernelTable& table);
+  Planner(const Planner&) = delete;
+  Planner& operator=(const Planner&) = delete;
+
+  /// Plans from scratch. Nothing else may be asked before it has succeeded.
+  [[nodiscard]] std::optional<PlanRefusal> plan();
+  /// Gives operators other splits. The plan is then the one that would be made from scratch. After
+  /// a refusal it is as before, and also after Error(usage), where a task has no kernel.
+  [[nodiscard]] std::optional<PlanRefusal> change(std::span<const SplitChange> changes);
+  /// Undoes the last accepted change. There must be one since `plan` or `undo`.
+  void undo();
+
+  const Strategy& strategy() const { return strategy_; }
+  const ProgramPlan& program() const { return *plan_; }
+  Folding& folding() { return *folding_; }
+  /// The graph that is simulated.
+  const FoldedGraph& graph() const { return folding_->graph(); }
+
+ private:
+  /// Splits as they were.
+  std::vector<SplitChange> set_splits(std::span<const SplitChange> changes);
+  /// False if the table lacks a row.
+  [[nodiscard]] bool follow(const std::vector<std::int32_t>& operators);
+  std::optional<PlanRefusal> plan_from_scratch();
+  PlanRefusal refuse(const std::vector<SplitChange>& before, PlanRefusal reason);
+  [[nodiscard]] bool decide_units(Touched& touched, std::vector<std::int32_t>& decided);
+  MissingRows missing_rows() const;
+
+  const KernelTable& table_;
+  Strategy strategy_;
+  LowerRequest request_;
+  PlanTables tables_;
+  std::optional<ProgramPlan> plan_;
+  std::optional<UnitChooser> chooser_;
+  std::optional<Folding> folding_;
+  std::vector<SplitChange> before_;  // the last change
+};
+
+}  // namespace troika

@@ -1,0 +1,312 @@
+// Memory while planning against the memory of the task graph of all devices: state is the same,
+// what lives at once is never more than packing needs and close to it, and messages of a class
+// count with the member that needs most. After changes it is what is counted from scratch.
+#include "lower/live_bytes.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/hash.h"
+#include "base/random.h"
+#include "base/testing/test_effort.h"
+#include "lower/place_buffers.h"
+#include "lower/planner.h"
+#include "lower/testing/lowered.h"
+#include "machine/cluster.h"
+#include "strategy/ready.h"
+#include "strategy/testing/random_strategy.h"
+#include "strategy/tiles.h"
+#include "taskgraph/memory_table.h"
+#include "zoo/testing/small_models.h"
+
+namespace troika {
+
+void PrintTo(const PlannedMemory& memory, std::ostream* out) {
+  *out << fmt::format("{{state {} staging {} peak {} messages {}}}", memory.state.bytes.count,
+                      memory.state.staging.count, memory.peak.count, memory.messages.count);
+}
+
+namespace {
+
+/// Packing leaves gaps, because it is greedy. The most that was measured is 1.24, the mean 1.02.
+constexpr double kMostGaps = 1.5;
+
+/// How a case differs from the plainest one.
+struct MemoryCase {
+  Machine machine{};
+  bool slices = false, clips = false;
+  bool trains = true;
+  std::int64_t micro_batches = 1;
+};
+
+/// Kernels that need scratch by a hash of their keys, and linear ones that want transposed weights.
+KernelTable with_memory(const FakeKernels& kernels, const std::vector<KernelRequest>& rows,
+                        KernelTable table) {
+  table = kernels.answer(rows, std::move(table));
+  for (const KernelRequest& row : rows) {
+    std::vector<Candidate> candidates = *table.find(row.kind, row.key);
+    for (Candidate& candidate : candidates) {
+      std::uint64_t code = hash(row.key);
+      if (std::holds_alternative<Sum>(row.key.op)) candidate.flat = true;
+      if (std::holds_alternative<Linear>(row.key.op) && row.key.phase == Phase::forward)
+        candidate.layouts[1] = Layout::transposed;
+      if (code % 3 == 0) candidate.scratch = {static_cast<std::int64_t>(code % 5000)};
+    }
+    table.insert(row, std::move(candidates));
+  }
+  return table;
+}
+
+struct MemoryModel : Lowered {
+  MemoryModel(const MemoryCase& asked, const Graph& built) : trains(asked.trains) {
+    graph = built;
+    machine = asked.machine;
+    kernels.fuses = true;
+    kernels.fused_time = SimTime{500};
+    kernels.in_place = true;
+    optimizer.rules.clear();
+    for (const Parameter& parameter : graph.parameters)
+      if (parameter.trained && !parameter.state)
+        optimizer.rules.emplace(parameter.name, Sgd{.momentum = 0.9});
+    if (asked.clips) optimizer.clip_norm = 1;
+    slices = asked.slices;
+  }
+
+  void set(Strategy wanted) {
+    strategy = std::move(wanted);
+    strategy.sync.sliced_update = slices;
+  }
+
+  LowerRequest asked_for() {
+    LowerRequest request = Lowered::request();
+    request.outputs.clear();
+    for (const NamedTensor& output : graph.outputs) request.outputs.push_back(output.name);
+    if (!trains) request.optimizer = nullptr;
+    return request;
+  }
+
+  TaskGraph lower_all() {
+    LowerRequest request = asked_for();
+    table = with_memory(kernels, rows_needed(request), {});
+    LowerResult result = lower(request, table);
+    while (auto* missing = std::get_if<MissingRows>(&result)) {
+      table = with_memory(kernels, missing->rows, table);
+      result = lower(request, table);
+    }
+    return std::get<TaskGraph>(std::move(result));
+  }
+
+  KernelTable table;
+  bool slices = false, trains = true;
+};
+
+/// Packed arenas over planned peaks.
+struct Gaps {
+  double sum = 0, most = 0;
+  int count = 0;
+
+  void add(double ratio) {
+    sum += ratio;
+    most = std::max(most, ratio);
+    ++count;
+  }
+};
+
+std::map<Category, Bytes> as_map(const CategoryBytes& bytes) {
+  std::map<Category, Bytes> made;
+  for (std::size_t at = 0; at < kCategories; ++at)
+    if (bytes[at] != Bytes{}) made[static_cast<Category>(at)] = bytes[at];
+  return made;
+}
+
+Bytes total_of(const CategoryBytes& bytes) {
+  Bytes all{};
+  for (Bytes each : bytes) all += each;
+  return all;
+}
+
+/// The state of a device, by category.
+std::map<Category, Bytes> state_of(const TaskGraph& graph, std::size_t device) {
+  std::map<Category, Bytes> state;
+  std::set<std::string> seen;
+  for (const BufferSpec& buffer : graph.buffers)
+    if (buffer.persistent && !buffer.view_of.valid() && buffer.device.index() == device &&
+        seen.insert(buffer.name).second)
+      state[buffer.category] += buffer.bytes();
+  return state;
+}
+
+void expect_memory(MemoryModel& model, const std::string& what, Gaps& gaps) {
+  SCOPED_TRACE(what);
+  TaskGraph graph = model.lower_all();
+  std::vector<MemoryTable> exact = memory_by_device({&graph});
+  LowerRequest request = model.asked_for();
+  Planner planner(request, model.table);
+  ASSERT_FALSE(planner.plan().has_value());
+  std::vector<PlannedMemory> planned = memory_by_class(planner.folding(), model.table);
+  const Classes& classes = planner.graph().classes;
+  ASSERT_EQ(planned.size(), as_index(classes.count()));
+  std::vector<Bytes> messages(planned.size());
+  for (std::size_t device = 0; device < exact.size(); ++device) {
+    SCOPED_TRACE(fmt::format("device {}", device));
+    auto own = as_index(classes.of_device[device]);
+    const PlannedMemory& found = planned[own];
+    EXPECT_EQ(found.state.bytes, exact[device].persistent);
+    EXPECT_EQ(as_map(found.state.categories), state_of(graph, device));
+    EXPECT_LE(found.peak, graph.arena[device]);
+    EXPECT_EQ(std::max(found.state.staging, graph.arena[device]), exact[device].arena);
+    EXPECT_EQ(total_of(found.categories), found.state.bytes + found.peak + found.messages);
+    EXPECT_GE(found.messages, exact[device].messages);
+    messages[own] = std::max(messages[own], exact[device].messages);
+    if (found.peak > Bytes{})
+      gaps.add(static_cast<double>(graph.arena[device].count) /
+               static_cast<double>(found.peak.count));
+  }
+  for (std::size_t own = 0; own < planned.size(); ++own)
+    EXPECT_EQ(planned[own].messages, messages[own]) << "class " << own;
+}
+
+Graph small_graph(const std::string& name, const MemoryCase& asked) {
+  zoo::ModelRequest request = zoo::small_request(name);
+  request.samples.batch = 16;
+  request.samples.shards = asked.micro_batches;
+  return zoo::build(request).train();
+}
+
+std::vector<MemoryCase> cases(std::size_t devices) {
+  Machine plain;
+  plain.devices.resize(devices);
+  auto count = static_cast<std::int64_t>(devices);
+  Machine nodes = make_machine({.nodes = {{.count = 2, .devices = count / 2, .ranks = count / 2}}});
+  return {{.machine = plain},
+          {.machine = nodes, .slices = true, .clips = true},
+          {.machine = nodes, .micro_batches = 2},
+          {.machine = plain, .trains = false}};
+}
+
+void report(const char* what, const Gaps& gaps) {
+  fmt::print("{}: {} devices, packed arena over planned peak: mean {:.4f}, most {:.4f}\n", what,
+             gaps.count, gaps.sum / std::max(1, gaps.count), gaps.most);
+}
+
+TEST(LiveBytes, OfReadyPlansEqualTheTaskGraph) {
+  Gaps gaps;
+  std::size_t turn = 0;
+  for (const zoo::Entry& entry : zoo::entries()) {
+    for (std::size_t devices : {4, 8}) {
+      for (const MemoryCase& asked : cases(devices)) {
+        if (!full_grid() && turn++ % 5 != 0) continue;
+        Graph graph = small_graph(entry.name, asked);
+        for (std::string_view ready : ready_names()) {
+          MemoryModel model(asked, graph);
+          model.set(ready_strategy(ready, model.graph, model.machine));
+          model.strategy.micro_batches = asked.micro_batches;
+          if (why_infeasible(model.strategy, model.graph, model.machine)) continue;
+          expect_memory(model, fmt::format("{} {} on {}", entry.name, ready, devices), gaps);
+        }
+      }
+    }
+  }
+  report("ready plans", gaps);
+  EXPECT_LT(gaps.most, kMostGaps);
+}
+
+TEST(LiveBytes, OfRandomPlansEqualTheTaskGraph) {
+  Gaps gaps;
+  std::uint64_t seeds = full_grid() ? 20 : 2;
+  for (const zoo::Entry& entry : zoo::entries()) {
+    for (std::size_t devices : {4, 8}) {
+      for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+        if (!full_grid() && (seed == 0) != (devices == 4)) continue;
+        MemoryCase asked = cases(devices)[seed % 4 == 2 ? 0 : seed % 4];
+        MemoryModel model(asked, small_graph(entry.name, asked));
+        auto make = seed % 2 == 0 ? random_view_strategy : random_strategy;
+        model.set(make(model.graph, model.machine, devices * 100 + seed));
+        expect_memory(model, fmt::format("{} on {}, seed {}", entry.name, devices, seed), gaps);
+      }
+    }
+  }
+  report("random plans", gaps);
+  EXPECT_LT(gaps.most, kMostGaps);
+}
+
+/// A plan that is changed operator by operator, counted after each change.
+class ChangedMemory {
+ public:
+  ChangedMemory(const std::string& name, const MemoryCase& asked, std::uint64_t seed)
+      : seed_(seed), model_(asked, small_graph(name, asked)), request_(model_.asked_for()) {
+    model_.set(random_view_strategy(model_.graph, model_.machine, seed));
+    planner_.emplace(request_, model_.table);
+    while (std::optional<PlanRefusal> refusal = planner_->plan()) add_rows(*refusal);
+    live_.emplace(planner_->folding(), model_.table);
+    live_->by_class();
+  }
+
+  void change(std::uint64_t number) {
+    RandomStream draws{.key = seed_, .stream = number};
+    auto make = number % 2 == 0 ? random_view_strategy : random_strategy;
+    Strategy other = make(model_.graph, model_.machine, draws.below(0, 1 << 20));
+    std::uint64_t first = draws.below(1, model_.graph.operators.size());
+    std::uint64_t last = std::min(first + draws.below(2, 4), model_.graph.operators.size() - 1);
+    std::vector<SplitChange> changes;
+    for (std::uint64_t at = first; at <= last; ++at)
+      changes.push_back(
+          {static_cast<std::int32_t>(at), split_of(other, model_.graph.operators[at].name)});
+    std::optional<PlanRefusal> refusal = planner_->change(changes);
+    while (refusal && std::holds_alternative<MissingRows>(*refusal)) {
+      add_rows(*refusal);
+      refusal = planner_->change(changes);
+    }
+    if (refusal) return;
+    ++made_;
+    EXPECT_EQ(live_->by_class(), memory_by_class(planner_->folding(), model_.table));
+    if (number % 3 == 0) planner_->undo();
+  }
+
+  int made() const { return made_; }
+  LiveBytes& live() { return *live_; }
+
+ private:
+  void add_rows(const PlanRefusal& refusal) {
+    model_.table =
+        with_memory(model_.kernels, std::get<MissingRows>(refusal).rows, std::move(model_.table));
+  }
+
+  std::uint64_t seed_;
+  MemoryModel model_;
+  LowerRequest request_;
+  std::optional<Planner> planner_;
+  std::optional<LiveBytes> live_;
+  int made_ = 0;
+};
+
+TEST(LiveBytes, AfterChangesEqualThoseFromScratch) {
+  std::uint64_t changes = full_grid() ? 300 : 10, seed = 0;
+  int made = 0;
+  for (const zoo::Entry& entry : zoo::entries()) {
+    for (std::size_t devices : {4, 8}) {
+      for (const MemoryCase& asked : cases(devices)) {
+        if (!full_grid() && seed++ % 5 != 0) continue;
+        SCOPED_TRACE(fmt::format("{} on {}, seed {}", entry.name, devices, seed));
+        ChangedMemory memory(entry.name, asked, seed);
+        for (std::uint64_t number = 0; number < changes; ++number) memory.change(number);
+        made += memory.made();
+      }
+    }
+  }
+  EXPECT_GT(made, 100);
+}
+
+TEST(LiveBytes, AreCountedOncePerChange) {
+  ChangedMemory memory("mlp", cases(4)[0], 1);
+  std::int64_t counted = memory.live().counted();
+  memory.live().by_class();
+  EXPECT_EQ(memory.live().counted(), counted);
+}
+
+}  // namespace
+}  // namespace troika
