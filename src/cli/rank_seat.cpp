@@ -74,17 +74,26 @@ void run_in_seat(Context& context, const HeartbeatOptions& heartbeat,
   context.console.be_plain();
   if (world->rank() != 0) context.console.be_silent();
   std::exception_ptr shared;
-  run_watched_rank(*world, {.heartbeat = heartbeat}, [&](Heartbeat& watch, LastWords& last) {
-    std::unique_ptr<Ranks> ranks = make_mpi_ranks(*world, watch);
-    try {
-      body({ranks.get(), [&last](const std::filesystem::path& path) { last.open(path); }});
-    } catch (const SharedError& error) {
-      shared = std::current_exception();
-      // Before the others may leave: mpirun ends the whole job as soon as one has left with a code.
-      report_failure(error, context.console);
-      context.console.be_silent();
-    }
-  });
+  // Reports an error that all ranks have while none can have left yet: mpirun ends the whole job,
+  // and drops what the others still print, as soon as one rank has left with a code.
+  auto report_shared = [&](const Error& error) {
+    shared = std::current_exception();
+    report_failure(error, context.console);
+    context.console.be_silent();
+  };
+  try {
+    run_watched_rank(*world, {.heartbeat = heartbeat}, [&](Heartbeat& watch, LastWords& last) {
+      std::unique_ptr<Ranks> ranks = make_mpi_ranks(*world, watch);
+      try {
+        body({ranks.get(), [&last](const std::filesystem::path& path) { last.open(path); }});
+      } catch (const SharedError& error) {
+        report_shared(error);
+      }
+    });
+  } catch (const Error& error) {
+    // The heartbeat did not start: every rank has this error, since the ranks start it together.
+    report_shared(error);
+  }
   // MPI is finalized before the error leaves: mpirun takes an exit without it for a crash.
   world.reset();
   if (shared) std::rethrow_exception(shared);
