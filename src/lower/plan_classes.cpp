@@ -18,7 +18,8 @@ void note(std::uint64_t& hash, std::initializer_list<std::int64_t> numbers) {
 /// Describes a redistribution, device by device and message by message.
 class MovesAspect {
  public:
-  MovesAspect(const Moves& moves, const Machine& machine) : moves_(moves), machine_(machine) {}
+  MovesAspect(const Moves& moves, const Machine& machine)
+      : moves_(moves), machine_(machine), dims_(used_dims(moves.boxes)) {}
 
   Aspect describe() {
     made_.own.assign(machine_.devices.size(), 0);
@@ -30,6 +31,16 @@ class MovesAspect {
   }
 
  private:
+  /// Unused dimensions of a box are zero; most redistributions cut one or two of eight.
+  static std::size_t used_dims(const std::vector<Box>& boxes) {
+    std::size_t dims = 0;
+    for (const Box& box : boxes)
+      while (dims < kMaxRank &&
+             std::any_of(box.end.begin() + dims, box.end.end(), [](auto end) { return end != 0; }))
+        ++dims;
+    return dims;
+  }
+
   std::uint64_t& own(std::int32_t device) { return made_.own[as_index(device)]; }
   const Box& box(std::int32_t at) const { return moves_.boxes[as_index(at)]; }
   std::int32_t local(std::int32_t buffer) const {
@@ -38,7 +49,7 @@ class MovesAspect {
 
   void note_extents(std::uint64_t& hash, std::int32_t at) const {
     if (at < 0) return;
-    for (std::size_t dim = 0; dim < kMaxRank; ++dim)
+    for (std::size_t dim = 0; dim < dims_; ++dim)
       note(hash, {box(at).end[dim] - box(at).begin[dim]});
   }
 
@@ -62,7 +73,7 @@ class MovesAspect {
       note(hash, {local(from.buffer)});
       if (step.kind != Step::Kind::assemble) continue;
       note_extents(hash, from.box);
-      for (std::size_t dim = 0; dim < kMaxRank && !step.layered; ++dim)
+      for (std::size_t dim = 0; dim < dims_ && !step.layered; ++dim)
         note(hash, {box(from.box).begin[dim] - box(out).begin[dim]});
     }
     if (step.message < 0) return;
@@ -114,6 +125,7 @@ class MovesAspect {
 
   const Moves& moves_;
   const Machine& machine_;
+  const std::size_t dims_;
   Aspect made_;
   std::unordered_map<std::int32_t, std::int64_t> nodes_, processes_;
 };
