@@ -7,18 +7,42 @@
 #include "base/error.h"
 
 namespace troika {
+namespace {
+
+/// A message that occupies nothing: it ends so long after the last member has started it.
+void add_message(LoopBody& body, SimTime time) {
+  body.messages.push_back(
+      {.first_phase = static_cast<std::int32_t>(body.phases.size()), .phases = 1});
+  body.phases.push_back({.latency = time});
+}
+
+void count_ends(LoopBody& body) {
+  for (const LoopTask& task : body.tasks) {
+    if (task.kind == TaskKind::compute) continue;
+    LoopMessage& message = body.messages[as_index(task.message)];
+    ++(task.kind == TaskKind::start ? message.starts : message.finishes);
+  }
+}
+
+}  // namespace
+
+int largest_lag(const LoopBody& body) {
+  int largest = 0;
+  for (const LoopTask& task : body.tasks) largest = std::max(largest, task.lag);
+  return largest;
+}
 
 LoopBody loop_body(const TaskGraph& graph) {
   TROIKA_CHECK(graph.devices.empty(), "messages of devices that are not simulated");
   LoopBody made{.order = loop_order(graph),
                 .dependencies = graph.dependencies,
-                .lanes = graph.arena.size(),
-                .messages = graph.communications.size()};
-  for (const Task& task : graph.tasks) {
-    SimTime time = task.choice.time;
-    if (task.kind == TaskKind::finish) time = graph[task.communication].time;
-    made.tasks.push_back({task.device.value, task.communication.value, time, task.lag, task.kind});
-  }
+                .lanes = graph.arena.size()};
+  for (const Communication& communication : graph.communications)
+    add_message(made, communication.time);
+  for (const Task& task : graph.tasks)
+    made.tasks.push_back({task.device.value, task.communication.value,
+                          task.computes() ? task.choice.time : SimTime{}, task.lag, task.kind});
+  count_ends(made);
   return made;
 }
 
@@ -28,15 +52,21 @@ LoopBody loop_body(const FoldedGraph& graph) {
   std::vector<const FoldedTask*> listed;
   for (std::size_t lane = 0; lane < graph.tasks.size(); ++lane) {
     for (const FoldedTask& task : graph.tasks[lane]) {
-      std::int32_t message = -1;
-      if (task.kind != TaskKind::compute)
-        message = messages.try_emplace(task.call, std::ssize(messages)).first->second;
-      made.tasks.push_back(
-          {static_cast<std::int32_t>(lane), message, task.time, task.lag, task.kind});
+      LoopTask added{.lane = static_cast<std::int32_t>(lane), .lag = task.lag, .kind = task.kind};
+      if (task.kind == TaskKind::compute) {
+        added.time = task.time;
+      } else {
+        auto [known, is_new] = messages.try_emplace(task.call, std::ssize(made.messages));
+        if (is_new) add_message(made, {});
+        added.message = known->second;
+        if (task.kind == TaskKind::finish)
+          made.phases[as_index(added.message)].latency = task.time;
+      }
+      made.tasks.push_back(added);
       listed.push_back(&task);
     }
   }
-  made.messages = messages.size();
+  count_ends(made);
   made.order.resize(listed.size());
   std::iota(made.order.begin(), made.order.end(), std::size_t{0});
   std::ranges::sort(made.order, {}, [&](std::size_t at) { return listed[at]->order(); });

@@ -1,4 +1,5 @@
-// What the simulator sees of a loop: tasks in the order of a pass, each on a lane, and messages.
+// What the simulator sees of a loop: tasks in the order of a pass, each on a lane, the messages
+// between lanes, and the links that these occupy. Plain values, of all devices or of classes.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +12,59 @@ namespace troika {
 struct LoopTask {
   std::int32_t lane = 0;  ///< A device, or a class of devices; runs its tasks one after the other.
   std::int32_t message = -1;  ///< Of a start or finish.
-  SimTime time{};             ///< Of a finish: of the message.
+  SimTime time{};             ///< Of a start or finish: what it takes the lane itself.
   std::int32_t lag = 0;
   TaskKind kind = TaskKind::compute;
+};
+
+/// How long a phase of a message occupies a link.
+struct LinkLoad {
+  std::int32_t link = 0;
+  SimTime time{};
+};
+
+/// Messages run in lockstep phases: a phase begins on all members at once and ends once all its
+/// links are done, all members have done their work and the latency has passed.
+struct MessagePhase {
+  std::int32_t first_load = 0, loads = 0;  ///< In LoopBody::loads.
+  /// Of each member: copying and combining that its device does between kernels or while it waits.
+  SimTime work{};
+  SimTime latency{};         ///< Occupies nothing.
+  std::int32_t repeats = 1;  ///< Equal phases, one after the other.
+};
+
+struct LoopMessage {
+  std::int32_t first_phase = 0, phases = 0;  ///< In LoopBody::phases.
+  std::int32_t starts = 0;                   ///< Start tasks of a step.
+  std::int32_t finishes = 0;
+  std::uint64_t urgency = 0;
+  std::uint64_t order = 0;  ///< The same for messages that differ in their devices only.
+};
+
+struct LoopLink {
+  SimTime chunk{};  ///< Of this time; an urgent message overtakes at its end.
+};
+
+/// Costs of the runtime itself.
+struct LoopCosts {
+  /// How long a device moves messages between two kernels, as the executor does.
+  SimTime between_kernels{};
+  SimTime work_chunk{};  ///< Of that work.
 };
 
 struct LoopBody {
   std::vector<LoopTask> tasks;
   std::vector<std::size_t> order;  ///< Of tasks. Starts of a message come before its finishes.
   std::vector<Dependency> dependencies;
-  std::size_t lanes = 0, messages = 0;
+  std::size_t lanes = 0;
+  std::vector<LoopMessage> messages{};
+  std::vector<MessagePhase> phases{};
+  std::vector<LinkLoad> loads{};
+  std::vector<LoopLink> links{};
+  LoopCosts costs{};
 };
+
+int largest_lag(const LoopBody& body);
 
 /// Of a graph of all devices: lanes are devices, tasks are numbered as in the graph.
 LoopBody loop_body(const TaskGraph& graph);

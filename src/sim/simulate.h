@@ -1,11 +1,13 @@
-// A task graph in virtual time. Full simulation: every task once per step, in order, in whole
-// nanoseconds, so that equal inputs give equal timelines on any machine.
+// A task graph in virtual time, in whole nanoseconds, so that equal inputs give equal timelines on
+// any machine.
 #pragma once
 
 #include "taskgraph/folded_graph.h"
 #include "taskgraph/timeline.h"
 
 namespace troika {
+
+struct LoopBody;
 
 /// A loop that repeats itself, as the simulator sees it.
 struct SteadyLoop {
@@ -15,6 +17,8 @@ struct SteadyLoop {
   /// From a task to the same task of the next step: the time of a step. Averaged where the loop
   /// repeats only every few steps.
   SimTime period{};
+  /// The state of the loop repeats. Otherwise the period is the mean of the last 32 of 64 passes.
+  bool repeats = true;
 };
 
 // A task graph must be one of all devices.
@@ -24,13 +28,21 @@ struct SteadyLoop {
 /// run behind the others, in as many further passes as the largest lag.
 Timeline simulate(const TaskGraph& graph);
 
-/// Pass after pass until the times of a pass repeat relative to each other; a task takes part from
-/// the pass on whose number is its lag. Where times never repeat, because a device that waits for
-/// nobody runs ahead of the others, the period is that of the slowest device.
+/// Pass after pass until the state of the loop repeats relative to the clock, after at most 8
+/// passes; a task takes part from the pass on whose number is its lag. A device that waits for
+/// nobody runs ahead of the others, and the period is that of the slowest.
 SteadyLoop simulate_loop(const TaskGraph& graph);
 
 /// The same of a folded graph, with the same times: devices of a class do everything at the same
 /// time. Spans are those of the first device of each class, class by class.
 SteadyLoop simulate_loop(const FoldedGraph& graph);
+
+/// The period alone, which takes half as long.
+struct Period {
+  SimTime time{};
+  bool repeats = true;
+  std::int64_t passes = 0;  ///< After which it was known.
+};
+Period find_period(const LoopBody& body);
 
 }  // namespace troika

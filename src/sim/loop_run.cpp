@@ -1,0 +1,351 @@
+#include "sim/loop_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+
+namespace troika {
+namespace {
+
+/// A lane may run this many passes ahead of the slowest one: a bound for lanes that wait for nobody.
+constexpr std::int64_t kMostAhead = 8;
+
+bool is_between_lanes(const LoopBody& body, const Dependency& edge) {
+  return body.tasks[edge.from].lane != body.tasks[edge.to].lane;
+}
+
+bool has_work(const LoopBody& body) {
+  return std::ranges::any_of(body.phases,
+                             [](const MessagePhase& phase) { return phase.work > SimTime{}; });
+}
+
+std::int32_t narrow(std::size_t number) { return static_cast<std::int32_t>(number); }
+
+}  // namespace
+
+LoopRun::LoopRun(const LoopBody& body, std::int64_t steps)
+    : body_(body),
+      steps_(steps),
+      largest_lag_(largest_lag(body)),
+      // Between the earliest step that some lane has not finished and the latest that another has
+      // started: each lane is at most one lag ahead of what it has seen the others start.
+      slots_per_message_(2 * largest_lag_ + 3),
+      has_work_(has_work(body)),
+      slots_(body.messages.size() * as_index(slots_per_message_)),
+      edges_into_(body.tasks.size()),
+      edges_from_(body.tasks.size()),
+      members_(body.messages.size()),
+      recorded_(body.tasks.size()) {
+  for (std::size_t lane = 0; lane < body.lanes; ++lane)
+    lanes_.push_back({.work = Server(body.costs.work_chunk)});
+  for (std::size_t task : body.order)
+    lanes_[as_index(body.tasks[task].lane)].tasks.push_back(narrow(task));
+  for (const LoopLink& link : body.links) links_.push_back({.server = Server(link.chunk)});
+  for (const LoopTask& task : body.tasks)
+    if (task.kind == TaskKind::start) members_[as_index(task.message)].push_back(task.lane);
+  // What a lane waits for of its own has run before it, by the order of a pass.
+  for (const Dependency& edge : body.dependencies) {
+    if (!is_between_lanes(body, edge)) continue;
+    edges_into_[edge.to].push_back(narrow(edges_.size()));
+    edges_from_[edge.from].push_back(narrow(edges_.size()));
+    edges_.push_back({.to_lane = body.tasks[edge.to].lane, .distance = edge.distance});
+  }
+  for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
+    push(now_, EventKind::lane, narrow(lane));
+}
+
+std::optional<SimTime> LoopRun::run_pass() {
+  for (std::int64_t before = passes_; passes_ == before;) {
+    if (events_.empty()) return std::nullopt;
+    run_instant();
+  }
+  return now_;
+}
+
+/// All events of an instant, whatever their order, before anything is chosen among what they brought:
+/// so the choice depends on what there is and not on who came first in a list.
+void LoopRun::run_instant() {
+  now_ = events_.front().time;
+  while (!events_.empty() && events_.front().time == now_) {
+    while (!events_.empty() && events_.front().time == now_) {
+      std::ranges::pop_heap(events_, std::greater<>{});
+      Event event = events_.back();
+      events_.pop_back();
+      handle(event);
+    }
+    settle_lanes();
+    if (!events_.empty() && events_.front().time == now_) continue;
+    settle_links();
+  }
+}
+
+void LoopRun::handle(const Event& event) {
+  switch (event.kind) {
+    case EventKind::phase_begins:
+      return begin_phase(event.of);
+    case EventKind::phase_ends:
+      return end_phase(event.of);
+    case EventKind::link:
+      if (event.stamp != links_[as_index(event.of)].stamp) return;
+      for (RequestOwner slot : links_[as_index(event.of)].server.end_service(now_))
+        end_part(slot, now_);
+      return unsettled_links_.push_back(event.of);
+    case EventKind::lane_works:
+      if (event.stamp != lanes_[as_index(event.of)].stamp) return;
+      for (RequestOwner slot : lanes_[as_index(event.of)].work.end_service(now_))
+        end_part(slot, now_);
+      return unsettled_lanes_.push_back(event.of);
+    case EventKind::lane:
+      return unsettled_lanes_.push_back(event.of);
+    case EventKind::pass:
+      ++passes_;
+      for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
+        if (lanes_[lane].state == LaneState::ahead) push(now_, EventKind::lane, narrow(lane));
+      return;
+  }
+}
+
+void LoopRun::settle_lanes() {
+  for (std::int32_t number : std::exchange(unsettled_lanes_, {})) {
+    Lane& lane = lanes_[as_index(number)];
+    // It has run ahead since the event was planned, and has another one.
+    if (lane.time > now_) continue;
+    switch (lane.state) {
+      case LaneState::waits_for_message:
+        if (std::optional<SimTime> until = lane.work.serve(now_))
+          push(*until, EventKind::lane_works, number, ++lane.stamp);
+        break;
+      case LaneState::between_kernels:
+        move_between_kernels(lane);
+        [[fallthrough]];
+      case LaneState::runs:
+        run_lane(number);
+        break;
+      case LaneState::ahead:
+        if (lane.pass - passes_ >= kMostAhead) break;
+        lane.time = now_;
+        run_lane(number);
+        break;
+      case LaneState::waits_for_task:
+      case LaneState::over:
+        break;
+    }
+  }
+}
+
+void LoopRun::settle_links() {
+  for (std::int32_t number : std::exchange(unsettled_links_, {})) {
+    Link& link = links_[as_index(number)];
+    if (std::optional<SimTime> until = link.server.serve(now_))
+      push(*until, EventKind::link, number, ++link.stamp);
+  }
+}
+
+/// As the executor does after a kernel while messages are under way.
+void LoopRun::move_between_kernels(Lane& lane) {
+  std::vector<Server::Ended> ended;
+  lane.time = lane.work.serve_for(body_.costs.between_kernels, now_, ended);
+  for (const Server::Ended& part : ended) end_part(part.owner, part.time);
+  lane.state = LaneState::runs;
+}
+
+/// Up to where the lane must wait for others or for the clock.
+void LoopRun::run_lane(std::int32_t number) {
+  Lane& lane = lanes_[as_index(number)];
+  lane.state = LaneState::runs;
+  while (lane.at < lane.tasks.size()) {
+    std::int32_t task = lane.tasks[lane.at];
+    std::int64_t step = lane.pass - body_.tasks[as_index(task)].lag;
+    if (step >= 0 && step < steps_ && !run_task(number, task)) return;
+    if (lane.state == LaneState::between_kernels) {
+      ++lane.at;
+      return push(lane.time, EventKind::lane, number);
+    }
+    ++lane.at;
+  }
+  end_pass(number);
+}
+
+/// False: it has to wait, and runs later.
+bool LoopRun::run_task(std::int32_t number, std::int32_t task) {
+  Lane& lane = lanes_[as_index(number)];
+  if (!lane.reached) lane.reached = lane.time;
+  if (!edges_into_[as_index(task)].empty() && !pass_edges(number, task)) return false;
+  SimTime start = lane.time;
+  switch (const LoopTask& own = body_.tasks[as_index(task)]; own.kind) {
+    case TaskKind::compute:
+      lane.time += own.time;
+      if (has_work_ && lane.under_way > 0) lane.state = LaneState::between_kernels;
+      break;
+    case TaskKind::start:
+      start_message(lane, own);
+      break;
+    case TaskKind::finish:
+      if (!finish_message(number, own)) return false;
+      start = *lane.reached;
+      break;
+  }
+  lane.reached.reset();
+  note_end(lane, task, start);
+  return true;
+}
+
+/// Whether all tasks of other lanes that it waits for have run. Then their times are used up.
+bool LoopRun::pass_edges(std::int32_t number, std::int32_t task) {
+  Lane& lane = lanes_[as_index(number)];
+  auto is_open = [&](std::int32_t edge) {
+    return lane.pass - body_.tasks[as_index(task)].lag >= edges_[as_index(edge)].distance &&
+           edges_[as_index(edge)].ends.empty();
+  };
+  if (std::ranges::any_of(edges_into_[as_index(task)], is_open)) {
+    lane.state = LaneState::waits_for_task;
+    return false;
+  }
+  for (std::int32_t edge : edges_into_[as_index(task)]) {
+    Edge& own = edges_[as_index(edge)];
+    if (lane.pass - body_.tasks[as_index(task)].lag < own.distance) continue;
+    lane.time = std::max(lane.time, own.ends.front());
+    own.ends.pop_front();
+  }
+  return true;
+}
+
+void LoopRun::note_end(const Lane& lane, std::int32_t task, SimTime start) {
+  if (lane.pass >= first_recorded_ && lane.pass <= last_recorded_)
+    recorded_[as_index(task)] = TaskTimes{start, lane.time};
+  for (std::int32_t edge : edges_from_[as_index(task)]) {
+    Edge& own = edges_[as_index(edge)];
+    own.ends.push_back(lane.time);
+    Lane& other = lanes_[as_index(own.to_lane)];
+    if (other.state != LaneState::waits_for_task) continue;
+    other.state = LaneState::runs;  // and waits again if others are missing
+    push(std::max(other.time, now_), EventKind::lane, own.to_lane);
+  }
+}
+
+void LoopRun::end_pass(std::int32_t number) {
+  Lane& lane = lanes_[as_index(number)];
+  std::size_t pass = as_index(lane.pass);
+  if (pass_ends_.size() <= pass) pass_ends_.resize(pass + 1);
+  PassEnd& end = pass_ends_[pass];
+  end.time = std::max(end.time, lane.time);
+  if (++end.lanes == lanes_.size()) push(end.time, EventKind::pass, 0);
+  lane.at = 0;
+  ++lane.pass;
+  lane.state = LaneState::over;
+  if (steps_ < std::numeric_limits<std::int64_t>::max() && lane.pass == steps_ + largest_lag_)
+    return;
+  lane.state = lane.pass - passes_ >= kMostAhead ? LaneState::ahead : LaneState::runs;
+  push(lane.time, EventKind::lane, number);
+}
+
+std::int32_t LoopRun::slot_of(const Lane& lane, const LoopTask& task) const {
+  std::int64_t step = lane.pass - task.lag;
+  return static_cast<std::int32_t>(task.message * slots_per_message_ + step % slots_per_message_);
+}
+
+std::int32_t LoopRun::message_of(std::int32_t slot) const {
+  return static_cast<std::int32_t>(slot / slots_per_message_);
+}
+
+void LoopRun::start_message(Lane& lane, const LoopTask& task) {
+  std::int32_t number = slot_of(lane, task);
+  Slot& slot = slots_[as_index(number)];
+  if (slot.started == 0) slot.step = lane.pass - task.lag;
+  TROIKA_CHECK_EQ(slot.step, lane.pass - task.lag);
+  lane.time += task.time;
+  ++lane.under_way;
+  slot.time = std::max(slot.time, lane.time);
+  if (++slot.started == body_.messages[as_index(task.message)].starts)
+    push(slot.time, EventKind::phase_begins, number);
+}
+
+/// False: it is not over.
+bool LoopRun::finish_message(std::int32_t number, const LoopTask& task) {
+  Lane& lane = lanes_[as_index(number)];
+  std::int32_t at = slot_of(lane, task);
+  Slot& slot = slots_[as_index(at)];
+  if (!slot.over || slot.step != lane.pass - task.lag) {
+    slot.waiting.push_back(number);
+    lane.state = LaneState::waits_for_message;
+    if (has_work_) push(lane.time, EventKind::lane, number);
+    return false;
+  }
+  lane.time = std::max(lane.time, slot.time) + task.time;
+  --lane.under_way;
+  if (++slot.finished == body_.messages[as_index(task.message)].finishes) slot = {};
+  return true;
+}
+
+const MessagePhase& LoopRun::phase_of(std::int32_t slot) const {
+  const LoopMessage& message = body_.messages[as_index(message_of(slot))];
+  return body_.phases[as_index(message.first_phase + slots_[as_index(slot)].phase)];
+}
+
+void LoopRun::begin_phase(std::int32_t number) {
+  Slot& slot = slots_[as_index(number)];
+  const LoopMessage& message = body_.messages[as_index(message_of(number))];
+  const MessagePhase& phase = phase_of(number);
+  Request request{.urgency = message.urgency, .order = message.order, .arrived = now_};
+  slot.open = 1;  // so that it does not end before all its parts are there
+  slot.time = now_;
+  for (std::int32_t at = phase.first_load; at < phase.first_load + phase.loads; ++at) {
+    const LinkLoad& load = body_.loads[as_index(at)];
+    if (load.time == SimTime{}) continue;
+    request.time = load.time;
+    links_[as_index(load.link)].server.add(request, number);
+    unsettled_links_.push_back(load.link);
+    ++slot.open;
+  }
+  request.time = phase.work;
+  for (std::int32_t lane : members_[as_index(message_of(number))]) {
+    if (phase.work == SimTime{}) break;
+    lanes_[as_index(lane)].work.add(request, number);
+    unsettled_lanes_.push_back(lane);
+    ++slot.open;
+  }
+  end_part(number, now_);
+}
+
+void LoopRun::end_part(std::int32_t number, SimTime time) {
+  Slot& slot = slots_[as_index(number)];
+  slot.time = std::max(slot.time, time);
+  if (--slot.open == 0)
+    push(slot.time + phase_of(number).latency, EventKind::phase_ends, number);
+}
+
+void LoopRun::end_phase(std::int32_t number) {
+  Slot& slot = slots_[as_index(number)];
+  if (++slot.repeat == phase_of(number).repeats) {
+    slot.repeat = 0;
+    ++slot.phase;
+  }
+  if (slot.phase < body_.messages[as_index(message_of(number))].phases) return begin_phase(number);
+  slot.over = true;
+  slot.time = now_;
+  for (std::int32_t lane : std::exchange(slot.waiting, {})) wake(lane);
+}
+
+/// A device that moves another message at this moment ends its chunk first.
+void LoopRun::wake(std::int32_t number) {
+  Lane& lane = lanes_[as_index(number)];
+  if (lane.time <= now_) {
+    lane.time = lane.work.border(now_);
+    ++lane.stamp;
+    for (RequestOwner slot : lane.work.stop(lane.time)) end_part(slot, lane.time);
+  }
+  run_lane(number);
+}
+
+void LoopRun::push(SimTime time, EventKind kind, std::int32_t of, std::uint32_t stamp) {
+  events_.push_back({time, kind, of, stamp});
+  std::ranges::push_heap(events_, std::greater<>{});
+}
+
+void LoopRun::record(std::int64_t first_pass, std::int64_t last_pass) {
+  first_recorded_ = first_pass;
+  last_recorded_ = last_pass;
+}
+
+}  // namespace troika
