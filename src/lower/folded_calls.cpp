@@ -27,15 +27,12 @@ std::vector<const Moves*> FoldedCalls::set_classes(const Classes& classes) {
     leaders.emplace(moves, std::move(now));
   }
   leaders_ = std::move(leaders);
-  last_leaders_ = {};
   return changed;
 }
 
 const FoldedCalls::Leaders& FoldedCalls::leaders_of(const Moves& moves) {
-  if (last_leaders_.first == &moves) return *last_leaders_.second;
   auto known = leaders_.find(&moves);
   if (known == leaders_.end()) known = leaders_.emplace(&moves, find_leaders(moves)).first;
-  last_leaders_ = {&moves, &known->second};
   return known->second;
 }
 

@@ -52,8 +52,8 @@ class FoldedCalls {
   std::vector<std::int32_t> first_;  // by device: the first of its class
   std::unordered_map<const Moves*, Leaders> leaders_;
   std::unordered_map<const Moves*, MessageTimes> times_;  // null: of all devices
-  // The entries that were asked for last: a device has the messages of a value one after the other.
-  std::pair<const Moves*, const Leaders*> last_leaders_{};
+  // The entry that was asked for last: a device has the messages of a value one after the other.
+  // Entries are never erased and do not depend on classes.
   std::pair<const Moves*, MessageTimes*> last_times_{};
 };
 
