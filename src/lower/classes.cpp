@@ -44,8 +44,10 @@ std::vector<Colour> colours_alone(const Machine& machine, std::span<const Aspect
 
 class Refinement {
  public:
-  Refinement(const Machine& machine, std::span<const Aspect* const> aspects)
-      : machine_(machine), colours_(colours_alone(machine, aspects)) {
+  /// `alone`: by device, the colours that they have without their partners.
+  Refinement(const Machine& machine, std::span<const Aspect* const> aspects,
+             std::vector<Colour> alone)
+      : machine_(machine), colours_(std::move(alone)) {
     // Not the colour of any device.
     colours_.resize(machine.devices.size() + machine.hubs.size(), Colour{1, 1});
     CommunicationList list = list_communications(aspects);
@@ -208,6 +210,11 @@ class Refinement {
   std::vector<std::array<Colour, 2>> load_;  // by link and end
 };
 
+bool all_differ(std::span<const Colour> colours) {
+  std::vector<std::int32_t> numbers(colours.size());
+  return ColourNumbering(colours.size()).number(colours, numbers) == std::ssize(colours);
+}
+
 /// `numbers` begins with the devices', whose classes are numbered by their first occurrence.
 Classes list_classes(std::span<const std::int32_t> numbers) {
   Classes classes;
@@ -225,14 +232,15 @@ Classes list_classes(std::span<const std::int32_t> numbers) {
 }  // namespace
 
 Classes find_classes(const Machine& machine, std::span<const Aspect* const> aspects) {
-  std::vector<std::int32_t> numbers = Refinement(machine, aspects).run();
+  std::vector<Colour> alone = colours_alone(machine, aspects);
+  // No partner can tell devices apart further.
+  if (all_differ(alone)) return one_class_each(alone.size());
+  std::vector<std::int32_t> numbers = Refinement(machine, aspects, std::move(alone)).run();
   return list_classes(std::span(numbers).first(machine.devices.size()));
 }
 
 bool differ_alone(const Machine& machine, std::span<const Aspect* const> aspects) {
-  std::vector<Colour> colours = colours_alone(machine, aspects);
-  std::vector<std::int32_t> numbers(colours.size());
-  return ColourNumbering(colours.size()).number(colours, numbers) == std::ssize(colours);
+  return all_differ(colours_alone(machine, aspects));
 }
 
 Classes one_class_each(std::size_t devices) {

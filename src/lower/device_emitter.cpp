@@ -101,7 +101,8 @@ void DeviceEmitter::emit_end(const CallEnd& end, const BufferRef& buffer, Moment
   add(task, moment, id);
 }
 
-Fragment DeviceEmitter::emit_copies(std::span<const Fragment> fragments) {
+const Fragment& DeviceEmitter::emit_copies(std::span<const Fragment> fragments) {
+  fragment_.clear();
   struct First {
     std::int32_t lag;
     Turn turn;
@@ -137,9 +138,8 @@ Fragment DeviceEmitter::emit_copies(std::span<const Fragment> fragments) {
                   .number = static_cast<std::uint32_t>(copy.of),
                   .index = static_cast<std::uint32_t>(number * 32 + copy.copy - 1)});
   }
-  Fragment made = take();
-  made.wanted.clear();
-  return made;
+  fragment_.wanted.clear();
+  return fragment_;
 }
 
 std::vector<Fragment> emit_all(DeviceEmitter& emitter, const ProgramPlan& plan) {

@@ -14,16 +14,18 @@ class DeviceEmitter {
   DeviceEmitter(const ProgramPlan& plan, MovementTable& movements, std::int32_t device)
       : plan_(plan), movements_(movements), here_(plan, device) {}
 
+  // A fragment is valid until the next one is emitted: most replace one of the same size, whose
+  // memory a copy can take over.
   /// The tiles of a job.
-  Fragment emit_job(std::size_t job);
+  const Fragment& emit_job(std::size_t job);
   /// What brings a value from its writers to its readers.
-  Fragment emit_value(std::size_t value);
+  const Fragment& emit_value(std::size_t value);
   /// The update of a parameter, what it needs of the gradient, and the bucket that begins with it.
-  Fragment emit_update(std::size_t update);
+  const Fragment& emit_update(std::size_t update);
   /// Numbers that every device must know: the loss, norms, outputs; and the guard.
-  Fragment emit_step();
+  const Fragment& emit_step();
   /// Copies that the fragments want, each right before the first task that reads it.
-  Fragment emit_copies(std::span<const Fragment> fragments);
+  const Fragment& emit_copies(std::span<const Fragment> fragments);
 
   /// Stored parameters, used or not.
   std::vector<BufferRef> parameters() const;
@@ -119,7 +121,6 @@ class DeviceEmitter {
     Region from, to;
   };
   void add_box(Assemble& op, PlannedTask& task, const TakenBox& box);
-  Fragment take() { return std::exchange(fragment_, {}); }
   const DistributedValue& value(std::size_t at) const { return plan_.distribution.values[at]; }
   const Outline& outline() const { return plan_.distribution.outline; }
 

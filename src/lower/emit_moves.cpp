@@ -25,9 +25,10 @@ Region within(const Box& box, const Box& outer, const DistributedValue& value) {
 
 }  // namespace
 
-Fragment DeviceEmitter::emit_value(std::size_t at) {
+const Fragment& DeviceEmitter::emit_value(std::size_t at) {
+  fragment_.clear();
   const Moves* moves = value(at).spread.moves;
-  if (moves == nullptr) return {};
+  if (moves == nullptr) return fragment_;
   // Norms and stored parameters are moved once a step, gradients of parameters after the last
   // micro-batch.
   bool once = is_made_once(outline().values[at].kind);
@@ -35,7 +36,7 @@ Fragment DeviceEmitter::emit_value(std::size_t at) {
   for (std::int32_t part = 0; part < (once ? 1 : plan_.micro_batches()); ++part)
     for (std::int32_t step = moves->first_step[here]; step < moves->first_step[here + 1]; ++step)
       emit_step_of(at, part, step);
-  return take();
+  return fragment_;
 }
 
 void DeviceEmitter::emit_step_of(std::size_t at, std::int32_t micro_batch, std::int32_t number) {

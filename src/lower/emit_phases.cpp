@@ -7,13 +7,14 @@
 
 namespace troika {
 
-Fragment DeviceEmitter::emit_job(std::size_t job) {
+const Fragment& DeviceEmitter::emit_job(std::size_t job) {
+  fragment_.clear();
   // Buffers of a view are those of what it views.
-  if (outline().jobs[job].phase->view) return {};
+  if (outline().jobs[job].phase->view) return fragment_;
   for (std::int32_t part = 0; part < plan_.micro_batches(); ++part)
     for (std::int32_t tile : here_.tiles_here(plan_.distribution.jobs[job].set))
       emit_phase(job, part, tile);
-  return take();
+  return fragment_;
 }
 
 void DeviceEmitter::emit_phase(std::size_t job, std::int32_t micro_batch, std::int32_t tile) {

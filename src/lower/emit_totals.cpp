@@ -32,7 +32,8 @@ std::string DeviceEmitter::at_device(const std::string& name) const {
   return plan_.has_peers() ? fmt::format("{}@{}", name, here_.number()) : name;
 }
 
-Fragment DeviceEmitter::emit_step() {
+const Fragment& DeviceEmitter::emit_step() {
+  fragment_.clear();
   outputs_.clear();
   if (plan_.request.optimizer != nullptr) emit_loss();
   emit_output_sums();
@@ -46,7 +47,7 @@ Fragment DeviceEmitter::emit_step() {
                           in_layout(buffer, Layout::plain, moment)});
     }
   }
-  return take();
+  return fragment_;
 }
 
 /// Pairwise where the order of sums is fixed.

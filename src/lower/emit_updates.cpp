@@ -20,13 +20,14 @@ std::int32_t DeviceEmitter::local_of(std::size_t update, std::int32_t place) con
   return here_.place_of(value(as_index(plan_.updates[update].weight)).stored.set, place);
 }
 
-Fragment DeviceEmitter::emit_update(std::size_t at) {
+const Fragment& DeviceEmitter::emit_update(std::size_t at) {
+  fragment_.clear();
   for (std::int32_t place : here_.tiles_here(value(as_index(plan_.updates[at].weight)).stored.set))
     emit_update_at(at, place);
   for (std::size_t message = 0; message < plan_.bucket_of[at].size(); ++message)
     if (BucketPart part = plan_.bucket_of[at][message]; part.bucket >= 0 && part.part == 0)
       emit_bucket(part.bucket);
-  return take();
+  return fragment_;
 }
 
 void DeviceEmitter::emit_update_at(std::size_t at, std::int32_t place) {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/hash.h"
-
 namespace troika {
 
 FoldedCalls::FoldedCalls(const ProgramPlan& plan)
@@ -65,25 +63,31 @@ FoldedCall FoldedCalls::name_of(const PlannedTask& end) {
   return made;
 }
 
-std::size_t FoldedCalls::TimedCallHash::operator()(const TimedCall& call) const {
-  std::uint64_t hash = mix(static_cast<std::uint64_t>(call.bytes), static_cast<int>(call.kind));
-  hash = mix(hash, static_cast<std::uint64_t>(call.message));
-  return mix(mix(hash, static_cast<int>(call.dtype)),
-             reinterpret_cast<std::uintptr_t>(call.moves));  // NOLINT
+std::vector<FoldedCalls::TimedCall>& FoldedCalls::times_of(const CallMessage& of) {
+  if (last_times_.second == nullptr || last_times_.first != of.moves)
+    last_times_ = {of.moves, &times_[of.moves]};
+  MessageTimes& times = *last_times_.second;
+  std::size_t at = of.moves == nullptr ? 0 : as_index(of.message);
+  if (times.size() <= at) times.resize(of.moves == nullptr ? 1 : of.moves->messages.size());
+  return times[at];
 }
 
 SimTime FoldedCalls::time_of(const PlannedTask& end, Bytes buffer) {
-  CallMessage of = message_of(plan_, end);
-  auto [known, is_new] = times_.try_emplace(
-      TimedCall{end.call, of.moves, of.message, buffer.count, dtype_of(plan_, end)});
-  if (is_new) {
-    PlannedCall call = describe_call(plan_, end);
-    std::vector<DeviceId> devices;
-    for (std::int32_t device : call.devices) devices.emplace_back(as_index(device));
-    complete_call(call.call, call.dtype, buffer, *plan_.request.machine, devices);
-    known->second = algorithms_.choose(call.call, call.dtype).time;
-  }
-  return known->second;
+  std::vector<TimedCall>& times = times_of(message_of(plan_, end));
+  DType dtype = dtype_of(plan_, end);
+  for (const TimedCall& known : times)
+    if (known.kind == end.call && known.bytes == buffer.count && known.dtype == dtype)
+      return known.time;
+  times.push_back({end.call, dtype, buffer.count, find_time(end, buffer)});
+  return times.back().time;
+}
+
+SimTime FoldedCalls::find_time(const PlannedTask& end, Bytes buffer) {
+  PlannedCall call = describe_call(plan_, end);
+  std::vector<DeviceId> devices;
+  for (std::int32_t device : call.devices) devices.emplace_back(as_index(device));
+  complete_call(call.call, call.dtype, buffer, *plan_.request.machine, devices);
+  return algorithms_.choose(call.call, call.dtype).time;
 }
 
 }  // namespace troika

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "lower/choose_algorithms.h"
@@ -31,21 +32,18 @@ class FoldedCalls {
     auto operator<=>(const Leader&) const = default;
   };
   using Leaders = std::vector<Leader>;  // by message
-  /// What the time of a communication follows from.
+  /// A communication in the place of a message, and the time that it takes.
   struct TimedCall {
     CallKind kind;
-    const Moves* moves;
-    std::int32_t message;
-    std::int64_t bytes;
     DType dtype;
-
-    bool operator==(const TimedCall&) const = default;
+    std::int64_t bytes;
+    SimTime time;
   };
-  struct TimedCallHash {
-    std::size_t operator()(const TimedCall& call) const;
-  };
+  using MessageTimes = std::vector<std::vector<TimedCall>>;  // by message, mostly one or two each
 
   const Leaders& leaders_of(const Moves& moves);
+  std::vector<TimedCall>& times_of(const CallMessage& message);
+  SimTime find_time(const PlannedTask& end, Bytes buffer);
   Leaders find_leaders(const Moves& moves) const;
 
   const ProgramPlan& plan_;
@@ -53,7 +51,10 @@ class FoldedCalls {
   AlgorithmTable algorithms_;
   std::vector<std::int32_t> first_;  // by device: the first of its class
   std::unordered_map<const Moves*, Leaders> leaders_;
-  std::unordered_map<TimedCall, SimTime, TimedCallHash> times_;
+  std::unordered_map<const Moves*, MessageTimes> times_;  // null: of all devices
+  // The entry that was asked for last: a device has the messages of a value one after the other.
+  // Entries are never erased and do not depend on classes.
+  std::pair<const Moves*, MessageTimes*> last_times_{};
 };
 
 }  // namespace troika

@@ -8,26 +8,64 @@
 namespace troika {
 namespace {
 
-/// Replaces some of the tasks, which are in their order.
-void replace_tasks(std::vector<FoldedTask>& tasks, std::vector<FoldedTask>& gone,
-                   std::vector<FoldedTask>& added) {
-  if (gone.empty() && added.empty()) return;
-  std::ranges::sort(gone, {}, &FoldedTask::order);
-  std::ranges::sort(added, {}, &FoldedTask::order);
-  std::vector<FoldedTask> all;
-  all.reserve(tasks.size() + added.size() - gone.size());
-  auto next = added.begin();
-  auto leaves = gone.begin();
-  for (const FoldedTask& task : tasks) {
-    if (leaves != gone.end() && leaves->order() == task.order()) {
-      ++leaves;
-      continue;
-    }
-    while (next != added.end() && next->order() < task.order()) all.push_back(*next++);
-    all.push_back(task);
+using Tasks = std::vector<FoldedTask>;
+using TaskOrder = decltype(FoldedTask{}.order());
+
+/// The first task from `begin` on that does not come before `order`. Looks nearby first, because a
+/// change concerns tasks that are close together.
+std::ptrdiff_t find_from(const Tasks& tasks, std::ptrdiff_t begin, const TaskOrder& order) {
+  std::ptrdiff_t step = 1;
+  while (begin + step < std::ssize(tasks) && tasks[as_index(begin + step)].order() < order) {
+    begin += step;
+    step *= 2;
   }
-  all.insert(all.end(), next, added.end());
-  tasks = std::move(all);
+  auto last = tasks.begin() + std::min(begin + step, std::ssize(tasks));
+  return std::ranges::lower_bound(tasks.begin() + begin, last, order, {}, &FoldedTask::order) -
+         tasks.begin();
+}
+
+/// Tasks that stay, next to each other, and how far they move.
+struct StayingTasks {
+  std::ptrdiff_t begin, end, shift;
+};
+
+/// Their new places never overlap the old ones of others that have still to move: those that move
+/// down go in their order, then those that move up in reverse.
+void move_staying(Tasks& tasks, std::span<const StayingTasks> runs) {
+  auto at = [&](std::ptrdiff_t place) { return tasks.begin() + place; };
+  for (const StayingTasks& run : runs)
+    if (run.shift < 0) std::move(at(run.begin), at(run.end), at(run.begin + run.shift));
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run)
+    if (run->shift > 0) std::move_backward(at(run->begin), at(run->end), at(run->end + run->shift));
+}
+
+/// Replaces some of the tasks, which are in their order. In place: a device has many more tasks
+/// than a change concerns.
+void replace_tasks(Tasks& tasks, std::vector<TaskOrder>& gone, Tasks& added) {
+  std::ranges::sort(gone);
+  std::ranges::sort(added, {}, &FoldedTask::order);
+  std::vector<StayingTasks> runs;
+  std::vector<std::ptrdiff_t> places;  // of those added
+  std::ptrdiff_t begin = 0, shift = 0;
+  auto leaves = gone.begin();
+  while (leaves != gone.end() || places.size() < added.size()) {
+    bool adds = places.size() < added.size() &&
+                (leaves == gone.end() || added[places.size()].order() < *leaves);
+    std::ptrdiff_t at = find_from(tasks, begin, adds ? added[places.size()].order() : *leaves);
+    if (at > begin) runs.push_back({begin, at, shift});
+    if (adds) {
+      places.push_back(at + shift++);
+    } else {
+      ++leaves, ++at, --shift;
+    }
+    begin = at;
+  }
+  runs.push_back({begin, std::ssize(tasks), shift});
+  std::size_t size = tasks.size() + added.size() - gone.size();
+  tasks.resize(std::max(tasks.size(), size));
+  move_staying(tasks, runs);
+  tasks.resize(size);
+  for (std::size_t at = 0; at < added.size(); ++at) tasks[as_index(places[at])] = added[at];
 }
 
 /// Enough of a task to find it among the others of its device.
@@ -127,16 +165,18 @@ Folding::FoldedDevice Folding::emit_device(std::int32_t device) {
 
 void Folding::emit_again(std::int32_t device, FoldedDevice& known, const Touched& touched) {
   DeviceEmitter emitter(plan_, movements_, device);
-  std::vector<FoldedTask> gone, added;
+  std::vector<TaskOrder> gone;
+  Tasks added;
   bool copies = false;
-  auto replace = [&](std::size_t at, Fragment made) {
+  auto replace = [&](std::size_t at, const Fragment& made) {
     Fragment& before = known.fragments[at];
-    for (const PlannedTask& task : before.tasks) gone.push_back(named(task));
-    add_folded(made, device, added);
     known.versions.fragments[at] = version_ + 1;
+    if (before.is_empty() && made.is_empty()) return;
+    for (const PlannedTask& task : before.tasks) gone.push_back(named(task).order());
+    add_folded(made, device, added);
     if (!before.tasks.empty() || !made.tasks.empty()) known.versions.all = version_ + 1;
     copies = copies || before.wanted != made.wanted;
-    before = std::move(made);
+    before = made;
   };
   for (std::int32_t job : touched.jobs) replace(as_index(job), emitter.emit_job(as_index(job)));
   for (std::int32_t value : touched.values)

@@ -142,10 +142,7 @@ class PlanAspects {
       aspects.push_back(&known_.of_tiles(plan_.tables.tiles, set, kinds.kinds));
     // Much quicker, and usual where operators are placed at random.
     if (differ_alone(*plan_.request.machine, aspects)) return one_class_each(own_.size());
-    std::set<const Moves*> seen;
-    for (const DistributedValue& value : plan_.distribution.values)
-      if (value.spread.moves != nullptr && seen.insert(value.spread.moves).second)
-        aspects.push_back(&known_.of_moves(*value.spread.moves));
+    for (const Moves* moves : moves_of_values()) aspects.push_back(&known_.of_moves(*moves));
     note_totals();
     note_updates();
     note_buckets();
@@ -156,6 +153,17 @@ class PlanAspects {
   }
 
  private:
+  /// Each once.
+  std::vector<const Moves*> moves_of_values() const {
+    std::vector<const Moves*> all;
+    for (const DistributedValue& value : plan_.distribution.values)
+      if (value.spread.moves != nullptr) all.push_back(value.spread.moves);
+    std::ranges::sort(all);
+    auto [first, last] = std::ranges::unique(all);
+    all.erase(first, last);
+    return all;
+  }
+
   const TileSet& set(TileSetId id) const { return plan_.tables.tiles.set(id); }
   std::uint64_t& own_of(TileSetId id, std::int32_t tile) {
     return own_[as_index(set(id).device[as_index(tile)])];

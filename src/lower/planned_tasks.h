@@ -141,6 +141,13 @@ struct Fragment {
   std::vector<std::int64_t> positions;
   std::vector<WantedCopy> wanted;
 
+  bool is_empty() const { return tasks.empty() && wanted.empty(); }
+  void clear() {
+    tasks.clear();
+    uses.clear();
+    positions.clear();
+    wanted.clear();
+  }
   std::span<const PlannedUse> uses_of(const PlannedTask& task) const {
     return std::span(uses).subspan(as_index(task.first_use), as_index(task.use_count));
   }
