@@ -69,13 +69,13 @@ template <class Graph>
 SteadyLoop loop_of(const Graph& graph) {
   LoopBody body = loop_body(graph);
   if (body.tasks.empty()) return {};
-  Period period = find_period(body);
+  LoopPeriod period = find_period(body);
   return {steady_pass(body, period.passes - 1, empty_timeline(graph)), period.time, period.repeats};
 }
 
 }  // namespace
 
-Period find_period(const LoopBody& body) {
+LoopPeriod find_period(const LoopBody& body) {
   LoopRun run(body);
   // The last one in front.
   std::deque<PassEnd> ends;

@@ -38,11 +38,11 @@ SteadyLoop simulate_loop(const TaskGraph& graph);
 SteadyLoop simulate_loop(const FoldedGraph& graph);
 
 /// The period alone, which takes half as long.
-struct Period {
+struct LoopPeriod {
   SimTime time{};
   bool repeats = true;
   std::int64_t passes = 0;  ///< After which it was known.
 };
-Period find_period(const LoopBody& body);
+LoopPeriod find_period(const LoopBody& body);
 
 }  // namespace troika
