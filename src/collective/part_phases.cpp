@@ -34,12 +34,13 @@ void recursive_halving_phases(PhaseList& list) {
   std::int64_t left = list.members();
   for (int step : distances(list.members())) {
     left /= 2;
-    CollectivePhase phase{.group = group,
-                          .exchange = Exchange::across,
-                          // The tree order begins with the nearest peer, any order with the farthest.
-                          .distance = tree ? step : list.members() / 2 / step,
-                          .elements = tree ? list.range() : list.range() * left,
-                          .messages = tree ? left : 1};
+    CollectivePhase phase{
+        .group = group,
+        .exchange = Exchange::across,
+        // The tree order begins with the nearest peer, any order with the farthest.
+        .distance = tree ? step : list.members() / 2 / step,
+        .elements = tree ? list.range() : list.range() * left,
+        .messages = tree ? left : 1};
     // Several messages hide the combining of all but the last, which the next step needs.
     if (!tree || left <= 2) phase.work = MemoryWork::combine;
     if (phase.work == MemoryWork::combine) phase.worked = phase.elements;
@@ -52,9 +53,8 @@ void recursive_halving_phases(PhaseList& list) {
 /// others from scratch.
 void pairwise_reduce_scatter_phases(PhaseList& list) {
   bool tree = list.call.order == CombineOrder::tree && list.members() > 1;
-  list.exchange_with_each(
-      list.add_group(everyone(list.call, 0)),
-      {.size = list.members(), .elements = list.range(), .combines = !tree});
+  list.exchange_with_each(list.add_group(everyone(list.call, 0)),
+                          {.size = list.members(), .elements = list.range(), .combines = !tree});
   if (!tree) return;
   list.last().work = MemoryWork::combine;
   list.last().worked = list.range();
@@ -112,21 +112,19 @@ void linear_phases(PhaseList& list) {
   Group group = from_root(list.call, 0);
   std::int32_t number = list.add_group(group);
   for (int position = 1; position < group.size(); ++position)
-    list.add({.group = number,
-              .exchange = list.call.kind == Collective::gather ? Exchange::to_first
-                                                               : Exchange::from_first,
-              .distance = position,
-              .elements =
-                  list.call.ranges[static_cast<std::size_t>(group.member(position))].extent()});
+    list.add(
+        {.group = number,
+         .exchange =
+             list.call.kind == Collective::gather ? Exchange::to_first : Exchange::from_first,
+         .distance = position,
+         .elements = list.call.ranges[static_cast<std::size_t>(group.member(position))].extent()});
 }
 
 void dissemination_phases(PhaseList& list) {
   std::int32_t group = list.add_group(everyone(list.call, 0));
   for (int distance : distances(list.members()))
-    list.add({.group = group,
-              .exchange = Exchange::around,
-              .distance = distance,
-              .is_signal = true});
+    list.add(
+        {.group = group, .exchange = Exchange::around, .distance = distance, .is_signal = true});
 }
 
 /// Copies that a recipe may hide behind messages count here.

@@ -63,8 +63,8 @@ struct CollectivePhases {
 /// Precondition: the algorithm supports the call.
 CollectivePhases phases_of(const CollectiveCall& call, std::string_view algorithm);
 
-/// Calls `visit(from, to)` with the members of each message that is sent at once in a phase, until it
-/// returns false.
+/// Calls `visit(from, to)` with the members of each message that is sent at once in a phase, until
+/// it returns false.
 void for_each_send(const CollectivePhases& phases, const CollectivePhase& phase,
                    const std::function<bool(int from, int to)>& visit);
 

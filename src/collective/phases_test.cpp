@@ -37,8 +37,8 @@ TEST(Phases, SendWhatTheRecipeSends) {
   int compared = 0;
   for (int members : {1, 2, 4, 8, 16, 32}) {
     for (const Algorithm& algorithm : algorithms()) {
-      CollectiveCall call = equal_parts(
-          algorithm.kind, members, algorithm.kind == Collective::barrier ? 0 : 64 * members);
+      CollectiveCall call = equal_parts(algorithm.kind, members,
+                                        algorithm.kind == Collective::barrier ? 0 : 64 * members);
       if (algorithm.why_not(call)) continue;
       EXPECT_EQ(traffic_of(phases_of(call, algorithm.name)),
                 traffic_of(make_recipe(call, algorithm.name)))

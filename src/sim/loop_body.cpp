@@ -34,9 +34,8 @@ int largest_lag(const LoopBody& body) {
 
 LoopBody loop_body(const TaskGraph& graph) {
   TROIKA_CHECK(graph.devices.empty(), "messages of devices that are not simulated");
-  LoopBody made{.order = loop_order(graph),
-                .dependencies = graph.dependencies,
-                .lanes = graph.arena.size()};
+  LoopBody made{
+      .order = loop_order(graph), .dependencies = graph.dependencies, .lanes = graph.arena.size()};
   for (const Communication& communication : graph.communications)
     add_message(made, communication.time);
   for (const Task& task : graph.tasks)
@@ -59,8 +58,7 @@ LoopBody loop_body(const FoldedGraph& graph) {
         auto [known, is_new] = messages.try_emplace(task.call, std::ssize(made.messages));
         if (is_new) add_message(made, {});
         added.message = known->second;
-        if (task.kind == TaskKind::finish)
-          made.phases[as_index(added.message)].latency = task.time;
+        if (task.kind == TaskKind::finish) made.phases[as_index(added.message)].latency = task.time;
       }
       made.tasks.push_back(added);
       listed.push_back(&task);

@@ -8,7 +8,8 @@
 namespace troika {
 namespace {
 
-/// A lane may run this many passes ahead of the slowest one: a bound for lanes that wait for nobody.
+/// A lane may run this many passes ahead of the slowest one: a bound for lanes that wait for
+/// nobody.
 constexpr std::int64_t kMostAhead = 8;
 
 bool is_between_lanes(const LoopBody& body, const Dependency& edge) {
@@ -63,8 +64,8 @@ std::optional<SimTime> LoopRun::run_pass() {
   return now_;
 }
 
-/// All events of an instant, whatever their order, before anything is chosen among what they brought:
-/// so the choice depends on what there is and not on who came first in a list.
+/// All events of an instant, whatever their order, before anything is chosen among what they
+/// brought: so the choice depends on what there is and not on who came first in a list.
 void LoopRun::run_instant() {
   now_ = events_.front().time;
   while (!events_.empty() && events_.front().time == now_) {
@@ -311,8 +312,7 @@ void LoopRun::begin_phase(std::int32_t number) {
 void LoopRun::end_part(std::int32_t number, SimTime time) {
   Slot& slot = slots_[as_index(number)];
   slot.time = std::max(slot.time, time);
-  if (--slot.open == 0)
-    push(slot.time + phase_of(number).latency, EventKind::phase_ends, number);
+  if (--slot.open == 0) push(slot.time + phase_of(number).latency, EventKind::phase_ends, number);
 }
 
 void LoopRun::end_phase(std::int32_t number) {

@@ -1,6 +1,6 @@
 // Runs a loop body in virtual time, event by event, in whole nanoseconds. All rules depend on times
-// and on what messages are, never on the number of a lane, so that a folded loop takes the same time
-// as the loop of all devices.
+// and on what messages are, never on the number of a lane, so that a folded loop takes the same
+// time as the loop of all devices.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ class LoopRun {
   std::optional<SimTime> run_pass();
   /// Passes that all lanes have ended.
   std::int64_t passes() const { return passes_; }
-  /// All that the future depends on, relative to the clock and to the number of passes. Called right
-  /// after run_pass.
+  /// All that the future depends on, relative to the clock and to the number of passes. Called
+  /// right after run_pass.
   std::vector<std::int64_t> state() const;
 
   /// Keeps the times of the tasks that run in these passes.

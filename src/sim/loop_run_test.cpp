@@ -84,8 +84,10 @@ class Body {
 Body transfers(std::size_t count, std::size_t links) {
   Body body(2, links);
   for (std::int32_t at = 0; at < static_cast<std::int32_t>(count); ++at)
-    body.start(0, at).start(1, at).order(at, static_cast<std::uint64_t>(at)).phase(
-        at, {{static_cast<std::int32_t>(as_index(at) % links), {100}}}, {.latency = {5}});
+    body.start(0, at)
+        .start(1, at)
+        .order(at, static_cast<std::uint64_t>(at))
+        .phase(at, {{static_cast<std::int32_t>(as_index(at) % links), {100}}}, {.latency = {5}});
   for (std::int32_t at = 0; at < static_cast<std::int32_t>(count); ++at)
     body.finish(0, at).finish(1, at);
   return body;
@@ -208,8 +210,9 @@ struct SymmetricLoop {
         std::int32_t number = message * shown + pair;
         // All pairs cross the shared link: folded, their requests are one.
         SimTime crossing = shared * (folded ? pairs : 1);
-        body.phase(number, {{pair, own}, {shared_link, crossing}},
-                   {.work = work, .latency = latency, .repeats = static_cast<int>(1 + message % 2)});
+        body.phase(
+            number, {{pair, own}, {shared_link, crossing}},
+            {.work = work, .latency = latency, .repeats = static_cast<int>(1 + message % 2)});
         body.urgency(number, urgency).order(number, static_cast<std::uint64_t>(message));
       }
     }
@@ -253,8 +256,9 @@ TEST(LoopRun, TimesScaleWithTheUnit) {
       phase.work = phase.work * 8, phase.latency = phase.latency * 8;
     for (LoopLink& link : body.links) link.chunk = link.chunk * 8;
     body.costs = {body.costs.between_kernels * 8, body.costs.work_chunk * 8};
-    ASSERT_NEAR(static_cast<double>(find_period(body).time.count) / 8,
-                static_cast<double>(before), 1) << "seed " << seed;
+    ASSERT_NEAR(static_cast<double>(find_period(body).time.count) / 8, static_cast<double>(before),
+                1)
+        << "seed " << seed;
   }
 }
 

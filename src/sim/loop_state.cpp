@@ -16,7 +16,8 @@ std::vector<std::int64_t> LoopRun::state() const {
     for (SimTime end : edge.ends) text.push_back((end - now_).count);
   }
   for (const Link& link : links_)
-    link.server.describe(now_, [&](RequestOwner slot, auto& to) { note_slot(slot, to); }, text);
+    link.server.describe(
+        now_, [&](RequestOwner slot, auto& to) { note_slot(slot, to); }, text);
   return text;
 }
 
@@ -27,10 +28,11 @@ void LoopRun::note_slot(std::int32_t slot, std::vector<std::int64_t>& text) cons
 
 void LoopRun::note_lanes(std::vector<std::int64_t>& text) const {
   for (const Lane& lane : lanes_) {
-    text.insert(text.end(), {static_cast<std::int64_t>(lane.at), lane.pass - passes_,
-                             (lane.time - now_).count, lane.under_way,
-                             static_cast<std::int64_t>(lane.state)});
-    lane.work.describe(now_, [&](RequestOwner slot, auto& to) { note_slot(slot, to); }, text);
+    text.insert(text.end(),
+                {static_cast<std::int64_t>(lane.at), lane.pass - passes_, (lane.time - now_).count,
+                 lane.under_way, static_cast<std::int64_t>(lane.state)});
+    lane.work.describe(
+        now_, [&](RequestOwner slot, auto& to) { note_slot(slot, to); }, text);
   }
 }
 
@@ -38,8 +40,7 @@ void LoopRun::note_messages(std::vector<std::int64_t>& text) const {
   for (std::size_t message = 0; message < body_.messages.size(); ++message) {
     std::vector<std::array<std::int64_t, 9>> open;  // in the order of steps
     for (std::int64_t at = 0; at < slots_per_message_; ++at) {
-      const Slot& slot =
-          slots_[message * as_index(slots_per_message_) + as_index(at)];
+      const Slot& slot = slots_[message * as_index(slots_per_message_) + as_index(at)];
       if (slot.started == 0) continue;
       open.push_back({static_cast<std::int64_t>(message), slot.step - passes_, slot.started,
                       slot.finished, slot.phase, slot.repeat, slot.open, slot.over ? 1 : 0,

@@ -1,7 +1,7 @@
-// A resource that does one thing at a time, in virtual time: a directed link, or a device that moves
-// messages while it waits. The most urgent request is served first; one that becomes more urgent
-// than the current one overtakes it at the next chunk border, which is computed and not simulated
-// chunk by chunk.
+// A resource that does one thing at a time, in virtual time: a directed link, or a device that
+// moves messages while it waits. The most urgent request is served first; one that becomes more
+// urgent than the current one overtakes it at the next chunk border, which is computed and not
+// simulated chunk by chunk.
 #pragma once
 
 #include <cstdint>
@@ -24,21 +24,22 @@ struct Request {
   SimTime time{};  ///< Greater than 0.
 };
 
-/// Requests that differ in nothing but their owners are one of their total time and end together, so
-/// that no order among devices that do the same has to be made up.
+/// Requests that differ in nothing but their owners are one of their total time and end together,
+/// so that no order among devices that do the same has to be made up.
 ///
-/// All requests of an instant must be added before `serve` is called for it: the choice then does not
-/// depend on the order in which they were added.
+/// All requests of an instant must be added before `serve` is called for it: the choice then does
+/// not depend on the order in which they were added.
 class Server {
  public:
   explicit Server(SimTime chunk) : chunk_(chunk) {}
 
   void add(const Request& request, RequestOwner owner);
-  /// Begins, continues or changes over to the most urgent request. Returns when the caller must call
-  /// `end_service` and `serve` again; nothing if the server is idle. An earlier answer is void.
+  /// Begins, continues or changes over to the most urgent request. Returns when the caller must
+  /// call `end_service` and `serve` again; nothing if the server is idle. An earlier answer is
+  /// void.
   std::optional<SimTime> serve(SimTime now);
-  /// At the instant that `serve` returned: the owners of what has ended then; empty at a chunk border
-  /// at which a more urgent request overtakes.
+  /// At the instant that `serve` returned: the owners of what has ended then; empty at a chunk
+  /// border at which a more urgent request overtakes.
   std::vector<RequestOwner> end_service(SimTime now);
   /// The first chunk border from now on, at which the server can stop; now if it is idle.
   SimTime border(SimTime now) const;

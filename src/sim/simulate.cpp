@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "base/error.h"
-
 #include "sim/loop_body.h"
 #include "sim/loop_run.h"
 
