@@ -7,15 +7,19 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/json_values.h"
 #include "base/suggest.h"
-#include "strategy/json_values.h"
 
 namespace troika::plan_json {
 namespace {
 
+using namespace json_values;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kReplicas = "replicas";
+/// Device numbers have 32 bits.
+constexpr Limits kDeviceNumbers{.min = 0, .max = std::numeric_limits<std::int32_t>::max()};
+constexpr Limits kDegrees{.min = 1, .max = kMostTiles};
 
 Json factor_json(const Split& split, std::size_t at) {
   const Factor& factor = split.factors[at];
@@ -26,24 +30,47 @@ Json factor_json(const Split& split, std::size_t at) {
   return json;
 }
 
-std::int64_t read_number_of_device(const Json& json, const std::string& what,
-                                   const std::string& op) {
-  std::int64_t index = read_integer(json, fmt::format("{} of operator '{}'", what, op));
-  if (index < 0 || index > std::numeric_limits<std::int32_t>::max())
-    refuse(
-        fmt::format("the plan puts operator '{}' on device {}; devices count from 0", op, index));
-  return index;
-}
-
 std::vector<DeviceId> read_devices(const Json& json, const std::string& op) {
   require_list(json, fmt::format("the devices of '{}'", op));
   if (json.empty())
-    refuse(fmt::format("the plan lists no device for operator '{}'; list one for each tile", op));
+    refuse_because(json,
+                   fmt::format("lists no device for operator '{}'; list one for each tile", op));
   std::vector<DeviceId> devices;
-  for (const Json& device : json)
+  for (const Json& device : json) {
+    auto what = fmt::format("a device of operator '{}'", op);
     devices.push_back(
-        DeviceId(static_cast<std::size_t>(read_number_of_device(device, "a device", op))));
+        DeviceId(static_cast<std::size_t>(read_integer(device, what, kDeviceNumbers))));
+  }
   return devices;
+}
+
+std::vector<double> read_weights(const Json& json, const std::string& axis, const std::string& op) {
+  std::string what = fmt::format("the weights of '{}' in operator '{}'", axis, op);
+  std::vector<double> weights;
+  for (const Json& weight : require_list(json, what)) {
+    if (!weight.is_number() || weight.get<double>() <= 0)
+      refuse_because(weight, fmt::format("has {} among {}; numbers above 0 are needed",
+                                         shortened(weight.dump()), what));
+    weights.push_back(weight.get<double>());
+  }
+  return weights;
+}
+
+std::int64_t read_degree(const Json& json, const std::string& axis, const std::string& op) {
+  return read_integer(json, fmt::format("the degree of '{}' in operator '{}'", axis, op), kDegrees);
+}
+
+/// Products of degrees and the devices that follow from them stay small numbers.
+void require_few_tiles(const Json& json, const std::string& op, const Split& split) {
+  std::int64_t tiles = 1;
+  for (const Factor& factor : split.factors) {
+    tiles *= factor.degree;
+    if (tiles > kMostTiles)
+      refuse_because(json,
+                     fmt::format("cuts operator '{}' into more than {} tiles and replicas; use "
+                                 "smaller degrees",
+                                 op, kMostTiles));
+  }
 }
 
 /// The key of a factor that names its axis, or "replicas".
@@ -58,25 +85,22 @@ std::string axis_key(const Json& json, const std::string& op) {
   for (const std::string& key : keys)
     if (auto near = closest(key, kOther); near && *near != key)
       hint = fmt::format("; did you mean '{}' by '{}'?", *near, key);
-  refuse(
-      fmt::format("the plan has {} for a factor of operator '{}'; name one axis with its "
-                  "degree, or replicas, and with it 'stride' and 'weights' where they are "
-                  "needed{}",
-                  on_one_line(json), op, hint));
+  refuse_because(
+      json, fmt::format("has {} for a factor of operator '{}'; name one axis with its degree, or "
+                        "replicas, and with it 'stride' and 'weights' where they are needed{}",
+                        shortened(on_one_line(json)), op, hint));
 }
 
 /// A stride that is not written stays unset; it depends on the factors behind.
 Factor read_factor(const Json& json, const std::string& op, std::optional<std::int64_t>& stride) {
   std::string key = axis_key(json, op);
   Factor factor{.axis = key == kReplicas ? "" : key};
-  factor.degree =
-      read_integer(json.at(key), fmt::format("the degree of '{}' in operator '{}'", key, op));
+  factor.degree = read_degree(json[key], key, op);
   if (json.contains("stride"))
     stride =
-        read_integer(json["stride"], fmt::format("the stride of '{}' in operator '{}'", key, op));
-  if (json.contains("weights"))
-    factor.weights =
-        read_numbers(json["weights"], fmt::format("the weights of '{}' in operator '{}'", key, op));
+        read_integer(json["stride"], fmt::format("the stride of '{}' in operator '{}'", key, op),
+                     kDeviceNumbers);
+  if (json.contains("weights")) factor.weights = read_weights(json["weights"], key, op);
   return factor;
 }
 
@@ -88,12 +112,39 @@ void read_factors(const Json& json, const std::string& op, Split& split) {
   bool has_strides =
       std::ranges::any_of(strides, [](const auto& stride) { return stride.has_value(); });
   if (!is_view(split) && has_strides)
-    refuse(
-        fmt::format("the plan has both strides and a list of devices for operator '{}'; "
-                    "leave out one of them",
-                    op));
+    refuse_because(
+        json, fmt::format("has both strides and a list of devices for operator '{}'; leave out "
+                          "one of them",
+                          op));
+  require_few_tiles(json, op, split);
   for (std::size_t at = json.size(); at-- > 0 && is_view(split);)
     split.factors[at].stride = strides[at].value_or(dense_stride(split.factors, at));
+}
+
+/// The axes of the first format were names of their own; now they share an object with these keys.
+const std::string& require_axis(const Json& json, const std::string& axis, const std::string& op) {
+  if (axis.empty() || axis == "stride" || axis == "weights" || axis == kReplicas)
+    refuse_because(json,
+                   fmt::format("has an axis '{}' in operator '{}'; no operator has such an axis, "
+                               "remove it",
+                               axis, op));
+  return axis;
+}
+
+void read_listed_degrees(const Json& json, const std::string& op, Split& split) {
+  require_object(json, fmt::format("the degrees of '{}'", op));
+  for (const auto& [axis, degree] : json.items())
+    split.factors.push_back({require_axis(degree, axis, op), read_degree(degree, axis, op)});
+}
+
+void read_listed_weights(const Json& json, const std::string& op, Split& split) {
+  require_object(json, fmt::format("the weights of '{}'", op));
+  for (const auto& [axis, list] : json.items()) {
+    auto factor = std::ranges::find(split.factors, axis, &Factor::axis);
+    if (factor == split.factors.end())
+      factor = split.factors.insert(factor, {require_axis(list, axis, op)});
+    factor->weights = read_weights(list, axis, op);
+  }
 }
 
 }  // namespace
@@ -107,44 +158,37 @@ std::string split_text(const Split& split) {
   return on_one_line(json);
 }
 
-Split read_split(std::string_view text, const std::string& op) {
-  const Json json = Json::parse(text);
+template <class Json>
+Split read_split(const Json& json, const std::string& op) {
   require_known(json, fmt::format("the split of '{}'", op), {"factors", "first", "devices"});
   Split split;
   if (json.contains("devices")) split.devices = read_devices(json["devices"], op);
   if (json.contains("first"))
-    split.first = read_number_of_device(json["first"], "the first device", op);
+    split.first = read_integer(json["first"], fmt::format("the first device of operator '{}'", op),
+                               kDeviceNumbers);
   if (json.contains("devices") && json.contains("first"))
-    refuse(
-        fmt::format("the plan has both 'first' and 'devices' for operator '{}'; leave out "
-                    "one of them",
-                    op));
+    refuse_because(json,
+                   fmt::format("has both 'first' and 'devices' for operator '{}'; leave out one of "
+                               "them",
+                               op));
   if (json.contains("factors")) read_factors(json["factors"], op, split);
   return split;
 }
 
-Split read_listed_split(std::string_view text, const std::string& op) {
-  const Json json = Json::parse(text);
-  require_known(json, fmt::format("the split of '{}'", op),
-                {"degrees", "replicas", "weights", "devices"});
-  std::int64_t replicas = read_integer(json, "replicas", 1);
-  require_object(json.at("degrees"), fmt::format("the degrees of '{}'", op));
-  Split split{.devices = read_devices(json.at("devices"), op)};
-  for (const auto& [axis, degree] : json["degrees"].items())
-    split.factors.push_back(
-        {axis, read_integer(degree, fmt::format("the degree of '{}' in operator '{}'", axis, op))});
-  Json weights = json.value("weights", Json::object());
-  require_object(weights, fmt::format("the weights of '{}'", op));
-  for (const auto& [axis, list] : weights.items()) {
-    auto factor = std::ranges::find(split.factors, axis, &Factor::axis);
-    if (factor == split.factors.end()) factor = split.factors.insert(factor, {axis});
-    factor->weights =
-        read_numbers(list, fmt::format("the weights of '{}' in operator '{}'", axis, op));
-  }
-  if (std::ranges::count(split.factors, "", &Factor::axis) > 0)
-    refuse(fmt::format("the plan has an axis without a name in operator '{}'", op));
+template <class Json>
+Split read_listed_split(const Json& json, const std::string& op) {
+  const std::string where = fmt::format("the split of '{}'", op);
+  require_known(json, where, {"degrees", "replicas", "weights", "devices"});
+  std::int64_t replicas = read_integer(json, kReplicas, kDegrees, 1);
+  Split split{.devices = read_devices(member(json, "devices", where), op)};
+  read_listed_degrees(member(json, "degrees", where), op, split);
+  if (json.contains("weights")) read_listed_weights(json["weights"], op, split);
   if (replicas != 1) split.factors.push_back({.axis = "", .degree = replicas});
+  require_few_tiles(json, op, split);
   return split;
 }
+
+template Split read_split(const nlohmann::ordered_json&, const std::string&);
+template Split read_listed_split(const nlohmann::ordered_json&, const std::string&);
 
 }  // namespace troika::plan_json

@@ -1,27 +1,33 @@
 // plan.json: a strategy as text, and back. A key that equals its default may be left out.
 #include <fmt/format.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "base/error.h"
-#include "base/json_text.h"
+#include "base/json_values.h"
 #include "base/mapped_file.h"
-#include "strategy/json_values.h"
 #include "strategy/plan_origin.h"
 #include "strategy/split_json.h"
 
 namespace troika {
 namespace {
 
-using namespace plan_json;
+using namespace json_values;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kFormat = "troika plan 2";
 /// Before there were views: every split lists its devices.
 constexpr const char* kListedFormat = "troika plan 1";
-/// Of nested lists and objects; a plan needs 5.
-constexpr std::size_t kMostLevels = 16;
+/// A plan needs 5 levels.
+constexpr FileKind kPlan{.name = "the plan", .max_depth = 16};
+/// Of micro-batches, devices and nodes.
+constexpr Limits kCounts{.min = 1, .max = std::numeric_limits<std::int32_t>::max()};
+/// Of samples, as in run.toml.
+constexpr Limits kBatches{.min = 1, .max = 1'000'000'000'000};
+/// Sums of two sizes do not overflow.
+constexpr Limits kSizes{.min = 0, .max = std::int64_t{1} << 62};
 
 Json sync_json(const Sync& sync) {
   return {{"sliced_update", sync.sliced_update},
@@ -51,11 +57,8 @@ std::vector<Setting> read_settings(const Json& json, const std::string& key) {
   std::vector<Setting> settings;
   for (const auto& [name, value] : json[key].items()) {
     if (value.is_structured() || value.is_null())
-      throw Error(
-          ErrorKind::file,
-          fmt::format("the plan has {} for '{}' in '{}'; a text, a number, true or false is "
-                      "needed",
-                      value.dump(), name, key));
+      refuse_value(value, fmt::format("'{}' in '{}'", name, key),
+                   "a text, a number, true or false");
     settings.push_back({name, value.is_string() ? value.get<std::string>() : value.dump()});
   }
   return settings;
@@ -68,7 +71,7 @@ Sync read_sync(const Json& json, bool is_listed) {
   require_known(json, "'sync'", known);
   Sync usual;
   Sync sync{.sliced_update = read_switch(json, "sliced_update", usual.sliced_update),
-            .bucket = {read_integer(json, "bucket", usual.bucket.count)},
+            .bucket = {read_integer(json, "bucket", kSizes, usual.bucket.count)},
             .overlap = read_switch(json, "overlap", usual.overlap),
             .carry_updates = read_switch(json, "carry_updates", usual.carry_updates),
             .priorities = read_switch(json, "priorities", usual.priorities),
@@ -83,8 +86,8 @@ Sync read_sync(const Json& json, bool is_listed) {
 
 PlannedMachine read_machine(const Json& json) {
   require_known(json, "'machine'", {"devices", "nodes", "kinds"});
-  return {.devices = read_integer(json.at("devices"), "'devices'"),
-          .nodes = read_integer(json, "nodes", 1),
+  return {.devices = read_integer(member(json, "devices", "'machine'"), "'devices'", kCounts),
+          .nodes = read_integer(json, "nodes", kCounts, 1),
           .kinds = json.contains("kinds") ? read_texts(json["kinds"], "'kinds'")
                                           : std::vector<std::string>{}};
 }
@@ -96,36 +99,36 @@ void read_origin(const Json& json, Strategy& strategy) {
         PlannedModel{read_text(json, "model", "?"), read_text(json, "model_hash", ""),
                      read_settings(json, "model_options")};
   if (json.contains("global_batch"))
-    strategy.made_for_batch = read_integer(json["global_batch"], "'global_batch'");
+    strategy.made_for_batch = read_integer(json["global_batch"], "'global_batch'", kBatches);
   strategy.optimizer = read_settings(json, "optimizer");
   if (json.contains("machine")) strategy.made_on = read_machine(json["machine"]);
 }
 
+/// True for the first format.
 bool read_format(const Json& json) {
-  if (json.at("format") == kFormat) return false;
-  if (json["format"] == kListedFormat) return true;
-  throw Error(ErrorKind::file,
-              fmt::format("the plan has the format {}; this version reads \"{}\" and \"{}\"",
-                          json["format"].dump(), kListedFormat, kFormat));
+  if (!json.contains("format"))
+    refuse_because(json,
+                   "has no 'format'; check that this file is a plan, such as plan.json of a run");
+  const Json& format = json["format"];
+  if (format == kFormat || format == kListedFormat) return format == kListedFormat;
+  refuse_because(format, fmt::format("has the format {}; this version reads \"{}\" and \"{}\"",
+                                     shortened(format.dump()), kListedFormat, kFormat));
 }
 
 Strategy read_strategy(const Json& json) {
-  if (!json.is_object())
-    throw Error(ErrorKind::file, "the plan cannot be read: it is JSON, but not an object");
   bool is_listed = read_format(json);
   std::vector<std::string> known{"format", "model", "model_hash"};
   if (!is_listed) known.insert(known.end(), {"model_options", "global_batch", "optimizer"});
   known.insert(known.end(), {"machine", "micro_batches", "sync", "splits"});
   require_known(json, "the plan", known);
-  Strategy strategy{.micro_batches = read_integer(json, "micro_batches", 1)};
+  Strategy strategy{.micro_batches = read_integer(json, "micro_batches", kCounts, 1)};
   if (json.contains("sync")) strategy.sync = read_sync(json["sync"], is_listed);
   read_origin(json, strategy);
   // A plan of the first version was never written without splits.
   if (!is_listed && !json.contains("splits")) return strategy;
-  require_object(json.at("splits"), "'splits'");
-  auto read = is_listed ? read_listed_split : read_split;
-  for (const auto& [name, split] : json["splits"].items())
-    strategy.splits[name] = read(split.dump(), name);
+  auto read = is_listed ? plan_json::read_listed_split<Json> : plan_json::read_split<Json>;
+  for (const auto& [name, split] : require_object(member(json, "splits"), "'splits'").items())
+    strategy.splits[name] = read(split, name);
   return strategy;
 }
 
@@ -158,7 +161,7 @@ std::string to_json(const Strategy& strategy) {
   // One line for each operator, to be read and edited by people.
   std::vector<std::string> lines;
   for (const auto& [name, split] : strategy.splits)
-    lines.push_back(fmt::format("\n    {}: {}", Json(name).dump(), split_text(split)));
+    lines.push_back(fmt::format("\n    {}: {}", Json(name).dump(), plan_json::split_text(split)));
   return fmt::format("{}  \"splits\": {{{}{}}}\n}}\n", text, fmt::join(lines, ","),
                      lines.empty() ? "" : "\n  ");
 }
@@ -176,17 +179,7 @@ std::string to_json(const Strategy& strategy, const Graph& graph, const Machine&
 }
 
 Strategy parse_strategy(std::string_view text) {
-  try {
-    Json json = Json::parse(text);
-    // The parser keeps the last of two equal keys, and a reader of the file may mean the first.
-    text.remove_prefix(std::min(text.find('{'), text.size()));
-    if (auto fault = json.is_object() ? json_fault(text, kMostLevels) : std::nullopt)
-      throw Error(ErrorKind::file, fmt::format("the plan cannot be read: {}", *fault));
-    return read_strategy(json);
-  } catch (const Json::exception& error) {
-    throw Error(ErrorKind::file,
-                fmt::format("the plan cannot be read: {}", json_reason(error.what())));
-  }
+  return read_file<Json>(text, kPlan, read_strategy);
 }
 
 Strategy load_strategy(const std::string& path) {
