@@ -78,7 +78,7 @@ Inspection inspect_object(const Json& json) {
 
 /// Refuses a text of brackets before the document takes many times its size in memory.
 Json parse_shallow(const std::string& text) {
-  constexpr int kMostLevels = 64;
+  static constexpr int kMostLevels = 64;
   return Json::parse(text, [](int depth, Json::parse_event_t, Json&) {
     if (depth <= kMostLevels) return true;
     throw Error(ErrorKind::file, fmt::format("it nests deeper than {} levels", kMostLevels));
