@@ -1,5 +1,5 @@
-// The list of all collective algorithms. A new one is a file pair, a line here and a formula in
-// cost/.
+// The list of all collective algorithms. A new one is a source, a line here, and its phases
+// (collective/phases.h).
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// The closed formulas of docs/algorithms.md, one per algorithm: the time of a recipe without
-// building it. The effort grows only with the number of steps.
+// The closed formulas of docs/algorithms.md, as sums over the phases of an algorithm: the time of a
+// recipe without building it. The effort grows with the number of phases.
 #pragma once
 
 #include <string_view>
