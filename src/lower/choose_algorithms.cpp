@@ -1,5 +1,8 @@
 #include "lower/choose_algorithms.h"
 
+#include <algorithm>
+#include <functional>
+
 #include "base/error.h"
 #include "cost/predict_time.h"
 
@@ -59,6 +62,10 @@ void complete_call(CollectiveCall& call, DType dtype, Bytes buffer, const Machin
   }
 }
 
+bool is_moved_by_devices(const CollectiveCall& call) {
+  return std::ranges::adjacent_find(call.nodes, std::ranges::not_equal_to{}) == call.nodes.end();
+}
+
 void choose_algorithms(TaskGraph& graph, const CommunicationChoices& choices) {
   AlgorithmTable known(choices);
   for (Communication& communication : graph.communications) {
@@ -69,6 +76,7 @@ void choose_algorithms(TaskGraph& graph, const CommunicationChoices& choices) {
     communication.algorithm = choice.algorithm;
     communication.call.segment = choice.segment;
     communication.time = choice.time;
+    communication.by_devices = is_moved_by_devices(communication.call);
   }
 }
 

@@ -42,6 +42,10 @@ class AlgorithmTable {
 void complete_call(CollectiveCall& call, DType dtype, Bytes buffer, const Machine& machine,
                    std::span<const DeviceId> devices);
 
+/// Whether members copy and combine themselves, while they wait or between kernels: all are on one
+/// computer, and no network card does it for them.
+bool is_moved_by_devices(const CollectiveCall& call);
+
 /// After layouts are chosen: counts are those of the buffers as stored.
 void choose_algorithms(TaskGraph& graph, const CommunicationChoices& choices);
 

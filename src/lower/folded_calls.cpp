@@ -72,7 +72,7 @@ std::vector<FoldedCalls::TimedCall>& FoldedCalls::times_of(const CallMessage& of
   return times[at];
 }
 
-SimTime FoldedCalls::time_of(const PlannedTask& end, Bytes buffer) {
+FoldedCalls::CallTime FoldedCalls::time_of(const PlannedTask& end, Bytes buffer) {
   std::vector<TimedCall>& times = times_of(message_of(plan_, end));
   DType dtype = dtype_of(plan_, end);
   for (const TimedCall& known : times)
@@ -82,12 +82,12 @@ SimTime FoldedCalls::time_of(const PlannedTask& end, Bytes buffer) {
   return times.back().time;
 }
 
-SimTime FoldedCalls::find_time(const PlannedTask& end, Bytes buffer) {
+FoldedCalls::CallTime FoldedCalls::find_time(const PlannedTask& end, Bytes buffer) {
   PlannedCall call = describe_call(plan_, end);
   std::vector<DeviceId> devices;
   for (std::int32_t device : call.devices) devices.emplace_back(as_index(device));
   complete_call(call.call, call.dtype, buffer, *plan_.request.machine, devices);
-  return algorithms_.choose(call.call, call.dtype).time;
+  return {algorithms_.choose(call.call, call.dtype).time, is_moved_by_devices(call.call)};
 }
 
 }  // namespace troika

@@ -21,8 +21,15 @@ class FoldedCalls {
 
   /// Of a start or finish.
   FoldedCall name_of(const PlannedTask& end);
+  /// As in Communication.
+  struct CallTime {
+    SimTime time{};
+    bool by_devices = false;
+
+    bool operator==(const CallTime&) const = default;
+  };
   /// `buffer`: of the member's buffer, as it lies.
-  SimTime time_of(const PlannedTask& end, Bytes buffer);
+  CallTime time_of(const PlannedTask& end, Bytes buffer);
 
  private:
   /// The member that names a message.
@@ -37,13 +44,13 @@ class FoldedCalls {
     CallKind kind;
     DType dtype;
     std::int64_t bytes;
-    SimTime time;
+    CallTime time;
   };
   using MessageTimes = std::vector<std::vector<TimedCall>>;  // by message, mostly one or two each
 
   const Leaders& leaders_of(const Moves& moves);
   std::vector<TimedCall>& times_of(const CallMessage& message);
-  SimTime find_time(const PlannedTask& end, Bytes buffer);
+  CallTime find_time(const PlannedTask& end, Bytes buffer);
   Leaders find_leaders(const Moves& moves) const;
 
   const ProgramPlan& plan_;

@@ -210,16 +210,32 @@ void Folding::add_folded(const Fragment& fragment, std::int32_t device,
                          std::vector<FoldedTask>& tasks) {
   for (const PlannedTask& task : fragment.tasks) {
     FoldedTask made = named(task);
-    made.time = time_of(task, fragment, device);
-    if (!task.computes()) {
+    if (task.computes()) {
+      made.time = time_of(task, device);
+    } else {
       made.kind = task.kind == WorkKind::start ? TaskKind::start : TaskKind::finish;
       made.call = calls_.name_of(task);
+    }
+    if (task.kind == WorkKind::finish) {
+      FoldedCalls::CallTime call = call_time(task, fragment, device);
+      made.time = call.time;
+      made.by_devices = call.by_devices;
+      Moment finish = outline_of(plan_, task).finish;
+      if (plan_.request.strategy->sync.priorities)
+        made.urgency = urgency_of(finish.lag, pack(finish.turn));
     }
     tasks.push_back(made);
   }
 }
 
-SimTime Folding::time_of(const PlannedTask& task, const Fragment& fragment, std::int32_t device) {
+FoldedCalls::CallTime Folding::call_time(const PlannedTask& finish, const Fragment& fragment,
+                                         std::int32_t device) {
+  BufferRef buffer = fragment.uses_of(finish)[0].buffer;
+  return calls_.time_of(finish, PlannedDevice(plan_, device).bytes_of(buffer));
+}
+
+/// Of a task that computes.
+SimTime Folding::time_of(const PlannedTask& task, std::int32_t device) {
   switch (task.kind) {
     case WorkKind::phase:
     case WorkKind::update:
@@ -231,12 +247,10 @@ SimTime Folding::time_of(const PlannedTask& task, const Fragment& fragment, std:
     case WorkKind::guard:
       return movement_time(task.movement, device);
     case WorkKind::start:
-      return {};
     case WorkKind::finish:
-      return calls_.time_of(
-          task, PlannedDevice(plan_, device).bytes_of(fragment.uses_of(task)[0].buffer));
+      break;
   }
-  throw Bug("a task of no kind");
+  throw Bug("a task that does not compute");
 }
 
 SimTime Folding::movement_time(std::int32_t movement, std::int32_t device) {

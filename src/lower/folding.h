@@ -63,7 +63,9 @@ class Folding {
   void emit_again(std::int32_t device, FoldedDevice& known, const Touched& touched);
   bool concerns_step(const Touched& touched) const;
   void add_folded(const Fragment& fragment, std::int32_t device, std::vector<FoldedTask>& tasks);
-  SimTime time_of(const PlannedTask& task, const Fragment& fragment, std::int32_t device);
+  SimTime time_of(const PlannedTask& task, std::int32_t device);
+  FoldedCalls::CallTime call_time(const PlannedTask& finish, const Fragment& fragment,
+                                  std::int32_t device);
   SimTime movement_time(std::int32_t movement, std::int32_t device);
   std::size_t first_value() const { return plan_.distribution.outline.jobs.size(); }
   std::size_t first_update() const { return first_value() + plan_.distribution.values.size(); }

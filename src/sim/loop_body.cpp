@@ -9,11 +9,21 @@
 namespace troika {
 namespace {
 
-/// A message that occupies nothing: it ends so long after the last member has started it.
-void add_message(LoopBody& body, SimTime time) {
-  body.messages.push_back(
-      {.first_phase = static_cast<std::int32_t>(body.phases.size()), .phases = 1});
-  body.phases.push_back({.latency = time});
+/// Of the executor: how long it moves messages between two kernels, and about how long a chunk of
+/// 256 KiB takes it.
+constexpr LoopCosts kExecutor{.between_kernels = {100'000}, .work_chunk = {25'000}};
+
+/// A message is one phase: work of its members, or time that passes from the last start on.
+/// Contention on links is not modelled yet.
+MessagePhase phase_of(SimTime time, bool by_devices) {
+  return by_devices ? MessagePhase{.work = time} : MessagePhase{.latency = time};
+}
+
+void add_message(LoopBody& body, std::uint64_t urgency, const MessagePhase& phase) {
+  body.messages.push_back({.first_phase = static_cast<std::int32_t>(body.phases.size()),
+                           .phases = 1,
+                           .urgency = urgency});
+  body.phases.push_back(phase);
 }
 
 void count_ends(LoopBody& body) {
@@ -34,10 +44,13 @@ int largest_lag(const LoopBody& body) {
 
 LoopBody loop_body(const TaskGraph& graph) {
   TROIKA_CHECK(graph.devices.empty(), "messages of devices that are not simulated");
-  LoopBody made{
-      .order = loop_order(graph), .dependencies = graph.dependencies, .lanes = graph.arena.size()};
+  LoopBody made{.order = loop_order(graph),
+                .dependencies = graph.dependencies,
+                .lanes = graph.arena.size(),
+                .costs = kExecutor};
   for (const Communication& communication : graph.communications)
-    add_message(made, communication.time);
+    add_message(made, communication.urgency,
+                phase_of(communication.time, communication.by_devices));
   for (const Task& task : graph.tasks)
     made.tasks.push_back({task.device.value, task.communication.value,
                           task.computes() ? task.choice.time : SimTime{}, task.lag, task.kind});
@@ -46,7 +59,7 @@ LoopBody loop_body(const TaskGraph& graph) {
 }
 
 LoopBody loop_body(const FoldedGraph& graph) {
-  LoopBody made{.lanes = graph.tasks.size()};
+  LoopBody made{.lanes = graph.tasks.size(), .costs = kExecutor};
   std::map<FoldedCall, std::int32_t> messages;
   std::vector<const FoldedTask*> listed;
   for (std::size_t lane = 0; lane < graph.tasks.size(); ++lane) {
@@ -56,9 +69,12 @@ LoopBody loop_body(const FoldedGraph& graph) {
         added.time = task.time;
       } else {
         auto [known, is_new] = messages.try_emplace(task.call, std::ssize(made.messages));
-        if (is_new) add_message(made, {});
+        if (is_new) add_message(made, 0, {});
         added.message = known->second;
-        if (task.kind == TaskKind::finish) made.phases[as_index(added.message)].latency = task.time;
+        if (task.kind == TaskKind::finish) {
+          made.messages[as_index(added.message)].urgency = task.urgency;
+          made.phases[as_index(added.message)] = phase_of(task.time, task.by_devices);
+        }
       }
       made.tasks.push_back(added);
       listed.push_back(&task);

@@ -40,9 +40,11 @@ struct FoldedTask {
   Turn turn;
   PackedId id;     ///< Of the task of the class's first device.
   SimTime time{};  ///< Of a finish: of the communication, from when all members have started it.
+  std::uint64_t urgency = 0;  ///< Of a finish: of the communication.
   FoldedCall call{};
   std::int16_t lag = 0;
   TaskKind kind = TaskKind::compute;
+  bool by_devices = false;  ///< Of a finish: as in Communication.
 
   /// The order in which a device runs its tasks.
   auto order() const { return std::tuple(turn, lag, id); }

@@ -91,6 +91,7 @@ struct Communication {
   std::vector<BufferId> buffers;
   std::string algorithm;      ///< Empty before the choice is made.
   SimTime time{};             ///< Predicted.
+  bool by_devices = false;    ///< Its time is work of each member: they share a computer's memory.
   std::uint64_t urgency = 0;  ///< Of several under way the greatest goes first.
 
   /// Of a member that is on a device of the graph: there is at least one.
