@@ -53,7 +53,7 @@ std::string unknown_keys_text(const std::vector<std::string>& unknown, const std
                               const std::vector<std::string>& known);
 
 template <class Json>
-[[noreturn]] void refuse(const Json& json, const std::string& predicate) {
+[[noreturn]] void refuse_because(const Json& json, const std::string& predicate) {
   throw BadValue(&json, predicate);
 }
 
@@ -61,7 +61,8 @@ template <class Json>
 template <class Json>
 [[noreturn]] void refuse_value(const Json& json, const std::string& what,
                                const std::string& needed) {
-  refuse(json, "has " + shortened(json.dump()) + " for " + what + "; " + needed + " is needed");
+  refuse_because(json,
+                 "has " + shortened(json.dump()) + " for " + what + "; " + needed + " is needed");
 }
 
 /// Counts values in the order of the text up to the one at `value`; false if it is not inside.
@@ -112,13 +113,14 @@ void require_known(const Json& json, const std::string& where,
     if (first == nullptr) first = &value;
     unknown.push_back(key);
   }
-  if (first != nullptr) refuse(*first, unknown_keys_text(unknown, where, known));
+  if (first != nullptr) refuse_because(*first, unknown_keys_text(unknown, where, known));
 }
 
 /// The value of a key that must be there.
 template <class Json>
-const Json& member(const Json& json, const std::string& key, const std::string& where) {
-  if (!json.contains(key)) refuse(json, "has no '" + key + "' in " + where);
+const Json& member(const Json& json, const std::string& key, const std::string& where = "") {
+  if (!json.contains(key))
+    refuse_because(json, "has no '" + key + "'" + (where.empty() ? "" : " in " + where));
   return json[key];
 }
 
@@ -163,7 +165,8 @@ std::vector<std::string> read_texts(const Json& json, const std::string& what) {
   std::vector<std::string> texts;
   for (const Json& text : require_list(json, what)) {
     if (!text.is_string())
-      refuse(text, "has " + shortened(text.dump()) + " among " + what + "; texts are needed");
+      refuse_because(text,
+                     "has " + shortened(text.dump()) + " among " + what + "; texts are needed");
     texts.push_back(text.template get<std::string>());
   }
   return texts;

@@ -10,6 +10,7 @@
 #include "cli/inspection.h"
 #include "cli/text_table.h"
 #include "cost/link_costs.h"
+#include "cost/table_json.h"
 #include "data/dataset.h"
 #include "data/idx.h"
 #include "data/npy.h"
@@ -21,7 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-Inspection inspect_costs(const Json& json) {
+Inspection inspect_costs(const std::string& text, const Json& json) {
+  parse_costs(text);  // refuses a damaged file with the line
   std::size_t rows = 0, candidates = 0;
   Inspection found{.kind = "cost file"};
   auto add = [&](const std::string& device, const Json& kernels) {
@@ -74,11 +76,21 @@ Inspection inspect_object(const Json& json) {
   return found;
 }
 
+/// Refuses a text of brackets before the document takes many times its size in memory.
+Json parse_shallow(const std::string& text) {
+  static constexpr int kMostLevels = 64;
+  return Json::parse(text, [](int depth, Json::parse_event_t, Json&) {
+    if (depth <= kMostLevels) return true;
+    throw Error(ErrorKind::file, fmt::format("it nests deeper than {} levels", kMostLevels));
+  });
+}
+
 Inspection inspect_parsed(const std::string& text, const Json& json, const fs::path& folder) {
-  std::string format = json.is_object() && json.contains("format") ? json["format"].dump() : "";
-  if (format.starts_with("\"troika plan")) return inspect_plan(text, folder);
-  if (format.starts_with("\"troika costs")) return inspect_costs(json);
-  if (format.starts_with("\"troika links")) return inspect_links(text);
+  bool has_format = json.is_object() && json.contains("format") && json["format"].is_string();
+  std::string format = has_format ? json["format"].get<std::string>() : "";
+  if (format.starts_with("troika plan")) return inspect_plan(text, folder);
+  if (format.starts_with("troika costs")) return inspect_costs(text, json);
+  if (format.starts_with("troika links")) return inspect_links(text);
   if (json.is_array())
     return {.kind = "JSON document", .facts = {{"elements", std::to_string(json.size())}}};
   return inspect_object(json);
@@ -89,7 +101,7 @@ Inspection inspect_parsed(const std::string& text, const Json& json, const fs::p
 Inspection inspect_json(const fs::path& path) try {
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
-  return inspect_parsed(text.str(), Json::parse(text.str()), fs::absolute(path).parent_path());
+  return inspect_parsed(text.str(), parse_shallow(text.str()), fs::absolute(path).parent_path());
 } catch (const Json::exception& error) {
   throw Error(ErrorKind::file,
               fmt::format("'{}' cannot be read: {}", path.string(), json_reason(error.what())));

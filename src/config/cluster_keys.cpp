@@ -99,7 +99,7 @@ const KeyTable<NetworkSpec>& network_keys() {
         number(&NetworkSpec::oversubscription,
                {"oversubscription",
                 "bandwidth of all nodes of a switch, divided by the bandwidth of its uplink"},
-               {.min = 1}));
+               {.min = 1, .max = kMostNodes}));
     return table;
   }();
   return kKeys;

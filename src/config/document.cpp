@@ -92,7 +92,10 @@ constexpr Rewording kRewordings[] = {
     {"expected a comment or whitespace", "only a comment may follow the value"},
 };
 
-std::string plain_reason(std::string_view description) {
+std::string plain_reason(std::string_view description, std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin != text.npos && text[begin] == '{')
+    return "not valid TOML: it begins like JSON; check that this is the right file";
   for (const Rewording& rewording : kRewordings)
     if (description.find(rewording.part) != description.npos)
       return fmt::format("not valid TOML: {}", rewording.advice);
@@ -123,7 +126,7 @@ std::variant<Table, SyntaxError> parse_toml(std::string_view text, Source source
   try {
     return convert_table(toml::parse(text), source);
   } catch (const toml::parse_error& error) {
-    return SyntaxError{where_of(error.source(), source), plain_reason(error.description())};
+    return SyntaxError{where_of(error.source(), source), plain_reason(error.description(), text)};
   }
 }
 

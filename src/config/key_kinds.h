@@ -213,6 +213,7 @@ Key<S> rows(std::vector<N> S::*member, const Label& label, const KeyTable<N>& ta
     for (const Value& row : *values) {
       auto fields = row.as<Table>();
       if (!fields) return false;
+      reader.set_origin(row_path(path, (target.*member).size()), row.where);
       read_table(*fields, path, table, (target.*member).emplace_back(), reader);
     }
     return true;

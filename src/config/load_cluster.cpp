@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/suggest.h"
 #include "config/cluster_keys.h"
+#include "config/run_config.h"
 #include "machine/route.h"
 
 namespace troika {
@@ -16,47 +17,81 @@ namespace {
 
 using namespace config;
 
-// Every device and every node is an object in memory, so a typing error must not ask for billions.
-constexpr std::int64_t kMostPlaces = 1'000'000;
+void check_node(const Cluster& cluster, std::size_t row, Reader& reader) {
+  const NodeSpec& node = cluster.nodes[row];
+  auto has_name = [&](const NodeSpec& other) { return other.name == node.name; };
+  if (std::any_of(cluster.nodes.begin(), cluster.nodes.begin() + std::ptrdiff_t(row), has_name))
+    reader.refuse_together({row_path("nodes", row)},
+                           fmt::format("two kinds of nodes are called '{}'; give each its own name",
+                                       printable(node.name)));
+  if (node.devices % node.ranks != 0)
+    reader.refuse_together({row_path("nodes", row)},
+                           fmt::format("{} processes of node '{}' cannot share its {} devices "
+                                       "evenly; make 'devices' a multiple of 'ranks'",
+                                       node.ranks, printable(node.name), node.devices));
+}
 
 void check_nodes(const Cluster& cluster, Reader& reader) {
-  std::set<std::string> names;
-  std::int64_t places = 0;
-  for (const NodeSpec& node : cluster.nodes) {
-    if (!names.insert(node.name).second)
-      reader.refuse_together({"nodes"},
-                             fmt::format("two kinds of nodes are called '{}'; give each its own "
-                                         "name",
-                                         printable(node.name)));
-    if (node.devices % node.ranks != 0)
-      reader.refuse_together(
-          {"nodes"}, fmt::format("{} processes of node '{}' cannot share its {} devices evenly",
-                                 node.ranks, printable(node.name), node.devices));
-    places += node.count * (node.devices + 1);
+  std::int64_t devices = 0;
+  for (std::size_t row = 0; row < cluster.nodes.size(); ++row) {
+    check_node(cluster, row, reader);
+    devices += cluster.nodes[row].count * cluster.nodes[row].devices;
   }
-  if (cluster.nodes.empty()) reader.refuse_together({"nodes"}, "[[nodes]] lists no nodes");
-  if (places > kMostPlaces)
-    reader.refuse_together(
-        {"nodes"}, fmt::format("{} devices and nodes are more than {}", places, kMostPlaces));
+  if (cluster.nodes.empty()) reader.refuse_together({"nodes"}, "[[nodes]] lists no nodes; add one");
+  // Each device is an object in memory, so a typing error must not ask for billions of them.
+  if (devices > kMostDevices)
+    reader.refuse_together({"nodes"},
+                           fmt::format("the nodes have {} devices, but a run has at most {}; "
+                                       "reduce 'count' or 'devices'",
+                                       devices, kMostDevices));
+}
+
+/// Nodes of two kinds, or a node and a device, may get the same name: n1 is the second of the nodes
+/// "n" and the only node "n1". A link could mean either.
+void check_endpoint_names(const std::vector<std::string>& names, Reader& reader) {
+  std::set<std::string_view> seen;
+  for (const std::string& name : names) {
+    if (seen.insert(name).second) continue;
+    return reader.refuse_together(
+        {"nodes"}, fmt::format("two nodes or devices are called '{}'; rename a kind of nodes",
+                               printable(name)));
+  }
+}
+
+/// The links that name an endpoint.
+struct Mention {
+  std::size_t first = 0;
+  int count = 0;
+};
+
+std::map<std::string, Mention> mentions_of(const Cluster& cluster, Reader& reader) {
+  std::map<std::string, Mention> mentions;
+  for (std::size_t row = 0; row < cluster.links.size(); ++row) {
+    const NamedLink& link = cluster.links[row];
+    for (const std::string& name : {link.from, link.to})
+      ++mentions.try_emplace(name, Mention{.first = row}).first->second.count;
+    if (link.from == link.to)
+      reader.refuse_together({row_path("links", row)},
+                             fmt::format("a link joins '{}' with itself; correct 'from' or 'to'",
+                                         printable(link.from)));
+  }
+  return mentions;
 }
 
 /// A name with one link that is neither a node nor a device is probably a typing error.
-void check_link_names(const Cluster& cluster, Reader& reader) {
-  std::vector<std::string> known = endpoint_names(cluster);
-  std::map<std::string, int> ends;
-  for (const NamedLink& link : cluster.links) {
-    ++ends[link.from], ++ends[link.to];
-    if (link.from == link.to)
-      reader.refuse_together({"links"},
-                             fmt::format("a link joins '{}' with itself", printable(link.from)));
-  }
-  for (const auto& [name, count] : ends) {
-    if (count > 1 || std::ranges::find(known, name) != known.end()) continue;
-    auto near = closest(name, known);
+void check_link_names(const Cluster& cluster, const std::vector<std::string>& names,
+                      Reader& reader) {
+  const std::set<std::string_view> known(names.begin(), names.end());
+  // Each takes a comparison with all names, and there may be thousands of both.
+  int suggestions_left = 5;
+  for (const auto& [name, mention] : mentions_of(cluster, reader)) {
+    if (mention.count > 1 || known.contains(name)) continue;
+    auto near = suggestions_left-- > 0 ? closest(name, names) : std::nullopt;
     reader.refuse_together(
-        {"links"},
+        {row_path("links", mention.first)},
         fmt::format("'{}' in [[links]] has only one link and is neither a node nor a device{}",
-                    printable(name), near ? fmt::format("; did you mean '{}'?", *near) : ""));
+                    printable(name),
+                    near ? fmt::format("; did you mean '{}'?", printable(*near)) : ""));
   }
 }
 
@@ -68,10 +103,12 @@ void check_cluster(const Cluster& cluster, Reader& reader) {
   if (!cluster.links.empty() && reader.is_stated("network"))
     reader.refuse_together({"network", "links"},
                            "both [network] and [[links]] are given; remove one of them");
-  check_link_names(cluster, reader);
+  const std::vector<std::string> names = endpoint_names(cluster);
+  check_endpoint_names(names, reader);
+  check_link_names(cluster, names, reader);
   if (!reader.complaints().empty()) return;
   if (auto reason = why_unconnected(make_machine(cluster)))
-    reader.refuse_together({"links", "nodes"}, *reason);
+    reader.refuse_together({"links", "nodes"}, on_one_line(*reason) + "; add links");
 }
 
 }  // namespace

@@ -42,6 +42,10 @@ std::string join_path(std::string_view path, std::string_view key) {
   return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
 }
 
+std::string row_path(std::string_view path, std::size_t row) {
+  return fmt::format("{}[{}]", path, row);
+}
+
 Where Reader::origin(std::string_view path) const {
   auto found = origins_.find(path);
   return found == origins_.end() ? Where{} : found->second;

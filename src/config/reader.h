@@ -28,6 +28,8 @@ struct Complaint {
 std::string report(std::vector<Complaint> complaints, std::string_view file);
 
 std::string join_path(std::string_view path, std::string_view key);
+/// "links[2]": the path of one table in an array of tables, counted from 0.
+std::string row_path(std::string_view path, std::size_t row);
 
 class Reader {
  public:

@@ -1,12 +1,11 @@
 // links.json, as `troika profile --links` writes it.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/error.h"
-#include "base/json_text.h"
+#include "base/json_values.h"
 #include "base/mapped_file.h"
 #include "collective/algorithms.h"
 #include "collective/by_mpi.h"
@@ -18,6 +17,14 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
+using namespace json_values;
+
+/// A file of link costs needs 5 levels.
+constexpr FileKind kLinkFile{.name = "the file of link costs", .max_depth = 16};
+/// 11 days, far above any message; sums of such times stay in 64 bits.
+constexpr double kLongestTime = 1e15;
+constexpr Limits kMessageSizes{.min = 0, .max = std::int64_t{1} << 62};
+constexpr Limits kMembers{.min = 1, .max = 65536};
 constexpr const char* kLinksFormat = "troika links 1";
 /// Far more than the measurements of a few teams take; a larger file is something else.
 constexpr std::size_t kLargestLinksFile = 1u << 20;
@@ -57,39 +64,56 @@ Json write(const MeasuredAlgorithm& row) {
   return json;
 }
 
-/// A number that must be present, finite and not negative.
-double figure(const Json& json, const char* name) {
-  double value = json.at(name);
-  if (!(std::isfinite(value) && value >= 0))
-    throw Error(ErrorKind::file, fmt::format("{} is {}; it must not be negative", name, value));
-  return value;
+double read_nanoseconds(const Json& json, const std::string& what) {
+  if (!json.is_number() || json.get<double>() < 0 || json.get<double>() > kLongestTime)
+    refuse_value(json, what, fmt::format("a number from 0 to {:g}", kLongestTime));
+  return json.get<double>();
 }
 
-SizeCurve read_curve(const Json& json, const char* name) {
+/// A number that must be present.
+double figure(const Json& json, const std::string& name) {
+  return read_nanoseconds(member(json, name, "these costs"), fmt::format("'{}'", name));
+}
+
+SizePoint read_point(const Json& pair, const std::string& name) {
+  if (!pair.is_array() || pair.size() != 2)
+    refuse_value(pair, fmt::format("a point of '{}'", name), "a pair of bytes and nanoseconds");
+  return {{read_integer(pair[0], fmt::format("a size in '{}'", name), kMessageSizes)},
+          read_nanoseconds(pair[1], fmt::format("a time in '{}'", name))};
+}
+
+SizeCurve read_curve(const Json& json, const std::string& name) {
   SizeCurve curve;
   if (!json.contains(name)) return curve;
-  for (const Json& pair : json[name]) {
-    SizePoint point{{pair.at(0).get<std::int64_t>()}, pair.at(1)};
-    bool ascends = curve.empty() ? point.bytes.count >= 0 : curve.points.back().bytes < point.bytes;
-    if (!ascends || !(std::isfinite(point.nanoseconds) && point.nanoseconds >= 0))
-      throw Error(ErrorKind::file,
-                  fmt::format("{} has the pair {}: sizes must ascend and times not be negative",
-                              name, pair.dump()));
+  for (const Json& pair : require_list(json[name], fmt::format("'{}'", name))) {
+    SizePoint point = read_point(pair, name);
+    if (!curve.empty() && point.bytes <= curve.points.back().bytes)
+      refuse_because(
+          pair, fmt::format("has the pair {} in '{}' behind a size as large; sort the pairs by "
+                            "size",
+                            shortened(pair.dump()), name));
     curve.points.push_back(point);
   }
   return curve;
 }
 
-LinkCost read(const Json& json) {
+LinkCost read_link_cost(const Json& links, const std::string& kind) {
+  const Json& json = member(links, kind, "'links'");
+  require_known(json, fmt::format("the link '{}'", kind),
+                {"alpha_ns", "beta_ns_per_byte", "gamma_ns_per_byte", "origin", "message_ns_at",
+                 "combine_ns_at"});
   return {.alpha = figure(json, "alpha_ns"),
           .beta = figure(json, "beta_ns_per_byte"),
           .gamma = figure(json, "gamma_ns_per_byte"),
           .message_times = read_curve(json, "message_ns_at"),
           .combine_times = read_curve(json, "combine_ns_at"),
-          .origin = json.value("origin", "")};
+          .origin = read_text(json, "origin", "")};
 }
 
 MemoryCost read_memory(const Json& json) {
+  require_known(json, "'memory'",
+                {"copy_ns_per_byte", "reduce_ns_per_byte", "reduce_both_ns_per_byte", "copy_ns_at",
+                 "reduce_ns_at", "reduce_both_ns_at"});
   return {.copy = figure(json, "copy_ns_per_byte"),
           .reduce = figure(json, "reduce_ns_per_byte"),
           .reduce_both = figure(json, "reduce_both_ns_per_byte"),
@@ -98,20 +122,34 @@ MemoryCost read_memory(const Json& json) {
           .reduce_both_times = read_curve(json, "reduce_both_ns_at")};
 }
 
-LinkKind read_link(const std::string& name) {
+LinkKind read_link(const Json& json) {
+  std::string name = read_text(json, "'link'");
   for (LinkKind kind : {LinkKind::process, LinkKind::node, LinkKind::network}) {
     if (name == to_string(kind)) return kind;
   }
-  throw Error(ErrorKind::file, fmt::format("there is no kind of link '{}'", name));
+  refuse_value(json, "'link'", "\"process\", \"node\" or \"network\"");
+}
+
+Provenance read_provenance(const Json& json) {
+  const std::string where = "'provenance'";
+  require_known(json, where, {"source", "machine", "date", "method"});
+  auto text = [&](const std::string& key) { return read_text(member(json, key, where), where); };
+  return {.source = text("source"),
+          .machine = text("machine"),
+          .date = text("date"),
+          .method = text("method")};
 }
 
 /// Nothing for an algorithm that this version does not have: its times are of no use here.
 std::optional<MeasuredAlgorithm> read_row(const Json& json) {
-  MeasuredAlgorithm row{.algorithm = json.at("algorithm"),
-                        .members = json.at("members"),
-                        .link = read_link(json.at("link")),
+  const std::string where = "a row of 'measured'";
+  require_known(json, where, {"collective", "algorithm", "members", "link", "ns_at"});
+  MeasuredAlgorithm row{.algorithm = read_text(member(json, "algorithm", where), "'algorithm'"),
+                        .members = static_cast<int>(
+                            read_integer(member(json, "members", where), "'members'", kMembers)),
+                        .link = read_link(member(json, "link", where)),
                         .times = read_curve(json, "ns_at")};
-  const std::string& kind = json.at("collective").get_ref<const std::string&>();
+  std::string kind = read_text(member(json, "collective", where), "'collective'");
   for (const Algorithm& algorithm : algorithms()) {
     bool is_known = algorithm.name == row.algorithm || row.algorithm == kByMpi;
     if (to_string(algorithm.kind) != kind || !is_known) continue;
@@ -121,18 +159,23 @@ std::optional<MeasuredAlgorithm> read_row(const Json& json) {
   return std::nullopt;
 }
 
-LinkCosts read_all(const Json& json) {
-  const Json& links = json.at("links");
-  const Json& origin = json.at("provenance");
-  LinkCosts costs{.process = read(links.at("process")),
-                  .node = read(links.at("node")),
-                  .network = read(links.at("network")),
-                  .memory = read_memory(json.at("memory")),
-                  .provenance = {.source = origin.at("source"),
-                                 .machine = origin.at("machine"),
-                                 .date = origin.at("date"),
-                                 .method = origin.at("method")}};
-  for (const Json& measured : json.value("measured", Json::array())) {
+LinkCosts read_link_file(const Json& json) {
+  if (!json.contains("format") || json["format"] != kLinksFormat)
+    refuse_because(
+        json.contains("format") ? json["format"] : json,
+        fmt::format("does not have the format \"{}\"; `troika profile --links` writes such a "
+                    "file",
+                    kLinksFormat));
+  require_known(json, kLinkFile.name, {"format", "provenance", "links", "memory", "measured"});
+  const Json& links = member(json, "links");
+  require_known(links, "'links'", {"process", "node", "network"});
+  LinkCosts costs{.process = read_link_cost(links, "process"),
+                  .node = read_link_cost(links, "node"),
+                  .network = read_link_cost(links, "network"),
+                  .memory = read_memory(member(json, "memory")),
+                  .provenance = read_provenance(member(json, "provenance"))};
+  if (!json.contains("measured")) return costs;
+  for (const Json& measured : require_list(json["measured"], "'measured'")) {
     if (auto row = read_row(measured)) costs.measured.push_back(std::move(*row));
   }
   return costs;
@@ -157,18 +200,7 @@ std::string to_json(const LinkCosts& costs) {
 }
 
 LinkCosts parse_link_costs(const std::string& text) {
-  try {
-    Json json = Json::parse(text);
-    if (json.at("format") != kLinksFormat)
-      throw Error(ErrorKind::file,
-                  fmt::format("the link costs are of format {}, this version reads {}",
-                              json["format"].dump(), kLinksFormat));
-    return read_all(json);
-  } catch (const Json::exception& error) {
-    throw Error(ErrorKind::file, fmt::format("the link costs cannot be read: {}; `troika profile "
-                                             "--links` writes such a file",
-                                             json_reason(error.what())));
-  }
+  return read_file<Json>(text, kLinkFile, read_link_file);
 }
 
 LinkCosts read_link_costs(const std::filesystem::path& path) {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/json_text.h"
+#include "base/json_values.h"
 #include "base/mapped_file.h"
 
 namespace troika {
@@ -14,6 +14,15 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
+using namespace json_values;
+
+/// A cost file needs 8 levels.
+constexpr FileKind kCostFile{.name = "the cost file", .max_depth = 16};
+/// Sums of two sizes do not overflow, nor do those of thousands of times (the limit is 11 days).
+constexpr Limits kScratchBytes{.min = 0, .max = std::int64_t{1} << 62};
+constexpr Limits kKernelTimes{.min = 0, .max = 1'000'000'000'000'000};
+/// Of operands; no kernel has nearly as many.
+constexpr Limits kOperands{.min = 0, .max = 65535};
 constexpr const char* kCostsFormat = "troika costs 3";
 /// The file of one kind of device, as earlier versions wrote it.
 constexpr const char* kOneKindFormat = "troika costs 2";
@@ -35,15 +44,38 @@ Json write(const Candidate& candidate) {
   return row;
 }
 
+Layout read_layout(const Json& json) {
+  std::string name = read_text(json, "a layout");
+  try {
+    return parse_layout(name);
+  } catch (const Error&) {
+    refuse_value(json, "a layout", "the name of a layout, such as \"plain\",");
+  }
+}
+
+InPlace read_in_place(const Json& pair) {
+  if (!pair.is_array() || pair.size() != 2)
+    refuse_value(pair, "a pair of 'in_place'", "a list of two operands");
+  auto operand = [&](std::size_t at) {
+    return static_cast<int>(read_integer(pair[at], "an operand in 'in_place'", kOperands));
+  };
+  return {operand(0), operand(1)};
+}
+
 Candidate read_candidate(const Json& row) {
-  Candidate candidate{.algorithm = row.at("algorithm"),
-                      .flat = row.value("flat", false),
-                      .scratch = {row.at("scratch").get<std::int64_t>()}};
-  for (const Json& layout : row.at("layouts"))
-    candidate.layouts.push_back(parse_layout(layout.get<std::string>()));
-  for (const Json& pair : row.value("in_place", Json::array()))
-    candidate.in_place.push_back({pair.at(0), pair.at(1)});
-  if (row.contains("nanoseconds")) candidate.time = SimTime{row["nanoseconds"].get<std::int64_t>()};
+  const std::string where = "a kernel";
+  require_known(row, where, {"algorithm", "layouts", "scratch", "flat", "in_place", "nanoseconds"});
+  Candidate candidate{
+      .algorithm = read_text(member(row, "algorithm", where), "'algorithm'"),
+      .flat = read_switch(row, "flat", false),
+      .scratch = {read_integer(member(row, "scratch", where), "'scratch'", kScratchBytes)}};
+  for (const Json& layout : require_list(member(row, "layouts", where), "'layouts'"))
+    candidate.layouts.push_back(read_layout(layout));
+  if (row.contains("in_place"))
+    for (const Json& pair : require_list(row["in_place"], "'in_place'"))
+      candidate.in_place.push_back(read_in_place(pair));
+  if (row.contains("nanoseconds"))
+    candidate.time = SimTime{read_integer(row["nanoseconds"], "'nanoseconds'", kKernelTimes)};
   return candidate;
 }
 
@@ -59,14 +91,53 @@ Json write(const KernelRows& rows) {
   return json;
 }
 
-void read_rows(const Json& json, KernelRows& rows) {
-  for (const auto& [text, list] : json.at("kernels").items()) {
+KernelChecks read_checks(const Json& json) {
+  KernelChecks checks;
+  for (const auto& [key, kernels] : require_object(json, "'checks'").items())
+    for (const auto& [kernel, fault] : require_object(kernels, "the checks of a key").items())
+      checks[key][kernel] = read_text(fault, "the result of a check");
+  return checks;
+}
+
+/// The members "kernels" and "checks" of an object.
+void read_rows(const Json& json, const std::string& where, KernelRows& rows) {
+  for (const auto& [text, list] :
+       require_object(member(json, "kernels", where), "'kernels'").items()) {
     std::vector<Candidate> candidates;
-    for (const Json& row : list) candidates.push_back(read_candidate(row));
+    for (const Json& row : require_list(list, "the kernels of a key"))
+      candidates.push_back(read_candidate(row));
     // Nobody asks for keys of another version, so their rows are left out.
     if (std::optional<KernelKey> key = parse_key(text)) rows.insert(*key, std::move(candidates));
   }
-  if (json.contains("checks")) rows.add_checks(json["checks"].get<KernelChecks>());
+  if (json.contains("checks")) rows.add_checks(read_checks(json["checks"]));
+}
+
+KernelTable read_one_kind(const Json& json) {
+  require_known(json, kCostFile.name, {"format", "hash", "device", "kernels", "checks"});
+  KernelTable table;
+  read_rows(json, "", table.of(read_text(member(json, "device"), "'device'")));
+  return table;
+}
+
+KernelTable read_kinds(const Json& json) {
+  require_known(json, kCostFile.name, {"format", "hash", "devices"});
+  KernelTable table;
+  for (const auto& [kind, rows] : require_object(member(json, "devices"), "'devices'").items()) {
+    std::string where = fmt::format("the device '{}'", shortened(kind));
+    require_known(rows, where, {"kernels", "checks"});
+    read_rows(rows, where, table.of(kind));
+  }
+  return table;
+}
+
+KernelTable read_table(const Json& json) {
+  if (!json.contains("format"))
+    refuse_because(json, "has no 'format'; check that this file is costs.json of a run");
+  const Json& format = json["format"];
+  if (format == kOneKindFormat) return read_one_kind(json);
+  if (format == kCostsFormat) return read_kinds(json);
+  refuse_because(format, fmt::format("has the format {}; this version reads \"{}\" and \"{}\"",
+                                     shortened(format.dump()), kOneKindFormat, kCostsFormat));
 }
 
 }  // namespace
@@ -81,22 +152,7 @@ std::string to_json(const KernelTable& table) {
 }
 
 KernelTable parse_costs(const std::string& text) {
-  try {
-    Json json = Json::parse(text);
-    KernelTable table;
-    if (json.at("format") == kOneKindFormat) {
-      read_rows(json, table.of(json.at("device")));
-    } else if (json.at("format") == kCostsFormat) {
-      for (const auto& [kind, rows] : json.at("devices").items()) read_rows(rows, table.of(kind));
-    } else {
-      throw Error(ErrorKind::file, fmt::format("the costs are of format {}, this version reads {}",
-                                               json["format"].dump(), kCostsFormat));
-    }
-    return table;
-  } catch (const Json::exception& error) {
-    throw Error(ErrorKind::file,
-                fmt::format("the costs cannot be read: {}", json_reason(error.what())));
-  }
+  return read_file<Json>(text, kCostFile, read_table);
 }
 
 std::optional<KernelTable> read_costs(const std::filesystem::path& path) {

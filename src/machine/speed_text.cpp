@@ -34,8 +34,8 @@ constexpr std::array<Unit, 17> kRates{{{"bps", 1 / 8.},
                                        {"GiB/s", 0x1p30},
                                        {"TiB/s", 0x1p40}}};
 constexpr std::array<Unit, 4> kTimes{{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}}};
-constexpr std::array<Unit, 4> kFlops{
-    {{"Mflops", 1e6}, {"Gflops", 1e9}, {"Tflops", 1e12}, {"Pflops", 1e15}}};
+constexpr std::array<Unit, 5> kFlops{
+    {{"flops", 1}, {"Mflops", 1e6}, {"Gflops", 1e9}, {"Tflops", 1e12}, {"Pflops", 1e15}}};
 
 /// A number of at least 0 and one of the units.
 std::optional<double> parse(std::string_view text, std::span<const Unit> units) {
@@ -47,8 +47,9 @@ std::optional<double> parse(std::string_view text, std::span<const Unit> units) 
   return std::nullopt;
 }
 
-std::optional<double> above_zero(std::optional<double> number) {
-  return number && *number > 0 && *number < 1e30 ? number : std::nullopt;
+/// Slow enough for any device, and fast enough that times of messages stay finite.
+std::optional<double> at_least_one(std::optional<double> number) {
+  return number && *number >= 1 && *number < 1e30 ? number : std::nullopt;
 }
 
 /// With the largest unit that leaves at least 1.
@@ -61,7 +62,9 @@ std::string print(double value, std::span<const Unit> units) {
 
 }  // namespace
 
-std::optional<double> parse_rate(std::string_view text) { return above_zero(parse(text, kRates)); }
+std::optional<double> parse_rate(std::string_view text) {
+  return at_least_one(parse(text, kRates));
+}
 
 std::string rate_text(double bytes_per_second) {
   // KB/s to TB/s.
@@ -74,7 +77,9 @@ std::optional<SimTime> parse_latency(std::string_view text) {
   return SimTime{std::llround(*nanoseconds)};
 }
 
-std::optional<double> parse_flops(std::string_view text) { return above_zero(parse(text, kFlops)); }
+std::optional<double> parse_flops(std::string_view text) {
+  return at_least_one(parse(text, kFlops));
+}
 
 std::string flops_text(double flops_per_second) { return print(flops_per_second, kFlops); }
 

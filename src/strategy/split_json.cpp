@@ -33,7 +33,8 @@ Json factor_json(const Split& split, std::size_t at) {
 std::vector<DeviceId> read_devices(const Json& json, const std::string& op) {
   require_list(json, fmt::format("the devices of '{}'", op));
   if (json.empty())
-    refuse(json, fmt::format("lists no device for operator '{}'; list one for each tile", op));
+    refuse_because(json,
+                   fmt::format("lists no device for operator '{}'; list one for each tile", op));
   std::vector<DeviceId> devices;
   for (const Json& device : json) {
     auto what = fmt::format("a device of operator '{}'", op);
@@ -48,8 +49,8 @@ std::vector<double> read_weights(const Json& json, const std::string& axis, cons
   std::vector<double> weights;
   for (const Json& weight : require_list(json, what)) {
     if (!weight.is_number() || weight.get<double>() <= 0)
-      refuse(weight, fmt::format("has {} among {}; numbers above 0 are needed",
-                                 shortened(weight.dump()), what));
+      refuse_because(weight, fmt::format("has {} among {}; numbers above 0 are needed",
+                                         shortened(weight.dump()), what));
     weights.push_back(weight.get<double>());
   }
   return weights;
@@ -65,9 +66,10 @@ void require_few_tiles(const Json& json, const std::string& op, const Split& spl
   for (const Factor& factor : split.factors) {
     tiles *= factor.degree;
     if (tiles > kMostTiles)
-      refuse(json, fmt::format("cuts operator '{}' into more than {} tiles and replicas; use "
-                               "smaller degrees",
-                               op, kMostTiles));
+      refuse_because(json,
+                     fmt::format("cuts operator '{}' into more than {} tiles and replicas; use "
+                                 "smaller degrees",
+                                 op, kMostTiles));
   }
 }
 
@@ -83,10 +85,10 @@ std::string axis_key(const Json& json, const std::string& op) {
   for (const std::string& key : keys)
     if (auto near = closest(key, kOther); near && *near != key)
       hint = fmt::format("; did you mean '{}' by '{}'?", *near, key);
-  refuse(json,
-         fmt::format("has {} for a factor of operator '{}'; name one axis with its degree, or "
-                     "replicas, and with it 'stride' and 'weights' where they are needed{}",
-                     shortened(on_one_line(json)), op, hint));
+  refuse_because(
+      json, fmt::format("has {} for a factor of operator '{}'; name one axis with its degree, or "
+                        "replicas, and with it 'stride' and 'weights' where they are needed{}",
+                        shortened(on_one_line(json)), op, hint));
 }
 
 /// A stride that is not written stays unset; it depends on the factors behind.
@@ -110,9 +112,10 @@ void read_factors(const Json& json, const std::string& op, Split& split) {
   bool has_strides =
       std::ranges::any_of(strides, [](const auto& stride) { return stride.has_value(); });
   if (!is_view(split) && has_strides)
-    refuse(json, fmt::format("has both strides and a list of devices for operator '{}'; leave out "
-                             "one of them",
-                             op));
+    refuse_because(
+        json, fmt::format("has both strides and a list of devices for operator '{}'; leave out "
+                          "one of them",
+                          op));
   require_few_tiles(json, op, split);
   for (std::size_t at = json.size(); at-- > 0 && is_view(split);)
     split.factors[at].stride = strides[at].value_or(dense_stride(split.factors, at));
@@ -121,9 +124,10 @@ void read_factors(const Json& json, const std::string& op, Split& split) {
 /// The axes of the first format were names of their own; now they share an object with these keys.
 const std::string& require_axis(const Json& json, const std::string& axis, const std::string& op) {
   if (axis.empty() || axis == "stride" || axis == "weights" || axis == kReplicas)
-    refuse(json, fmt::format("has an axis '{}' in operator '{}'; no operator has such an axis, "
-                             "remove it",
-                             axis, op));
+    refuse_because(json,
+                   fmt::format("has an axis '{}' in operator '{}'; no operator has such an axis, "
+                               "remove it",
+                               axis, op));
   return axis;
 }
 
@@ -163,9 +167,10 @@ Split read_split(const Json& json, const std::string& op) {
     split.first = read_integer(json["first"], fmt::format("the first device of operator '{}'", op),
                                kDeviceNumbers);
   if (json.contains("devices") && json.contains("first"))
-    refuse(json, fmt::format("has both 'first' and 'devices' for operator '{}'; leave out one of "
-                             "them",
-                             op));
+    refuse_because(json,
+                   fmt::format("has both 'first' and 'devices' for operator '{}'; leave out one of "
+                               "them",
+                               op));
   if (json.contains("factors")) read_factors(json["factors"], op, split);
   return split;
 }

@@ -107,11 +107,12 @@ void read_origin(const Json& json, Strategy& strategy) {
 /// True for the first format.
 bool read_format(const Json& json) {
   if (!json.contains("format"))
-    refuse(json, "has no 'format'; check that this file is a plan, such as plan.json of a run");
+    refuse_because(json,
+                   "has no 'format'; check that this file is a plan, such as plan.json of a run");
   const Json& format = json["format"];
   if (format == kFormat || format == kListedFormat) return format == kListedFormat;
-  refuse(format, fmt::format("has the format {}; this version reads \"{}\" and \"{}\"",
-                             shortened(format.dump()), kListedFormat, kFormat));
+  refuse_because(format, fmt::format("has the format {}; this version reads \"{}\" and \"{}\"",
+                                     shortened(format.dump()), kListedFormat, kFormat));
 }
 
 Strategy read_strategy(const Json& json) {
@@ -126,8 +127,7 @@ Strategy read_strategy(const Json& json) {
   // A plan of the first version was never written without splits.
   if (!is_listed && !json.contains("splits")) return strategy;
   auto read = is_listed ? plan_json::read_listed_split<Json> : plan_json::read_split<Json>;
-  for (const auto& [name, split] :
-       require_object(member(json, "splits", "the plan"), "'splits'").items())
+  for (const auto& [name, split] : require_object(member(json, "splits"), "'splits'").items())
     strategy.splits[name] = read(split, name);
   return strategy;
 }
