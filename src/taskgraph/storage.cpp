@@ -28,9 +28,10 @@ const StateEntry* find_entry(const std::vector<StateEntry>& storage, const std::
 }
 
 const StoredPlace* find_place(const StateEntry& tensor, DeviceId device, const Region& region) {
-  for (const StoredPlace& place :
-       std::ranges::equal_range(*tensor.places, device, {}, &StoredPlace::device))
-    if (place.region == region) return &place;
+  const std::vector<StoredPlace>& places = *tensor.places;
+  auto place = std::ranges::lower_bound(places, device, {}, &StoredPlace::device);
+  for (; place != places.end() && place->device == device; ++place)
+    if (place->region == region) return &*place;
   return nullptr;
 }
 

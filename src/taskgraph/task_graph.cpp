@@ -102,8 +102,7 @@ std::vector<Dependency> find_dependencies(const TaskGraph& graph) {
     add_edges(edges, history.readers, history.writers.front(), 1);
   }
   std::ranges::sort(edges);
-  auto [first, last] = std::ranges::unique(edges);
-  edges.erase(first, last);
+  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
   return edges;
 }
 
