@@ -71,7 +71,8 @@ Signature signature(const Attention& op, std::span<const TensorSpec> inputs) {
 
   // One matrix product per head. Forward takes two, q k^T and p v. Backward takes five: q k^T again
   // and the gradients of p, q, k and v.
-  std::int64_t product = 2 * e.samples * op.heads * e.queries * e.keys * e.width;
+  std::int64_t product =
+      checked_product("attention", {2, e.samples, op.heads, e.queries, e.keys, e.width});
   PhaseSpec forward{.phase = Phase::forward, .flops = {2 * product}};
   for (int slot = 0; slot < at.y; ++slot) forward.uses.push_back(read(slot));
   PhaseSpec backward{.phase = Phase::backward, .uses = forward.uses, .flops = {5 * product}};

@@ -73,7 +73,7 @@ Signature signature(const Conv2d& op, std::span<const TensorSpec> inputs) {
               .dims = {y_channel, weight_in, whole_dim(), whole_dim()},
               .init = {Init::Kind::uniform, 1 / std::sqrt(static_cast<double>(fan_in))}},
              {Role::output, "y", {y, dtype}, {along(kN), y_channel, along(kH), along(kW)}}};
-  Flops flops{2 * y.elements() * fan_in};
+  Flops flops{checked_product("conv2d", {2, y.elements(), fan_in})};
   s.phases = {{Phase::forward, {read(0), read(1), write(2)}, flops},
               {Phase::backward_data, {read_grad(2), read(1), write_grad(0)}, flops},
               {Phase::backward_weight, {read(0), read_grad(2), write_grad(1)}, flops}};

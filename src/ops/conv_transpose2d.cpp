@@ -78,7 +78,7 @@ Signature signature(const ConvTranspose2d& op, std::span<const TensorSpec> input
              {Role::output, "y", {y, dtype}, {along(kN), along(kO), along(kH), along(kW)}}};
   // Each input element is multiplied by every tap of every output channel. Products that the
   // padding cuts off are counted too.
-  Flops flops{2 * x.elements() * op.out * taps};
+  Flops flops{checked_product("conv_transpose2d", {2, x.elements(), op.out, taps})};
   s.phases = {{Phase::forward, {read(0), read(1), write(2)}, flops},
               {Phase::backward_data, {read_grad(2), read(1), write_grad(0)}, flops},
               {Phase::backward_weight, {read(0), read_grad(2), write_grad(1)}, flops}};

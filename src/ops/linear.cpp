@@ -41,7 +41,7 @@ Signature signature(const Linear& op, std::span<const TensorSpec> inputs) {
               .dims = {along(o), along(i)},
               .init = {Init::Kind::uniform, 1 / std::sqrt(static_cast<double>(in))}},
              {Role::output, "y", {y, dtype}, y_dims}};
-  Flops flops{2 * rows * in * op.out};
+  Flops flops{checked_product("linear", {2, rows, in, op.out})};
   s.phases = {{Phase::forward, {read(0), read(1), write(2)}, flops},
               {Phase::backward_data, {read_grad(2), read(1), write_grad(0)}, flops},
               {Phase::backward_weight, {read(0), read_grad(2), write_grad(1)}, flops}};

@@ -19,10 +19,13 @@ Signature signature(const LocalResponseNorm& op, std::span<const TensorSpec> inp
   // A power counts as ten operations.
   std::int64_t per_element = 2 * op.size + 12;
   // Backward recomputes the denominators from x; saving them would cost a tensor of the size of x.
-  s.phases = {{Phase::forward, {read(0), write(1)}, {x.elements() * per_element}},
-              {Phase::backward_data,
-               {read(0), read_grad(1), write_grad(0)},
-               {x.elements() * (per_element + 2 * op.size + 5)}}};
+  s.phases = {
+      {Phase::forward,
+       {read(0), write(1)},
+       {checked_product("local_response_norm", {x.elements(), per_element})}},
+      {Phase::backward_data,
+       {read(0), read_grad(1), write_grad(0)},
+       {checked_product("local_response_norm", {x.elements(), per_element + 2 * op.size + 5})}}};
   return s;
 }
 

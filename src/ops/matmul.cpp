@@ -52,7 +52,7 @@ Signature signature(const Matmul& op, std::span<const TensorSpec> inputs) {
              {Role::input, "b", inputs[1], dims(k, n, op.transpose_b)},
              {Role::output, "c", {c, inputs[0].dtype}, dims(m, n, false)}};
   // Each phase is one product of the same three extents.
-  Flops flops{2 * c.elements() * inner};
+  Flops flops{checked_product("matmul", {2, c.elements(), inner})};
   s.phases = {{Phase::forward, {read(0), read(1), write(2)}, flops},
               {Phase::backward_data, {read_grad(2), read(1), write_grad(0)}, flops},
               {Phase::backward_weight, {read(0), read_grad(2), write_grad(1)}, flops}};

@@ -64,7 +64,8 @@ void add_phases(Signature& s, const Recurrent& op, const RecurrentSlots& at, con
   PhaseSpec forward{.phase = Phase::forward}, backward{.phase = Phase::backward};
   // Two operations per weight and step; backward multiplies by each weight twice, for the gradients
   // of its input and of itself.
-  forward.flops = {2 * x[0] * x[1] * gates_of(op.kind) * op.hidden * (x[2] + op.hidden)};
+  forward.flops = {checked_product(
+      "recurrent", {2, x[0], x[1], gates_of(op.kind), op.hidden, x[2] + op.hidden})};
   backward.flops = forward.flops * 2;
   auto slots = static_cast<int>(s.slots.size());
   for (int slot = 0; slot < slots; ++slot) {

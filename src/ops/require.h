@@ -2,6 +2,7 @@
 // and the shapes.
 #pragma once
 
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,5 +29,9 @@ void require(bool condition, std::string_view op, const Parts&... parts) {
   (append(message, parts), ...);
   refuse(op, message);
 }
+
+/// The product of sizes, such as a number of operations. Throws Error(usage) if it has more than 60
+/// bits, so that small multiples and sums of it do not overflow either.
+std::int64_t checked_product(std::string_view op, std::initializer_list<std::int64_t> sizes);
 
 }  // namespace troika

@@ -20,7 +20,7 @@ Shape resolve(const Reshape& op, const TensorSpec& x) {
             "cannot use the extent ", extent, " for dimension ", static_cast<std::int64_t>(dim),
             " for ", x);
     y.push_back(extent == 0 ? x.shape[dim] : extent);
-    if (extent != -1) known *= y.back();
+    if (extent != -1) known = checked_product("reshape", {known, y.back()});
   }
   for (std::int64_t& extent : std::span(&y[0], y.rank())) {
     if (extent == -1) extent = known == 0 ? 0 : x.shape.elements() / known;

@@ -87,6 +87,21 @@ std::vector<std::string_view> words_of(std::string_view text) {
   return words;
 }
 
+/// True if all integers in the text have at most 9 digits, so that sums and differences of sizes do
+/// not overflow. Neither the digits of a fraction nor the stream of random numbers are a size.
+bool has_plain_sizes(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789";
+  constexpr std::size_t kMostDigits = 9;
+  for (std::size_t end = 0;;) {
+    std::size_t begin = text.find_first_of(kDigits, end);
+    if (begin == text.npos) return true;
+    end = std::min(text.find_first_not_of(kDigits, begin), text.size());
+    std::string_view before = text.substr(0, begin);
+    bool is_size = !before.ends_with('.') && !before.ends_with("stream=");
+    if (is_size && end - begin > kMostDigits) return false;
+  }
+}
+
 }  // namespace
 
 std::vector<Operand> operands_of(const KernelKey& key) {
@@ -147,7 +162,7 @@ std::string to_text(const KernelKey& key) {
 
 std::optional<KernelKey> parse_key(std::string_view text) {
   std::vector<std::string_view> words = words_of(text);
-  if (words.size() < 2) return {};
+  if (words.size() < 2 || !has_plain_sizes(text)) return {};
   try {
     KernelKey key{parse_op(words[0]), {}, parse_phase(words[1]), {}};
     for (std::size_t at = 2; at < words.size(); ++at) {

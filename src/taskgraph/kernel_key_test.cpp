@@ -39,6 +39,16 @@ TEST(KernelKey, TextOfAnotherVersionIsNotAKey) {
   EXPECT_TRUE(parse_key("assemble{shape=[2],boxes=[0,2]} forward f32[8]"));
 }
 
+TEST(KernelKey, TextWithSizesThatOverflowIsNotAKey) {
+  for (const char* text :
+       {"linear{out=9223372036854775807} forward f32[4,3]", "sum{count=0} forward",
+        "linear{out=999999999} forward f32[999999999,999999999]",
+        "reshape{shape=[999999999,999999999,999999999]} forward f32[8]"})
+    EXPECT_FALSE(parse_key(text)) << text;
+  // Digits of a fraction are not a size.
+  EXPECT_TRUE(parse_key("dropout{rate=0.30000001192092896} forward f32[8]"));
+}
+
 TEST(KernelKey, HashesDifferWhereKeysDo) {
   std::map<std::uint64_t, KernelKey> seen;
   for (const KernelKey& key : all_keys()) {

@@ -23,8 +23,15 @@ void Shape::push_back(std::int64_t extent) {
 std::int64_t Shape::elements() const { return product(0, rank_); }
 
 std::int64_t Shape::product(std::size_t first, std::size_t last) const {
+  // With 56 bits neither the bytes nor small multiples of the elements overflow.
+  constexpr std::int64_t kMostElements = std::int64_t{1} << 56;
   std::int64_t product = 1;
-  for (std::size_t dim = first; dim < last; ++dim) product *= dims_[dim];
+  for (std::size_t dim = first; dim < last; ++dim) {
+    bool is_wide = __builtin_mul_overflow(product, dims_[dim], &product);
+    if (is_wide || product > kMostElements)
+      throw Error(ErrorKind::usage, fmt::format("a tensor of shape {} has more than 2^56 elements",
+                                                to_string(*this)));
+  }
   return product;
 }
 

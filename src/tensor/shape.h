@@ -29,7 +29,7 @@ class Shape {
   std::int64_t elements() const;
   /// Row-major strides, in elements.
   std::array<std::int64_t, kMaxRank> strides() const;
-  /// The product of extents of dimensions [first, last).
+  /// The product of extents of dimensions [first, last). Throws Error(usage) if it is above 2^56.
   std::int64_t product(std::size_t first, std::size_t last) const;
 
   bool operator==(const Shape&) const = default;
