@@ -119,7 +119,8 @@ std::string to_json(const Strategy& strategy, const Graph& graph);
 /// The same, made for this model on this machine.
 std::string to_json(const Strategy& strategy, const Graph& graph, const Machine& machine);
 /// Reads both formats, "troika plan 1" and "troika plan 2". Throws Error(file) with a sentence when
-/// the text is not a strategy: it names each key that a plan does not have, or that is there twice.
+/// the text is not a strategy: it gives the line and names each key that a plan does not have, or
+/// that is there twice.
 Strategy parse_strategy(std::string_view json);
 /// The same from a file, which the message names. Throws Error(file) also if it cannot be read or
 /// has more than 64 MiB.

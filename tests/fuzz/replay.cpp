@@ -1,5 +1,5 @@
-// Runs every file of a corpus folder through a fuzz target: FILES in a folder, one call each. A
-// finding aborts behind the name of its file; a missing or empty folder fails.
+// Runs every file of a corpus folder through a fuzz target and prints how many there were. The name
+// of the file precedes a finding, which ends the program; a missing or empty folder fails.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
