@@ -125,7 +125,7 @@ TEST_F(FirstHour, AFileThatIsNotJsonIsRefusedWithItsPlaceAndWithoutTheLibrarysWo
       error_of({"train", "tiny.toml", "parallel.plan=broken.json"}),
       HasSubstr("broken.json: the plan cannot be read: it is not JSON at line 3, column 3"));
   EXPECT_THAT(error_of({"train", "tiny.toml", "parallel.plan=empty.json"}),
-              HasSubstr("it has no 'splits'"));
+              HasSubstr("the plan has no 'splits'"));
   EXPECT_THAT(error_of({"inspect", "broken.json"}), HasSubstr("it is not JSON at line 3"));
 }
 

@@ -127,14 +127,17 @@ TEST(Inspect, KnowsPlansAndCosts) {
   EXPECT_EQ(plan.kind, "plan");
   EXPECT_EQ(value(plan, "micro-batches"), "2");
   EXPECT_EQ(plan.rows.at(1).at(1), "{n: 2}");
+  const std::string kernel = R"({"algorithm":"x","layouts":[],"scratch":0})";
   Inspection costs =
       inspect(folder.write("c.json", R"({"format":"troika costs 2","device":"cpu","hash":"7",
-                                                        "kernels":{"a":[{"algorithm":"x"},{"algorithm":"y"}]}})"));
+      "kernels":{"a":[)" + kernel + "," + kernel +
+                                         "]}}"));
   EXPECT_EQ(costs.kind, "cost file");
   EXPECT_EQ(value(costs, "candidates"), "2");
   Inspection two = inspect(folder.write("two.json", R"({"format":"troika costs 3","hash":"7",
-      "devices":{"cpu":{"kernels":{"a":[{"algorithm":"x"}]}},
-                 "gpu":{"kernels":{"a":[{"algorithm":"x"},{"algorithm":"y"}]}}}})"));
+      "devices":{"cpu":{"kernels":{"a":[)" + kernel + R"(]}},
+                 "gpu":{"kernels":{"a":[)" + kernel + "," +
+                                                        kernel + "]}}}}"));
   EXPECT_EQ(value(two, "rows"), "2");
   EXPECT_EQ(value(two, "candidates"), "3");
   LinkCosts measured = assumed_link_costs();
