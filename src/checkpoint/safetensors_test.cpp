@@ -192,7 +192,7 @@ TEST(SafetensorsHeader, LyingHeadersAreRefused) {
       {"deeper", R"({"a":{"dtype":"F32","shape":[[1]],"data_offsets":[0,4]}})", 4},
       {"begin with", " {}", 0},
       {"not JSON", "{} x", 0},
-      {"not JSON", "{", 0},
+      {"ends too early", "{", 0},
       {"not JSON", "{\"\xff\":1}", 0},
   };
   for (const Case& c : cases) {
