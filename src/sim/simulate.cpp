@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "sim/loop_body.h"
 #include "sim/loop_run.h"
+#include "sim/work_depth.h"
 
 namespace troika {
 namespace {
@@ -64,6 +65,15 @@ Timeline steady_pass(const LoopBody& body, std::int64_t pass, Timeline timeline)
   return timeline_of(run, std::move(timeline));
 }
 
+/// A lane does its tasks one after the other, so no step takes less than they do: period x devices
+/// is at least the work of a step. A period may be rounded down.
+LoopPeriod checked(const LoopBody& body, LoopPeriod period) {
+  std::vector<SimTime> work(body.lanes);
+  for (const LoopTask& task : body.tasks) work[as_index(task.lane)] += task.time;
+  for (SimTime own : work) TROIKA_CHECK(own <= period.time + SimTime{1}, "a step without its work");
+  return period;
+}
+
 template <class Graph>
 SteadyLoop loop_of(const Graph& graph) {
   LoopBody body = loop_body(graph);
@@ -86,12 +96,13 @@ LoopPeriod find_period(const LoopBody& body) {
     ends.push_front({run.passes(), *end, run.state()});
     for (std::size_t back = 1; back < ends.size(); ++back)
       if (ends[back].state == ends[0].state)
-        return {divided(ends[0].time - ends[back].time, ends[0].passes - ends[back].passes), true,
-                run.passes()};
+        return checked(body,
+                       {divided(ends[0].time - ends[back].time, ends[0].passes - ends[back].passes),
+                        true, run.passes()});
     if (ends.size() > kLongestRepetition) ends.pop_back();
     if (run.passes() <= kMostPasses - kAveragedPasses) middle = *end;
   }
-  return {divided(ends[0].time - middle, kAveragedPasses), false, run.passes()};
+  return checked(body, {divided(ends[0].time - middle, kAveragedPasses), false, run.passes()});
 }
 
 Timeline simulate(const TaskGraph& graph) {
@@ -99,7 +110,9 @@ Timeline simulate(const TaskGraph& graph) {
   LoopRun run(body, 1);
   run.record(0, largest_lag(body));
   while (run.run_pass()) continue;
-  return timeline_of(run, empty_timeline(graph));
+  Timeline timeline = timeline_of(run, empty_timeline(graph));
+  TROIKA_CHECK(timeline.length() >= work_depth(graph).depth, "a step shorter than its depth");
+  return timeline;
 }
 
 SteadyLoop simulate_loop(const TaskGraph& graph) { return loop_of(graph); }

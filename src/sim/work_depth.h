@@ -1,0 +1,21 @@
+// The work W and the depth D of a step (Blelloch 1996, doi:10.1145/227234.227246): no number of
+// devices runs a step in less than D, and P of them need at least W / P per step. W / D says how
+// many devices a step can keep busy.
+#pragma once
+
+#include "taskgraph/task_graph.h"
+
+namespace troika {
+
+struct WorkDepth {
+  SimTime work{};   ///< Of all tasks that compute.
+  SimTime depth{};  ///< Of the longest chain of tasks and messages of one step that wait for each
+                    ///< other by what they read and write, not by the order of their device.
+
+  bool operator==(const WorkDepth&) const = default;
+};
+
+/// Of a graph of all devices, with its dependencies.
+WorkDepth work_depth(const TaskGraph& graph);
+
+}  // namespace troika
