@@ -16,6 +16,25 @@ void scatter_slices(PhaseList& list, std::int32_t group, std::int64_t slice) {
               .elements = slice * std::min(*level, list.members() - *level)});
 }
 
+/// The ranges of the positions below one of those that send at this distance from their parents:
+/// the ones with most elements.
+std::vector<Range> longest_subtree(const CollectiveCall& call, const Group& group, int distance) {
+  std::vector<Range> longest;
+  std::int64_t most = -1;
+  for (int first = distance; first < group.size(); first += 2 * distance) {
+    std::vector<Range> subtree;
+    std::int64_t elements = 0;
+    for (int position = first; position < std::min(first + distance, group.size()); ++position) {
+      subtree.push_back(call.ranges[static_cast<std::size_t>(group.member(position))]);
+      elements += subtree.back().extent();
+    }
+    if (elements <= most) continue;
+    most = elements;
+    longest = joined(std::move(subtree));
+  }
+  return longest;
+}
+
 }  // namespace
 
 void ring_reduce_scatter_phases(PhaseList& list) {
@@ -82,19 +101,16 @@ void recursive_doubling_all_gather_phases(PhaseList& list) {
               .elements = list.range() * distance});
 }
 
-/// Ranges that are not neighbours are separate messages.
+/// Ranges that are not neighbours are separate messages. On each level the longest subtree counts.
 void tree_gather_or_scatter_phases(PhaseList& list) {
   Group group = from_root(list.call, 0);
   std::int32_t number = list.add_group(group);
   bool gathers = list.call.kind == Collective::gather;
-  for (int child : distances(group.size())) {
-    std::vector<Range> subtree;
-    for (int position = child; position < std::min(2 * child, group.size()); ++position)
-      subtree.push_back(list.call.ranges[static_cast<std::size_t>(group.member(position))]);
-    for (Range range : joined(subtree))
+  for (int distance : distances(group.size())) {
+    for (Range range : longest_subtree(list.call, group, distance))
       list.add({.group = number,
                 .exchange = gathers ? Exchange::to_parents : Exchange::to_children,
-                .distance = child,
+                .distance = distance,
                 .elements = range.extent()});
   }
   if (!gathers) list.reverse();

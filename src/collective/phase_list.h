@@ -41,7 +41,10 @@ class PhaseList {
     }
     return first;
   }
-  void add(const CollectivePhase& phase) { made_.phases.push_back(phase); }
+  /// A ring of one has no steps.
+  void add(const CollectivePhase& phase) {
+    if (phase.repeats > 0) made_.phases.push_back(phase);
+  }
   void add_work(MemoryWork work, std::int64_t n) { add({.work = work, .worked = n}); }
   /// One step per peer, of `size` members.
   struct Steps {

@@ -1,6 +1,6 @@
 // A collective as a short list of lockstep phases: who sends how much to whom, and what is combined
 // on arrival. It says the same as a recipe without a move per member and message, so that costs of
-// thousands of members take microseconds. docs/algorithms.md lists the sums of these phases.
+// thousands of members can be summed up. docs/algorithms.md lists the sums of these phases.
 #pragma once
 
 #include <cstdint>

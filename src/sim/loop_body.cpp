@@ -9,12 +9,12 @@
 namespace troika {
 namespace {
 
-/// Of the executor: how long it moves messages between two kernels, and about how long a chunk of
-/// 256 KiB takes it.
+/// The executor's figures: how long it moves messages between two kernels, and about how long a
+/// chunk of 256 KiB takes it.
 constexpr LoopCosts kExecutor{.between_kernels = {100'000}, .work_chunk = {25'000}};
 
 /// A message is one phase: work of its members, or time that passes from the last start on.
-/// Contention on links is not modelled yet.
+/// Contention on links is not modelled yet. Equally urgent messages are served as they come.
 MessagePhase phase_of(SimTime time, bool by_devices) {
   return by_devices ? MessagePhase{.work = time} : MessagePhase{.latency = time};
 }
@@ -73,7 +73,8 @@ LoopBody loop_body(const FoldedGraph& graph) {
         added.message = known->second;
         if (task.kind == TaskKind::finish) {
           made.messages[as_index(added.message)].urgency = task.urgency;
-          made.phases[as_index(added.message)] = phase_of(task.time, task.by_devices);
+          made.phases[as_index(made.messages[as_index(added.message)].first_phase)] =
+              phase_of(task.time, task.by_devices);
         }
       }
       made.tasks.push_back(added);

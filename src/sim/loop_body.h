@@ -1,4 +1,4 @@
-// What the simulator sees of a loop: tasks in the order of a pass, each on a lane, the messages
+// A loop as the simulator sees it: tasks in the order of a pass, each on a lane, the messages
 // between lanes, and the links that these occupy. Plain values, of all devices or of classes.
 #pragma once
 
@@ -54,7 +54,9 @@ struct LoopCosts {
 
 struct LoopBody {
   std::vector<LoopTask> tasks;
-  std::vector<std::size_t> order;  ///< Of tasks. Starts of a message come before its finishes.
+  /// Of tasks. Starts of a message come before its finishes; a lane that starts a message also
+  /// finishes it.
+  std::vector<std::size_t> order;
   std::vector<Dependency> dependencies;
   std::size_t lanes = 0;
   std::vector<LoopMessage> messages{};

@@ -52,6 +52,13 @@ LoopRun::LoopRun(const LoopBody& body, std::int64_t steps)
     edges_from_[edge.from].push_back(narrow(edges_.size()));
     edges_.push_back({.to_lane = body.tasks[edge.to].lane, .distance = edge.distance});
   }
+  // A lane that waits for a task would have to move messages meanwhile. Lowered graphs have no such
+  // dependencies: devices wait for each other by messages only.
+  TROIKA_CHECK(edges_.empty() || !has_work_, "dependencies between lanes that move messages");
+  for (const LoopMessage& message : body.messages)
+    TROIKA_CHECK(message.phases > 0, "a message without phases");
+  for (const MessagePhase& phase : body.phases)
+    TROIKA_CHECK(phase.repeats > 0, "a phase that does not happen");
   for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
     push(now_, EventKind::lane, narrow(lane));
 }
@@ -68,16 +75,17 @@ std::optional<SimTime> LoopRun::run_pass() {
 /// brought: so the choice depends on what there is and not on who came first in a list.
 void LoopRun::run_instant() {
   now_ = events_.front().time;
-  while (!events_.empty() && events_.front().time == now_) {
-    while (!events_.empty() && events_.front().time == now_) {
+  auto is_now = [&] { return !events_.empty() && events_.front().time == now_; };
+  // Passes that take no time would not let the clock go on.
+  for (std::int64_t before = passes_; is_now() && passes_ <= before + 1;) {
+    while (is_now()) {
       std::ranges::pop_heap(events_, std::greater<>{});
       Event event = events_.back();
       events_.pop_back();
       handle(event);
     }
     settle_lanes();
-    if (!events_.empty() && events_.front().time == now_) continue;
-    settle_links();
+    if (!is_now()) settle_servers();
   }
 }
 
@@ -107,6 +115,7 @@ void LoopRun::handle(const Event& event) {
   }
 }
 
+/// Lanes that need no choice. Those that move messages are left to settle_servers.
 void LoopRun::settle_lanes() {
   for (std::int32_t number : std::exchange(unsettled_lanes_, {})) {
     Lane& lane = lanes_[as_index(number)];
@@ -114,12 +123,9 @@ void LoopRun::settle_lanes() {
     if (lane.time > now_) continue;
     switch (lane.state) {
       case LaneState::waits_for_message:
-        if (std::optional<SimTime> until = lane.work.serve(now_))
-          push(*until, EventKind::lane_works, number, ++lane.stamp);
-        break;
       case LaneState::between_kernels:
-        move_between_kernels(lane);
-        [[fallthrough]];
+        unserved_lanes_.push_back(number);
+        break;
       case LaneState::runs:
         run_lane(number);
         break;
@@ -135,7 +141,21 @@ void LoopRun::settle_lanes() {
   }
 }
 
-void LoopRun::settle_links() {
+/// Once no event of this instant is left: who gets the links, and what devices move.
+void LoopRun::settle_servers() {
+  std::vector<std::int32_t> moved;
+  for (std::int32_t number : std::exchange(unserved_lanes_, {})) {
+    Lane& lane = lanes_[as_index(number)];
+    if (lane.time > now_) continue;  // it was listed twice
+    if (lane.state == LaneState::between_kernels) {
+      move_between_kernels(lane);
+      moved.push_back(number);
+    } else if (lane.state == LaneState::waits_for_message) {
+      if (std::optional<SimTime> until = lane.work.serve(now_))
+        push(*until, EventKind::lane_works, number, ++lane.stamp);
+    }
+  }
+  for (std::int32_t number : moved) run_lane(number);
   for (std::int32_t number : std::exchange(unsettled_links_, {})) {
     Link& link = links_[as_index(number)];
     if (std::optional<SimTime> until = link.server.serve(now_))
@@ -143,7 +163,8 @@ void LoopRun::settle_links() {
   }
 }
 
-/// As the executor does after a kernel while messages are under way.
+/// As the executor does after a kernel while messages are under way. Messages that arrive meanwhile
+/// wait.
 void LoopRun::move_between_kernels(Lane& lane) {
   std::vector<Server::Ended> ended;
   lane.time = lane.work.serve_for(body_.costs.between_kernels, now_, ended);
@@ -172,7 +193,8 @@ void LoopRun::run_lane(std::int32_t number) {
 bool LoopRun::run_task(std::int32_t number, std::int32_t task) {
   Lane& lane = lanes_[as_index(number)];
   if (!lane.reached) lane.reached = lane.time;
-  if (!edges_into_[as_index(task)].empty() && !pass_edges(number, task)) return false;
+  if (!lane.has_passed_edges && !pass_edges(number, task)) return false;
+  lane.has_passed_edges = true;
   SimTime start = lane.time;
   switch (const LoopTask& own = body_.tasks[as_index(task)]; own.kind) {
     case TaskKind::compute:
@@ -188,6 +210,7 @@ bool LoopRun::run_task(std::int32_t number, std::int32_t task) {
       break;
   }
   lane.reached.reset();
+  lane.has_passed_edges = false;
   note_end(lane, task, start);
   return true;
 }

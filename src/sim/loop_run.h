@@ -54,6 +54,7 @@ class LoopRun {
     std::int64_t pass = 0;
     SimTime time{};                    // end of its last task
     std::optional<SimTime> reached{};  // when it came to a task that has to wait
+    bool has_passed_edges = false;     // the next task has waited for those of other lanes
     int under_way = 0;                 // messages that it has started and not finished
     LaneState state = LaneState::runs;
     std::uint32_t stamp = 0;  // of its last event as a server
@@ -96,7 +97,7 @@ class LoopRun {
   void run_instant();
   void handle(const Event& event);
   void settle_lanes();
-  void settle_links();
+  void settle_servers();
   void push(SimTime time, EventKind kind, std::int32_t of, std::uint32_t stamp = 0);
 
   void run_lane(std::int32_t number);
@@ -132,7 +133,8 @@ class LoopRun {
   std::vector<std::vector<std::int32_t>> members_;  // by message: lanes, one per start
   std::vector<Event> events_;                       // a heap, the earliest in front
   SimTime now_{};
-  std::vector<std::int32_t> unsettled_lanes_, unsettled_links_;
+  // To be looked at before this instant is over; the second ones once no event of it is left.
+  std::vector<std::int32_t> unsettled_lanes_, unserved_lanes_, unsettled_links_;
   std::vector<PassEnd> pass_ends_;  // by pass
   std::int64_t passes_ = 0;
   std::int64_t first_recorded_ = -1, last_recorded_ = -1;

@@ -189,6 +189,28 @@ TEST(LoopRun, MessagesOfTwoStepsShareALink) {
   EXPECT_EQ(body.period(), 80);
 }
 
+TEST(LoopRun, PassesWithoutTimeEnd) {
+  Body body(2, 0);
+  body.compute(0, 0).start(0, 0).start(1, 0).finish(0, 0).finish(1, 0).phase(0, {});
+  EXPECT_EQ(body.period(), 0);
+}
+
+TEST(LoopRun, TheOrderOfLanesDoesNotMatterWithinAnInstant) {
+  // Lane 0 waits for message 0 and moves it. Message 1 begins at the same instant, after a kernel
+  // of no time, whether its members are listed before lane 0 or behind it.
+  auto ends_with = [](std::int32_t waiting, std::int32_t first, std::int32_t second) {
+    Body body(3, 0);
+    body.start(first, 0).start(second, 0).start(waiting, 0);
+    body.compute(first, 20).compute(second, 20).compute(waiting, 20);
+    body.start(first, 1).start(second, 1).start(waiting, 1);
+    for (std::int32_t lane : {waiting, first, second}) body.finish(lane, 0).finish(lane, 1);
+    body.phase(0, {}, {.work = {35}}).phase(1, {}, {.work = {15}}).urgency(1, 1);
+    return body.end();
+  };
+  EXPECT_EQ(ends_with(0, 1, 2), ends_with(2, 0, 1));
+  EXPECT_EQ(ends_with(0, 1, 2), ends_with(1, 2, 0));
+}
+
 /// Random loops of `pairs` pairs of lanes that all do the same: each pair has its own link and all
 /// share one. Folded, one pair stands for all.
 struct SymmetricLoop {

@@ -1,4 +1,4 @@
-// What the future of a run depends on, as numbers that are equal whenever the run has come back to
+// The state of a run as numbers, which are equal whenever the run has come back to
 // the same situation at a later time.
 #include <algorithm>
 #include <array>
@@ -28,9 +28,9 @@ void LoopRun::note_slot(std::int32_t slot, std::vector<std::int64_t>& text) cons
 
 void LoopRun::note_lanes(std::vector<std::int64_t>& text) const {
   for (const Lane& lane : lanes_) {
-    text.insert(text.end(),
-                {static_cast<std::int64_t>(lane.at), lane.pass - passes_, (lane.time - now_).count,
-                 lane.under_way, static_cast<std::int64_t>(lane.state)});
+    text.insert(text.end(), {static_cast<std::int64_t>(lane.at), lane.pass - passes_,
+                             (lane.time - now_).count, lane.under_way,
+                             lane.has_passed_edges ? 1 : 0, static_cast<std::int64_t>(lane.state)});
     lane.work.describe(
         now_, [&](RequestOwner slot, auto& to) { note_slot(slot, to); }, text);
   }
@@ -47,6 +47,7 @@ void LoopRun::note_messages(std::vector<std::int64_t>& text) const {
                       (slot.time - now_).count});
     }
     std::ranges::sort(open);
+    text.push_back(std::ssize(open));
     for (const auto& numbers : open) text.insert(text.end(), numbers.begin(), numbers.end());
   }
   std::vector<std::array<std::int64_t, 4>> events;
@@ -57,6 +58,7 @@ void LoopRun::note_messages(std::vector<std::int64_t>& text) const {
                       message_of(event.of), slots_[as_index(event.of)].step - passes_});
   }
   std::ranges::sort(events);
+  text.push_back(std::ssize(events));
   for (const auto& numbers : events) text.insert(text.end(), numbers.begin(), numbers.end());
 }
 

@@ -4,7 +4,9 @@
 // simulated chunk by chunk.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -13,7 +15,7 @@
 
 namespace troika {
 
-/// What a request is for: a message of a step, numbered by the simulation.
+/// The message of a step that a request is for, numbered by the simulation.
 using RequestOwner = std::int32_t;
 
 /// How long a message occupies the server.
@@ -43,11 +45,12 @@ class Server {
   std::vector<RequestOwner> end_service(SimTime now);
   /// The first chunk border from now on, at which the server can stop; now if it is idle.
   SimTime border(SimTime now) const;
-  /// Stops at a chunk border. What is left of the current request waits like the others; if nothing
-  /// is left, it has ended: its owners.
+  /// Stops at a chunk border, as `border` gives it. What is left of the current request waits like
+  /// the others; if nothing is left, it has ended: its owners.
   std::vector<RequestOwner> stop(SimTime at);
-  /// Serves the most urgent requests one after the other for at least `budget`, up to the end of a
-  /// chunk or until none is left. Appends those that end, with their times. Returns when it stops.
+  /// While nothing is being served: serves the most urgent requests one after the other for at
+  /// least `budget`, up to the end of a chunk or until none is left. Appends those that end, with
+  /// their times. Returns when it stops.
   struct Ended {
     RequestOwner owner;
     SimTime time;
@@ -83,10 +86,15 @@ template <class NoteOwner>
 void Server::describe(SimTime now, const NoteOwner& note_owner,
                       std::vector<std::int64_t>& to) const {
   auto add_service = [&](const Service& service) {
-    to.insert(to.end(), {(service.request.arrived - now).count, service.request.time.count});
-    for (RequestOwner owner : service.owners) note_owner(owner, to);
+    std::vector<std::vector<std::int64_t>> owners;  // their order depends on that of events
+    for (RequestOwner owner : service.owners) note_owner(owner, owners.emplace_back());
+    std::ranges::sort(owners);
+    to.insert(to.end(), {(service.request.arrived - now).count, service.request.time.count,
+                         std::ssize(owners)});
+    for (const std::vector<std::int64_t>& owner : owners)
+      to.insert(to.end(), owner.begin(), owner.end());
   };
-  to.push_back(static_cast<std::int64_t>(waiting_.size()));
+  to.insert(to.end(), {std::ssize(waiting_), current_ ? 1 : 0});
   for (const Service& service : waiting_) add_service(service);
   if (!current_) return;
   to.push_back((began_ - now).count);

@@ -18,14 +18,18 @@ constexpr std::size_t kLongestRepetition = 8;
 /// Lowered graphs settle within a few.
 constexpr std::int64_t kMostPasses = 64, kAveragedPasses = 32;
 
-SimTime divided(SimTime time, std::int64_t by) { return {(time.count + by / 2) / by}; }
-
 /// A pass that has ended, and how things stood then.
 struct PassEnd {
   std::int64_t passes = 0;
   SimTime time{};
   std::vector<std::int64_t> state;
 };
+
+/// The time of a pass, on average and rounded.
+SimTime mean_between(const PassEnd& earlier, const PassEnd& later) {
+  std::int64_t passes = later.passes - earlier.passes;
+  return {((later.time - earlier.time).count + passes / 2) / passes};
+}
 
 /// Counted from when the first task began.
 Timeline timeline_of(const LoopRun& run, Timeline timeline) {
@@ -62,6 +66,7 @@ Timeline steady_pass(const LoopBody& body, std::int64_t pass, Timeline timeline)
   LoopRun run(body);
   run.record(pass, pass);
   while (run.passes() <= pass && run.run_pass()) continue;
+  TROIKA_CHECK(run.passes() > pass, "a loop that came to a halt");
   return timeline_of(run, std::move(timeline));
 }
 
@@ -86,23 +91,21 @@ SteadyLoop loop_of(const Graph& graph) {
 
 LoopPeriod find_period(const LoopBody& body) {
   LoopRun run(body);
-  // The last one in front.
-  std::deque<PassEnd> ends;
-  SimTime middle{};
-  while (run.passes() < kMostPasses) {
+  const std::int64_t first = largest_lag(body);  // in earlier passes some tasks do not take part
+  std::deque<PassEnd> ends;                      // the last one in front
+  PassEnd middle;
+  while (run.passes() < first + kMostPasses) {
     std::optional<SimTime> end = run.run_pass();
     TROIKA_CHECK(end.has_value(), "a loop whose lanes wait for each other");
-    if (run.passes() <= largest_lag(body)) continue;  // some tasks do not take part yet
+    if (run.passes() <= first) continue;
     ends.push_front({run.passes(), *end, run.state()});
     for (std::size_t back = 1; back < ends.size(); ++back)
       if (ends[back].state == ends[0].state)
-        return checked(body,
-                       {divided(ends[0].time - ends[back].time, ends[0].passes - ends[back].passes),
-                        true, run.passes()});
+        return checked(body, {mean_between(ends[back], ends[0]), true, run.passes()});
     if (ends.size() > kLongestRepetition) ends.pop_back();
-    if (run.passes() <= kMostPasses - kAveragedPasses) middle = *end;
+    if (run.passes() <= first + kMostPasses - kAveragedPasses) middle = ends[0];
   }
-  return checked(body, {divided(ends[0].time - middle, kAveragedPasses), false, run.passes()});
+  return {mean_between(middle, ends[0]), false, run.passes()};
 }
 
 Timeline simulate(const TaskGraph& graph) {
@@ -110,6 +113,7 @@ Timeline simulate(const TaskGraph& graph) {
   LoopRun run(body, 1);
   run.record(0, largest_lag(body));
   while (run.run_pass()) continue;
+  TROIKA_CHECK(body.lanes == 0 || run.passes() == 1 + largest_lag(body), "a step without an end");
   Timeline timeline = timeline_of(run, empty_timeline(graph));
   TROIKA_CHECK(timeline.length() >= work_depth(graph).depth, "a step shorter than its depth");
   return timeline;

@@ -28,8 +28,8 @@ struct SteadyLoop {
 /// run behind the others, in as many further passes as the largest lag.
 Timeline simulate(const TaskGraph& graph);
 
-/// Pass after pass until the state of the loop repeats relative to the clock, after at most 8
-/// passes; a task takes part from the pass on whose number is its lag. A device that waits for
+/// Pass after pass until the state of the loop is that of one of the last 8 passes, relative to the
+/// clock; a task takes part from the pass on whose number is its lag. A device that waits for
 /// nobody runs ahead of the others, and the period is that of the slowest.
 SteadyLoop simulate_loop(const TaskGraph& graph);
 
@@ -37,7 +37,7 @@ SteadyLoop simulate_loop(const TaskGraph& graph);
 /// time. Spans are those of the first device of each class, class by class.
 SteadyLoop simulate_loop(const FoldedGraph& graph);
 
-/// The period alone, which takes half as long.
+/// The period alone, which takes half as long. `body`: sim/loop_body.h.
 struct LoopPeriod {
   SimTime time{};
   bool repeats = true;

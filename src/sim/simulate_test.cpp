@@ -143,5 +143,25 @@ TEST(SimulateLoop, AMessageOfAStepDoesNotWaitForTheNextOne) {
   EXPECT_EQ(simulate_loop(graph).period, SimTime{55});
 }
 
+TEST(SimulateLoop, ManyStepsMayBeUnderWay) {
+  TaskGraph graph = tasks_on({0, 1});
+  graph.tasks[1].lag = 70;
+  EXPECT_EQ(simulate_loop(graph).period, SimTime{10});
+}
+
+TEST(SimulateLoop, AFinishThatAlsoWaitsForATaskUsesItOnce) {
+  // Lane 1 finishes a message of 15 and waits for a task of lane 0 that takes 10.
+  TaskGraph graph = tasks_on({0, 1, 1});
+  graph.communications.push_back({.time = {15}});
+  for (std::size_t at : {1, 2}) {
+    graph.tasks[at].kind = at == 1 ? TaskKind::start : TaskKind::finish;
+    graph.tasks[at].choice.time = {};
+    graph.tasks[at].communication = CommunicationId(0u);
+  }
+  graph.dependencies = {{0, 2, 0}};
+  EXPECT_EQ(simulate(graph).length(), SimTime{15});
+  EXPECT_EQ(simulate_loop(graph).period, SimTime{15});
+}
+
 }  // namespace
 }  // namespace troika
