@@ -101,9 +101,9 @@ Moves::Moves(const RedistributionRequest& request, const Neighbourhood& where)
     if (steps[at].kind == Step::Kind::start)
       part[as_index(messages[as_index(steps[at].message)].first_member + steps[at].member)] =
           static_cast<std::int32_t>(at) - first_step[as_index(steps[at].device)];
-    if (steps[at].kind == Step::Kind::start && buffers[out].kind == PlacedBuffer::Kind::written &&
+    if (steps[at].kind == Step::Kind::start &&
         messages[as_index(steps[at].message)].kind != Collective::broadcast)
-      reduces_written[as_index(buffers[out].origin)] = true;
+      note_reduced(steps[at].out);
     if (steps[at].message < 0) {
       maker[out] = static_cast<std::int32_t>(at);
     } else if (messages[as_index(steps[at].message)].kind != Collective::broadcast ||
@@ -113,6 +113,18 @@ Moves::Moves(const RedistributionRequest& request, const Neighbourhood& where)
     }
   }
   find_levels();
+}
+
+/// A sum lies as its terms do, so those of a sum that a message adds up count as well.
+void Moves::note_reduced(std::int32_t buffer) {
+  const PlacedBuffer& placed = buffers[as_index(buffer)];
+  if (placed.kind == PlacedBuffer::Kind::written) reduces_written[as_index(placed.origin)] = true;
+  std::int32_t step = maker[as_index(buffer)];
+  if (step < 0 || steps[as_index(step)].kind != Step::Kind::sum) return;
+  const Step& sum = steps[as_index(step)];
+  for (std::int32_t input = 0; input < sum.input_count; ++input)
+    if (std::int32_t term = inputs[as_index(sum.first_input + input)].buffer; term != buffer)
+      note_reduced(term);
 }
 
 /// Longest paths: walks the devices' lists again as long as a message turns out to start later.

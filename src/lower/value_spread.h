@@ -50,13 +50,14 @@ struct Moves : Redistribution {
   /// By step: greater than those of all steps that it waits for, wherever they are. Starts of a
   /// message have one level on all members, and so have its finishes.
   std::vector<std::int32_t> level;
-  /// By contribution: messages add up what its tiles wrote, as it lies.
+  /// By contribution: messages add up what its tiles wrote, or sums of it, as it lies.
   std::vector<bool> reduces_written;
   bool assembles = false;  ///< Some step takes boxes out of buffers.
 
   bool operator==(const Moves&) const = default;
 
  private:
+  void note_reduced(std::int32_t buffer);
   void find_levels();
 };
 
