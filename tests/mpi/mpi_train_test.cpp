@@ -200,7 +200,7 @@ void TrainingRanks::train_until_struck(const std::string& name, int signal) {
     return;
   }
   EXPECT_TRUE(wait_until(seconds(10), [&] { return has_left(name, 0) && has_left(name, 2); }))
-      << job.output();
+      << job.output() << log_of(name, 0) << log_of(name, 2);
   for (int rank : {0, 2})
     EXPECT_THAT(log_of(name, rank), AllOf(HasSubstr("rank 1 is lost"), HasSubstr("call "),
                                           HasSubstr("a step of 'train'")));
