@@ -9,16 +9,29 @@
 namespace troika {
 namespace {
 
-/// Which members are at the same place, whichever place that is.
+/// Which members are at the same place, whichever place that is: runs of members at one place, or
+/// each at the next one, with the number of their first place and their length.
 void add_pattern(TableKey& key, const std::vector<int>& places) {
-  std::unordered_map<int, std::int64_t> numbers;
-  std::int64_t last = -1;
-  for (std::size_t at = 0; at < places.size(); ++at) {
-    // Members of a place mostly stand together.
-    if (at == 0 || places[at] != places[at - 1])
-      last = numbers.try_emplace(places[at], std::ssize(numbers)).first->second;
-    key.push_back(last);
+  if (places.empty()) return;
+  std::vector<std::int64_t> numbers(as_index(std::ranges::max(places)) + 1, -1);
+  std::int64_t count = 0;
+  auto number = [&](std::size_t at) {
+    std::int64_t& known = numbers[as_index(places[at])];
+    if (known < 0) known = count++;
+    return known;
+  };
+  for (std::size_t at = 0; at < places.size();) {
+    std::size_t begin = at++;
+    std::int64_t first = number(begin), last = first, step = 0;
+    for (; at < places.size(); ++at) {
+      std::int64_t next = number(at);
+      if (at == begin + 1) step = next - first;
+      if (step < 0 || step > 1 || next - last != step) break;
+      last = next;
+    }
+    key.insert(key.end(), {first, last, static_cast<std::int64_t>(at - begin)});
   }
+  key.push_back(-1);
 }
 
 }  // namespace

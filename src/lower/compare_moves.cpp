@@ -176,7 +176,7 @@ std::vector<std::pair<std::size_t, const Moves*>> distinct_moves(const ProgramPl
 
 Difference compare_moves(const DevicePair& pair, AspectTable& aspects) {
   for (const auto& [value, moves] : distinct_moves(pair.plan)) {
-    const std::vector<std::uint64_t>& own = aspects.of_moves(*moves).own;
+    const std::vector<std::uint64_t>& own = aspects.of_moves(*moves).alone.own;
     if (own[as_index(pair.before)] != own[as_index(pair.here)])
       return fmt::format("{}: {}", noun_of(pair.plan, value),
                          explain_moves(pair.plan.distribution.values[value].spread, pair));

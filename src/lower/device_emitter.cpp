@@ -63,6 +63,7 @@ void DeviceEmitter::add(PlannedTask task, const Moment& moment, IdFields id) {
 void DeviceEmitter::add_movement(PlannedTask task, KernelKey key, const Moment& moment,
                                  IdFields id) {
   std::vector<Layout> layouts;
+  layouts.reserve(fragment_.uses.size() - as_index(task.first_use));
   for (std::size_t at = as_index(task.first_use); at < fragment_.uses.size(); ++at)
     layouts.push_back(here_.layout_of(fragment_.uses[at].buffer));
   task.movement = movements_.find_or_add(here_.number(), std::move(key), std::move(layouts));
@@ -83,18 +84,17 @@ void DeviceEmitter::emit_end(const CallEnd& end, const BufferRef& buffer, Moment
       begin(end.starts ? WorkKind::start : WorkKind::finish, end.of, end.message, end.micro_batch);
   task.call = end.call;
   task.member = end.member;
-  CallOutline call = outline_of(plan_, task);
+  Collective kind = kind_of(plan_, task);
   Access access = Access::update;
-  if (call.kind == Collective::broadcast && end.member == 0)
+  if (kind == Collective::broadcast && end.member == 0)
     access = Access::read;
-  else if (end.starts &&
-           (call.kind == Collective::broadcast || call.kind == Collective::all_gather ||
-            call.kind == Collective::all_to_all))
+  else if (end.starts && (kind == Collective::broadcast || kind == Collective::all_gather ||
+                          kind == Collective::all_to_all))
     access = Access::write;
   if (!plan_.request.strategy->sync.overlap && end.starts) {
     // All members start where they finish, with the ranks that they have anyway.
     std::uint32_t rank = moment.turn.rank;
-    moment = call.finish;
+    moment = finish_of(plan_, task);
     moment.turn.rank = rank;
   }
   use(buffer, access);

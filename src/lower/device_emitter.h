@@ -49,8 +49,9 @@ class DeviceEmitter {
   struct ValueStep {
     std::size_t value;
     std::int32_t micro_batch, local;
+    bool greatest;  // terms combine to their maximum
   };
-  void emit_step_of(std::size_t value, std::int32_t micro_batch, std::int32_t step);
+  void emit_step_of(const ValueStep& at, const Step& step, Moment moment);
   void emit_sum(const ValueStep& at, const Step& step, const Moment& moment);
   void emit_assemble(const ValueStep& at, const Step& step, const Moment& moment);
   void emit_message(const ValueStep& at, const Step& step, const Moment& moment);
@@ -128,6 +129,7 @@ class DeviceEmitter {
   MovementTable& movements_;
   const PlannedDevice here_;
   Fragment fragment_;
+  TakenBox box_;  // in the making
   std::vector<HostBuffer> outputs_;
 };
 

@@ -124,8 +124,10 @@ class Distributor {
     KindsId devices = tables_.tiles.kinds_of_devices(set, device_kinds());
     if (devices != 0 && !own.seen.contains(devices)) all.push_back(devices);
     KindsId joined = tables_.tiles.joined_kinds(all);
-    if (joined == own.kinds && !own.first.empty()) return false;
-    own.kinds = joined;
+    if (made_.joined_kinds.size() <= as_index(set)) made_.joined_kinds.resize(as_index(set) + 1);
+    KindsId& known = made_.joined_kinds[as_index(set)];
+    if (joined == known && !own.first.empty()) return false;
+    known = joined;
     own.first = tables_.tiles.first_of_kinds(set, joined);
     return true;
   }
@@ -328,6 +330,7 @@ Distribution distribute(const LowerRequest& request, PlanTables& tables) {
       .outline = make_outline({tables.index, request.optimizer, request.outputs}),
       .micro_batches = request.strategy->micro_batches,
       .kinds = {{0, {}}},
+      .joined_kinds = {0},
   };
   made.operators.resize(request.graph->operators.size());
   made.jobs.resize(made.outline.jobs.size());

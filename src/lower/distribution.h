@@ -26,7 +26,6 @@ struct JobTiles {
 
 /// Tiles of one kind take the same kernel in every phase that has this set of tiles.
 struct KindsOfSet {
-  KindsId kinds = 0;
   std::vector<std::int32_t> first{};  ///< By kind: its first tile.
   /// What the phases and stored values on the set see, and how many of them do.
   std::map<KindsId, std::int32_t> seen{};
@@ -52,6 +51,10 @@ struct Distribution {
   std::vector<JobTiles> jobs;
   std::vector<DistributedValue> values;
   std::unordered_map<TileSetId, KindsOfSet> kinds;  ///< Of the sets of jobs and stored parameters.
+
+  /// By set, of those in `kinds`: which of its tiles are of one kind. Apart from the rest because
+  /// it is read for each operand of each task.
+  std::vector<KindsId> joined_kinds;
 
   const KindsOfSet& kinds_of(TileSetId set) const { return kinds.at(set); }
 };

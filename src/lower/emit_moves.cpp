@@ -11,16 +11,17 @@ namespace {
 /// Of an operator, as far as ids count the steps of its kept values.
 constexpr std::int32_t kMostSlots = 32;
 
-/// A box counted from the begin of another one, with the whole dimensions of the value.
-Region within(const Box& box, const Box& outer, const DistributedValue& value) {
-  Region region = Region::whole(value.spec.shape);
+/// A box counted from the begin of another one, with the whole dimensions of the value. Fills a
+/// region that was used before, to save its allocation.
+void set_within(Region& region, const Box& box, const Box& outer, const DistributedValue& value) {
+  const Shape& shape = value.spec.shape;
+  region.ranges.resize(shape.rank());
+  for (std::size_t dim = 0; dim < shape.rank(); ++dim) region.ranges[dim] = {0, shape[dim]};
   for (std::size_t at = 0; at < value.spread.frame.size(); ++at) {
-    auto dim = as_index(value.spread.frame[at]);
     std::int64_t unit = value.spread.unit[at];
-    region.ranges[dim] = {(box.begin[at] - outer.begin[at]) * unit,
-                          (box.end[at] - outer.begin[at]) * unit};
+    region.ranges[as_index(value.spread.frame[at])] = {(box.begin[at] - outer.begin[at]) * unit,
+                                                       (box.end[at] - outer.begin[at]) * unit};
   }
-  return region;
 }
 
 }  // namespace
@@ -32,27 +33,34 @@ const Fragment& DeviceEmitter::emit_value(std::size_t at) {
   // Norms and stored parameters are moved once a step, gradients of parameters after the last
   // micro-batch.
   bool once = is_made_once(outline().values[at].kind);
-  auto here = as_index(here_.number());
-  for (std::int32_t part = 0; part < (once ? 1 : plan_.micro_batches()); ++part)
-    for (std::int32_t step = moves->first_step[here]; step < moves->first_step[here + 1]; ++step)
-      emit_step_of(at, part, step);
+  std::int32_t first = moves->first_step[as_index(here_.number())];
+  std::int32_t last = moves->first_step[as_index(here_.number()) + 1];
+  if (first == last) return fragment_;
+  bool greatest = moves->assembles && is_greatest(plan_, at);
+  for (std::int32_t part = 0; part < (once ? 1 : plan_.micro_batches()); ++part) {
+    std::int32_t known = -1;
+    Moment moment;
+    for (std::int32_t number = first; number < last; ++number) {
+      const Step& step = moves->steps[as_index(number)];
+      // Mostly several steps have one moment.
+      if (step.moment != known) moment = moment_of(plan_, at, part, known = step.moment);
+      Moment own = moment;
+      own.turn.rank += static_cast<std::uint32_t>(2 * moves->level[as_index(number)] + 1);
+      emit_step_of({at, part, number - first, greatest}, step, own);
+    }
+  }
   return fragment_;
 }
 
-void DeviceEmitter::emit_step_of(std::size_t at, std::int32_t micro_batch, std::int32_t number) {
-  const Moves& moves = *value(at).spread.moves;
-  const Step& step = moves.steps[as_index(number)];
-  std::int32_t local = number - moves.first_step[as_index(here_.number())];
-  Moment moment = moment_of(plan_, at, micro_batch, step.moment);
-  moment.turn.rank += static_cast<std::uint32_t>(2 * moves.level[as_index(number)] + 1);
+void DeviceEmitter::emit_step_of(const ValueStep& at, const Step& step, Moment moment) {
   switch (step.kind) {
     case Step::Kind::sum:
-      return emit_sum({at, micro_batch, local}, step, moment);
+      return emit_sum(at, step, moment);
     case Step::Kind::assemble:
-      return emit_assemble({at, micro_batch, local}, step, moment);
+      return emit_assemble(at, step, moment);
     case Step::Kind::start:
     case Step::Kind::finish:
-      return emit_message({at, micro_batch, local}, step, moment);
+      return emit_message(at, step, moment);
   }
 }
 
@@ -108,23 +116,24 @@ void DeviceEmitter::emit_sum(const ValueStep& at, const Step& step, const Moment
 void DeviceEmitter::emit_assemble(const ValueStep& at, const Step& step, const Moment& moment) {
   const DistributedValue& own = value(at.value);
   const Moves& moves = *own.spread.moves;
-  auto box_of = [&](std::int32_t box) { return moves.boxes[as_index(box)]; };
+  auto box_of = [&](std::int32_t box) -> const Box& { return moves.boxes[as_index(box)]; };
   const PlacedBuffer& placed = moves.buffers[as_index(step.out)];
   TROIKA_CHECK(placed.box >= 0, "an assembled buffer without a box");
   BufferRef out = moved(at, step.out);
   const Shape shape = shape_of(own, step.out);
-  Assemble op{.shape = {shape.begin(), shape.end()},
-              .greatest = is_greatest(plan_, at.value),
-              .layered = step.layered};
+  Assemble op{
+      .shape = {shape.begin(), shape.end()}, .greatest = at.greatest, .layered = step.layered};
+  op.boxes.reserve(2 * as_index(step.input_count) * shape.rank());
   PlannedTask task =
       begin(WorkKind::assemble, static_cast<std::int32_t>(at.value), at.local, at.micro_batch);
   KernelKey key{{}, {}, Phase::forward, {}};
+  key.inputs.reserve(as_index(step.input_count));
   for (std::int32_t input = 0; input < step.input_count; ++input) {
     const StepInput& from = moves.inputs[as_index(step.first_input + input)];
     const PlacedBuffer& source = moves.buffers[as_index(from.buffer)];
-    add_box(op, task,
-            {within(box_of(from.box), box_of(source.box), own),
-             within(box_of(from.box), box_of(placed.box), own)});
+    set_within(box_.from, box_of(from.box), box_of(source.box), own);
+    set_within(box_.to, box_of(from.box), box_of(placed.box), own);
+    add_box(op, task, box_);
     key.inputs.push_back({shape_of(own, from.buffer), own.spec.dtype});
     use(in_layout(moved(at, from.buffer), Layout::plain, moment), Access::read);
   }

@@ -220,9 +220,10 @@ void Folding::add_folded(const Fragment& fragment, std::int32_t device,
       FoldedCalls::CallTime call = call_time(task, fragment, device);
       made.time = call.time;
       made.by_devices = call.by_devices;
-      Moment finish = outline_of(plan_, task).finish;
-      if (plan_.request.strategy->sync.priorities)
+      if (plan_.request.strategy->sync.priorities) {
+        Moment finish = finish_of(plan_, task);
         made.urgency = urgency_of(finish.lag, pack(finish.turn));
+      }
     }
     tasks.push_back(made);
   }

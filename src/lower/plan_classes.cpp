@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/hash.h"
 
@@ -111,23 +112,36 @@ class MovesAspect {
     std::uint64_t hash = 0;
     note(hash, {static_cast<int>(message.kind), message.elements, message.members, message.start,
                 message.finish});
-    nodes_.clear(), processes_.clear();
+    ++message_, nodes_.count = processes_.count = 0;
     for (std::int32_t at = message.first_member; at < message.first_member + message.members;
          ++at) {
       const DeviceSpec& device = machine_.devices[as_index(moves_.members[as_index(at)].device)];
-      auto first = [](auto& known, std::int32_t of) {
-        return known.try_emplace(of, std::ssize(known)).first->second;
-      };
-      note(hash, {first(nodes_, device.node), first(processes_, device.rank)});
+      note(hash, {number(nodes_, device.node), number(processes_, device.rank)});
     }
     return hash;
+  }
+
+  /// The nodes, or processes, of a message in the order in which it meets them.
+  struct Numbering {
+    struct Entry {
+      std::int64_t message = -1, number = 0;
+    };
+    std::vector<Entry> entries{};  // by node or process
+    std::int64_t count = 0;        // those of the message
+  };
+  std::int64_t number(Numbering& numbering, std::int32_t of) const {
+    if (numbering.entries.size() <= as_index(of)) numbering.entries.resize(as_index(of) + 1);
+    Numbering::Entry& entry = numbering.entries[as_index(of)];
+    if (entry.message != message_) entry = {message_, numbering.count++};
+    return entry.number;
   }
 
   const Moves& moves_;
   const Machine& machine_;
   const std::size_t dims_;
   Aspect made_;
-  std::unordered_map<std::int32_t, std::int64_t> nodes_, processes_;
+  std::int64_t message_ = -1;  // the number of the one that is described
+  Numbering nodes_, processes_;
 };
 
 /// Facts that are particular to a plan.
@@ -137,22 +151,30 @@ class PlanAspects {
       : plan_(plan), known_(known), own_(plan.request.machine->devices.size()) {}
 
   Classes find() {
-    std::vector<const Aspect*> aspects;
     for (const auto& [set, kinds] : plan_.distribution.kinds)
-      aspects.push_back(&known_.of_tiles(plan_.tables.tiles, set, kinds.kinds));
+      add(known_.of_tiles(plan_.tables.tiles, set, plan_.distribution.joined_kinds[as_index(set)]));
     // Much quicker, and usual where operators are placed at random.
-    if (differ_alone(*plan_.request.machine, aspects)) return one_class_each(own_.size());
-    for (const Moves* moves : moves_of_values()) aspects.push_back(&known_.of_moves(*moves));
+    if (differ_alone(*plan_.request.machine, aspects_)) return one_class_each(own_.size());
+    for (const Moves* moves : moves_of_values()) add(known_.of_moves(*moves));
     note_totals();
     note_updates();
     note_buckets();
     Aspect rest{.own = std::move(own_)};
     join_all(rest);
-    aspects.push_back(&rest);
-    return troika::find_classes(*plan_.request.machine, aspects);
+    aspects_.push_back(&rest);
+    return troika::find_classes(*plan_.request.machine, aspects_);
   }
 
  private:
+  void add(const KnownAspect& aspect) {
+    has_pattern_.resize(std::max(has_pattern_.size(), known_.pattern_count()));
+    auto is_new = [&](std::int32_t pattern) {
+      return pattern > 0 && !std::exchange(has_pattern_[as_index(pattern)], 1);
+    };
+    if (is_new(aspect.alone_pattern)) aspects_.push_back(&aspect.alone);
+    if (is_new(aspect.together_pattern)) aspects_.push_back(&aspect.together);
+  }
+
   /// Each once.
   std::vector<const Moves*> moves_of_values() const {
     std::vector<const Moves*> all;
@@ -239,26 +261,67 @@ class PlanAspects {
   const ProgramPlan& plan_;
   AspectTable& known_;
   std::vector<std::uint64_t> own_;
+  std::vector<const Aspect*> aspects_;
+  std::vector<char> has_pattern_;  // by pattern: one of the aspects has it
 };
+
+/// Which devices do the same. Nothing if all do.
+Colour pattern_alone(const std::vector<std::uint64_t>& own) {
+  if (own.empty() || std::ranges::count(own, own[0]) == std::ssize(own)) return {};
+  std::unordered_map<std::uint64_t, std::uint64_t> numbers;
+  Colour pattern{};
+  for (std::uint64_t each : own)
+    pattern = mix(pattern, numbers.try_emplace(each, numbers.size()).first->second);
+  return mix(pattern, 1);
+}
+
+/// Who takes part in which communications, and which of these are of one shape. Nothing if there
+/// are none.
+Colour pattern_together(const std::vector<Exchanges>& exchanges) {
+  if (exchanges.empty()) return {};
+  Colour pattern{};
+  for (const Exchanges& each : exchanges) {
+    pattern = mix(mix(pattern, each.members.size()), each.ends.size());
+    for (const Membership& member : each.members)
+      pattern = mix(mix(pattern, word(member.device)), word(member.part));
+    for (std::int32_t end : each.ends) pattern = mix(pattern, word(end));
+  }
+  return mix(pattern, 2);
+}
 
 }  // namespace
 
-const Aspect& AspectTable::of_tiles(const TileTables& tables, TileSetId id, KindsId kinds) {
+std::int32_t AspectTable::number_of(Colour pattern) {
+  if (pattern == Colour{}) return 0;
+  auto next = static_cast<std::int32_t>(patterns_.size()) + 1;
+  return patterns_.try_emplace({pattern.low, pattern.high}, next).first->second;
+}
+
+KnownAspect AspectTable::known(Aspect aspect) {
+  KnownAspect made{.alone_pattern = number_of(pattern_alone(aspect.own)),
+                   .together_pattern = number_of(pattern_together(aspect.exchanges))};
+  made.alone.own = std::move(aspect.own);
+  made.together.exchanges = std::move(aspect.exchanges);
+  return made;
+}
+
+const KnownAspect& AspectTable::of_tiles(const TileTables& tables, TileSetId id, KindsId kinds) {
   auto [known, is_new] = tiles_.try_emplace({id, kinds});
   if (is_new) {
     Aspect made{.own = std::vector<std::uint64_t>(machine_.devices.size())};
     const TileSet& set = tables.set(id);
     for (std::int32_t tile = 0; tile < set.count(); ++tile)
       note(made.own[as_index(set.device[as_index(tile)])], {tables.kind(kinds, tile)});
-    known->second = std::make_unique<const Aspect>(std::move(made));
+    known->second = std::make_unique<const KnownAspect>(this->known(std::move(made)));
   }
   return *known->second;
 }
 
-const Aspect& AspectTable::of_moves(const Moves& moves) {
+const KnownAspect& AspectTable::of_moves(const Moves& moves) {
   auto [known, is_new] = moves_.try_emplace(&moves);
   if (is_new)
-    known->second = std::make_unique<const Aspect>(MovesAspect(moves, machine_).describe());
+    known->second =
+        std::make_unique<const KnownAspect>(this->known(MovesAspect(moves, machine_).describe()));
   return *known->second;
 }
 

@@ -83,10 +83,10 @@ class PlanHasher {
   }
 
   void add_kinds(TileSetId set) {
-    const KindsOfSet& kinds = plan_.distribution.kinds_of(set);
-    made_.add_all(kinds.first);
-    auto [known, is_new] = kinds_.try_emplace(kinds.kinds);
-    if (is_new) known->second = Hasher().add_all(plan_.tables.tiles.kinds(kinds.kinds)).value();
+    made_.add_all(plan_.distribution.kinds_of(set).first);
+    KindsId kinds = plan_.distribution.joined_kinds[as_index(set)];
+    auto [known, is_new] = kinds_.try_emplace(kinds);
+    if (is_new) known->second = Hasher().add_all(plan_.tables.tiles.kinds(kinds)).value();
     made_.add(known->second);
   }
 

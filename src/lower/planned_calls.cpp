@@ -11,27 +11,6 @@ const Moves& gradient_moves(const ProgramPlan& plan, std::size_t update) {
   return *plan.distribution.values[as_index(plan.updates[update].gradient)].spread.moves;
 }
 
-Moment finish_of(const ProgramPlan& plan, const PlannedTask& end) {
-  auto of = as_index(end.of);
-  switch (end.call) {
-    case CallKind::moves: {
-      const Moves& moves = *plan.distribution.values[of].spread.moves;
-      return moment_of(plan, of, end.micro_batch, moves.messages[as_index(end.index)].finish);
-    }
-    case CallKind::scatter:
-      // A guard that reads the gradient needs it before the update does.
-      return moment_of(plan, as_index(plan.updates[of].gradient), 0,
-                       gradient_moves(plan, of).messages[as_index(end.index)].finish);
-    case CallKind::gather:
-      return plan.update_moments[of];
-    case CallKind::bucket:
-      return plan.buckets.at(end.of).finish;
-    case CallKind::totals:
-      return finish_of_totals(plan, end.of);
-  }
-  throw Bug("a communication of no kind");
-}
-
 /// The slices of a parameter that its owners update.
 void fill_slices(const ProgramPlan& plan, const PlannedTask& end, PlannedCall& made) {
   const UpdatePlan& own = plan.updates[as_index(end.of)];
@@ -99,15 +78,42 @@ CallMessage message_of(const ProgramPlan& plan, const PlannedTask& end) {
   throw Bug("a communication of no kind");
 }
 
-CallOutline outline_of(const ProgramPlan& plan, const PlannedTask& end) {
-  CallOutline made{.finish = finish_of(plan, end)};
-  if (end.call == CallKind::scatter) made.kind = Collective::reduce_scatter;
-  if (end.call == CallKind::gather) made.kind = Collective::all_gather;
-  if (end.call == CallKind::moves) {
-    CallMessage of = message_of(plan, end);
-    made.kind = of.moves->messages[as_index(of.message)].kind;
+Collective kind_of(const ProgramPlan& plan, const PlannedTask& end) {
+  switch (end.call) {
+    case CallKind::moves: {
+      CallMessage of = message_of(plan, end);
+      return of.moves->messages[as_index(of.message)].kind;
+    }
+    case CallKind::scatter:
+      return Collective::reduce_scatter;
+    case CallKind::gather:
+      return Collective::all_gather;
+    case CallKind::bucket:
+    case CallKind::totals:
+      return Collective::all_reduce;
   }
-  return made;
+  throw Bug("a communication of no kind");
+}
+
+Moment finish_of(const ProgramPlan& plan, const PlannedTask& end) {
+  auto of = as_index(end.of);
+  switch (end.call) {
+    case CallKind::moves: {
+      const Moves& moves = *plan.distribution.values[of].spread.moves;
+      return moment_of(plan, of, end.micro_batch, moves.messages[as_index(end.index)].finish);
+    }
+    case CallKind::scatter:
+      // A guard that reads the gradient needs it before the update does.
+      return moment_of(plan, as_index(plan.updates[of].gradient), 0,
+                       gradient_moves(plan, of).messages[as_index(end.index)].finish);
+    case CallKind::gather:
+      return plan.update_moments[of];
+    case CallKind::bucket:
+      return plan.buckets.at(end.of).finish;
+    case CallKind::totals:
+      return finish_of_totals(plan, end.of);
+  }
+  throw Bug("a communication of no kind");
 }
 
 DType dtype_of(const ProgramPlan& plan, const PlannedTask& end) {
@@ -129,9 +135,9 @@ DType dtype_of(const ProgramPlan& plan, const PlannedTask& end) {
 }
 
 PlannedCall describe_call(const ProgramPlan& plan, const PlannedTask& end) {
-  CallOutline outlined = outline_of(plan, end);
-  PlannedCall made{
-      .call = {.kind = outlined.kind}, .dtype = dtype_of(plan, end), .finish = outlined.finish};
+  PlannedCall made{.call = {.kind = kind_of(plan, end)},
+                   .dtype = dtype_of(plan, end),
+                   .finish = finish_of(plan, end)};
   if (CallMessage of = message_of(plan, end); of.moves != nullptr) {
     const Message& message = of.moves->messages[as_index(of.message)];
     for (std::int32_t member = 0; member < message.members; ++member)

@@ -5,13 +5,11 @@
 
 namespace troika {
 
-/// What a member must know of its communication.
-struct CallOutline {
-  Collective kind = Collective::all_reduce;
-  Moment finish;  ///< Of its first reader, which says how urgent it is.
-};
-/// `end`: a start or finish.
-CallOutline outline_of(const ProgramPlan& plan, const PlannedTask& end);
+// `end` is a start or finish everywhere.
+
+Collective kind_of(const ProgramPlan& plan, const PlannedTask& end);
+/// Of its first reader, which says how urgent it is.
+Moment finish_of(const ProgramPlan& plan, const PlannedTask& end);
 
 /// A communication between all its members, on whatever device.
 struct PlannedCall {

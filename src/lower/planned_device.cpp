@@ -52,7 +52,7 @@ std::int32_t PlannedDevice::place_of(TileSetId set, std::int32_t tile) const {
 }
 
 std::int32_t PlannedDevice::kind_of(TileSetId set, std::int32_t tile) const {
-  return plan_.tables.tiles.kind(plan_.distribution.kinds_of(set).kinds, tile);
+  return plan_.tables.tiles.kind(plan_.distribution.joined_kinds[as_index(set)], tile);
 }
 
 std::int32_t PlannedDevice::stored_place(std::size_t update, std::int32_t place) const {
@@ -148,7 +148,35 @@ Layout PlannedDevice::layout_of(const BufferRef& ref) const {
   return Layout::plain;
 }
 
+TensorSpec PlannedDevice::spec_of(const BufferRef& ref) const {
+  if (ref.role != BufferRole::value) return describe(ref).spec;
+  auto at = as_index(ref.of);
+  const DistributedValue& own = value(at);
+  const OutlinedValue& outlined = outline().values[at];
+  std::optional<Origin> origin = origin_of(ref);
+  if (!origin) {
+    std::int32_t number = own.spread.moves->first_buffer[as_index(device_)] + ref.index;
+    return {shape_of(own, number), own.spec.dtype};
+  }
+  if (outlined.kind == ValueKind::norms) return own.spec;
+  auto of_tile = [&](const Participant& participant) -> TensorSpec {
+    return {shape_of_tile(plan_.tables.tiles, participant, origin->tile, own.spec.shape),
+            own.spec.dtype};
+  };
+  if (own.stored.shared) return of_tile(own.stored);
+  const ValueUse& use = outlined.writers[origin->contribution % outlined.writers.size()];
+  return of_tile(plan_.distribution.jobs[as_index(use.job)].uses[as_index(use.use)]);
+}
+
 Bytes PlannedDevice::bytes_of(const BufferRef& ref) const {
+  // Only parameters and their gradients are padded.
+  bool is_plain = ref.role == BufferRole::value &&
+                  outline().values[as_index(ref.of)].kind != ValueKind::parameter &&
+                  outline().values[as_index(ref.of)].kind != ValueKind::parameter_gradient;
+  if (is_plain) {
+    TensorSpec spec = spec_of(ref);
+    return stored_bytes(layout_of(ref), spec.shape, spec.dtype);
+  }
   PlannedBuffer buffer = describe(ref);
   return stored_bytes(buffer.layout, buffer.spec.shape, buffer.spec.dtype) + buffer.padding;
 }
@@ -250,13 +278,18 @@ PlannedBuffer PlannedDevice::describe(const BufferRef& ref) const {
 }
 
 void PlannedDevice::describe_value(PlannedBuffer& made) const {
-  made.category = category_of(outline().values[as_index(made.ref.of)].kind);
+  auto at = as_index(made.ref.of);
+  made.spec = spec_of(made.ref);
+  made.category = category_of(outline().values[at].kind);
   made.layout = layout_of(made.ref);
   join_message(made);
-  if (std::optional<Origin> origin = origin_of(made.ref))
-    describe_written(made, *origin);
-  else
-    describe_moved(made);
+  std::optional<Origin> origin = origin_of(made.ref);
+  if (!origin) return describe_moved(made);
+  made.tile = origin->tile;
+  made.contribution = static_cast<std::int32_t>(origin->contribution);
+  if (outline().values[at].kind == ValueKind::norms) return;
+  if (value(at).stored.shared) return describe_stored(made, *origin);
+  if (std::optional<BufferRef> source = viewed(made.ref)) made.view_of = source;
 }
 
 void PlannedDevice::describe_moved(PlannedBuffer& made) const {
@@ -266,7 +299,6 @@ void PlannedDevice::describe_moved(PlannedBuffer& made) const {
   std::int32_t number = moves.first_buffer[as_index(device_)] + made.ref.index;
   const PlacedBuffer& placed = moves.buffers[as_index(number)];
   made.category = category_of_copy(made.category);
-  made.spec = {shape_of(own, number), own.spec.dtype};
   made.persistent = placed.kind == PlacedBuffer::Kind::zeros;
   if (placed.kind == PlacedBuffer::Kind::block) {
     made.view_of = buffer(at, made.ref.part, placed.origin);
@@ -274,34 +306,16 @@ void PlannedDevice::describe_moved(PlannedBuffer& made) const {
   }
 }
 
-void PlannedDevice::describe_written(PlannedBuffer& made, const Origin& origin) const {
+void PlannedDevice::describe_stored(PlannedBuffer& made, const Origin& origin) const {
   auto at = as_index(made.ref.of);
   const DistributedValue& own = value(at);
-  const OutlinedValue& outlined = outline().values[at];
-  made.tile = origin.tile;
-  made.contribution = static_cast<std::int32_t>(origin.contribution);
-  if (outlined.kind == ValueKind::norms) {
-    made.spec = own.spec;
-    return;
-  }
-  if (own.stored.shared) {
-    made.spec = {shape_of_tile(plan_.tables.tiles, own.stored, origin.tile, own.spec.shape),
-                 own.spec.dtype};
-    made.persistent = outlined.kind == ValueKind::parameter;
-    // In every program over the state, whether it updates the parameter or not.
-    if (made.persistent && plan_.request.strategy->sync.sliced_update)
-      made.padding =
-          size_of(own.spec.dtype) *
-          slice_padding(made.spec.shape.elements(),
-                        own.groups->copies[as_index(own.groups->region[as_index(origin.tile)])]);
-    return;
-  }
-  const ValueUse& use = outlined.writers[origin.contribution % outlined.writers.size()];
-  const Participant& participant =
-      plan_.distribution.jobs[as_index(use.job)].uses[as_index(use.use)];
-  made.spec = {shape_of_tile(plan_.tables.tiles, participant, origin.tile, own.spec.shape),
-               own.spec.dtype};
-  if (std::optional<BufferRef> source = viewed(made.ref)) made.view_of = source;
+  made.persistent = outline().values[at].kind == ValueKind::parameter;
+  // In every program over the state, whether it updates the parameter or not.
+  if (made.persistent && plan_.request.strategy->sync.sliced_update)
+    made.padding =
+        size_of(own.spec.dtype) *
+        slice_padding(made.spec.shape.elements(),
+                      own.groups->copies[as_index(own.groups->region[as_index(origin.tile)])]);
 }
 
 /// A gradient that travels in a bucket lies in its vector; one that is scattered is padded.

@@ -47,7 +47,7 @@ class PlannedDevice {
                     std::int32_t tile) const;
 
   Layout layout_of(const BufferRef& ref) const;
-  TensorSpec spec_of(const BufferRef& ref) const { return describe(ref).spec; }
+  TensorSpec spec_of(const BufferRef& ref) const;
   /// With its padding, as it lies.
   Bytes bytes_of(const BufferRef& ref) const;
   /// The job, and of it the micro-batch and tile, that gives another value a new shape, if that is
@@ -80,7 +80,7 @@ class PlannedDevice {
   std::optional<Origin> origin_of(const BufferRef& ref) const;
   Layout state_layout(const BufferRef& ref) const;
   void describe_value(PlannedBuffer& made) const;
-  void describe_written(PlannedBuffer& made, const Origin& origin) const;
+  void describe_stored(PlannedBuffer& made, const Origin& origin) const;
   void describe_moved(PlannedBuffer& made) const;
   void describe_slice(PlannedBuffer& made) const;
   void describe_counted(PlannedBuffer& made) const;

@@ -45,7 +45,7 @@ Shape shape_of(const DistributedValue& value, std::int32_t buffer) {
 namespace {
 
 std::size_t kind_of(const ProgramPlan& plan, TileSetId set, std::int32_t tile) {
-  return as_index(plan.tables.tiles.kind(plan.distribution.kinds_of(set).kinds, tile));
+  return as_index(plan.tables.tiles.kind(plan.distribution.joined_kinds[as_index(set)], tile));
 }
 
 Layout layout_read(const ProgramPlan& plan, std::size_t value, std::int32_t role,

@@ -80,7 +80,7 @@ class StorageList {
     const DistributedValue& weight = plan_.distribution.values[manner.weight];
     const TileTables& tiles = plan_.tables.tiles;
     const TileSet& set = tiles.set(weight.stored.set);
-    KindsId kinds = plan_.distribution.kinds_of(weight.stored.set).kinds;
+    KindsId kinds = plan_.distribution.joined_kinds[as_index(weight.stored.set)];
     StoredPlaces made;
     for (std::int32_t place : set.tiles) {  // device by device
       StoredPlace& own = made.emplace_back();

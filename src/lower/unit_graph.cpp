@@ -61,7 +61,7 @@ class UnitGraphBuilder {
   }
 
   std::int32_t kind_of(TileSetId set, std::int32_t tile) const {
-    return request_.tables.tiles.kind(distribution_.kinds_of(set).kinds, tile);
+    return request_.tables.tiles.kind(distribution_.joined_kinds[as_index(set)], tile);
   }
 
   DeviceId device_of(TileSetId set, std::int32_t tile) const {

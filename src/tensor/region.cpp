@@ -22,6 +22,7 @@ Range part_of(std::int64_t extent, std::int64_t index, std::int64_t parts) {
 
 Region Region::whole(const Shape& shape) {
   Region region;
+  region.ranges.reserve(shape.rank());
   for (std::int64_t extent : shape) region.ranges.push_back({0, extent});
   return region;
 }

@@ -21,11 +21,12 @@ void expect_one_key_per_kind(const Graph& graph, const Machine& machine, const S
   UnitRequest units{request, tables, distribution, updates};
   for (std::size_t job = 0; job < distribution.jobs.size(); ++job) {
     TileSetId set = distribution.jobs[job].set;
-    const KindsOfSet& kinds = distribution.kinds_of(set);
+    KindsId kinds = distribution.joined_kinds[as_index(set)];
     std::vector<KernelKey> first;
-    for (std::int32_t tile : kinds.first) first.push_back(key_of(units, job, tile));
+    for (std::int32_t tile : distribution.kinds_of(set).first)
+      first.push_back(key_of(units, job, tile));
     for (std::int32_t tile = 0; tile < tables.tiles.set(set).count(); ++tile) {
-      std::size_t kind = as_index(tables.tiles.kind(kinds.kinds, tile));
+      std::size_t kind = as_index(tables.tiles.kind(kinds, tile));
       ASSERT_EQ(key_of(units, job, tile), first.at(kind))
           << graph.operators[as_index(distribution.outline.jobs[job].op)].name << " " << tile;
     }

@@ -77,7 +77,9 @@ class Comparison {
   void compare_kinds(TileSetId a, TileSetId b, const std::string& what) {
     auto own = a_.distribution.kinds.find(a), other = b_.distribution.kinds.find(b);
     bool known = own != a_.distribution.kinds.end() && other != b_.distribution.kinds.end();
-    expect(known && same_kinds(own->second.kinds, other->second.kinds) &&
+    expect(known &&
+               same_kinds(a_.distribution.joined_kinds[as_index(a)],
+                          b_.distribution.joined_kinds[as_index(b)]) &&
                own->second.first == other->second.first &&
                own->second.seen.size() == other->second.seen.size(),
            "kinds of " + what);
@@ -149,7 +151,8 @@ bool lists(const std::vector<std::int32_t>& numbers, std::size_t number) {
 bool is_same_job(const ProgramPlan& a, const ProgramPlan& b, std::size_t at) {
   const JobTiles &own = a.distribution.jobs[at], &other = b.distribution.jobs[at];
   return own == other &&
-         a.distribution.kinds_of(own.set).kinds == b.distribution.kinds_of(other.set).kinds &&
+         a.distribution.joined_kinds[as_index(own.set)] ==
+             b.distribution.joined_kinds[as_index(other.set)] &&
          a.runs_at[at] == b.runs_at[at] && a.written[at] == b.written[at];
 }
 
