@@ -4,10 +4,17 @@
 #include <functional>
 
 #include "base/error.h"
-#include "cost/predict_time.h"
 
 namespace troika {
 namespace {
+
+/// Of all ranges only the longest one decides about the collectives of a plan (phase_list.h). It
+/// also says whether the parts are nearly equal, as measured times ask.
+std::int64_t longest_part(const CollectiveCall& call) {
+  std::int64_t longest = 0;
+  for (Range range : call.ranges) longest = std::max(longest, range.extent());
+  return longest;
+}
 
 /// Which members are at the same place, whichever place that is: runs of members at one place, or
 /// each at the next one, with the number of their first place and their length.
@@ -53,7 +60,7 @@ AlgorithmTable::AlgorithmTable(const CommunicationChoices& choices) : links_(cho
 
 const AlgorithmChoice& AlgorithmTable::choose(const CollectiveCall& call, DType dtype) {
   TableKey key{static_cast<int>(call.kind), call.count, static_cast<int>(dtype),
-               static_cast<int>(call.order), has_equal_parts(call)};
+               static_cast<int>(call.order), longest_part(call)};
   add_pattern(key, call.nodes);
   add_pattern(key, call.processes);
   auto [choice, is_new] = known_.try_emplace(std::move(key));
