@@ -13,6 +13,17 @@ namespace {
 constexpr std::int32_t kCountedWeight = 0, kCountedGradient = 1, kCountedState = 2,
                        kCountedSquares = 63;
 constexpr std::int32_t kMostBoxes = 64;
+/// Of the tasks for the boxes of one stored part.
+constexpr std::uint32_t kIdsOfPart = 64;
+
+[[noreturn]] void refuse_boxes() {
+  throw OutOfIds("a device stores a parameter in more pieces than its norm can be counted in");
+}
+
+/// `next`: the id after those of the part's tasks.
+void check_ids_of_part(const IdFields& next, std::int32_t local) {
+  if (next.index > kIdsOfPart * (static_cast<std::uint32_t>(local) + 1)) refuse_boxes();
+}
 
 }  // namespace
 
@@ -72,8 +83,7 @@ void DeviceEmitter::emit_phase_of(std::size_t at, std::int32_t place, std::size_
 std::size_t DeviceEmitter::counted_boxes(std::size_t update, std::int32_t place) const {
   if (plan_.updates[update].counted.empty()) return 1;
   std::size_t boxes = here_.counted(update, place).size();
-  if (boxes > static_cast<std::size_t>(kMostBoxes))
-    throw OutOfIds("a device stores a parameter in more pieces than its norm can be counted in");
+  if (boxes > static_cast<std::size_t>(kMostBoxes)) refuse_boxes();
   return boxes;
 }
 
@@ -117,7 +127,7 @@ void DeviceEmitter::emit_squares(std::size_t at, std::int32_t place) {
   IdFields id{.phase = 12,
               .subject = Subject::parameter,
               .number = static_cast<std::uint32_t>(update.parameter),
-              .index = static_cast<std::uint32_t>(64 * local)};
+              .index = kIdsOfPart * static_cast<std::uint32_t>(local)};
   for (std::size_t box = 0; box < counted_boxes(at, place); ++box) {
     auto index = static_cast<std::int32_t>(box);
     BufferRef part = counted_part(at, place, gradient_part(at, place),
@@ -134,6 +144,7 @@ void DeviceEmitter::emit_squares(std::size_t at, std::int32_t place) {
     moment.turn.rank += 2;
     ++id.index;
   }
+  check_ids_of_part(id, local);
 }
 
 /// Square sums over the boxes that count, added up.
@@ -145,7 +156,7 @@ void DeviceEmitter::emit_counted_norms(std::size_t at, std::int32_t place, Momen
   IdFields id{.phase = 7,
               .subject = Subject::parameter,
               .number = static_cast<std::uint32_t>(update.parameter),
-              .index = 64u * local};
+              .index = kIdsOfPart * local};
   std::size_t boxes = counted_boxes(at, place);
   for (std::size_t box = 0; box < boxes; ++box) emit_counted_norm(at, place, box, moment, id);
   PlannedTask total = begin(WorkKind::sum, update.norms, -1);
@@ -164,6 +175,9 @@ void DeviceEmitter::emit_counted_norms(std::size_t at, std::int32_t place, Momen
                 Phase::forward,
                 {}},
                moment, id);
+  ++id.index;
+  check_ids_of_part(id, local);
+  if (moment.turn.rank >= kNormsRank) refuse_boxes();
 }
 
 void DeviceEmitter::emit_counted_norm(std::size_t at, std::int32_t place, std::size_t box,
@@ -185,6 +199,7 @@ void DeviceEmitter::emit_counted_norm(std::size_t at, std::int32_t place, std::s
                                                        : kCountedWeight;
       buffer = counted_part(at, place, update_operand(at, place, operand),
                             which * kMostBoxes + index, moment, id);
+      buffer = in_layout(buffer, Layout::plain, moment);
       if (which == kCountedWeight) spec = here_.spec_of(buffer);
     } else {
       buffer = update_operand(at, place, operand);
@@ -306,13 +321,15 @@ void DeviceEmitter::emit_bucket(std::int32_t at) {
   const Moves& moves = *value(as_index(update.gradient)).spread.moves;
   const Message& message = moves.messages[as_index(first.message)];
   BufferRef vector{.role = BufferRole::bucket, .of = at};
-  for (std::int32_t member = 0; member < message.members; ++member) {
-    auto entry = as_index(message.first_member + member);
-    if (moves.members[entry].device != here_.number()) continue;
+  auto here = as_index(here_.number());
+  for (std::int32_t each = moves.first_step[here]; each < moves.first_step[here + 1]; ++each) {
+    const Step& step = moves.steps[as_index(each)];
+    if (step.kind != Step::Kind::start || step.message != first.message) continue;
+    auto entry = as_index(message.first_member + step.member);
     for (bool starts : {true, false}) {
       Moment moment = starts ? bucket.start : bucket.finish;
       moment.turn.rank = kBucketRank + (starts ? 1 : 3);
-      emit_end({CallKind::bucket, at, 0, 0, member, starts}, vector, moment,
+      emit_end({CallKind::bucket, at, 0, 0, step.member, starts}, vector, moment,
                {.phase = 11,
                 .subject = Subject::parameter,
                 .number = static_cast<std::uint32_t>(update.parameter),
