@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "base/error.h"
 
@@ -117,24 +118,46 @@ void LayoutModel::add_option(std::size_t first, const Option& option) {
   options_.push_back(option);
 }
 
-/// A unit that decides first must not leave a value as another writer of it cannot.
+/// A unit that decides first must not leave a value as another writer of it cannot. A unit that
+/// writes several such values has fewer options for one of them as others lose layouts, so this
+/// repeats until nothing is lost (arc consistency, Mackworth 1977,
+/// doi:10.1016/0004-3702(77)90007-8).
 void LayoutModel::find_possible() {
-  for (const std::vector<std::int32_t>& tied : graph_.tied) {
-    std::int32_t value = value_of(tied[0]);
-    for (std::int32_t unit : users(value)) {
+  bool lost = true;
+  auto restrict_value = [&](std::int32_t at) {
+    LayoutSet before = value(at).possible;
+    for (std::int32_t unit : users(at)) {
       std::span<const Use> uses = this->uses(as_index(unit));
-      for (std::size_t at = 0; at < uses.size(); ++at)
-        if (uses[at].value == value && !uses[at].reads)
-          this->value(value).possible.intersect(offered(as_index(unit), at));
+      for (std::size_t use = 0; use < uses.size(); ++use)
+        if (uses[use].value == at && !uses[use].reads)
+          value(at).possible.intersect(offered(as_index(unit), use));
     }
-  }
+    lost = lost || value(at).possible != before;
+  };
+  while (std::exchange(lost, false))
+    for (const std::vector<std::int32_t>& tied : graph_.tied) restrict_value(value_of(tied[0]));
 }
 
+/// By options that leave everything else that the unit writes as it may lie.
 LayoutSet LayoutModel::offered(std::size_t unit, std::size_t operand) const {
   LayoutSet layouts;
+  std::span<const Use> uses = this->uses(unit);
   for (const Option& option : options(unit)) {
-    layouts.insert(option.candidate->layouts[operand]);
-    if (option.candidate->flat && uses(unit)[operand].is_alike) return LayoutSet::all();
+    bool may_be = true;
+    LayoutSet flat = LayoutSet::all();
+    for (std::size_t at = 0; at < uses.size(); ++at) {
+      if (uses[at].reads) continue;
+      const LayoutValue& written = value(uses[at].value);
+      LayoutSet possible = written.fixed ? LayoutSet(*written.fixed) : written.possible;
+      bool as_it_is = possible.contains(option.candidate->layouts[at]);
+      may_be = may_be && as_it_is;
+      if (uses[at].is_alike)
+        flat.intersect(possible);
+      else if (!as_it_is)
+        flat = {};
+    }
+    if (may_be) layouts.insert(option.candidate->layouts[operand]);
+    if (option.candidate->flat && uses[operand].is_alike) layouts.insert(flat);
   }
   return layouts;
 }

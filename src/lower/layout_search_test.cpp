@@ -149,6 +149,39 @@ TEST(SearchLayouts, TheCheapestLayoutOfTheOutsideIsAssumed) {
   EXPECT_EQ(search(both), std::vector(5, kBlocked));
 }
 
+/// Tiles of two kinds write two sums. The kernel that is best for the first kind leaves the first
+/// sum as the second kind can only together with the second sum, which the first kind cannot.
+TEST(SearchLayouts, SumsOfSeveralKindsOfTilesLieAsAllWritersCan) {
+  TensorSpec spec{{2, 16, 4, 4}, DType::f32};
+  UnitGraph graph;
+  KernelTable table;
+  for (std::int32_t kind : {0, 1}) {
+    std::int32_t from = 3 * kind;
+    for (int each = 0; each < 3; ++each) graph.buffers.push_back({.spec = spec});
+    graph.buffers[as_index(from)].fixed = kPlain;
+    graph.units.push_back(
+        {.job = 0,
+         .kind = kind,
+         .leader = kind,
+         .device = DeviceId(0u),
+         .key = {Pool2d{.kind = kind == 0 ? PoolKind::max : PoolKind::average},
+                 {spec},
+                 Phase::forward,
+                 {}},
+         .uses = {{from, Access::read}, {from + 1, Access::write}, {from + 2, Access::write}}});
+    Layout second = kind == 0 ? kPlain : kBlocked;
+    table.of("").insert(
+        graph.units.back().key,
+        {{.algorithm = "plain", .layouts = {kPlain, kPlain, kPlain}, .time = SimTime{100}},
+         {.algorithm = "blocked", .layouts = {kPlain, kBlocked, second}, .time = SimTime{1}}});
+  }
+  graph.tied = {{1, 4}, {2, 5}};
+  Machine machine{{{.name = "device"}}};
+  ASSERT_TRUE(find_rows(graph, machine, table));
+  for (const KernelChoice& choice : search_layouts(graph, machine, table).kernels)
+    EXPECT_EQ(choice.algorithm, "plain");
+}
+
 /// Two devices pool, each for itself; the host reads what the second has, which is plain.
 TEST(SearchLayouts, ReplicasOfATileTakeOneKernelThatSuitsAllOfThem) {
   TensorSpec spec{{2, 16, 4, 4}, DType::f32};
