@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "lower/movement_table.h"
 #include "lower/testing/lowered.h"
 #include "taskgraph/memory_table.h"
 #include "taskgraph/verify.h"
@@ -99,6 +100,24 @@ TEST(ChooseKernels, ReordersRunTheQuickestCandidate) {
     EXPECT_EQ(task.choice.time, SimTime{1000}) << task.name;
   }
   EXPECT_GT(reorders, 0);
+}
+
+TEST(ChooseKernels, OfMovementsAMeasuredOneWinsOnlyIfItIsQuickerThanTheRule) {
+  TensorSpec spec{{1000}, DType::f32};
+  Movement sum{0, {Sum{.count = 2}, {spec, spec}, Phase::forward, {}}, std::vector<Layout>(3)};
+  DeviceSpec device{.name = "cpu", .kind = "cpu"};
+  SimTime by_rule = roofline_time(device, flops_of(sum.key), bytes_of(sum.key));
+  for (SimTime measured : {by_rule - SimTime{1}, by_rule + SimTime{1}}) {
+    Candidate one{.algorithm = "unmeasured", .layouts = sum.layouts};
+    Candidate other{.algorithm = "measured", .layouts = sum.layouts, .time = measured};
+    for (bool one_first : {true, false}) {
+      KernelTable table;
+      table.insert({"cpu", sum.key}, one_first ? std::vector{one, other} : std::vector{other, one});
+      KernelChoice choice = choose_kernel(sum, device, table).value();
+      EXPECT_EQ(choice.algorithm, measured < by_rule ? "measured" : "unmeasured");
+      EXPECT_EQ(choice.time, std::min(measured, by_rule));
+    }
+  }
 }
 
 TEST(PlaceBuffers, InPlaceResultsTakeTheMemoryOfOperandsThatDie) {

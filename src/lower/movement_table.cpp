@@ -35,17 +35,17 @@ std::optional<KernelChoice> choose_kernel(const Movement& movement, const Device
                                           const KernelTable& table) {
   const std::vector<Candidate>* row = table.find(device.kind, movement.key);
   if (row == nullptr) return std::nullopt;
+  SimTime by_rule = roofline_time(device, flops_of(movement.key), bytes_of(movement.key));
+  auto time_of = [&](const Candidate& candidate) { return candidate.time.value_or(by_rule); };
   const Candidate* best = nullptr;
   for (const Candidate& candidate : *row)
     if ((candidate.flat || candidate.layouts == movement.layouts) &&
-        (best == nullptr || (candidate.time && best->time && *candidate.time < *best->time)))
+        (best == nullptr || time_of(candidate) < time_of(*best)))
       best = &candidate;
   if (best == nullptr)
     throw Error(ErrorKind::usage,
                 fmt::format("no kernel takes the operands as they lie: {}", to_text(movement.key)));
-  SimTime by_rule = roofline_time(device, flops_of(movement.key), bytes_of(movement.key));
-  return KernelChoice{best->algorithm, movement.layouts, best->scratch,
-                      best->time.value_or(by_rule)};
+  return KernelChoice{best->algorithm, movement.layouts, best->scratch, time_of(*best)};
 }
 
 }  // namespace troika
