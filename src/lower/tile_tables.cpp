@@ -13,6 +13,21 @@ void append(TableKey& key, const std::vector<std::int32_t>& numbers) {
   key.insert(key.end(), numbers.begin(), numbers.end());
 }
 
+/// By tile of a set: how many have the same parts along these axes.
+std::vector<std::int64_t> count_copies(const TileSet& tiles, const std::vector<AxisDigit>& axes) {
+  std::unordered_map<std::int64_t, std::int64_t> counts;  // by place along the axes
+  std::vector<std::int64_t> places;
+  for (std::int32_t tile = 0; tile < tiles.count(); ++tile) {
+    std::int64_t place = 0;
+    for (AxisDigit axis : axes) place = place * axis.count + tiles.part(tile, axis);
+    ++counts[place];
+    places.push_back(place);
+  }
+  std::vector<std::int64_t> copies;
+  for (std::int64_t place : places) copies.push_back(counts[place]);
+  return copies;
+}
+
 void append(TableKey& key, const DimMap& map) {
   key.insert(key.end(), {map.stride, map.pad, map.reach, static_cast<std::int64_t>(map.inverse)});
 }
@@ -155,11 +170,11 @@ std::int64_t TileTables::copies_of(TileSetId id, const std::vector<AxisDigit>& a
     for (AxisDigit axis : axes) terms *= axis.count;
     return tiles.count() / terms;
   }
-  std::int64_t copies = 0;
-  for (std::int32_t other = 0; other < tiles.count(); ++other)
-    copies += std::ranges::all_of(
-        axes, [&](AxisDigit axis) { return tiles.part(tile, axis) == tiles.part(other, axis); });
-  return copies;
+  TableKey key{id};
+  for (AxisDigit axis : axes) key.insert(key.end(), {axis.stride, axis.count});
+  auto [known, is_new] = copies_.try_emplace(std::move(key));
+  if (is_new) known->second = count_copies(tiles, axes);
+  return known->second[as_index(tile)];
 }
 
 bool TileTables::is_once_per_device(TileSetId id) const {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -134,6 +133,8 @@ class TileTables {
   std::vector<std::unique_ptr<const std::vector<std::int32_t>>> kinds_;
   Numbers set_ids_, phase_ids_, range_ids_, projected_ids_;
   Numbers kind_ids_, part_kind_ids_, tile_kind_ids_;
+  /// By set and axes: by tile.
+  mutable std::unordered_map<TableKey, std::vector<std::int64_t>, TableKeyHash> copies_;
 };
 
 }  // namespace troika
