@@ -30,6 +30,10 @@ std::optional<PlanRefusal> Planner::plan() {
 
 std::optional<PlanRefusal> Planner::plan_from_scratch() {
   plan_.emplace(ProgramPlan{request_, tables_, distribute(request_, tables_)});
+  const Outline& outline = plan_->distribution.outline;
+  if (auto reason = why_out_of_ids(
+          {.phases = std::ssize(outline.jobs), .values = std::ssize(outline.values)}))
+    return Infeasible{*reason};
   plan_->updates = plan_updates(request_, plan_->distribution, tables_);
   std::optional<KernelUnits> units = troika::decide_units(*plan_, table_);
   if (!units) return MissingRows{rows_lacking(request_, table_)};
@@ -46,10 +50,10 @@ std::optional<PlanRefusal> Planner::change(std::span<const SplitChange> changes)
   if (changes.empty()) return std::nullopt;
   std::vector<std::int32_t> operators;
   for (const SplitChange& change : changes) operators.push_back(change.op);
-  std::vector<SplitChange> before = set_splits(changes);
+  std::vector<FormerSplit> before = set_splits(changes);
   if (auto reason =
           why_change_infeasible({strategy_, operators}, tables_.index, *request_.machine)) {
-    set_splits(before);
+    restore(before);
     return Infeasible{*reason};
   }
   try {
@@ -57,44 +61,55 @@ std::optional<PlanRefusal> Planner::change(std::span<const SplitChange> changes)
       before_ = std::move(before);
       return std::nullopt;
     }
+    return refuse(before, missing_rows());
   } catch (const OutOfIds& error) {
     return refuse(before, Infeasible{error.what()});
   } catch (const Error&) {  // no kernel for some task
     refuse(before, MissingRows{});
     throw;
   }
-  MissingRows missing = missing_rows();
-  return refuse(before, std::move(missing));
 }
 
 /// From scratch, since the change may have stopped half-way.
-PlanRefusal Planner::refuse(const std::vector<SplitChange>& before, PlanRefusal reason) {
-  set_splits(before);
-  std::vector<SplitChange> last = std::move(before_);
-  TROIKA_CHECK(!plan().has_value(), "a change that cannot be taken back");
+PlanRefusal Planner::refuse(const std::vector<FormerSplit>& before, PlanRefusal reason) {
+  restore(before);
+  std::vector<FormerSplit> last = std::move(before_);
+  TROIKA_CHECK(!plan().has_value(), "undoing a change of splits failed");
   before_ = std::move(last);
   return reason;
 }
 
 void Planner::undo() {
-  TROIKA_CHECK(!before_.empty(), "no change to take back");
+  TROIKA_CHECK(!before_.empty(), "there is no change to undo");
   std::vector<std::int32_t> operators;
-  for (const SplitChange& change : before_) operators.push_back(change.op);
-  set_splits(before_);
-  TROIKA_CHECK(follow(operators), "a change that cannot be taken back");
+  for (const FormerSplit& former : before_) operators.push_back(former.op);
+  restore(before_);
+  TROIKA_CHECK(follow(operators), "undoing a change of splits failed");
   before_.clear();
 }
 
-std::vector<SplitChange> Planner::set_splits(std::span<const SplitChange> changes) {
-  std::vector<SplitChange> before;
+std::vector<Planner::FormerSplit> Planner::set_splits(std::span<const SplitChange> changes) {
+  std::vector<FormerSplit> before;
   for (const SplitChange& change : changes) {
     const std::string& name = request_.graph->operators[as_index(change.op)].name;
-    before.push_back({change.op, split_of(strategy_, name)});
+    auto known = strategy_.splits.find(name);
+    before.push_back(
+        {change.op, known == strategy_.splits.end() ? std::nullopt : std::optional(known->second)});
     strategy_.splits[name] = change.split;
   }
-  // An operator may be listed twice: its first split is set last.
+  // An operator may be listed twice: its first split is restored last.
   std::ranges::reverse(before);
   return before;
+}
+
+void Planner::restore(const std::vector<FormerSplit>& before) {
+  for (const FormerSplit& former : before) {
+    const std::string& name = request_.graph->operators[as_index(former.op)].name;
+    if (former.split)
+      strategy_.splits[name] = *former.split;
+    else
+      strategy_.splits.erase(name);
+  }
 }
 
 bool Planner::follow(const std::vector<std::int32_t>& operators) {

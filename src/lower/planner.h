@@ -22,8 +22,10 @@ struct SplitChange {
 /// Why there is no plan.
 using PlanRefusal = std::variant<Infeasible, MissingRows>;
 
-/// Copies the strategy; borrows everything else of the request, and the table of kernels. Stays
-/// where it is made.
+/// Copies the strategy; borrows everything else of the request, and the table of kernels. Not
+/// movable. A table with more rows may lead to other choices, so call `plan` again after it has got
+/// some. Keeps what it has computed about each split and each pair of splits, so its memory
+/// grows with the number of different splits tried; a new Planner starts without.
 class Planner {
  public:
   Planner(const LowerRequest& request, const KernelTable& table);
@@ -45,12 +47,18 @@ class Planner {
   const FoldedGraph& graph() const { return folding_->graph(); }
 
  private:
-  /// Splits as they were.
-  std::vector<SplitChange> set_splits(std::span<const SplitChange> changes);
+  /// Nothing: the strategy did not name the operator.
+  struct FormerSplit {
+    std::int32_t op = -1;
+    std::optional<Split> split;
+  };
+  /// Returns the splits as they were, last change first.
+  std::vector<FormerSplit> set_splits(std::span<const SplitChange> changes);
+  void restore(const std::vector<FormerSplit>& before);
   /// False if the table lacks a row.
   [[nodiscard]] bool follow(const std::vector<std::int32_t>& operators);
   std::optional<PlanRefusal> plan_from_scratch();
-  PlanRefusal refuse(const std::vector<SplitChange>& before, PlanRefusal reason);
+  PlanRefusal refuse(const std::vector<FormerSplit>& before, PlanRefusal reason);
   [[nodiscard]] bool decide_units(Touched& touched, std::vector<std::int32_t>& decided);
   MissingRows missing_rows() const;
 
@@ -61,7 +69,7 @@ class Planner {
   std::optional<ProgramPlan> plan_;
   std::optional<UnitChooser> chooser_;
   std::optional<Folding> folding_;
-  std::vector<SplitChange> before_;  // the last change
+  std::vector<FormerSplit> before_;  // the last change
 };
 
 }  // namespace troika

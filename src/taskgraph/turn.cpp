@@ -18,13 +18,12 @@ static_assert(kSlotBits + kPlaceBits + kPhaseBits + kSideBits + kNumberBits + kR
 /// Fields from the most significant one on.
 class Packer {
  public:
-  Packer& add(std::uint64_t field, int width) {
+  Packer& add(const char* name, std::uint64_t field, int width) {
     if (field >> width != 0)
       throw OutOfIds(
           fmt::format("a device has more tiles, parts or messages of one operator than tasks can "
-                      "be numbered: {} "
-                      "does not fit into {} bits; split into fewer tiles",
-                      field, width));
+                      "be numbered: {} {} does not fit into {} bits; split into fewer tiles",
+                      name, field, width));
     bits_ = (bits_ << width) | field;
     return *this;
   }
@@ -59,12 +58,12 @@ std::optional<std::string> why_too_many(const char* what, std::int64_t count, in
 
 PackedId pack(const IdFields& fields) {
   return {Packer()
-              .add(fields.micro_batch, kMicroBatchBits)
-              .add(fields.phase, kPhaseBits)
-              .add(static_cast<std::uint64_t>(fields.subject), kSubjectBits)
-              .add(fields.number, kNumberBits)
-              .add(fields.index, kIndexBits)
-              .add(fields.device, kDeviceBits)
+              .add("micro-batch", fields.micro_batch, kMicroBatchBits)
+              .add("phase", fields.phase, kPhaseBits)
+              .add("subject", static_cast<std::uint64_t>(fields.subject), kSubjectBits)
+              .add("number", fields.number, kNumberBits)
+              .add("index", fields.index, kIndexBits)
+              .add("device", fields.device, kDeviceBits)
               .bits()};
 }
 
@@ -82,12 +81,12 @@ IdFields unpack(PackedId id) {
 
 Turn pack(const TurnFields& fields) {
   return {Packer()
-              .add(fields.slot, kSlotBits)
-              .add(fields.place, kPlaceBits)
-              .add(fields.phase, kPhaseBits)
-              .add(static_cast<std::uint64_t>(fields.side), kSideBits)
-              .add(fields.number, kNumberBits)
-              .add(fields.rank, kRankBits)
+              .add("slot", fields.slot, kSlotBits)
+              .add("place", fields.place, kPlaceBits)
+              .add("phase", fields.phase, kPhaseBits)
+              .add("side", static_cast<std::uint64_t>(fields.side), kSideBits)
+              .add("number", fields.number, kNumberBits)
+              .add("rank", fields.rank, kRankBits)
               .bits()};
 }
 
@@ -107,8 +106,8 @@ std::uint64_t urgency_of(std::int32_t lag, Turn reader) {
   // The lag takes the bits of the rank.
   std::uint64_t place = reader.bits >> kRankBits;
   return ~Packer()
-              .add(static_cast<std::uint64_t>(lag), kRankBits)
-              .add(place, 64 - kRankBits)
+              .add("lag", static_cast<std::uint64_t>(lag), kRankBits)
+              .add("place", place, 64 - kRankBits)
               .bits();
 }
 
@@ -120,6 +119,10 @@ std::optional<std::string> why_out_of_ids(const IdCounts& counts) {
   if (auto reason = why_too_many("operators", counts.operators + 1, kNumberBits)) return reason;
   if (auto reason = why_too_many("tensors", counts.tensors, kNumberBits)) return reason;
   if (auto reason = why_too_many("parameters", counts.parameters, kNumberBits)) return reason;
+  if (auto reason = why_too_many("phases of operators", counts.phases, kNumberBits)) return reason;
+  if (auto reason = why_too_many("tensors, gradients and values kept for backward", counts.values,
+                                 kNumberBits))
+    return reason;
   return why_too_many("devices", counts.devices, kDeviceBits);
 }
 

@@ -20,9 +20,10 @@ struct IdFields {
   std::uint32_t micro_batch = 0;  ///< 10 bits.
   std::uint32_t phase = 0;        ///< 4 bits: of the operator, or what is done for the subject.
   Subject subject = Subject::operation;  ///< 2 bits.
-  std::uint32_t number = 0;              ///< 16 bits: of the operator, tensor or parameter.
-  std::uint32_t index = 0;               ///< 16 bits: tile or step on its device, with its role.
-  std::uint32_t device = 0;              ///< 16 bits.
+  /// 16 bits: of the operator, tensor or parameter; of a reorder, of the value, update or phase.
+  std::uint32_t number = 0;
+  std::uint32_t index = 0;   ///< 16 bits: tile or step on its device, with its role.
+  std::uint32_t device = 0;  ///< 16 bits.
 
   bool operator==(const IdFields&) const = default;
 };
@@ -42,7 +43,7 @@ struct PackedId {
 PackedId pack(const IdFields& fields);
 IdFields unpack(PackedId id);
 
-/// Where in relation to the operator that it is anchored to.
+/// Position relative to the operator that a task is anchored to.
 enum class Side : std::uint8_t { before, at, after };
 
 /// Fields of a turn, in the order in which turns compare.
@@ -73,6 +74,8 @@ std::uint64_t urgency_of(std::int32_t lag, Turn reader);
 /// What ids and turns must count.
 struct IdCounts {
   std::int64_t micro_batches = 1, operators = 0, tensors = 0, parameters = 0, devices = 1;
+  /// Phases of operators, and what goes from phase to phase: tensors, gradients, kept values.
+  std::int64_t phases = 0, values = 0;
 };
 /// Why a program has more of something than ids can count. Nothing if it has not.
 [[nodiscard]] std::optional<std::string> why_out_of_ids(const IdCounts& counts);

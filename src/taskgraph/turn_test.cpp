@@ -1,11 +1,15 @@
 #include "taskgraph/turn.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 
 namespace troika {
 namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
 
 const IdFields kId{.micro_batch = 1023,
                    .phase = 9,
@@ -48,7 +52,8 @@ TEST(Urgency, IsTheSameForAllMessagesOfOneNumberThatAreReadAtOnePlace) {
 TEST(Turn, AFieldThatDoesNotFitIsRefused) {
   EXPECT_THROW(urgency_of(16384, {}), OutOfIds);
   EXPECT_THROW(pack(IdFields{.device = 65536}), OutOfIds);
-  EXPECT_THROW(pack(TurnFields{.rank = 16384}), OutOfIds);
+  EXPECT_THAT([] { pack(TurnFields{.rank = 16384}); },
+              ThrowsMessage<OutOfIds>(HasSubstr("rank 16384 does not fit into 14 bits")));
 }
 
 TEST(Turn, ProgramsWithMoreThanIdsCountAreRefused) {
@@ -57,6 +62,9 @@ TEST(Turn, ProgramsWithMoreThanIdsCountAreRefused) {
   EXPECT_EQ(why_out_of_ids({.devices = 65537}),
             "the program has 65537 devices, but tasks are numbered for at most 65536");
   EXPECT_NE(why_out_of_ids({.operators = 65536}), std::nullopt);  // one place ends the slot
+  EXPECT_EQ(why_out_of_ids({.phases = 65536, .values = 65536}), std::nullopt);
+  EXPECT_NE(why_out_of_ids({.phases = 65537}), std::nullopt);
+  EXPECT_NE(why_out_of_ids({.values = 65537}), std::nullopt);
 }
 
 }  // namespace

@@ -37,6 +37,7 @@ struct FakeKernels {
   bool in_place = false;
   bool slow_first = false;  // each row begins with a kernel that takes longer
   std::map<std::string, std::vector<Layout>> wants{};  // operator → layouts of its operands
+  bool two_kernels = false;  // one plain, one for other layouts; times by a hash of the key
 
   KernelTable answer(const std::vector<KernelRequest>& rows, KernelTable table = {}) const {
     for (const KernelRequest& row : rows) {
@@ -54,6 +55,10 @@ struct FakeKernels {
       if (in_place && is_elementwise)
         candidate.in_place = {{static_cast<int>(candidate.layouts.size()) - 1, 0}};
       if (!key.fused.empty()) candidate.time = fused_time;
+      if (two_kernels && (key.fused.empty() || fuses)) {
+        table.insert(row, two_of(key, candidate));
+        continue;
+      }
       Candidate slow = candidate;
       slow.algorithm = "slow", slow.time = SimTime{2000};
       if (key.fused.empty() || fuses)
@@ -62,6 +67,29 @@ struct FakeKernels {
         table.insert(row, {});
     }
     return table;
+  }
+
+  /// Which of the two is quicker depends on the key, and so do the reorders between them.
+  static std::vector<Candidate> two_of(const KernelKey& key, Candidate plain) {
+    std::uint64_t code = hash(key);
+    auto drawn = [&](int bit) { return static_cast<std::int64_t>((code >> bit) % 1024); };
+    bool sums = std::holds_alternative<Sum>(key.op) || std::holds_alternative<SquareSum>(key.op);
+    plain.flat = plain.flat || sums;
+    plain.time = SimTime{500 + drawn(0)};
+    bool reorders = std::holds_alternative<Reorder>(key.op);
+    if (reorders) plain.time = SimTime{100 + drawn(0) / 4};
+    if (plain.flat || reorders || std::holds_alternative<Assemble>(key.op)) return {plain};
+    Candidate other = plain;
+    other.algorithm = "other";
+    other.time = SimTime{500 + drawn(10)};
+    std::vector<Operand> operands = operands_of(key);
+    for (std::size_t at = 0; at < operands.size(); ++at) {
+      if (drawn(20 + static_cast<int>(at)) % 4 == 0) continue;
+      std::size_t rank = operands[at].spec.shape.rank();
+      if (rank == 2) other.layouts[at] = Layout::transposed;
+      if (rank == 4) other.layouts[at] = Layout::channels_last;
+    }
+    return {plain, other};
   }
 };
 
