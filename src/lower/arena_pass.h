@@ -26,7 +26,7 @@ struct PassTask {
   auto order() const { return std::tuple(turn, lag, id); }
 };
 
-/// Borrows the table. First tell it everything that is used, then ask.
+/// Borrows the table. Add all uses first, then query.
 class ArenaPass {
  public:
   explicit ArenaPass(BufferTable& buffers) : buffers_(buffers) {}
@@ -54,7 +54,7 @@ class ArenaPass {
 
  private:
   struct Life {
-    std::int32_t parent = -1;  // what it shares the memory of; itself: nobody's
+    std::int32_t parent = -1;  // the buffer whose memory it shares; itself: none
     std::int32_t first = 0, last = 0;
     std::int32_t pass = -1;  // that all this belongs to
     std::int16_t lag = 0;

@@ -1,4 +1,4 @@
-// How a value lies between two regions, decided from the units around it.
+// Chooses the layout of a value that passes between two regions, from the units around it.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// The buffers of one device in numbers, with what decides about memory. Descriptions are kept until
-// what they depend on is emitted again.
+// The buffers of one device by number, with their memory. Descriptions are kept until what they
+// depend on is emitted again.
 #pragma once
 
 #include <cstdint>

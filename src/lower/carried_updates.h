@@ -1,4 +1,4 @@
-// Which updates run beside the next step, for whoever explains a plan. Needs no kernels.
+// Lists the updates that run during the next step, to explain a plan. Needs no kernels.
 #pragma once
 
 #include <optional>

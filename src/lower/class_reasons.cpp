@@ -8,7 +8,8 @@ namespace troika {
 namespace {
 
 /// Devices of different classes differ in something; what they have themselves says more than who
-/// their partners are, since a difference of partners follows from one that somebody has himself.
+/// their partners are, since a difference of partners follows from a difference that another device
+/// has itself.
 std::string find_difference(const DevicePair& pair, AspectTable& aspects) {
   if (Difference found = compare_hardware(pair)) return *found;
   if (Difference found = compare_tiles(pair)) return *found;

@@ -1,5 +1,5 @@
-// The classes of a plan and why each of them is a class of its own, for whoever explains a plan.
-// Needs no kernels.
+// The classes of a plan and why each differs from the one before, to explain a plan. Needs no
+// kernels.
 #pragma once
 
 #include <cstdint>

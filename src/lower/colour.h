@@ -49,7 +49,7 @@ constexpr Colour mix(Colour first, Colour second) {
   return mix(Colour{first.low + kOdd * second.low, first.high + kOdd * second.high}, kOdd);
 }
 
-/// Mixes, and remembers the last result: what stands next to each other in a list is mostly alike.
+/// Mixes, and remembers the last result: neighbours in a list are mostly equal.
 class MemoMix {
  public:
   Colour operator()(Colour colour, std::uint64_t number) {

@@ -1,4 +1,4 @@
-// In what two devices of a plan differ. Each function looks at one thing and answers with a short
+// Finds how two devices of a plan differ. Each function looks at one thing and answers with a short
 // sentence about the second device, or with nothing if they do not differ there.
 #pragma once
 

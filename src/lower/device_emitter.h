@@ -8,7 +8,8 @@
 
 namespace troika {
 
-/// A pure function of the plan and the device, but that the table of movements grows. Borrows both.
+/// Results depend on the plan and the device only. Adds to the table of movements. Borrows plan and
+/// table.
 class DeviceEmitter {
  public:
   DeviceEmitter(const ProgramPlan& plan, MovementTable& movements, std::int32_t device)
@@ -79,7 +80,8 @@ class DeviceEmitter {
   std::int32_t local_of(std::size_t update, std::int32_t place) const;
 
   // emit_totals.cpp
-  /// A sum over the batch: which, of which value (or -1), and the next task of it.
+  /// A sum over the batch: its number, the value summed (or -1), and number and moment of its next
+  /// task.
   struct SumTasks {
     std::int32_t sum, value;
     std::uint32_t next;

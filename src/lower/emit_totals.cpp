@@ -157,7 +157,7 @@ std::vector<BufferRef> DeviceEmitter::emit_totals(
   return totals;
 }
 
-/// Behind the last forward phase the loss of all micro-batches and devices is added up, with what
+/// After the last forward phase the loss of all micro-batches and devices is added up, with what
 /// the hosts ask for. The guard needs it, and so does the host after the step.
 void DeviceEmitter::emit_loss() {
   const Loss& loss = *plan_.request.graph->loss;

@@ -16,7 +16,7 @@ class FoldedCalls {
  public:
   explicit FoldedCalls(const ProgramPlan& plan);
 
-  /// Returns the redistributions of the plan in whose messages others are the leading members now.
+  /// Returns the redistributions of the plan whose messages now have another leader.
   std::vector<const Moves*> set_classes(const Classes& classes);
 
   /// Of a start or finish.

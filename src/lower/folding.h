@@ -26,9 +26,8 @@ class Folding {
   const std::vector<KernelRequest>& missing() const { return missing_; }
   /// The fragments of a class's first device, in the order of `emit_all`.
   std::span<const Fragment> fragments_of(std::int32_t a_class) const;
-  /// Numbers that are never used twice: one per fragment, another one whenever it is emitted again,
-  /// and `all`, which changes when a
-  /// fragment that has or had tasks is emitted again.
+  /// Version numbers, never used twice. A fragment gets another one whenever it is emitted again;
+  /// `all` changes when a fragment that has or had tasks is emitted again.
   struct Versions {
     std::vector<std::uint64_t> fragments;
     std::uint64_t all = 0;

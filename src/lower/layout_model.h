@@ -1,5 +1,5 @@
-// What a choice of kernels costs: their times, and the reorders of values that lie otherwise than a
-// reader wants.
+// The cost of a choice of kernels: their times, and the reorders of values that lie otherwise than
+// a reader wants.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// Which kernel each unit runs and how each value lies, for the least total time: kernels and the
-// reorders between them.
+// Chooses the kernel of each unit and the layout of each value for the least total time: kernels
+// and the reorders between them.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// The memory that a plan needs, class by class, while it is looked for: kept up to date as the plan
-// changes, without offsets in an arena (docs/design.md, Plan and bind).
+// The memory that a plan needs, by class, during a search: kept up to date as the plan changes,
+// without offsets in an arena (docs/design.md, Plan and bind).
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 namespace troika {
 
 /// A device that stands for a class is counted when it is new or its tasks were emitted again.
-/// Borrows the folding and the table. Stays where it is made.
+/// Borrows the folding and the table. Not movable.
 class LiveBytes {
  public:
   LiveBytes(Folding& folding, const KernelTable& table);

@@ -1,4 +1,5 @@
-// Sums, copies, norms: what is computed beside the operators, each combination once.
+// Sums, copies and norms: tasks besides those of operators. Each combination of key and layouts is
+// kept once.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,7 @@ enum class BufferRole : std::uint8_t {
   control,
   requests,    ///< Of the hosts.
   zero_read,   ///< What use `index` of job `of` reads of a value that nobody writes; part: place.
-  zero_tail,   ///< As long as what pads the gradient of update `of`; part: place.
+  zero_tail,   ///< Zeros as long as the padding of the gradient of update `of`; part: place.
   zero_norms,  ///< Of update `of`.
   zero_number,
   number,  ///< Of sum `of` over the batch: the result of its task `index`.

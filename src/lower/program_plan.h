@@ -20,9 +20,9 @@ struct Moment {
   bool operator==(const Moment&) const = default;
 };
 
-/// Ranks among what stands at one place for one parameter: what brings its gradient comes first,
-/// then the norms, what brings these together, the update and what shares its result, then what
-/// brings the stored weight to its readers.
+/// Ranks of the tasks of one parameter at one place, in this order: messages that reduce its
+/// gradient, norms, messages that add these up, the update, messages that share its result,
+/// messages that send the stored weight to its readers.
 inline constexpr std::uint32_t kBucketRank = 0x1d00, kScatterRank = 0x1e00, kUpdateRank = 0x2000,
                                kNormsRank = 0x2200, kApplyRank = 0x2600, kSharedRank = 0x2800,
                                kStoredRank = 0x3000;
@@ -86,9 +86,9 @@ struct ProgramPlan {
 
 /// At a job, of a micro-batch.
 TurnFields turn_of(const ProgramPlan& plan, std::size_t job, std::int64_t micro_batch, Side side);
-/// Behind the last forward phase of a micro-batch.
+/// After the last forward phase of a micro-batch.
 TurnFields end_of_forward(const ProgramPlan& plan, std::int64_t micro_batch);
-/// Behind the last backward phase, in the order of `place`.
+/// After the last backward phase; `place` orders the tasks there.
 TurnFields end_of_step(const ProgramPlan& plan, std::uint32_t place);
 
 /// A moment of a value's redistribution, which it has. Of gradients of parameters contributions

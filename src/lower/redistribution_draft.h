@@ -1,5 +1,5 @@
-// Internal to redistribution: an answer in the making. Buffers, steps and messages are noted in the
-// order in which they are thought of; finish() finds their moments and their final order.
+// Internal to redistribution: builds the result. Steps are added after those that they depend on;
+// finish() computes their moments and the final order.
 #pragma once
 
 #include <span>

@@ -309,7 +309,7 @@ class UnitGraphBuilder {
                                         [&](const ValueUse& reader) { return is_inside(reader); });
     if (buffer.stays) made_.to_outside.push_back(static_cast<std::int32_t>(made_.buffers.size()));
     if (job.phase->view) buffer.view_of = viewed;
-    // What is moved is read by more than one task; where boxes are taken out of it, plain.
+    // A value that is moved has several readers. It must be plain if boxes are copied out of it.
     if (const Moves* moves = value(of).spread.moves) {
       buffer.stays = true;
       if (moves->assembles) buffer.asked.insert(Layout::plain);

@@ -25,7 +25,7 @@ struct UnitBuffer {
   TensorSpec spec;
   std::int32_t view_of = -1;      ///< Shares the memory of this buffer.
   std::optional<Layout> fixed{};  ///< By the host, another program, or the border of a region.
-  LayoutSet asked{};              ///< By what is no unit here.
+  LayoutSet asked{};              ///< By something that is not a unit of this graph.
   bool stays = false;             ///< Somebody else needs it, so it is not fused away.
 };
 
@@ -48,7 +48,7 @@ struct Unit {
 };
 
 struct UnitGraph {
-  /// What one kind of tile of a writer wrote, or one kind of place stores.
+  /// A buffer that one kind of tile of a writer writes, or one kind of place stores.
   struct Piece {
     std::int32_t value = -1;
     std::int32_t writer = 0;
@@ -68,7 +68,7 @@ struct UnitGraph {
 /// parameter has one. Empty: it is used within one region.
 using BorderLayouts = std::vector<std::vector<Layout>>;
 
-/// What finds the units of an operator.
+/// Index from operators to their jobs and updates.
 struct UnitIndex {
   explicit UnitIndex(const UnitRequest& request);
 

@@ -32,8 +32,8 @@ struct SpreadRequest {
   bool merge_each = false;
 };
 
-/// A redistribution with what finds its way around in it. Buffers and steps of a device are
-/// numbered from 0 in their order.
+/// A redistribution with indexes into it. Buffers and steps of a device are numbered from 0 in
+/// their order.
 struct Moves : Redistribution {
   Moves(const RedistributionRequest& request, const Neighbourhood& where);
 
@@ -61,7 +61,7 @@ struct Moves : Redistribution {
   void find_levels();
 };
 
-/// The answer.
+/// How a value gets from its writers to its readers.
 struct ValueSpread {
   /// Null: each tile reads what the tile of the same number wrote, or the host writes.
   const Moves* moves = nullptr;
@@ -104,12 +104,12 @@ class SpreadTable {
     largest,        ///< None that another one on the same device holds.
     all_different,  ///< Each once.
   };
-  /// Where a value must be for these readers, which are not none.
+  /// Returns the places that must store a value for these readers. There is at least one.
   Participant places_for(const std::vector<Participant>& readers, const Shape& shape, Places which);
 
   const PlaceGroups& groups_of(const Participant& participant);
 
-  /// Redistributions made, not found.
+  /// Number of different redistributions computed so far.
   std::size_t made() const { return made_.size(); }
 
  private:

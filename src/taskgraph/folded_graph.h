@@ -24,8 +24,8 @@ struct Classes {
 };
 
 /// Names the communications of a class by what they are for, and by one of their members: the first
-/// device of that one's class, and which of the device's parts it plays. Of all members the one is
-/// taken that gives the smallest name.
+/// device of that one's class, and which of the device's parts it plays. The member that gives the
+/// smallest name is used.
 struct FoldedCall {
   std::int32_t kind = -1;  ///< -1: none.
   std::int32_t of = 0;

@@ -13,7 +13,7 @@ namespace troika {
 struct MemoryTable {
   Bytes persistent{};
   Bytes arena{};     ///< Allocated for everything that does not outlive a step.
-  Bytes messages{};  ///< What prepared messages hold beside the buffers that they move.
+  Bytes messages{};  ///< Memory of prepared messages besides the buffers that they move.
   /// Persistent buffers, what lives in the arena at its fullest moment, and the messages'.
   std::map<Category, Bytes> categories;
   std::string peak_task;  ///< Which task runs at that moment.

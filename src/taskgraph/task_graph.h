@@ -77,8 +77,8 @@ struct CollectiveId {
   auto operator<=>(const CollectiveId&) const = default;
 };
 
-/// What several devices do together, each with one buffer: it starts on each of them where its
-/// start task stands, and is over where its finish task has run.
+/// A collective or message between several devices, each with one buffer: it starts on each of them
+/// where its start task stands, and is over where its finish task has run.
 struct Communication {
   CollectiveId id{};
   std::string name;
@@ -183,8 +183,8 @@ struct TaskGraph {
 std::vector<StoredSlice> stored_slices(const TaskGraph& graph);
 
 /// Reads after writes, writes after reads, writes after writes, within a step and to the next one
-/// for memory that outlives a pass. That a communication ends on no member before it has started on
-/// all is not listed: it goes without saying, and would be a pair for every two members. Larger
+/// for memory that outlives a pass. A communication ends on no member before it has started on all.
+/// This is implied and not listed, because it would take one entry per pair of members. Larger
 /// distances do not come from memory, because each step writes it anew: they follow from these.
 std::vector<Dependency> find_dependencies(const TaskGraph& graph);
 
