@@ -8,13 +8,12 @@
 #include <optional>
 #include <set>
 
-#include "base/random.h"
 #include "lower/planner.h"
 #include "lower/testing/lowered.h"
+#include "lower/testing/random_moves.h"
 #include "machine/cluster.h"
 #include "strategy/ready.h"
 #include "strategy/testing/random_strategy.h"
-#include "strategy/tiles.h"
 #include "zoo/zoo.h"
 
 namespace troika {
@@ -68,15 +67,12 @@ class RandomWalk {
     while (std::optional<PlanRefusal> refusal = scout_->plan()) add_rows(*refusal);
     planner_.emplace(request, table_);
     if (planner_->plan()) throw Bug("rows are missing");
-    for (std::uint64_t seed = 0; seed < 8; ++seed) {
-      others_.push_back(random_view_strategy(model_.graph, model_.machine, seed));
-      others_.push_back(random_strategy(model_.graph, model_.machine, seed));
-    }
+    moves_.emplace(model_.graph, model_.machine);
   }
 
   /// Every second move is taken back, as those that a search does not accept.
   void move(std::uint64_t number) {
-    std::vector<SplitChange> changes = draw(number);
+    std::vector<SplitChange> changes = moves_->draw(number);
     // The table of kernels is given, so another planner finds out what is needed.
     while (std::optional<PlanRefusal> refusal = scout_->change(changes)) {
       if (std::holds_alternative<Infeasible>(*refusal)) return;
@@ -106,19 +102,6 @@ class RandomWalk {
   }
 
  private:
-  std::vector<SplitChange> draw(std::uint64_t number) const {
-    RandomStream draws{.key = 1, .stream = number};
-    const Strategy& other = others_[draws.below(0, others_.size())];
-    std::uint64_t count = draws.below(1, 2) == 0 ? 1 : 2 + draws.below(2, 4);
-    std::uint64_t first = draws.below(3, model_.graph.operators.size());
-    std::vector<SplitChange> changes;
-    for (std::uint64_t at = first; at < std::min(first + count, model_.graph.operators.size());
-         ++at)
-      changes.push_back(
-          {static_cast<std::int32_t>(at), split_of(other, model_.graph.operators[at].name)});
-    return changes;
-  }
-
   void add_rows(const PlanRefusal& refusal) {
     table_ = model_.kernels.answer(std::get<MissingRows>(refusal).rows, table_);
   }
@@ -135,7 +118,7 @@ class RandomWalk {
   Lowered model_;
   KernelTable table_;
   std::optional<Planner> scout_, planner_;
-  std::vector<Strategy> others_;
+  std::optional<RandomMoves> moves_;
   std::vector<double> kept_, changed_, added_, undone_;
 };
 

@@ -8,7 +8,7 @@
 #include "lower/testing/lowered.h"
 #include "machine/cluster.h"
 #include "sim/loop_body.h"
-#include "sim/simulate.h"
+#include "sim/loop_period.h"
 #include "strategy/ready.h"
 #include "strategy/testing/random_strategy.h"
 #include "strategy/testing/tensor_in_nodes.h"

@@ -1,4 +1,4 @@
-// A loop as the simulator sees it: tasks in the order of a pass, each on a lane, the messages
+// A loop as the simulator sees it: lanes with their tasks in the order of a pass, the messages
 // between lanes, and the links that these occupy. Plain values, of all devices or of classes.
 #pragma once
 
@@ -15,6 +15,7 @@ struct LoopTask {
   SimTime time{};             ///< Of a start or finish: what it takes the lane itself.
   std::int32_t lag = 0;
   TaskKind kind = TaskKind::compute;
+  std::int32_t next_end = -1;  ///< Another task of the same message; -1: none.
 };
 
 /// How long a phase of a message occupies a link.
@@ -37,6 +38,7 @@ struct LoopMessage {
   std::int32_t first_phase = 0, phases = 0;  ///< In LoopBody::phases.
   std::int32_t starts = 0;                   ///< Start tasks of a step.
   std::int32_t finishes = 0;
+  std::int32_t first_end = -1;  ///< A task of it, from which LoopTask::next_end leads to all others.
   std::uint64_t urgency = 0;
   std::uint64_t order = 0;  ///< The same for messages that differ in their devices only.
 };
@@ -52,13 +54,17 @@ struct LoopCosts {
   SimTime work_chunk{};  ///< Of that work.
 };
 
+struct LoopLane {
+  std::vector<std::int32_t> tasks{};  ///< In the order of a pass.
+  SimTime work{};                     ///< Of all its tasks.
+};
+
+/// Starts of a message come before its finishes; a lane that starts a message also finishes it.
 struct LoopBody {
-  std::vector<LoopTask> tasks;
-  /// Of tasks. Starts of a message come before its finishes; a lane that starts a message also
-  /// finishes it.
-  std::vector<std::size_t> order;
-  std::vector<Dependency> dependencies;
-  std::size_t lanes = 0;
+  std::vector<LoopTask> tasks{};  ///< May contain some that no lane has any more.
+  std::vector<std::int32_t> places{};  ///< By task: where it stands in the list of its lane.
+  std::vector<LoopLane> lanes{};
+  std::vector<Dependency> dependencies{};
   std::vector<LoopMessage> messages{};
   std::vector<MessagePhase> phases{};
   std::vector<LinkLoad> loads{};
@@ -66,7 +72,13 @@ struct LoopBody {
   LoopCosts costs{};
 };
 
+/// Of the tasks of all lanes.
 int largest_lag(const LoopBody& body);
+
+/// Adds a task, whose message, if any, must be there. It has no place yet. Returns its number.
+std::int32_t add_task(LoopBody& body, LoopTask task);
+/// Places a task behind all others of its lane.
+void place_last(LoopBody& body, std::int32_t task);
 
 /// Of a graph of all devices: lanes are devices, tasks are numbered as in the graph.
 LoopBody loop_body(const TaskGraph& graph);
@@ -74,5 +86,12 @@ LoopBody loop_body(const TaskGraph& graph);
 /// Lanes are classes; tasks are numbered class by class. What tasks of a device wait for, besides
 /// messages, stands before them, so there are no dependencies.
 LoopBody loop_body(const FoldedGraph& graph);
+
+/// For those who build the body of a folded graph piece by piece: its lanes, links and costs,
+LoopBody empty_loop_body(const FoldedGraph& graph);
+/// and a task at the end of its lane. `message`: of a start or finish; its first finish adds its
+/// phases.
+void add_folded_task(LoopBody& body, std::int32_t lane, const FoldedTask& task,
+                     std::int32_t message);
 
 }  // namespace troika

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/hash.h"
 
 namespace troika {
 namespace {
@@ -33,25 +34,9 @@ LoopRun::LoopRun(const LoopBody& body, std::int64_t steps)
       // started: each lane is at most one lag ahead of what it has seen the others start.
       slots_per_message_(2 * largest_lag_ + 3),
       has_work_(has_work(body)),
-      slots_(body.messages.size() * as_index(slots_per_message_)),
-      edges_into_(body.tasks.size()),
-      edges_from_(body.tasks.size()),
-      members_(body.messages.size()),
-      recorded_(body.tasks.size()) {
-  for (std::size_t lane = 0; lane < body.lanes; ++lane)
-    lanes_.push_back({.work = Server(body.costs.work_chunk)});
-  for (std::size_t task : body.order)
-    lanes_[as_index(body.tasks[task].lane)].tasks.push_back(narrow(task));
+      lanes_(body.lanes.size()) {
   for (const LoopLink& link : body.links) links_.push_back({.server = Server(link.chunk)});
-  for (const LoopTask& task : body.tasks)
-    if (task.kind == TaskKind::start) members_[as_index(task.message)].push_back(task.lane);
-  // What a lane waits for of its own has run before it, by the order of a pass.
-  for (const Dependency& edge : body.dependencies) {
-    if (!is_between_lanes(body, edge)) continue;
-    edges_into_[edge.to].push_back(narrow(edges_.size()));
-    edges_from_[edge.from].push_back(narrow(edges_.size()));
-    edges_.push_back({.to_lane = body.tasks[edge.to].lane, .distance = edge.distance});
-  }
+  for (const Dependency& edge : body.dependencies) add_edge(edge);
   // A lane that waits for a task would have to move messages meanwhile. Lowered graphs have no such
   // dependencies: devices wait for each other by messages only.
   TROIKA_CHECK(edges_.empty() || !has_work_, "dependencies between lanes that move messages");
@@ -59,21 +44,29 @@ LoopRun::LoopRun(const LoopBody& body, std::int64_t steps)
     TROIKA_CHECK(message.phases > 0, "a message without phases");
   for (const MessagePhase& phase : body.phases)
     TROIKA_CHECK(phase.repeats > 0, "a phase that does not happen");
-  for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
-    push(now_, EventKind::lane, narrow(lane));
+  restart();
+}
+
+/// What a lane waits for of its own has run before it, by the order of a pass.
+void LoopRun::add_edge(const Dependency& edge) {
+  if (!is_between_lanes(body_, edge)) return;
+  edges_into_.resize(body_.tasks.size());
+  edges_from_.resize(body_.tasks.size());
+  edges_into_[edge.to].push_back(narrow(edges_.size()));
+  edges_from_[edge.from].push_back(narrow(edges_.size()));
+  edges_.push_back({.to_lane = body_.tasks[edge.to].lane, .distance = edge.distance});
 }
 
 std::optional<SimTime> LoopRun::run_pass() {
-  for (std::int64_t before = passes_; passes_ == before;) {
-    if (events_.empty()) return std::nullopt;
-    run_instant();
-  }
+  for (std::int64_t before = passes_; passes_ == before;)
+    if (!run_instant()) return std::nullopt;
   return now_;
 }
 
 /// All events of an instant, whatever their order, before anything is chosen among what they
 /// brought: so the choice depends on what there is and not on who came first in a list.
-void LoopRun::run_instant() {
+bool LoopRun::run_instant() {
+  if (events_.empty()) return false;
   now_ = events_.front().time;
   auto is_now = [&] { return !events_.empty() && events_.front().time == now_; };
   // Passes that take no time would not let the clock go on.
@@ -87,6 +80,7 @@ void LoopRun::run_instant() {
     settle_lanes();
     if (!is_now()) settle_servers();
   }
+  return true;
 }
 
 void LoopRun::handle(const Event& event) {
@@ -109,8 +103,9 @@ void LoopRun::handle(const Event& event) {
       return unsettled_lanes_.push_back(event.of);
     case EventKind::pass:
       ++passes_;
+      pass_ends_.pop_front();
       for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
-        if (lanes_[lane].state == LaneState::ahead) push(now_, EventKind::lane, narrow(lane));
+        if (lanes_[lane].stage == LaneStage::ahead) push(now_, EventKind::lane, narrow(lane));
       return;
   }
 }
@@ -121,21 +116,21 @@ void LoopRun::settle_lanes() {
     Lane& lane = lanes_[as_index(number)];
     // It has run ahead since the event was planned, and has another one.
     if (lane.time > now_) continue;
-    switch (lane.state) {
-      case LaneState::waits_for_message:
-      case LaneState::between_kernels:
+    switch (lane.stage) {
+      case LaneStage::waits_for_message:
+      case LaneStage::between_kernels:
         unserved_lanes_.push_back(number);
         break;
-      case LaneState::runs:
+      case LaneStage::runs:
         run_lane(number);
         break;
-      case LaneState::ahead:
+      case LaneStage::ahead:
         if (lane.pass - passes_ >= kMostAhead) break;
         lane.time = now_;
         run_lane(number);
         break;
-      case LaneState::waits_for_task:
-      case LaneState::over:
+      case LaneStage::waits_for_task:
+      case LaneStage::over:
         break;
     }
   }
@@ -147,10 +142,10 @@ void LoopRun::settle_servers() {
   for (std::int32_t number : std::exchange(unserved_lanes_, {})) {
     Lane& lane = lanes_[as_index(number)];
     if (lane.time > now_) continue;  // it was listed twice
-    if (lane.state == LaneState::between_kernels) {
+    if (lane.stage == LaneStage::between_kernels) {
       move_between_kernels(lane);
       moved.push_back(number);
-    } else if (lane.state == LaneState::waits_for_message) {
+    } else if (lane.stage == LaneStage::waits_for_message) {
       if (std::optional<SimTime> until = lane.work.serve(now_))
         push(*until, EventKind::lane_works, number, ++lane.stamp);
     }
@@ -169,49 +164,72 @@ void LoopRun::move_between_kernels(Lane& lane) {
   std::vector<Server::Ended> ended;
   lane.time = lane.work.serve_for(body_.costs.between_kernels, now_, ended);
   for (const Server::Ended& part : ended) end_part(part.owner, part.time);
-  lane.state = LaneState::runs;
+  lane.stage = LaneStage::runs;
 }
 
 /// Up to where the lane must wait for others or for the clock.
 void LoopRun::run_lane(std::int32_t number) {
   Lane& lane = lanes_[as_index(number)];
-  lane.state = LaneState::runs;
-  while (lane.at < lane.tasks.size()) {
-    std::int32_t task = lane.tasks[lane.at];
+  const std::vector<std::int32_t>& tasks = body_.lanes[as_index(number)].tasks;
+  lane.stage = LaneStage::runs;
+  while (lane.at < tasks.size()) {
+    std::int32_t task = tasks[lane.at];
     std::int64_t step = lane.pass - body_.tasks[as_index(task)].lag;
-    if (step >= 0 && step < steps_ && !run_task(number, task)) return;
-    if (lane.state == LaneState::between_kernels) {
-      ++lane.at;
-      return push(lane.time, EventKind::lane, number);
-    }
+    if (step >= 0 && step < steps_ && !run_task(number, task)) return note_cursor(number);
     ++lane.at;
+    if (lane.stage == LaneStage::between_kernels) {
+      push(lane.time, EventKind::lane, number);
+      return note_cursor(number);
+    }
   }
   end_pass(number);
+  note_cursor(number);
+}
+
+void LoopRun::note_cursor(std::int32_t number) {
+  Lane& lane = lanes_[as_index(number)];
+  const std::vector<std::int32_t>& tasks = body_.lanes[as_index(number)].tasks;
+  std::int64_t next = lane.at < tasks.size() ? tasks[lane.at] : -1 - number;
+  cursors_ -= lane.cursor;
+  lane.cursor = mix(static_cast<std::uint64_t>(lane.pass), static_cast<std::uint64_t>(next));
+  cursors_ += lane.cursor;
 }
 
 /// False: it has to wait, and runs later.
 bool LoopRun::run_task(std::int32_t number, std::int32_t task) {
   Lane& lane = lanes_[as_index(number)];
-  if (!lane.reached) lane.reached = lane.time;
-  if (!lane.has_passed_edges && !pass_edges(number, task)) return false;
-  lane.has_passed_edges = true;
+  const LoopTask& own = body_.tasks[as_index(task)];
+  const SimTime reached = lane.time;
+  bool has_edges = !edges_.empty() && !lane.has_passed_edges;
+  bool waits = has_edges && !pass_edges(number, task);
   SimTime start = lane.time;
-  switch (const LoopTask& own = body_.tasks[as_index(task)]; own.kind) {
-    case TaskKind::compute:
-      lane.time += own.time;
-      if (has_work_ && lane.under_way > 0) lane.state = LaneState::between_kernels;
-      break;
-    case TaskKind::start:
-      start_message(lane, own);
-      break;
-    case TaskKind::finish:
-      if (!finish_message(number, own)) return false;
-      start = *lane.reached;
-      break;
+  if (!waits) {
+    lane.has_passed_edges = true;
+    switch (own.kind) {
+      case TaskKind::compute:
+        lane.time += own.time;
+        if (has_work_ && lane.under_way > 0) lane.stage = LaneStage::between_kernels;
+        break;
+      case TaskKind::start:
+        start_message(lane, own);
+        break;
+      case TaskKind::finish:
+        start = reached;
+        waits = !finish_message(number, own);
+        break;
+    }
   }
-  lane.reached.reset();
-  lane.has_passed_edges = false;
+  bool is_finish = own.kind == TaskKind::finish;
+  if (waits) {
+    if (is_finish && !lane.has_reached) note(lane, {.task = task, .start = reached});
+    lane.has_reached = true;
+    return false;
+  }
+  if (is_finish && lane.has_reached) start = TaskRun::kOpen;
   note_end(lane, task, start);
+  lane.has_reached = false;
+  lane.has_passed_edges = false;
+  ++tasks_run_;
   return true;
 }
 
@@ -223,7 +241,7 @@ bool LoopRun::pass_edges(std::int32_t number, std::int32_t task) {
            edges_[as_index(edge)].ends.empty();
   };
   if (std::ranges::any_of(edges_into_[as_index(task)], is_open)) {
-    lane.state = LaneState::waits_for_task;
+    lane.stage = LaneStage::waits_for_task;
     return false;
   }
   for (std::int32_t edge : edges_into_[as_index(task)]) {
@@ -235,32 +253,38 @@ bool LoopRun::pass_edges(std::int32_t number, std::int32_t task) {
   return true;
 }
 
+void LoopRun::note(const Lane& lane, const TaskRun& times) {
+  if (lane.pass < first_recorded_ || lane.pass > last_recorded_) return;
+  recorded_.push_back(times);
+  recorded_.back().pass = static_cast<std::int32_t>(lane.pass);
+}
+
 void LoopRun::note_end(const Lane& lane, std::int32_t task, SimTime start) {
-  if (lane.pass >= first_recorded_ && lane.pass <= last_recorded_)
-    recorded_[as_index(task)] = TaskTimes{start, lane.time};
+  note(lane, {.task = task, .start = start, .end = lane.time});
+  if (edges_.empty()) return;
   for (std::int32_t edge : edges_from_[as_index(task)]) {
     Edge& own = edges_[as_index(edge)];
     own.ends.push_back(lane.time);
     Lane& other = lanes_[as_index(own.to_lane)];
-    if (other.state != LaneState::waits_for_task) continue;
-    other.state = LaneState::runs;  // and waits again if others are missing
+    if (other.stage != LaneStage::waits_for_task) continue;
+    other.stage = LaneStage::runs;  // and waits again if others are missing
     push(std::max(other.time, now_), EventKind::lane, own.to_lane);
   }
 }
 
 void LoopRun::end_pass(std::int32_t number) {
   Lane& lane = lanes_[as_index(number)];
-  std::size_t pass = as_index(lane.pass);
+  std::size_t pass = as_index(lane.pass - passes_);
   if (pass_ends_.size() <= pass) pass_ends_.resize(pass + 1);
-  PassEnd& end = pass_ends_[pass];
+  LoopState::PassEnd& end = pass_ends_[pass];
   end.time = std::max(end.time, lane.time);
   if (++end.lanes == lanes_.size()) push(end.time, EventKind::pass, 0);
   lane.at = 0;
   ++lane.pass;
-  lane.state = LaneState::over;
+  lane.stage = LaneStage::over;
   if (steps_ < std::numeric_limits<std::int64_t>::max() && lane.pass == steps_ + largest_lag_)
     return;
-  lane.state = lane.pass - passes_ >= kMostAhead ? LaneState::ahead : LaneState::runs;
+  lane.stage = lane.pass - passes_ >= kMostAhead ? LaneStage::ahead : LaneStage::runs;
   push(lane.time, EventKind::lane, number);
 }
 
@@ -276,13 +300,26 @@ std::int32_t LoopRun::message_of(std::int32_t slot) const {
 void LoopRun::start_message(Lane& lane, const LoopTask& task) {
   std::int32_t number = slot_of(lane, task);
   Slot& slot = slots_[as_index(number)];
-  if (slot.started == 0) slot.step = lane.pass - task.lag;
+  if (slot.started == 0) {
+    slot.step = lane.pass - task.lag;
+    open_slot(number);
+  }
   TROIKA_CHECK_EQ(slot.step, lane.pass - task.lag);
   lane.time += task.time;
   ++lane.under_way;
   slot.time = std::max(slot.time, lane.time);
-  if (++slot.started == body_.messages[as_index(task.message)].starts)
-    push(slot.time, EventKind::phase_begins, number);
+  if (++slot.started < body_.messages[as_index(task.message)].starts) return;
+  slot.stage = MessageStage::begins;
+  push(slot.time, EventKind::phase_begins, number);
+}
+
+void LoopRun::open_slot(std::int32_t number) {
+  open_slots_[as_index(number) / 64] |= std::uint64_t{1} << (as_index(number) % 64);
+}
+
+void LoopRun::close_slot(std::int32_t number) {
+  open_slots_[as_index(number) / 64] &= ~(std::uint64_t{1} << (as_index(number) % 64));
+  slots_[as_index(number)] = {};
 }
 
 /// False: it is not over.
@@ -290,15 +327,15 @@ bool LoopRun::finish_message(std::int32_t number, const LoopTask& task) {
   Lane& lane = lanes_[as_index(number)];
   std::int32_t at = slot_of(lane, task);
   Slot& slot = slots_[as_index(at)];
-  if (!slot.over || slot.step != lane.pass - task.lag) {
+  if (slot.stage != MessageStage::over || slot.step != lane.pass - task.lag) {
     slot.waiting.push_back(number);
-    lane.state = LaneState::waits_for_message;
+    lane.stage = LaneStage::waits_for_message;
     if (has_work_) push(lane.time, EventKind::lane, number);
     return false;
   }
   lane.time = std::max(lane.time, slot.time) + task.time;
   --lane.under_way;
-  if (++slot.finished == body_.messages[as_index(task.message)].finishes) slot = {};
+  if (++slot.finished == body_.messages[as_index(task.message)].finishes) close_slot(at);
   return true;
 }
 
@@ -312,6 +349,7 @@ void LoopRun::begin_phase(std::int32_t number) {
   const LoopMessage& message = body_.messages[as_index(message_of(number))];
   const MessagePhase& phase = phase_of(number);
   Request request{.urgency = message.urgency, .order = message.order, .arrived = now_};
+  slot.stage = MessageStage::under_way;
   slot.open = 1;  // so that it does not end before all its parts are there
   slot.time = now_;
   for (std::int32_t at = phase.first_load; at < phase.first_load + phase.loads; ++at) {
@@ -323,8 +361,10 @@ void LoopRun::begin_phase(std::int32_t number) {
     ++slot.open;
   }
   request.time = phase.work;
-  for (std::int32_t lane : members_[as_index(message_of(number))]) {
-    if (phase.work == SimTime{}) break;
+  for (std::int32_t end = phase.work > SimTime{} ? message.first_end : -1; end >= 0;
+       end = body_.tasks[as_index(end)].next_end) {
+    if (body_.tasks[as_index(end)].kind != TaskKind::start) continue;
+    std::int32_t lane = body_.tasks[as_index(end)].lane;
     lanes_[as_index(lane)].work.add(request, number);
     unsettled_lanes_.push_back(lane);
     ++slot.open;
@@ -335,7 +375,9 @@ void LoopRun::begin_phase(std::int32_t number) {
 void LoopRun::end_part(std::int32_t number, SimTime time) {
   Slot& slot = slots_[as_index(number)];
   slot.time = std::max(slot.time, time);
-  if (--slot.open == 0) push(slot.time + phase_of(number).latency, EventKind::phase_ends, number);
+  if (--slot.open > 0) return;
+  slot.stage = MessageStage::ends;
+  push(slot.time + phase_of(number).latency, EventKind::phase_ends, number);
 }
 
 void LoopRun::end_phase(std::int32_t number) {
@@ -345,7 +387,7 @@ void LoopRun::end_phase(std::int32_t number) {
     ++slot.phase;
   }
   if (slot.phase < body_.messages[as_index(message_of(number))].phases) return begin_phase(number);
-  slot.over = true;
+  slot.stage = MessageStage::over;
   slot.time = now_;
   for (std::int32_t lane : std::exchange(slot.waiting, {})) wake(lane);
 }

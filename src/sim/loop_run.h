@@ -7,12 +7,24 @@
 #include <deque>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "sim/loop_body.h"
+#include "sim/loop_state.h"
 #include "sim/server.h"
 
 namespace troika {
+
+/// When a task ran in a pass. A lane that comes to a finish task and has to wait is noted at once,
+/// and again when the message is over.
+struct TaskRun {
+  static constexpr SimTime kOpen{std::numeric_limits<std::int64_t>::min()};
+
+  std::int32_t task = 0;
+  std::int32_t pass = 0;
+  SimTime start = kOpen, end = kOpen;  ///< Open: in the other note.
+};
 
 /// Borrows the body. Lanes run ahead of the clock as far as they wait for nobody; whatever must be
 /// decided in order of time (who gets a link, what a device moves next) waits for the clock.
@@ -25,40 +37,48 @@ class LoopRun {
   /// Runs on until the last lane has ended its next pass; its end. Nothing if the loop has come to
   /// its end, or no lane can go on.
   std::optional<SimTime> run_pass();
+  /// Runs on to the next instant at which anything happens. False: there is none.
+  bool run_instant();
+  SimTime now() const { return now_; }
   /// Passes that all lanes have ended.
   std::int64_t passes() const { return passes_; }
-  /// All that the future depends on, relative to the clock and to the number of passes. Called
-  /// right after run_pass.
-  std::vector<std::int64_t> state() const;
 
   /// Keeps the times of the tasks that run in these passes.
   void record(std::int64_t first_pass, std::int64_t last_pass);
-  struct TaskTimes {
-    SimTime start{}, end{};
+  /// Those kept since the last call.
+  std::vector<TaskRun> take_recorded() { return std::exchange(recorded_, {}); }
+
+  // loop_state.cpp
+  /// All that the future depends on. Called between two instants.
+  LoopState state() const;
+  /// Continues from a state, of this body or of one that has all its tasks and messages, as if it
+  /// had been reached at this time and after so many passes.
+  struct Moment {
+    SimTime time{};
+    std::int64_t passes = 0;
   };
-  /// By task; of those that ran.
-  const std::vector<std::optional<TaskTimes>>& recorded() const { return recorded_; }
+  void resume(const LoopState& state, const Moment& moment);
+  /// At rest, before the first pass.
+  void restart();
+  /// A state would not lack anything: false only if passes take no time.
+  bool is_settled() const;
+  /// A hash of where all lanes stand.
+  std::uint64_t cursors() const { return cursors_; }
+  /// Tasks that have run, in all passes.
+  std::int64_t tasks_run() const { return tasks_run_; }
 
  private:
-  enum class LaneState : std::uint8_t {
-    runs,               ///< At its next event.
-    between_kernels,    ///< A kernel has ended; it may move messages before the next task.
-    waits_for_message,  ///< And moves messages meanwhile.
-    waits_for_task,     ///< Of another lane.
-    ahead,              ///< Too far ahead of the other lanes.
-    over,               ///< It has no more steps.
-  };
   struct Lane {
-    std::vector<std::int32_t> tasks{};  // in the order of a pass
-    std::size_t at = 0;                 // next of them
+    std::size_t at = 0;  // next of its tasks
     std::int64_t pass = 0;
-    SimTime time{};                    // end of its last task
-    std::optional<SimTime> reached{};  // when it came to a task that has to wait
-    bool has_passed_edges = false;     // the next task has waited for those of other lanes
-    int under_way = 0;                 // messages that it has started and not finished
-    LaneState state = LaneState::runs;
-    std::uint32_t stamp = 0;  // of its last event as a server
-    Server work;              // on messages
+    SimTime time{};                 // end of its last task
+    bool has_reached = false;       // noted that it has come to a task that has to wait
+    bool has_passed_edges = false;  // the next task has waited for those of other lanes
+    int under_way = 0;              // messages that it has started and not finished
+    LaneStage stage = LaneStage::runs;
+    std::uint32_t stamp = 0;    // of its last event as a server
+    std::uint64_t cursor = 0;   // its part of cursors_
+    Server work{SimTime{}};     // on messages
   };
   /// A message of a step.
   struct Slot {
@@ -66,9 +86,9 @@ class LoopRun {
     std::int32_t started = 0, finished = 0;
     std::int32_t phase = 0, repeat = 0;
     std::int32_t open = 0;  // parts of the phase that have not ended
-    bool over = false;
-    SimTime time{};                     // of the last start; of the last part's end; of its end
-    std::vector<std::int32_t> waiting;  // lanes
+    MessageStage stage = MessageStage::gathers;
+    SimTime time{};                       // of the last start; of the last part's end; of its end
+    std::vector<std::int32_t> waiting{};  // lanes
   };
   /// A dependency between tasks of two lanes.
   struct Edge {
@@ -89,27 +109,26 @@ class LoopRun {
 
     bool operator>(const Event& other) const { return time > other.time; }
   };
-  struct PassEnd {
-    std::size_t lanes = 0;  // that have ended it
-    SimTime time{};
-  };
-
-  void run_instant();
   void handle(const Event& event);
   void settle_lanes();
   void settle_servers();
   void push(SimTime time, EventKind kind, std::int32_t of, std::uint32_t stamp = 0);
 
+  void add_edge(const Dependency& edge);
   void run_lane(std::int32_t number);
   bool run_task(std::int32_t number, std::int32_t task);
   bool pass_edges(std::int32_t number, std::int32_t task);
   void move_between_kernels(Lane& lane);
   void note_end(const Lane& lane, std::int32_t task, SimTime start);
+  void note(const Lane& lane, const TaskRun& times);
+  void note_cursor(std::int32_t number);
   void end_pass(std::int32_t number);
   void wake(std::int32_t number);
 
   void start_message(Lane& lane, const LoopTask& task);
   bool finish_message(std::int32_t number, const LoopTask& task);
+  void open_slot(std::int32_t number);
+  void close_slot(std::int32_t number);
   std::int32_t slot_of(const Lane& lane, const LoopTask& task) const;
   std::int32_t message_of(std::int32_t slot) const;
   const MessagePhase& phase_of(std::int32_t slot) const;
@@ -118,27 +137,33 @@ class LoopRun {
   void end_phase(std::int32_t number);
 
   // loop_state.cpp
-  void note_slot(std::int32_t slot, std::vector<std::int64_t>& text) const;
-  void note_lanes(std::vector<std::int64_t>& text) const;
-  void note_messages(std::vector<std::int64_t>& text) const;
+  std::int32_t in_state(std::int32_t slot) const;
+  std::int32_t from_state(std::int32_t slot) const;
+  void note_messages(LoopState& state) const;
+  void clear();
+  void resume_lane(std::int32_t number, const LoopState::Lane& from);
+  void resume_message(const LoopState::Message& from);
+  void resume_servers(const LoopState& state);
 
   const LoopBody& body_;
   const std::int64_t steps_, largest_lag_, slots_per_message_;
   const bool has_work_;  // some message is moved by its members
   std::vector<Lane> lanes_;
   std::vector<Slot> slots_;  // by message and step
+  std::vector<std::uint64_t> open_slots_;  // one bit each
   std::vector<Link> links_;
   std::vector<Edge> edges_;
-  std::vector<std::vector<std::int32_t>> edges_into_, edges_from_;  // by task
-  std::vector<std::vector<std::int32_t>> members_;  // by message: lanes, one per start
-  std::vector<Event> events_;                       // a heap, the earliest in front
+  std::vector<std::vector<std::int32_t>> edges_into_, edges_from_;  // by task; empty if none
+  std::vector<Event> events_;                                       // a heap, the earliest in front
   SimTime now_{};
   // To be looked at before this instant is over; the second ones once no event of it is left.
   std::vector<std::int32_t> unsettled_lanes_, unserved_lanes_, unsettled_links_;
-  std::vector<PassEnd> pass_ends_;  // by pass
+  std::deque<LoopState::PassEnd> pass_ends_;  // of passes that are not over
   std::int64_t passes_ = 0;
+  std::uint64_t cursors_ = 0;
+  std::int64_t tasks_run_ = 0;
   std::int64_t first_recorded_ = -1, last_recorded_ = -1;
-  std::vector<std::optional<TaskTimes>> recorded_;  // by task
+  std::vector<TaskRun> recorded_;
 };
 
 }  // namespace troika

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/random.h"
-#include "sim/simulate.h"
+#include "sim/loop_period.h"
 
 namespace troika {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 class Body {
  public:
   Body(std::size_t lanes, std::size_t links, SimTime chunk = {10}) {
-    body_.lanes = lanes;
+    body_.lanes.resize(lanes);
     body_.links.assign(links, {chunk});
     body_.costs.work_chunk = chunk;
   }
@@ -23,11 +23,11 @@ class Body {
     return add({.lane = lane, .time = {time}, .kind = TaskKind::compute});
   }
   Body& start(std::int32_t lane, std::int32_t message) {
-    ++at(message).starts;
+    at(message);
     return add({.lane = lane, .message = message, .kind = TaskKind::start});
   }
   Body& finish(std::int32_t lane, std::int32_t message, std::int32_t lag = 0) {
-    ++at(message).finishes;
+    at(message);
     return add({.lane = lane, .message = message, .lag = lag, .kind = TaskKind::finish});
   }
   /// A phase of a message, behind those it has. Phases of a message must be given in one go.
@@ -60,8 +60,9 @@ class Body {
     LoopRun run(body_, 1);
     run.record(0, largest_lag(body_));
     while (run.run_pass()) continue;
-    std::vector<std::int64_t> all;
-    for (const auto& times : run.recorded()) all.push_back(times ? times->end.count : -1);
+    std::vector<std::int64_t> all(body_.tasks.size(), -1);
+    for (const TaskRun& times : run.take_recorded())
+      if (times.end != TaskRun::kOpen) all[as_index(times.task)] = times.end.count;
     return all;
   }
   std::int64_t end() const { return std::ranges::max(ends()); }
@@ -72,8 +73,7 @@ class Body {
     return body_.messages[as_index(message)];
   }
   Body& add(LoopTask task) {
-    body_.order.push_back(body_.tasks.size());
-    body_.tasks.push_back(task);
+    place_last(body_, add_task(body_, task));
     return *this;
   }
 

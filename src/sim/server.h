@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -24,6 +23,8 @@ struct Request {
   std::uint64_t order = 0;    ///< of equally urgent ones the least, then the first to arrive.
   SimTime arrived{};
   SimTime time{};  ///< Greater than 0.
+
+  bool operator==(const Request&) const = default;
 };
 
 /// Requests that differ in nothing but their owners are one of their total time and end together,
@@ -58,10 +59,13 @@ class Server {
   SimTime serve_for(SimTime budget, SimTime now, std::vector<Ended>& ended);
 
   bool is_idle() const { return waiting_.empty() && !current_; }
-  /// Appends what the future depends on, relative to `now`; `note_owner(owner, to)` appends what an
-  /// owner is, the same for the same message of every step.
-  template <class NoteOwner>
-  void describe(SimTime now, const NoteOwner& note_owner, std::vector<std::int64_t>& to) const;
+  /// Moves everything in time and calls each owner `rename(owner)`. Equal servers stay equal,
+  /// whatever the order in which requests were added.
+  template <class Rename>
+  void shift(SimTime by, const Rename& rename);
+
+  void clear() { waiting_.clear(), current_.reset(); }
+  bool operator==(const Server&) const = default;
 
  private:
   struct Service {
@@ -73,32 +77,30 @@ class Server {
       return {~request.urgency, request.order, request.arrived};
     }
     bool is_before(const Service& other) const { return key() < other.key(); }
+    bool operator==(const Service&) const = default;
   };
   SimTime end() const { return began_ + current_->request.time; }
 
-  const SimTime chunk_;
+  SimTime chunk_;
   std::vector<Service> waiting_;  // the most urgent first
   std::optional<Service> current_;
   SimTime began_{};  // of the current one, or of what was left of it
 };
 
-template <class NoteOwner>
-void Server::describe(SimTime now, const NoteOwner& note_owner,
-                      std::vector<std::int64_t>& to) const {
-  auto add_service = [&](const Service& service) {
-    std::vector<std::vector<std::int64_t>> owners;  // their order depends on that of events
-    for (RequestOwner owner : service.owners) note_owner(owner, owners.emplace_back());
-    std::ranges::sort(owners);
-    to.insert(to.end(), {(service.request.arrived - now).count, service.request.time.count,
-                         std::ssize(owners)});
-    for (const std::vector<std::int64_t>& owner : owners)
-      to.insert(to.end(), owner.begin(), owner.end());
+template <class Rename>
+void Server::shift(SimTime by, const Rename& rename) {
+  auto shift_one = [&](Service& service) {
+    service.request.arrived += by;
+    for (RequestOwner& owner : service.owners) owner = rename(owner);
+    std::ranges::sort(service.owners);
   };
-  to.insert(to.end(), {std::ssize(waiting_), current_ ? 1 : 0});
-  for (const Service& service : waiting_) add_service(service);
-  if (!current_) return;
-  to.push_back((began_ - now).count);
-  add_service(*current_);
+  for (Service& service : waiting_) shift_one(service);
+  if (current_) {
+    shift_one(*current_);
+    began_ += by;
+  } else {
+    began_ = {};
+  }
 }
 
 }  // namespace troika

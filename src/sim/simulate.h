@@ -7,8 +7,6 @@
 
 namespace troika {
 
-struct LoopBody;
-
 /// A loop that repeats itself, as the simulator sees it.
 struct SteadyLoop {
   /// One pass of the loop: every task once. A task that lags belongs to an earlier step, which runs
@@ -36,13 +34,5 @@ SteadyLoop simulate_loop(const TaskGraph& graph);
 /// The same of a folded graph, with the same times: devices of a class do everything at the same
 /// time. Spans are those of the first device of each class, class by class.
 SteadyLoop simulate_loop(const FoldedGraph& graph);
-
-/// The period alone, which takes half as long. `body`: sim/loop_body.h.
-struct LoopPeriod {
-  SimTime time{};
-  bool repeats = true;
-  std::int64_t passes = 0;  ///< After which it was known.
-};
-LoopPeriod find_period(const LoopBody& body);
 
 }  // namespace troika
