@@ -8,12 +8,9 @@
 #include <optional>
 #include <set>
 
-#include "lower/planner.h"
-#include "lower/testing/lowered.h"
-#include "lower/testing/random_moves.h"
+#include "lower/testing/random_walk.h"
 #include "machine/cluster.h"
 #include "strategy/ready.h"
-#include "strategy/testing/random_strategy.h"
 #include "zoo/zoo.h"
 
 namespace troika {
@@ -47,38 +44,31 @@ std::size_t new_tasks(const FoldedGraph& before, const FoldedGraph& now) {
 
 /// Starts with one sample on each device, or with a random plan, in which most devices are classes
 /// of their own.
-class RandomWalk {
+Lowered first_plan(const std::string& name, bool from_random) {
+  Lowered model;
+  zoo::ModelRequest asked{.name = name};
+  asked.samples.batch = kDevices;
+  model.graph = zoo::build(asked).train();
+  model.machine = make_machine({.nodes = {{.count = 8, .devices = 8, .ranks = 8}}});
+  model.strategy = from_random ? random_view_strategy(model.graph, model.machine, 99)
+                               : data_parallel(model.graph, model.machine);
+  model.strategy.micro_batches = 1;
+  return model;
+}
+
+class TimedWalk {
  public:
-  RandomWalk(const std::string& name, bool from_random) {
-    zoo::ModelRequest asked{.name = name};
-    asked.samples.batch = kDevices;
-    model_.graph = zoo::build(asked).train();
-    model_.machine = make_machine({.nodes = {{.count = 8, .devices = 8, .ranks = 8}}});
-    model_.strategy = from_random ? random_view_strategy(model_.graph, model_.machine, 99)
-                                  : data_parallel(model_.graph, model_.machine);
-    model_.strategy.micro_batches = 1;
-    model_.optimizer.rules.clear();
-    for (const Parameter& parameter : model_.graph.parameters)
-      if (parameter.trained && !parameter.state)
-        model_.optimizer.rules.emplace(parameter.name, Sgd{.momentum = 0.9});
-    LowerRequest request = model_.request();
-    request.outputs.clear();
-    scout_.emplace(request, table_);
-    while (std::optional<PlanRefusal> refusal = scout_->plan()) add_rows(*refusal);
-    planner_.emplace(request, table_);
+  TimedWalk(const std::string& name, bool from_random) : walk_(first_plan(name, from_random)) {
+    planner_.emplace(walk_.request(), walk_.table());
     if (planner_->plan()) throw Bug("rows are missing");
-    moves_.emplace(model_.graph, model_.machine);
   }
 
   /// Every second move is taken back, as those that a search does not accept.
   void move(std::uint64_t number) {
-    std::vector<SplitChange> changes = moves_->draw(number);
+    std::vector<SplitChange> changes = walk_.draw(number);
     // The table of kernels is given, so another planner finds out what is needed.
-    while (std::optional<PlanRefusal> refusal = scout_->change(changes)) {
-      if (std::holds_alternative<Infeasible>(*refusal)) return;
-      add_rows(*refusal);
-    }
-    if (number % 2 == 1) scout_->undo();
+    if (!walk_.change(changes)) return;
+    if (number % 2 == 1) walk_.planner().undo();
     FoldedGraph before = planner_->graph();
     double begin = microseconds();
     benchmark::DoNotOptimize(planner_->change(changes));
@@ -102,10 +92,6 @@ class RandomWalk {
   }
 
  private:
-  void add_rows(const PlanRefusal& refusal) {
-    table_ = model_.kernels.answer(std::get<MissingRows>(refusal).rows, table_);
-  }
-
   void note(const FoldedGraph& before, double time) {
     if (planner_->graph().classes == before.classes) {
       kept_.push_back(time);
@@ -115,15 +101,13 @@ class RandomWalk {
     }
   }
 
-  Lowered model_;
-  KernelTable table_;
-  std::optional<Planner> scout_, planner_;
-  std::optional<RandomMoves> moves_;
+  RandomWalk walk_;
+  std::optional<Planner> planner_;
   std::vector<double> kept_, changed_, added_, undone_;
 };
 
 void change_model(benchmark::State& state, const std::string& name, bool from_random) {
-  RandomWalk walk(name, from_random);
+  TimedWalk walk(name, from_random);
   for (auto iteration : state)
     for (std::uint64_t number = 0; number < kMoves; ++number) walk.move(number);
   walk.report(state);

@@ -109,9 +109,8 @@ class DeltaRun::Rerun {
       : run_(*delta.run_),
         on_state_(delta.on_state_),
         // Nothing can be taken over from a run of another body.
-        former_(change.is_fresh || !delta.former_ || !delta.former_->can_resume
-                    ? kNothing
-                    : *delta.former_),
+        former_(change.is_fresh || !delta.former_ || !delta.former_->can_resume ? kNothing
+                                                                                : *delta.former_),
         now_(delta.now_),
         progress_(change),
         cursors_(former_.cuts),
@@ -194,8 +193,7 @@ class DeltaRun::Rerun {
   void note_end() {
     const Cut& cut = now_.cuts.back();
     if (!cut.ends_pass) return;
-    std::optional<LoopPeriod> period =
-        finder_.add({cut.moment.passes, cut.moment.time, cut.state});
+    std::optional<LoopPeriod> period = finder_.add({cut.moment.passes, cut.moment.time, cut.state});
     if (!period) return;
     now_.period = *period;
     is_over_ = true;

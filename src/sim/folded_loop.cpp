@@ -129,8 +129,8 @@ std::vector<FoldedCall> FoldedLoop::calls_of(const FoldedGraph& graph, const Hun
   };
   for (std::size_t lane = 0; lane < hunks.size(); ++lane) {
     for (const Hunk& hunk : hunks[lane]) {
-      std::for_each(now_.graph.tasks[lane].begin() + hunk.begin, now_.graph.tasks[lane].begin() + hunk.end,
-                    add_call);
+      std::for_each(now_.graph.tasks[lane].begin() + hunk.begin,
+                    now_.graph.tasks[lane].begin() + hunk.end, add_call);
       std::for_each(graph.tasks[lane].begin() + hunk.new_begin,
                     graph.tasks[lane].begin() + hunk.new_end, add_call);
     }
@@ -215,8 +215,7 @@ void FoldedLoop::replace_tasks(std::int32_t number, const std::vector<Hunk>& hun
   for (std::size_t at = as_index(hunks.front().begin); at < lane.tasks.size(); ++at)
     now_.body.places[as_index(lane.tasks[at])] = narrow_place(at);
   former_->lanes.push_back(
-      {number, std::move(before),
-       std::exchange(tasks, graph.tasks[as_index(number)])});
+      {number, std::move(before), std::exchange(tasks, graph.tasks[as_index(number)])});
 }
 
 void FoldedLoop::undo() {

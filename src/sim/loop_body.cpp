@@ -30,7 +30,8 @@ void add_phase(LoopBody& body, LoopMessage& message, const MessagePhase& phase) 
 int largest_lag(const LoopBody& body) {
   int largest = 0;
   for (const LoopLane& lane : body.lanes)
-    for (std::int32_t task : lane.tasks) largest = std::max(largest, body.tasks[as_index(task)].lag);
+    for (std::int32_t task : lane.tasks)
+      largest = std::max(largest, body.tasks[as_index(task)].lag);
   return largest;
 }
 

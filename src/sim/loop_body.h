@@ -38,7 +38,8 @@ struct LoopMessage {
   std::int32_t first_phase = 0, phases = 0;  ///< In LoopBody::phases.
   std::int32_t starts = 0;                   ///< Start tasks of a step.
   std::int32_t finishes = 0;
-  std::int32_t first_end = -1;  ///< A task of it, from which LoopTask::next_end leads to all others.
+  std::int32_t first_end =
+      -1;  ///< A task of it, from which LoopTask::next_end leads to all others.
   std::uint64_t urgency = 0;
   std::uint64_t order = 0;  ///< The same for messages that differ in their devices only.
 };
@@ -61,7 +62,7 @@ struct LoopLane {
 
 /// Starts of a message come before its finishes; a lane that starts a message also finishes it.
 struct LoopBody {
-  std::vector<LoopTask> tasks{};  ///< May contain some that no lane has any more.
+  std::vector<LoopTask> tasks{};       ///< May contain some that no lane has any more.
   std::vector<std::int32_t> places{};  ///< By task: where it stands in the list of its lane.
   std::vector<LoopLane> lanes{};
   std::vector<Dependency> dependencies{};

@@ -37,8 +37,8 @@ class PeriodFinder {
   LoopPeriod checked(LoopPeriod period) const;
 
   const LoopBody& body_;
-  const std::int64_t first_;   // in earlier passes some tasks do not take part
-  std::deque<PassEnd> ends_;   // the last one in front
+  const std::int64_t first_;  // in earlier passes some tasks do not take part
+  std::deque<PassEnd> ends_;  // the last one in front
   PassEnd middle_;
 };
 

@@ -76,9 +76,9 @@ class LoopRun {
     bool has_passed_edges = false;  // the next task has waited for those of other lanes
     int under_way = 0;              // messages that it has started and not finished
     LaneStage stage = LaneStage::runs;
-    std::uint32_t stamp = 0;    // of its last event as a server
-    std::uint64_t cursor = 0;   // its part of cursors_
-    Server work{SimTime{}};     // on messages
+    std::uint32_t stamp = 0;   // of its last event as a server
+    std::uint64_t cursor = 0;  // its part of cursors_
+    Server work{SimTime{}};    // on messages
   };
   /// A message of a step.
   struct Slot {
@@ -149,7 +149,7 @@ class LoopRun {
   const std::int64_t steps_, largest_lag_, slots_per_message_;
   const bool has_work_;  // some message is moved by its members
   std::vector<Lane> lanes_;
-  std::vector<Slot> slots_;  // by message and step
+  std::vector<Slot> slots_;                // by message and step
   std::vector<std::uint64_t> open_slots_;  // one bit each
   std::vector<Link> links_;
   std::vector<Edge> edges_;

@@ -70,8 +70,8 @@ void LoopRun::note_messages(LoopState& state) const {
                                               std::countr_zero(bits));
       const Slot& slot = slots_[as_index(number)];
       // The latency counts from a time in the past.
-      SimTime time = slot.stage == MessageStage::ends ? slot.time - now_
-                                                      : from_now_on(slot.time, now_);
+      SimTime time =
+          slot.stage == MessageStage::ends ? slot.time - now_ : from_now_on(slot.time, now_);
       state.messages.push_back({message_of(number), static_cast<std::int32_t>(slot.step - passes_),
                                 slot.started, slot.finished, slot.phase, slot.repeat, slot.open,
                                 slot.stage, time});

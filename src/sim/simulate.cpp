@@ -35,7 +35,8 @@ Timeline simulate(const TaskGraph& graph) {
   LoopRun run(body, 1);
   run.record(0, largest_lag(body));
   while (run.run_pass()) continue;
-  TROIKA_CHECK(body.lanes.empty() || run.passes() == 1 + largest_lag(body), "a step without an end");
+  TROIKA_CHECK(body.lanes.empty() || run.passes() == 1 + largest_lag(body),
+               "a step without an end");
   Timeline timeline = fill_timeline(empty_timeline(graph), run.take_recorded());
   TROIKA_CHECK(timeline.length() >= work_depth(graph).depth, "a step shorter than its depth");
   return timeline;

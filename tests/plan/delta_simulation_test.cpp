@@ -5,8 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/testing/test_effort.h"
-#include "lower/testing/lowered.h"
-#include "lower/testing/random_moves.h"
+#include "lower/testing/random_walk.h"
 #include "machine/cluster.h"
 #include "strategy/ready.h"
 #include "zoo/testing/small_models.h"
@@ -23,64 +22,40 @@ struct WalkCase {
   std::uint64_t first_move = 0;
 };
 
-/// Kernels of different times, so that devices do not all end at once.
-KernelTable with_times(const std::vector<KernelRequest>& rows, const FakeKernels& kernels,
-                       KernelTable table) {
-  for (const KernelRequest& row : rows) {
-    FakeKernels timed = kernels;
-    table = timed.answer({row}, std::move(table));
-  }
-  return table;
+Lowered first_plan(const WalkCase& asked) {
+  Lowered model;
+  zoo::ModelRequest request =
+      asked.is_small ? zoo::small_request(asked.model) : zoo::ModelRequest{.name = asked.model};
+  request.samples.batch = std::max<std::int64_t>(8, asked.devices);
+  model.graph = zoo::build(request).train();
+  std::int64_t inside = asked.devices / asked.nodes;
+  model.machine =
+      make_machine({.nodes = {{.count = asked.nodes, .devices = inside, .ranks = inside}}});
+  model.strategy = data_parallel(model.graph, model.machine);
+  return model;
 }
 
 /// A plan that changes and is simulated from scratch and by delta.
 class Walk {
  public:
-  explicit Walk(const WalkCase& asked) : asked_(asked) {
-    zoo::ModelRequest request =
-        asked.is_small ? zoo::small_request(asked.model) : zoo::ModelRequest{.name = asked.model};
-    request.samples.batch = std::max<std::int64_t>(8, asked.devices);
-    model_.graph = zoo::build(request).train();
-    std::int64_t inside = asked.devices / asked.nodes;
-    model_.machine =
-        make_machine({.nodes = {{.count = asked.nodes, .devices = inside, .ranks = inside}}});
-    model_.strategy = data_parallel(model_.graph, model_.machine);
-    model_.optimizer.rules.clear();
-    for (const Parameter& parameter : model_.graph.parameters)
-      if (parameter.trained && !parameter.state)
-        model_.optimizer.rules.emplace(parameter.name, Sgd{.momentum = 0.9});
-    request_ = model_.request();
-    request_.outputs.clear();
-    planner_.emplace(request_, table_);
-    while (std::optional<PlanRefusal> refusal = planner_->plan()) add_rows(*refusal);
-    moves_.emplace(model_.graph, model_.machine);
-    expect_equal();
-  }
+  explicit Walk(const WalkCase& asked) : asked_(asked), walk_(first_plan(asked)) { expect_equal(); }
 
   /// Every second one is taken back.
   void move(std::uint64_t number) {
     SCOPED_TRACE(fmt::format("{} on {}, move {}", asked_.model, asked_.devices, number));
-    std::vector<SplitChange> changes = moves_->draw(number);
-    while (std::optional<PlanRefusal> refusal = planner_->change(changes)) {
-      if (std::holds_alternative<Infeasible>(*refusal)) return;
-      add_rows(*refusal);
-    }
+    if (!walk_.change(walk_.draw(number))) return;
     expect_equal();
     if (number % 2 == 0) return;
-    planner_->undo();
+    walk_.planner().undo();
     delta_.undo();
-    expect_loop(simulate_loop(planner_->graph()));
+    expect_loop(simulate_loop(walk_.graph()));
   }
 
  private:
-  void add_rows(const PlanRefusal& refusal) {
-    table_ = with_times(std::get<MissingRows>(refusal).rows, model_.kernels, table_);
-  }
-
   void expect_equal() {
-    LoopPeriod period = delta_.simulate(planner_->graph());
-    EXPECT_EQ(period, find_period(loop_body(planner_->graph())));
-    expect_loop(simulate_loop(planner_->graph()));
+    LoopPeriod period = delta_.simulate(walk_.graph());
+    EXPECT_EQ(period, find_period(loop_body(walk_.graph())));
+    expect_loop(simulate_loop(walk_.graph()));
   }
 
   void expect_loop(const SteadyLoop& full) {
@@ -91,11 +66,7 @@ class Walk {
   }
 
   WalkCase asked_;
-  Lowered model_;
-  LowerRequest request_;
-  KernelTable table_;
-  std::optional<Planner> planner_;
-  std::optional<RandomMoves> moves_;
+  RandomWalk walk_;
   DeltaSimulation delta_;
 };
 
