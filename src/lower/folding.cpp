@@ -11,6 +11,22 @@ namespace {
 using Tasks = std::vector<FoldedTask>;
 using TaskOrder = decltype(FoldedTask{}.order());
 
+/// Sorts short keys instead of the tasks themselves.
+void sort_tasks(Tasks& tasks) {
+  struct Key {
+    TaskOrder order;
+    std::size_t at;
+  };
+  std::vector<Key> keys;
+  keys.reserve(tasks.size());
+  for (std::size_t at = 0; at < tasks.size(); ++at) keys.push_back({tasks[at].order(), at});
+  std::ranges::sort(keys, {}, &Key::order);
+  Tasks sorted;
+  sorted.reserve(tasks.size());
+  for (const Key& key : keys) sorted.push_back(tasks[key.at]);
+  tasks = std::move(sorted);
+}
+
 /// The first task from `begin` on that does not come before `order`. Looks nearby first, because a
 /// change concerns tasks that are close together.
 std::ptrdiff_t find_from(const Tasks& tasks, std::ptrdiff_t begin, const TaskOrder& order) {
@@ -156,8 +172,11 @@ void Folding::set_classes(Touched& touched) {
 Folding::FoldedDevice Folding::emit_device(std::int32_t device) {
   DeviceEmitter emitter(plan_, movements_, device);
   FoldedDevice made{.fragments = emit_all(emitter, plan_)};
+  std::size_t count = 0;
+  for (const Fragment& fragment : made.fragments) count += fragment.tasks.size();
+  made.tasks.reserve(count);
   for (const Fragment& fragment : made.fragments) add_folded(fragment, device, made.tasks);
-  std::ranges::sort(made.tasks, {}, &FoldedTask::order);
+  sort_tasks(made.tasks);
   made.versions = {std::vector(made.fragments.size(), version_ + 1), version_ + 1};
   ++version_;
   return made;

@@ -35,8 +35,11 @@ std::optional<KernelChoice> choose_kernel(const Movement& movement, const Device
                                           const KernelTable& table) {
   const std::vector<Candidate>* row = table.find(device.kind, movement.key);
   if (row == nullptr) return std::nullopt;
-  SimTime by_rule = roofline_time(device, flops_of(movement.key), bytes_of(movement.key));
-  auto time_of = [&](const Candidate& candidate) { return candidate.time.value_or(by_rule); };
+  // The rule is applied only where it is needed: most times were measured.
+  auto time_of = [&](const Candidate& candidate) {
+    return candidate.time ? *candidate.time
+                          : roofline_time(device, flops_of(movement.key), bytes_of(movement.key));
+  };
   const Candidate* best = nullptr;
   for (const Candidate& candidate : *row)
     if ((candidate.flat || candidate.layouts == movement.layouts) &&

@@ -123,6 +123,21 @@ std::int32_t Draft::add_copy(std::int32_t from, std::int32_t box, Turn turn) {
   return copy;
 }
 
+void Draft::reserve_calls(std::size_t messages, std::size_t members) {
+  // At least by half, so that many small reservations cost no more than growing item by item.
+  auto grow = [](auto& items, std::size_t more) {
+    if (items.size() + more > items.capacity())
+      items.reserve(std::max(items.size() + more, items.capacity() + items.capacity() / 2));
+  };
+  grow(messages_, messages);
+  grow(members_, members);
+  grow(locals_, members);
+  grow(buffers_, members);
+  grow(used_, members);
+  grow(steps_, 2 * members);
+  grow(turns_, 2 * members);
+}
+
 std::int32_t Draft::add_message(Collective kind, std::int64_t count,
                                 std::span<const Range> blocks) {
   messages_.push_back(

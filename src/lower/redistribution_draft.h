@@ -94,6 +94,8 @@ class Draft {
   /// A new buffer with a copy of the box out of another buffer.
   std::int32_t add_copy(std::int32_t from, std::int32_t box, Turn turn);
 
+  /// Makes room for so many messages and members of them, each with a buffer and its calls.
+  void reserve_calls(std::size_t messages, std::size_t members);
   /// Members follow by add_member, then the steps of all of them by add_calls.
   std::int32_t add_message(Collective kind, std::int64_t count, std::span<const Range> blocks = {});
   /// `local` orders the message among those of the device.

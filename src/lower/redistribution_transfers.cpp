@@ -27,6 +27,7 @@ class Transfers {
       ends.push_back(static_cast<std::int32_t>(parts_.size()));
     }
     find_tile_places();
+    draft_.reserve_calls(sent_.size(), sent_.size() + received_.size());
     for (const Sent& sent : sent_) send(sent);
     for (std::size_t at = 0; at < needs.size(); ++at) {
       std::int32_t begin = at == 0 ? 0 : ends[at - 1];
