@@ -56,7 +56,8 @@ void find_all(benchmark::State& state, bool linked, const std::vector<Exchanges>
     if (i < 20) aspects[i].exchanges = {kinds[i % kinds.size()]};
     given.push_back(&aspects[i]);
   }
-  for (auto iteration : state) state.counters["classes"] = find_classes(machine, given).count();
+  for (auto iteration : state)
+    state.counters["classes"] = find_partition(machine, given).devices.count();
 }
 
 void data(benchmark::State& state, bool linked) {

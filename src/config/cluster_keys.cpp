@@ -38,13 +38,24 @@ std::optional<Bytes> parse_memory(std::string_view text) {
   }
 }
 
+std::string print_time(const SimTime& time) { return std::to_string(time.count) + "ns"; }
+
 const KeyTable<LinkSpeed>& speed_keys() {
   static const KeyTable<LinkSpeed> kKeys{{
       required(rate(&LinkSpeed::bytes_per_second, {"bandwidth", "bandwidth in each direction"})),
-      with_unit<LinkSpeed, SimTime>(
-          &LinkSpeed::latency, {"latency", "latency of an empty message"},
-          "a time such as \"20us\" or \"500ns\"", parse_latency,
-          [](const SimTime& time) { return std::to_string(time.count) + "ns"; }),
+      with_unit<LinkSpeed, SimTime>(&LinkSpeed::latency, {"latency", "latency of an empty message"},
+                                    "a time such as \"20us\" or \"500ns\"", parse_latency,
+                                    print_time),
+      scalar(
+          &LinkSpeed::overhead,
+          {"overhead",
+           "part of the latency for which the message occupies the link; unset: a quarter of it"},
+          {"a time such as \"5us\" or \"200ns\"",
+           [](const Value& value) {
+             auto text = text_in(value);
+             return text ? parse_latency(*text) : std::nullopt;
+           },
+           print_time}),
   }};
   return kKeys;
 }

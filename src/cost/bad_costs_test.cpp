@@ -118,7 +118,8 @@ TEST(BadCosts, HasBadLinks) {
           {with("\"alpha_ns\"", "\"alfa_ns\""),
            "line 11: the file of link costs has unknown keys in the link 'process': 'alfa_ns' (did "
            "you "
-           "mean 'alpha_ns'?); known are alpha_ns, beta_ns_per_byte, gamma_ns_per_byte, origin, "
+           "mean 'alpha_ns'?); known are alpha_ns, beta_ns_per_byte, gamma_ns_per_byte, "
+           "overhead_ns, origin, "
            "message_ns_at, combine_ns_at"},
           {with("\"memory\": {",
                 "\"measured\": [{\"collective\": \"barrier\", \"algorithm\": \"x\",\n"

@@ -1,9 +1,11 @@
 #include "cost/link_costs.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "base/error.h"
+#include "machine/machine.h"
 
 namespace troika {
 namespace {
@@ -49,6 +51,15 @@ SimTime time_for(Bytes bytes, double nanoseconds_per_byte) {
 SimTime message_time(const LinkCost& link, Bytes bytes) {
   if (!link.message_times.empty()) return {std::llround(link.message_times.at(bytes))};
   return {std::llround(link.alpha + static_cast<double>(bytes.count) * link.beta)};
+}
+
+SimTime overhead_of(const LinkCost& link) {
+  return {std::llround(link.overhead.value_or(link.alpha * kAssumedOverheadShare))};
+}
+
+SimTime latency_of(const LinkCost& link) {
+  // Measured times of small messages may lie below the fitted alpha.
+  return std::max(SimTime{}, message_time(link, {}) - overhead_of(link));
 }
 
 SimTime combine_time(const LinkCost& link, Bytes bytes) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,9 @@ struct LinkCost {
   double alpha = 0;
   double beta = 0;
   double gamma = 0;
+  /// The part of alpha for which a message occupies the port, so that others wait; unset: not
+  /// known, see overhead_of.
+  std::optional<double> overhead{};
   SizeCurve message_times{};
   SizeCurve combine_times{};
   std::string origin{};  ///< When and how it was measured; empty: see the provenance.
@@ -81,6 +85,10 @@ LinkCosts assumed_link_costs();
 
 /// Rounded to whole nanoseconds, like all times below.
 SimTime message_time(const LinkCost& link, Bytes bytes);
+/// The known overhead, or the assumed share of alpha (machine/machine.h).
+SimTime overhead_of(const LinkCost& link);
+/// The part of message_time that occupies nothing, the same for all sizes.
+SimTime latency_of(const LinkCost& link);
 SimTime combine_time(const LinkCost& link, Bytes bytes);
 SimTime copy_time(const MemoryCost& memory, Bytes bytes);
 SimTime reduce_time(const MemoryCost& memory, Bytes bytes);

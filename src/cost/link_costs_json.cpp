@@ -39,6 +39,7 @@ void write(Json& json, const char* name, const SizeCurve& curve) {
 Json write(const LinkCost& link) {
   Json json{
       {"alpha_ns", link.alpha}, {"beta_ns_per_byte", link.beta}, {"gamma_ns_per_byte", link.gamma}};
+  if (link.overhead) json["overhead_ns"] = *link.overhead;
   if (!link.origin.empty()) json["origin"] = link.origin;
   write(json, "message_ns_at", link.message_times);
   write(json, "combine_ns_at", link.combine_times);
@@ -100,11 +101,13 @@ SizeCurve read_curve(const Json& json, const std::string& name) {
 LinkCost read_link_cost(const Json& links, const std::string& kind) {
   const Json& json = member(links, kind, "'links'");
   require_known(json, fmt::format("the link '{}'", kind),
-                {"alpha_ns", "beta_ns_per_byte", "gamma_ns_per_byte", "origin", "message_ns_at",
-                 "combine_ns_at"});
+                {"alpha_ns", "beta_ns_per_byte", "gamma_ns_per_byte", "overhead_ns", "origin",
+                 "message_ns_at", "combine_ns_at"});
   return {.alpha = figure(json, "alpha_ns"),
           .beta = figure(json, "beta_ns_per_byte"),
           .gamma = figure(json, "gamma_ns_per_byte"),
+          .overhead = json.contains("overhead_ns") ? std::optional(figure(json, "overhead_ns"))
+                                                   : std::nullopt,
           .message_times = read_curve(json, "message_ns_at"),
           .combine_times = read_curve(json, "combine_ns_at"),
           .origin = read_text(json, "origin", "")};

@@ -41,6 +41,19 @@ void add_pattern(TableKey& key, const std::vector<int>& places) {
   key.push_back(-1);
 }
 
+/// On all links.
+SharedPhases occupied_by(const Communication& communication, PhaseMaker& maker,
+                         const AlgorithmChoice& choice) {
+  if (is_moved_by_devices(communication.call))
+    return SharedPhases(std::make_shared<const MessagePhases>(work_phases(choice.time)));
+  std::vector<std::int32_t> devices;
+  for (DeviceId device : communication.devices) devices.push_back(device.value);
+  Placement& placement = maker.place(communication.call, devices);
+  return SharedPhases(std::make_shared<const MessagePhases>(
+      phases_on_links(maker.make(placement, communication.call, communication.dtype, choice),
+                      all_links(placement))));
+}
+
 }  // namespace
 
 std::optional<std::string> why_no_algorithms(const Sync& sync) {
@@ -86,17 +99,44 @@ bool is_moved_by_devices(const CollectiveCall& call) {
   return std::ranges::adjacent_find(call.nodes, std::ranges::not_equal_to{}) == call.nodes.end();
 }
 
+bool is_measured(const AlgorithmChoice& choice) {
+  return std::ranges::any_of(choice.alternatives, [&](const Alternative& alternative) {
+    return alternative.algorithm == choice.algorithm && alternative.is_measured;
+  });
+}
+
+PhaseMaker::PhaseMaker(const Network& network, const LinkCosts& links)
+    : network_(network), links_(links), placements_(network) {}
+
+Placement& PhaseMaker::place(const CollectiveCall& call, std::span<const std::int32_t> devices) {
+  return placements_.of(devices, is_rooted(call.kind));
+}
+
+MessagePhases PhaseMaker::make(Placement& placement, CollectiveCall call, DType dtype,
+                               const AlgorithmChoice& choice) {
+  call.segment = choice.segment;
+  return phases_on_groups({network_, links_, placements_}, placement,
+                          {call, choice.algorithm, size_of(dtype),
+                           is_measured(choice) ? std::optional(choice.time) : std::nullopt});
+}
+
 void choose_algorithms(TaskGraph& graph, const CommunicationChoices& choices) {
   AlgorithmTable known(choices);
+  // A rank has tasks of its own devices only, which cannot be simulated.
+  std::optional<Network> network;
+  if (graph.devices.empty()) network.emplace(choices.machine, choices.links);
+  std::optional<PhaseMaker> phases;
+  if (network) phases.emplace(*network, choices.links);
+  if (network) graph.links = network->links();
   for (Communication& communication : graph.communications) {
     complete_call(communication.call, communication.dtype,
                   graph[communication.any_buffer()].bytes(), choices.machine,
                   communication.devices);
     const AlgorithmChoice& choice = known.choose(communication.call, communication.dtype);
     communication.algorithm = choice.algorithm;
-    communication.call.segment = choice.segment;
     communication.time = choice.time;
-    communication.by_devices = is_moved_by_devices(communication.call);
+    if (phases) communication.phases = occupied_by(communication, *phases, choice);
+    communication.call.segment = choice.segment;
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "cost/choose_algorithm.h"
 #include "cost/link_costs.h"
+#include "cost/message_phases.h"
 #include "lower/table_key.h"
 #include "strategy/strategy.h"
 #include "taskgraph/task_graph.h"
@@ -45,6 +46,26 @@ void complete_call(CollectiveCall& call, DType dtype, Bytes buffer, const Machin
 /// Whether members copy and combine themselves, while they wait or between kernels: all are on one
 /// computer, and no network card does it for them.
 bool is_moved_by_devices(const CollectiveCall& call);
+
+bool is_measured(const AlgorithmChoice& choice);
+
+/// The phases of calls that network cards run. Keeps what calls between the same devices share.
+/// Borrows its parts.
+class PhaseMaker {
+ public:
+  PhaseMaker(const Network& network, const LinkCosts& links);
+
+  /// Stays where it is.
+  Placement& place(const CollectiveCall& call, std::span<const std::int32_t> devices);
+  /// On link groups of the placement (cost/message_phases.h).
+  MessagePhases make(Placement& placement, CollectiveCall call, DType dtype,
+                     const AlgorithmChoice& choice);
+
+ private:
+  const Network& network_;
+  const LinkCosts& links_;
+  Placements placements_;
+};
 
 /// After layouts are chosen: counts are those of the buffers as stored.
 void choose_algorithms(TaskGraph& graph, const CommunicationChoices& choices);

@@ -39,8 +39,10 @@ std::vector<ExplainedClass> explain_classes(const LowerRequest& request) {
   // Classes do not depend on kernels, so any will do.
   plan.units = plain_units(plan.unit_request(), tables.regions);
   settle(plan);
-  AspectTable aspects(*request.machine);
-  Classes classes = find_classes(plan, aspects);
+  LinkCosts links = links_of(request);
+  Network network(*request.machine, links);
+  AspectTable aspects(network);
+  Classes classes = find_partition(plan, aspects).devices;
   MovementTable movements(*request.machine);
   std::vector<ExplainedClass> explained(as_index(classes.count()));
   for (std::size_t at = 0; at < explained.size(); ++at) {

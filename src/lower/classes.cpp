@@ -24,8 +24,9 @@ Colour colour_alone(const DeviceSpec& device) {
 }
 
 Colour colour_of(const LinkSpeed& speed) {
-  return mix(mix(Colour{}, std::bit_cast<std::uint64_t>(speed.bytes_per_second)),
-             static_cast<std::uint64_t>(speed.latency.count));
+  Colour colour = mix(Colour{}, std::bit_cast<std::uint64_t>(speed.bytes_per_second));
+  colour = mix(colour, static_cast<std::uint64_t>(speed.latency.count));
+  return mix(colour, static_cast<std::uint64_t>(overhead_of(speed).count));
 }
 
 /// By device.
@@ -70,6 +71,29 @@ class Refinement {
       before = std::exchange(count, numbering.number(colours_, numbers));
     }
     return numbers;
+  }
+
+  /// By link in one direction, once `run` is over: the first of its class.
+  std::vector<std::int32_t> links() const {
+    std::vector<std::int32_t> first(2 * machine_.links.size(), -1);
+    // No round was needed where nothing is sent.
+    if (load_.empty()) return first;
+    std::vector<Colour> colours;
+    std::vector<std::int32_t> carrying;
+    for (std::size_t link = 0; link < machine_.links.size(); ++link) {
+      if (!crossings_.carries[link]) continue;
+      for (std::size_t end : {0, 1}) {
+        colours.push_back(load_[link][end]);
+        carrying.push_back(static_cast<std::int32_t>(2 * link + end));
+      }
+    }
+    std::vector<std::int32_t> numbers(colours.size()), first_of_number;
+    ColourNumbering(colours.size()).number(colours, numbers);
+    for (std::size_t at = 0; at < numbers.size(); ++at) {
+      if (numbers[at] == std::ssize(first_of_number)) first_of_number.push_back(carrying[at]);
+      first[as_index(carrying[at])] = first_of_number[as_index(numbers[at])];
+    }
+    return first;
   }
 
  private:
@@ -231,12 +255,15 @@ Classes list_classes(std::span<const std::int32_t> numbers) {
 
 }  // namespace
 
-Classes find_classes(const Machine& machine, std::span<const Aspect* const> aspects) {
+Partition find_partition(const Machine& machine, std::span<const Aspect* const> aspects) {
   std::vector<Colour> alone = colours_alone(machine, aspects);
   // No partner can tell devices apart further.
-  if (all_differ(alone)) return one_class_each(alone.size());
-  std::vector<std::int32_t> numbers = Refinement(machine, aspects, std::move(alone)).run();
-  return list_classes(std::span(numbers).first(machine.devices.size()));
+  if (all_differ(alone)) return one_class_each(machine);
+  Refinement refinement(machine, aspects, std::move(alone));
+  std::vector<std::int32_t> numbers = refinement.run();
+  Classes classes = list_classes(std::span(numbers).first(machine.devices.size()));
+  if (as_index(classes.count()) == machine.devices.size()) return one_class_each(machine);
+  return {std::move(classes), refinement.links()};
 }
 
 bool differ_alone(const Machine& machine, std::span<const Aspect* const> aspects) {
@@ -247,6 +274,13 @@ Classes one_class_each(std::size_t devices) {
   std::vector<std::int32_t> numbers(devices);
   std::iota(numbers.begin(), numbers.end(), 0);
   return list_classes(numbers);
+}
+
+Partition one_class_each(const Machine& machine) {
+  Partition made{.devices = one_class_each(machine.devices.size()),
+                 .links = std::vector<std::int32_t>(2 * machine.links.size())};
+  std::iota(made.links.begin(), made.links.end(), 0);
+  return made;
 }
 
 }  // namespace troika

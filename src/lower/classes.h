@@ -39,6 +39,15 @@ struct Aspect {
   std::vector<Exchanges> exchanges;
 };
 
+struct Partition {
+  Classes devices;
+  /// By link in one direction (cost/network.h): the first one of its class, which stands for it.
+  /// -1: it carries nothing.
+  std::vector<std::int32_t> links;
+
+  bool operator==(const Partition&) const = default;
+};
+
 /// Colour refinement (Weisfeiler and Leman 1968). Devices start with the colour of their kind,
 /// speeds and memory, and of all that the aspects say about them alone. In each round
 /// - a communication's colour is its shape and the multisets of its members' colours and parts and
@@ -56,7 +65,7 @@ struct Aspect {
 /// takes n / 2. Colours are 128-bit hashes, but what aspects say about devices alone comes as
 /// 64-bit hashes. So an aspect that tells n devices apart takes two of them for equal with a
 /// probability of n^2 / 2^65: for 9,216 devices 2e-12.
-Classes find_classes(const Machine& machine, std::span<const Aspect* const> aspects);
+Partition find_partition(const Machine& machine, std::span<const Aspect* const> aspects);
 
 /// Whether the aspects tell all devices apart without looking at their partners: each is a class of
 /// its own then, whatever other aspects there are.
@@ -64,5 +73,6 @@ bool differ_alone(const Machine& machine, std::span<const Aspect* const> aspects
 
 /// One class per device: nothing is folded. For tests and for reading.
 Classes one_class_each(std::size_t devices);
+Partition one_class_each(const Machine& machine);
 
 }  // namespace troika

@@ -30,7 +30,7 @@ TEST(Classes, RegularPlansOnRegularMachinesAreOneClass) {
 TEST(Classes, AreNumberedByTheirFirstDevices) {
   Aspect aspect{.own = {5, 3, 5, 4, 3}};
   const Aspect* given[] = {&aspect};
-  Classes classes = find_classes(equal_devices(5), given);
+  Classes classes = find_partition(equal_devices(5), given).devices;
   EXPECT_THAT(classes.of_device, ElementsAre(0, 1, 0, 2, 1));
   EXPECT_THAT(classes.first, ElementsAre(0, 1, 3));
   EXPECT_THAT(classes.size, ElementsAre(2, 2, 1));

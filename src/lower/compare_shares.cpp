@@ -159,10 +159,11 @@ Difference compare_nodes(const DevicePair& pair) {
 
 Difference compare_links(const DevicePair& pair) {
   auto speeds = [&](std::int32_t device) {
-    std::vector<std::pair<double, std::int64_t>> found;
+    std::vector<std::tuple<double, SimTime, SimTime>> found;
     for (const Link& link : pair.plan.request.machine->links)
       if (link.a == device || link.b == device)
-        found.emplace_back(link.speed.bytes_per_second, link.speed.latency.count);
+        found.emplace_back(link.speed.bytes_per_second, link.speed.latency,
+                           overhead_of(link.speed));
     std::ranges::sort(found);
     return found;
   };

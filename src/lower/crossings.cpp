@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "lower/colour.h"
-#include "lower/link_tree.h"
+#include "machine/link_tree.h"
 #include "machine/route.h"
 
 namespace troika {

@@ -81,7 +81,8 @@ void replace_tasks(Tasks& tasks, std::vector<TaskOrder>& gone, Tasks& added) {
   tasks.resize(std::max(tasks.size(), size));
   move_staying(tasks, runs);
   tasks.resize(size);
-  for (std::size_t at = 0; at < added.size(); ++at) tasks[as_index(places[at])] = added[at];
+  for (std::size_t at = 0; at < added.size(); ++at)
+    tasks[as_index(places[at])] = std::move(added[at]);
 }
 
 /// Enough of a task to find it among the others of its device.
@@ -118,9 +119,12 @@ Folding::Folding(const ProgramPlan& plan, const KernelTable& table, std::optiona
     : plan_(plan),
       table_(table),
       given_(std::move(given)),
-      aspects_(*plan.request.machine),
+      links_(links_of(plan.request)),
+      network_(*plan.request.machine, links_),
+      all_links_(network_.links()),
+      aspects_(network_),
       movements_(*plan.request.machine),
-      calls_(plan) {}
+      calls_(plan, network_, links_) {}
 
 void Folding::fold() {
   devices_.clear();
@@ -131,7 +135,7 @@ void Folding::fold_again(Touched touched) {
   for (std::size_t at = 0; at < graph_.tasks.size(); ++at)
     if (auto known = devices_.find(graph_.classes.first[at]); known != devices_.end())
       known->second.tasks = std::move(graph_.tasks[at]);
-  set_classes(touched);
+  bool step = set_classes(touched) || concerns_step(touched);
   missing_.clear();
   missing_movements_.clear();
   graph_.tasks.clear();
@@ -143,7 +147,7 @@ void Folding::fold_again(Touched touched) {
       folded = emit_device(device);
     } else {
       folded = std::move(known.mapped());
-      emit_again(device, folded, touched);
+      emit_again(device, folded, {touched, step});
     }
     graph_.tasks.push_back(std::move(folded.tasks));
   }
@@ -151,10 +155,16 @@ void Folding::fold_again(Touched touched) {
 }
 
 /// Where a message is named by another member than before, its ends are made again.
-void Folding::set_classes(Touched& touched) {
-  graph_.classes = given_ ? *given_ : find_classes(plan_, aspects_);
-  std::vector<const Moves*> changed = calls_.set_classes(graph_.classes);
-  if (changed.empty()) return;
+bool Folding::set_classes(Touched& touched) {
+  Partition partition = given_ ? Partition{*given_, one_class_each(network_.machine()).links}
+                               : find_partition(plan_, aspects_);
+  FoldedCalls::Changed changes = calls_.set_classes(partition);
+  std::vector<const Moves*>& changed = changes.moves;
+  graph_.links.clear();
+  for (std::size_t link = 0; link < all_links_.size(); ++link)
+    if (partition.links[link] == all_links_[link].number) graph_.links.push_back(all_links_[link]);
+  graph_.classes = std::move(partition.devices);
+  if (changed.empty()) return changes.totals;
   std::ranges::sort(changed);
   auto is_changed = [&](std::int32_t value) {
     return value >= 0 && std::ranges::binary_search(
@@ -167,6 +177,7 @@ void Folding::set_classes(Touched& touched) {
     if (is_changed(plan_.updates[at].gradient))
       touched.updates.push_back(static_cast<std::int32_t>(at));
   sort_all(touched);
+  return changes.totals;
 }
 
 Folding::FoldedDevice Folding::emit_device(std::int32_t device) {
@@ -182,7 +193,8 @@ Folding::FoldedDevice Folding::emit_device(std::int32_t device) {
   return made;
 }
 
-void Folding::emit_again(std::int32_t device, FoldedDevice& known, const Touched& touched) {
+void Folding::emit_again(std::int32_t device, FoldedDevice& known, const Again& again) {
+  const Touched& touched = again.touched;
   DeviceEmitter emitter(plan_, movements_, device);
   std::vector<TaskOrder> gone;
   Tasks added;
@@ -202,7 +214,7 @@ void Folding::emit_again(std::int32_t device, FoldedDevice& known, const Touched
     replace(first_value() + as_index(value), emitter.emit_value(as_index(value)));
   for (std::int32_t update : touched.updates)
     replace(first_update() + as_index(update), emitter.emit_update(as_index(update)));
-  if (concerns_step(touched)) replace(step_fragment(), emitter.emit_step());
+  if (again.step) replace(step_fragment(), emitter.emit_step());
   if (copies || concerns(known.fragments.back(), touched))
     replace(step_fragment() + 1,
             emitter.emit_copies(std::span(known.fragments).first(step_fragment() + 1)));
@@ -236,22 +248,21 @@ void Folding::add_folded(const Fragment& fragment, std::int32_t device,
       made.call = calls_.name_of(task);
     }
     if (task.kind == WorkKind::finish) {
-      FoldedCalls::CallTime call = call_time(task, fragment, device);
-      made.time = call.time;
-      made.by_devices = call.by_devices;
+      Bytes bytes = bytes_of(task, fragment, device);
+      made.time = calls_.time_of(task, bytes);
+      made.phases = calls_.phases_of(task, bytes);
       if (plan_.request.strategy->sync.priorities) {
         Moment finish = finish_of(plan_, task);
         made.urgency = urgency_of(finish.lag, pack(finish.turn));
       }
     }
-    tasks.push_back(made);
+    tasks.push_back(std::move(made));
   }
 }
 
-FoldedCalls::CallTime Folding::call_time(const PlannedTask& finish, const Fragment& fragment,
-                                         std::int32_t device) {
-  BufferRef buffer = fragment.uses_of(finish)[0].buffer;
-  return calls_.time_of(finish, PlannedDevice(plan_, device).bytes_of(buffer));
+Bytes Folding::bytes_of(const PlannedTask& finish, const Fragment& fragment,
+                        std::int32_t device) const {
+  return PlannedDevice(plan_, device).bytes_of(fragment.uses_of(finish)[0].buffer);
 }
 
 /// Of a task that computes.

@@ -48,7 +48,8 @@ class Folding {
     Versions versions;
   };
 
-  void set_classes(Touched& touched);
+  /// Returns whether sums over all devices change.
+  bool set_classes(Touched& touched);
   // folding_check.cpp
   /// A task where it stands.
   struct StandingTask {
@@ -59,12 +60,16 @@ class Folding {
   bool is_alike(const StandingTask& one, const StandingTask& other);
   bool is_alike(const BufferRef& one, const BufferRef& other) const;
   FoldedDevice emit_device(std::int32_t device);
-  void emit_again(std::int32_t device, FoldedDevice& known, const Touched& touched);
+  struct Again {
+    const Touched& touched;
+    bool step = false;  ///< The sums over all devices.
+  };
+  void emit_again(std::int32_t device, FoldedDevice& known, const Again& again);
   bool concerns_step(const Touched& touched) const;
   void add_folded(const Fragment& fragment, std::int32_t device, std::vector<FoldedTask>& tasks);
   SimTime time_of(const PlannedTask& task, std::int32_t device);
-  FoldedCalls::CallTime call_time(const PlannedTask& finish, const Fragment& fragment,
-                                  std::int32_t device);
+  /// Of the buffer that a finish gets back.
+  Bytes bytes_of(const PlannedTask& finish, const Fragment& fragment, std::int32_t device) const;
   SimTime movement_time(std::int32_t movement, std::int32_t device);
   std::size_t first_value() const { return plan_.distribution.outline.jobs.size(); }
   std::size_t first_update() const { return first_value() + plan_.distribution.values.size(); }
@@ -73,6 +78,9 @@ class Folding {
   const ProgramPlan& plan_;
   const KernelTable& table_;
   const std::optional<Classes> given_;
+  const LinkCosts links_;
+  const Network network_;
+  const std::vector<DirectedLink> all_links_;
   AspectTable aspects_;
   MovementTable movements_;
   std::vector<std::optional<SimTime>> movement_times_;  // by movement

@@ -47,8 +47,8 @@ bool Folding::is_alike(const StandingTask& one, const StandingTask& other) {
   bool same_work = task.computes() ? task.of == twin.of && task.index == twin.index
                                    : calls_.name_of(task) == calls_.name_of(twin);
   if (task.kind == WorkKind::finish)
-    same_work = same_work && call_time(task, one.fragment, one.device) ==
-                                 call_time(twin, other.fragment, other.device);
+    same_work = same_work && calls_.time_of(task, bytes_of(task, one.fragment, one.device)) ==
+                                 calls_.time_of(twin, bytes_of(twin, other.fragment, other.device));
   return same_work && std::ranges::equal(one.fragment.uses_of(task), other.fragment.uses_of(twin),
                                          [&](const PlannedUse& use, const PlannedUse& same) {
                                            return use.access == same.access &&

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "cost/message_phases.h"
 
 namespace troika {
 namespace {
@@ -19,8 +20,11 @@ void note(std::uint64_t& hash, std::initializer_list<std::int64_t> numbers) {
 /// Describes a redistribution, device by device and message by message.
 class MovesAspect {
  public:
-  MovesAspect(const Moves& moves, const Machine& machine)
-      : moves_(moves), machine_(machine), dims_(used_dims(moves.boxes)) {}
+  MovesAspect(const Moves& moves, const Network& network)
+      : moves_(moves),
+        network_(network),
+        machine_(network.machine()),
+        dims_(used_dims(moves.boxes)) {}
 
   Aspect describe() {
     made_.own.assign(machine_.devices.size(), 0);
@@ -100,33 +104,63 @@ class MovesAspect {
       Exchanges& exchanges = made_.exchanges[found->second];
       for (std::int32_t at = message.first_member; at < message.first_member + message.members;
            ++at)
+        // What a link carries depends on the side on which the root is.
         exchanges.members.push_back(
-            {moves_.members[as_index(at)].device, moves_.part[as_index(at)]});
+            {moves_.members[as_index(at)].device,
+             2 * moves_.part[as_index(at)] +
+                 (is_rooted(message.kind) && at == message.first_member ? 1 : 0)});
       exchanges.ends.push_back(static_cast<std::int32_t>(exchanges.members.size()));
     }
   }
 
-  /// The time of a message depends on which of its members share nodes and processes, in their
-  /// order, but not on which nodes these are.
+  /// The time of a message depends on which of its members share nodes, processes and links, in
+  /// their order, but not on which nodes these are.
   std::uint64_t shape_of(const Message& message) {
     std::uint64_t hash = 0;
     note(hash, {static_cast<int>(message.kind), message.elements, message.members, message.start,
                 message.finish});
-    ++message_, nodes_.count = processes_.count = 0;
+    ++message_, nodes_.count = processes_.count = hubs_.count = 0;
     for (std::int32_t at = message.first_member; at < message.first_member + message.members;
          ++at) {
       const DeviceSpec& device = machine_.devices[as_index(moves_.members[as_index(at)].device)];
       note(hash, {number(nodes_, device.node), number(processes_, device.rank)});
     }
+    if (nodes_.count > 1 && network_.tree()) note_routes(hash, message);
     return hash;
   }
 
-  /// The nodes, or processes, of a message in the order in which it meets them.
+  /// The part of the tree that joins the members, followed from each of them to the next.
+  void note_routes(std::uint64_t& hash, const Message& message) {
+    for (std::int32_t at = message.first_member + 1; at < message.first_member + message.members;
+         ++at)
+      note_route(hash, moves_.members[as_index(at - 1)].device,
+                 moves_.members[as_index(at)].device);
+  }
+
+  void note_route(std::uint64_t& hash, std::int32_t from, std::int32_t to) {
+    const LinkTree& tree = *network_.tree();
+    auto note_hop = [&](std::int32_t link, std::int32_t end) {
+      bool is_device = as_index(end) < machine_.devices.size();
+      note(hash, {network_.speed_of(link), is_device ? -1 : number(hubs_, end)});
+    };
+    down_.clear();
+    while (from != to) {
+      bool climbs = tree.depth[as_index(from)] > tree.depth[as_index(to)];
+      std::int32_t& end = climbs ? from : to;
+      std::int32_t link = tree.link[as_index(end)];
+      if (!climbs) down_.emplace_back(link, end);
+      end = tree.parent[as_index(end)];
+      if (climbs) note_hop(link, end);
+    }
+    for (auto hop = down_.rbegin(); hop != down_.rend(); ++hop) note_hop(hop->first, hop->second);
+  }
+
+  /// The nodes, processes, or hubs of a message in the order in which it meets them.
   struct Numbering {
     struct Entry {
       std::int64_t message = -1, number = 0;
     };
-    std::vector<Entry> entries{};  // by node or process
+    std::vector<Entry> entries{};  // by node, process, or endpoint
     std::int64_t count = 0;        // those of the message
   };
   std::int64_t number(Numbering& numbering, std::int32_t of) const {
@@ -137,24 +171,29 @@ class MovesAspect {
   }
 
   const Moves& moves_;
+  const Network& network_;
   const Machine& machine_;
   const std::size_t dims_;
   Aspect made_;
   std::int64_t message_ = -1;  // the number of the one that is described
-  Numbering nodes_, processes_;
+  Numbering nodes_, processes_, hubs_;
+  std::vector<std::pair<std::int32_t, std::int32_t>> down_;  // links and ends, backwards
 };
 
 /// Facts that are particular to a plan.
 class PlanAspects {
  public:
   PlanAspects(const ProgramPlan& plan, AspectTable& known)
-      : plan_(plan), known_(known), own_(plan.request.machine->devices.size()) {}
+      : plan_(plan),
+        known_(known),
+        machine_(known.network().machine()),
+        own_(machine_.devices.size()) {}
 
-  Classes find() {
+  Partition find() {
     for (const auto& [set, kinds] : plan_.distribution.kinds)
       add(known_.of_tiles(plan_.tables.tiles, set, plan_.distribution.joined_kinds[as_index(set)]));
     // Much quicker, and usual where operators are placed at random.
-    if (differ_alone(*plan_.request.machine, aspects_)) return one_class_each(own_.size());
+    if (differ_alone(machine_, aspects_)) return one_class_each(machine_);
     for (const Moves* moves : moves_of_values()) add(known_.of_moves(*moves));
     note_totals();
     note_updates();
@@ -162,7 +201,7 @@ class PlanAspects {
     Aspect rest{.own = std::move(own_)};
     join_all(rest);
     aspects_.push_back(&rest);
-    return troika::find_classes(*plan_.request.machine, aspects_);
+    return troika::find_partition(machine_, aspects_);
   }
 
  private:
@@ -260,6 +299,7 @@ class PlanAspects {
 
   const ProgramPlan& plan_;
   AspectTable& known_;
+  const Machine& machine_;
   std::vector<std::uint64_t> own_;
   std::vector<const Aspect*> aspects_;
   std::vector<char> has_pattern_;  // by pattern: one of the aspects has it
@@ -308,7 +348,7 @@ KnownAspect AspectTable::known(Aspect aspect) {
 const KnownAspect& AspectTable::of_tiles(const TileTables& tables, TileSetId id, KindsId kinds) {
   auto [known, is_new] = tiles_.try_emplace({id, kinds});
   if (is_new) {
-    Aspect made{.own = std::vector<std::uint64_t>(machine_.devices.size())};
+    Aspect made{.own = std::vector<std::uint64_t>(network_.machine().devices.size())};
     const TileSet& set = tables.set(id);
     for (std::int32_t tile = 0; tile < set.count(); ++tile)
       note(made.own[as_index(set.device[as_index(tile)])], {tables.kind(kinds, tile)});
@@ -321,11 +361,11 @@ const KnownAspect& AspectTable::of_moves(const Moves& moves) {
   auto [known, is_new] = moves_.try_emplace(&moves);
   if (is_new)
     known->second =
-        std::make_unique<const KnownAspect>(this->known(MovesAspect(moves, machine_).describe()));
+        std::make_unique<const KnownAspect>(this->known(MovesAspect(moves, network_).describe()));
   return *known->second;
 }
 
-Classes find_classes(const ProgramPlan& plan, AspectTable& known) {
+Partition find_partition(const ProgramPlan& plan, AspectTable& known) {
   return PlanAspects(plan, known).find();
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "cost/network.h"
 #include "lower/classes.h"
 #include "lower/colour.h"
 #include "lower/program_plan.h"
@@ -21,10 +22,12 @@ struct KnownAspect {
 };
 
 /// Facts about tiles and redistributions, kept because most plans of one search share them. Borrows
-/// the machine.
+/// the network.
 class AspectTable {
  public:
-  explicit AspectTable(const Machine& machine) : machine_(machine) {}
+  explicit AspectTable(const Network& network) : network_(network) {}
+
+  const Network& network() const { return network_; }
 
   /// Which kinds of tiles each device has.
   const KnownAspect& of_tiles(const TileTables& tables, TileSetId set, KindsId kinds);
@@ -38,7 +41,7 @@ class AspectTable {
   KnownAspect known(Aspect aspect);
   std::int32_t number_of(Colour pattern);
 
-  const Machine& machine_;
+  const Network& network_;
   std::map<std::pair<TileSetId, KindsId>, std::unique_ptr<const KnownAspect>> tiles_;
   std::unordered_map<const Moves*, std::unique_ptr<const KnownAspect>> moves_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::int32_t> patterns_;
@@ -46,6 +49,6 @@ class AspectTable {
 
 /// Devices of a class emit the same tasks, one by one, but for positions, offsets and which device
 /// of a class their partners are.
-Classes find_classes(const ProgramPlan& plan, AspectTable& known);
+Partition find_partition(const ProgramPlan& plan, AspectTable& known);
 
 }  // namespace troika

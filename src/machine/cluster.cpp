@@ -12,8 +12,10 @@ std::string node_name(const NodeSpec& node, std::int64_t index) {
   return node.count == 1 ? node.name : fmt::format("{}{}", node.name, index);
 }
 
-/// Half the latency: a message passes two such links.
-LinkSpeed half_way(LinkSpeed speed) { return {speed.bytes_per_second, {speed.latency.count / 2}}; }
+/// Half the latency: a message passes two such links. It occupies both of them at once.
+LinkSpeed half_way(LinkSpeed speed) {
+  return {speed.bytes_per_second, {speed.latency.count / 2}, overhead_of(speed)};
+}
 
 /// Builds a machine from its description, device by device and hub by hub.
 class Layout {

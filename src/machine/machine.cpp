@@ -18,6 +18,16 @@ std::vector<DeviceId> devices_of_node(const Machine& machine, std::int32_t node)
   return found;
 }
 
+SimTime overhead_of(const LinkSpeed& speed) {
+  if (speed.overhead) return *speed.overhead;
+  return {std::llround(static_cast<double>(speed.latency.count) * kAssumedOverheadShare)};
+}
+
+SimTime occupied_time(const LinkSpeed& speed, Bytes bytes) {
+  double sent = static_cast<double>(bytes.count) / speed.bytes_per_second;
+  return overhead_of(speed) + SimTime{std::llround(sent * 1e9)};
+}
+
 SimTime roofline_time(const DeviceSpec& device, Flops flops, Bytes bytes) {
   // Arithmetic and memory traffic overlap, so the slower one counts. Williams, Waterman and
   // Patterson 2009, doi:10.1145/1498765.1498785.

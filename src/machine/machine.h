@@ -29,10 +29,19 @@ struct DeviceSpec {
 /// The speed of a link in each direction; both can be used at the same time.
 struct LinkSpeed {
   double bytes_per_second = 1e10;
-  SimTime latency{};
+  SimTime latency{};  ///< Of an empty message.
+  /// The part of it for which the message occupies the link, so that others wait; see overhead_of.
+  std::optional<SimTime> overhead{};
 
   bool operator==(const LinkSpeed&) const = default;
 };
+
+/// The share of a latency that is taken as overhead where nobody has measured or stated it.
+constexpr double kAssumedOverheadShare = 0.25;
+/// The stated overhead, or the assumed share of the latency.
+SimTime overhead_of(const LinkSpeed& speed);
+/// Of a message of so many bytes: how long it occupies the link.
+SimTime occupied_time(const LinkSpeed& speed, Bytes bytes);
 
 /// Joins two endpoints of a machine. Endpoints are numbered: the devices first, by their DeviceId,
 /// then the hubs.

@@ -78,7 +78,9 @@ LoopChange FoldedLoop::change_to(const FoldedGraph& graph) {
 }
 
 bool FoldedLoop::can_follow(const FoldedGraph& graph) const {
-  if (now_.graph.tasks.empty() || now_.graph.classes != graph.classes) return false;
+  if (now_.graph.tasks.empty() || now_.graph.classes != graph.classes ||
+      now_.graph.links != graph.links)
+    return false;
   std::size_t needed = kSmallBody;
   for (const std::vector<FoldedTask>& tasks : graph.tasks) needed += tasks.size();
   return now_.body.tasks.size() < needed * kMostGrowth;

@@ -13,16 +13,32 @@ namespace {
 /// chunk of 256 KiB takes it.
 constexpr LoopCosts kExecutor{.between_kernels = {100'000}, .work_chunk = {25'000}};
 
-/// A message is one phase: work of its members, or time that passes from the last start on.
-/// Contention on links is not modelled yet. Equally urgent messages are served as they come.
-MessagePhase phase_of(SimTime time, bool by_devices) {
-  return by_devices ? MessagePhase{.work = time} : MessagePhase{.latency = time};
+/// Appends what a message occupies. Without phases it is nothing but time that passes from the last
+/// start on.
+void add_phases(LoopBody& body, LoopMessage& message, const MessagePhases* phases, SimTime time) {
+  message.first_phase = static_cast<std::int32_t>(body.phases.size());
+  if (phases == nullptr) {
+    body.phases.push_back({.latency = time});
+  } else {
+    auto first_load = static_cast<std::int32_t>(body.loads.size());
+    for (MessagePhase phase : phases->phases) {
+      phase.first_load += first_load;
+      body.phases.push_back(phase);
+    }
+    for (const LinkLoad& load : phases->loads) {
+      auto link = std::ranges::lower_bound(body.links, load.link, {}, &DirectedLink::number);
+      TROIKA_CHECK(link != body.links.end() && link->number == load.link, "an unlisted link");
+      body.loads.push_back({static_cast<std::int32_t>(link - body.links.begin()), load.time});
+    }
+  }
+  message.phases = static_cast<std::int32_t>(body.phases.size()) - message.first_phase;
 }
 
-void add_phase(LoopBody& body, LoopMessage& message, const MessagePhase& phase) {
-  message.first_phase = static_cast<std::int32_t>(body.phases.size());
-  message.phases = 1;
-  body.phases.push_back(phase);
+/// Equally urgent messages go in the order in which devices start them. Turns do not depend on
+/// devices, so it is the same for all messages of a class.
+void note_start(LoopMessage& message, Turn turn) {
+  bool is_first = message.starts == 1;
+  message.order = is_first ? turn.bits : std::min(message.order, turn.bits);
 }
 
 }  // namespace
@@ -58,23 +74,28 @@ LoopBody loop_body(const TaskGraph& graph) {
   TROIKA_CHECK(graph.devices.empty(), "messages of devices that are not simulated");
   LoopBody made{.lanes = std::vector<LoopLane>(graph.arena.size()),
                 .dependencies = graph.dependencies,
+                .links = graph.links,
                 .costs = kExecutor};
   for (const Communication& communication : graph.communications) {
     made.messages.push_back({.urgency = communication.urgency});
-    add_phase(made, made.messages.back(), phase_of(communication.time, communication.by_devices));
+    add_phases(made, made.messages.back(), communication.phases.get(), communication.time);
   }
-  for (const Task& task : graph.tasks)
+  for (const Task& task : graph.tasks) {
     add_task(made, {.lane = task.device.value,
                     .message = task.communication.value,
                     .time = task.computes() ? task.choice.time : SimTime{},
                     .lag = task.lag,
                     .kind = task.kind});
+    if (task.kind == TaskKind::start)
+      note_start(made.messages[task.communication.index()], task.turn);
+  }
   for (std::size_t at : loop_order(graph)) place_last(made, static_cast<std::int32_t>(at));
   return made;
 }
 
 LoopBody empty_loop_body(const FoldedGraph& graph) {
-  return {.lanes = std::vector<LoopLane>(graph.tasks.size()), .costs = kExecutor};
+  return {
+      .lanes = std::vector<LoopLane>(graph.tasks.size()), .links = graph.links, .costs = kExecutor};
 }
 
 void add_folded_task(LoopBody& body, std::int32_t lane, const FoldedTask& task,
@@ -82,11 +103,12 @@ void add_folded_task(LoopBody& body, std::int32_t lane, const FoldedTask& task,
   LoopTask added{.lane = lane, .message = message, .lag = task.lag, .kind = task.kind};
   if (task.kind == TaskKind::compute) added.time = task.time;
   place_last(body, add_task(body, added));
-  if (task.kind != TaskKind::finish) return;
+  if (task.kind == TaskKind::compute) return;
   LoopMessage& own = body.messages[as_index(message)];
+  if (task.kind == TaskKind::start) return note_start(own, task.turn);
   if (own.phases > 0) return;
   own.urgency = task.urgency;
-  add_phase(body, own, phase_of(task.time, task.by_devices));
+  add_phases(body, own, task.phases.get(), task.time);
 }
 
 LoopBody loop_body(const FoldedGraph& graph) { return FoldedLoop::body_of(graph); }

@@ -18,22 +18,6 @@ struct LoopTask {
   std::int32_t next_end = -1;  ///< Another task of the same message; -1: none.
 };
 
-/// How long a phase of a message occupies a link.
-struct LinkLoad {
-  std::int32_t link = 0;
-  SimTime time{};
-};
-
-/// Messages run in lockstep phases: a phase begins on all members at once and ends once all its
-/// links are done, all members have done their work and the latency has passed.
-struct MessagePhase {
-  std::int32_t first_load = 0, loads = 0;  ///< In LoopBody::loads.
-  /// Of each member: copying and combining that its device does between kernels or while it waits.
-  SimTime work{};
-  SimTime latency{};         ///< Occupies nothing.
-  std::int32_t repeats = 1;  ///< Equal phases, one after the other.
-};
-
 struct LoopMessage {
   std::int32_t first_phase = 0, phases = 0;  ///< In LoopBody::phases.
   std::int32_t starts = 0;                   ///< Start tasks of a step.
@@ -41,11 +25,9 @@ struct LoopMessage {
   std::int32_t first_end =
       -1;  ///< A task of it, from which LoopTask::next_end leads to all others.
   std::uint64_t urgency = 0;
-  std::uint64_t order = 0;  ///< The same for messages that differ in their devices only.
-};
-
-struct LoopLink {
-  SimTime chunk{};  ///< Of this time; an urgent message overtakes at its end.
+  /// Of equally urgent messages the least goes first. The same for messages that differ in their
+  /// devices only.
+  std::uint64_t order = 0;
 };
 
 /// Costs of the runtime itself.
@@ -68,8 +50,8 @@ struct LoopBody {
   std::vector<Dependency> dependencies{};
   std::vector<LoopMessage> messages{};
   std::vector<MessagePhase> phases{};
-  std::vector<LinkLoad> loads{};
-  std::vector<LoopLink> links{};
+  std::vector<LinkLoad> loads{};      ///< On links by their places in this list:
+  std::vector<DirectedLink> links{};  ///< Ascending.
   LoopCosts costs{};
 };
 

@@ -35,7 +35,7 @@ LoopRun::LoopRun(const LoopBody& body, std::int64_t steps)
       slots_per_message_(2 * largest_lag_ + 3),
       has_work_(has_work(body)),
       lanes_(body.lanes.size()) {
-  for (const LoopLink& link : body.links) links_.push_back({.server = Server(link.chunk)});
+  for (const DirectedLink& link : body.links) links_.push_back({.server = Server(link.chunk)});
   for (const Dependency& edge : body.dependencies) add_edge(edge);
   // A lane that waits for a task would have to move messages meanwhile. Lowered graphs have no such
   // dependencies: devices wait for each other by messages only.

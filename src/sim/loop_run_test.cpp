@@ -15,7 +15,7 @@ class Body {
  public:
   Body(std::size_t lanes, std::size_t links, SimTime chunk = {10}) {
     body_.lanes.resize(lanes);
-    body_.links.assign(links, {chunk});
+    body_.links.assign(links, {.chunk = chunk});
     body_.costs.work_chunk = chunk;
   }
 
@@ -276,7 +276,7 @@ TEST(LoopRun, TimesScaleWithTheUnit) {
     for (LinkLoad& load : body.loads) load.time = load.time * 8;
     for (MessagePhase& phase : body.phases)
       phase.work = phase.work * 8, phase.latency = phase.latency * 8;
-    for (LoopLink& link : body.links) link.chunk = link.chunk * 8;
+    for (DirectedLink& link : body.links) link.chunk = link.chunk * 8;
     body.costs = {body.costs.between_kernels * 8, body.costs.work_chunk * 8};
     ASSERT_NEAR(static_cast<double>(find_period(body).time.count) / 8, static_cast<double>(before),
                 1)

@@ -42,9 +42,11 @@ struct FoldedTask {
   SimTime time{};  ///< Of a finish: of the communication, from when all members have started it.
   std::uint64_t urgency = 0;  ///< Of a finish: of the communication.
   FoldedCall call{};
+  /// Of a finish: what all communications of the class together occupy, on links that stand for
+  /// those of their class.
+  SharedPhases phases{};
   std::int16_t lag = 0;
   TaskKind kind = TaskKind::compute;
-  bool by_devices = false;  ///< Of a finish: as in Communication.
 
   /// The order in which a device runs its tasks.
   auto order() const { return std::tuple(turn, lag, id); }
@@ -54,6 +56,7 @@ struct FoldedTask {
 struct FoldedGraph {
   Classes classes;
   std::vector<std::vector<FoldedTask>> tasks;  ///< By class, in the order of a pass of the loop.
+  std::vector<DirectedLink> links{};           ///< One for each class of links, in ascending order.
 
   bool operator==(const FoldedGraph&) const = default;
 };

@@ -14,6 +14,7 @@
 #include "machine/machine.h"
 #include "taskgraph/kernel_choice.h"
 #include "taskgraph/kernel_key.h"
+#include "taskgraph/message_phases.h"
 #include "taskgraph/storage.h"
 #include "taskgraph/turn.h"
 
@@ -89,9 +90,11 @@ struct Communication {
   /// One per member; all equally long. See vectors_in_buffer. Not valid where the member's device
   /// is none of the graph's.
   std::vector<BufferId> buffers;
-  std::string algorithm;      ///< Empty before the choice is made.
-  SimTime time{};             ///< Predicted.
-  bool by_devices = false;    ///< Its time is work of each member: they share a computer's memory.
+  std::string algorithm;  ///< Empty before the choice is made.
+  SimTime time{};         ///< Predicted, if nothing else runs.
+  /// What it occupies, for the simulator; only in a graph of all devices. None: it is nothing but
+  /// that time.
+  SharedPhases phases{};
   std::uint64_t urgency = 0;  ///< Of several under way the greatest goes first.
 
   /// Of a member that is on a device of the graph: there is at least one.
@@ -167,6 +170,7 @@ struct TaskGraph {
   std::map<std::string, BufferId> outputs;  ///< Read by the host after it.
   std::vector<Bytes> arena;                 ///< Bytes of non-persistent memory per device.
   std::vector<StateEntry> storage;          ///< Of the model, on all devices of the machine.
+  std::vector<DirectedLink> links{};        ///< Those of the machine, if phases are filled in.
   std::uint64_t plan_hash = 0;              ///< Equal on ranks that lowered the same program.
 
   const BufferSpec& operator[](BufferId id) const { return buffers[id.index()]; }

@@ -8,9 +8,11 @@
 
 #include "base/testing/test_effort.h"
 #include "lower/planner.h"
+#include "lower/testing/contended_machines.h"
 #include "lower/testing/graph_facts.h"
 #include "lower/testing/lowered.h"
 #include "machine/cluster.h"
+#include "sim/loop_body.h"
 #include "sim/simulate.h"
 #include "strategy/ready.h"
 #include "strategy/testing/random_strategy.h"
@@ -127,6 +129,19 @@ void expect_same_tasks(const FoldedGraph& folded, const TaskGraph& graph) {
   }
 }
 
+/// The period if no message had to wait for another.
+SimTime period_without_waiting(const FoldedGraph& graph) {
+  LoopBody body = loop_body(graph);
+  for (MessagePhase& phase : body.phases) {
+    SimTime longest{};
+    for (std::int32_t at = phase.first_load; at < phase.first_load + phase.loads; ++at)
+      longest = std::max(longest, body.loads[as_index(at)].time);
+    phase.latency += longest;
+    phase.loads = 0;
+  }
+  return find_period(body).time;
+}
+
 void expect_folds(FoldedModel& model, const std::string& what, Wanted wanted) {
   SCOPED_TRACE(what);
   TaskGraph graph = model.lower_all();
@@ -229,6 +244,50 @@ TEST(Folding, OfRandomPlansIsRight) {
       }
     }
   }
+}
+
+/// Plans of small models where cards, uplinks and slow links are shared. Counts the plans in which
+/// messages wait for each other.
+struct ContentionCount {
+  int plans = 0, waiting = 0;
+};
+
+void expect_contended_plans_fold(const std::string& name, std::size_t devices, std::uint64_t seed,
+                                 ContentionCount& count) {
+  Graph graph = small_graph(name, 8 + static_cast<std::int64_t>(seed % 2));
+  std::size_t number = 0;
+  for (const Machine& machine : contended_machines(devices)) {
+    FoldedModel model({machine, seed % 3 == 0, seed % 3 == 1}, graph);
+    std::vector<Strategy> strategies{random_view_strategy(graph, machine, seed),
+                                     random_strategy(graph, machine, seed)};
+    for (std::string_view ready : ready_names())
+      strategies.push_back(ready_strategy(ready, graph, machine));
+    for (Strategy& strategy : strategies) {
+      if (!full_grid() && (number++ + seed) % 4 != 0) continue;
+      model.set(std::move(strategy));
+      if (why_infeasible(model.strategy, model.graph, model.machine)) continue;
+      expect_folds(model, fmt::format("{} on {}, seed {}, case {}", name, devices, seed, number),
+                   Wanted::not_coarser);
+      Planner planner(model.training(), model.table);
+      ASSERT_FALSE(planner.plan().has_value());
+      FoldedGraph folded = planner.graph();
+      ++count.plans;
+      count.waiting += simulate_loop(folded).period > period_without_waiting(folded);
+    }
+  }
+}
+
+TEST(Folding, IsExactWhereMessagesShareLinks) {
+  std::vector<std::size_t> sizes{8};
+  if (full_grid()) sizes = {4, 8, 16, 32};
+  ContentionCount count;
+  std::uint64_t seed = 0;
+  for (const zoo::Entry& entry : zoo::entries()) {
+    for (std::size_t devices : sizes)
+      for (std::uint64_t turn = 0; turn < (full_grid() ? 10u : 1u); ++turn)
+        expect_contended_plans_fold(entry.name, devices, seed++, count);
+  }
+  EXPECT_GT(count.waiting, count.plans / 3) << "of " << count.plans;
 }
 
 }  // namespace

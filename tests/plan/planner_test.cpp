@@ -12,6 +12,7 @@
 #include "base/random.h"
 #include "base/testing/test_effort.h"
 #include "lower/plan_hash.h"
+#include "lower/testing/contended_machines.h"
 #include "lower/testing/lowered.h"
 #include "lower/testing/plan_difference.h"
 #include "strategy/ready.h"
@@ -67,7 +68,12 @@ class ChangedPlans {
     request.samples.batch = 8;
     request.samples.shards = asked.micro_batches;  // a micro-batch must have whole ones
     model_.graph = zoo::build(request).train();
-    model_.machine.devices.assign(asked.devices, {.name = "cpu"});
+    // Where messages wait for each other, what they occupy depends on the classes.
+    if (asked.seed % 2 == 0)
+      model_.machine.devices.assign(asked.devices, {.name = "cpu"});
+    else
+      model_.machine =
+          asked.seed % 4 == 1 ? with_narrow_uplinks(asked.devices) : without_links(asked.devices);
     model_.kernels.fuses = true;
     model_.kernels.fused_time = SimTime{500};
     model_.kernels.two_kernels = asked.two_kernels;

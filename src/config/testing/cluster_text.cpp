@@ -9,8 +9,10 @@ namespace {
 
 /// In bits, whose factor is a power of two, so that no digit is lost.
 std::string speed_text(const LinkSpeed& speed) {
-  return fmt::format("bandwidth = \"{}bps\"\nlatency = \"{}ns\"\n", speed.bytes_per_second * 8,
-                     speed.latency.count);
+  std::string overhead =
+      speed.overhead ? fmt::format("overhead = \"{}ns\"\n", speed.overhead->count) : "";
+  return fmt::format("bandwidth = \"{}bps\"\nlatency = \"{}ns\"\n{}", speed.bytes_per_second * 8,
+                     speed.latency.count, overhead);
 }
 
 std::string node_text(const NodeSpec& node) {

@@ -172,8 +172,8 @@ class GraphOfFacts {
 
   std::pair<std::size_t, std::size_t> directions(std::size_t number) {
     const Link& link = machine_.links[number];
-    std::string label =
-        fmt::format("link {} {}", link.speed.bytes_per_second, link.speed.latency.count);
+    std::string label = fmt::format("link {} {} {}", link.speed.bytes_per_second,
+                                    link.speed.latency.count, overhead_of(link.speed).count);
     std::size_t forward = vertex(label, {number, 0}), backward = vertex(label, {number, 1});
     auto a = static_cast<std::size_t>(link.a), b = static_cast<std::size_t>(link.b);
     join_once(a, forward, "from"), join_once(b, forward, "to");

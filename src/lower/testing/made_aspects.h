@@ -37,7 +37,7 @@ inline std::vector<std::int32_t> classes_of(const Machine& machine,
                                             const std::vector<Aspect>& aspects) {
   std::vector<const Aspect*> given;
   for (const Aspect& aspect : aspects) given.push_back(&aspect);
-  Classes found = find_classes(machine, given);
+  Classes found = find_partition(machine, given).devices;
   Classes defined = refine_naively(machine, facts_of(machine, given));
   EXPECT_EQ(found.of_device, defined.of_device);
   EXPECT_EQ(found, defined);

@@ -1,6 +1,6 @@
-#include "lower/link_tree.h"
+#include "machine/link_tree.h"
 
-#include "lower/classes.h"
+#include "base/ids.h"
 
 namespace troika {
 namespace {
