@@ -314,10 +314,12 @@ void LoopRun::start_message(Lane& lane, const LoopTask& task) {
 }
 
 void LoopRun::open_slot(std::int32_t number) {
+  ++open_count_;
   open_slots_[as_index(number) / 64] |= std::uint64_t{1} << (as_index(number) % 64);
 }
 
 void LoopRun::close_slot(std::int32_t number) {
+  --open_count_;
   open_slots_[as_index(number) / 64] &= ~(std::uint64_t{1} << (as_index(number) % 64));
   slots_[as_index(number)] = {};
 }
@@ -411,6 +413,13 @@ void LoopRun::push(SimTime time, EventKind kind, std::int32_t of, std::uint32_t 
 void LoopRun::record(std::int64_t first_pass, std::int64_t last_pass) {
   first_recorded_ = first_pass;
   last_recorded_ = last_pass;
+}
+
+/// A copy, so that the list need not grow again.
+std::vector<TaskRun> LoopRun::take_recorded() {
+  std::vector<TaskRun> taken = recorded_;
+  recorded_.clear();
+  return taken;
 }
 
 }  // namespace troika

@@ -46,7 +46,7 @@ class LoopRun {
   /// Keeps the times of the tasks that run in these passes.
   void record(std::int64_t first_pass, std::int64_t last_pass);
   /// Those kept since the last call.
-  std::vector<TaskRun> take_recorded() { return std::exchange(recorded_, {}); }
+  std::vector<TaskRun> take_recorded();
 
   // loop_state.cpp
   /// All that the future depends on. Called between two instants.
@@ -151,6 +151,7 @@ class LoopRun {
   std::vector<Lane> lanes_;
   std::vector<Slot> slots_;                // by message and step
   std::vector<std::uint64_t> open_slots_;  // one bit each
+  std::size_t open_count_ = 0;             // of these bits
   std::vector<Link> links_;
   std::vector<Edge> edges_;
   std::vector<std::vector<std::int32_t>> edges_into_, edges_from_;  // by task; empty if none

@@ -2,87 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
-#include "base/random.h"
-#include "sim/loop_period.h"
+#include "sim/testing/loop_bodies.h"
 
 namespace troika {
 namespace {
 
-/// Writes a loop body down task by task, in the order of a pass.
-class Body {
- public:
-  Body(std::size_t lanes, std::size_t links, SimTime chunk = {10}) {
-    body_.lanes.resize(lanes);
-    body_.links.assign(links, {.chunk = chunk});
-    body_.costs.work_chunk = chunk;
-  }
-
-  Body& compute(std::int32_t lane, std::int64_t time) {
-    return add({.lane = lane, .time = {time}, .kind = TaskKind::compute});
-  }
-  Body& start(std::int32_t lane, std::int32_t message) {
-    at(message);
-    return add({.lane = lane, .message = message, .kind = TaskKind::start});
-  }
-  Body& finish(std::int32_t lane, std::int32_t message, std::int32_t lag = 0) {
-    at(message);
-    return add({.lane = lane, .message = message, .lag = lag, .kind = TaskKind::finish});
-  }
-  /// A phase of a message, behind those it has. Phases of a message must be given in one go.
-  Body& phase(std::int32_t message, std::vector<LinkLoad> loads, MessagePhase rest = {}) {
-    LoopMessage& own = at(message);
-    if (own.phases++ == 0) own.first_phase = static_cast<std::int32_t>(body_.phases.size());
-    rest.first_load = static_cast<std::int32_t>(body_.loads.size());
-    rest.loads = static_cast<std::int32_t>(loads.size());
-    body_.loads.insert(body_.loads.end(), loads.begin(), loads.end());
-    body_.phases.push_back(rest);
-    return *this;
-  }
-  Body& urgency(std::int32_t message, std::uint64_t urgency) {
-    at(message).urgency = urgency;
-    return *this;
-  }
-  Body& order(std::int32_t message, std::uint64_t order) {
-    at(message).order = order;
-    return *this;
-  }
-  Body& between_kernels(std::int64_t time) {
-    body_.costs.between_kernels = {time};
-    return *this;
-  }
-
-  const LoopBody& get() const { return body_; }
-  std::int64_t period() const { return find_period(body_).time.count; }
-  /// When each task ends in a step from rest.
-  std::vector<std::int64_t> ends() const {
-    LoopRun run(body_, 1);
-    run.record(0, largest_lag(body_));
-    while (run.run_pass()) continue;
-    std::vector<std::int64_t> all(body_.tasks.size(), -1);
-    for (const TaskRun& times : run.take_recorded())
-      if (times.end != TaskRun::kOpen) all[as_index(times.task)] = times.end.count;
-    return all;
-  }
-  std::int64_t end() const { return std::ranges::max(ends()); }
-
- private:
-  LoopMessage& at(std::int32_t message) {
-    if (std::ssize(body_.messages) <= message) body_.messages.resize(as_index(message) + 1);
-    return body_.messages[as_index(message)];
-  }
-  Body& add(LoopTask task) {
-    place_last(body_, add_task(body_, task));
-    return *this;
-  }
-
-  LoopBody body_;
-};
-
 /// A message from lane 0 to lane 1 over these links.
-Body transfers(std::size_t count, std::size_t links) {
-  Body body(2, links);
+HandMadeLoop transfers(std::size_t count, std::size_t links) {
+  HandMadeLoop body(2, links);
   for (std::int32_t at = 0; at < static_cast<std::int32_t>(count); ++at)
     body.start(0, at)
         .start(1, at)
@@ -100,14 +27,14 @@ TEST(LoopRun, TwoTransfersOnOneLinkFollowEachOtherAndOnTwoOverlap) {
 }
 
 TEST(LoopRun, PhasesFollowEachOtherAndEachLastsAsLongAsItsSlowestLink) {
-  Body body(2, 2);
+  HandMadeLoop body(2, 2);
   body.start(0, 0).start(1, 0).finish(0, 0).finish(1, 0);
   body.phase(0, {{0, {30}}, {1, {50}}}, {.latency = {5}, .repeats = 3}).phase(0, {{0, {20}}});
   EXPECT_EQ(body.end(), 3 * 55 + 20);
 }
 
 TEST(LoopRun, AnUrgentMessageOvertakesABulkyOneAtAChunkBorder) {
-  Body body(2, 1);
+  HandMadeLoop body(2, 1);
   body.start(0, 0).start(1, 0).compute(0, 13).start(0, 1).start(1, 1);
   body.finish(0, 1).finish(1, 1).finish(0, 0).finish(1, 0);
   body.phase(0, {{0, {100}}}).phase(1, {{0, {5}}});
@@ -123,7 +50,7 @@ TEST(LoopRun, SumsOverOwnersTakeTwoLatenciesAndTwoPassesOfTheOwnersLink) {
   const std::int32_t devices = 6, owners = 3;
   const std::int64_t latency = 1000, elements = 1200, bytes = 4, gap = 2;
   const SimTime part{elements / owners * bytes * gap};
-  Body body(devices + owners, 2 * owners, {64});
+  HandMadeLoop body(devices + owners, 2 * owners, {64});
   auto number = [&](std::int32_t back, std::int32_t device, std::int32_t owner) {
     return (back * devices + device) * owners + owner;
   };
@@ -145,7 +72,7 @@ TEST(LoopRun, SumsOverOwnersTakeTwoLatenciesAndTwoPassesOfTheOwnersLink) {
 }
 
 TEST(LoopRun, ADeviceMovesMessagesBetweenKernelsAndWhileItWaits) {
-  Body body(2, 0);
+  HandMadeLoop body(2, 0);
   body.start(0, 0).start(1, 0).compute(0, 100).compute(0, 100).finish(0, 0).compute(1, 50);
   body.finish(1, 0).phase(0, {}, {.work = {80}});
   // Lane 1 moves from 50 on, lane 0 only when its second kernel has ended.
@@ -157,7 +84,7 @@ TEST(LoopRun, ADeviceMovesMessagesBetweenKernelsAndWhileItWaits) {
 
 TEST(LoopRun, WhoIsNotWaitedForStillMovesItsPart) {
   // Lane 1 computes for long after it has started: the message waits for it.
-  Body body(2, 0);
+  HandMadeLoop body(2, 0);
   body.start(0, 0).start(1, 0).finish(0, 0).compute(1, 500).finish(1, 0);
   body.phase(0, {}, {.work = {80}});
   EXPECT_EQ(body.ends()[2], 580);
@@ -165,7 +92,7 @@ TEST(LoopRun, WhoIsNotWaitedForStillMovesItsPart) {
 
 TEST(LoopRun, AWaitingDeviceEndsItsChunkOfAnotherMessageFirst) {
   // Lane 0 waits for message 0 of a link, which ends at 25, and moves message 1 meanwhile.
-  Body body(2, 1);
+  HandMadeLoop body(2, 1);
   body.start(0, 0).start(1, 0).start(0, 1).start(1, 1).finish(0, 0).finish(0, 1);
   body.compute(1, 25).finish(1, 0).finish(1, 1);
   body.phase(0, {{0, {25}}}).phase(1, {}, {.work = {40}});
@@ -174,23 +101,23 @@ TEST(LoopRun, AWaitingDeviceEndsItsChunkOfAnotherMessageFirst) {
 }
 
 TEST(LoopRun, ALaggingMessageOverlapsTheNextStep) {
-  Body body(1, 1);
+  HandMadeLoop body(1, 1);
   body.finish(0, 0, 1).compute(0, 100).start(0, 0).phase(0, {{0, {60}}});
   EXPECT_EQ(body.period(), 160);
-  Body later(1, 1);
+  HandMadeLoop later(1, 1);
   later.compute(0, 100).finish(0, 0, 1).start(0, 0).phase(0, {{0, {60}}});
   EXPECT_EQ(later.period(), 100);
 }
 
 TEST(LoopRun, MessagesOfTwoStepsShareALink) {
   // The link is busy for longer than the device: it is the bottleneck.
-  Body body(1, 1);
+  HandMadeLoop body(1, 1);
   body.compute(0, 50).finish(0, 0, 1).start(0, 0).phase(0, {{0, {80}}});
   EXPECT_EQ(body.period(), 80);
 }
 
 TEST(LoopRun, PassesWithoutTimeEnd) {
-  Body body(2, 0);
+  HandMadeLoop body(2, 0);
   body.compute(0, 0).start(0, 0).start(1, 0).finish(0, 0).finish(1, 0).phase(0, {});
   EXPECT_EQ(body.period(), 0);
 }
@@ -199,7 +126,7 @@ TEST(LoopRun, TheOrderOfLanesDoesNotMatterWithinAnInstant) {
   // Lane 0 waits for message 0 and moves it. Message 1 begins at the same instant, after a kernel
   // of no time, whether its members are listed before lane 0 or behind it.
   auto ends_with = [](std::int32_t waiting, std::int32_t first, std::int32_t second) {
-    Body body(3, 0);
+    HandMadeLoop body(3, 0);
     body.start(first, 0).start(second, 0).start(waiting, 0);
     body.compute(first, 20).compute(second, 20).compute(waiting, 20);
     body.start(first, 1).start(second, 1).start(waiting, 1);
@@ -211,55 +138,10 @@ TEST(LoopRun, TheOrderOfLanesDoesNotMatterWithinAnInstant) {
   EXPECT_EQ(ends_with(0, 1, 2), ends_with(1, 2, 0));
 }
 
-/// Random loops of `pairs` pairs of lanes that all do the same: each pair has its own link and all
-/// share one. Folded, one pair stands for all.
-struct SymmetricLoop {
-  SymmetricLoop(std::uint64_t seed, std::int32_t pairs, bool folded) : body(1, 1) {
-    RandomStream draws{.key = 11, .stream = seed};
-    std::uint64_t drawn = 0;
-    auto draw = [&](std::uint64_t below) {
-      return static_cast<std::int64_t>(draws.below(drawn++, below));
-    };
-    std::int32_t shown = folded ? 1 : pairs;
-    auto shared_link = shown;
-    body = Body(as_index(2 * shown), as_index(shown + 1));
-    body.between_kernels(25);
-    auto messages = static_cast<std::int32_t>(2 + draw(4));
-    for (std::int32_t message = 0; message < messages; ++message) {
-      SimTime own{1 + draw(60)}, shared{draw(40)}, work{draw(2) * draw(50)}, latency{draw(9)};
-      auto urgency = static_cast<std::uint64_t>(draw(3));
-      for (std::int32_t pair = 0; pair < shown; ++pair) {
-        std::int32_t number = message * shown + pair;
-        // All pairs cross the shared link: folded, their requests are one.
-        SimTime crossing = shared * (folded ? pairs : 1);
-        body.phase(
-            number, {{pair, own}, {shared_link, crossing}},
-            {.work = work, .latency = latency, .repeats = static_cast<int>(1 + message % 2)});
-        body.urgency(number, urgency).order(number, static_cast<std::uint64_t>(message));
-      }
-    }
-    add_tasks(draw, shown, messages);
-  }
-
-  template <class Draw>
-  void add_tasks(const Draw& draw, std::int32_t shown, std::int32_t messages) {
-    std::vector<std::int64_t> times;
-    for (std::int32_t at = 0; at < 8 * messages; ++at) times.push_back(draw(70));
-    for (std::int32_t lane = 0; lane < 2 * shown; ++lane) {
-      auto time = times.begin() + (lane % 2) * 4 * messages;
-      for (std::int32_t message = 0; message < messages; ++message)
-        body.compute(lane, *time++).start(lane, message * shown + lane / 2).compute(lane, *time++);
-      for (std::int32_t message = messages - 1; message >= 0; --message)
-        body.finish(lane, message * shown + lane / 2).compute(lane, *time++);
-    }
-  }
-
-  Body body;
-};
-
 TEST(LoopRun, FoldedLoopsTakeTheTimeOfAllDevicesUnderContention) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
-    Body folded = SymmetricLoop(seed, 5, true).body, all = SymmetricLoop(seed, 5, false).body;
+    HandMadeLoop folded = SymmetricLoop(seed, 5, true).body,
+                 all = SymmetricLoop(seed, 5, false).body;
     ASSERT_EQ(folded.period(), all.period()) << "seed " << seed;
     std::vector<std::int64_t> one = folded.ends(), every = all.ends();
     for (std::size_t at = 0; at < every.size(); ++at)

@@ -64,6 +64,7 @@ std::int32_t LoopRun::from_state(std::int32_t slot) const {
 }
 
 void LoopRun::note_messages(LoopState& state) const {
+  state.messages.reserve(open_count_);
   for (std::size_t word = 0; word < open_slots_.size(); ++word) {
     for (std::uint64_t bits = open_slots_[word]; bits != 0; bits &= bits - 1) {
       auto number = static_cast<std::int32_t>(static_cast<std::int64_t>(word) * kBits +
@@ -94,6 +95,7 @@ void LoopRun::clear() {
   for (std::size_t word = 0; word < open_slots_.size(); ++word)
     for (std::uint64_t& bits = open_slots_[word]; bits != 0; bits &= bits - 1)
       slots_[word * kBits + static_cast<std::size_t>(std::countr_zero(bits))] = {};
+  open_count_ = 0;
   slots_.resize(body_.messages.size() * as_index(slots_per_message_));
   open_slots_.resize(slots_.size() / kBits + 1);
   for (Link& link : links_) link.server.clear();
