@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 /// A cut costs about as much as running a task per lane, so there is one every few of them.
-constexpr std::int64_t kTasksPerCut = 16, kTasksPerCutAndLane = 1;
+constexpr std::int64_t kTasksPerCut = 64, kTasksPerCutAndLane = 1;
 
 /// Relative to a time.
 std::vector<TaskRun> relative_to(SimTime time, std::vector<TaskRun> ran) {
@@ -125,11 +125,11 @@ class DeltaRun::Rerun {
       bool ends_pass = run_.passes() > passes;
       std::size_t met = run_.is_settled() ? cursors_.find(run_.cursors(), next_) : kNone;
       if (met == kNone && !ends_pass && run_.tasks_run() - since < tasks_per_cut_) continue;
-      std::shared_ptr<const LoopState> state = take_state();
+      LoopState state = take_state();
       bool has_met = met != kNone && former_.cuts[met].moment.passes == run_.passes() &&
-                     *former_.cuts[met].state == *state;
+                     former_.cuts[met].kept->state == state;
       if (!has_met && !ends_pass && run_.tasks_run() - since < tasks_per_cut_) continue;
-      add_cut(has_met ? former_.cuts[met].state : std::move(state), ends_pass);
+      add_cut(std::move(state), ends_pass);
       if (has_met && !is_over_) follow(met);
       since = run_.tasks_run();
     }
@@ -147,7 +147,7 @@ class DeltaRun::Rerun {
   /// The first cut behind `begin` that is not within the limits.
   std::size_t end_within(const std::vector<std::int64_t>& limits, std::size_t begin) const {
     auto is_within = [&](const Cut& cut) {
-      return progress_.is_within(limits, *cut.state, cut.moment.passes);
+      return progress_.is_within(limits, cut.kept->state, cut.moment.passes);
     };
     return as_index(std::partition_point(former_.cuts.begin() + static_cast<std::ptrdiff_t>(begin),
                                          former_.cuts.end(), is_within) -
@@ -158,7 +158,8 @@ class DeltaRun::Rerun {
   void follow(std::size_t met) {
     next_ = met + 1;
     const Cut& same = former_.cuts[met];
-    std::size_t end = end_within(progress_.limits_from(*same.state, same.moment.passes), next_);
+    std::size_t end =
+        end_within(progress_.limits_from(same.kept->state, same.moment.passes), next_);
     if (end > next_) take_over(next_, end, run_.now() - same.moment.time);
   }
 
@@ -169,23 +170,20 @@ class DeltaRun::Rerun {
       note_end();
     }
     next_ = end;
-    if (!is_over_) run_.resume(*now_.cuts.back().state, now_.cuts.back().moment);
+    if (!is_over_) run_.resume(now_.cuts.back().kept->state, now_.cuts.back().moment);
   }
 
-  std::shared_ptr<const LoopState> take_state() {
-    auto state = std::make_shared<LoopState>(run_.state());
-    if (on_state_) on_state_(*state);
+  LoopState take_state() const {
+    LoopState state = run_.state();
+    if (on_state_) on_state_(state);
     return state;
   }
 
-  void add_cut(std::shared_ptr<const LoopState> state, bool ends_pass) {
+  void add_cut(LoopState state, bool ends_pass) {
     now_.can_resume = now_.can_resume && run_.is_settled();
-    now_.cuts.push_back({{run_.now(), run_.passes()},
-                         run_.cursors(),
-                         ends_pass,
-                         std::move(state),
-                         std::make_shared<const std::vector<TaskRun>>(
-                             relative_to(run_.now(), run_.take_recorded()))});
+    auto kept = std::make_shared<const Kept>(
+        Kept{std::move(state), relative_to(run_.now(), run_.take_recorded())});
+    now_.cuts.push_back({{run_.now(), run_.passes()}, run_.cursors(), ends_pass, std::move(kept)});
     note_end();
   }
 
@@ -193,7 +191,8 @@ class DeltaRun::Rerun {
   void note_end() {
     const Cut& cut = now_.cuts.back();
     if (!cut.ends_pass) return;
-    std::optional<LoopPeriod> period = finder_.add({cut.moment.passes, cut.moment.time, cut.state});
+    std::optional<LoopPeriod> period =
+        finder_.add({cut.moment.passes, cut.moment.time, {cut.kept, &cut.kept->state}});
     if (!period) return;
     now_.period = *period;
     is_over_ = true;
@@ -237,7 +236,7 @@ void DeltaRun::undo() {
 std::vector<TaskRun> DeltaRun::last_pass() const {
   std::vector<TaskRun> times;
   for (const Cut& cut : now_.cuts) {
-    for (TaskRun each : *cut.ran) {
+    for (TaskRun each : cut.kept->ran) {
       if (each.pass != now_.period.passes - 1) continue;
       if (each.start != TaskRun::kOpen) each.start += cut.moment.time;
       if (each.end != TaskRun::kOpen) each.end += cut.moment.time;

@@ -39,13 +39,16 @@ class DeltaRun {
   std::int64_t tasks_run() const { return tasks_run_; }
 
  private:
-  /// Between two instants. Shared by the histories that contain it.
+  struct Kept {
+    LoopState state;
+    std::vector<TaskRun> ran;  // since the cut before; relative to the moment
+  };
+  /// Between two instants. What is kept of it is shared by the histories that contain it.
   struct Cut {
     LoopRun::Moment moment;
     std::uint64_t cursors = 0;  // hash of where the lanes stand
     bool ends_pass = false;     // the last lane has just ended it
-    std::shared_ptr<const LoopState> state;
-    std::shared_ptr<const std::vector<TaskRun>> ran;  // relative to the moment
+    std::shared_ptr<const Kept> kept;
   };
   struct History {
     std::vector<Cut> cuts;
