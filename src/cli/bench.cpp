@@ -36,6 +36,33 @@ double exposed_communication(const StepFigures& figures) {
   return most;
 }
 
+/// Kernels grouped by kind, as predicted and as measured; all devices of this process together.
+Json kernels_to_json(const StepFigures& figures) {
+  Json groups = Json::array();
+  for (const TaskFigures& group : group_tasks(figures.tasks))
+    groups.push_back({{"kind", group.kind},
+                      {"algorithm", group.algorithm},
+                      {"tasks", group.tasks},
+                      {"bytes", group.bytes.count},
+                      {"flops", group.flops.count},
+                      {"predicted_ms", group.predicted_ms},
+                      {"measured_ms", group.milliseconds}});
+  return groups;
+}
+
+/// How each device spent the last step.
+Json ledgers_to_json(const StepFigures& figures) {
+  Json devices = Json::array();
+  auto ms = [](std::chrono::nanoseconds part) { return static_cast<double>(part.count()) / 1e6; };
+  for (const auto& [device, ledger] : figures.ledgers)
+    devices.push_back({{"compute_ms", ms(ledger.compute)},
+                       {"optimizer_ms", ms(ledger.optimizer)},
+                       {"moving_ms", ms(ledger.moving)},
+                       {"waiting_ms", ms(ledger.waiting)},
+                       {"other_ms", ms(ledger.other)}});
+  return devices;
+}
+
 Json to_json_value(const StepFigures& figures) {
   return {{"model", figures.model},
           {"batch", figures.batch},
@@ -51,7 +78,9 @@ Json to_json_value(const StepFigures& figures) {
           {"limit_ms", figures.limit_ms},
           {"matmul_gflops", figures.limits.flops_per_second / 1e9},
           {"copy_gbps", figures.limits.bytes_per_second / 1e9},
-          {"exposed_communication", exposed_communication(figures)}};
+          {"exposed_communication", exposed_communication(figures)},
+          {"ledgers", ledgers_to_json(figures)},
+          {"tasks", kernels_to_json(figures)}};
 }
 
 std::string spread(const StepFigures& figures) {

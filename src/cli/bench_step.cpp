@@ -132,6 +132,7 @@ class Stepper {
              .layouts = layouts_of(task.choice.layouts),
              .tasks = 1,
              .milliseconds = median(times_[graph][at]),
+             .predicted_ms = static_cast<double>(task.choice.time.count) / 1e6,
              .flops = flops_of(task.key),
              .bytes = bytes_of(task.key),
              .why = with_reasons ? reasons(live_, task.key) : std::vector<std::string>{}});
@@ -199,6 +200,7 @@ std::vector<TaskFigures> group_tasks(const std::vector<TaskFigures>& tasks) {
     group.limit_ms += task.limit_ms;
     group.tasks += task.tasks;
     group.milliseconds += task.milliseconds;
+    group.predicted_ms += task.predicted_ms;
     group.flops += task.flops;
     group.bytes += task.bytes;
   }

@@ -21,6 +21,7 @@ struct TaskFigures {
   std::string layouts;  ///< Layouts of the operands, each once.
   std::int64_t tasks = 0;
   double milliseconds = 0;  ///< Per step, median over the repeats.
+  double predicted_ms = 0;  ///< Of kernels; messages have no time of their own.
   Flops flops{};
   Bytes bytes{};
   double limit_ms = 0;  ///< At the rates of the machine: arithmetic or memory, whichever is longer.

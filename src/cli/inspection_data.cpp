@@ -1,8 +1,11 @@
 // Cost files and data sets.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "base/error.h"
@@ -22,12 +25,43 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
+/// "measured": when, how often, how far apart, and beside how many devices.
+void add_timings(const KernelRows& rows, std::vector<Fact>& facts) {
+  std::set<std::string> dates;
+  std::set<std::int32_t> at_once;
+  std::vector<double> spreads;
+  std::int64_t launches = 0;
+  for (const KernelRows::Row& row : rows.rows()) {
+    for (const Candidate& candidate : row.candidates) {
+      if (!candidate.timing || !candidate.time) continue;
+      dates.insert(candidate.timing->date);
+      at_once.insert(candidate.timing->at.at_once);
+      launches += candidate.timing->repeats;
+      spreads.push_back(static_cast<double>(candidate.timing->spread.count) /
+                        static_cast<double>(std::max<std::int64_t>(1, candidate.time->count)));
+    }
+  }
+  if (spreads.empty()) return;
+  auto middle = spreads.begin() + std::ssize(spreads) / 2;
+  std::nth_element(spreads.begin(), middle, spreads.end());
+  facts.push_back({"measured", fmt::format("{} to {}", *dates.begin(), *dates.rbegin())});
+  facts.push_back({"launches", fmt::format("{}, median spread {}", launches, percent(*middle))});
+  facts.push_back({"devices at once", fmt::format("{}", fmt::join(at_once, ", "))});
+}
+
 Inspection inspect_costs(const std::string& text, const Json& json) {
-  parse_costs(text);  // refuses a damaged file with the line
+  KernelTable table = parse_costs(text);  // refuses a damaged file with the line
   std::size_t rows = 0, candidates = 0;
   Inspection found{.kind = "cost file"};
   auto add = [&](const std::string& device, const Json& kernels) {
+    const KernelRows& own = table.of(device);
     found.facts.push_back({"device", device});
+    if (!own.made_by.empty()) found.facts.push_back({"made by", own.made_by});
+    add_timings(own, found.facts);
+    for (const auto& [devices, rate] : own.memory_rates)
+      found.facts.push_back({fmt::format("memory, {} at once", devices),
+                             fmt::format("{:.1f} GB/s each", rate / 1e9)});
+    // Of the file itself: rows whose keys are of another version count as well.
     rows += kernels.size();
     for (const auto& row : kernels) candidates += row.size();
   };

@@ -140,6 +140,18 @@ TEST(Inspect, KnowsPlansAndCosts) {
                                                         kernel + "]}}}}"));
   EXPECT_EQ(value(two, "rows"), "2");
   EXPECT_EQ(value(two, "candidates"), "3");
+  Inspection timed = inspect(folder.write("timed.json", R"({"format":"troika costs 4","hash":"7",
+      "devices":{"cpu":{"made_by":"a processor",
+        "memory_rates":[{"devices":1,"bytes_per_second":20000000000}],
+        "kernels":{"linear{out=1} forward f32[4,3]":[
+          {"algorithm":"x","layouts":[],"scratch":0,"nanoseconds":100,
+           "measured":{"spread":3,"repeats":9,"date":"2026-01-31T12:00:00Z","devices":4,
+                       "at_once":2}}]}}}})"));
+  EXPECT_EQ(value(timed, "made by"), "a processor");
+  EXPECT_EQ(value(timed, "measured"), "2026-01-31T12:00:00Z to 2026-01-31T12:00:00Z");
+  EXPECT_EQ(value(timed, "launches"), "9, median spread 3.00 %");
+  EXPECT_EQ(value(timed, "devices at once"), "2");
+  EXPECT_EQ(value(timed, "memory, 1 at once"), "20.0 GB/s each");
   LinkCosts measured = assumed_link_costs();
   measured.process = {.alpha = 123, .beta = 0.5, .origin = "two threads"};
   Inspection links = inspect(folder.write("l.json", to_json(measured)));

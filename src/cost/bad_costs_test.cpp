@@ -42,7 +42,9 @@ std::string kernel_with(const std::string& more) {
 }
 
 TEST(BadCosts, IsNotACostFile) {
-  const std::string formats = "; this version reads \"troika costs 2\" and \"troika costs 3\"";
+  const std::string formats =
+      "; this version reads \"troika costs 2\", \"troika costs 3\" and \"troika "
+      "costs 4\"";
   expect_refused(
       parse_costs,
       {
@@ -76,7 +78,13 @@ TEST(BadCosts, HasBadRows) {
           {row_with("\"x\""), "line 3: the cost file has \"x\" for a kernel; an object is needed"},
           {kernel_with("\"nanosecond\": 5"),
            "line 3: the cost file has unknown keys in a kernel: 'nanosecond' (did you mean "
-           "'nanoseconds'?); known are algorithm, layouts, scratch, flat, in_place, nanoseconds"},
+           "'nanoseconds'?); known are algorithm, layouts, scratch, flat, in_place, nanoseconds, "
+           "measured"},
+          {kernel_with("\"scratch\": 0, \"measured\": {\"spread\": 1}"),
+           "line 3: the cost file has no 'repeats' in 'measured'"},
+          {kernel_with("\"scratch\": 0, \"measured\": {\"spread\": 1, \"repeats\": 9,\n"
+                       "\"date\": \"2026-01-31\", \"devices\": 1,\n\"at_once\": 2}"),
+           "line 5: the cost file has 2 for 'at_once'; it must be at most 'devices'"},
           {kernel_with("\n\"scratch\": -1"), "line 4: the cost file has -1 for 'scratch'" + size},
           {kernel_with("\"scratch\": 1.5"), "line 3: the cost file has 1.5 for 'scratch'" + size},
           {kernel_with("\"scratch\": 18446744073709551615"),

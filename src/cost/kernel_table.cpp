@@ -41,7 +41,7 @@ std::map<std::string, const KernelRows::Row*> KernelRows::rows_by_text() const {
   return rows;
 }
 
-// Ranks compare it (train/fingerprint.cpp), so it covers all fields of the candidates.
+// Ranks compare it (train/fingerprint.cpp), so it covers all fields that choices depend on.
 std::uint64_t KernelRows::hash() const {
   std::uint64_t hash = hash_text("kernel table");
   for (const auto& [text, row] : rows_by_text()) {
@@ -80,6 +80,26 @@ std::uint64_t KernelTable::hash() const {
   return hash;
 }
 
+void reoccupy(const KernelKey& key, std::vector<Candidate>& candidates, const MemoryRates& rates,
+              Occupancy to) {
+  for (Candidate& candidate : candidates) {
+    if (!candidate.time || !candidate.timing) continue;
+    Reoccupation change{.from = candidate.timing->at, .to = to};
+    candidate.time = reoccupied(*candidate.time, bytes_of(key), rates, change);
+    candidate.timing->at = to;
+  }
+}
+
+KernelRows reoccupied(const KernelRows& rows, Occupancy to) {
+  KernelRows changed = rows;
+  for (const KernelRows::Row& row : rows.rows()) {
+    std::vector<Candidate> candidates = row.candidates;
+    reoccupy(row.key, candidates, rows.memory_rates, to);
+    changed.insert(row.key, std::move(candidates));
+  }
+  return changed;
+}
+
 bool take_times(const KernelRows& known, const KernelKey& key, std::vector<Candidate>& candidates) {
   const std::vector<Candidate>* timed = known.find(key);
   if (timed == nullptr) return false;
@@ -89,7 +109,9 @@ bool take_times(const KernelRows& known, const KernelKey& key, std::vector<Candi
       return other.algorithm == candidate.algorithm && other.layouts == candidate.layouts;
     });
     // Times left over from another table are removed, so that all times of a key have one origin.
-    candidate.time = same == timed->end() ? std::nullopt : same->time;
+    bool is_known = same != timed->end();
+    candidate.time = is_known ? same->time : std::nullopt;
+    candidate.timing = is_known ? same->timing : std::nullopt;
     complete = complete && candidate.time.has_value();
   }
   return complete;

@@ -12,11 +12,22 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cost/occupancy.h"
 #include "taskgraph/kernel_choice.h"
 #include "taskgraph/kernel_key.h"
 #include "tensor/layout.h"
 
 namespace troika {
+
+/// How a candidate's time was measured.
+struct Timing {
+  SimTime spread{};          ///< Between the quartiles of its launches.
+  std::int32_t repeats = 0;  ///< Launches that were timed.
+  std::string date;          ///< ISO 8601, UTC.
+  Occupancy at{};            ///< Of the computer, which the time holds for.
+
+  bool operator==(const Timing&) const = default;
+};
 
 /// One implementation of a key.
 struct Candidate {
@@ -27,7 +38,8 @@ struct Candidate {
   bool flat = false;
   Bytes scratch{};
   std::vector<InPlace> in_place;
-  std::optional<SimTime> time;  ///< Measured, or by rule; unset until profiled.
+  std::optional<SimTime> time;     ///< Median of its launches, or by rule; unset until profiled.
+  std::optional<Timing> timing{};  ///< Unset by rule, and in files of earlier versions.
 
   bool operator==(const Candidate&) const = default;
 };
@@ -54,7 +66,8 @@ class KernelRows {
   const std::vector<Candidate>* find(const KernelKey& key) const;
   void insert(const KernelKey& key, std::vector<Candidate> candidates);
   std::size_t size() const { return rows_.size(); }
-  /// Changes with everything that a choice may depend on, including times.
+  /// Changes with everything that a choice may depend on, including times; not with how they were
+  /// measured.
   std::uint64_t hash() const;
 
   /// In the order in which they were inserted.
@@ -65,6 +78,11 @@ class KernelRows {
   /// Adds results and replaces older ones.
   void add_checks(const KernelChecks& checks);
   const KernelChecks& checks() const { return checks_; }
+
+  /// What measured the rows: the processor and the build; empty if it is not known.
+  std::string made_by;
+  /// How memory slows down beside busy devices.
+  MemoryRates memory_rates;
 
  private:
   std::deque<Row> rows_;                                        // stay in place as others are added
@@ -89,6 +107,11 @@ class KernelTable {
  private:
   std::map<std::string, KernelRows, std::less<>> kinds_;
 };
+
+/// Changes each measured time to what it is at the occupancy; others stay as they are.
+void reoccupy(const KernelKey& key, std::vector<Candidate>& candidates, const MemoryRates& rates,
+              Occupancy to);
+KernelRows reoccupied(const KernelRows& rows, Occupancy to);
 
 /// Sets the candidates' times to those in `known`. Returns false if one is missing, since another
 /// version may offer other kernels.

@@ -74,8 +74,11 @@ TEST(KernelTableJson, ReadsBackTheRowsOfTwoKinds) {
                                   .flat = true,
                                   .scratch = Bytes{64},
                                   .in_place = {{1, 0}},
-                                  .time = SimTime{5}},
+                                  .time = SimTime{5},
+                                  .timing = Timing{{3}, 7, "2026-01-31T12:00:00Z", {4, 2}}},
                                  {.algorithm = "other", .layouts = {Layout::plain}}});
+  table.of("cpu").made_by = "a processor, a build";
+  table.of("cpu").memory_rates = {{1, 20e9}, {2, 12e9}};
   table.insert({"gpu", key(1)}, {{.algorithm = "tensor cores", .time = SimTime{1}}});
   table.insert({"gpu", key(2)}, {});
   table.of("gpu").add_checks({{"linear", {{"tensor cores", "y is off"}}}});
@@ -84,8 +87,41 @@ TEST(KernelTableJson, ReadsBackTheRowsOfTwoKinds) {
   for (const auto& [kind, rows] : table.kinds()) {
     EXPECT_EQ(read.of(kind).rows(), rows.rows()) << kind;
     EXPECT_EQ(read.of(kind).checks(), rows.checks()) << kind;
+    EXPECT_EQ(read.of(kind).made_by, rows.made_by) << kind;
+    EXPECT_EQ(read.of(kind).memory_rates, rows.memory_rates) << kind;
   }
   EXPECT_EQ(read.hash(), table.hash());
+}
+
+TEST(KernelTable, HashDoesNotFollowHowTimesWereMeasured) {
+  KernelTable a, b;
+  a.insert({"cpu", key(1)}, {{.algorithm = "a", .time = SimTime{5}}});
+  b.insert({"cpu", key(1)}, {{.algorithm = "a", .time = SimTime{5}, .timing = Timing{{1}, 9}}});
+  b.of("cpu").made_by = "another";
+  EXPECT_EQ(a.hash(), b.hash());
+}
+
+TEST(KernelRows, ChangeMeasuredTimesToThoseAtAnotherOccupancy) {
+  Timing alone{.repeats = 1}, crowded{.repeats = 1, .at = {4, 2}};
+  KernelRows rows;
+  rows.memory_rates = {{1, 1e9}, {2, 5e8}};
+  std::int64_t bytes = bytes_of(key(1)).count;
+  rows.insert(key(1), {{.algorithm = "a", .time = SimTime{bytes + 100}, .timing = alone},
+                       {.algorithm = "by rule", .time = SimTime{7}}});
+  KernelRows changed = reoccupied(rows, crowded.at);
+  const std::vector<Candidate>& candidates = *changed.find(key(1));
+  EXPECT_EQ(candidates[0].time, SimTime{2 * (2 * bytes + 100)});
+  EXPECT_EQ(candidates[0].timing, crowded);
+  EXPECT_EQ(candidates[1].time, SimTime{7});
+  EXPECT_EQ(reoccupied(changed, alone.at).rows(), rows.rows());
+}
+
+TEST(KernelTableJson, ReadsAFileThatDoesNotSayHowTimesWereMeasured) {
+  KernelTable table = parse_costs(R"({"format": "troika costs 3", "devices": {"cpu": {"kernels": {
+      "linear{out=1} forward f32[4,3]": [
+        {"algorithm": "direct", "layouts": ["plain"], "scratch": 0, "nanoseconds": 5}]}}}})");
+  EXPECT_EQ(table.find("cpu", key(1))->front().time, SimTime{5});
+  EXPECT_FALSE(table.find("cpu", key(1))->front().timing);
 }
 
 TEST(KernelTableJson, ReadsAFileOfOneKind) {

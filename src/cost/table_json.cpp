@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -23,10 +24,23 @@ constexpr Limits kScratchBytes{.min = 0, .max = std::int64_t{1} << 62};
 constexpr Limits kKernelTimes{.min = 0, .max = 1'000'000'000'000'000};
 /// Of operands; no kernel has nearly as many.
 constexpr Limits kOperands{.min = 0, .max = 65535};
-constexpr const char* kCostsFormat = "troika costs 3";
-/// The file of one kind of device, as earlier versions wrote it.
+/// The limit is far beyond any number of devices or launches.
+constexpr Limits kCounts{.min = 1, .max = 1'000'000'000};
+/// Bytes per second.
+constexpr Limits kRates{.min = 1, .max = 1'000'000'000'000'000};
+constexpr const char* kCostsFormat = "troika costs 4";
+/// Earlier versions: without how times were measured; and the file of one kind of device.
+constexpr const char* kBareFormat = "troika costs 3";
 constexpr const char* kOneKindFormat = "troika costs 2";
 constexpr std::size_t kLargestCostsFile = 256u << 20;
+
+Json write(const Timing& timing) {
+  return {{"spread", timing.spread.count},
+          {"repeats", timing.repeats},
+          {"date", timing.date},
+          {"devices", timing.at.devices},
+          {"at_once", timing.at.at_once}};
+}
 
 Json write(const Candidate& candidate) {
   Json layouts = Json::array();
@@ -41,6 +55,7 @@ Json write(const Candidate& candidate) {
       row["in_place"].push_back({pair.write, pair.read});
   }
   if (candidate.time) row["nanoseconds"] = candidate.time->count;
+  if (candidate.timing) row["measured"] = write(*candidate.timing);
   return row;
 }
 
@@ -62,9 +77,26 @@ InPlace read_in_place(const Json& pair) {
   return {operand(0), operand(1)};
 }
 
+Timing read_timing(const Json& json) {
+  const std::string where = "'measured'";
+  require_known(json, where, {"spread", "repeats", "date", "devices", "at_once"});
+  auto count = [&](const char* name) {
+    return static_cast<std::int32_t>(
+        read_integer(member(json, name, where), fmt::format("'{}'", name), kCounts));
+  };
+  Timing timing{.spread = {read_integer(member(json, "spread", where), "'spread'", kKernelTimes)},
+                .repeats = count("repeats"),
+                .date = read_text(member(json, "date", where), "'date'"),
+                .at = {.devices = count("devices"), .at_once = count("at_once")}};
+  if (timing.at.at_once > timing.at.devices)
+    refuse_value(json["at_once"], "'at_once'", "at most 'devices'");
+  return timing;
+}
+
 Candidate read_candidate(const Json& row) {
   const std::string where = "a kernel";
-  require_known(row, where, {"algorithm", "layouts", "scratch", "flat", "in_place", "nanoseconds"});
+  require_known(row, where,
+                {"algorithm", "layouts", "scratch", "flat", "in_place", "nanoseconds", "measured"});
   Candidate candidate{
       .algorithm = read_text(member(row, "algorithm", where), "'algorithm'"),
       .flat = read_switch(row, "flat", false),
@@ -76,6 +108,7 @@ Candidate read_candidate(const Json& row) {
       candidate.in_place.push_back(read_in_place(pair));
   if (row.contains("nanoseconds"))
     candidate.time = SimTime{read_integer(row["nanoseconds"], "'nanoseconds'", kKernelTimes)};
+  if (row.contains("measured")) candidate.timing = read_timing(row["measured"]);
   return candidate;
 }
 
@@ -86,7 +119,12 @@ Json write(const KernelRows& rows) {
     for (const Candidate& candidate : row->candidates) list.push_back(write(candidate));
     kernels[key] = list;
   }
-  Json json{{"kernels", kernels}};
+  Json json = Json::object();
+  if (!rows.made_by.empty()) json["made_by"] = rows.made_by;
+  for (const auto& [devices, rate] : rows.memory_rates)
+    json["memory_rates"].push_back(
+        {{"devices", devices}, {"bytes_per_second", std::llround(rate)}});
+  json["kernels"] = kernels;
   if (!rows.checks().empty()) json["checks"] = rows.checks();
   return json;
 }
@@ -99,7 +137,19 @@ KernelChecks read_checks(const Json& json) {
   return checks;
 }
 
-/// The members "kernels" and "checks" of an object.
+MemoryRates read_memory_rates(const Json& json) {
+  MemoryRates rates;
+  const std::string where = "a memory rate";
+  for (const Json& rate : require_list(json, "'memory_rates'")) {
+    require_known(rate, where, {"devices", "bytes_per_second"});
+    auto devices = read_integer(member(rate, "devices", where), "'devices'", kCounts);
+    rates[static_cast<std::int32_t>(devices)] = static_cast<double>(
+        read_integer(member(rate, "bytes_per_second", where), "'bytes_per_second'", kRates));
+  }
+  return rates;
+}
+
+/// What an object says of one kind of device, but for its name.
 void read_rows(const Json& json, const std::string& where, KernelRows& rows) {
   for (const auto& [text, list] :
        require_object(member(json, "kernels", where), "'kernels'").items()) {
@@ -110,6 +160,8 @@ void read_rows(const Json& json, const std::string& where, KernelRows& rows) {
     if (std::optional<KernelKey> key = parse_key(text)) rows.insert(*key, std::move(candidates));
   }
   if (json.contains("checks")) rows.add_checks(read_checks(json["checks"]));
+  rows.made_by = read_text(json, "made_by", "");
+  if (json.contains("memory_rates")) rows.memory_rates = read_memory_rates(json["memory_rates"]);
 }
 
 KernelTable read_one_kind(const Json& json) {
@@ -124,7 +176,7 @@ KernelTable read_kinds(const Json& json) {
   KernelTable table;
   for (const auto& [kind, rows] : require_object(member(json, "devices"), "'devices'").items()) {
     std::string where = fmt::format("the device '{}'", shortened(kind));
-    require_known(rows, where, {"kernels", "checks"});
+    require_known(rows, where, {"made_by", "memory_rates", "kernels", "checks"});
     read_rows(rows, where, table.of(kind));
   }
   return table;
@@ -135,9 +187,10 @@ KernelTable read_table(const Json& json) {
     refuse_because(json, "has no 'format'; check that this file is costs.json of a run");
   const Json& format = json["format"];
   if (format == kOneKindFormat) return read_one_kind(json);
-  if (format == kCostsFormat) return read_kinds(json);
-  refuse_because(format, fmt::format("has the format {}; this version reads \"{}\" and \"{}\"",
-                                     shortened(format.dump()), kOneKindFormat, kCostsFormat));
+  if (format == kCostsFormat || format == kBareFormat) return read_kinds(json);
+  refuse_because(format,
+                 fmt::format("has the format {}; this version reads \"{}\", \"{}\" and \"{}\"",
+                             shortened(format.dump()), kOneKindFormat, kBareFormat, kCostsFormat));
 }
 
 }  // namespace

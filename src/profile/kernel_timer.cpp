@@ -1,9 +1,9 @@
 #include "profile/kernel_timer.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
-#include <limits>
-#include <memory>
 #include <span>
 
 #include "base/error.h"
@@ -11,64 +11,37 @@
 namespace troika {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-using Nanoseconds = std::chrono::nanoseconds;
-
 constexpr std::int64_t kAlignment = 64;
-/// A candidate whose first launches take this much longer than the best one's cannot catch up.
-constexpr double kHopeless = 1.5;
-/// A shorter first launch is not reliable: it includes cold caches and waking the team.
-constexpr Nanoseconds kTelling = std::chrono::milliseconds(50);
-constexpr int kFewestRounds = 2, kMostRounds = 8;
-/// Total time of a candidate's launches that is long compared to the noise of clock and scheduler.
-constexpr Nanoseconds kLongEnough = std::chrono::milliseconds(4);
+/// Without knowledge of the caches.
+constexpr Bytes kUsualCache{32 << 20};
+constexpr Bytes kSmallestRing{16 << 20}, kLargestRing{128 << 20};
 
-/// Runs all candidates of a key in turns, so that other load on the machine affects them equally.
-/// Runs on the device's own thread, which owns the OpenMP team of the kernels.
-class Contest final : public Work {
- public:
-  struct Entrant {
-    std::unique_ptr<Kernel> kernel;
-    Nanoseconds best = Nanoseconds::max(), total{};
-    bool in = true;
-  };
+/// Launches walk through a ring of blocks. Together the rings of all devices are twice the shared
+/// cache: what a block holds has left the caches before it is used again.
+Bytes ring_bytes(std::int32_t devices, Bytes memory) {
+  std::int64_t cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  if (cache <= 0) cache = kUsualCache.count;
+  Bytes ring = std::clamp(Bytes{2 * cache / devices}, kSmallestRing, kLargestRing);
+  return memory == Bytes{} ? ring : std::min(ring, Bytes{memory.count / 4});
+}
 
-  Contest(std::vector<DevicePointer> operands, std::vector<Entrant> all,
-          std::vector<std::int64_t> position)
-      : entrants(std::move(all)), operands_(std::move(operands)), position_(std::move(position)) {}
+/// The operand that the task before has written, which may still be in a cache; -1: none. All
+/// others were last used long ago: weights, state, saved activations, memory to be written.
+int recent_operand(const KernelKey& key) {
+  int gradient = output_gradient(key);
+  if (gradient >= 0) return gradient;
+  return key.phase == Phase::update ? -1 : 0;
+}
 
-  void run() override {
-    // The first launches warm the caches and the team, and find candidates not worth more time.
-    for (Entrant& entrant : entrants) launch(entrant);
-    for (Entrant& entrant : entrants)
-      if (entrant.total < kTelling) launch(entrant);
-    Nanoseconds best = Nanoseconds::max();
-    for (const Entrant& entrant : entrants) best = std::min(best, entrant.best);
-    for (Entrant& entrant : entrants)
-      entrant.in = static_cast<double>(entrant.best.count()) <=
-                   kHopeless * static_cast<double>(best.count());
-    for (int round = 0; round < kMostRounds; ++round) {
-      for (Entrant& entrant : entrants) {
-        entrant.in = entrant.in && (round < kFewestRounds || entrant.total < kLongEnough);
-        if (entrant.in) launch(entrant);
-      }
-    }
-  }
-
-  std::vector<Entrant> entrants;
-
- private:
-  void launch(Entrant& entrant) {
-    auto start = Clock::now();
-    entrant.kernel->launch({operands_.data(), operands_.size() - 1}, operands_.back(), position_);
-    Nanoseconds time = Clock::now() - start;
-    entrant.best = std::min(entrant.best, time);
-    entrant.total += time;
-  }
-
-  std::vector<DevicePointer> operands_;  // the last one is the scratch
-  std::vector<std::int64_t> position_;   // any: it does not change the time
-};
+/// Whether each operand, and the scratch behind them, is another one in each launch. Indices are
+/// not, because their values must be valid.
+std::vector<bool> moving_operands(const KernelKey& key, const std::vector<Operand>& operands) {
+  std::vector<bool> moves;
+  for (const Operand& operand : operands)
+    moves.push_back(operand.spec.dtype != DType::i32 && std::ssize(moves) != recent_operand(key));
+  moves.push_back(false);
+  return moves;
+}
 
 Bytes aligned(Bytes bytes) { return {(bytes.count + kAlignment - 1) / kAlignment * kAlignment}; }
 
@@ -110,49 +83,109 @@ Bytes memory_to_measure(const KernelKey& key, const Candidate& candidate) {
   return total;
 }
 
-std::vector<DevicePointer> KernelTimer::lay_out(const KernelKey& key,
-                                                const std::vector<Candidate>& candidates) {
-  std::vector<Operand> operands = operands_of(key);
-  std::vector<Bytes> sizes = sizes_of(operands, candidates);
-  Bytes total{};
-  for (Bytes size : sizes) total += size;
-  if (memory_.bytes() < total) {
-    // Freed first, so that the device need not hold both.
-    memory_ = {};
-    memory_ = device_.allocate(total);
-    fill(memory_.address(), total, DType::f32);  // no launch pays for fresh pages
+OperandBlocks KernelTimer::lay_out(const KernelKey& key, const std::vector<Candidate>& candidates,
+                                   std::size_t at) {
+  const std::vector<Operand> operands = operands_of(key);
+  const std::vector<Bytes> sizes = sizes_of(operands, candidates);
+  OperandBlocks made{.moves = moving_operands(key, operands)};
+  Bytes fixed{};
+  DType dtype = DType::f32;
+  for (std::size_t own = 0; own < sizes.size(); ++own) {
+    (made.moves[own] ? made.block : fixed) += sizes[own];
+    if (made.moves[own]) dtype = operands[own].spec.dtype;
   }
-  std::vector<DevicePointer> addresses;
-  DevicePointer next = memory_.address();
-  for (std::size_t at = 0; at < sizes.size(); ++at) {
-    addresses.push_back(next);
-    if (at < operands.size()) fill(next, sizes[at], operands[at].spec.dtype);
-    next += sizes[at].count;
+  DevicePointer next_fixed = fixed_memory(at, fixed);
+  DevicePointer next_moving = take_blocks(at, dtype, std::ssize(candidates), made);
+  for (std::size_t own = 0; own < sizes.size(); ++own) {
+    DevicePointer& next = made.moves[own] ? next_moving : next_fixed;
+    if (!made.moves[own] && own < operands.size())
+      fill(device(at), next, sizes[own], operands[own].spec.dtype);
+    made.first.push_back(next);
+    next += sizes[own].count;
   }
-  return addresses;
+  return made;
 }
 
-void KernelTimer::fill(DevicePointer at, Bytes bytes, DType dtype) {
+/// Freed before it is allocated again, so that the device need not hold both.
+DevicePointer KernelTimer::fixed_memory(std::size_t at, Bytes bytes) {
+  Buffer& fixed = places_[at].fixed;
+  if (fixed.bytes() < bytes) {
+    fixed = {};
+    fixed = device(at).allocate(bytes);
+    fill(device(at), fixed.address(), bytes, DType::f32);  // no launch pays for fresh pages
+  }
+  return fixed.address();
+}
+
+/// The next blocks of the ring for all launches of the candidates, filled with values. If they are
+/// more than the ring, launches begin again at its start.
+DevicePointer KernelTimer::take_blocks(std::size_t at, DType dtype, std::int64_t candidates,
+                                       OperandBlocks& made) {
+  if (made.block == Bytes{}) return nullptr;
+  Place& place = places_[at];
+  Bytes ring = std::max(ring_bytes(options_.neighbours + 1, options_.memory), made.block);
+  if (place.ring.bytes() < ring) {
+    place.ring = {};
+    place.ring = device(at).allocate(ring);
+    place.used = ring;
+  }
+  ring = place.ring.bytes();
+  made.blocks = std::min(kMostLaunches * candidates, ring.count / made.block.count);
+  Bytes wanted = made.block * made.blocks;
+  if (place.used + wanted > ring || place.dtype != dtype) {
+    fill(device(at), place.ring.address(), ring, dtype);
+    place.used = {};
+    place.dtype = dtype;
+  }
+  DevicePointer first = place.ring.address() + place.used.count;
+  place.used += wanted;
+  return first;
+}
+
+KernelTimer::KernelTimer(Device& device, const Backend& backend, Options options)
+    : device_(device), backend_(backend), options_(std::move(options)) {}
+
+void KernelTimer::fill(Device& device, DevicePointer at, Bytes bytes, DType dtype) {
   auto [known, is_new] = values_.try_emplace(dtype);
   if (is_new) known->second = made_up_values(dtype);
   const std::vector<std::byte>& values = known->second;
   for (std::int64_t done = 0; done < bytes.count; done += std::ssize(values)) {
     std::size_t length = std::min(values.size(), static_cast<std::size_t>(bytes.count - done));
-    device_.write(at + done, {values.data(), length});
+    device.write(at + done, {values.data(), length});
   }
 }
 
 void KernelTimer::measure(const KernelKey& key, std::vector<Candidate>& candidates) {
   if (candidates.empty()) return;
-  std::vector<Contest::Entrant> entrants;
-  for (const Candidate& candidate : candidates)
-    entrants.push_back({.kernel = backend_.compile(key, candidate)});
-  Contest contest(lay_out(key, candidates), std::move(entrants), origin_of(key));
-  Event done;
-  device_.submit(contest, done);
-  done.wait();
-  for (std::size_t at = 0; at < candidates.size(); ++at)
-    candidates[at].time = SimTime{contest.entrants[at].best.count()};
+  while (std::ssize(neighbours_) < options_.neighbours)
+    neighbours_.push_back(options_.make_neighbour());
+  places_.resize(neighbours_.size() + 1);
+  std::vector<Contestant> contestants;
+  for (std::size_t at = 0; at < places_.size(); ++at) {
+    Contestant& own = contestants.emplace_back();
+    own.device = &device(at);
+    for (const Candidate& candidate : candidates)
+      own.kernels.push_back(backend_.compile(key, candidate));
+    own.operands = lay_out(key, candidates, at);
+  }
+  std::vector<std::vector<std::chrono::nanoseconds>> times =
+      run_contest(contestants, origin_of(key));
+  const std::int32_t at_once = options_.neighbours + 1;
+  for (std::size_t at = 0; at < candidates.size(); ++at) {
+    std::vector<std::chrono::nanoseconds>& own = times[at];
+    std::ranges::sort(own);
+    std::size_t quarter = own.size() / 4;
+    candidates[at].time = SimTime{own[own.size() / 2].count()};
+    candidates[at].timing =
+        Timing{.spread = {(own[own.size() - 1 - quarter] - own[quarter]).count()},
+               .repeats = static_cast<std::int32_t>(own.size()),
+               .at = {.devices = at_once, .at_once = at_once}};
+  }
+}
+
+void KernelTimer::release() {
+  places_.clear();
+  neighbours_.clear();
 }
 
 }  // namespace troika

@@ -1,11 +1,13 @@
 #include "profile/measured_costs.h"
 
 #include <fcntl.h>
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -15,16 +17,27 @@
 #include "base/durable_file.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "profile/rates.h"
 
 namespace troika {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns the rows kept for this kind of device; none if the file is damaged.
-KernelRows read_kept(const fs::path& path, const std::string& device) {
-  std::optional<KernelTable> costs = read_costs(path);
-  return costs ? std::move(costs->of(device)) : KernelRows{};
+/// Rows whose times were measured as those of this version are.
+KernelRows with_timings(const KernelRows& rows) {
+  KernelRows known;
+  known.memory_rates = rows.memory_rates;
+  for (const KernelRows::Row& row : rows.rows())
+    if (std::ranges::all_of(row.candidates, [](auto& one) { return one.timing.has_value(); }))
+      known.insert(row.key, row.candidates);
+  return known;
+}
+
+std::string utc_now() {
+  return fmt::format(
+      "{:%FT%TZ}",
+      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
 }
 
 /// Longest wait for another process that writes the file. One write takes milliseconds; a process
@@ -76,18 +89,30 @@ std::string why_read_only(const fs::path& folder) {
 }  // namespace
 
 MeasuredCosts::MeasuredCosts(Device& device, const Backend& backend, Options options)
-    : backend_(backend),
-      timer_(device, backend),
+    : device_(device),
+      backend_(backend),
+      make_neighbour_(std::move(options.make_neighbour)),
+      occupancy_(options.occupancy),
+      memory_(options.memory),
+      timer_(device, backend, beside(occupancy_.at_once)),
       check_(device, backend),
-      provenance_(options.made_by.empty() ? device.kind()
-                                          : device.kind() + " by " + options.made_by),
-      measures_anew_(options.measures_anew),
-      memory_(options.memory) {
-  given_ = std::move(options.given.of(device.kind()));
+      made_by_(std::move(options.made_by)),
+      provenance_(made_by_.empty() ? device.kind() : device.kind() + " by " + made_by_),
+      rows_of_(occupancy_.at_once == 1
+                   ? provenance_
+                   : fmt::format("{}, {} at once", provenance_, occupancy_.at_once)),
+      measures_anew_(options.measures_anew) {
+  given_ = reoccupied(options.given.of(device.kind()), occupancy_);
   if (options.folder.empty()) return;
   file_ = options.folder / fmt::format("kernels-{:016x}.json", hash_text(provenance_));
-  if (!measures_anew_) kept_ = read_kept(file_, provenance_);
-  check_.take_known(kept_.checks());
+  if (measures_anew_) return;
+  KernelTable costs = read_costs(file_).value_or(KernelTable{});
+  kept_ = with_timings(costs.of(rows_of_));
+  check_.take_known(costs.of(provenance_).checks());
+}
+
+KernelTimer::Options MeasuredCosts::beside(std::int32_t at_once) const {
+  return {.neighbours = at_once - 1, .make_neighbour = make_neighbour_, .memory = memory_};
 }
 
 std::vector<Candidate> MeasuredCosts::fitting(const KernelKey& key,
@@ -109,21 +134,44 @@ std::vector<Candidate> MeasuredCosts::answer(const KernelKey& key) {
   if (candidates.size() < offered.size())
     for (LeftOutKernel& kernel : check_.left_out(key, offered))
       left_out_.push_back(std::move(kernel));
-  if (take_times(given_, key, candidates) || take_times(kept_, key, candidates)) return candidates;
+  if (take_times(given_, key, candidates)) return candidates;
+  if (!take_times(kept_, key, candidates)) measure(key, candidates);
+  reoccupy(key, candidates, kept_.memory_rates, occupancy_);
+  return candidates;
+}
+
+void MeasuredCosts::measure(const KernelKey& key, std::vector<Candidate>& candidates) {
   auto start = std::chrono::steady_clock::now();
   timer_.measure(key, candidates);
+  const std::string date = utc_now();
+  for (Candidate& candidate : candidates) candidate.timing->date = date;
   measuring_seconds_ +=
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   kept_.insert(key, candidates);
   new_rows_.insert(key, candidates);
   measured_ += std::ssize(candidates);
-  return candidates;
+}
+
+/// For one device, then twice as many, up to those that compute at once here. The rates serve plans
+/// with other numbers of devices, so they are of no use without a file.
+void MeasuredCosts::measure_memory_rates() {
+  MemoryRates& rates = kept_.memory_rates;
+  const std::int32_t most = occupancy_.at_once;
+  if (most == 1 || file_.empty() || rates.contains(most)) return;
+  auto start = std::chrono::steady_clock::now();
+  for (std::int32_t devices = 1; devices < 2 * most; devices *= 2) {
+    KernelTimer timer(device_, backend_, beside(std::min(devices, most)));
+    rates[std::min(devices, most)] = measure_memory_rate(timer, backend_, memory_);
+  }
+  measuring_seconds_ +=
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 void MeasuredCosts::finish() {
   timer_.release();
   why_not_kept_.clear();
   if (new_rows_.size() == 0 && check_.checked() == checks_kept_) return;
+  measure_memory_rates();
   try {
     write_rows();
   } catch (const Error& error) {  // the next start measures again
@@ -152,15 +200,18 @@ void MeasuredCosts::write_rows() {
   }
   // Read again under the lock, because another process may have added rows. The table inserted last
   // wins: rows of the file, unless everything was to be measured anew.
-  KernelRows there = read_kept(file_, provenance_);
-  KernelTable kept;
-  KernelRows& first = kept.of(provenance_);
+  KernelTable costs = read_costs(file_).value_or(KernelTable{});
+  KernelRows there = with_timings(costs.of(rows_of_));
+  KernelChecks checks = costs.of(provenance_).checks();
+  KernelRows& first = costs.of(rows_of_);
   first = measures_anew_ ? std::move(there) : std::move(new_rows_);
   const KernelRows& last = measures_anew_ ? new_rows_ : there;
   for (const auto& [key, candidates] : last.rows()) first.insert(key, candidates);
-  first.add_checks(last.checks());
-  first.add_checks(check_.checks());
-  replace_file(file_, to_json(kept));
+  first.made_by = made_by_;
+  first.memory_rates = kept_.memory_rates;
+  costs.of(provenance_).add_checks(checks);
+  costs.of(provenance_).add_checks(check_.checks());
+  replace_file(file_, to_json(costs));
 }
 
 }  // namespace troika

@@ -13,7 +13,8 @@
 namespace troika {
 
 /// Borrows the device and the backend; used by one thread. Several processes may share the file;
-/// rows that it already has are kept.
+/// rows that it already has are kept. Rows of different occupancies are apart; those of versions
+/// that did not say how they were measured are measured again.
 class MeasuredCosts {
  public:
   struct Options {
@@ -28,11 +29,16 @@ class MeasuredCosts {
     /// Candidates that need more memory are not measured, since they could not run either; 0: no
     /// limit.
     Bytes memory{};
+    /// Of the computer. Kernels are timed while all devices that its cores run at once compute, as
+    /// in a step.
+    Occupancy occupancy{};
+    /// Makes a device of the same kind; needed if several compute at once.
+    std::function<std::unique_ptr<Device>()> make_neighbour{};
   };
   MeasuredCosts(Device& device, const Backend& backend, Options options);
 
-  /// The candidates of the backend that agree with the reference, each with its time. Throws
-  /// Error(numeric) when none agrees.
+  /// The candidates of the backend that agree with the reference, each with its time at the
+  /// occupancy. Throws Error(numeric) when none agrees.
   std::vector<Candidate> answer(const KernelKey& key);
   /// Kernels that are missing in answers because they do not agree with the reference.
   const std::vector<LeftOutKernel>& left_out() const { return left_out_; }
@@ -45,6 +51,10 @@ class MeasuredCosts {
   const std::string& why_not_kept() const { return why_not_kept_; }
 
   std::int64_t measured() const { return measured_; }
+  /// Of earlier starts, and of this one after finish(); else the given ones.
+  const MemoryRates& memory_rates() const {
+    return kept_.memory_rates.empty() ? given_.memory_rates : kept_.memory_rates;
+  }
   /// Kernels that were compared with the reference in this process.
   std::int64_t checked() const { return check_.checked(); }
   /// Seconds spent on measuring kernels and on comparing them with the reference.
@@ -57,17 +67,26 @@ class MeasuredCosts {
   /// process killed. Keeps all if none fits.
   std::vector<Candidate> fitting(const KernelKey& key, std::vector<Candidate> candidates) const;
   bool fits(const KernelKey& key, const Candidate& candidate) const;
+  void measure(const KernelKey& key, std::vector<Candidate>& candidates);
+  void measure_memory_rates();
+  /// To time with so many devices that compute at once.
+  KernelTimer::Options beside(std::int32_t at_once) const;
   void write_rows();
 
+  Device& device_;
   const Backend& backend_;
+  std::function<std::unique_ptr<Device>()> make_neighbour_;
+  Occupancy occupancy_;
+  Bytes memory_;
   KernelTimer timer_;
   KernelCheck check_;
   std::filesystem::path file_;
-  std::string provenance_;
+  std::string made_by_;
+  std::string provenance_;  ///< Of the checks, which hold at any occupancy.
+  std::string rows_of_;     ///< Of the rows.
   std::string why_not_kept_;
   KernelRows given_, kept_, new_rows_;
   bool measures_anew_;
-  Bytes memory_;
   std::int64_t measured_ = 0;
   std::int64_t checks_kept_ = 0;
   std::vector<LeftOutKernel> left_out_;

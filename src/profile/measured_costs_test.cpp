@@ -6,11 +6,13 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <fstream>
 #include <sstream>
 #include <thread>
 
+#include "base/error.h"
 #include "device/cpu/cpu_device.h"
 #include "kernels/reference/reference.h"
 
@@ -56,7 +58,7 @@ class TwoSpeeds final : public Backend {
                                      candidate.algorithm == "slow");
   }
 
-  mutable int slow_launches = 0;
+  mutable std::atomic<int> slow_launches = 0;
 
  private:
   std::unique_ptr<Backend> reference_ = make_reference_backend();
@@ -71,6 +73,19 @@ class MeasuredCostsTest : public testing::Test {
   MeasuredCosts open(KernelTable given = {}, const std::string& made_by = "this build") {
     return {*device_, backend_, {folder_, made_by, std::move(given)}};
   }
+  /// As on a computer with these devices.
+  MeasuredCosts open_beside(Occupancy occupancy, KernelTable given = {}) {
+    return {*device_,
+            backend_,
+            {.folder = folder_,
+             .made_by = "this build",
+             .given = std::move(given),
+             .occupancy = occupancy,
+             .make_neighbour = [this] {
+               ++neighbours_;
+               return make_cpu_device({.threads = 1, .library = "none"});
+             }}};
+  }
   /// What a run leaves in the folder.
   fs::path fill() {
     MeasuredCosts costs = open();
@@ -82,6 +97,7 @@ class MeasuredCostsTest : public testing::Test {
   fs::path folder_;
   std::unique_ptr<Device> device_ = make_cpu_device({.threads = 1, .library = "none"});
   TwoSpeeds backend_;
+  int neighbours_ = 0;
   KernelKey key_{Linear{.out = 2}, {{{4, 3}, DType::f32}}, Phase::forward, {}};
 };
 
@@ -113,6 +129,121 @@ TEST_F(MeasuredCostsTest, AKernelFarBehindIsLaunchedTwice) {
   std::vector<Candidate> candidates = backend.candidates(key_);
   timer.measure(key_, candidates);
   EXPECT_EQ(backend_.slow_launches, 2);
+}
+
+TEST_F(MeasuredCostsTest, SayHowTimesWereMeasured) {
+  std::vector<Candidate> candidates = open().answer(key_);
+  ASSERT_TRUE(candidates[0].timing && candidates[1].timing);
+  EXPECT_EQ(candidates[0].timing->repeats, 1);  // far behind, so it is not launched again
+  EXPECT_EQ(candidates[0].timing->spread, SimTime{});
+  EXPECT_EQ(candidates[1].timing->repeats, kMostLaunches - 1);
+  EXPECT_EQ(candidates[1].timing->date.size(), std::string("2026-01-31T12:00:00Z").size());
+  EXPECT_EQ(candidates[1].timing->at, (Occupancy{1, 1}));
+}
+
+TEST_F(MeasuredCostsTest, AllDevicesThatComputeAtOnceLaunchEachKernel) {
+  KernelTimer alone(*device_, backend_);
+  std::vector<Candidate> candidates{backend_.candidates(key_)[0]};  // the one that counts
+  alone.measure(key_, candidates);
+  int launches = backend_.slow_launches;
+  KernelTimer beside(*device_, backend_,
+                     {.neighbours = 2, .make_neighbour = [] {
+                        return make_cpu_device({.threads = 1, .library = "none"});
+                      }});
+  backend_.slow_launches = 0;
+  beside.measure(key_, candidates);
+  EXPECT_EQ(backend_.slow_launches % 3, 0);
+  EXPECT_GE(backend_.slow_launches, 3 * 3);
+  EXPECT_LE(launches, kMostLaunches);
+  EXPECT_EQ(candidates[0].timing->at, (Occupancy{3, 3}));
+}
+
+TEST_F(MeasuredCostsTest, AFailureOfANeighbourEndsTheMeasurement) {
+  class Failing final : public Backend {
+   public:
+    class Thrower final : public Kernel {
+     public:
+      explicit Thrower(bool fails) : fails_(fails) {}
+      void launch(std::span<const DevicePointer>, DevicePointer,
+                  std::span<const std::int64_t>) override {
+        if (fails_) throw Error(ErrorKind::numeric, "it broke");
+      }
+
+     private:
+      bool fails_;
+    };
+    std::string name() const override { return "failing"; }
+    std::vector<Candidate> candidates(const KernelKey& key) const override {
+      return {{.algorithm = "a", .layouts = {operands_of(key).size(), Layout::plain}}};
+    }
+    // Only the second kernel, that of the neighbour, fails.
+    std::unique_ptr<Kernel> compile(const KernelKey&, const Candidate&) const override {
+      return std::make_unique<Thrower>(++compiled_ == 2);
+    }
+
+   private:
+    mutable int compiled_ = 0;
+  } backend;
+  KernelTimer timer(*device_, backend, {.neighbours = 1, .make_neighbour = [] {
+                                          return make_cpu_device({.threads = 1, .library = "none"});
+                                        }});
+  std::vector<Candidate> candidates = backend.candidates(key_);
+  EXPECT_THROW(timer.measure(key_, candidates), Error);
+}
+
+TEST_F(MeasuredCostsTest, RowsOfDifferentOccupanciesAreApart) {
+  fill();
+  MeasuredCosts two = open_beside({2, 2});
+  two.answer(key_);
+  EXPECT_EQ(two.measured(), 2);
+  two.finish();
+  EXPECT_EQ(neighbours_, 2);  // for rows, and for the memory rate
+  for (Occupancy occupancy : {Occupancy{1, 1}, Occupancy{2, 2}, Occupancy{4, 2}}) {
+    MeasuredCosts again = open_beside(occupancy);
+    again.answer(key_);
+    EXPECT_EQ(again.measured(), 0);
+    EXPECT_EQ(again.checked(), 0);
+  }
+  MeasuredCosts again = open_beside({2, 2});
+  ASSERT_EQ(again.memory_rates().size(), 2u);
+  EXPECT_GT(again.memory_rates().at(1), 0);
+  EXPECT_GT(again.memory_rates().at(2), 0);
+}
+
+TEST_F(MeasuredCostsTest, DevicesThatShareACoreTakeTurns) {
+  MeasuredCosts two = open_beside({2, 2});
+  SimTime own = *two.answer(key_)[0].time;
+  two.finish();
+  Candidate crowded = open_beside({6, 2}).answer(key_)[0];
+  EXPECT_EQ(*crowded.time, own * 3);
+  EXPECT_EQ(crowded.timing->at, (Occupancy{6, 2}));
+}
+
+TEST_F(MeasuredCostsTest, GivenTimesChangeWithTheOccupancy) {
+  std::vector<Candidate> candidates = backend_.candidates(key_);
+  for (Candidate& candidate : candidates) {
+    candidate.time = SimTime{1000};
+    candidate.timing = Timing{.repeats = 1};
+  }
+  KernelTable given;
+  given.insert({device_->kind(), key_}, candidates);
+  EXPECT_EQ(open_beside({1, 1}, given).answer(key_)[0].time, SimTime{1000});
+  EXPECT_EQ(open_beside({2, 1}, given).answer(key_)[0].time, SimTime{2000});
+}
+
+TEST_F(MeasuredCostsTest, RowsOfAVersionThatDoesNotSayHowItMeasuredAreMeasuredAgain) {
+  fs::path file = fill();
+  KernelTable kept = *read_costs(file);
+  std::vector<Candidate> bare = backend_.candidates(key_);
+  for (Candidate& candidate : bare) candidate.time = SimTime{1};
+  kept.insert({kept.kinds().begin()->first, key_}, bare);
+  std::ofstream(file) << to_json(kept);
+  MeasuredCosts costs = open();
+  EXPECT_NE(costs.answer(key_)[0].time, SimTime{1});
+  EXPECT_EQ(costs.measured(), 2);
+  EXPECT_EQ(costs.checked(), 0);
+  costs.finish();
+  EXPECT_NE(open().answer(key_)[0].time, SimTime{1});
 }
 
 TEST_F(MeasuredCostsTest, ASecondStartMeasuresNothing) {
@@ -156,7 +287,10 @@ TEST_F(MeasuredCostsTest, MeasuringAnewReplacesTheRowsThatAreKeptAndNoOthers) {
   std::string kind = kept.kinds().begin()->first;
   for (const KernelKey& key : {key_, other}) {
     std::vector<Candidate> old = backend_.candidates(key);
-    for (Candidate& candidate : old) candidate.time = SimTime{1};
+    for (Candidate& candidate : old) {
+      candidate.time = SimTime{1};
+      candidate.timing = Timing{.repeats = 1};
+    }
     kept.insert({kind, key}, old);
   }
   std::ofstream(file) << to_json(kept);

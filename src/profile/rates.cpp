@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "profile/kernel_timer.h"
 
 namespace troika {
 namespace {
@@ -23,22 +22,39 @@ std::int64_t fitting(std::int64_t count, std::int64_t bytes_per_count, Bytes mem
   return count;
 }
 
+/// A thousand times slower than the others.
+bool is_slow(const Backend& backend) { return backend.name() == "reference"; }
+
+/// A sum of two long vectors is bound by memory.
+KernelKey sum_of_vectors(const Backend& backend, Bytes memory) {
+  TensorSpec vector{{fitting(is_slow(backend) ? 1 << 18 : 1 << 23, 4, memory)}, DType::f32};
+  return {Sum{.count = 2}, {vector, vector}, Phase::forward, {}};
+}
+
+double bytes_per_second(const KernelKey& key, const std::vector<Candidate>& candidates) {
+  return static_cast<double>(bytes_of(key).count) / seconds_of_best(candidates);
+}
+
 }  // namespace
+
+double measure_memory_rate(KernelTimer& timer, const Backend& backend, Bytes memory) {
+  KernelKey sum = sum_of_vectors(backend, memory);
+  std::vector<Candidate> candidates = backend.candidates(sum);
+  timer.measure(sum, candidates);
+  return bytes_per_second(sum, candidates);
+}
 
 DeviceSpec measure_rates(const DeviceSpec& spec, const Backend& backend,
                          const std::function<std::vector<Candidate>(const KernelKey&)>& answer) {
-  bool slow = backend.name() == "reference";  // a thousand times slower
-  std::int64_t longest = slow ? 96 : 1536;
+  std::int64_t longest = is_slow(backend) ? 96 : 1536;
   std::int64_t side = fitting(longest, 4 * longest, spec.memory);
-  // A product is bound by arithmetic and a sum of long vectors by memory, so each gives one rate.
+  // A product is bound by arithmetic.
   KernelKey product{Linear{.out = side}, {{{side, side}, DType::f32}}, Phase::forward, {}};
-  TensorSpec vector{{fitting(slow ? 1 << 18 : 1 << 23, 4, spec.memory)}, DType::f32};
-  KernelKey sum{Sum{.count = 2}, {vector, vector}, Phase::forward, {}};
+  KernelKey sum = sum_of_vectors(backend, spec.memory);
   DeviceSpec measured = spec;
   measured.flops_per_second =
       static_cast<double>(flops_of(product).count) / seconds_of_best(answer(product));
-  measured.bytes_per_second =
-      static_cast<double>(bytes_of(sum).count) / seconds_of_best(answer(sum));
+  measured.bytes_per_second = bytes_per_second(sum, answer(sum));
   return measured;
 }
 

@@ -7,6 +7,7 @@
 #include "device/device.h"
 #include "kernels/kernel.h"
 #include "machine/machine.h"
+#include "profile/kernel_timer.h"
 
 namespace troika {
 
@@ -17,5 +18,9 @@ DeviceSpec measure_rates(const DeviceSpec& spec, const Backend& backend,
 
 /// As above, with times that are measured now.
 DeviceSpec measure_rates(const DeviceSpec& spec, Device& device, const Backend& backend);
+
+/// Bytes per second of long vectors on the timer's device while its neighbours do the same. They
+/// take half of the device's memory at most, if it is not 0.
+double measure_memory_rate(KernelTimer& timer, const Backend& backend, Bytes memory);
 
 }  // namespace troika

@@ -204,7 +204,12 @@ LiveModel::LiveModel(RuntimeSetup setup)
 
 void LiveModel::start() {
   // Frees the memory of measurements, which the session needs now, and saves their results.
-  if (setup_.costs) setup_.costs->finish();
+  if (setup_.costs) {
+    setup_.costs->finish();
+    KernelRows& rows = kernels_.of(setup_.device().kind());
+    rows.made_by = measured_by();
+    rows.memory_rates = setup_.costs->memory_rates();
+  }
   session_.start();
   // Every refusal for lack of memory relies on this prediction, so it must not drift.
   for (const auto& [device, driver] : setup_.local().devices)

@@ -108,6 +108,8 @@ LinkCosts agreed_links(const KernelsConfig& kernels, Ranks& ranks) {
 
 }  // namespace
 
+std::string measured_by() { return processor_name() + ", " TROIKA_BUILD; }
+
 Rows RuntimeSetup::answer(const std::vector<KernelRequest>& asked) {
   auto answer_row = [this](const KernelRequest& row) {
     bool can_measure = costs != nullptr && row.kind == device().kind();
@@ -139,8 +141,8 @@ RuntimeSetup set_up_runtime(const KernelsConfig& kernels, const ParallelConfig& 
     made.backend = make_cpu_backend({.threads = threads, .winograd = kernels.winograd});
   else
     made.backend = make_reference_backend();
-  made.devices =
-      make_devices(own, {.threads = threads, .library = is_cpu ? cpu_library() : "reference"});
+  const CpuOptions options{.threads = threads, .library = is_cpu ? cpu_library() : "reference"};
+  made.devices = make_devices(own, options);
   made.machine = make_machine(parallel, hosts, made.device().kind());
   made.transport = join_devices(made.machine, ranks);
   // A spare core can run a thread that moves messages while the devices compute.
@@ -152,9 +154,13 @@ RuntimeSetup set_up_runtime(const KernelsConfig& kernels, const ParallelConfig& 
   if (made.is_measured && ranks.is_first())
     made.costs = std::make_unique<MeasuredCosts>(
         made.device(), *made.backend,
-        MeasuredCosts::Options{cache_folder(kernels.cache), processor_name() + ", " TROIKA_BUILD,
-                               std::move(known.given), known.measures_anew,
-                               made.machine.devices.front().memory});
+        MeasuredCosts::Options{.folder = cache_folder(kernels.cache),
+                               .made_by = measured_by(),
+                               .given = std::move(known.given),
+                               .measures_anew = known.measures_anew,
+                               .memory = made.machine.devices.front().memory,
+                               .occupancy = occupancy_of(made.machine, hosts.cores / threads),
+                               .make_neighbour = [options] { return make_cpu_device(options); }});
   return made;
 }
 

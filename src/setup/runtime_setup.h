@@ -53,6 +53,9 @@ struct KnownCosts {
 RuntimeSetup set_up_runtime(const KernelsConfig& kernels, const ParallelConfig& parallel,
                             KnownCosts known = {}, Ranks& ranks = sole_rank());
 
+/// The processor and the build, on which measured times depend in addition to the kind of device.
+std::string measured_by();
+
 /// Returns the machine with the rates of its devices, measured once per kind of device.
 Machine with_rates(Machine machine, const std::function<DeviceSpec(const DeviceSpec&)>& measure);
 

@@ -1,0 +1,48 @@
+#include "cost/occupancy.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace troika {
+namespace {
+
+double turns(const Occupancy& occupancy) {
+  return static_cast<double>(occupancy.devices) / static_cast<double>(occupancy.at_once);
+}
+
+/// Seconds per byte on each of `devices`: linear between measured numbers of devices, because that
+/// is how devices share a memory which is busy all the time.
+double seconds_per_byte(const MemoryRates& rates, std::int32_t devices) {
+  auto above = rates.lower_bound(devices);
+  if (above == rates.end()) return 1 / rates.rbegin()->second;
+  if (above->first == devices || above == rates.begin()) return 1 / above->second;
+  auto below = std::prev(above);
+  double share = static_cast<double>(devices - below->first) /
+                 static_cast<double>(above->first - below->first);
+  return (1 - share) / below->second + share / above->second;
+}
+
+}  // namespace
+
+Occupancy occupancy_of(const Machine& machine, std::int32_t at_once) {
+  std::map<std::int32_t, std::int32_t> devices;  // by node
+  std::int32_t most = 1;
+  for (const DeviceSpec& device : machine.devices) most = std::max(most, ++devices[device.node]);
+  return {.devices = most, .at_once = std::clamp(at_once, 1, most)};
+}
+
+SimTime reoccupied(SimTime time, Bytes bytes, const MemoryRates& rates, Reoccupation change) {
+  const auto& [from, to] = change;
+  if (from == to) return time;
+  double own = static_cast<double>(time.count) / turns(from);
+  if (!rates.empty() && from.at_once != to.at_once && bytes.count > 0) {
+    auto moved = static_cast<double>(bytes.count);
+    double before = 1e9 * moved * seconds_per_byte(rates, from.at_once);
+    double after = 1e9 * moved * seconds_per_byte(rates, to.at_once);
+    // A kernel whose operands come from a cache is faster than memory: all of its time changes.
+    own = before < own ? own - before + after : own * after / before;
+  }
+  return {std::llround(own * turns(to))};
+}
+
+}  // namespace troika
