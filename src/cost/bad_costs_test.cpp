@@ -84,7 +84,7 @@ TEST(BadCosts, HasBadRows) {
            "line 3: the cost file has no 'repeats' in 'measured'"},
           {kernel_with("\"scratch\": 0, \"measured\": {\"spread\": 1, \"repeats\": 9,\n"
                        "\"date\": \"2026-01-31\", \"devices\": 1,\n\"at_once\": 2}"),
-           "line 5: the cost file has 2 for 'at_once'; it must be at most 'devices'"},
+           "line 5: the cost file has 2 for 'at_once'; at most 'devices' is needed"},
           {kernel_with("\n\"scratch\": -1"), "line 4: the cost file has -1 for 'scratch'" + size},
           {kernel_with("\"scratch\": 1.5"), "line 3: the cost file has 1.5 for 'scratch'" + size},
           {kernel_with("\"scratch\": 18446744073709551615"),

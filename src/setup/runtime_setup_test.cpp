@@ -1,8 +1,13 @@
 #include "setup/runtime_setup.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
 
 #include "base/cores.h"
+#include "setup/choose_strategy.h"
+#include "setup/live_model.h"
 #include "setup/thread_ranks_test.h"
 
 namespace troika {
@@ -63,6 +68,33 @@ TEST(RuntimeSetup, TellsAllRanksWhatTheFirstHasMeasured) {
     EXPECT_EQ(rows[0][at][0].time.has_value(), at < 3);  // the last one is left to the rule
     EXPECT_EQ(rows[1][at][0].time, rows[0][at][0].time);
   }
+}
+
+/// How many kernels a start with this plan measures.
+std::int64_t measured_by_start(const std::filesystem::path& cache, const std::string& plan,
+                               bool overlap) {
+  RunConfig config{.model = {.name = "lenet"}};
+  config.train.global_batch = 4;
+  config.kernels = {.backend = KernelsConfig::Backend::cpu, .cache = cache.string()};
+  config.parallel = {.devices = 2, .threads = 1};
+  config.parallel.plan.name = plan;
+  zoo::Model model = build_model(config.model, {.batch = 4});
+  LiveModel live(set_up_runtime(config.kernels, config.parallel));
+  Strategy strategy = choose_strategy(config, model, live.setup().machine);
+  strategy.sync.overlap = overlap;
+  live.add_training(model, config, strategy);
+  live.start();
+  return live.setup().costs->measured();
+}
+
+TEST(RuntimeSetup, ASecondPlanOfTheSamePiecesMeasuresNothing) {
+  if (KernelsConfig{}.backend != KernelsConfig::Backend::cpu) GTEST_SKIP() << "needs oneDNN";
+  auto cache =
+      std::filesystem::temp_directory_path() / ("troika-plans-" + std::to_string(getpid()));
+  EXPECT_GT(measured_by_start(cache, "data", true), 50);
+  EXPECT_EQ(measured_by_start(cache, "data", false), 0);
+  EXPECT_GT(measured_by_start(cache, "tensor", true), 10);  // other pieces
+  std::filesystem::remove_all(cache);
 }
 
 TEST(RuntimeSetup, RanksThatAskForOtherKernelsNotice) {
