@@ -28,19 +28,27 @@ SteadyLoop loop_of(const Graph& graph) {
   return {steady_pass(body, period.passes - 1, empty_timeline(graph)), period.time, period.repeats};
 }
 
-}  // namespace
-
-Timeline simulate(const TaskGraph& graph) {
+/// One step from rest.
+template <class Graph>
+Timeline step_of(const Graph& graph) {
   LoopBody body = loop_body(graph);
   LoopRun run(body, 1);
   run.record(0, largest_lag(body));
   while (run.run_pass()) continue;
   TROIKA_CHECK(body.lanes.empty() || run.passes() == 1 + largest_lag(body),
                "a step without an end");
-  Timeline timeline = fill_timeline(empty_timeline(graph), run.take_recorded());
+  return fill_timeline(empty_timeline(graph), run.take_recorded());
+}
+
+}  // namespace
+
+Timeline simulate(const TaskGraph& graph) {
+  Timeline timeline = step_of(graph);
   TROIKA_CHECK(timeline.length() >= work_depth(graph).depth, "a step shorter than its depth");
   return timeline;
 }
+
+Timeline simulate(const FoldedGraph& graph) { return step_of(graph); }
 
 SteadyLoop simulate_loop(const TaskGraph& graph) { return loop_of(graph); }
 

@@ -25,6 +25,8 @@ struct SteadyLoop {
 /// ended; a task lasts as long as its kernel choice says. One step from rest: its tasks that lag
 /// run behind the others, in as many further passes as the largest lag.
 Timeline simulate(const TaskGraph& graph);
+/// The same of a folded graph. Spans are those of the first device of each class, class by class.
+Timeline simulate(const FoldedGraph& graph);
 
 /// Pass after pass until the state of the loop is that of one of the last 8 passes, relative to the
 /// clock; a task takes part from the pass on whose number is its lag. A device that waits for

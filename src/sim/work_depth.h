@@ -3,7 +3,7 @@
 // many devices a step can keep busy.
 #pragma once
 
-#include "taskgraph/task_graph.h"
+#include "taskgraph/folded_graph.h"
 
 namespace troika {
 
@@ -17,5 +17,8 @@ struct WorkDepth {
 
 /// Of a graph of all devices, with its dependencies.
 WorkDepth work_depth(const TaskGraph& graph);
+/// Of all devices, from a folded graph and the task graph of the first device of each class, with
+/// its dependencies.
+WorkDepth work_depth(const FoldedGraph& folded, const TaskGraph& graph);
 
 }  // namespace troika

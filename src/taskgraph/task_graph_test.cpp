@@ -204,7 +204,9 @@ TEST(ChromeTrace, HasOneEventPerTaskInEachTimeline) {
   sums.input("a");
   sums.sum("b", {"a", "a"});
   Timeline timeline{{{{0, 0}, DeviceId(0u), SimTime{0}, SimTime{1500}}}};
-  auto trace = nlohmann::json::parse(to_chrome_trace(sums.graph, timeline, &timeline));
+  TraceCounter memory{.name = "memory of device 0", .time = {500}, .values = {{"gradients", 64}}};
+  auto trace = nlohmann::json::parse(
+      to_chrome_trace(sums.graph, {{"measured", timeline}, {"predicted", timeline, {memory}}}));
   int spans = 0;
   for (const auto& event : trace["traceEvents"]) {
     if (event["ph"] != "X") continue;
@@ -213,6 +215,12 @@ TEST(ChromeTrace, HasOneEventPerTaskInEachTimeline) {
     EXPECT_DOUBLE_EQ(event["dur"], 1.5);
   }
   EXPECT_EQ(spans, 2);
+  EXPECT_EQ(trace["traceEvents"][0]["args"]["name"], "measured");
+  auto counter = trace["traceEvents"].back();
+  EXPECT_EQ(counter["ph"], "C");
+  EXPECT_EQ(counter["pid"], 1);
+  EXPECT_DOUBLE_EQ(counter["ts"], 0.5);
+  EXPECT_EQ(counter["args"]["gradients"], 64);
 }
 
 TEST(TaskGraphText, NamesEveryBufferAndTask) {

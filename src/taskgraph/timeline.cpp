@@ -34,10 +34,7 @@ Json arguments_of(const TaskGraph& graph, const Task& task) {
   return arguments;
 }
 
-void append_spans(Json& events, const TaskGraph& graph, const Timeline& timeline, int process,
-                  const char* title) {
-  events.push_back(
-      {{"name", "process_name"}, {"ph", "M"}, {"pid", process}, {"args", {{"name", title}}}});
+void append_spans(Json& events, const TaskGraph& graph, const Timeline& timeline, int process) {
   std::map<TaskId, const Task*> tasks;
   for (const Task& task : graph.tasks) tasks[task.id] = &task;
   for (const Span& span : timeline.spans) {
@@ -62,11 +59,23 @@ SimTime Timeline::length() const {
   return end;
 }
 
-std::string to_chrome_trace(const TaskGraph& graph, const Timeline& measured,
-                            const Timeline* predicted) {
+std::string to_chrome_trace(const TaskGraph& graph, const std::vector<TracedTimeline>& timelines) {
   Json events = Json::array();
-  append_spans(events, graph, measured, 0, "measured");
-  if (predicted != nullptr) append_spans(events, graph, *predicted, 1, "predicted");
+  int process = 0;
+  for (const TracedTimeline& traced : timelines) {
+    events.push_back({{"name", "process_name"},
+                      {"ph", "M"},
+                      {"pid", process},
+                      {"args", {{"name", traced.title}}}});
+    append_spans(events, graph, traced.timeline, process);
+    for (const TraceCounter& counter : traced.counters)
+      events.push_back({{"name", counter.name},
+                        {"ph", "C"},
+                        {"ts", static_cast<double>(counter.time.count) / 1e3},
+                        {"pid", process},
+                        {"args", counter.values}});
+    ++process;
+  }
   return Json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump() + "\n";
 }
 

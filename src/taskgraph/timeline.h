@@ -2,6 +2,7 @@
 // `Session::run` records, with the same ids, so that the two can be laid over each other.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,9 +27,23 @@ struct Timeline {
   SimTime length() const;
 };
 
-/// Chrome's trace format (chrome://tracing, Perfetto): one row per device; a second timeline, if
-/// given, is laid below as "predicted". A task that lags has `"lag"` among its arguments.
-std::string to_chrome_trace(const TaskGraph& graph, const Timeline& measured,
-                            const Timeline* predicted = nullptr);
+/// Values at a moment, such as the memory of a device by category; they hold until the next ones of
+/// the same name.
+struct TraceCounter {
+  std::string name;
+  SimTime time{};
+  std::map<std::string, std::int64_t> values;
+};
+
+/// Borrows the timeline.
+struct TracedTimeline {
+  std::string title;  ///< "measured", "predicted"
+  const Timeline& timeline;
+  std::vector<TraceCounter> counters{};
+};
+
+/// Chrome's trace format (chrome://tracing, Perfetto): one group of rows per timeline, in it one
+/// row per device. A task that lags has `"lag"` among its arguments.
+std::string to_chrome_trace(const TaskGraph& graph, const std::vector<TracedTimeline>& timelines);
 
 }  // namespace troika

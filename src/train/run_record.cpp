@@ -171,6 +171,7 @@ void write_record(const RunFolder& folder, const RunConfig& config, TrainingRun&
   folder.write("plan.json", to_json(with_origin(training.strategy(), config, training.model(),
                                                 live.setup().machine)));
   folder.write("costs.json", to_json(live.kernels()));
+  folder.write("links.json", to_json(live.setup().links));
   const Provenance& links = live.setup().links.provenance;
   nlohmann::ordered_json env{{"version", invocation.version},
                              {"command", invocation.command},
@@ -179,6 +180,7 @@ void write_record(const RunFolder& folder, const RunConfig& config, TrainingRun&
                              {"device", live.setup().device().kind()},
                              {"backend", live.setup().backend->name()},
                              {"threads", live.setup().device().threads()},
+                             {"ranks", live.setup().ranks->count()},
                              {"compiler", __VERSION__},
                              {"kernel_table", fmt::format("{:016x}", live.kernels().hash())},
                              {"links",
@@ -193,8 +195,9 @@ void write_record(const RunFolder& folder, const RunConfig& config, TrainingRun&
 
 std::string trace_of_run(const LiveModel& live, const zoo::Model& model) {
   PredictedStep predicted = predict_step(live, model);
-  return to_chrome_trace(predicted.program, live.session().timeline(model.graphs.front().name),
-                         &predicted.timeline);
+  Timeline measured = live.session().timeline(model.graphs.front().name);
+  return to_chrome_trace(predicted.program,
+                         {{"measured", measured}, {"predicted", predicted.timeline}});
 }
 
 }  // namespace troika

@@ -37,7 +37,7 @@ struct Invocation {
   std::string command;  ///< Quoted for a shell.
 };
 
-/// Writes run.toml, plan.json, costs.json and env.json.
+/// Writes run.toml, plan.json, costs.json, links.json and env.json.
 void write_record(const RunFolder& folder, const RunConfig& config, TrainingRun& training,
                   const Invocation& invocation = {});
 

@@ -1,0 +1,36 @@
+#include "taskgraph/sent_bytes.h"
+
+#include "base/error.h"
+#include "collective/algorithms.h"
+
+namespace troika {
+
+Bytes& SentBytes::operator[](LinkKind kind) {
+  switch (kind) {
+    case LinkKind::process:
+      return process;
+    case LinkKind::node:
+      return node;
+    case LinkKind::network:
+      return network;
+  }
+  throw Bug("a link of no kind");
+}
+
+SentBytes sent_bytes(const TaskGraph& graph, DeviceId device) {
+  SentBytes sent;
+  for (const Communication& communication : graph.communications) {
+    for (std::size_t member = 0; member < communication.devices.size(); ++member) {
+      if (communication.devices[member] != device) continue;
+      int own = static_cast<int>(member);
+      MemberRecipe recipe = make_member_recipe(communication.call, communication.algorithm, own);
+      for (const Move& move : recipe.moves.moves)
+        if (move.kind == MoveKind::send)
+          sent[link_between(communication.call, own, move.peer)] +=
+              size_of(communication.dtype) * move.from.elements.extent();
+    }
+  }
+  return sent;
+}
+
+}  // namespace troika
