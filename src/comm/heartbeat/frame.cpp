@@ -25,7 +25,7 @@ void write(WireWriter& out, const NewsFrame& frame) {
 
 void write(WireWriter& out, const ByeFrame&) { out.number(Kind::bye); }
 
-std::optional<Frame> read_alive(WireReader& in) {
+std::optional<HeartbeatFrame> read_alive(WireReader& in) {
   AliveFrame frame;
   auto count = in.number<std::uint8_t>();
   if (count > kReportsPerFrame) return std::nullopt;
@@ -42,7 +42,7 @@ std::optional<Frame> read_alive(WireReader& in) {
   return frame;
 }
 
-std::optional<Frame> read(WireReader& in) {
+std::optional<HeartbeatFrame> read(WireReader& in) {
   switch (in.number<Kind>()) {
     case Kind::alive:
       return read_alive(in);
@@ -56,15 +56,15 @@ std::optional<Frame> read(WireReader& in) {
 
 }  // namespace
 
-WireBytes encode(const Frame& frame) {
+WireBytes encode(const HeartbeatFrame& frame) {
   WireWriter out;
   std::visit([&](const auto& kind) { write(out, kind); }, frame);
   return out.bytes();
 }
 
-std::optional<Frame> decode(std::span<const std::byte> bytes) {
+std::optional<HeartbeatFrame> decode(std::span<const std::byte> bytes) {
   WireReader in(bytes);
-  std::optional<Frame> frame = read(in);
+  std::optional<HeartbeatFrame> frame = read(in);
   // Bytes left over mean another version, too.
   return in.complete() ? frame : std::nullopt;
 }

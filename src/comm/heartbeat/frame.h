@@ -46,7 +46,7 @@ struct ByeFrame {
   bool operator==(const ByeFrame&) const = default;
 };
 
-using Frame = std::variant<AliveFrame, NewsFrame, ByeFrame>;
+using HeartbeatFrame = std::variant<AliveFrame, NewsFrame, ByeFrame>;
 
 inline constexpr std::size_t kReportsPerFrame = 16;
 inline constexpr std::size_t kLongestCall = 240;
@@ -54,8 +54,8 @@ inline constexpr std::size_t kLongestSentence = 1500;
 /// No encoded frame is longer.
 inline constexpr std::size_t kLongestFrame = 8192;
 
-WireBytes encode(const Frame& frame);
+WireBytes encode(const HeartbeatFrame& frame);
 /// Empty for bytes that are not a frame of this version.
-std::optional<Frame> decode(std::span<const std::byte> bytes);
+std::optional<HeartbeatFrame> decode(std::span<const std::byte> bytes);
 
 }  // namespace troika

@@ -318,7 +318,7 @@ void Heartbeat::dial(int rank) {
   flush(*connections_.back());  // who is silent may be taken for a stranger
 }
 
-void Heartbeat::send(int rank, const Frame& frame) {
+void Heartbeat::send(int rank, const HeartbeatFrame& frame) {
   for (const auto& connection : connections_) {
     if (connection->peer != rank) continue;
     // Only heartbeats are dropped, since the next one says the same; news and goodbyes are queued.

@@ -94,7 +94,7 @@ class Heartbeat {
   void flush(Connection& connection);
   void apply_effects();
   void dial(int rank);
-  void send(int rank, const Frame& frame);
+  void send(int rank, const HeartbeatFrame& frame);
   void finish_sending(SteadyTime limit, bool until_closed);
   void end(Verdict verdict);
   void tell_core() TROIKA_REQUIRES(mutex_);

@@ -114,7 +114,7 @@ void HeartbeatCore::closed(int rank, SteadyTime now) {
 }
 
 // Any frame is a sign of life.
-void HeartbeatCore::received(int rank, const Frame& frame, SteadyTime now) {
+void HeartbeatCore::received(int rank, const HeartbeatFrame& frame, SteadyTime now) {
   Peer& peer = peers_[rank];
   peer.heard = now;
   if (const auto* alive = std::get_if<AliveFrame>(&frame)) {
@@ -177,7 +177,7 @@ void HeartbeatCore::beat_to(int rank) {
   send(rank, std::move(frame));
 }
 
-void HeartbeatCore::send(int rank, Frame frame) {
+void HeartbeatCore::send(int rank, HeartbeatFrame frame) {
   effects_.emplace_back(std::in_place_type<SendEffect>, rank, std::move(frame));
 }
 

@@ -44,7 +44,7 @@ struct ConnectEffect {
 };
 struct SendEffect {
   int rank;
-  Frame frame;
+  HeartbeatFrame frame;
 };
 /// Why the run has failed, and the exit code of this rank.
 struct Verdict {
@@ -76,7 +76,7 @@ class HeartbeatCore {
   void linked(int rank, SteadyTime now);
   void unreachable(int rank);
   void closed(int rank, SteadyTime now);
-  void received(int rank, const Frame& frame, SteadyTime now);
+  void received(int rank, const HeartbeatFrame& frame, SteadyTime now);
   /// To be called about once per period.
   void tick(SteadyTime now);
 
@@ -116,7 +116,7 @@ class HeartbeatCore {
   void dial();
   void beat();
   void beat_to(int rank);
-  void send(int rank, Frame frame);
+  void send(int rank, HeartbeatFrame frame);
   void look_for_silence(SteadyTime now);
   void look_for_differences();
   void look_for_stalls(SteadyTime now);

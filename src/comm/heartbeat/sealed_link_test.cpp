@@ -114,16 +114,18 @@ TEST(SealedLink, IsNeverProvenByNoise) {
   }
 }
 
-TEST(Frame, ReadsBackWhatWasWritten) {
-  for (const Frame& frame :
-       {Frame(ByeFrame{}), Frame(NewsFrame{"rank 2 is lost"}), Frame(AliveFrame{}),
-        Frame(AliveFrame{{{.group = 7, .calls = 3, .chain = 9, .inside = true, .call = "sum"},
-                          {.group = 8}}})}) {
+TEST(HeartbeatFrame, ReadsBackWhatWasWritten) {
+  for (const HeartbeatFrame& frame :
+       {HeartbeatFrame(ByeFrame{}), HeartbeatFrame(NewsFrame{"rank 2 is lost"}),
+        HeartbeatFrame(AliveFrame{}),
+        HeartbeatFrame(
+            AliveFrame{{{.group = 7, .calls = 3, .chain = 9, .inside = true, .call = "sum"},
+                        {.group = 8}}})}) {
     EXPECT_EQ(decode(encode(frame)), frame);
   }
 }
 
-TEST(Frame, DeclinesWhatIsCutOrHasMore) {
+TEST(HeartbeatFrame, DeclinesWhatIsCutOrHasMore) {
   WireBytes bytes = encode(AliveFrame{{{.group = 7, .calls = 3, .chain = 9, .call = "sum"}}});
   for (std::size_t length = 0; length < bytes.size(); ++length) {
     EXPECT_EQ(decode(std::span(bytes).first(length)), std::nullopt) << length;
@@ -132,14 +134,14 @@ TEST(Frame, DeclinesWhatIsCutOrHasMore) {
   EXPECT_EQ(decode(bytes), std::nullopt);
 }
 
-TEST(Frame, IsNeverLongerThanALinkTakes) {
+TEST(HeartbeatFrame, IsNeverLongerThanALinkTakes) {
   AliveFrame frame;
   frame.groups.assign(100, {.call = std::string(10'000, 'x')});
   EXPECT_LE(encode(frame).size(), kLongestFrame);
   EXPECT_LE(encode(NewsFrame{std::string(100'000, 'x')}).size(), kLongestFrame);
 }
 
-TEST(Frame, KeepsControlCharactersOutOfLogs) {
+TEST(HeartbeatFrame, KeepsControlCharactersOutOfLogs) {
   auto frame = decode(encode(NewsFrame{"a\n\x1b[2Jb"}));
   ASSERT_TRUE(frame);
   EXPECT_EQ(std::get<NewsFrame>(*frame).sentence, "a??[2Jb");
