@@ -1,4 +1,5 @@
-// `troika bench`: how fast a training step is, and how fast devices exchange vectors.
+// `troika bench`: how fast a training step is, how fast devices exchange vectors, and how fast the
+// simulator is.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -208,7 +209,8 @@ void run(const BenchStepArguments& arguments, Context& context) {
 
 Verb add_bench(CLI::App& parent, Context& context) {
   auto arguments = std::make_shared<BenchStepArguments>();  // shared by the parser and the verb
-  CLI::App* app = parent.add_subcommand("bench", "Time training steps or collectives");
+  CLI::App* app =
+      parent.add_subcommand("bench", "Time training steps, collectives or the simulator");
   app->require_subcommand(1);
   app->footer("Example:\n  troika bench step --model mlp --batch 256 --threads 2");
   CLI::App* step =
@@ -241,8 +243,12 @@ Verb add_bench(CLI::App& parent, Context& context) {
   step->add_flag("--memory", arguments->memory, "Also show the predicted memory by category");
   step->add_flag("--json", arguments->json, "Print JSON");
   step->footer("Example:\n  troika bench step --model resnet50 --batch 8 --threads 2 --tasks 10");
-  Verb comm = add_bench_comm(*app, context);
-  return {app, [=, &context] { comm.app->parsed() ? comm.run() : run(*arguments, context); }};
+  std::vector<Verb> others{add_bench_comm(*app, context), add_bench_sim(*app, context)};
+  return {app, [=, &context] {
+            for (const Verb& other : others)
+              if (other.app->parsed()) return other.run();
+            run(*arguments, context);
+          }};
 }
 
 }  // namespace troika::cli

@@ -36,34 +36,6 @@ std::string read_plan(const fs::path& file) {
   return text.str();
 }
 
-/// The machine of a plan, if its nodes are alike and its devices too.
-Machine machine_of(const Strategy& strategy, std::vector<std::string>& notes) {
-  Machine machine = devices_only(strategy);
-  if (!strategy.made_on) return machine;
-  const PlannedMachine& planned = *strategy.made_on;
-  std::int64_t devices = std::ssize(machine.devices);
-  std::int64_t nodes = std::max<std::int64_t>(planned.nodes, 1);
-  if (planned.kinds.size() > 1 || devices % nodes != 0)
-    throw Error(ErrorKind::usage,
-                fmt::format("the plan does not say which of its {} devices are {}; describe the "
-                            "machine with --cluster CLUSTER.toml",
-                            devices,
-                            planned.kinds.size() > 1
-                                ? fmt::format("of which of its {} kinds", planned.kinds.size())
-                                : fmt::format("in which of its {} nodes", nodes)));
-  for (std::size_t at = 0; at < machine.devices.size(); ++at) {
-    if (!planned.kinds.empty()) machine.devices[at].kind = planned.kinds[0];
-    machine.devices[at].node =
-        static_cast<std::int32_t>(static_cast<std::int64_t>(at) / (devices / nodes));
-  }
-  if (nodes > 1)
-    notes.push_back(fmt::format(
-        "The plan says that there are {} nodes. They are assumed to have {} devices each, in the "
-        "order of the devices.",
-        nodes, devices / nodes));
-  return machine;
-}
-
 /// "0", "0 (gpu0.0)"
 std::string first_text(const Machine& machine, const ExplainedClass& each) {
   std::int32_t first = each.devices.front();

@@ -40,6 +40,9 @@ Inspection inspect_plan(const std::string& text, const std::filesystem::path& fo
 /// How many updates of a plan run beside the next step, and why the others do not; why that is not
 /// known if the model cannot be built. Nothing for a plan for any model.
 std::vector<Fact> facts_of_updates(const Strategy& strategy, const std::filesystem::path& folder);
+/// The work and the depth of a step under a plan, by the kernel times in `folder`; why they are not
+/// known if the model cannot be built. Nothing if there are no kernel times.
+std::vector<Fact> facts_of_bounds(const Strategy& strategy, const std::filesystem::path& folder);
 Inspection inspect_dataset(const std::string& uri);
 /// Fields, classes, vocabularies, normalisation.
 std::vector<Fact> facts_of(const data::Encoding& encoding);

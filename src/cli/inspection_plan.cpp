@@ -100,6 +100,7 @@ Inspection inspect_plan(const std::string& text, const std::filesystem::path& fo
                   fmt::format("{}; the others run unsplit on device 0", strategy.splits.size())}};
   add_origin(strategy, found.facts);
   for (Fact& fact : facts_of_updates(strategy, folder)) found.facts.push_back(std::move(fact));
+  for (Fact& fact : facts_of_bounds(strategy, folder)) found.facts.push_back(std::move(fact));
   if (strategy.splits.empty()) return found;
   found.rows.push_back({"operator", "split", "replicas", "devices"});
   for (const auto& [name, split] : strategy.splits)

@@ -50,9 +50,11 @@ zoo::Model model_of(const Strategy& strategy, const RunConfig& config, bool has_
 
 }  // namespace
 
-PlannedPrograms load_programs(const Strategy& strategy, const std::filesystem::path& folder) {
+PlannedPrograms load_programs(const Strategy& strategy, const std::filesystem::path& folder,
+                              std::int64_t global_batch) {
   bool has_run = is_run_folder(folder);
   RunConfig config = has_run ? load_run((folder / "run.toml").string()) : run_of(strategy);
+  if (global_batch > 0) config.train.global_batch = global_batch;
   zoo::Model model = model_of(strategy, config, has_run);
   return {strategy, std::move(config), std::move(model)};
 }
@@ -63,6 +65,33 @@ Machine devices_only(const Strategy& strategy) {
   if (auto reason = why_out_of_ids({.devices = count})) throw Error(ErrorKind::usage, *reason);
   Machine machine;
   machine.devices.resize(static_cast<std::size_t>(count));
+  return machine;
+}
+
+Machine machine_of(const Strategy& strategy, std::vector<std::string>& notes) {
+  Machine machine = devices_only(strategy);
+  if (!strategy.made_on) return machine;
+  const PlannedMachine& planned = *strategy.made_on;
+  std::int64_t devices = std::ssize(machine.devices);
+  std::int64_t nodes = std::max<std::int64_t>(planned.nodes, 1);
+  if (planned.kinds.size() > 1 || devices % nodes != 0)
+    throw Error(ErrorKind::usage,
+                fmt::format("the plan does not say which of its {} devices are {}; describe the "
+                            "machine with --cluster CLUSTER.toml",
+                            devices,
+                            planned.kinds.size() > 1
+                                ? fmt::format("of which of its {} kinds", planned.kinds.size())
+                                : fmt::format("in which of its {} nodes", nodes)));
+  for (std::size_t at = 0; at < machine.devices.size(); ++at) {
+    if (!planned.kinds.empty()) machine.devices[at].kind = planned.kinds[0];
+    machine.devices[at].node =
+        static_cast<std::int32_t>(static_cast<std::int64_t>(at) / (devices / nodes));
+  }
+  if (nodes > 1)
+    notes.push_back(fmt::format(
+        "The plan says that there are {} nodes. They are assumed to have {} devices each, in the "
+        "order of the devices.",
+        nodes, devices / nodes));
   return machine;
 }
 

@@ -3,6 +3,8 @@
 
 #include <filesystem>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "config/run_config.h"
 #include "lower/lower.h"
@@ -16,13 +18,19 @@ struct PlannedPrograms {
   zoo::Model model;
 };
 
-/// The run is that of `folder` if this is a run folder, else what the plan says of it. Throws
-/// Error(usage) if neither says enough. The plan must say which model it is for.
-PlannedPrograms load_programs(const Strategy& strategy, const std::filesystem::path& folder);
+/// The run is that of `folder` if this is a run folder, else what the plan says of it; with another
+/// global batch unless that is 0. Throws Error(usage) if neither says enough. The plan must say
+/// which model it is for.
+PlannedPrograms load_programs(const Strategy& strategy, const std::filesystem::path& folder,
+                              std::int64_t global_batch = 0);
 
 /// As many devices as the plan knows or names, all in one node. Throws Error(usage) if there are
 /// more than a plan can have.
 Machine devices_only(const Strategy& strategy);
+
+/// The machine of a plan, as far as the plan says. Throws Error(usage) unless its nodes are alike
+/// and its devices too. Appends a sentence for what was assumed.
+Machine machine_of(const Strategy& strategy, std::vector<std::string>& notes);
 
 /// Calls `take` for each training program on the machine. It must not keep the request. Throws
 /// Error(usage) if one is infeasible.

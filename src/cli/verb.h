@@ -27,6 +27,7 @@ struct Verb {
 /// Each adds its verb to the parser. The source file has the name of the verb.
 Verb add_bench(CLI::App& parent, Context& context);
 Verb add_bench_comm(CLI::App& bench, Context& context);  // `troika bench comm`
+Verb add_bench_sim(CLI::App& bench, Context& context);   // `troika bench sim`
 Verb add_config(CLI::App& parent, Context& context);
 Verb add_demo(CLI::App& parent, Context& context);
 Verb add_doctor(CLI::App& parent, Context& context);
@@ -35,6 +36,7 @@ Verb add_inspect(CLI::App& parent, Context& context);
 Verb add_models(CLI::App& parent, Context& context);
 Verb add_predict(CLI::App& parent, Context& context);
 Verb add_profile(CLI::App& parent, Context& context);
+Verb add_simulate(CLI::App& parent, Context& context);
 Verb add_train(CLI::App& parent, Context& context);
 Verb add_verify(CLI::App& parent, Context& context);
 

@@ -38,6 +38,7 @@ class LongestChain {
   SimTime end_of(std::size_t at, SimTime ready) {
     const Task& task = graph_.tasks[at];
     if (task.computes()) return ready + task.choice.time;
+    if (messages_[at] < 0) return ready;  // of a device that stands for no class
     SimTime& started = started_[as_index(messages_[at])];
     if (task.kind == TaskKind::finish)
       return std::max(ready, started + graph_[task.communication].time);

@@ -1,0 +1,90 @@
+// Text and JSON of a run beside its prediction.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/run_comparison.h"
+#include "cli/text_table.h"
+
+namespace troika::cli {
+namespace {
+
+constexpr std::size_t kShownKinds = 20;
+
+double as_ms(SimTime time) { return static_cast<double>(time.count) / 1e6; }
+
+std::string ms_text(SimTime time) { return fmt::format("{:.3f}", as_ms(time)); }
+
+double error_of(const RunComparison& comparison) {
+  double measured = static_cast<double>(std::max<std::int64_t>(comparison.measured.count, 1));
+  return static_cast<double>(comparison.predicted.count) / measured - 1;
+}
+
+std::string work_table(const RunComparison& comparison) {
+  std::vector<std::vector<std::string>> rows{
+      {"work of a device", "tasks", "predicted ms", "measured ms", "difference", "cause"}};
+  std::size_t shown = std::min(comparison.work.size(), kShownKinds);
+  for (const ComparedWork& work : std::span(comparison.work).first(shown))
+    rows.push_back({work.kind, work.tasks > 0 ? std::to_string(work.tasks) : "",
+                    ms_text(work.predicted), ms_text(work.measured),
+                    fmt::format("{:+.3f}", as_ms(work.difference())), work.cause});
+  std::string text = format_rows(rows, {0, 5});
+  if (shown < comparison.work.size())
+    text += fmt::format("  and {} more kinds with smaller differences; --json has them all\n",
+                        comparison.work.size() - shown);
+  return text;
+}
+
+std::string device_table(const RunComparison& comparison) {
+  std::vector<std::vector<std::string>> rows{
+      {"device", "kernels ms", "measured", "messages ms", "measured", "rest ms", "measured"}};
+  for (const ComparedDevice& device : comparison.devices)
+    rows.push_back({std::to_string(device.device.value), ms_text(device.predicted_busy),
+                    ms_text(device.measured_busy), ms_text(device.predicted_waiting),
+                    ms_text(device.measured_waiting), ms_text(device.predicted_other),
+                    ms_text(device.measured_other)});
+  return format_rows(rows);
+}
+
+}  // namespace
+
+std::string to_text(const RunComparison& comparison) {
+  std::string text = format_facts(
+      {{"run", comparison.run},
+       {"predicted step", to_string(comparison.predicted)},
+       {"measured step", to_string(comparison.measured)},
+       {"error", fmt::format("{:+.1f} % of the measured step", error_of(comparison) * 100)}});
+  text += "\n" + work_table(comparison) + "\n" + device_table(comparison) + "\n";
+  for (const std::string& note : comparison.notes) text += note + "\n";
+  return text;
+}
+
+std::string to_json_text(const RunComparison& comparison) {
+  nlohmann::ordered_json json{{"run", comparison.run},
+                              {"predicted_ms", as_ms(comparison.predicted)},
+                              {"measured_ms", as_ms(comparison.measured)},
+                              {"error", error_of(comparison)}};
+  for (const ComparedWork& work : comparison.work)
+    json["work"].push_back({{"kind", work.kind},
+                            {"tasks", work.tasks},
+                            {"predicted_ms", as_ms(work.predicted)},
+                            {"measured_ms", as_ms(work.measured)},
+                            {"cause", work.cause}});
+  for (const ComparedDevice& device : comparison.devices)
+    json["devices"].push_back(
+        {{"device", device.device.value},
+         {"kernels_ms",
+          {{"predicted", as_ms(device.predicted_busy)}, {"measured", as_ms(device.measured_busy)}}},
+         {"messages_ms",
+          {{"predicted", as_ms(device.predicted_waiting)},
+           {"measured", as_ms(device.measured_waiting)}}},
+         {"rest_ms",
+          {{"predicted", as_ms(device.predicted_other)},
+           {"measured", as_ms(device.measured_other)}}}});
+  json["unknown_tasks"] = comparison.unknown_tasks;
+  json["notes"] = comparison.notes;
+  return json.dump();
+}
+
+}  // namespace troika::cli

@@ -1,0 +1,218 @@
+#include "cli/run_comparison.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "cli/run_target.h"
+#include "taskgraph/time_use.h"
+
+namespace troika::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Tasks of a device in the order in which it runs them.
+std::vector<std::size_t> tasks_of(const TaskGraph& graph, DeviceId device) {
+  std::vector<std::size_t> own;
+  for (std::size_t at : loop_order(graph))
+    if (graph.tasks[at].device == device) own.push_back(at);
+  return own;
+}
+
+/// The predicted pass on these devices: each does what the first one of its class does.
+LoopPass spread(const PredictedProgram& program, const std::vector<DeviceId>& devices) {
+  LoopPass pass{.period = program.pass.period, .messages = messages_of(program.graph)};
+  for (DeviceId device : devices) {
+    std::int32_t a_class = program.folded.classes.of_device.at(device.index());
+    const PassRow& first = program.pass.rows.at(as_index(a_class));
+    std::vector<std::size_t> own = tasks_of(program.graph, device);
+    TROIKA_CHECK_EQ(own.size(), first.tasks.size());
+    PassRow row{.device = device};
+    for (std::size_t at = 0; at < own.size(); ++at)
+      row.tasks.push_back({own[at], first.tasks[at].start, first.tasks[at].end});
+    pass.rows.push_back(std::move(row));
+  }
+  return pass;
+}
+
+/// Time by kind of work, added up over devices.
+struct KindTime {
+  std::int64_t tasks = 0;
+  SimTime predicted{}, measured{};
+  SimTime late_predicted{}, late_measured{};  // of messages: before all members have started
+  bool computes = false;
+};
+using KindTimes = std::map<std::string, KindTime>;
+
+void add_kernels(const TaskGraph& graph, const LoopPass& pass, SimTime KindTime::*time,
+                 KindTimes& kinds) {
+  for (const PassRow& row : pass.rows) {
+    for (const RanTask& ran : row.tasks) {
+      const Task& task = graph.tasks[ran.task];
+      if (!task.computes()) continue;
+      KindTime& kind = kinds[kind_of(graph, task)];
+      kind.computes = true;
+      kind.*time += ran.time();
+      if (time == &KindTime::predicted) ++kind.tasks;
+    }
+  }
+}
+
+void add_waits(const std::vector<DeviceTime>& used, SimTime KindTime::*time,
+               SimTime KindTime::*late, KindTimes& kinds) {
+  for (const DeviceTime& device : used) {
+    for (const TimeShare& share : device.shares) {
+      if (is_busy(share.use)) continue;
+      KindTime& kind = kinds[share.kind ? fmt::format("wait for {}", to_string(*share.kind))
+                             : share.use == TimeUse::step_end ? "between steps"
+                                                              : "between tasks"];
+      kind.*time += share.time;
+      if (share.use == TimeUse::late_peer) kind.*late += share.time;
+    }
+  }
+}
+
+std::string cause_of(const std::string& name, const KindTime& time) {
+  SimTime difference = time.measured - time.predicted;
+  bool longer = difference > SimTime{};
+  if (time.computes) {
+    if (time.predicted == SimTime{}) return "the cost file has no time for these kernels";
+    double ratio = static_cast<double>(time.measured.count) /
+                   static_cast<double>(std::max<std::int64_t>(time.predicted.count, 1));
+    return fmt::format("kernels took {:.2f} times as long as in the cost file", ratio);
+  }
+  if (name == "between steps")
+    return longer ? "the host between steps: samples, reports, starting the devices"
+                  : "devices were closer together than predicted";
+  if (name == "between tasks")
+    return longer ? "starting kernels and messages, and moving messages between kernels"
+                  : "fewer messages were moved between kernels than predicted";
+  SimTime late = time.late_measured - time.late_predicted;
+  bool is_late = std::abs(late.count) * 2 > std::abs(difference.count);
+  if (is_late) return longer ? "other members started later" : "other members started earlier";
+  return longer ? "the messages took longer" : "the messages took less time";
+}
+
+std::vector<ComparedWork> list_work(const KindTimes& kinds, std::int64_t devices) {
+  std::vector<ComparedWork> list;
+  for (const auto& [name, time] : kinds)
+    list.push_back({name,
+                    time.tasks / devices,
+                    {time.predicted.count / devices},
+                    {time.measured.count / devices},
+                    cause_of(name, time)});
+  std::ranges::stable_sort(list, std::greater{}, [](const ComparedWork& work) {
+    return std::abs(work.difference().count);
+  });
+  return list;
+}
+
+SimTime waiting(const DeviceTime& used) {
+  SimTime sum;
+  for (const TimeShare& share : used.shares)
+    if (share.kind) sum += share.time;
+  return sum;
+}
+
+ComparedDevice compare_device(const DeviceTime& predicted, const DeviceTime& measured) {
+  ComparedDevice made{predicted.device, predicted.busy(), measured.busy(), waiting(predicted),
+                      waiting(measured)};
+  made.predicted_other = predicted.whole - made.predicted_busy - made.predicted_waiting;
+  made.measured_other = measured.whole - made.measured_busy - made.measured_waiting;
+  return made;
+}
+
+Timeline timeline_of(const TaskGraph& graph, const LoopPass& pass) {
+  Timeline timeline;
+  for (const PassRow& row : pass.rows)
+    for (const RanTask& ran : row.tasks)
+      timeline.spans.push_back({graph.tasks[ran.task].id, row.device, ran.start, ran.end});
+  return timeline;
+}
+
+std::vector<DeviceId> devices_of(const Timeline& timeline) {
+  std::set<DeviceId> devices;
+  for (const Span& span : timeline.spans) devices.insert(span.device);
+  return {devices.begin(), devices.end()};
+}
+
+/// The run's own files in place of what a plan alone says.
+SimulationTarget target_of_run(const fs::path& run, const std::string& costs, int ranks) {
+  for (const char* name : {"plan.json", "costs.json"})
+    if (!fs::exists(run / name))
+      throw Error(ErrorKind::file, fmt::format("'{}' is missing; --against needs the folder of a "
+                                               "run that has started",
+                                               (run / name).string()));
+  SimulationTarget target =
+      open_simulation({.target = (run / "plan.json").string(),
+                       .costs = costs.empty() ? (run / "costs.json").string() : costs});
+  if (fs::exists(run / "links.json")) target.on.links = read_link_costs(run / "links.json");
+  std::vector<DeviceSpec>& devices = target.on.machine.devices;
+  for (std::size_t at = 0; at < devices.size(); ++at)
+    devices[at].rank =
+        static_cast<std::int32_t>(at * static_cast<std::size_t>(ranks) / devices.size());
+  return target;
+}
+
+void add_notes(RunComparison& comparison, const SimulatedPlan& plan, std::size_t devices) {
+  if (comparison.unknown_tasks > 0)
+    comparison.notes.push_back(fmt::format(
+        "{} tasks of the trace are not in the simulated plan, whose kernels were chosen "
+        "by other costs.",
+        comparison.unknown_tasks));
+  if (devices < plan.target.on.machine.devices.size())
+    comparison.notes.push_back(fmt::format(
+        "The trace shows the {} devices of the first rank, so it is not known when others started "
+        "their messages.",
+        devices));
+  if (plan.programs.size() > 1)
+    comparison.notes.push_back(fmt::format("Compared is '{}', the first of {} programs of a step.",
+                                           plan.programs.front().name, plan.programs.size()));
+  comparison.notes.emplace_back(
+      "Measured are the tasks of the last whole step; the time of a step is the median of the "
+      "run's reports.");
+}
+
+}  // namespace
+
+RunComparison compare_with_run(const fs::path& run, const std::string& costs) {
+  if (!is_run_folder(run))
+    throw Error(ErrorKind::file,
+                fmt::format("'{}' is not a run folder; give one, such as runs/NAME", run.string()));
+  MeasuredStep step = read_measured_step(run);
+  std::vector<DeviceId> devices = devices_of(step.timeline);
+  SimulatedPlan plan = simulate_plan(target_of_run(run, costs, step.ranks), true, devices);
+  const PredictedProgram& program = plan.programs.front();
+  bool is_alone = plan.programs.size() == 1;
+  RunComparison made{.run = run.string(), .predicted = program.time};
+  made.measured = is_alone && step.period > SimTime{} ? step.period : step.timeline.length();
+
+  LoopPass predicted = spread(program, devices);
+  LoopPass measured =
+      pass_of(program.graph, step.timeline, made.measured, messages_of(program.graph));
+  made.unknown_tasks = std::ssize(step.timeline.spans);
+  for (const PassRow& row : measured.rows) made.unknown_tasks -= std::ssize(row.tasks);
+
+  KindTimes kinds;
+  add_kernels(program.graph, predicted, &KindTime::predicted, kinds);
+  add_kernels(program.graph, measured, &KindTime::measured, kinds);
+  std::vector<DeviceTime> expected = time_use(program.graph, predicted);
+  std::vector<DeviceTime> seen = time_use(program.graph, measured);
+  add_waits(expected, &KindTime::predicted, &KindTime::late_predicted, kinds);
+  add_waits(seen, &KindTime::measured, &KindTime::late_measured, kinds);
+  made.work = list_work(kinds, std::ssize(devices));
+  for (std::size_t at = 0; at < std::min(expected.size(), seen.size()); ++at)
+    made.devices.push_back(compare_device(expected[at], seen[at]));
+  add_notes(made, plan, devices.size());
+  Timeline as_predicted = timeline_of(program.graph, predicted);
+  Timeline as_measured = timeline_of(program.graph, measured);
+  made.trace =
+      to_chrome_trace(program.graph, {{"measured", as_measured}, {"predicted", as_predicted}});
+  return made;
+}
+
+}  // namespace troika::cli

@@ -1,0 +1,143 @@
+#include "cli/simulated_machine.h"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "base/error.h"
+#include "machine/route.h"
+#include "machine/speed_text.h"
+#include "setup/hosts.h"
+#include "setup/runtime_setup.h"
+
+namespace troika::cli {
+namespace {
+
+std::int64_t device_count(const Cluster& cluster) {
+  std::int64_t count = 0;
+  for (const NodeSpec& node : cluster.nodes) count += node.count * node.devices;
+  return count;
+}
+
+[[noreturn]] void refuse_count(const Cluster& cluster, std::int64_t devices,
+                               const std::string& why) {
+  throw Error(ErrorKind::usage, fmt::format("the cluster '{}' cannot have {} devices: {}",
+                                            cluster.name, devices, why));
+}
+
+void change(LinkSpeed& speed, const LinkWish& wish) {
+  if (wish.bytes_per_second > 0) speed.bytes_per_second = wish.bytes_per_second;
+  if (wish.latency >= SimTime{}) speed.latency = wish.latency;
+}
+
+/// Costs of a link of this speed; combining on arrival costs what it did.
+LinkCost cost_of(const LinkSpeed& speed, const LinkCost& before, const char* origin) {
+  return {.alpha = static_cast<double>(speed.latency.count),
+          .beta = 1e9 / speed.bytes_per_second,
+          .gamma = before.gamma,
+          .combine_times = before.combine_times,
+          .origin = origin};
+}
+
+}  // namespace
+
+LinkWish parse_link_wish(const std::vector<std::string>& words) {
+  LinkWish wish;
+  for (const std::string& word : words) {
+    std::size_t equals = word.find('=');
+    std::string name = word.substr(0, equals);
+    std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
+    std::optional<double> rate = name == "link" ? parse_rate(value) : std::nullopt;
+    std::optional<SimTime> latency = name == "latency" ? parse_latency(value) : std::nullopt;
+    if (!rate && !latency)
+      throw Error(ErrorKind::usage,
+                  fmt::format("'--what-if' takes link=RATE, such as link=100Gbps, or latency=TIME, "
+                              "such as latency=5us, not '{}'",
+                              word));
+    if (rate) wish.bytes_per_second = *rate;
+    if (latency) wish.latency = *latency;
+  }
+  return wish;
+}
+
+Cluster with_devices(Cluster cluster, std::int64_t devices) {
+  std::int64_t now = device_count(cluster);
+  if (devices == now) return cluster;
+  if (!cluster.links.empty())
+    refuse_count(cluster, devices,
+                 fmt::format("it lists its links one by one and has {} devices", now));
+  NodeSpec& first = cluster.nodes.front();
+  std::int64_t group = 0;  // devices of the smallest cluster with the same mixture of nodes
+  std::int64_t divisor = 0;
+  for (const NodeSpec& node : cluster.nodes) divisor = std::gcd(divisor, node.count);
+  for (const NodeSpec& node : cluster.nodes) group += node.count / divisor * node.devices;
+  if (cluster.nodes.size() == 1 && devices < first.devices) {
+    first.count = 1;
+    first.devices = devices;
+    first.ranks = std::min(first.ranks, devices);
+    return cluster;
+  }
+  if (devices % group != 0)
+    refuse_count(cluster, devices, fmt::format("a multiple of {} is needed", group));
+  for (NodeSpec& node : cluster.nodes) node.count = node.count / divisor * (devices / group);
+  return cluster;
+}
+
+Cluster with_links(Cluster cluster, const LinkWish& wish) {
+  std::int64_t nodes = 0;
+  for (const NodeSpec& node : cluster.nodes) nodes += node.count;
+  for (NamedLink& link : cluster.links) change(link.speed, wish);
+  if (cluster.links.empty()) change(nodes > 1 ? cluster.network.link : cluster.node_link, wish);
+  return cluster;
+}
+
+LinkCosts with_links(LinkCosts costs, const LinkWish& wish, const Machine& machine) {
+  if (wish.is_empty()) return costs;
+  if (node_count(machine) < 2)
+    throw Error(ErrorKind::usage,
+                "'--what-if' changes the links between computers, but all devices of the plan are "
+                "in one; describe a cluster of several nodes with --cluster CLUSTER.toml");
+  LinkSpeed speed{.bytes_per_second = 1e9 / costs.network.beta,
+                  .latency = {static_cast<std::int64_t>(costs.network.alpha)}};
+  change(speed, wish);
+  costs.network = cost_of(speed, costs.network, "--what-if");
+  std::erase_if(costs.measured,
+                [](const MeasuredAlgorithm& row) { return row.link == LinkKind::network; });
+  return costs;
+}
+
+LinkCosts link_costs_of(const Cluster& cluster) {
+  LinkCosts costs = assumed_link_costs();
+  costs.node = cost_of(cluster.node_link, costs.node, "the cluster file");
+  costs.process = cost_of(cluster.node_link, costs.process, "the cluster file");
+  LinkSpeed network = cluster.network.link;
+  if (!cluster.links.empty()) {
+    // Links one by one: the slowest route between the first devices of two neighbouring nodes.
+    Machine machine = make_machine(cluster);
+    for (std::int32_t node = 1; node < node_count(machine); ++node) {
+      std::optional<Route> route =
+          route_between(machine, devices_of_node(machine, node - 1).front(),
+                        devices_of_node(machine, node).front());
+      if (route && (node == 1 || route->speed.bytes_per_second < network.bytes_per_second))
+        network = route->speed;
+    }
+  }
+  costs.network = cost_of(network, costs.network, "the cluster file");
+  costs.provenance = {.source = fmt::format("from the cluster '{}'", cluster.name),
+                      .machine = cluster.name};
+  return costs;
+}
+
+Machine machine_here(const KernelsConfig& kernels, const ParallelConfig& parallel) {
+  HostShares shares = meet_hosts(sole_rank(), static_cast<int>(parallel.devices));
+  ParallelConfig one{.devices = 1, .threads = parallel.threads.value_or(shares.threads)};
+  RuntimeSetup setup = set_up_runtime(kernels, one);
+  Machine machine;
+  for (std::int64_t at = 0; at < parallel.devices; ++at)
+    machine.devices.push_back({.name = fmt::format("cpu{}", at),
+                               .kind = setup.device().kind(),
+                               .memory = parallel.memory.value_or(shares.memory)});
+  return machine;
+}
+
+}  // namespace troika::cli

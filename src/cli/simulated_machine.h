@@ -1,0 +1,47 @@
+// The machine that a plan is simulated on: a cluster file, what the plan says, or this computer;
+// with more devices or other links on request.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "config/run_config.h"
+#include "cost/link_costs.h"
+#include "machine/cluster.h"
+
+namespace troika::cli {
+
+struct SimulatedMachine {
+  Machine machine;
+  LinkCosts links;
+};
+
+/// What --what-if asks for, such as "link=100Gbps" or "latency=5us".
+struct LinkWish {
+  double bytes_per_second = 0;  ///< 0: as it is.
+  SimTime latency{-1};          ///< Negative: as it is.
+
+  bool is_empty() const { return bytes_per_second == 0 && latency < SimTime{}; }
+};
+/// Throws Error(usage) for other names and values.
+LinkWish parse_link_wish(const std::vector<std::string>& words);
+
+/// The cluster with so many devices: more nodes of each kind in the same proportion, or fewer
+/// devices of one node. Throws Error(usage) if that does not come out even, or if the cluster lists
+/// its links one by one.
+Cluster with_devices(Cluster cluster, std::int64_t devices);
+
+/// Changes the links between nodes or, in a cluster of one node, those between its devices.
+Cluster with_links(Cluster cluster, const LinkWish& wish);
+/// The same for costs of messages. Throws Error(usage) if all devices share one computer, because
+/// no link is between them.
+LinkCosts with_links(LinkCosts costs, const LinkWish& wish, const Machine& machine);
+
+/// The costs of messages that follow from the speeds of a cluster's links.
+LinkCosts link_costs_of(const Cluster& cluster);
+
+/// Devices of this computer as a run would have them, in one process. They are not started.
+Machine machine_here(const KernelsConfig& kernels, const ParallelConfig& parallel);
+
+}  // namespace troika::cli

@@ -1,0 +1,62 @@
+#include "cli/simulated_plan.h"
+
+#include "taskgraph/live_memory.h"
+
+namespace troika::cli {
+
+SimTime SimulatedPlan::step() const {
+  SimTime sum;
+  for (const PredictedProgram& program : programs) sum += program.time;
+  return sum;
+}
+
+WorkDepth SimulatedPlan::bounds() const {
+  WorkDepth sum;
+  for (const PredictedProgram& program : programs) {
+    sum.work += program.bounds.work;
+    sum.depth += program.bounds.depth;
+  }
+  return sum;
+}
+
+SimulatedPlan simulate_plan(SimulationTarget target, bool measures,
+                            const std::vector<DeviceId>& also) {
+  SimulatedPlan made{.target = std::move(target)};
+  Machine& machine = made.target.on.machine;
+  PlanKernels kernels({.given = made.target.costs,
+                       .measures = measures,
+                       .kernels = made.target.programs.config.kernels});
+  kernels.meet(machine);
+  auto answer = [&](const std::vector<KernelRequest>& rows) { return kernels.answer(rows); };
+  PlanPredictionOptions options{.is_alone = made.target.programs.model.graphs.size() == 1,
+                                .also = also};
+  KernelTable table;
+  for_each_program(made.target.programs, machine, [&](const LowerRequest& request) {
+    LowerRequest own = request;
+    own.links = &made.target.on.links;
+    made.programs.push_back(predict_program(own, answer, table, options));
+  });
+  kernels.finish();
+  made.kernels = kernels.sources();
+  return made;
+}
+
+std::string trace_of(const SimulatedPlan& plan) {
+  const PredictedProgram& program = plan.programs.front();
+  Timeline timeline;
+  std::vector<TraceCounter> memory;
+  for (const PassRow& row : program.pass.rows) {
+    for (const RanTask& ran : row.tasks)
+      timeline.spans.push_back({program.graph.tasks[ran.task].id, row.device, ran.start, ran.end});
+    for (const MemoryMoment& moment : live_memory(program.graph, row)) {
+      TraceCounter counter{.name = "memory of device " + std::to_string(row.device.value),
+                           .time = moment.time};
+      for (const auto& [category, bytes] : moment.bytes)
+        counter.values[std::string(to_string(category))] = bytes.count;
+      memory.push_back(std::move(counter));
+    }
+  }
+  return to_chrome_trace(program.graph, {{"predicted", timeline, std::move(memory)}});
+}
+
+}  // namespace troika::cli

@@ -1,0 +1,235 @@
+#include "cli/simulation_target.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/mapped_file.h"
+#include "cli/outside_writes.h"
+#include "config/load_cluster.h"
+#include "config/load_run.h"
+#include "cost/table_json.h"
+#include "setup/choose_strategy.h"
+#include "setup/known_links.h"
+#include "setup/live_model.h"
+#include "setup/optimizer_rules.h"
+#include "strategy/ready.h"
+#include "train/training_sets.h"
+
+namespace troika::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kLargestCostFile = std::size_t{256} << 20;
+
+/// The cluster file as the request wants it; nothing if there is none.
+std::optional<Cluster> open_cluster(const SimulationRequest& request) {
+  if (request.cluster.empty()) return std::nullopt;
+  Cluster cluster = load_cluster(request.cluster);
+  if (request.devices > 0) cluster = with_devices(std::move(cluster), request.devices);
+  return with_links(std::move(cluster), parse_link_wish(request.what_if));
+}
+
+SimulatedMachine machine_of_cluster(const Cluster& cluster) {
+  return {make_machine(cluster), link_costs_of(cluster)};
+}
+
+/// Devices without a cluster file, with the links that were measured on this computer.
+SimulatedMachine with_known_links(Machine machine, const SimulationRequest& request,
+                                  const RunConfig& config) {
+  LinkCosts known = known_link_costs(default_links_file(config.kernels.cache));
+  LinkCosts links = with_links(std::move(known), parse_link_wish(request.what_if), machine);
+  return {std::move(machine), std::move(links)};
+}
+
+/// The plans that `--devices` can make for another number of devices.
+std::vector<PlanConfig> scalable_plans(std::int64_t devices) {
+  std::vector<PlanConfig> plans;
+  for (std::string_view name : ready_names()) plans.push_back({.name = std::string(name)});
+  for (std::int64_t tensor = 2; tensor < devices; ++tensor)
+    if (devices % tensor == 0)
+      plans.push_back({.name = "", .data = devices / tensor, .tensor = tensor});
+  return plans;
+}
+
+std::string text_of(const PlanConfig& plan) {
+  return plan.name.empty() ? fmt::format("data {} x tensor {}", plan.data, plan.tensor) : plan.name;
+}
+
+/// Which of these plans has the splits of a strategy on its machine. Nothing: none of them.
+std::optional<PlanConfig> recognise(const PlannedPrograms& programs, const Machine& machine) {
+  RunConfig config = programs.config;
+  config.parallel = {.devices = std::ssize(machine.devices)};
+  for (const PlanConfig& plan : scalable_plans(config.parallel.devices)) {
+    config.parallel.plan = plan;
+    Strategy made = choose_strategy(config, programs.model, machine);
+    // Written and read, because a plan may write one split in several ways.
+    if (parse_strategy(to_json(made)).splits == parse_strategy(to_json(programs.strategy)).splits)
+      return plan;
+  }
+  return std::nullopt;
+}
+
+/// The same plan for all devices of another machine.
+void make_again(SimulationTarget& target, PlanConfig plan) {
+  PlannedPrograms& programs = target.programs;
+  std::int64_t devices = std::ssize(target.on.machine.devices);
+  if (plan.name.empty() && devices % plan.tensor != 0)
+    throw Error(ErrorKind::usage,
+                fmt::format("--devices {}: the plan cuts operators into {} parts, so a multiple of "
+                            "that is needed",
+                            devices, plan.tensor));
+  plan.data = devices / plan.tensor;
+  programs.config.parallel = {.devices = devices, .plan = plan};
+  Strategy made = choose_strategy(programs.config, programs.model, target.on.machine);
+  programs.strategy.splits = std::move(made.splits);
+  target.plan = text_of(plan);
+}
+
+/// As machine_of with so many devices, in nodes of the same size.
+Machine planned_machine(const Strategy& strategy, std::int64_t devices,
+                        std::vector<std::string>& notes) {
+  Machine machine = machine_of(strategy, notes);
+  std::int64_t now = std::ssize(machine.devices), nodes = node_count(machine);
+  if (devices == 0 || devices == now) return machine;
+  std::int64_t each = nodes > 1 ? now / nodes : devices;
+  if (devices % each != 0)
+    throw Error(ErrorKind::usage,
+                fmt::format("--devices {}: the nodes of the plan have {} devices each, so a "
+                            "multiple of that is needed",
+                            devices, each));
+  machine.devices.resize(as_index(devices), machine.devices.front());
+  for (std::int64_t at = 0; at < devices; ++at)
+    machine.devices[as_index(at)].node = static_cast<std::int32_t>(at / each);
+  return machine;
+}
+
+/// Plans that do not say what their devices are: those that this computer would give a run.
+void name_kinds(Machine& machine, const RunConfig& config, std::vector<std::string>& notes) {
+  if (!machine.devices.front().kind.empty()) return;
+  ParallelConfig parallel{.devices = std::ssize(machine.devices)};
+  Machine here = machine_here(config.kernels, parallel);
+  for (std::size_t at = 0; at < machine.devices.size(); ++at)
+    machine.devices[at].kind = here.devices[at].kind;
+  notes.push_back(
+      fmt::format("The plan does not say what its devices are; they are taken as '{}' "
+                  "like those of this computer.",
+                  machine.devices.front().kind));
+}
+
+/// The ready plan that a strategy is, where the request is for another number of devices.
+std::optional<PlanConfig> plan_to_scale(const SimulationRequest& request,
+                                        const PlannedPrograms& programs) {
+  std::int64_t known = named_devices(programs.strategy).known;
+  if (request.devices == 0 || request.devices == known) return std::nullopt;
+  std::vector<std::string> notes;
+  if (auto plan = recognise(programs, machine_of(programs.strategy, notes))) return plan;
+  throw Error(ErrorKind::usage,
+              fmt::format("--devices {} needs a ready plan, such as \"data\", but this one places "
+                          "operators on its own {} devices; leave out --devices, or simulate a run "
+                          "file with a ready plan",
+                          request.devices, known));
+}
+
+void choose_machine(const SimulationRequest& request, const std::optional<Cluster>& cluster,
+                    SimulationTarget& target) {
+  if (cluster) {
+    target.on = machine_of_cluster(*cluster);
+    return;
+  }
+  const PlannedPrograms& programs = target.programs;
+  Machine machine = planned_machine(programs.strategy, request.devices, target.notes);
+  name_kinds(machine, programs.config, target.notes);
+  target.on = with_known_links(std::move(machine), request, programs.config);
+}
+
+SimulationTarget open_plan(const Strategy& strategy, const fs::path& folder,
+                           const SimulationRequest& request,
+                           const std::optional<Cluster>& cluster) {
+  if (!strategy.made_for)
+    throw Error(ErrorKind::usage, "the plan does not say which model it is for; add 'model' to it");
+  SimulationTarget target{.programs = load_programs(strategy, folder, request.batch),
+                          .plan = request.target};
+  // A run file from another user must not choose where this user writes.
+  KernelsConfig& kernels = target.programs.config.kernels;
+  if (writes_cache_outside(folder, target.programs.config)) kernels.cache = "auto";
+  std::optional<PlanConfig> scaled = plan_to_scale(request, target.programs);
+  choose_machine(request, cluster, target);
+  if (scaled) make_again(target, *scaled);
+  return target;
+}
+
+SimulationTarget open_plan_file(const SimulationRequest& request) {
+  if (!request.overrides.empty())
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("'{}' replaces a key of a run file, but '{}' is a plan; give a run file",
+                    request.overrides.front(), request.target));
+  Strategy strategy = load_strategy(request.target);
+  return open_plan(strategy, fs::absolute(request.target).parent_path(), request);
+}
+
+RunConfig load_config(const SimulationRequest& request, const std::optional<Cluster>& cluster) {
+  std::vector<std::string> overrides = request.overrides;
+  if (request.batch > 0) overrides.push_back(fmt::format("train.global_batch={}", request.batch));
+  RunConfig config = load_run(request.target, overrides);
+  std::int64_t devices = request.devices;
+  // A ready plan takes all devices of a cluster; a plan file and degrees have their own number.
+  const PlanConfig& plan = config.parallel.plan;
+  if (cluster && devices == 0 && !plan.is_file() && !plan.name.empty())
+    devices = std::ssize(make_machine(*cluster).devices);
+  if (devices == 0) return config;
+  overrides.push_back(fmt::format("parallel.devices={}", devices));
+  return load_run(request.target, overrides);
+}
+
+SimulationTarget open_run(const SimulationRequest& request) {
+  std::optional<Cluster> cluster = open_cluster(request);
+  RunConfig config = load_config(request, cluster);
+  data::Encoding samples = open_sets(config).train->encoding();
+  zoo::Model model =
+      build_model(config.model, samples_of(samples, config, config.train.global_batch));
+  freeze_parameters(model, config.train.freeze);
+  SimulatedMachine on =
+      cluster ? machine_of_cluster(*cluster)
+              : with_known_links(machine_here(config.kernels, config.parallel), request, config);
+  Strategy strategy = choose_strategy(config, model, on.machine);
+  std::string plan = text_of(config.parallel.plan);
+  return {.programs = {std::move(strategy), std::move(config), std::move(model)},
+          .plan = std::move(plan),
+          .on = std::move(on)};
+}
+
+bool is_plan_file(const std::string& path) { return fs::path(path).extension() == ".json"; }
+
+}  // namespace
+
+KernelTable load_costs(const std::string& path) {
+  try {
+    return parse_costs(read_small_file(path, kLargestCostFile));
+  } catch (const Error& error) {
+    throw error.within(path);
+  }
+}
+
+SimulationTarget open_plan(const Strategy& strategy, const fs::path& folder,
+                           const SimulationRequest& request) {
+  std::optional<Cluster> cluster = open_cluster(request);  // its errors name their own file
+  try {
+    return open_plan(strategy, folder, request, cluster);
+  } catch (const Error& error) {
+    throw error.within(request.target);
+  }
+}
+
+SimulationTarget open_simulation(const SimulationRequest& request) {
+  KernelTable costs = request.costs.empty() ? KernelTable{} : load_costs(request.costs);
+  SimulationTarget target =
+      is_plan_file(request.target) ? open_plan_file(request) : open_run(request);
+  target.costs = std::move(costs);
+  return target;
+}
+
+}  // namespace troika::cli

@@ -1,0 +1,106 @@
+#include "setup/plan_kernels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/number_text.h"
+#include "kernels/reference/reference.h"
+#include "profile/rates.h"
+#include "setup/hosts.h"
+
+namespace troika {
+namespace {
+
+/// From "cpu avx2 4 threads onednn 2.6.3".
+std::optional<int> threads_of_kind(const std::string& kind) {
+  std::size_t end = kind.find(" thread");
+  if (end == std::string::npos || end == 0) return std::nullopt;
+  std::size_t space = kind.rfind(' ', end - 1);
+  if (space == std::string::npos) return std::nullopt;
+  return parse_number<int>(std::string_view(kind).substr(space + 1, end - space - 1));
+}
+
+bool has_times(const std::vector<Candidate>& candidates) {
+  for (const Candidate& candidate : candidates)
+    if (!candidate.time) return false;
+  return true;
+}
+
+/// The kernels of this kind have measured times.
+bool has_timed_rows(const KernelTable& table, const std::string& kind) {
+  auto found = table.kinds().find(kind);
+  if (found == table.kinds().end()) return false;
+  return std::ranges::any_of(found->second.rows(), [](const KernelRows::Row& row) {
+    return !row.candidates.empty() && has_times(row.candidates);
+  });
+}
+
+}  // namespace
+
+std::optional<RuntimeSetup> set_up_kind(const std::string& kind, const KernelsConfig& kernels) {
+  std::optional<int> threads = threads_of_kind(kind);
+  if (!threads || *threads < 1 || *threads > usable_threads()) return std::nullopt;
+  KernelsConfig own = kernels;
+  own.backend = kind.ends_with("reference") ? KernelsConfig::Backend::reference
+                                            : KernelsConfig::Backend::TROIKA_DEFAULT_BACKEND;
+  RuntimeSetup made = set_up_runtime(own, {.devices = 1, .threads = *threads});
+  if (made.device().kind() != kind) return std::nullopt;
+  return made;
+}
+
+PlanKernels::PlanKernels(Options options)
+    : options_(std::move(options)), plain_(make_reference_backend()) {}
+
+RuntimeSetup* PlanKernels::find_here(const std::string& kind) {
+  auto [known, is_new] = here_.try_emplace(kind);
+  if (is_new) {
+    KernelsConfig kernels = options_.kernels;
+    kernels.measure = kernels.measure && options_.measures;
+    known->second = set_up_kind(kind, kernels);
+  }
+  return known->second ? &*known->second : nullptr;
+}
+
+void PlanKernels::meet(Machine& machine) {
+  std::map<std::string, DeviceSpec> rates;
+  for (DeviceSpec& device : machine.devices) {
+    if (has_timed_rows(options_.given, device.kind)) continue;
+    auto [known, is_new] = rates.try_emplace(device.kind, device);
+    RuntimeSetup* here = is_new ? find_here(device.kind) : nullptr;
+    if (here != nullptr && !here->is_measured)
+      known->second = measure_rates(device, here->device(), *here->backend);
+    if (find_here(device.kind) == nullptr) continue;
+    device.flops_per_second = known->second.flops_per_second;
+    device.bytes_per_second = known->second.bytes_per_second;
+  }
+}
+
+std::vector<Candidate> PlanKernels::answer_row(const KernelRequest& row) {
+  if (const auto* given = options_.given.find(row.kind, row.key)) {
+    ++(has_times(*given) ? sources_.given : sources_.estimated);
+    return *given;
+  }
+  RuntimeSetup* here = find_here(row.kind);
+  std::vector<Candidate> candidates =
+      here != nullptr ? here->answer({row}).front() : plain_->candidates(row.key);
+  ++(here != nullptr && has_times(candidates) ? sources_.measured : sources_.estimated);
+  return candidates;
+}
+
+std::vector<std::vector<Candidate>> PlanKernels::answer(const std::vector<KernelRequest>& rows) {
+  std::vector<std::vector<Candidate>> answers;
+  for (const KernelRequest& row : rows) answers.push_back(answer_row(row));
+  return answers;
+}
+
+void PlanKernels::finish() {
+  for (auto& [kind, setup] : here_) {
+    if (!setup || setup->costs == nullptr) continue;
+    setup->costs->finish();
+    sources_.measured_now += setup->costs->measured();
+  }
+}
+
+}  // namespace troika

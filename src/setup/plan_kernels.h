@@ -1,0 +1,62 @@
+// Kernels for plans that are simulated, on devices that need not exist here.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/run_config.h"
+#include "cost/kernel_table.h"
+#include "kernels/kernel.h"
+#include "machine/machine.h"
+#include "setup/runtime_setup.h"
+
+namespace troika {
+
+/// Answers the rows that lowering asks for: from given costs, else for kinds of this machine as a
+/// run here would have them (from the cache, or measured now), else with a plain kernel that has no
+/// time, so that lowering takes the roofline of the device. Used by one thread.
+class PlanKernels {
+ public:
+  struct Options {
+    KernelTable given{};
+    bool measures = true;     ///< False: kernels of this machine are not measured either.
+    KernelsConfig kernels{};  ///< Of this machine; the kind of a device decides about the backend.
+  };
+  explicit PlanKernels(Options options);
+
+  /// Gives devices that are of a kind of this machine the rates of that kind, which are measured
+  /// now, unless their kernels have measured times. All others keep theirs.
+  void meet(Machine& machine);
+  std::vector<std::vector<Candidate>> answer(const std::vector<KernelRequest>& rows);
+  /// Keeps what was measured for later runs.
+  void finish();
+
+  /// Rows by where their times come from.
+  struct Sources {
+    std::int64_t given = 0;         ///< The costs that were given.
+    std::int64_t measured = 0;      ///< This machine, now or earlier.
+    std::int64_t estimated = 0;     ///< The roofline.
+    std::int64_t measured_now = 0;  ///< Kernels that were measured by this object.
+  };
+  const Sources& sources() const { return sources_; }
+
+ private:
+  /// Null for kinds that this machine does not have.
+  RuntimeSetup* find_here(const std::string& kind);
+  std::vector<Candidate> answer_row(const KernelRequest& row);
+
+  Options options_;
+  std::unique_ptr<Backend> plain_;
+  std::map<std::string, std::optional<RuntimeSetup>> here_;  // by kind of device, if asked for
+  Sources sources_;
+};
+
+/// Starts a device of this machine of that kind; nothing if it has none, or fewer cores than the
+/// device has threads.
+std::optional<RuntimeSetup> set_up_kind(const std::string& kind, const KernelsConfig& kernels);
+
+}  // namespace troika

@@ -1,0 +1,68 @@
+#include "setup/predicted_plan.h"
+
+#include <set>
+
+#include "base/error.h"
+#include "lower/bind.h"
+#include "lower/choose_algorithms.h"
+#include "lower/live_bytes.h"
+#include "lower/place_buffers.h"
+#include "lower/planner.h"
+
+namespace troika {
+namespace {
+
+/// Asks for rows until none is missing, as compile_program does.
+void plan_with(Planner& planner, const KernelAnswer& answer, KernelTable& table) {
+  while (std::optional<PlanRefusal> refusal = planner.plan()) {
+    if (auto* infeasible = std::get_if<Infeasible>(&*refusal))
+      throw Error(ErrorKind::usage, "the strategy cannot run: " + infeasible->reason);
+    const std::vector<KernelRequest>& missing = std::get<MissingRows>(*refusal).rows;
+    std::vector<std::vector<Candidate>> rows = answer(missing);
+    for (std::size_t at = 0; at < missing.size(); ++at) table.insert(missing[at], rows.at(at));
+  }
+}
+
+TaskGraph bind_some(Planner& planner, const KernelTable& table, const std::vector<DeviceId>& also) {
+  std::set<std::int32_t> devices(planner.graph().classes.first.begin(),
+                                 planner.graph().classes.first.end());
+  for (DeviceId device : also) devices.insert(device.value);
+  TaskGraph graph = bind_devices(planner.folding(), {devices.begin(), devices.end()}, table);
+  const LowerRequest& request = planner.program().request;
+  LinkCosts links = links_of(request);
+  choose_algorithms(graph, {*request.machine, links, request.strategy->sync});
+  place_buffers(graph, *request.machine, table);  // what may share memory does
+  graph.dependencies = find_dependencies(graph);
+  return graph;
+}
+
+}  // namespace
+
+FoldedGraph fold_plan(const LowerRequest& request, const KernelAnswer& answer, KernelTable& table) {
+  Planner planner(request, table);
+  plan_with(planner, answer, table);
+  return planner.graph();
+}
+
+PredictedProgram predict_program(const LowerRequest& request, const KernelAnswer& answer,
+                                 KernelTable& table, const PlanPredictionOptions& options) {
+  Planner planner(request, table);
+  plan_with(planner, answer, table);
+  PredictedProgram made{.name = request.name, .folded = planner.graph()};
+  made.graph = bind_some(planner, table, options.also);
+  made.memory = memory_by_class(planner.folding(), table);
+  made.bounds = work_depth(made.folded, made.graph);
+  Timeline step = simulate(made.folded);
+  TROIKA_CHECK(step.length() >= made.bounds.depth, "a step shorter than its depth");
+  made.time = step.length();
+  if (options.is_alone) {
+    SteadyLoop loop = simulate_loop(made.folded);
+    step = std::move(loop.pass);
+    made.time = loop.period;
+    made.repeats = loop.repeats;
+  }
+  made.pass = pass_of(made.graph, step, made.time, messages_of(made.graph, made.folded));
+  return made;
+}
+
+}  // namespace troika
