@@ -75,6 +75,9 @@ class Launcher : public Work {
     operands_ = all.first;
     for (std::size_t at = 0; at < operands_.size(); ++at)
       if (all.moves[at]) operands_[at] += offset;
+    for (const InPlace& pair : own_.in_place[entrant])
+      operands_[static_cast<std::size_t>(pair.write)] =
+          operands_[static_cast<std::size_t>(pair.read)];
     auto start = Clock::now();
     try {
       own_.kernels[entrant]->launch({operands_.data(), operands_.size() - 1}, operands_.back(),

@@ -26,6 +26,8 @@ struct OperandBlocks {
 struct Contestant {
   Device* device = nullptr;
   OperandBlocks operands;
+  /// Of each candidate: operands that are written where another one is read.
+  std::vector<std::vector<InPlace>> in_place;
   std::vector<std::unique_ptr<Kernel>> kernels;  ///< One per candidate.
 };
 

@@ -45,6 +45,26 @@ std::vector<bool> moving_operands(const KernelKey& key, const std::vector<Operan
 
 Bytes aligned(Bytes bytes) { return {(bytes.count + kAlignment - 1) / kAlignment * kAlignment}; }
 
+/// Operands that lowering places where others are read, because those are not needed afterwards. In
+/// backward that holds for most values; what forward reads is mostly kept for backward. Of several
+/// values that may make room the first one does.
+std::vector<InPlace> pairs_in_place(const KernelKey& key, const Candidate& candidate) {
+  if (!is_backward(key.phase)) return {};
+  const std::vector<Operand> operands = operands_of(key);
+  auto bytes = [&](int operand) {
+    auto at = static_cast<std::size_t>(operand);
+    const TensorSpec& spec = operands[at].spec;
+    return stored_bytes(candidate.layouts[at], spec.shape, spec.dtype);
+  };
+  std::vector<InPlace> pairs;
+  for (const InPlace& pair : candidate.in_place)
+    if (bytes(pair.write) <= bytes(pair.read) &&
+        std::ranges::find(pairs, pair.write, &InPlace::write) == pairs.end() &&
+        std::ranges::find(pairs, pair.read, &InPlace::read) == pairs.end())
+      pairs.push_back(pair);
+  return pairs;
+}
+
 /// The largest size of each operand, and of the scratch, over all candidates.
 std::vector<Bytes> sizes_of(const std::vector<Operand>& operands,
                             const std::vector<Candidate>& candidates) {
@@ -164,8 +184,10 @@ void KernelTimer::measure(const KernelKey& key, std::vector<Candidate>& candidat
   for (std::size_t at = 0; at < places_.size(); ++at) {
     Contestant& own = contestants.emplace_back();
     own.device = &device(at);
-    for (const Candidate& candidate : candidates)
+    for (const Candidate& candidate : candidates) {
       own.kernels.push_back(backend_.compile(key, candidate));
+      own.in_place.push_back(pairs_in_place(key, candidate));
+    }
     own.operands = lay_out(key, candidates, at);
   }
   std::vector<std::vector<std::chrono::nanoseconds>> times =

@@ -9,6 +9,8 @@
 #include <atomic>
 #include <chrono>
 #include <fstream>
+#include <map>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -80,6 +82,7 @@ class MeasuredCostsTest : public testing::Test {
             {.folder = folder_,
              .made_by = "this build",
              .given = std::move(given),
+             .memory = Bytes{32 << 20},
              .occupancy = occupancy,
              .make_neighbour = [this] {
                ++neighbours_;
@@ -156,6 +159,53 @@ TEST_F(MeasuredCostsTest, AllDevicesThatComputeAtOnceLaunchEachKernel) {
   EXPECT_GE(backend_.slow_launches, 3 * 3);
   EXPECT_LE(launches, kMostLaunches);
   EXPECT_EQ(candidates[0].timing->at, (Occupancy{3, 3}));
+}
+
+/// Kernels that note where they were launched.
+class Noting final : public Backend {
+ public:
+  class Noter final : public Kernel {
+   public:
+    explicit Noter(std::vector<std::vector<DevicePointer>>& launches) : launches_(launches) {}
+    void launch(std::span<const DevicePointer> operands, DevicePointer,
+                std::span<const std::int64_t>) override {
+      launches_.emplace_back(operands.begin(), operands.end());
+    }
+
+   private:
+    std::vector<std::vector<DevicePointer>>& launches_;
+  };
+  std::string name() const override { return "noting"; }
+  std::vector<Candidate> candidates(const KernelKey& key) const override {
+    auto operands = operands_of(key).size();
+    return {{.algorithm = "a",
+             .layouts = std::vector<Layout>(operands, Layout::plain),
+             .in_place = {{static_cast<int>(operands) - 1, 0}}}};
+  }
+  std::unique_ptr<Kernel> compile(const KernelKey&, const Candidate&) const override {
+    return std::make_unique<Noter>(launches);
+  }
+
+  mutable std::vector<std::vector<DevicePointer>> launches;
+};
+
+TEST_F(MeasuredCostsTest, OnlyWhatTheTaskBeforeWroteIsTheSameInEachLaunch) {
+  for (Phase phase : {Phase::forward, Phase::backward_data}) {
+    Noting backend;
+    KernelKey key{Activation{}, {{{64}, DType::f32}}, phase, {}};
+    std::vector<Candidate> candidates = backend.candidates(key);
+    KernelTimer(*device_, backend).measure(key, candidates);
+    ASSERT_EQ(backend.launches.size(), static_cast<std::size_t>(kMostLaunches));
+    std::map<std::size_t, std::set<DevicePointer>> addresses;
+    bool in_place = true;
+    for (const std::vector<DevicePointer>& operands : backend.launches) {
+      for (std::size_t at = 0; at < operands.size(); ++at) addresses[at].insert(operands[at]);
+      in_place = in_place && operands.back() == operands.front();
+    }
+    EXPECT_EQ(addresses[0].size(), 1u);
+    EXPECT_EQ(addresses[1].size(), backend.launches.size());
+    EXPECT_EQ(in_place, phase == Phase::backward_data);
+  }
 }
 
 TEST_F(MeasuredCostsTest, AFailureOfANeighbourEndsTheMeasurement) {
