@@ -14,6 +14,7 @@
 #include "machine/cluster.h"
 #include "machine/link_tree.h"
 #include "sim/loop_body.h"
+#include "sim/loop_period.h"
 #include "sim/simulate.h"
 #include "strategy/ready.h"
 #include "strategy/testing/random_strategy.h"
@@ -274,7 +275,8 @@ void expect_contended_plans_fold(const std::string& name, std::size_t devices, s
       if (!full_grid() && (number++ + seed) % 4 != 0) continue;
       model.set(std::move(strategy));
       if (why_infeasible(model.strategy, model.graph, model.machine)) continue;
-      // On a ring the definition follows the order of members, which differs here.
+      // On a ring of links the definition tells more devices apart; their times are equal all the
+      // same.
       FoldedGraph folded = expect_folds(
           model, fmt::format("{} on {}, seed {}, case {}", name, devices, seed, number),
           find_link_tree(machine) ? Wanted::not_coarser : Wanted::times);
