@@ -141,7 +141,7 @@ MessagePhases phases_on_groups(const PhaseCosts& costs, Placement& placement,
 }
 
 MessagePhases phases_on_links(const MessagePhases& on_groups,
-                              std::span<const std::vector<GroupShare>> shares) {
+                              std::span<const std::vector<LinkShare>> shares) {
   MessagePhases made{.phases = on_groups.phases};
   std::vector<LinkLoad> loads;
   for (MessagePhase& phase : made.phases) {
@@ -149,7 +149,7 @@ MessagePhases phases_on_links(const MessagePhases& on_groups,
     auto own =
         std::span(on_groups.loads).subspan(as_index(phase.first_load), as_index(phase.loads));
     for (const LinkLoad& load : own)
-      for (const GroupShare& share : shares[as_index(load.link)])
+      for (const LinkShare& share : shares[as_index(load.link)])
         loads.push_back({share.link, load.time * share.times});
     // Several groups may share a link that stands for others.
     std::ranges::sort(loads, {}, &LinkLoad::link);
@@ -167,8 +167,8 @@ MessagePhases phases_on_links(const MessagePhases& on_groups,
   return made;
 }
 
-std::vector<std::vector<GroupShare>> all_links(const Placement& placement) {
-  std::vector<std::vector<GroupShare>> all;
+std::vector<std::vector<LinkShare>> all_links(const Placement& placement) {
+  std::vector<std::vector<LinkShare>> all;
   for (const LinkGroup& group : placement.groups) {
     all.emplace_back();
     for (std::int32_t link : group.links) all.back().push_back({link, 1});

@@ -33,17 +33,17 @@ MessagePhases phases_on_groups(const PhaseCosts& costs, Placement& placement,
                                const ChosenCall& chosen);
 
 /// A link that stands for others, or for itself, and how many times a group's load it has.
-struct GroupShare {
+struct LinkShare {
   std::int32_t link = 0;
   std::int64_t times = 1;
 
-  bool operator==(const GroupShare&) const = default;
+  bool operator==(const LinkShare&) const = default;
 };
 /// Puts loads on links. `shares`: by group.
 MessagePhases phases_on_links(const MessagePhases& on_groups,
-                              std::span<const std::vector<GroupShare>> shares);
+                              std::span<const std::vector<LinkShare>> shares);
 /// Every link by itself.
-std::vector<std::vector<GroupShare>> all_links(const Placement& placement);
+std::vector<std::vector<LinkShare>> all_links(const Placement& placement);
 
 /// Of members that copy and combine themselves: nothing but work.
 MessagePhases work_phases(SimTime time);

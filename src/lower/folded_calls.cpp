@@ -166,7 +166,7 @@ FoldedCalls::Shares FoldedCalls::find_shares(const CallMessage& message,
       if (hits_[as_index(first)]++ == 0) touched.push_back(first);
     }
     std::ranges::sort(touched);
-    std::vector<GroupShare>& own = shares.emplace_back();
+    std::vector<LinkShare>& own = shares.emplace_back();
     for (std::int32_t link : touched) {
       std::int64_t crossed = calls * std::exchange(hits_[as_index(link)], 0);
       own.push_back({link, crossed / alike_[as_index(link)]});

@@ -39,7 +39,7 @@ class FoldedCalls {
     auto operator<=>(const Leader&) const = default;
   };
   using Leaders = std::vector<Leader>;  // by message
-  using Shares = std::vector<std::vector<GroupShare>>;
+  using Shares = std::vector<std::vector<LinkShare>>;
   /// A communication in the place of a message, and what is known of it.
   struct KnownCall {
     CallKind kind;
