@@ -146,11 +146,20 @@ class Distributor {
   void find_users() {
     auto is_other = [&](TileSetId set) { return std::ranges::binary_search(other_kinds_, set); };
     for (std::size_t at = 0; !other_kinds_.empty() && at < made_.jobs.size(); ++at)
-      if (is_other(made_.jobs[at].set)) touched_.jobs.push_back(static_cast<std::int32_t>(at));
+      if (is_other(made_.jobs[at].set)) touch_with_written(at);
     for (std::size_t at = 0; !other_kinds_.empty() && at < made_.values.size(); ++at)
       if (is_other(made_.values[at].stored.set))
         touched_.values.push_back(static_cast<std::int32_t>(at));
     add_users(made_.outline, touched_);
+  }
+
+  /// Readers, in other regions too, tell the values apart that tiles of several kinds write.
+  void touch_with_written(std::size_t at) {
+    const Job& job = made_.outline.jobs[at];
+    touched_.jobs.push_back(static_cast<std::int32_t>(at));
+    for (std::size_t use = 0; use < job.values.size(); ++use)
+      if (job.values[use] >= 0 && job.phase->uses[use].access != Access::read)
+        touched_.values.push_back(job.values[use]);
   }
 
   const Signature& signature(std::size_t op) const { return tables_.index.signatures[op]; }

@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "lower/testing/lowered.h"
 #include "lower/testing/plan_difference.h"
+#include "strategy/ready.h"
 #include "strategy/split_check.h"
 #include "strategy/strategy_change.h"
 #include "strategy/testing/random_strategy.h"
@@ -25,6 +26,7 @@ struct ChangeCase {
   int changes = 8;
   bool clips = false, slices = false, norms = false;
   std::int64_t micro_batches = 1;
+  bool two_kernels = false;
 };
 
 /// A plan, the request that it is made from, and moves to other plans.
@@ -38,6 +40,7 @@ class ChangedPlan {
     model_.machine.devices.assign(asked.devices, {.name = "cpu"});
     model_.kernels.fuses = true;
     model_.kernels.fused_time = SimTime{500};
+    model_.kernels.two_kernels = asked.two_kernels;
     model_.strategy = random_view_strategy(model_.graph, model_.machine, asked.seed);
     model_.strategy.micro_batches = asked.micro_batches;
     model_.strategy.sync.sliced_update = asked.slices;
@@ -185,6 +188,37 @@ TEST(Change, EqualsPlanningFromScratch) {
     for (std::size_t devices : {4, 16})
       expect_changes({.model = entry.name, .devices = devices, .seed = ++seed}, made, staged);
   EXPECT_GT(made, 200);
+}
+
+TEST(Change, EqualsPlanningFromScratchWhereKernelsWantOtherLayouts) {
+  int made = 0, staged = 0;
+  std::uint64_t seed = 200;
+  for (const zoo::Entry& entry : zoo::entries())
+    expect_changes(
+        {.model = entry.name, .devices = 8, .seed = ++seed, .changes = 4, .two_kernels = true},
+        made, staged);
+  EXPECT_GT(made, 50);
+}
+
+/// Four devices run most operators, the last two run on the first device. What `add` writes stays
+/// as it is, but its tiles are no longer of one kind if those of another operator are not: a reader
+/// in another region of units gets it in several buffers.
+TEST(Change, TouchesReadersOfTilesThatBecomeOfSeveralKinds) {
+  OnDevices model(4, data_parallel);
+  model.strategy.splits.erase("b");
+  model.strategy.splits.erase("loss");
+  LowerRequest request = model.request();
+  PlanTables tables(model.graph, model.machine);
+  Distribution distribution = distribute(request, tables);
+  std::int32_t bias = 1, add = 3, reader = 4;
+  model.strategy.splits["a.bias"].factors[0].weights = {3, 2, 2, 1};
+  Touched touched = change(distribution, {request, std::span(&bias, 1)}, tables);
+  const Outline& outline = distribution.outline;
+  std::int32_t writes = outline.jobs_of[as_index(add)].front();
+  const JobTiles& tiles = distribution.jobs[as_index(writes)];
+  EXPECT_EQ(distribution.kinds_of(tiles.set).first.size(), 3u);
+  EXPECT_TRUE(std::ranges::binary_search(touched.jobs, writes));
+  EXPECT_TRUE(std::ranges::binary_search(touched.jobs, outline.jobs_of[as_index(reader)].front()));
 }
 
 TEST(Change, EqualsPlanningFromScratchWithEveryKindOfUpdate) {

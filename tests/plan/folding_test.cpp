@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "base/testing/test_effort.h"
 #include "lower/planner.h"
@@ -26,7 +27,7 @@ namespace {
 
 struct FoldingCase {
   Machine machine{};
-  bool clips = false, slices = false;
+  bool clips = false, slices = false, two_kernels = false;
 };
 
 struct FoldedModel : Lowered {
@@ -39,6 +40,7 @@ struct FoldedModel : Lowered {
         optimizer.rules.emplace(parameter.name, Sgd{.momentum = 0.9});
     if (asked.clips) optimizer.clip_norm = 1;
     slices = asked.slices;
+    kernels.fuses = kernels.two_kernels = asked.two_kernels;
   }
 
   void set(Strategy wanted) {
@@ -231,6 +233,21 @@ TEST(Folding, OfEvenlySplitNodesHasOneClass) {
     Planner planner(model.training(), model.table);
     ASSERT_FALSE(planner.plan().has_value());
     EXPECT_EQ(planner.graph().classes.count(), 1) << name;
+  }
+}
+
+TEST(Folding, IsRightWhereKernelsWantOtherLayouts) {
+  std::uint64_t seeds = full_grid() ? 40 : 1, seed = 0;
+  bool left_out = false;
+  for (const zoo::Entry& entry : zoo::entries()) {
+    if (!full_grid() && std::exchange(left_out, !left_out)) continue;
+    Graph graph = small_graph(entry.name, 8);
+    for (std::uint64_t end = seed + seeds; seed < end; ++seed) {
+      FoldedModel model({machines(4)[seed % 2], seed % 3 == 0, seed % 3 == 1, true}, graph);
+      auto make = seed % 4 < 2 ? random_view_strategy : random_strategy;
+      model.set(make(model.graph, model.machine, seed));
+      expect_folds(model, fmt::format("{}, seed {}", entry.name, seed), Wanted::not_coarser);
+    }
   }
 }
 

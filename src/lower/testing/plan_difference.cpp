@@ -56,11 +56,14 @@ class Comparison {
     return a_.tables.tiles.kinds(a) == b_.tables.tiles.kinds(b);
   }
 
-  bool same(const Participant& a, const Participant& b) const {
-    auto same_cut = [&](const DimCut& own, const DimCut& other) {
+  bool same_cuts(const std::vector<DimCut>& a, const std::vector<DimCut>& b) const {
+    return std::ranges::equal(a, b, [&](const DimCut& own, const DimCut& other) {
       return own.digit == other.digit && same_ranges(own.ranges, other.ranges);
-    };
-    return same_set(a.set, b.set) && std::ranges::equal(a.cuts, b.cuts, same_cut) &&
+    });
+  }
+
+  bool same(const Participant& a, const Participant& b) const {
+    return same_set(a.set, b.set) && same_cuts(a.cuts, b.cuts) &&
            a.partial_axes == b.partial_axes && a.shared == b.shared;
   }
 
@@ -113,7 +116,8 @@ class Comparison {
                a.updates == b.updates && a.held == b.held,
            name);
     expect(same_moves(a.spread.moves, b.spread.moves) && same_set(a.spread.set, b.spread.set) &&
-               a.spread.frame == b.spread.frame && a.spread.scale == b.spread.scale,
+               same_cuts(a.spread.cuts, b.spread.cuts) && a.spread.frame == b.spread.frame &&
+               a.spread.unit == b.spread.unit && a.spread.scale == b.spread.scale,
            name + "'s spread");
     if (a.stored.shared && difference_.empty()) compare_kinds(a.stored.set, b.stored.set, name);
   }
@@ -130,6 +134,10 @@ class Comparison {
   }
 
   void compare_settled() {
+    expect(a_.units.jobs == b_.units.jobs, "kernels of jobs");
+    expect(a_.units.updates == b_.units.updates, "kernels of updates");
+    expect(a_.units.stored == b_.units.stored, "how parameters are stored");
+    expect(a_.units.borders == b_.units.borders, "how values lie between regions");
     expect(a_.runs_at == b_.runs_at, "where jobs run");
     expect(a_.written == b_.written, "how values lie");
     expect(a_.update_of == b_.update_of && a_.update_moments == b_.update_moments &&
@@ -156,12 +164,21 @@ bool is_same_job(const ProgramPlan& a, const ProgramPlan& b, std::size_t at) {
          a.runs_at[at] == b.runs_at[at] && a.written[at] == b.written[at];
 }
 
+/// Readers in other regions tell the kinds of tiles of their writers apart.
+bool has_same_writers(const ProgramPlan& a, const ProgramPlan& b, std::size_t at) {
+  return std::ranges::all_of(a.distribution.outline.values[at].writers, [&](const ValueUse& use) {
+    TileSetId set = a.distribution.jobs[as_index(use.job)].set;
+    return set == b.distribution.jobs[as_index(use.job)].set &&
+           a.distribution.joined_kinds[as_index(set)] == b.distribution.joined_kinds[as_index(set)];
+  });
+}
+
 bool is_same_value(const ProgramPlan& a, const ProgramPlan& b, std::size_t at) {
   const OutlinedValue &own = a.distribution.outline.values[at],
                       &other = b.distribution.outline.values[at];
   const DistributedValue& distributed = a.distribution.values[at];
   if (distributed != b.distribution.values[at] || own.writers != other.writers ||
-      own.readers != other.readers)
+      own.readers != other.readers || !has_same_writers(a, b, at))
     return false;
   const Moves* moves = distributed.spread.moves;
   for (std::size_t step = 0; moves != nullptr && step < moves->steps.size(); ++step)
