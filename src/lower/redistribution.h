@@ -160,6 +160,9 @@ struct Redistribution {
 ///
 /// A step that a message waits for happens as soon as its inputs are there, a start when the inputs
 /// of all members are there, and everything else right before the first reader that it serves.
+///
+/// An all-to-all among P devices takes P^2 steps and blocks: every member fills in a block for each
+/// of the others, and these differ from member to member.
 Redistribution redistribute(const RedistributionRequest& request, const Neighbourhood& where);
 
 }  // namespace troika
