@@ -20,6 +20,7 @@
 #include "setup/plan_kernels.h"
 #include "setup/predicted_plan.h"
 #include "sim/loop_body.h"
+#include "sim/loop_period.h"
 
 namespace troika::cli {
 namespace {
