@@ -145,7 +145,7 @@ void print_text(const SimFigures& figures, Console& console) {
        {"simulation", fmt::format("{:.3f} ms (from {:.3f} to {:.3f} over {} repeats), {} passes",
                                   figures.milliseconds(), least, most, figures.repeats_ms.size(),
                                   figures.passes)},
-       {"full simulations/s", fmt::format("{:.0f}", 1e3 / figures.milliseconds())},
+       {"full simulations/s", fmt::format("{:.1f}", 1e3 / figures.milliseconds())},
        {"tasks/s", with_commas(static_cast<std::int64_t>(figures.tasks_per_second()))},
        {"agreement", figures.agrees ? "all repeats gave the same times" : "repeats differ"},
        {"simulated step", to_string(figures.step)}}));

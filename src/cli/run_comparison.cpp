@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Tasks of a device in the order in which it runs them.
+/// Tasks of a device in the order of the loop.
 std::vector<std::size_t> tasks_of(const TaskGraph& graph, DeviceId device) {
   std::vector<std::size_t> own;
   for (std::size_t at : loop_order(graph))
@@ -23,18 +23,25 @@ std::vector<std::size_t> tasks_of(const TaskGraph& graph, DeviceId device) {
   return own;
 }
 
-/// The predicted pass on these devices: each does what the first one of its class does.
+/// What the first device of its class does, on another one: they have the same tasks, one by one.
+PassRow row_on(const TaskGraph& graph, const PassRow& first, DeviceId device) {
+  std::vector<std::size_t> theirs = tasks_of(graph, first.device), own = tasks_of(graph, device);
+  TROIKA_CHECK_EQ(own.size(), theirs.size());
+  std::vector<std::size_t> same(graph.tasks.size());
+  for (std::size_t at = 0; at < own.size(); ++at) same[theirs[at]] = own[at];
+  PassRow row{.device = device};
+  for (const RanTask& ran : first.tasks) row.tasks.push_back({same[ran.task], ran.start, ran.end});
+  return row;
+}
+
+/// The predicted pass on these devices.
 LoopPass spread(const PredictedProgram& program, const std::vector<DeviceId>& devices) {
-  LoopPass pass{.period = program.pass.period, .messages = messages_of(program.graph)};
+  LoopPass pass = program.pass;
+  pass.messages = messages_of(program.graph);
+  pass.rows.clear();
   for (DeviceId device : devices) {
     std::int32_t a_class = program.folded.classes.of_device.at(device.index());
-    const PassRow& first = program.pass.rows.at(as_index(a_class));
-    std::vector<std::size_t> own = tasks_of(program.graph, device);
-    TROIKA_CHECK_EQ(own.size(), first.tasks.size());
-    PassRow row{.device = device};
-    for (std::size_t at = 0; at < own.size(); ++at)
-      row.tasks.push_back({own[at], first.tasks[at].start, first.tasks[at].end});
-    pass.rows.push_back(std::move(row));
+    pass.rows.push_back(row_on(program.graph, program.pass.rows.at(as_index(a_class)), device));
   }
   return pass;
 }
@@ -194,6 +201,7 @@ RunComparison compare_with_run(const fs::path& run, const std::string& costs) {
   LoopPass predicted = spread(program, devices);
   LoopPass measured =
       pass_of(program.graph, step.timeline, made.measured, messages_of(program.graph));
+  measured.is_one_step = !is_alone;
   made.unknown_tasks = std::ssize(step.timeline.spans);
   for (const PassRow& row : measured.rows) made.unknown_tasks -= std::ssize(row.tasks);
 

@@ -48,6 +48,7 @@ std::string trace_of(const SimulatedPlan& plan) {
   for (const PassRow& row : program.pass.rows) {
     for (const RanTask& ran : row.tasks)
       timeline.spans.push_back({program.graph.tasks[ran.task].id, row.device, ran.start, ran.end});
+    if (program.pass.is_one_step) continue;  // the memory of tasks that lag is that of a loop
     for (const MemoryMoment& moment : live_memory(program.graph, row)) {
       TraceCounter counter{.name = "memory of device " + std::to_string(row.device.value),
                            .time = moment.time};

@@ -78,14 +78,15 @@ void PlanKernels::meet(Machine& machine) {
 }
 
 std::vector<Candidate> PlanKernels::answer_row(const KernelRequest& row) {
-  if (const auto* given = options_.given.find(row.kind, row.key)) {
-    ++(has_times(*given) ? sources_.given : sources_.estimated);
-    return *given;
-  }
-  RuntimeSetup* here = find_here(row.kind);
-  std::vector<Candidate> candidates =
-      here != nullptr ? here->answer({row}).front() : plain_->candidates(row.key);
-  ++(here != nullptr && has_times(candidates) ? sources_.measured : sources_.estimated);
+  const std::vector<Candidate>* given = options_.given.find(row.kind, row.key);
+  RuntimeSetup* here = given == nullptr ? find_here(row.kind) : nullptr;
+  std::vector<Candidate> candidates = given != nullptr  ? *given
+                                      : here != nullptr ? here->answer({row}).front()
+                                                        : plain_->candidates(row.key);
+  if (candidates.empty()) return candidates;  // operators that cannot be fused have no time
+  ++(!has_times(candidates) ? sources_.estimated
+     : given != nullptr     ? sources_.given
+                            : sources_.measured);
   return candidates;
 }
 

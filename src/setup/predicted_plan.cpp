@@ -62,6 +62,7 @@ PredictedProgram predict_program(const LowerRequest& request, const KernelAnswer
     made.repeats = loop.repeats;
   }
   made.pass = pass_of(made.graph, step, made.time, messages_of(made.graph, made.folded));
+  made.pass.is_one_step = !options.is_alone;
   return made;
 }
 

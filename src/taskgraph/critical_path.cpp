@@ -75,7 +75,8 @@ class PathWalk {
   void follow_message(const RanTask& finish, SimTime begin) {
     const RanTask& start = *starts_[as_index(pass_.messages[finish.task])];
     add(PathPart::Kind::message, begin);
-    earlier_ += pass_.period * (graph_.tasks[finish.task].lag - graph_.tasks[start.task].lag);
+    earlier_ += pass_.period * (pass_.passes_back(graph_.tasks[finish.task]) -
+                                pass_.passes_back(graph_.tasks[start.task]));
     here_ = places_[start.task];
   }
 

@@ -18,7 +18,7 @@ struct MemoryMoment {
 
 /// What the buffers of the row's device hold: those that outlive a step all the time, each other
 /// one from the start of the first task that uses it to the end of the last one. Gaps between
-/// buffers and what messages hold beside them are not counted.
+/// buffers and what messages hold beside them are not counted. Of a pass of a steady loop.
 std::vector<MemoryMoment> live_memory(const TaskGraph& graph, const PassRow& row);
 
 }  // namespace troika

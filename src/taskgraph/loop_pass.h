@@ -35,7 +35,12 @@ struct LoopPass {
   /// By task of the graph: the number of its message, -1 for a task that computes. Starts and
   /// finishes of one message have the same number.
   std::vector<std::int32_t> messages;
+  /// The tasks are those of one step that began from rest. Otherwise those that lag belong to
+  /// earlier steps, which look like this one.
+  bool is_one_step = false;
 
+  /// How many passes before the one that is shown its step began.
+  int passes_back(const Task& task) const { return is_one_step ? 0 : task.lag; }
   bool operator==(const LoopPass&) const = default;
 };
 

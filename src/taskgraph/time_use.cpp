@@ -30,11 +30,11 @@ class Ledger {
 
 /// Messages that a device has started and not finished when its pass begins: of each, as many steps
 /// as its finish lags behind its start.
-int under_way_at_begin(const TaskGraph& graph, const PassRow& row) {
+int under_way_at_begin(const TaskGraph& graph, const LoopPass& pass, const PassRow& row) {
   int open = 0;
   for (const RanTask& ran : row.tasks) {
     const Task& task = graph.tasks[ran.task];
-    if (!task.computes()) open += task.kind == TaskKind::finish ? task.lag : -task.lag;
+    if (!task.computes()) open += (task.kind == TaskKind::finish ? 1 : -1) * pass.passes_back(task);
   }
   return open;
 }
@@ -42,7 +42,7 @@ int under_way_at_begin(const TaskGraph& graph, const PassRow& row) {
 DeviceTime use_of_row(const TaskGraph& graph, const LoopPass& pass, const PassRow& row,
                       const std::vector<std::optional<RanTask>>& starts) {
   Ledger ledger;
-  int under_way = under_way_at_begin(graph, row);
+  int under_way = under_way_at_begin(graph, pass, row);
   SimTime before = row.tasks.empty() ? SimTime{} : row.tasks.front().start;
   for (const RanTask& ran : row.tasks) {
     const Task& task = graph.tasks[ran.task];
@@ -98,7 +98,7 @@ std::vector<std::optional<RanTask>> last_starts(const TaskGraph& graph, const Lo
   std::vector<std::optional<RanTask>> starts(message_count(pass.messages));
   // Those of one step may run in different passes.
   auto since_step = [&](const RanTask& ran) {
-    return ran.end + pass.period * graph.tasks[ran.task].lag;
+    return ran.end + pass.period * pass.passes_back(graph.tasks[ran.task]);
   };
   for (const PassRow& row : pass.rows) {
     for (const RanTask& ran : row.tasks) {
@@ -115,7 +115,8 @@ std::optional<SimTime> began(const TaskGraph& graph, const LoopPass& pass, const
   std::int32_t message = pass.messages[finish.task];
   if (message < 0 || !starts[as_index(message)]) return std::nullopt;
   const RanTask& start = *starts[as_index(message)];
-  int passes = graph.tasks[finish.task].lag - graph.tasks[start.task].lag;
+  int passes =
+      pass.passes_back(graph.tasks[finish.task]) - pass.passes_back(graph.tasks[start.task]);
   return start.end - pass.period * passes;
 }
 

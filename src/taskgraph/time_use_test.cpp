@@ -94,6 +94,24 @@ TEST(TimeUse, OfAMessageThatLagsBeginsInThePassBefore) {
               ElementsAre(share(TimeUse::compute, 40), share(TimeUse::step_end, 10)));
 }
 
+TEST(TimeUse, OfOneStepFromRestHasAllOfItsMessagesInIt) {
+  Loop loop = pipeline();
+  LoopPass pass = pass_at(loop, 105,
+                          {{"y", 0, 40},
+                           {"y start 0", 40, 40},
+                           {"y finish 0", 40, 55},
+                           {"y start 1", 0, 0},
+                           {"y finish 1", 0, 55},
+                           {"z", 55, 75},
+                           {"last", 75, 105}});
+  pass.is_one_step = true;
+  std::vector<DeviceTime> used = time_use(loop.graph, pass);
+  EXPECT_THAT(used[1].shares, ElementsAre(share(TimeUse::compute, 50),
+                                          share(TimeUse::late_peer, Collective::broadcast, 40),
+                                          share(TimeUse::message, Collective::broadcast, 15)));
+  EXPECT_EQ(critical_path(loop.graph, pass).size(), 4u);
+}
+
 std::vector<std::string> texts(const Loop& loop, const std::vector<PathPart>& path) {
   std::vector<std::string> all;
   for (const PathPart& part : path) {
