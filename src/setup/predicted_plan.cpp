@@ -29,6 +29,8 @@ TaskGraph bind_some(Planner& planner, const KernelTable& table, const std::vecto
   for (DeviceId device : also) devices.insert(device.value);
   TaskGraph graph = bind_devices(planner.folding(), {devices.begin(), devices.end()}, table);
   const LowerRequest& request = planner.program().request;
+  if (devices.size() < request.machine->devices.size())
+    for (std::int32_t device : devices) graph.devices.push_back(DeviceId(as_index(device)));
   LinkCosts links = links_of(request);
   choose_algorithms(graph, {*request.machine, links, request.strategy->sync});
   place_buffers(graph, *request.machine, table);  // what may share memory does
