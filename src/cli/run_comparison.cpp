@@ -83,7 +83,8 @@ void add_waits(const std::vector<DeviceTime>& used, SimTime KindTime::*time,
   }
 }
 
-std::string cause_of(const std::string& name, const KindTime& time) {
+/// `sees_all`: the trace shows all members of messages.
+std::string cause_of(const std::string& name, const KindTime& time, bool sees_all) {
   SimTime difference = time.measured - time.predicted;
   bool longer = difference > SimTime{};
   if (time.computes) {
@@ -98,20 +99,21 @@ std::string cause_of(const std::string& name, const KindTime& time) {
   if (name == "between tasks")
     return longer ? "starting kernels and messages, and moving messages between kernels"
                   : "fewer messages were moved between kernels than predicted";
+  if (!sees_all && longer) return "the messages took longer, or other ranks started later";
   SimTime late = time.late_measured - time.late_predicted;
   bool is_late = std::abs(late.count) * 2 > std::abs(difference.count);
   if (is_late) return longer ? "other members started later" : "other members started earlier";
   return longer ? "the messages took longer" : "the messages took less time";
 }
 
-std::vector<ComparedWork> list_work(const KindTimes& kinds, std::int64_t devices) {
+std::vector<ComparedWork> list_work(const KindTimes& kinds, std::int64_t devices, bool sees_all) {
   std::vector<ComparedWork> list;
   for (const auto& [name, time] : kinds)
     list.push_back({name,
                     time.tasks / devices,
                     {time.predicted.count / devices},
                     {time.measured.count / devices},
-                    cause_of(name, time)});
+                    cause_of(name, time, sees_all)});
   std::ranges::stable_sort(list, std::greater{}, [](const ComparedWork& work) {
     return std::abs(work.difference().count);
   });
@@ -172,10 +174,10 @@ void add_notes(RunComparison& comparison, const SimulatedPlan& plan, std::size_t
         "by other costs.",
         comparison.unknown_tasks));
   if (devices < plan.target.on.machine.devices.size())
-    comparison.notes.push_back(fmt::format(
-        "The trace shows the {} devices of the first rank, so it is not known when others started "
-        "their messages.",
-        devices));
+    comparison.notes.push_back(
+        fmt::format("The trace shows {} of {} devices, those of the first rank, so it is not known "
+                    "when the others started their messages.",
+                    devices, plan.target.on.machine.devices.size()));
   if (plan.programs.size() > 1)
     comparison.notes.push_back(fmt::format("Compared is '{}', the first of {} programs of a step.",
                                            plan.programs.front().name, plan.programs.size()));
@@ -212,7 +214,8 @@ RunComparison compare_with_run(const fs::path& run, const std::string& costs) {
   std::vector<DeviceTime> seen = time_use(program.graph, measured);
   add_waits(expected, &KindTime::predicted, &KindTime::late_predicted, kinds);
   add_waits(seen, &KindTime::measured, &KindTime::late_measured, kinds);
-  made.work = list_work(kinds, std::ssize(devices));
+  made.work = list_work(kinds, std::ssize(devices),
+                        devices.size() == plan.target.on.machine.devices.size());
   for (std::size_t at = 0; at < std::min(expected.size(), seen.size()); ++at)
     made.devices.push_back(compare_device(expected[at], seen[at]));
   add_notes(made, plan, devices.size());
