@@ -24,9 +24,14 @@ int cores_of_machine() {
 
 void bind_to_core(int index, const std::vector<int>& cores) {
   if (cores.empty()) return;
+  bind_to_cores({cores[static_cast<std::size_t>(index) % cores.size()]});
+}
+
+void bind_to_cores(const std::vector<int>& cores) {
+  if (cores.empty()) return;
   cpu_set_t set;
   CPU_ZERO(&set);
-  CPU_SET(cores[static_cast<std::size_t>(index) % cores.size()], &set);
+  for (int core : cores) CPU_SET(core, &set);
   // A failure is ignored: an unbound thread may be slower, but it is correct.
   pthread_setaffinity_np(pthread_self(), sizeof set, &set);
 }

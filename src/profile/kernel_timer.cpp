@@ -178,7 +178,7 @@ void KernelTimer::fill(Device& device, DevicePointer at, Bytes bytes, DType dtyp
 void KernelTimer::measure(const KernelKey& key, std::vector<Candidate>& candidates) {
   if (candidates.empty()) return;
   while (std::ssize(neighbours_) < options_.neighbours)
-    neighbours_.push_back(options_.make_neighbour());
+    neighbours_.push_back(options_.make_neighbour(static_cast<int>(neighbours_.size()) + 1));
   places_.resize(neighbours_.size() + 1);
   std::vector<Contestant> contestants;
   for (std::size_t at = 0; at < places_.size(); ++at) {

@@ -20,7 +20,7 @@ class KernelTimer {
   struct Options {
     /// Devices of the same kind that run every launch at the same time, as those of a step do.
     int neighbours = 0;
-    std::function<std::unique_ptr<Device>()> make_neighbour{};
+    std::function<std::unique_ptr<Device>(int number)> make_neighbour{};  ///< From 1.
     Bytes memory{};  ///< Of a device; 0: no limit. The operands of one launch are always allocated.
   };
 

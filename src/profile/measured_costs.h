@@ -32,8 +32,8 @@ class MeasuredCosts {
     /// Of the computer. Kernels are timed while all devices that its cores run at once compute, as
     /// in a step.
     Occupancy occupancy{};
-    /// Makes a device of the same kind; needed if several compute at once.
-    std::function<std::unique_ptr<Device>()> make_neighbour{};
+    /// As in KernelTimer::Options; needed if several devices compute at once.
+    std::function<std::unique_ptr<Device>(int number)> make_neighbour{};
   };
   MeasuredCosts(Device& device, const Backend& backend, Options options);
 
@@ -75,7 +75,7 @@ class MeasuredCosts {
 
   Device& device_;
   const Backend& backend_;
-  std::function<std::unique_ptr<Device>()> make_neighbour_;
+  std::function<std::unique_ptr<Device>(int number)> make_neighbour_;
   Occupancy occupancy_;
   Bytes memory_;
   KernelTimer timer_;

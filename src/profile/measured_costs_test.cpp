@@ -84,7 +84,7 @@ class MeasuredCostsTest : public testing::Test {
              .given = std::move(given),
              .memory = Bytes{32 << 20},
              .occupancy = occupancy,
-             .make_neighbour = [this] {
+             .make_neighbour = [this](int) {
                ++neighbours_;
                return make_cpu_device({.threads = 1, .library = "none"});
              }}};
@@ -150,7 +150,7 @@ TEST_F(MeasuredCostsTest, AllDevicesThatComputeAtOnceLaunchEachKernel) {
   alone.measure(key_, candidates);
   int launches = backend_.slow_launches;
   KernelTimer beside(*device_, backend_,
-                     {.neighbours = 2, .make_neighbour = [] {
+                     {.neighbours = 2, .make_neighbour = [](int) {
                         return make_cpu_device({.threads = 1, .library = "none"});
                       }});
   backend_.slow_launches = 0;
@@ -234,7 +234,7 @@ TEST_F(MeasuredCostsTest, AFailureOfANeighbourEndsTheMeasurement) {
    private:
     mutable int compiled_ = 0;
   } backend;
-  KernelTimer timer(*device_, backend, {.neighbours = 1, .make_neighbour = [] {
+  KernelTimer timer(*device_, backend, {.neighbours = 1, .make_neighbour = [](int) {
                                           return make_cpu_device({.threads = 1, .library = "none"});
                                         }});
   std::vector<Candidate> candidates = backend.candidates(key_);

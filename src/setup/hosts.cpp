@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -156,12 +157,27 @@ HostShares share_hosts(const std::vector<RankHost>& hosts, int own, int devices_
   shares.devices = here.devices;
   shares.threads = here.threads();
   shares.memory = here.memory_of_device();
+  shares.own_devices = devices_per_rank;
+  shares.own_cores = hosts[static_cast<std::size_t>(own)].cores;
+  std::ranges::copy_if(here.cores, std::back_inserter(shares.other_cores), [&](int core) {
+    return std::ranges::find(shares.own_cores, core) == shares.own_cores.end();
+  });
   // The minimum over all computers is the same on every rank, so all ranks plan alike.
   for (const auto& [name, computer] : computers) {
     shares.threads = std::min(shares.threads, computer.threads());
     shares.memory = std::min(shares.memory, computer.memory_of_device());
   }
   return shares;
+}
+
+std::vector<int> cores_of_device(const HostShares& hosts, int threads, int number) {
+  bool is_own = number < hosts.own_devices;
+  const std::vector<int>& cores = is_own ? hosts.own_cores : hosts.other_cores;
+  int devices = is_own ? hosts.own_devices : hosts.devices - hosts.own_devices;
+  int share = static_cast<int>(cores.size()) / std::max(1, devices);
+  if (share < threads) return {};
+  auto first = cores.begin() + (is_own ? number : number - hosts.own_devices) * share;
+  return {first, first + share};
 }
 
 HostShares meet_hosts(Ranks& ranks, int devices_per_rank) {

@@ -34,11 +34,20 @@ struct HostShares {
   // For the computer of one rank only.
   int cores = 1;  ///< Cores that any rank on it may use.
   int devices = 1;
+  std::vector<int> own_cores{}, other_cores{};  ///< Of that rank, and of the others only.
+  int own_devices = 1;
 };
 
 /// Takes one host per rank. `cores` and `devices` of the result describe the computer of rank
 /// `own`.
 HostShares share_hosts(const std::vector<RankHost>& hosts, int own, int devices_per_rank);
+
+/// The cores of device `number` of a process: an equal share of those of the process, so that the
+/// devices do not wake up on one core and other runs on the computer can still be avoided. Beyond
+/// the devices of the process, those of the other ranks, whom a launcher may have bound to cores of
+/// their own: for devices that compute beside it while kernels are timed. Empty, which means any
+/// core of the process, if there are too few.
+std::vector<int> cores_of_device(const HostShares& hosts, int threads, int number);
 
 /// Collective: every rank describes its host and gets its shares.
 HostShares meet_hosts(Ranks& ranks, int devices_per_rank);

@@ -95,6 +95,25 @@ TEST(ShareHosts, TakesNoMoreThreadsThanOmpNumThreadsAllows) {
   EXPECT_EQ(share_hosts({host}, 0, 1).threads, 16);
 }
 
+TEST(CoresOfDevice, AreEqualSharesOfThoseOfTheProcess) {
+  HostShares shares = share_hosts({rank_on("a", 0, 5, 64)}, 0, 2);
+  EXPECT_EQ(cores_of_device(shares, 1, 0), (std::vector{0, 1}));
+  EXPECT_EQ(cores_of_device(shares, 2, 1), (std::vector{2, 3}));
+  EXPECT_EQ(cores_of_device(shares, 3, 1), std::vector<int>{});  // too few for a team
+}
+
+TEST(CoresOfDevice, AreThoseOfOtherRanksForDevicesThatAreNotItsOwn) {
+  HostShares bound = share_hosts({rank_on("a", 0, 2, 64), rank_on("a", 4, 2, 64)}, 1, 1);
+  EXPECT_EQ(cores_of_device(bound, 2, 0), (std::vector{4, 5}));
+  EXPECT_EQ(cores_of_device(bound, 2, 1), (std::vector{0, 1}));
+}
+
+TEST(CoresOfDevice, AreAnyForOtherDevicesIfRanksAreNotBound) {
+  HostShares shares = share_hosts({rank_on("a", 0, 4, 64), rank_on("a", 0, 4, 64)}, 0, 1);
+  EXPECT_EQ(cores_of_device(shares, 2, 0), (std::vector{0, 1, 2, 3}));
+  EXPECT_EQ(cores_of_device(shares, 2, 1), std::vector<int>{});
+}
+
 TEST(MeetHosts, HearsWhatEachRankSays) {
   expect_no_failure(run_ranks(2, [](Ranks& own) {
     HostShares alone = meet_hosts(sole_rank(), 2), both = meet_hosts(own, 1);

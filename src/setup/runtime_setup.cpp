@@ -28,11 +28,23 @@ int devices_per_rank(const ParallelConfig& parallel, const Ranks& ranks) {
                           parallel.devices, count, count));
 }
 
+/// Makes device `number` of the computer, counted from those of this process.
+using MakeDevice = std::function<std::unique_ptr<Device>(int number)>;
+
+MakeDevice device_maker(const CpuOptions& options, const HostShares& hosts) {
+  return [options, hosts](int number) {
+    CpuOptions own = options;
+    own.cores = cores_of_device(hosts, options.threads, number);
+    return make_cpu_device(own);
+  };
+}
+
 /// A limit of the system on threads, such as ulimit -u, is the user's to change, not a bug.
-std::vector<std::unique_ptr<Device>> make_devices(int count, const CpuOptions& options) {
+std::vector<std::unique_ptr<Device>> make_devices(int count, const MakeDevice& make) {
   std::vector<std::unique_ptr<Device>> devices;
   try {
-    while (static_cast<int>(devices.size()) < count) devices.push_back(make_cpu_device(options));
+    while (static_cast<int>(devices.size()) < count)
+      devices.push_back(make(static_cast<int>(devices.size())));
   } catch (const std::system_error& refused) {
     throw Error(ErrorKind::usage,
                 fmt::format("cannot start the thread of device {} of {}: {}; use fewer devices",
@@ -141,8 +153,9 @@ RuntimeSetup set_up_runtime(const KernelsConfig& kernels, const ParallelConfig& 
     made.backend = make_cpu_backend({.threads = threads, .winograd = kernels.winograd});
   else
     made.backend = make_reference_backend();
-  const CpuOptions options{.threads = threads, .library = is_cpu ? cpu_library() : "reference"};
-  made.devices = make_devices(own, options);
+  const MakeDevice make = device_maker(
+      {.threads = threads, .library = is_cpu ? cpu_library() : "reference"}, hosts);
+  made.devices = make_devices(own, make);
   made.machine = make_machine(parallel, hosts, made.device().kind());
   made.transport = join_devices(made.machine, ranks);
   // A spare core can run a thread that moves messages while the devices compute.
@@ -160,7 +173,7 @@ RuntimeSetup set_up_runtime(const KernelsConfig& kernels, const ParallelConfig& 
                                .measures_anew = known.measures_anew,
                                .memory = made.machine.devices.front().memory,
                                .occupancy = occupancy_of(made.machine, hosts.cores / threads),
-                               .make_neighbour = [options] { return make_cpu_device(options); }});
+                               .make_neighbour = make});
   return made;
 }
 

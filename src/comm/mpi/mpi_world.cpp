@@ -4,18 +4,24 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <numeric>
 #include <thread>
 
 #include "base/error.h"
 #include "collective/by_mpi.h"
+#include "comm/backoff.h"
 #include "comm/mpi/library_collective.h"
 #include "comm/mpi/mpi_engine.h"
 #include "comm/mpi/mpi_transport.h"
 
 namespace troika {
 namespace {
+
+/// Between polls of a long wait, such as for the rank that measures kernels: polling all the time
+/// would slow the device that it times on this core.
+constexpr std::chrono::microseconds kNap{100};
 
 std::string version_text() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
@@ -171,9 +177,11 @@ class Owner final : public MpiWorld {
       check_mpi(start(&request), "a collective call of MPI");
     }
     try {
-      for (int done = 0; done == 0; std::this_thread::yield()) {
+      Backoff backoff;
+      for (int done = 0; done == 0;) {
         // Outside of the lock: the check may throw or take another lock.
         if (check_) check_();
+        if (!backoff.try_again()) std::this_thread::sleep_for(kNap);
         std::scoped_lock lock(mutex_);
         check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
       }

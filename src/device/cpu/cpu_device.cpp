@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/cores.h"
 #include "base/error.h"
 #include "base/mutex.h"
 #include "device/cpu/host_memory.h"
@@ -23,8 +24,8 @@ namespace {
 /// event waits forever.
 class WorkQueue {
  public:
-  explicit WorkQueue(int threads)
-      : worker_([this, threads](const std::stop_token& stop) { loop(stop, threads); }) {}
+  explicit WorkQueue(const CpuOptions& options)
+      : worker_([this, options](const std::stop_token& stop) { loop(stop, options); }) {}
 
   void push(Work& work, Event& done) {
     {
@@ -40,13 +41,15 @@ class WorkQueue {
     Event* done;
   };
 
-  void loop(const std::stop_token& stop, int threads) {
+  void loop(const std::stop_token& stop, const CpuOptions& options) {
+    // Before the team starts, whose threads inherit it, and unless the user places threads.
+    if (omp_get_proc_bind() == omp_proc_bind_false) bind_to_cores(options.cores);
     // Settings of OpenMP belong to the calling thread, so this thread leads a team of its own. Not
     // dynamic: the runtime must not shrink the team under load, since kernels and their times
     // assume its size.
     omp_set_dynamic(0);
-    omp_set_num_threads(threads);
-    TeamPlacement placement(threads);
+    omp_set_num_threads(options.threads);
+    TeamPlacement placement(options.threads);
     std::vector<Entry> taken =
         with_room();  // trades places with waiting_, so both keep their capacity
     while (true) {
@@ -88,7 +91,7 @@ class WorkQueue {
 
 class CpuDevice final : public Device {
  public:
-  explicit CpuDevice(const CpuOptions& options) : options_(options), queue_(options.threads) {}
+  explicit CpuDevice(const CpuOptions& options) : options_(options), queue_(options) {}
 
   std::string kind() const override {
     std::string kind =

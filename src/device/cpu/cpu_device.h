@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "device/device.h"
 
@@ -13,6 +14,7 @@ struct CpuOptions {
   int threads = 1;      ///< In the team, including the device's own thread.
   Bytes memory{};       ///< Limit of allocated memory; 0: no limit but the system's.
   std::string library;  ///< The kernel library and its version, as it appears in kind().
+  std::vector<int> cores{};  ///< That the team runs on; empty: those of the process.
 };
 
 /// Several devices may live in one process: their teams are disjoint. All functions may be called

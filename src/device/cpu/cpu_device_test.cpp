@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/cores.h"
 #include "base/error.h"
 #include "device/cpu/instruction_set.h"
 #include "device/cpu/team_placement.h"
@@ -48,6 +49,17 @@ TEST(CpuDevice, RunsWorkInTheOrderItCame) {
   for (Piece& piece : pieces) piece.wait();
   EXPECT_EQ(order.size(), 200u);
   EXPECT_TRUE(std::ranges::is_sorted(order));
+}
+
+TEST(CpuDevice, RunsOnTheCoresItIsGiven) {
+  const std::vector<int> usable = usable_cores();
+  ASSERT_FALSE(usable.empty());
+  if (omp_get_proc_bind() != omp_proc_bind_false) GTEST_SKIP() << "OMP_PROC_BIND places threads";
+  auto device = make_cpu_device({.threads = 1, .cores = {usable.back()}});
+  cpu_set_t set;
+  Piece(*device, [&] { sched_getaffinity(0, sizeof set, &set); }).wait();
+  EXPECT_EQ(CPU_COUNT(&set), 1);
+  EXPECT_TRUE(CPU_ISSET(usable.back(), &set));
 }
 
 TEST(CpuDevice, WaitRethrowsAndLaterWorkStillRuns) {
