@@ -27,6 +27,13 @@ PredictedTime predict_time(const CollectiveCall& call, std::string_view algorith
 std::optional<SimTime> measured_time(const CollectiveCall& call, std::string_view algorithm,
                                      Bytes element, const LinkCosts& costs);
 
+/// A process, and what its host copies to its devices before each pass.
+struct ProcessInputs {
+  std::vector<std::int32_t> lanes;  ///< As in LoopProcess.
+  Bytes bytes{};
+};
+RuntimeCosts runtime_costs(const std::vector<ProcessInputs>& processes, const MemoryCost& memory);
+
 /// Returns the graph with each task's time replaced by the roofline of its device. Kernel choices
 /// stay as they are.
 TaskGraph retime(TaskGraph graph, const Machine& machine);

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "base/error.h"
+#include "cost/predict_time.h"
 
 namespace troika {
 namespace {
@@ -52,6 +53,18 @@ SharedPhases occupied_by(const Communication& communication, PhaseMaker& maker,
   return SharedPhases(std::make_shared<const MessagePhases>(
       phases_on_links(maker.make(placement, communication.call, communication.dtype, choice),
                       all_links(placement))));
+}
+
+/// Of a graph of all devices.
+RuntimeCosts runtime_costs_of(const TaskGraph& graph, const CommunicationChoices& choices) {
+  std::vector<ProcessInputs> processes;
+  for (const std::vector<DeviceId>& devices : devices_by_rank(choices.machine)) {
+    processes.emplace_back();
+    for (DeviceId device : devices) processes.back().lanes.push_back(device.value);
+  }
+  for (const auto& [name, buffer] : graph.inputs)
+    processes[as_index(choices.machine[graph[buffer].device].rank)].bytes += graph[buffer].bytes();
+  return runtime_costs(processes, choices.links.memory);
 }
 
 }  // namespace
@@ -128,6 +141,7 @@ void choose_algorithms(TaskGraph& graph, const CommunicationChoices& choices) {
   std::optional<PhaseMaker> phases;
   if (network) phases.emplace(*network, choices.links);
   if (network) graph.links = network->links();
+  if (network) graph.runtime = runtime_costs_of(graph, choices);
   for (Communication& communication : graph.communications) {
     complete_call(communication.call, communication.dtype,
                   graph[communication.any_buffer()].bytes(), choices.machine,

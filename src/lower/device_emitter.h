@@ -32,6 +32,7 @@ class DeviceEmitter {
   std::vector<BufferRef> parameters() const;
   /// The host writes just what tiles read.
   std::vector<HostBuffer> inputs() const;
+  Bytes input_bytes() const;
   /// What the host reads after the step. Known once emit_step has run.
   const std::vector<HostBuffer>& outputs() const { return outputs_; }
 

@@ -100,6 +100,12 @@ std::vector<HostBuffer> DeviceEmitter::inputs() const {
   return all;
 }
 
+Bytes DeviceEmitter::input_bytes() const {
+  Bytes total{};
+  for (const HostBuffer& input : inputs()) total += here_.bytes_of(input.buffer);
+  return total;
+}
+
 /// Outputs that are not sums are put together on the first device.
 std::vector<DeviceEmitter::HeldOutput> DeviceEmitter::held_outputs() const {
   std::vector<HeldOutput> held;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "cost/predict_time.h"
 
 namespace troika {
 namespace {
@@ -122,6 +123,7 @@ Folding::Folding(const ProgramPlan& plan, const KernelTable& table, std::optiona
       links_(links_of(plan.request)),
       network_(*plan.request.machine, links_),
       all_links_(network_.links()),
+      processes_(devices_by_rank(*plan.request.machine)),
       aspects_(network_),
       movements_(*plan.request.machine),
       calls_(plan, network_, links_) {}
@@ -152,6 +154,25 @@ void Folding::fold_again(Touched touched) {
     graph_.tasks.push_back(std::move(folded.tasks));
   }
   devices_ = std::move(devices);
+  set_runtime_costs();
+}
+
+/// Devices of a class are in processes of which each has devices of the same classes, so the
+/// process of the first one stands for all.
+void Folding::set_runtime_costs() {
+  std::vector<ProcessInputs> processes;
+  std::vector<char> is_known(graph_.classes.first.size());
+  for (std::int32_t first : graph_.classes.first) {
+    if (is_known[as_index(graph_.classes.of_device[as_index(first)])]) continue;
+    ProcessInputs& process = processes.emplace_back();
+    int rank = plan_.request.machine->devices[as_index(first)].rank;
+    for (DeviceId device : processes_[as_index(rank)]) {
+      std::int32_t own = graph_.classes.of_device[device.index()];
+      process.bytes += devices_.at(graph_.classes.first[as_index(own)]).inputs;
+      if (!std::exchange(is_known[as_index(own)], true)) process.lanes.push_back(own);
+    }
+  }
+  graph_.runtime = runtime_costs(processes, links_.memory);
 }
 
 /// Where a message is named by another member than before, its ends are made again.
@@ -188,6 +209,7 @@ Folding::FoldedDevice Folding::emit_device(std::int32_t device) {
   made.tasks.reserve(count);
   for (const Fragment& fragment : made.fragments) add_folded(fragment, device, made.tasks);
   sort_tasks(made.tasks);
+  made.inputs = emitter.input_bytes();
   made.versions = {std::vector(made.fragments.size(), version_ + 1), version_ + 1};
   ++version_;
   return made;
@@ -219,6 +241,7 @@ void Folding::emit_again(std::int32_t device, FoldedDevice& known, const Again& 
     replace(step_fragment() + 1,
             emitter.emit_copies(std::span(known.fragments).first(step_fragment() + 1)));
   replace_tasks(known.tasks, gone, added);
+  known.inputs = emitter.input_bytes();
   ++version_;
 }
 

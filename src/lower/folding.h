@@ -45,11 +45,13 @@ class Folding {
   struct FoldedDevice {
     std::vector<Fragment> fragments;
     std::vector<FoldedTask> tasks;  // in their order; the graph has them between changes
+    Bytes inputs{};                 // that the host copies to it in each pass
     Versions versions;
   };
 
   /// Returns whether sums over all devices change.
   bool set_classes(Touched& touched);
+  void set_runtime_costs();
   // folding_check.cpp
   /// A task where it stands.
   struct StandingTask {
@@ -81,6 +83,7 @@ class Folding {
   const LinkCosts links_;
   const Network network_;
   const std::vector<DirectedLink> all_links_;
+  const std::vector<std::vector<DeviceId>> processes_;  // by rank
   AspectTable aspects_;
   MovementTable movements_;
   std::vector<std::optional<SimTime>> movement_times_;  // by movement

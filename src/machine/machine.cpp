@@ -18,6 +18,16 @@ std::vector<DeviceId> devices_of_node(const Machine& machine, std::int32_t node)
   return found;
 }
 
+std::vector<std::vector<DeviceId>> devices_by_rank(const Machine& machine) {
+  std::vector<std::vector<DeviceId>> processes;
+  for (std::size_t device = 0; device < machine.devices.size(); ++device) {
+    auto rank = static_cast<std::size_t>(machine.devices[device].rank);
+    if (processes.size() <= rank) processes.resize(rank + 1);
+    processes[rank].push_back(DeviceId(device));
+  }
+  return processes;
+}
+
 SimTime overhead_of(const LinkSpeed& speed) {
   if (speed.overhead) return *speed.overhead;
   return {std::llround(static_cast<double>(speed.latency.count) * kAssumedOverheadShare)};

@@ -68,6 +68,9 @@ struct Machine {
 std::int32_t node_count(const Machine& machine);
 std::vector<DeviceId> devices_of_node(const Machine& machine, std::int32_t node);
 
+/// The devices of each process, by rank.
+std::vector<std::vector<DeviceId>> devices_by_rank(const Machine& machine);
+
 /// The least time that a device needs for this arithmetic and memory traffic (the roofline).
 SimTime roofline_time(const DeviceSpec& device, Flops flops, Bytes bytes);
 

@@ -146,9 +146,40 @@ TEST(DeltaRun, AStateWithoutOneOfItsFieldsIsCaught) {
   EXPECT_TRUE(is_caught([](LoopState& state) { state.messages.clear(); }));
   EXPECT_TRUE(is_caught([](LoopState& state) { state.working_lanes.clear(); }));
   EXPECT_TRUE(is_caught([](LoopState& state) { state.links.clear(); }));
+  EXPECT_TRUE(is_caught(without(&LoopState::processes, &LoopState::Process::open)));
   EXPECT_TRUE(is_caught([](LoopState& state) { state.pass_ends.clear(); }));
   EXPECT_TRUE(is_caught(without(&LoopState::pass_ends, &LoopState::PassEnd::lanes)));
   EXPECT_TRUE(is_caught(without(&LoopState::pass_ends, &LoopState::PassEnd::time)));
+}
+
+// Lane 1 has run ahead to the end of its pass while lane 0 of its process still waits for messages.
+// Then the last task of lane 0 changes, so that the second run resumes in between.
+TEST(DeltaRun, AStateWithoutTheEndOfOtherLanesOfAProcessIsCaught) {
+  auto has_right_period = [](const OnState& damage) {
+    HandMadeLoop made(3, 1);
+    made.compute(1, 5000).process({0, 1}, 10);
+    for (std::int32_t message = 0; message < 80; ++message)
+      made.start(0, message)
+          .start(2, message)
+          .finish(0, message)
+          .finish(2, message)
+          .phase(message, {{0, {5}}});
+    LoopBody body = made.compute(0, 1).get();
+    DeltaRun delta(body, damage);
+    delta.run({});
+    std::vector<std::int32_t> places = body.places, lengths;
+    for (const LoopLane& lane : body.lanes)
+      lengths.push_back(static_cast<std::int32_t>(lane.tasks.size()));
+    std::vector<std::int32_t>& tasks = body.lanes[0].tasks;
+    auto last = static_cast<std::int32_t>(tasks.size()) - 1;
+    tasks.back() = add_task(body, {.lane = 0, .time = {2}});
+    body.places.back() = last;
+    delta.run(
+        {.is_fresh = false, .borders = {{last}, {}, {}}, .places = places, .lengths = lengths});
+    return delta.period() == find_period(body);
+  };
+  EXPECT_TRUE(has_right_period([](LoopState&) {}));
+  EXPECT_FALSE(has_right_period(without(&LoopState::processes, &LoopState::Process::time)));
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ std::int32_t narrow_place(std::size_t number) { return static_cast<std::int32_t>
 
 FoldedLoop::Parts FoldedLoop::make(const FoldedGraph& graph) {
   Parts made{.body = empty_loop_body(graph)};
+  made.graph.runtime = graph.runtime;
   for (std::size_t lane = 0; lane < graph.tasks.size(); ++lane)
     for (const FoldedTask& task : graph.tasks[lane]) add(made, narrow_place(lane), task);
   for (std::size_t message = 0; message < made.body.messages.size(); ++message)
@@ -40,7 +41,7 @@ void FoldedLoop::add(Parts& parts, std::int32_t lane, const FoldedTask& task) {
     if (is_new) parts.body.messages.emplace_back();
     message = known->second;
   }
-  add_folded_task(parts.body, lane, task, message);
+  add_folded_task(parts.body, {lane, message, parts.graph.runtime}, task);
   auto lag = as_index(task.lag);
   if (parts.tasks_of_lag.size() <= lag) parts.tasks_of_lag.resize(lag + 1);
   ++parts.tasks_of_lag[lag];
@@ -79,7 +80,7 @@ LoopChange FoldedLoop::change_to(const FoldedGraph& graph) {
 
 bool FoldedLoop::can_follow(const FoldedGraph& graph) const {
   if (now_.graph.tasks.empty() || now_.graph.classes != graph.classes ||
-      now_.graph.links != graph.links)
+      now_.graph.links != graph.links || now_.graph.runtime != graph.runtime)
     return false;
   std::size_t needed = kSmallBody;
   for (const std::vector<FoldedTask>& tasks : graph.tasks) needed += tasks.size();
@@ -196,7 +197,7 @@ void FoldedLoop::replace_tasks(std::int32_t number, const std::vector<Hunk>& hun
                                const FoldedGraph& graph) {
   LoopLane& lane = now_.body.lanes[as_index(number)];
   std::vector<FoldedTask>& tasks = now_.graph.tasks[as_index(number)];
-  LoopLane before = std::exchange(lane, {.tasks = {}, .work = lane.work});
+  LoopLane before = std::exchange(lane, {.tasks = {}, .work = lane.work, .process = lane.process});
   lane.tasks.reserve(graph.tasks[as_index(number)].size());
   auto keep = [&](std::int32_t begin, std::int32_t end) {
     lane.tasks.insert(lane.tasks.end(), before.tasks.begin() + begin, before.tasks.begin() + end);

@@ -34,6 +34,14 @@ void add_phases(LoopBody& body, LoopMessage& message, const MessagePhases* phase
   message.phases = static_cast<std::int32_t>(body.phases.size()) - message.first_phase;
 }
 
+/// Says of each lane in which process it is.
+void set_processes(LoopBody& body, const std::vector<LoopProcess>& processes) {
+  body.processes = processes;
+  for (std::size_t process = 0; process < processes.size(); ++process)
+    for (std::int32_t lane : processes[process].lanes)
+      body.lanes[as_index(lane)].process = static_cast<std::int32_t>(process);
+}
+
 /// Equally urgent messages go in the order in which devices start them. Turns do not depend on
 /// devices, so it is the same for all messages of a class.
 void note_start(LoopMessage& message, Turn turn) {
@@ -76,6 +84,7 @@ LoopBody loop_body(const TaskGraph& graph) {
                 .dependencies = graph.dependencies,
                 .links = graph.links,
                 .costs = kExecutor};
+  set_processes(made, graph.runtime.processes);
   for (const Communication& communication : graph.communications) {
     made.messages.push_back({.urgency = communication.urgency});
     add_phases(made, made.messages.back(), communication.phases.get(), communication.time);
@@ -83,7 +92,8 @@ LoopBody loop_body(const TaskGraph& graph) {
   for (const Task& task : graph.tasks) {
     add_task(made, {.lane = task.device.value,
                     .message = task.communication.value,
-                    .time = task.computes() ? task.choice.time : SimTime{},
+                    .time = task.computes() ? task.choice.time + graph.runtime.task
+                                            : graph.runtime.message_end,
                     .lag = task.lag,
                     .kind = task.kind});
     if (task.kind == TaskKind::start)
@@ -94,14 +104,16 @@ LoopBody loop_body(const TaskGraph& graph) {
 }
 
 LoopBody empty_loop_body(const FoldedGraph& graph) {
-  return {
+  LoopBody made{
       .lanes = std::vector<LoopLane>(graph.tasks.size()), .links = graph.links, .costs = kExecutor};
+  set_processes(made, graph.runtime.processes);
+  return made;
 }
 
-void add_folded_task(LoopBody& body, std::int32_t lane, const FoldedTask& task,
-                     std::int32_t message) {
+void add_folded_task(LoopBody& body, const FoldedPlace& place, const FoldedTask& task) {
+  const auto& [lane, message, runtime] = place;
   LoopTask added{.lane = lane, .message = message, .lag = task.lag, .kind = task.kind};
-  if (task.kind == TaskKind::compute) added.time = task.time;
+  added.time = task.kind == TaskKind::compute ? task.time + runtime.task : runtime.message_end;
   place_last(body, add_task(body, added));
   if (task.kind == TaskKind::compute) return;
   LoopMessage& own = body.messages[as_index(message)];

@@ -12,7 +12,7 @@ namespace troika {
 struct LoopTask {
   std::int32_t lane = 0;  ///< A device, or a class of devices; runs its tasks one after the other.
   std::int32_t message = -1;  ///< Of a start or finish.
-  SimTime time{};             ///< Of a start or finish: what it takes the lane itself.
+  SimTime time{};             ///< With what the runtime takes; of a start or finish only that.
   std::int32_t lag = 0;
   TaskKind kind = TaskKind::compute;
   std::int32_t next_end = -1;  ///< Another task of the same message; -1: none.
@@ -30,7 +30,7 @@ struct LoopMessage {
   std::uint64_t order = 0;
 };
 
-/// Costs of the runtime itself.
+/// How devices move messages.
 struct LoopCosts {
   /// How long a device moves messages between two kernels, as the executor does.
   SimTime between_kernels{};
@@ -40,6 +40,7 @@ struct LoopCosts {
 struct LoopLane {
   std::vector<std::int32_t> tasks{};  ///< In the order of a pass.
   SimTime work{};                     ///< Of all its tasks.
+  std::int32_t process = -1;          ///< In LoopBody::processes; -1: none.
 };
 
 /// Starts of a message come before its finishes; a lane that starts a message also finishes it.
@@ -52,6 +53,7 @@ struct LoopBody {
   std::vector<MessagePhase> phases{};
   std::vector<LinkLoad> loads{};      ///< On links by their places in this list:
   std::vector<DirectedLink> links{};  ///< Ascending.
+  std::vector<LoopProcess> processes{};
   LoopCosts costs{};
 };
 
@@ -70,11 +72,14 @@ LoopBody loop_body(const TaskGraph& graph);
 /// messages, stands before them, so there are no dependencies.
 LoopBody loop_body(const FoldedGraph& graph);
 
-/// For those who build the body of a folded graph piece by piece: its lanes, links and costs,
+/// To build the body of a folded graph piece by piece: its lanes, links, processes and costs,
 LoopBody empty_loop_body(const FoldedGraph& graph);
-/// and a task at the end of its lane. `message`: of a start or finish; its first finish adds its
-/// phases.
-void add_folded_task(LoopBody& body, std::int32_t lane, const FoldedTask& task,
-                     std::int32_t message);
+struct FoldedPlace {
+  std::int32_t lane = 0;
+  std::int32_t message = -1;  ///< Of a start or finish; its first finish adds its phases.
+  const RuntimeCosts& runtime;
+};
+/// and a task at the end of its lane.
+void add_folded_task(LoopBody& body, const FoldedPlace& place, const FoldedTask& task);
 
 }  // namespace troika

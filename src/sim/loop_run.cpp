@@ -9,7 +9,7 @@
 namespace troika {
 namespace {
 
-/// A lane may run this many passes ahead of the slowest one: a bound for lanes that wait for
+/// A lane may run this many passes ahead of the slowest one: a bound for processes that wait for
 /// nobody.
 constexpr std::int64_t kMostAhead = 8;
 
@@ -130,6 +130,7 @@ void LoopRun::settle_lanes() {
         run_lane(number);
         break;
       case LaneStage::waits_for_task:
+      case LaneStage::waits_for_process:
       case LaneStage::over:
         break;
     }
@@ -284,8 +285,23 @@ void LoopRun::end_pass(std::int32_t number) {
   lane.stage = LaneStage::over;
   if (steps_ < std::numeric_limits<std::int64_t>::max() && lane.pass == steps_ + largest_lag_)
     return;
+  std::int32_t number_of_process = body_.lanes[as_index(number)].process;
+  if (number_of_process < 0) return begin_pass(number, lane.time);
+  const LoopProcess& process = body_.processes[as_index(number_of_process)];
+  Process& own = processes_[as_index(number_of_process)];
+  own.time = std::max(own.time, lane.time);
+  lane.stage = LaneStage::waits_for_process;
+  if (--own.open > 0) return;
+  SimTime begin = own.time + process.rest;
+  own = {.open = narrow(process.lanes.size())};
+  for (std::int32_t each : process.lanes) begin_pass(each, begin);
+}
+
+void LoopRun::begin_pass(std::int32_t number, SimTime time) {
+  Lane& lane = lanes_[as_index(number)];
+  lane.time = time;
   lane.stage = lane.pass - passes_ >= kMostAhead ? LaneStage::ahead : LaneStage::runs;
-  push(lane.time, EventKind::lane, number);
+  push(time, EventKind::lane, number);
 }
 
 std::int32_t LoopRun::slot_of(const Lane& lane, const LoopTask& task) const {

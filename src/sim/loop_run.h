@@ -96,6 +96,11 @@ class LoopRun {
     std::int64_t distance = 0;
     std::deque<SimTime> ends{};  // of the one task that the other has not used yet
   };
+  /// Of the devices that run a pass together.
+  struct Process {
+    std::int32_t open = 0;  // lanes that have not ended it
+    SimTime time{};         // the latest end of the others
+  };
   struct Link {
     Server server;
     std::uint32_t stamp = 0;  // of its last event
@@ -123,6 +128,7 @@ class LoopRun {
   void note(const Lane& lane, const TaskRun& times);
   void note_cursor(std::int32_t number);
   void end_pass(std::int32_t number);
+  void begin_pass(std::int32_t number, SimTime time);
   void wake(std::int32_t number);
 
   void start_message(Lane& lane, const LoopTask& task);
@@ -153,6 +159,7 @@ class LoopRun {
   std::vector<std::uint64_t> open_slots_;  // one bit each
   std::size_t open_count_ = 0;             // of these bits
   std::vector<Link> links_;
+  std::vector<Process> processes_;
   std::vector<Edge> edges_;
   std::vector<std::vector<std::int32_t>> edges_into_, edges_from_;  // by task; empty if none
   std::vector<Event> events_;                                       // a heap, the earliest in front

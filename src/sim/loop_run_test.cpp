@@ -116,6 +116,25 @@ TEST(LoopRun, MessagesOfTwoStepsShareALink) {
   EXPECT_EQ(body.period(), 80);
 }
 
+TEST(LoopRun, DevicesOfAProcessBeginEachPassTogether) {
+  // Lane 0 could begin its next pass while lane 1 still works on what it has sent.
+  auto body = [] {
+    HandMadeLoop made(2, 0);
+    made.compute(0, 100).start(0, 0).finish(0, 0).phase(0, {});
+    return made.start(1, 0).finish(1, 0).compute(1, 90);
+  };
+  EXPECT_EQ(body().period(), 100);
+  EXPECT_EQ(body().process({0}, 7).process({1}, 3).period(), 107);
+  EXPECT_EQ(body().process({0, 1}, 0).period(), 190);
+  EXPECT_EQ(body().process({0, 1}, 5).period(), 195);
+}
+
+TEST(LoopRun, AProcessThatWaitsForNobodyStaysNearTheOthers) {
+  HandMadeLoop body(3, 0);
+  body.compute(0, 1).compute(1, 2).compute(2, 100).process({0, 1}, 1).process({2}, 1);
+  EXPECT_EQ(body.period(), 101);
+}
+
 TEST(LoopRun, PassesWithoutTimeEnd) {
   HandMadeLoop body(2, 0);
   body.compute(0, 0).start(0, 0).start(1, 0).finish(0, 0).finish(1, 0).phase(0, {});
@@ -159,6 +178,7 @@ TEST(LoopRun, TimesScaleWithTheUnit) {
     for (MessagePhase& phase : body.phases)
       phase.work = phase.work * 8, phase.latency = phase.latency * 8;
     for (DirectedLink& link : body.links) link.chunk = link.chunk * 8;
+    for (LoopProcess& process : body.processes) process.rest = process.rest * 8;
     body.costs = {body.costs.between_kernels * 8, body.costs.work_chunk * 8};
     ASSERT_NEAR(static_cast<double>(find_period(body).time.count) / 8, static_cast<double>(before),
                 1)

@@ -44,6 +44,8 @@ LoopState LoopRun::state() const {
     state.edges.emplace_back();
     for (SimTime end : edge.ends) state.edges.back().push_back(from_now_on(end, now_));
   }
+  for (const Process& process : processes_)
+    state.processes.push_back({process.open, from_now_on(process.time, now_)});
   for (const LoopState::PassEnd& end : pass_ends_)
     state.pass_ends.push_back({end.lanes, from_now_on(end.time, now_)});
   return state;
@@ -110,6 +112,8 @@ void LoopRun::restart() {
   for (const LoopLane& lane : body_.lanes)
     state.lanes.push_back({.next = lane.tasks.empty() ? -1 : lane.tasks[0]});
   state.edges.resize(edges_.size());
+  for (const LoopProcess& process : body_.processes)
+    state.processes.push_back({.open = static_cast<std::int32_t>(process.lanes.size())});
   resume(state, {});
 }
 
@@ -126,6 +130,9 @@ void LoopRun::resume(const LoopState& state, const Moment& moment) {
     edges_[edge].ends.clear();
     for (SimTime end : state.edges[edge]) edges_[edge].ends.push_back(now_ + end);
   }
+  processes_.clear();
+  for (const LoopState::Process& process : state.processes)
+    processes_.push_back({process.open, now_ + process.time});
   for (const LoopState::Message& message : state.messages) resume_message(message);
   cursors_ = 0;
   for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
@@ -168,7 +175,9 @@ void LoopRun::resume_lane(std::int32_t number, const LoopState::Lane& from) {
     slots_[as_index(slot_of(lane, body_.tasks[as_index(from.next)]))].waiting.push_back(number);
   // At rest, at the very first, all are to begin at this instant.
   bool is_planned = lane.time > now_ || lane.stage == LaneStage::runs;
-  if (is_planned && lane.stage != LaneStage::over && lane.stage != LaneStage::waits_for_task &&
+  bool waits_for_lanes =
+      lane.stage == LaneStage::waits_for_task || lane.stage == LaneStage::waits_for_process;
+  if (is_planned && lane.stage != LaneStage::over && !waits_for_lanes &&
       (has_work_ || lane.stage != LaneStage::waits_for_message))
     push(lane.time, EventKind::lane, number);
 }

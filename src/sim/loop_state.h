@@ -14,6 +14,7 @@ enum class LaneStage : std::uint8_t {
   between_kernels,    ///< A kernel has ended; it may move messages before the next task.
   waits_for_message,  ///< And moves messages meanwhile.
   waits_for_task,     ///< Of another lane.
+  waits_for_process,  ///< For the other lanes of its process to end the pass that it has ended.
   ahead,              ///< Too far ahead of the other lanes.
   over,               ///< It has no more steps.
 };
@@ -54,6 +55,12 @@ struct LoopState {
 
     bool operator==(const Busy&) const = default;
   };
+  struct Process {
+    std::int32_t open = 0;  ///< Lanes that have not ended its pass.
+    SimTime time{};         ///< The latest end of the others.
+
+    bool operator==(const Process&) const = default;
+  };
   struct PassEnd {
     std::size_t lanes = 0;  ///< That have ended it.
     SimTime time{};
@@ -65,6 +72,7 @@ struct LoopState {
   std::vector<Message> messages{};  ///< Those that have been started, in order.
   std::vector<Busy> working_lanes{}, links{};
   std::vector<std::vector<SimTime>> edges{};
+  std::vector<Process> processes{};
   std::vector<PassEnd> pass_ends{};  ///< Of passes that some lanes have ended and others have not.
 
   bool operator==(const LoopState&) const = default;

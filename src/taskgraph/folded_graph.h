@@ -57,6 +57,7 @@ struct FoldedGraph {
   Classes classes;
   std::vector<std::vector<FoldedTask>> tasks;  ///< By class, in the order of a pass of the loop.
   std::vector<DirectedLink> links{};           ///< One for each class of links, in ascending order.
+  RuntimeCosts runtime{};                      ///< Of one process of each class of processes.
 
   bool operator==(const FoldedGraph&) const = default;
 };

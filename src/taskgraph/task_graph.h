@@ -15,6 +15,7 @@
 #include "taskgraph/kernel_choice.h"
 #include "taskgraph/kernel_key.h"
 #include "taskgraph/message_phases.h"
+#include "taskgraph/runtime_costs.h"
 #include "taskgraph/storage.h"
 #include "taskgraph/turn.h"
 
@@ -171,6 +172,7 @@ struct TaskGraph {
   std::vector<Bytes> arena;                 ///< Bytes of non-persistent memory per device.
   std::vector<StateEntry> storage;          ///< Of the model, on all devices of the machine.
   std::vector<DirectedLink> links{};        ///< Those of the machine, if phases are filled in.
+  RuntimeCosts runtime{};                   ///< Filled in with the links.
   std::uint64_t plan_hash = 0;              ///< Equal on ranks that lowered the same program.
 
   const BufferSpec& operator[](BufferId id) const { return buffers[id.index()]; }

@@ -166,7 +166,9 @@ std::vector<Machine> machines(std::size_t devices) {
   std::vector<Machine> all(1);
   all[0].devices.resize(devices);
   auto count = static_cast<std::int64_t>(devices);
-  all.push_back(make_machine({.nodes = {{.count = 2, .devices = count / 2, .ranks = count / 2}}}));
+  // A process for each device, and one for each node.
+  for (std::int64_t ranks : {count / 2, std::int64_t{1}})
+    all.push_back(make_machine({.nodes = {{.count = 2, .devices = count / 2, .ranks = ranks}}}));
   return all;
 }
 
@@ -198,7 +200,7 @@ TEST(Folding, OfReadyPlansIsExact) {
       for (std::int64_t batch : {16, 17}) {
         Graph graph = small_graph(entry.name, batch);
         for (const Machine& machine : machines(devices)) {
-          if (!full_grid() && turn++ % 3 != 0) continue;
+          if (!full_grid() && turn++ % 4 != 0) continue;
           // A batch that does not fit, clipping and slices, all in one.
           expect_ready_plans_fold(entry.name, graph, {machine, batch == 17, batch == 17});
         }
@@ -243,7 +245,7 @@ TEST(Folding, IsRightWhereKernelsWantOtherLayouts) {
     if (!full_grid() && std::exchange(left_out, !left_out)) continue;
     Graph graph = small_graph(entry.name, 8);
     for (std::uint64_t end = seed + seeds; seed < end; ++seed) {
-      FoldedModel model({machines(4)[seed % 2], seed % 3 == 0, seed % 3 == 1, true}, graph);
+      FoldedModel model({machines(4)[seed % 3], seed % 5 == 0, seed % 5 == 1, true}, graph);
       auto make = seed % 4 < 2 ? random_view_strategy : random_strategy;
       model.set(make(model.graph, model.machine, seed));
       expect_folds(model, fmt::format("{}, seed {}", entry.name, seed), Wanted::not_coarser);
@@ -260,7 +262,7 @@ TEST(Folding, OfRandomPlansIsRight) {
     for (std::size_t devices : sizes) {
       for (std::uint64_t seed = 0; seed < views + placements; ++seed) {
         bool is_view = seed < views;
-        FoldedModel model({machines(devices)[seed % 2], seed % 3 == 0, seed % 3 == 1}, graph);
+        FoldedModel model({machines(devices)[seed % 3], seed % 5 == 0, seed % 5 == 1}, graph);
         auto make = is_view ? random_view_strategy : random_strategy;
         model.set(make(model.graph, model.machine, devices * 100 + seed));
         expect_folds(model,

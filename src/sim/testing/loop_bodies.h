@@ -49,6 +49,13 @@ class HandMadeLoop {
     at(message).order = order;
     return *this;
   }
+  /// Lanes that run their passes together.
+  HandMadeLoop& process(std::vector<std::int32_t> lanes, std::int64_t rest) {
+    for (std::int32_t lane : lanes)
+      body_.lanes[as_index(lane)].process = static_cast<std::int32_t>(body_.processes.size());
+    body_.processes.push_back({std::move(lanes), {rest}});
+    return *this;
+  }
   HandMadeLoop& between_kernels(std::int64_t time) {
     body_.costs.between_kernels = {time};
     return *this;
@@ -110,6 +117,9 @@ struct SymmetricLoop {
       }
     }
     add_tasks(draw, shown, messages);
+    std::int64_t rest = draw(2) * draw(40);
+    for (std::int32_t pair = 0; pair < shown && rest > 0; ++pair)
+      body.process({2 * pair, 2 * pair + 1}, rest);
   }
 
   template <class Draw>
