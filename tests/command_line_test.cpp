@@ -252,10 +252,11 @@ TEST_F(CommandLine, BenchesAStepWithThePublishedKeys) {
   auto json = nlohmann::ordered_json::parse(result.out);
   std::vector<std::string> keys;
   for (const auto& [key, value] : json.items()) keys.push_back(key);
-  EXPECT_EQ(keys, (std::vector<std::string>{
-                      "model", "batch", "threads", "devices", "step_ms", "samples_per_second",
-                      "items_per_second", "gflops", "peak_bytes", "predicted_ms", "repeats",
-                      "limit_ms", "matmul_gflops", "copy_gbps", "exposed_communication"}));
+  EXPECT_EQ(keys,
+            (std::vector<std::string>{
+                "model", "batch", "threads", "devices", "step_ms", "samples_per_second",
+                "items_per_second", "gflops", "peak_bytes", "predicted_ms", "repeats", "limit_ms",
+                "matmul_gflops", "copy_gbps", "exposed_communication", "ledgers", "tasks"}));
   EXPECT_GT(json["predicted_ms"], 0);
   EXPECT_EQ(json["repeats"].size(), 3u);
   EXPECT_EQ(json["batch"], 4);

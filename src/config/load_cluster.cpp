@@ -164,10 +164,12 @@ memory_bandwidth = "3000GB/s" # of each device
 [node_link]                   # between devices of a node
 bandwidth = "300GB/s"         # in each direction; also "100Gbps"
 latency = "2us"               # of an empty message
+# overhead = "500ns"          # the part of it for which the message occupies the link; default: a quarter
 
 [network]                     # between nodes
 bandwidth = "100Gbps"
 latency = "10us"
+# overhead = "2us"
 nodes_per_switch = 4          # 0: one switch for all
 oversubscription = 2.0        # bandwidth of the nodes of a switch, divided by that of its uplink
 
@@ -177,6 +179,7 @@ oversubscription = 2.0        # bandwidth of the nodes of a switch, divided by t
 # to = "spine"
 # bandwidth = "400Gbps"
 # latency = "1us"
+# overhead = "250ns"
 )";
 }
 

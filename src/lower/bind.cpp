@@ -138,6 +138,8 @@ class Binder {
     for (const PlannedUse& use : listed.fragment->uses_of(planned))
       task.uses.push_back({buffer(listed.device, use.buffer), use.access});
     bind_work(listed, task);
+    if (task.computes())
+      task.choice.time = time_on((*plan_.request.machine)[task.device], task.choice.time);
     task.name = names_.of(planned, task, made_);
     if (task.choice.scratch.count > 0) task.scratch = add_scratch(task);
     made_.tasks.push_back(std::move(task));

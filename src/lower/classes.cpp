@@ -20,6 +20,7 @@ Colour colour_alone(const DeviceSpec& device) {
   Colour colour = mix(Colour{}, hash_text(device.kind));
   colour = mix(colour, std::bit_cast<std::uint64_t>(device.flops_per_second));
   colour = mix(colour, std::bit_cast<std::uint64_t>(device.bytes_per_second));
+  colour = mix(colour, std::bit_cast<std::uint64_t>(device.slowdown));
   return mix(colour, static_cast<std::uint64_t>(device.memory.count));
 }
 

@@ -131,7 +131,7 @@ Difference compare_hardware(const DevicePair& pair) {
     return fmt::format("{} of memory instead of {}", to_string(here.memory),
                        to_string(before.memory));
   if (here.flops_per_second != before.flops_per_second ||
-      here.bytes_per_second != before.bytes_per_second)
+      here.bytes_per_second != before.bytes_per_second || here.slowdown != before.slowdown)
     return "a device of another speed";
   return {};
 }

@@ -265,7 +265,8 @@ void Folding::add_folded(const Fragment& fragment, std::int32_t device,
   for (const PlannedTask& task : fragment.tasks) {
     FoldedTask made = named(task);
     if (task.computes()) {
-      made.time = time_of(task, device);
+      const DeviceSpec& spec = plan_.request.machine->devices[as_index(device)];
+      made.time = time_on(spec, time_of(task, device));
     } else {
       made.kind = task.kind == WorkKind::start ? TaskKind::start : TaskKind::finish;
       made.call = calls_.name_of(task);
@@ -288,7 +289,7 @@ Bytes Folding::bytes_of(const PlannedTask& finish, const Fragment& fragment,
   return PlannedDevice(plan_, device).bytes_of(fragment.uses_of(finish)[0].buffer);
 }
 
-/// Of a task that computes.
+/// Of a task that computes, on any device of this kind.
 SimTime Folding::time_of(const PlannedTask& task, std::int32_t device) {
   switch (task.kind) {
     case WorkKind::phase:

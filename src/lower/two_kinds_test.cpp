@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <set>
 
 #include "lower/testing/lowered.h"
@@ -65,6 +67,23 @@ TEST(TwoKinds, TasksTakeTheKernelsAndTimesOfTheirOwn) {
     ++checked;
   }
   EXPECT_EQ(checked, 8);
+}
+
+TEST(TwoKinds, KernelsOfASlowedDownDeviceTakeLonger) {
+  OnDevices lowered(2, data_parallel);
+  lowered.machine.devices[1].slowdown = 1.5;
+  TaskGraph graph = lowered.run();
+  std::map<std::string, SimTime> on_first;
+  for (const Task& task : graph.tasks)
+    if (task.computes() && task.device.value == 0) on_first[to_text(task.key)] = task.choice.time;
+  int checked = 0;
+  for (const Task& task : graph.tasks) {
+    auto known = on_first.find(to_text(task.key));
+    if (!task.computes() || task.device.value == 0 || known == on_first.end()) continue;
+    EXPECT_EQ(task.choice.time.count, std::llround(1.5 * double(known->second.count)));
+    ++checked;
+  }
+  EXPECT_GT(checked, 3);
 }
 
 }  // namespace

@@ -38,6 +38,11 @@ SimTime occupied_time(const LinkSpeed& speed, Bytes bytes) {
   return overhead_of(speed) + SimTime{std::llround(sent * 1e9)};
 }
 
+SimTime time_on(const DeviceSpec& device, SimTime of_kind) {
+  if (device.slowdown == 1) return of_kind;
+  return {std::llround(static_cast<double>(of_kind.count) * device.slowdown)};
+}
+
 SimTime roofline_time(const DeviceSpec& device, Flops flops, Bytes bytes) {
   // Arithmetic and memory traffic overlap, so the slower one counts. Williams, Waterman and
   // Patterson 2009, doi:10.1145/1498765.1498785.

@@ -20,6 +20,7 @@ struct DeviceSpec {
   Bytes memory{};    ///< 0: not known.
   double flops_per_second = 1e11;  ///< Matrix products.
   double bytes_per_second = 1e10;  ///< Reads and writes of long vectors.
+  double slowdown = 1;             ///< Times of its kernels, as a multiple of those of its kind.
   std::int32_t node = 0;           ///< The computer it is in,
   std::int32_t rank = 0;           ///< and the process that drives it.
 
@@ -70,6 +71,9 @@ std::vector<DeviceId> devices_of_node(const Machine& machine, std::int32_t node)
 
 /// The devices of each process, by rank.
 std::vector<std::vector<DeviceId>> devices_by_rank(const Machine& machine);
+
+/// The time of a kernel on the device, from that on a device of its kind.
+SimTime time_on(const DeviceSpec& device, SimTime of_kind);
 
 /// The least time that a device needs for this arithmetic and memory traffic (the roofline).
 SimTime roofline_time(const DeviceSpec& device, Flops flops, Bytes bytes);

@@ -34,8 +34,11 @@ std::vector<double> relative_speeds(const std::vector<double>& measured) {
 Machine with_measured_speeds(const RuntimeSetup& setup) {
   std::vector<double> speeds = relative_speeds(measure_ranks(setup));
   Machine machine = setup.machine;
-  for (DeviceSpec& device : machine.devices)
-    device.flops_per_second *= speeds.at(static_cast<std::size_t>(device.rank));
+  for (DeviceSpec& device : machine.devices) {
+    double relative = speeds.at(static_cast<std::size_t>(device.rank));
+    device.slowdown = speeds.front() / relative;  // the first rank times the kernels of all
+    device.flops_per_second *= relative;
+  }
   return machine;
 }
 

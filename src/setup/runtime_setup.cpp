@@ -153,8 +153,8 @@ RuntimeSetup set_up_runtime(const KernelsConfig& kernels, const ParallelConfig& 
     made.backend = make_cpu_backend({.threads = threads, .winograd = kernels.winograd});
   else
     made.backend = make_reference_backend();
-  const MakeDevice make = device_maker(
-      {.threads = threads, .library = is_cpu ? cpu_library() : "reference"}, hosts);
+  const MakeDevice make =
+      device_maker({.threads = threads, .library = is_cpu ? cpu_library() : "reference"}, hosts);
   made.devices = make_devices(own, make);
   made.machine = make_machine(parallel, hosts, made.device().kind());
   made.transport = join_devices(made.machine, ranks);
@@ -182,8 +182,8 @@ Machine with_rates(Machine machine, const std::function<DeviceSpec(const DeviceS
   for (DeviceSpec& device : machine.devices) {
     auto [measured, is_new] = known.try_emplace(device.kind);
     if (is_new) measured->second = measure(device);
-    device.flops_per_second = measured->second.flops_per_second;
-    device.bytes_per_second = measured->second.bytes_per_second;
+    device.flops_per_second = measured->second.flops_per_second / device.slowdown;
+    device.bytes_per_second = measured->second.bytes_per_second / device.slowdown;
   }
   return machine;
 }

@@ -27,13 +27,11 @@ namespace {
 LiveModel agreed_model(const RunConfig& config, const TrainingSets& sets, const TrainHooks& hooks) {
   if (hooks.ranks->count() > 1)
     hooks.ranks->require_agreement("run", fingerprint_of_run(config, sets));
-  return LiveModel(set_up_runtime(config.kernels, config.parallel,
-                                  {hooks.costs, hooks.measures_anew}, *hooks.ranks));
-}
-
-Machine planned_machine(const ParallelConfig& parallel, const RuntimeSetup& setup) {
-  bool is_measured = parallel.weights == ParallelConfig::Weights::measured;
-  return is_measured ? with_measured_speeds(setup) : setup.machine;
+  RuntimeSetup setup = set_up_runtime(config.kernels, config.parallel,
+                                      {hooks.costs, hooks.measures_anew}, *hooks.ranks);
+  if (config.parallel.weights == ParallelConfig::Weights::measured)
+    setup.machine = with_measured_speeds(setup);
+  return LiveModel(std::move(setup));
 }
 
 /// Returns the number of predicted tokens; absent if samples are not sequences.
@@ -139,10 +137,8 @@ RunPrograms TrainingRun::make_models() {
     zoo::Model& model = models_[batch] = source_(samples);
     require_fed(model, samples);
     if (programs.models.empty())
-      strategy_ =
-          hooks_.strategy
-              ? *hooks_.strategy
-              : choose_strategy(config_, model, planned_machine(config_.parallel, live_.setup()));
+      strategy_ = hooks_.strategy ? *hooks_.strategy
+                                  : choose_strategy(config_, model, live_.setup().machine);
     // Programs of all batch sizes share one session, in which names are unique.
     for (zoo::NamedGraph& graph : model.graphs) graph.name = program_name(graph, batch);
     freeze_parameters(model, config_.train.freeze);

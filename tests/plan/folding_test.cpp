@@ -166,9 +166,11 @@ std::vector<Machine> machines(std::size_t devices) {
   std::vector<Machine> all(1);
   all[0].devices.resize(devices);
   auto count = static_cast<std::int64_t>(devices);
-  // A process for each device, and one for each node.
+  // A process for each device, and one for each node, of which one is slower.
   for (std::int64_t ranks : {count / 2, std::int64_t{1}})
     all.push_back(make_machine({.nodes = {{.count = 2, .devices = count / 2, .ranks = ranks}}}));
+  for (std::size_t device = devices / 2; device < devices; ++device)
+    all.back().devices[device].slowdown = 1.25;
   return all;
 }
 

@@ -52,6 +52,7 @@ class Restriction {
   void restrict_communications() {
     for (Communication communication : whole_.communications) {
       for (BufferId& buffer : communication.buffers) buffer = new_id(buffer);
+      communication.phases = {};  // a rank cannot simulate
       bool is_here = std::ranges::any_of(communication.buffers, &BufferId::valid);
       communications_.push_back(is_here ? CommunicationId(part_.communications.size())
                                         : CommunicationId{});
