@@ -110,9 +110,16 @@ void LoopRun::handle(const Event& event) {
   }
 }
 
+/// What a list holds, which is empty then. Valid until the next call. Both keep their memory.
+const std::vector<std::int32_t>& LoopRun::taken(std::vector<std::int32_t>& list) {
+  taken_.clear();
+  taken_.swap(list);
+  return taken_;
+}
+
 /// Lanes that need no choice. Those that move messages are left to settle_servers.
 void LoopRun::settle_lanes() {
-  for (std::int32_t number : std::exchange(unsettled_lanes_, {})) {
+  for (std::int32_t number : taken(unsettled_lanes_)) {
     Lane& lane = lanes_[as_index(number)];
     // It has run ahead since the event was planned, and has another one.
     if (lane.time > now_) continue;
@@ -139,20 +146,20 @@ void LoopRun::settle_lanes() {
 
 /// Once no event of this instant is left: who gets the links, and what devices move.
 void LoopRun::settle_servers() {
-  std::vector<std::int32_t> moved;
-  for (std::int32_t number : std::exchange(unserved_lanes_, {})) {
+  moved_lanes_.clear();
+  for (std::int32_t number : taken(unserved_lanes_)) {
     Lane& lane = lanes_[as_index(number)];
     if (lane.time > now_) continue;  // it was listed twice
     if (lane.stage == LaneStage::between_kernels) {
       move_between_kernels(lane);
-      moved.push_back(number);
+      moved_lanes_.push_back(number);
     } else if (lane.stage == LaneStage::waits_for_message) {
       if (std::optional<SimTime> until = lane.work.serve(now_))
         push(*until, EventKind::lane_works, number, ++lane.stamp);
     }
   }
-  for (std::int32_t number : moved) run_lane(number);
-  for (std::int32_t number : std::exchange(unsettled_links_, {})) {
+  for (std::int32_t number : moved_lanes_) run_lane(number);
+  for (std::int32_t number : taken(unsettled_links_)) {
     Link& link = links_[as_index(number)];
     if (std::optional<SimTime> until = link.server.serve(now_))
       push(*until, EventKind::link, number, ++link.stamp);
@@ -337,7 +344,9 @@ void LoopRun::open_slot(std::int32_t number) {
 void LoopRun::close_slot(std::int32_t number) {
   --open_count_;
   open_slots_[as_index(number) / 64] &= ~(std::uint64_t{1} << (as_index(number) % 64));
-  slots_[as_index(number)] = {};
+  std::vector<std::int32_t> waiting = std::move(slots_[as_index(number)].waiting);
+  waiting.clear();
+  slots_[as_index(number)] = {.waiting = std::move(waiting)};
 }
 
 /// False: it is not over.
@@ -407,7 +416,7 @@ void LoopRun::end_phase(std::int32_t number) {
   if (slot.phase < body_.messages[as_index(message_of(number))].phases) return begin_phase(number);
   slot.stage = MessageStage::over;
   slot.time = now_;
-  for (std::int32_t lane : std::exchange(slot.waiting, {})) wake(lane);
+  for (std::int32_t lane : taken(slot.waiting)) wake(lane);
 }
 
 /// A device that moves another message at this moment ends its chunk first.

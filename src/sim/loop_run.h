@@ -115,6 +115,7 @@ class LoopRun {
     bool operator>(const Event& other) const { return time > other.time; }
   };
   void handle(const Event& event);
+  const std::vector<std::int32_t>& taken(std::vector<std::int32_t>& list);
   void settle_lanes();
   void settle_servers();
   void push(SimTime time, EventKind kind, std::int32_t of, std::uint32_t stamp = 0);
@@ -166,6 +167,7 @@ class LoopRun {
   SimTime now_{};
   // To be looked at before this instant is over; the second ones once no event of it is left.
   std::vector<std::int32_t> unsettled_lanes_, unserved_lanes_, unsettled_links_;
+  std::vector<std::int32_t> taken_, moved_lanes_;  // kept for their memory
   std::deque<LoopState::PassEnd> pass_ends_;  // of passes that are not over
   std::int64_t passes_ = 0;
   std::uint64_t cursors_ = 0;
