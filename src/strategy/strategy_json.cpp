@@ -30,14 +30,16 @@ constexpr Limits kBatches{.min = 1, .max = 1'000'000'000'000};
 constexpr Limits kSizes{.min = 0, .max = std::int64_t{1} << 62};
 
 Json sync_json(const Sync& sync) {
-  return {{"sliced_update", sync.sliced_update},
-          {"bucket", sync.bucket.count},
-          {"buckets", sync.buckets},
-          {"overlap", sync.overlap},
-          {"carry_updates", sync.carry_updates},
-          {"priorities", sync.priorities},
-          {"fixed_order", sync.fixed_order},
-          {"algorithms", sync.algorithms}};
+  Json json{{"sliced_update", sync.sliced_update},
+            {"bucket", sync.bucket.count},
+            {"buckets", sync.buckets},
+            {"overlap", sync.overlap},
+            {"carry_updates", sync.carry_updates},
+            {"priorities", sync.priorities},
+            {"fixed_order", sync.fixed_order},
+            {"algorithms", sync.algorithms}};
+  if (!sync.message_order.empty()) json["message_order"] = sync.message_order;
+  return json;
 }
 
 /// Numbers and switches as such, so that they look as in run.toml; anything else as a string.
@@ -67,7 +69,10 @@ std::vector<Setting> read_settings(const Json& json, const std::string& key) {
 Sync read_sync(const Json& json, bool is_listed) {
   std::vector<std::string> known{"sliced_update", "bucket",      "overlap",   "carry_updates",
                                  "priorities",    "fixed_order", "algorithms"};
-  if (!is_listed) known.insert(known.begin() + 2, "buckets");
+  if (!is_listed) {
+    known.insert(known.begin() + 2, "buckets");
+    known.emplace_back("message_order");
+  }
   require_known(json, "'sync'", known);
   Sync usual;
   Sync sync{.sliced_update = read_switch(json, "sliced_update", usual.sliced_update),
@@ -77,6 +82,8 @@ Sync read_sync(const Json& json, bool is_listed) {
             .priorities = read_switch(json, "priorities", usual.priorities),
             .fixed_order = read_switch(json, "fixed_order", usual.fixed_order),
             .algorithms = read_text(json, "algorithms", usual.algorithms)};
+  if (json.contains("message_order"))
+    sync.message_order = read_texts(json["message_order"], "'message_order'");
   if (!json.contains("buckets")) return sync;
   require_list(json["buckets"], "'buckets'");
   for (const Json& bucket : json["buckets"])

@@ -30,7 +30,8 @@ TEST(StrategyJson, ReadsBackToTheSameStrategy) {
                    .priorities = false,
                    .fixed_order = true,
                    .algorithms = "ring:8KiB-max",
-                   .buckets = {{"a", "b"}, {"c"}}};
+                   .buckets = {{"a", "b"}, {"c"}},
+                   .message_order = {"d c", "x#1 for fc forward"}};
   strategy.made_for_batch = 64;
   strategy.optimizer = {{"name", "adam"},      {"learning_rate", "0.001"}, {"nesterov", "true"},
                         {"epsilon", "1.0e-8"}, {"schedule.warmup", "5%"},  {"group", "[{ a = 1 }]"},

@@ -1,0 +1,167 @@
+#include "search/message_order.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "lower/planner.h"
+#include "lower/testing/contended_machines.h"
+#include "lower/testing/lowered.h"
+#include "sim/simulate.h"
+#include "strategy/ready.h"
+#include "strategy/testing/random_strategy.h"
+
+namespace troika {
+namespace {
+
+constexpr const char* kFork = R"(graph fork
+input x f32[8,1600]
+parameter short.weight f32[4,1600] uniform 0.5
+parameter long.weight f32[5,1600] uniform 0.5
+parameter back.weight f32[4,5] uniform 0.5
+operator first activation{} (x) [] -> p
+operator short linear{out=4} (p) [short.weight] -> s
+operator long linear{out=5} (p) [long.weight] -> l
+operator back linear{out=4} (l) [back.weight] -> b
+operator join binary{} (s b) [] -> y
+output y y
+)";
+
+/// Device 0 sends p to devices 1 and 2 over its one card of 1 byte/ns, and joins their answers.
+struct Fork : Lowered {
+  Fork() {
+    graph = parse_graph(kFork);
+    machine = make_machine({.nodes = {{.count = 3}},
+                            .node_link = {1e18, {0}},
+                            .network = {.link = {1e9, {1000}, SimTime{0}}}});
+    for (const char* name : {"first", "back", "join"}) strategy.splits[name] = {};
+    strategy.splits["short"] = {.first = 1};
+    strategy.splits["long"] = {.first = 2};
+  }
+
+  LowerRequest request() {
+    LowerRequest asked = Lowered::request();
+    asked.optimizer = nullptr;
+    asked.outputs = {"y"};
+    return asked;
+  }
+
+  /// 20 us for `short`, 60 us for `long`, 1 us for everything else.
+  KernelTable times() {
+    KernelTable table;
+    Planner planner(request(), table);
+    while (std::optional<PlanRefusal> refusal = planner.plan()) {
+      for (const KernelRequest& row : std::get<MissingRows>(*refusal).rows) {
+        KernelTable one = kernels.answer({row});
+        std::vector<Candidate> candidates = *one.find(row.kind, row.key);
+        bool is_linear = std::holds_alternative<Linear>(row.key.op);
+        std::int64_t out = is_linear ? std::get<Linear>(row.key.op).out : 0;
+        std::int64_t in = operands_of(row.key)[0].spec.shape[1];
+        for (Candidate& candidate : candidates)
+          if (in == 1600 && is_linear) candidate.time = SimTime{out == 4 ? 20'000 : 60'000};
+        table.insert(row, candidates);
+      }
+    }
+    return table;
+  }
+};
+
+OrderedMessages ordered(const LowerRequest& request, const KernelTable& table,
+                        const MessageOrderOptions& options = {}) {
+  return std::get<OrderedMessages>(order_messages(request, table, options));
+}
+
+// By turns device 1 gets its copy first. `first` ends at 1 us, a copy takes 51.2 us on the card and
+// 1 us to arrive. The answer of `long` has 8 x 5 numbers, that of `short` 8 x 4.
+TEST(MessageOrder, LetsTheMessageGoFirstThatTheLongestChainWaitsFor) {
+  Fork fork;
+  KernelTable table = fork.times();
+  OrderedMessages found = ordered(fork.request(), table, {.buckets = {}});
+  const std::int64_t first_copy = 1000 + 51'200 + 1000, second_copy = first_copy + 51'200;
+  EXPECT_EQ(found.before.count, second_copy + 60'000 + (160 + 1000) + 1000 + 1000);
+  EXPECT_EQ(found.after.count, second_copy + 20'000 + (128 + 1000) + 1000);
+  ASSERT_FALSE(found.sync.message_order.empty());
+  EXPECT_EQ(found.sync.message_order.front(), "p for long forward");
+}
+
+TEST(MessageOrder, OfAFinishedPlanStaysAsItIs) {
+  Fork fork;
+  KernelTable table = fork.times();
+  OrderedMessages found = ordered(fork.request(), table);
+  fork.strategy.sync = found.sync;
+  OrderedMessages again = ordered(fork.request(), table);
+  EXPECT_EQ(again.sync, found.sync);
+  EXPECT_EQ(again.before, found.after);
+  EXPECT_EQ(again.after, found.after);
+}
+
+TEST(MessageOrder, WithoutPrioritiesStaysAsItIs) {
+  Fork fork;
+  fork.strategy.sync.priorities = false;
+  OrderedMessages found = ordered(fork.request(), fork.times());
+  EXPECT_EQ(found.sync, fork.strategy.sync);
+  EXPECT_EQ(found.before, found.after);
+}
+
+TEST(MessageOrder, AsksForTheRowsThatTheTableLacks) {
+  Fork fork;
+  MessageOrderResult result = order_messages(fork.request(), {});
+  ASSERT_TRUE(std::holds_alternative<MissingRows>(result));
+  EXPECT_FALSE(std::get<MissingRows>(result).rows.empty());
+}
+
+/// A training program under a strategy, with all rows of the table.
+struct Training : Lowered {
+  LowerRequest request() {
+    LowerRequest asked = Lowered::request();
+    asked.outputs.clear();
+    return asked;
+  }
+  KernelTable table() {
+    KernelTable made = kernels.answer(rows_needed(request()));
+    while (true) {
+      MessageOrderResult result = order_messages(request(), made);
+      auto* missing = std::get_if<MissingRows>(&result);
+      if (missing == nullptr) return made;
+      made = kernels.answer(missing->rows, made);
+    }
+  }
+};
+
+/// What `order_messages` promises is what both readers of the plan see.
+void expect_same_everywhere(Training& training) {
+  KernelTable table = training.table();
+  OrderedMessages found = ordered(training.request(), table);
+  EXPECT_LE(found.after, found.before);
+  EXPECT_EQ(found.sync == training.strategy.sync, found.after == found.before);
+  training.strategy.sync = found.sync;
+  ASSERT_EQ(why_infeasible(training.strategy, training.graph, training.machine), std::nullopt);
+  EXPECT_EQ(parse_strategy(to_json(training.strategy)).sync, found.sync);
+  Planner planner(training.request(), table);
+  ASSERT_FALSE(planner.plan().has_value());
+  TaskGraph graph = std::get<TaskGraph>(lower(training.request(), table));
+  EXPECT_EQ(simulate_loop(planner.graph()).period, found.after);
+  EXPECT_EQ(simulate_loop(graph).period, found.after);
+}
+
+TEST(MessageOrder, IsTheSameForTheSimulatorAndForTasksThatRun) {
+  int shorter = 0;
+  for (const Machine& machine : contended_machines(4)) {
+    for (std::uint64_t seed = 0; seed < 12; ++seed) {
+      Training training;
+      training.machine = machine;
+      auto make = seed % 2 == 0 ? random_view_strategy : random_strategy;
+      training.strategy = make(training.graph, machine, seed);
+      training.strategy.sync.fixed_order = false;
+      training.strategy.sync.priorities = true;
+      if (why_infeasible(training.strategy, training.graph, machine)) continue;
+      Sync before = training.strategy.sync;
+      expect_same_everywhere(training);
+      shorter += training.strategy.sync.message_order != before.message_order;
+    }
+  }
+  EXPECT_GT(shorter, 5);
+}
+
+}  // namespace
+}  // namespace troika
