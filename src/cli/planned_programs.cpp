@@ -97,6 +97,7 @@ Machine machine_of(const Strategy& strategy, std::vector<std::string>& notes) {
 
 void for_each_program(const PlannedPrograms& programs, const Machine& machine,
                       const std::function<void(const LowerRequest&)>& take) {
+  require_names(programs.model, programs.strategy);
   for (const zoo::NamedGraph& named : programs.model.graphs) {
     Strategy own = restricted(programs.strategy, named.graph);
     if (auto reason = why_infeasible(own, named.graph, machine))

@@ -103,7 +103,7 @@ class OrderSearch {
   }
 
   void note(const Sync& sync, SimTime period) {
-    if (!best_) best_ = OrderedMessages{sync, period, period};
+    if (!best_) best_ = OrderedMessages{sync, sync, period, period};
     ++best_->simulated;
     if (period >= best_->after) return;
     best_->sync = sync;

@@ -16,7 +16,8 @@ struct MessageOrderOptions {
 };
 
 struct OrderedMessages {
-  Sync sync;  ///< The strategy's, with the order and the size of buckets that were found.
+  Sync given;  ///< Of the strategy.
+  Sync sync;   ///< The strategy's, with the order and the size of buckets that were found.
   SimTime before{}, after{};  ///< The period of the loop. Never longer.
   int simulated = 0;          ///< Plans.
 
