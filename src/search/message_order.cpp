@@ -75,44 +75,82 @@ class OrderSearch {
     for (Bytes size : sizes) {
       Sync sync = given;
       sync.bucket = size;
-      if (!follow(std::move(sync)))
-        return std::visit([](auto& reason) -> MessageOrderResult { return std::move(reason); },
-                          *refusal_);
+      if (!follow(std::move(sync))) return refused();
     }
+    if (!is_worth_it())
+      return OrderedMessages{given, given, best_->before, best_->before, best_->simulated};
+    if (best_->sync.message_order != given.message_order && !shorten()) return refused();
     return std::move(*best_);
   }
 
  private:
+  bool is_worth_it() const {
+    std::int64_t gain = (best_->before - best_->after).count;
+    return gain > 0 && gain >= best_->before.count / options_.least_part;
+  }
+
+  MessageOrderResult refused() {
+    return std::visit([](auto& reason) -> MessageOrderResult { return std::move(reason); },
+                      *refusal_);
+  }
+
+  /// Of the plan with these choices. Nothing: refused.
+  std::optional<SimTime> simulate(const Sync& sync) {
+    Strategy strategy = *request_.strategy;
+    strategy.sync = sync;
+    LowerRequest request = request_;
+    request.strategy = &strategy;
+    planner_.emplace(request, table_);
+    refusal_ = planner_->plan();
+    if (refusal_) return std::nullopt;
+    return note(sync, find_period(loop_body(planner_->graph())).time);
+  }
+
   /// Simulates a strategy and then, round by round, the orders that follow. False: refused.
   bool follow(Sync sync) {
     for (int round = 0;; ++round) {
-      Strategy strategy = *request_.strategy;
-      strategy.sync = sync;
-      LowerRequest request = request_;
-      request.strategy = &strategy;
-      Planner planner(request, table_);
-      refusal_ = planner.plan();
-      if (refusal_) return false;
-      note(sync, find_period(loop_body(planner.graph())).time);
+      if (!simulate(sync)) return false;
+      // Sizes that are greater than all gradients together give one plan.
+      if (round == 0 && std::ranges::count(first_plans_, planner_->graph()) > 0) return true;
+      if (round == 0) first_plans_.push_back(planner_->graph());
       if (round == options_.rounds || !sync.priorities) return true;
       std::vector<std::string> order =
-          listed(rank_by_slack(planner.graph(), message_urgencies(planner.folding())));
+          listed(rank_by_slack(planner_->graph(), message_urgencies(planner_->folding())));
       if (order == sync.message_order) return true;
       sync.message_order = std::move(order);
     }
   }
 
-  void note(const Sync& sync, SimTime period) {
+  /// Often the first few messages of the list are enough. False: refused.
+  bool shorten() {
+    const std::vector<std::string> whole = best_->sync.message_order;
+    for (std::ptrdiff_t length = 1; length < std::ssize(whole); length *= 2) {
+      Sync sync = best_->sync;
+      sync.message_order.assign(whole.begin(), whole.begin() + length);
+      std::optional<SimTime> period = simulate(sync);
+      if (!period) return false;
+      if (*period > best_->after) continue;
+      best_->sync = std::move(sync);
+      return true;
+    }
+    return true;
+  }
+
+  SimTime note(const Sync& sync, SimTime period) {
     if (!best_) best_ = OrderedMessages{sync, sync, period, period};
     ++best_->simulated;
-    if (period >= best_->after) return;
-    best_->sync = sync;
-    best_->after = period;
+    if (period < best_->after) {
+      best_->sync = sync;
+      best_->after = period;
+    }
+    return period;
   }
 
   const LowerRequest& request_;
   const KernelTable& table_;
   const MessageOrderOptions& options_;
+  std::optional<Planner> planner_;        // of the last plan
+  std::vector<FoldedGraph> first_plans_;  // of each size, before its messages are ordered
   std::optional<PlanRefusal> refusal_;
   std::optional<OrderedMessages> best_;
 };

@@ -9,6 +9,9 @@
 namespace troika {
 
 struct MessageOrderOptions {
+  /// A period is kept if it is shorter by at least this part of the period before: 1 / 1000. Long
+  /// lists for less would be of no use, because predictions are not that good.
+  std::int64_t least_part = 1000;
   int rounds = 3;  ///< Orders that are simulated, one after the other, for each size of buckets.
   /// Sizes of buckets that are tried in addition to that of the strategy.
   std::vector<Bytes> buckets{{1 << 20},  {2 << 20},  {4 << 20}, {8 << 20},

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
+#include <limits>
 
 #include "lower/planner.h"
 #include "lower/testing/contended_machines.h"
@@ -80,8 +80,16 @@ TEST(MessageOrder, LetsTheMessageGoFirstThatTheLongestChainWaitsFor) {
   const std::int64_t first_copy = 1000 + 51'200 + 1000, second_copy = first_copy + 51'200;
   EXPECT_EQ(found.before.count, second_copy + 60'000 + (160 + 1000) + 1000 + 1000);
   EXPECT_EQ(found.after.count, second_copy + 20'000 + (128 + 1000) + 1000);
-  ASSERT_FALSE(found.sync.message_order.empty());
-  EXPECT_EQ(found.sync.message_order.front(), "p for long forward");
+  EXPECT_EQ(found.sync.message_order, std::vector<std::string>{"p for long forward"});
+}
+
+TEST(MessageOrder, WithOneRoundAtMostSimulatesOneOrder) {
+  Fork fork;
+  KernelTable table = fork.times();
+  OrderedMessages none = ordered(fork.request(), table, {.rounds = 0, .buckets = {}});
+  EXPECT_EQ(none.sync, fork.strategy.sync);
+  EXPECT_EQ(none.simulated, 1);
+  EXPECT_LT(ordered(fork.request(), table, {.rounds = 1, .buckets = {}}).after, none.after);
 }
 
 TEST(MessageOrder, OfAFinishedPlanStaysAsItIs) {
@@ -110,6 +118,19 @@ TEST(MessageOrder, AsksForTheRowsThatTheTableLacks) {
   EXPECT_FALSE(std::get<MissingRows>(result).rows.empty());
 }
 
+const MessageOrderOptions kAnyGain{.least_part = std::numeric_limits<std::int64_t>::max()};
+
+TEST(MessageOrder, IsKeptOnlyIfItIsWorthIt) {
+  Fork fork;
+  KernelTable table = fork.times();
+  OrderedMessages found = ordered(fork.request(), table);
+  ASSERT_GT((found.before - found.after) * 5, found.before);
+  MessageOrderOptions half{.least_part = 2};
+  OrderedMessages kept = ordered(fork.request(), table, half);
+  EXPECT_EQ(kept.sync, fork.strategy.sync);
+  EXPECT_EQ(kept.after, found.before);
+}
+
 /// A training program under a strategy, with all rows of the table.
 struct Training : Lowered {
   LowerRequest request() {
@@ -120,7 +141,7 @@ struct Training : Lowered {
   KernelTable table() {
     KernelTable made = kernels.answer(rows_needed(request()));
     while (true) {
-      MessageOrderResult result = order_messages(request(), made);
+      MessageOrderResult result = order_messages(request(), made, kAnyGain);
       auto* missing = std::get_if<MissingRows>(&result);
       if (missing == nullptr) return made;
       made = kernels.answer(missing->rows, made);
@@ -128,10 +149,30 @@ struct Training : Lowered {
   }
 };
 
+/// Gradients of three parameters, summed by devices of two computers.
+Training with_buckets_of(Bytes size) {
+  Training training;
+  training.machine = with_shared_cards(4);
+  training.strategy = data_parallel(training.graph, training.machine);
+  training.strategy.sync.bucket = size;
+  training.strategy.sync.overlap = false;  // each message alone
+  return training;
+}
+
+TEST(MessageOrder, JoinsGradientsIfThatIsFaster) {
+  Training apart = with_buckets_of({1});
+  OrderedMessages found = ordered(apart.request(), apart.table());
+  EXPECT_LT(found.after, found.before);
+  EXPECT_GT(found.sync.bucket, Bytes{1});
+  Training joined = with_buckets_of(found.sync.bucket);
+  MessageOrderOptions options{.buckets = {{1}}};
+  EXPECT_EQ(ordered(joined.request(), joined.table(), options).sync.bucket, found.sync.bucket);
+}
+
 /// What `order_messages` promises is what both readers of the plan see.
 void expect_same_everywhere(Training& training) {
   KernelTable table = training.table();
-  OrderedMessages found = ordered(training.request(), table);
+  OrderedMessages found = ordered(training.request(), table, kAnyGain);
   EXPECT_LE(found.after, found.before);
   EXPECT_EQ(found.sync == training.strategy.sync, found.after == found.before);
   training.strategy.sync = found.sync;
