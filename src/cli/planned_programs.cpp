@@ -56,6 +56,7 @@ PlannedPrograms load_programs(const Strategy& strategy, const std::filesystem::p
   RunConfig config = has_run ? load_run((folder / "run.toml").string()) : run_of(strategy);
   if (global_batch > 0) config.train.global_batch = global_batch;
   zoo::Model model = model_of(strategy, config, has_run);
+  require_names(model, strategy);
   return {strategy, std::move(config), std::move(model)};
 }
 
@@ -97,7 +98,6 @@ Machine machine_of(const Strategy& strategy, std::vector<std::string>& notes) {
 
 void for_each_program(const PlannedPrograms& programs, const Machine& machine,
                       const std::function<void(const LowerRequest&)>& take) {
-  require_names(programs.model, programs.strategy);
   for (const zoo::NamedGraph& named : programs.model.graphs) {
     Strategy own = restricted(programs.strategy, named.graph);
     if (auto reason = why_infeasible(own, named.graph, machine))

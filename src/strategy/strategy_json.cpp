@@ -30,16 +30,24 @@ constexpr Limits kBatches{.min = 1, .max = 1'000'000'000'000};
 constexpr Limits kSizes{.min = 0, .max = std::int64_t{1} << 62};
 
 Json sync_json(const Sync& sync) {
-  Json json{{"sliced_update", sync.sliced_update},
-            {"bucket", sync.bucket.count},
-            {"buckets", sync.buckets},
-            {"overlap", sync.overlap},
-            {"carry_updates", sync.carry_updates},
-            {"priorities", sync.priorities},
-            {"fixed_order", sync.fixed_order},
-            {"algorithms", sync.algorithms}};
-  if (!sync.message_order.empty()) json["message_order"] = sync.message_order;
-  return json;
+  return {{"sliced_update", sync.sliced_update},
+          {"bucket", sync.bucket.count},
+          {"buckets", sync.buckets},
+          {"overlap", sync.overlap},
+          {"carry_updates", sync.carry_updates},
+          {"priorities", sync.priorities},
+          {"fixed_order", sync.fixed_order},
+          {"algorithms", sync.algorithms}};
+}
+
+/// On one line, but one more for each listed message.
+std::string sync_text(const Sync& sync) {
+  std::string text = on_one_line(sync_json(sync));
+  if (sync.message_order.empty()) return text;
+  text.pop_back();  // the bracket
+  std::vector<std::string> lines;
+  for (const std::string& name : sync.message_order) lines.push_back("\n    " + Json(name).dump());
+  return fmt::format("{}, \"message_order\": [{}]}}", text, fmt::join(lines, ","));
 }
 
 /// Numbers and switches as such, so that they look as in run.toml; anything else as a string.
@@ -161,10 +169,10 @@ Json origin_json(const Strategy& strategy) {
 std::string to_json(const Strategy& strategy) {
   Json json = origin_json(strategy);
   json["micro_batches"] = strategy.micro_batches;
-  json["sync"] = sync_json(strategy.sync);
   std::string text = "{\n";
   for (const auto& [key, value] : json.items())
     text += fmt::format("  {}: {},\n", Json(key).dump(), on_one_line(value));
+  text += fmt::format("  \"sync\": {},\n", sync_text(strategy.sync));
   // One line for each operator, to be read and edited by people.
   std::vector<std::string> lines;
   for (const auto& [name, split] : strategy.splits)

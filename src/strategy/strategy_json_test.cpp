@@ -78,6 +78,16 @@ TEST(StrategyJson, ReadsPlansOfTheFirstVersion) {
                                  "[2:6,1:2,0:3]@1", "[2:6,1:2,0:3]@0"));
 }
 
+TEST(StrategyJson, WritesOneLineForEachListedMessage) {
+  Strategy strategy;
+  strategy.sync.message_order = {"d fc.weight", "sum of loss"};
+  EXPECT_THAT(to_json(strategy), testing::HasSubstr(R"("algorithms": "", "message_order": [
+    "d fc.weight",
+    "sum of loss"]},
+  "splits")"));
+  EXPECT_EQ(parse_strategy(to_json(strategy)), strategy);
+}
+
 TEST(StrategyJson, WritesOneLineForEachOperator) {
   Strategy strategy;
   strategy.splits["conv1"] = {.factors = dense({{"n", 4}, {"o", 8}})};
