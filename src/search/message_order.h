@@ -9,8 +9,8 @@
 namespace troika {
 
 struct MessageOrderOptions {
-  /// A period is kept if it is shorter by at least this part of the period before: 1 / 1000. Long
-  /// lists for less would be of no use, because predictions are not that good.
+  /// The strategy stays as it is unless the period gets shorter by this part of it, 1 / 1000:
+  /// predictions are not good enough for less.
   std::int64_t least_part = 1000;
   int rounds = 3;  ///< Orders that are simulated, one after the other, for each size of buckets.
   /// Sizes of buckets that are tried in addition to that of the strategy.
@@ -31,9 +31,9 @@ using MessageOrderResult = std::variant<OrderedMessages, MissingRows, Infeasible
 
 /// Simulates the plan, ranks its messages by their slack (sim/message_slack.h), the least first,
 /// and simulates the plan with that order, again and again; and the same with other sizes of
-/// buckets. Keeps the first that gives the shortest period, and the strategy as it is if none is
-/// shorter. Deterministic; names of messages do not depend on devices, so all that are of one class
-/// stay so. Missing rows may be those of another size of buckets.
+/// buckets. Keeps the first that gives the shortest period, with the beginning of its list only if
+/// that is enough. Deterministic. Names of messages do not depend on devices, so devices of a class
+/// stay in it. Missing rows may be those of another size of buckets.
 [[nodiscard]] MessageOrderResult order_messages(const LowerRequest& request,
                                                 const KernelTable& table,
                                                 const MessageOrderOptions& options = {});

@@ -106,9 +106,10 @@ TEST(MessageOrder, OfAFinishedPlanStaysAsItIs) {
 TEST(MessageOrder, WithoutPrioritiesStaysAsItIs) {
   Fork fork;
   fork.strategy.sync.priorities = false;
-  OrderedMessages found = ordered(fork.request(), fork.times());
+  OrderedMessages found = ordered(fork.request(), fork.times(), {.buckets = {}});
   EXPECT_EQ(found.sync, fork.strategy.sync);
   EXPECT_EQ(found.before, found.after);
+  EXPECT_EQ(found.simulated, 1);
 }
 
 TEST(MessageOrder, AsksForTheRowsThatTheTableLacks) {
