@@ -15,9 +15,9 @@ namespace troika {
 namespace {
 
 constexpr const char* kFork = R"(graph fork
-input x f32[8,1600]
-parameter short.weight f32[4,1600] uniform 0.5
-parameter long.weight f32[5,1600] uniform 0.5
+input x f32[8,16000]
+parameter short.weight f32[4,16000] uniform 0.5
+parameter long.weight f32[5,16000] uniform 0.5
 parameter back.weight f32[4,5] uniform 0.5
 operator first activation{} (x) [] -> p
 operator short linear{out=4} (p) [short.weight] -> s
@@ -46,7 +46,7 @@ struct Fork : Lowered {
     return asked;
   }
 
-  /// 20 us for `short`, 60 us for `long`, 1 us for everything else.
+  /// 200 us for `short`, 600 us for `long`, 1 us for everything else.
   KernelTable times() {
     KernelTable table;
     Planner planner(request(), table);
@@ -58,7 +58,7 @@ struct Fork : Lowered {
         std::int64_t out = is_linear ? std::get<Linear>(row.key.op).out : 0;
         std::int64_t in = operands_of(row.key)[0].spec.shape[1];
         for (Candidate& candidate : candidates)
-          if (in == 1600 && is_linear) candidate.time = SimTime{out == 4 ? 20'000 : 60'000};
+          if (in == 16'000 && is_linear) candidate.time = SimTime{out == 4 ? 200'000 : 600'000};
         table.insert(row, candidates);
       }
     }
@@ -71,15 +71,24 @@ OrderedMessages ordered(const LowerRequest& request, const KernelTable& table,
   return std::get<OrderedMessages>(order_messages(request, table, options));
 }
 
-// By turns device 1 gets its copy first. `first` ends at 1 us, a copy takes 51.2 us on the card and
-// 1 us to arrive. The answer of `long` has 8 x 5 numbers, that of `short` 8 x 4.
+// By turns device 1 gets its copy first. `first` ends at 1 us, a copy takes 512 us on the card and
+// 1 us to arrive. The copy of device 2 can overtake it after a chunk of 256 KiB. The answer of
+// `long` has 8 x 5 numbers; `back` and `join` take 1 us each. On that way are 4 kernels and 5
+// starts and finishes, for each of which the runtime takes time; before each pass it copies x to
+// device 0.
 TEST(MessageOrder, LetsTheMessageGoFirstThatTheLongestChainWaitsFor) {
   Fork fork;
   KernelTable table = fork.times();
+  Planner planner(fork.request(), table);
+  ASSERT_FALSE(planner.plan().has_value());
+  const RuntimeCosts& runtime = planner.graph().runtime;
+  ASSERT_EQ(runtime.task, runtime.message_end);
+  std::int64_t around = 9 * runtime.task.count + runtime.processes.at(0).rest.count;
+  const std::int64_t copy = 512'000, chunk = 256 << 10,
+                     rest_of_chain = 1000 + 600'000 + 1160 + 2000;
   OrderedMessages found = ordered(fork.request(), table, {.buckets = {}});
-  const std::int64_t first_copy = 1000 + 51'200 + 1000, second_copy = first_copy + 51'200;
-  EXPECT_EQ(found.before.count, second_copy + 60'000 + (160 + 1000) + 1000 + 1000);
-  EXPECT_EQ(found.after.count, second_copy + 20'000 + (128 + 1000) + 1000);
+  EXPECT_EQ(found.before.count, 1000 + 2 * copy + rest_of_chain + around);
+  EXPECT_EQ(found.after.count, 1000 + chunk + copy + rest_of_chain + around);
   EXPECT_EQ(found.sync.message_order, std::vector<std::string>{"p for long forward"});
 }
 
@@ -125,7 +134,7 @@ TEST(MessageOrder, IsKeptOnlyIfItIsWorthIt) {
   Fork fork;
   KernelTable table = fork.times();
   OrderedMessages found = ordered(fork.request(), table);
-  ASSERT_GT((found.before - found.after) * 5, found.before);
+  ASSERT_GT((found.before - found.after) * 10, found.before);
   MessageOrderOptions half{.least_part = 2};
   OrderedMessages kept = ordered(fork.request(), table, half);
   EXPECT_EQ(kept.sync, fork.strategy.sync);
@@ -202,7 +211,7 @@ TEST(MessageOrder, IsTheSameForTheSimulatorAndForTasksThatRun) {
       shorter += training.strategy.sync.message_order != before.message_order;
     }
   }
-  EXPECT_GT(shorter, 5);
+  EXPECT_GT(shorter, 0);
 }
 
 }  // namespace

@@ -89,20 +89,35 @@ class SlackSearch {
     return has_grown;
   }
 
-  /// By the next task of the lane: how much later this one could end.
+  /// By the next task of the lane, or the next pass: how much later this one could end.
   SimTime slack_before_next(std::int32_t task) const {
-    const LoopTask& own = body_.tasks[as_index(task)];
-    const std::vector<std::int32_t>& lane = body_.lanes[as_index(own.lane)].tasks;
+    const LoopLane& lane = body_.lanes[as_index(body_.tasks[as_index(task)].lane)];
     std::size_t place = as_index(body_.places[as_index(task)]) + 1;
-    bool ends_pass = place == lane.size();
-    std::int32_t next = lane[ends_pass ? 0 : place];
-    const SteadySchedule::Times& times = steady_.tasks[as_index(next)];
-    SimTime gap{};
-    // A lane that is ahead of the others waits at the end of a pass.
-    if (ends_pass) gap += times.start + period_ - steady_.tasks[as_index(task)].end;
-    if (body_.tasks[as_index(next)].kind == TaskKind::finish)
-      gap += times.end - body_.tasks[as_index(next)].time - times.start;
-    return slack_[as_index(next)] + std::max(gap, SimTime{});
+    if (place < lane.tasks.size()) return slack_before(lane.tasks[place]);
+    if (lane.process < 0) return slack_before_pass(task, lane, SimTime{});
+    // Lanes of a process begin their passes together.
+    const LoopProcess& process = body_.processes[as_index(lane.process)];
+    SimTime slack = kUnknown;
+    for (std::int32_t each : process.lanes)
+      if (const LoopLane& other = body_.lanes[as_index(each)]; !other.tasks.empty())
+        slack = std::min(slack, slack_before_pass(task, other, process.rest));
+    return slack;
+  }
+
+  /// A lane that is ahead of the others waits between two passes.
+  SimTime slack_before_pass(std::int32_t last, const LoopLane& lane, SimTime rest) const {
+    std::int32_t first = lane.tasks.front();
+    SimTime gap =
+        steady_.tasks[as_index(first)].start + period_ - rest - steady_.tasks[as_index(last)].end;
+    return slack_before(first) + std::max(gap, SimTime{});
+  }
+
+  /// How much later the lane could come to this task. A finish may have to wait there anyway.
+  SimTime slack_before(std::int32_t task) const {
+    const SteadySchedule::Times& times = steady_.tasks[as_index(task)];
+    const LoopTask& own = body_.tasks[as_index(task)];
+    SimTime gap = own.kind == TaskKind::finish ? times.end - own.time - times.start : SimTime{};
+    return slack_[as_index(task)] + std::max(gap, SimTime{});
   }
 
   SimTime slack_before_message(std::int32_t start) const {

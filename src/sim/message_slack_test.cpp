@@ -49,6 +49,15 @@ TEST(MessageSlack, IsFoundAcrossTheEndOfAPass) {
   EXPECT_EQ(slack_of(loop), std::vector<std::int64_t>{30});
 }
 
+TEST(MessageSlack, EndsWithThePassOfTheProcess) {
+  // Lane 0 is done at 30, lane 1 at 100; 5 later both begin their next pass.
+  HandMadeLoop loop(2, 1);
+  loop.phase(0, {{0, {30}}}).process({0, 1}, 5);
+  loop.start(0, 0).compute(0, 10).finish(0, 0).compute(1, 100);
+  EXPECT_EQ(loop.period(), 105);
+  EXPECT_EQ(slack_of(loop), std::vector<std::int64_t>{70});
+}
+
 TEST(MessageSlack, OfLanesThatNobodyWaitsForIsManyPeriods) {
   // Lanes 0 and 1 take 15 for a step and run ahead of lane 2, which takes 100.
   HandMadeLoop loop(3, 1);
