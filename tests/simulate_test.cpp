@@ -188,9 +188,60 @@ TEST_F(Simulate, WhatDoesNotFitTogetherIsRefused) {
   folder_.write("odd.json",
                 R"({"format": "troika plan 2", "model": "mlp", "global_batch": 20,
                     "machine": {"devices": 2}, "splits": {"loss": {"first": 1}}})");
+  EXPECT_THAT(refused({"tiny.toml", "--out", "plan.json"}).err, HasSubstr("--order-messages"));
   Result odd = refused({"odd.json", "--devices", "4"});
   EXPECT_EQ(odd.code, 2);
   EXPECT_THAT(odd.err, HasSubstr("needs a ready plan"));
+}
+
+TEST_F(Simulate, WritesAPlanWithBetterMessages) {
+  auto on_cluster = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"--cluster", "cluster.toml"});
+    return simulate(words);
+  };
+  on_cluster({"small.toml", "--order-messages", "--out", "apart.json"});
+  json plan = json::parse(read_text(path("apart.json")));
+  plan["sync"]["bucket"] = 1;  // each gradient alone
+  folder_.write("apart.json", plan.dump());
+  json found = on_cluster({"apart.json", "--order-messages", "--out", "better.json"});
+  const json& ordered = found["ordered"];
+  EXPECT_LT(ordered["after_ms"], ordered["before_ms"]);
+  EXPECT_EQ(found["step_ms"], ordered["after_ms"]);
+  EXPECT_EQ(on_cluster({"apart.json"})["step_ms"], ordered["before_ms"]);
+  EXPECT_EQ(on_cluster({"better.json"})["step_ms"], ordered["after_ms"]);
+  json sync = json::parse(read_text(path("better.json")))["sync"];
+  EXPECT_GT(sync["bucket"], 1);
+  EXPECT_EQ(sync["bucket"], ordered["bucket"]);
+  EXPECT_EQ(sync.value("message_order", json::array()), ordered["message_order"]);
+}
+
+TEST_F(Simulate, APlanWithAnOrderOfMessagesTrains) {
+  train_on_two();
+  simulate({"runs/tiny/plan.json", "--order-messages", "--out", "ordered.json"});
+  Result trained = run({"train", "small.toml", "parallel.plan=ordered.json", "--name", "again"});
+  EXPECT_EQ(trained.code, 0) << trained.err;
+}
+
+TEST_F(Simulate, AnOrderOfMessagesIsShownAndItsNamesAreChecked) {
+  train_on_two();
+  auto with_order = [&](const std::string& name) {
+    json plan = json::parse(read_text(path("runs/tiny/plan.json")));
+    plan["sync"]["message_order"] = {name, "sum of loss"};
+    folder_.write("listed.json", plan.dump());
+  };
+  with_order("d conv1.weight");
+  Result shown = run({"inspect", "listed.json"});
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("2 listed messages before the others"),
+                               HasSubstr("d conv1.weight, sum of loss")));
+  with_order("d conv1.weigt");
+  const std::string reason =
+      "'message_order' names 'd conv1.weigt', but the model 'lenet' has no 'd conv1.weigt'; did "
+      "you "
+      "mean 'd conv1.weight'?";
+  EXPECT_THAT(refused({"listed.json"}).err, AllOf(HasSubstr("listed.json"), HasSubstr(reason)));
+  Result trained = run({"train", "small.toml", "parallel.plan=listed.json", "--name", "wrong"});
+  EXPECT_EQ(trained.code, 2);
+  EXPECT_THAT(trained.err, HasSubstr(reason));
 }
 
 TEST_F(Simulate, IsTimedByABenchmark) {

@@ -12,7 +12,7 @@ std::vector<Fact> facts_of_bounds(const Strategy& strategy, const std::filesyste
   try {
     SimulationTarget target = open_plan(strategy, folder, {.target = "plan"});
     target.costs = load_costs((folder / "costs.json").string());
-    SimulatedPlan plan = simulate_plan(std::move(target), false);
+    SimulatedPlan plan = simulate_plan(std::move(target), {.measures = false});
     return {{"predicted step", to_string(plan.step())},
             {"work and depth", bounds_text(plan.bounds())}};
   } catch (const Error& error) {

@@ -1,6 +1,7 @@
 // Plans and the machines they are for.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "cli/inspection.h"
@@ -43,9 +44,19 @@ std::string sync_text(const Sync& sync) {
   parts.push_back(sync.overlap ? "overlapping" : "not overlapping");
   if (sync.overlap && sync.carry_updates) parts.push_back("updates during the next forward pass");
   if (sync.overlap && sync.priorities) parts.push_back("urgent messages first");
+  if (sync.priorities && !sync.message_order.empty())
+    parts.push_back(fmt::format("{} listed messages before the others", sync.message_order.size()));
   if (sync.fixed_order) parts.push_back("fixed order");
   parts.push_back(sync.algorithms.empty() ? "algorithms by cost" : sync.algorithms);
   return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// The first few of the list, which has one message at least.
+std::string order_text(const std::vector<std::string>& order) {
+  constexpr std::size_t kShown = 8;
+  std::vector<std::string> shown(order.begin(), order.begin() + std::min(order.size(), kShown));
+  std::string text = fmt::format("{}", fmt::join(shown, ", "));
+  return order.size() > kShown ? fmt::format("{} and {} more", text, order.size() - kShown) : text;
 }
 
 /// "layers = 3, norm = pre"
@@ -95,9 +106,11 @@ Inspection inspect_plan(const std::string& text, const std::filesystem::path& fo
                  {"machine", strategy.made_on ? machine_text(*strategy.made_on) : "any"},
                  {"devices used", std::to_string(devices_used(strategy))},
                  {"micro-batches", std::to_string(strategy.micro_batches)},
-                 {"sync", sync_text(strategy.sync)},
-                 {"placed operators",
-                  fmt::format("{}; the others run unsplit on device 0", strategy.splits.size())}};
+                 {"sync", sync_text(strategy.sync)}};
+  if (!strategy.sync.message_order.empty())
+    found.facts.push_back({"first messages", order_text(strategy.sync.message_order)});
+  found.facts.push_back({"placed operators", fmt::format("{}; the others run unsplit on device 0",
+                                                         strategy.splits.size())});
   add_origin(strategy, found.facts);
   for (Fact& fact : facts_of_updates(strategy, folder)) found.facts.push_back(std::move(fact));
   for (Fact& fact : facts_of_bounds(strategy, folder)) found.facts.push_back(std::move(fact));

@@ -56,6 +56,7 @@ PlannedPrograms load_programs(const Strategy& strategy, const std::filesystem::p
   RunConfig config = has_run ? load_run((folder / "run.toml").string()) : run_of(strategy);
   if (global_batch > 0) config.train.global_batch = global_batch;
   zoo::Model model = model_of(strategy, config, has_run);
+  require_names(model, strategy);
   return {strategy, std::move(config), std::move(model)};
 }
 

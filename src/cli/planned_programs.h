@@ -20,7 +20,7 @@ struct PlannedPrograms {
 
 /// The run is that of `folder` if this is a run folder, else what the plan says of it; with another
 /// global batch unless that is 0. Throws Error(usage) if neither says enough. The plan must say
-/// which model it is for.
+/// which model it is for, and may name only what that has.
 PlannedPrograms load_programs(const Strategy& strategy, const std::filesystem::path& folder,
                               std::int64_t global_batch = 0);
 

@@ -194,7 +194,7 @@ RunComparison compare_with_run(const fs::path& run, const std::string& costs) {
                 fmt::format("'{}' is not a run folder; give one, such as runs/NAME", run.string()));
   MeasuredStep step = read_measured_step(run);
   std::vector<DeviceId> devices = devices_of(step.timeline);
-  SimulatedPlan plan = simulate_plan(target_of_run(run, costs, step.ranks), true, devices);
+  SimulatedPlan plan = simulate_plan(target_of_run(run, costs, step.ranks), {.also = devices});
   const PredictedProgram& program = plan.programs.front();
   bool is_alone = plan.programs.size() == 1;
   RunComparison made{.run = run.string(), .predicted = program.time};

@@ -17,6 +17,8 @@ struct SimulateArguments {
   SimulationRequest request;
   bool estimates = false;
   std::string against;
+  bool orders_messages = false;
+  std::string out;
   std::string trace;
   bool json = false;
 };
@@ -36,7 +38,10 @@ void run(const SimulateArguments& arguments, Context& context) {
         "'troika simulate' takes either a plan or a run file, as in 'troika simulate "
         "plan.json', or a run to compare with, as in 'troika simulate --against runs/NAME'");
   if (!arguments.against.empty()) return compare(arguments, context);
-  SimulatedPlan plan = simulate_plan(open_simulation(arguments.request), !arguments.estimates);
+  SimulatedPlan plan = simulate_plan(
+      open_simulation(arguments.request),
+      {.measures = !arguments.estimates, .orders_messages = arguments.orders_messages});
+  if (!arguments.out.empty()) replace_file(arguments.out, plan_text(plan));
   if (!arguments.trace.empty()) replace_file(arguments.trace, trace_of(plan));
   if (arguments.json) return context.console.print(to_json_text(plan));
   context.console.write(to_text(plan));
@@ -76,6 +81,15 @@ Verb add_simulate(CLI::App& parent, Context& context) {
                   "Other links between nodes: link=100Gbps or latency=5us")
       ->allow_extra_args(false)
       ->excludes(against);
+  CLI::Option* order =
+      app->add_flag("--order-messages", arguments->orders_messages,
+                    "Let the messages go first that the longest chains of tasks wait for, and try "
+                    "other sizes of gradient buckets; only what makes the step shorter is kept")
+          ->excludes(against);
+  app->add_option("--out", arguments->out,
+                  "With --order-messages: write the plan with that order, for 'train' and "
+                  "'bench step --plan'")
+      ->needs(order);
   app->add_option("--trace", arguments->trace,
                   "Write a Chrome trace of the step, with the memory over time");
   app->add_flag("--json", arguments->json, "Print JSON");
@@ -87,7 +101,8 @@ Verb add_simulate(CLI::App& parent, Context& context) {
       "  troika simulate runs/digits/plan.json\n"
       "  troika simulate --against runs/digits --trace both.json\n"
       "  troika simulate run.toml --cluster cluster.toml --devices 64\n"
-      "  troika simulate run.toml --cluster cluster.toml --devices 64 --what-if link=100Gbps");
+      "  troika simulate run.toml --cluster cluster.toml --devices 64 --what-if link=100Gbps\n"
+      "  troika simulate runs/digits/plan.json --order-messages --out plan.json");
   return {app, [arguments, &context] { run(*arguments, context); }};
 }
 

@@ -1,5 +1,9 @@
 #include "cli/simulated_plan.h"
 
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "setup/choose_strategy.h"
 #include "taskgraph/live_memory.h"
 
 namespace troika::cli {
@@ -19,18 +23,41 @@ WorkDepth SimulatedPlan::bounds() const {
   return sum;
 }
 
-SimulatedPlan simulate_plan(SimulationTarget target, bool measures,
-                            const std::vector<DeviceId>& also) {
+namespace {
+
+/// Gives the target the strategy that was found.
+OrderedMessages order_messages_of(SimulationTarget& target, const KernelAnswer& answer,
+                                  KernelTable& table) {
+  const PlannedPrograms& programs = target.programs;
+  if (programs.model.graphs.size() != 1)
+    throw Error(ErrorKind::usage,
+                fmt::format("--order-messages: a step of '{}' is {} programs, which begin from "
+                            "rest; messages can be ordered where one program follows itself",
+                            programs.model.name, programs.model.graphs.size()));
+  std::optional<OrderedMessages> ordered;
+  for_each_program(programs, target.on.machine, [&](const LowerRequest& request) {
+    LowerRequest own = request;
+    own.links = &target.on.links;
+    ordered = order_plan(own, answer, table);
+  });
+  target.programs.strategy.sync = ordered->sync;
+  return *ordered;
+}
+
+}  // namespace
+
+SimulatedPlan simulate_plan(SimulationTarget target, const PlanSimulationOptions& asked) {
   SimulatedPlan made{.target = std::move(target)};
   Machine& machine = made.target.on.machine;
   PlanKernels kernels({.given = made.target.costs,
-                       .measures = measures,
+                       .measures = asked.measures,
                        .kernels = made.target.programs.config.kernels});
   kernels.meet(machine);
   auto answer = [&](const std::vector<KernelRequest>& rows) { return kernels.answer(rows); };
   PlanPredictionOptions options{.is_alone = made.target.programs.model.graphs.size() == 1,
-                                .also = also};
+                                .also = asked.also};
   KernelTable table;
+  if (asked.orders_messages) made.ordered = order_messages_of(made.target, answer, table);
   for_each_program(made.target.programs, machine, [&](const LowerRequest& request) {
     LowerRequest own = request;
     own.links = &made.target.on.links;
@@ -39,6 +66,12 @@ SimulatedPlan simulate_plan(SimulationTarget target, bool measures,
   kernels.finish();
   made.kernels = kernels.sources();
   return made;
+}
+
+std::string plan_text(const SimulatedPlan& plan) {
+  const PlannedPrograms& programs = plan.target.programs;
+  const Machine& machine = plan.target.on.machine;
+  return to_json(with_origin(programs.strategy, programs.config, programs.model, machine));
 }
 
 std::string trace_of(const SimulatedPlan& plan) {

@@ -1,6 +1,7 @@
 // A plan in virtual time, and the text and JSON that `troika simulate` prints of it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,15 +15,23 @@ struct SimulatedPlan {
   SimulationTarget target;
   std::vector<PredictedProgram> programs;  ///< Of a step, in turn.
   PlanKernels::Sources kernels;
+  std::optional<OrderedMessages> ordered{};  ///< If the plan got another order of messages.
 
   SimTime step() const;
   /// Of all programs, one after the other.
   WorkDepth bounds() const;
 };
 
-/// `also`: devices whose tasks shall be in the graphs too.
-SimulatedPlan simulate_plan(SimulationTarget target, bool measures,
-                            const std::vector<DeviceId>& also = {});
+struct PlanSimulationOptions {
+  bool measures = true;          ///< As PlanKernels::Options.
+  bool orders_messages = false;  ///< Orders the messages of the plan first (order_messages).
+  std::vector<DeviceId> also{};  ///< Devices whose tasks shall be in the graphs too.
+};
+/// Throws Error(usage) if messages are to be ordered and a step is more than one program.
+SimulatedPlan simulate_plan(SimulationTarget target, const PlanSimulationOptions& options);
+
+/// The plan file of what was simulated, which `train` and `bench step` can run.
+std::string plan_text(const SimulatedPlan& plan);
 
 /// "7.1 ms of work (W), longest chain 2.3 ms (D): ..."
 std::string bounds_text(const WorkDepth& bounds);

@@ -86,6 +86,23 @@ double busy_share(const SimulatedPlan& plan) {
   return whole > 0 ? busy / whole : 0;
 }
 
+/// What ordering the messages has changed.
+std::string order_text(const OrderedMessages& ordered) {
+  const Sync& given = ordered.given;
+  std::string tried = plural(ordered.simulated, "plan") + " simulated";
+  if (ordered.after == ordered.before)
+    return fmt::format("as before: no other order or size of buckets is faster ({})", tried);
+  std::vector<std::string> parts{fmt::format(
+      "step {} instead of {} (-{})", to_string(ordered.after), to_string(ordered.before),
+      percent(share_of(ordered.before - ordered.after, ordered.before)))};
+  std::int64_t listed = std::ssize(ordered.sync.message_order);
+  if (ordered.sync.message_order != given.message_order)
+    parts.push_back(listed > 0 ? plural(listed, "message") + " first" : "by their readers");
+  if (ordered.sync.bucket != given.bucket)
+    parts.push_back("buckets of " + to_string(ordered.sync.bucket));
+  return fmt::format("{} ({})", fmt::join(parts, ", "), tried);
+}
+
 std::vector<Fact> facts_of(const SimulatedPlan& plan) {
   const SimulationTarget& target = plan.target;
   const RunConfig& config = target.programs.config;
@@ -105,6 +122,7 @@ std::vector<Fact> facts_of(const SimulatedPlan& plan) {
   facts.push_back({"samples/s", fmt::format("{:.1f}", samples_per_second(plan))});
   facts.push_back({"busy", percent(busy_share(plan)) + " of the devices' time"});
   facts.push_back({"bounds", bounds_text(plan.bounds())});
+  if (plan.ordered) facts.push_back({"messages", order_text(*plan.ordered)});
   return facts;
 }
 
@@ -287,6 +305,12 @@ std::string to_json_text(const SimulatedPlan& plan) {
             {"links", plan.target.on.links.provenance.source},
             {"notes", plan.target.notes},
             {"programs", Json::array()}};
+  if (plan.ordered)
+    json["ordered"] = {{"before_ms", milliseconds(plan.ordered->before)},
+                       {"after_ms", milliseconds(plan.ordered->after)},
+                       {"simulated", plan.ordered->simulated},
+                       {"bucket", plan.ordered->sync.bucket.count},
+                       {"message_order", plan.ordered->sync.message_order}};
   for (const PredictedProgram& program : plan.programs)
     json["programs"].push_back(json_of(program));
   return json.dump();

@@ -196,6 +196,7 @@ SimulationTarget open_run(const SimulationRequest& request) {
       cluster ? machine_of_cluster(*cluster)
               : with_known_links(machine_here(config.kernels, config.parallel), request, config);
   Strategy strategy = choose_strategy(config, model, on.machine);
+  require_names(model, strategy);  // of a plan file
   std::string plan = text_of(config.parallel.plan);
   return {.programs = {std::move(strategy), std::move(config), std::move(model)},
           .plan = std::move(plan),

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "lower/device_emitter.h"
+#include "lower/message_urgency.h"
 #include "lower/names.h"
 #include "lower/plan_names.h"
 #include "lower/state_entries.h"
@@ -195,8 +196,7 @@ class Binder {
         .call = call.call,
         .dtype = call.dtype,
         .rule = call.rule};
-    if (plan_.request.strategy->sync.priorities)
-      made.urgency = urgency_of(call.finish.lag, pack(call.finish.turn));
+    made.urgency = urgency_of(plan_, end);
     for (std::int32_t device : call.devices) made.devices.push_back(DeviceId(as_index(device)));
     made.buffers.resize(call.devices.size());
     made_.communications.push_back(std::move(made));

@@ -78,6 +78,9 @@ void settle(ProgramPlan& plan, Touched& touched, std::span<const std::int32_t> d
 }
 
 void settle(ProgramPlan& plan) {
+  plan.message_places.clear();
+  for (const std::string& name : plan.request.strategy->sync.message_order)
+    plan.message_places.emplace(name, static_cast<std::int32_t>(plan.message_places.size()));
   note_layouts(plan, first_numbers(plan.distribution.outline.jobs.size()));
   plan_moments(plan);
   plan_buckets(plan, first_numbers(plan.updates.size()));

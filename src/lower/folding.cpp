@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "cost/predict_time.h"
+#include "lower/message_urgency.h"
 
 namespace troika {
 namespace {
@@ -275,10 +276,7 @@ void Folding::add_folded(const Fragment& fragment, std::int32_t device,
       Bytes bytes = bytes_of(task, fragment, device);
       made.time = calls_.time_of(task, bytes);
       made.phases = calls_.phases_of(task, bytes);
-      if (plan_.request.strategy->sync.priorities) {
-        Moment finish = finish_of(plan_, task);
-        made.urgency = urgency_of(finish.lag, pack(finish.turn));
-      }
+      made.urgency = urgency_of(plan_, task);
     }
     tasks.push_back(std::move(made));
   }

@@ -61,7 +61,7 @@ class PlanHasher {
     const Sync& sync = request.strategy->sync;
     made_.add(request.name).add_all(request.outputs).add(plan_.micro_batches());
     made_.add(sync.sliced_update).add(sync.overlap).add(sync.carry_updates).add(sync.priorities);
-    made_.add(sync.fixed_order).add(sync.algorithms);
+    made_.add(sync.fixed_order).add(sync.algorithms).add_all(sync.message_order);
     if (request.optimizer != nullptr)
       made_.add(request.optimizer->guard_gradient)
           .add(std::bit_cast<std::uint64_t>(request.optimizer->clip_norm));

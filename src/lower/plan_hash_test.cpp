@@ -58,6 +58,8 @@ TEST_F(PlanHash, ChangesWithWhateverRanksMustAgreeOn) {
       {"overlap", [](OnDevices& on) { on.strategy.sync.overlap = false; }},
       {"lags", [](OnDevices& on) { on.strategy.sync.carry_updates = false; }},
       {"priorities", [](OnDevices& on) { on.strategy.sync.priorities = false; }},
+      {"an order of messages",
+       [](OnDevices& on) { on.strategy.sync.message_order = {"d b.weight"}; }},
       {"algorithms", [](OnDevices& on) { on.strategy.sync.algorithms = "ring:0-max"; }},
       {"micro-batches", [](OnDevices& on) { on.strategy.micro_batches = 2; }},
       {"clipping", [](OnDevices& on) { on.optimizer.clip_norm = 1; }},

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "lower/names.h"
 #include "ops/step_scalars.h"
+#include "strategy/message_names.h"
 
 namespace troika {
 namespace {
@@ -205,6 +206,37 @@ std::string PlanNames::of_call(const PlannedTask& end, Collective kind) const {
       return with_kind(name_of_sum(end.of));
   }
   throw Bug("a communication of no kind");
+}
+
+std::string PlanNames::of_message(const PlannedTask& end) const {
+  switch (end.call) {
+    case CallKind::moves:
+      return name_of_moves(end);
+    case CallKind::scatter:
+      return "d " + parameter_of(end.of).name;
+    case CallKind::gather:
+      return parameter_of(end.of).name;
+    case CallKind::bucket:
+      return "d " + parameter_of(plan_.buckets.at(end.of).parts[0].update).name;
+    case CallKind::totals:
+      return "sum of " + (end.of == 1 ? "gradients" : name_of_sum(end.of));
+  }
+  throw Bug("a communication of no kind");
+}
+
+/// Without a reader where it is the update, or what the host reads.
+std::string PlanNames::name_of_moves(const PlannedTask& end) const {
+  auto at = as_index(end.of);
+  const OutlinedValue& value = outline().values[at];
+  const Moves& moves = *plan_.distribution.values[at].spread.moves;
+  bool once = is_made_once(value) || value.kind == ValueKind::parameter_gradient;
+  std::string name = base_name(value);
+  if (!once) name = part_name(name, end.micro_batch, plan_.micro_batches());
+  std::int32_t reader =
+      moves.messages[as_index(end.index)].finish - static_cast<std::int32_t>(moves.contributions);
+  if (reader < 0 || reader >= std::ssize(value.readers)) return name;
+  const Job& job = outline().jobs[as_index(value.readers[as_index(reader)].job)];
+  return message_name(name, graph_.operators[as_index(job.op)], job.phase->phase);
 }
 
 std::string PlanNames::of(const PlannedTask& planned, const Task& task,

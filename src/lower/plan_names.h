@@ -21,6 +21,9 @@ class PlanNames {
   /// Of the communication that a start or finish belongs to.
   std::string of_call(const PlannedTask& end, Collective kind) const;
 
+  /// Of that communication in plans (strategy/message_names.h).
+  std::string of_message(const PlannedTask& end) const;
+
   /// The task's buffers already have their names in `bound`, and `task` its device, uses and
   /// communication.
   std::string of(const PlannedTask& planned, const Task& task, const TaskGraph& bound) const;
@@ -35,6 +38,7 @@ class PlanNames {
   std::string name_of_stored(const PlannedBuffer& planned, BufferSpec& made) const;
   std::string name_of_written(const PlannedBuffer& planned) const;
   std::string name_of_state(const PlannedBuffer& planned, BufferSpec& made) const;
+  std::string name_of_moves(const PlannedTask& end) const;
   std::string name_of_sum(std::int32_t sum) const;
   std::string name_of_phase(const PlannedTask& planned, DeviceId device) const;
   std::string name_of_movement(const PlannedTask& planned, const Task& task,

@@ -135,9 +135,7 @@ DType dtype_of(const ProgramPlan& plan, const PlannedTask& end) {
 }
 
 PlannedCall describe_call(const ProgramPlan& plan, const PlannedTask& end) {
-  PlannedCall made{.call = {.kind = kind_of(plan, end)},
-                   .dtype = dtype_of(plan, end),
-                   .finish = finish_of(plan, end)};
+  PlannedCall made{.call = {.kind = kind_of(plan, end)}, .dtype = dtype_of(plan, end)};
   if (CallMessage of = message_of(plan, end); of.moves != nullptr) {
     const Message& message = of.moves->messages[as_index(of.message)];
     for (std::int32_t member = 0; member < message.members; ++member)

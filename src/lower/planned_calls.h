@@ -8,7 +8,7 @@ namespace troika {
 // `end` is a start or finish everywhere.
 
 Collective kind_of(const ProgramPlan& plan, const PlannedTask& end);
-/// Of its first reader, which says how urgent it is.
+/// Of its first reader.
 Moment finish_of(const ProgramPlan& plan, const PlannedTask& end);
 
 /// A communication between all its members, on whatever device.
@@ -17,7 +17,6 @@ struct PlannedCall {
   DType dtype = DType::f32;
   CombineRule rule = CombineRule::sum;
   std::vector<std::int32_t> devices;  ///< One per member.
-  Moment finish;
 };
 PlannedCall describe_call(const ProgramPlan& plan, const PlannedTask& end);
 

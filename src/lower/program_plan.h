@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "lower/kernel_units.h"
@@ -75,6 +76,9 @@ struct ProgramPlan {
   std::vector<std::vector<BucketPart>> bucket_of{};
   /// By job, use and kind of tile: how it lies. Empty where a view, or nothing, is written.
   std::vector<std::vector<std::vector<Layout>>> written{};
+
+  /// By name: places in the strategy's list of messages.
+  std::map<std::string, std::int32_t> message_places{};
 
   /// By job: the job at whose place its tiles run, where some of them are fused.
   std::vector<std::size_t> runs_at{};

@@ -65,5 +65,41 @@ TEST(Urgency, DoesNotDependOnOtherMessages) {
   }
 }
 
+TEST(Urgency, OfListedMessagesIsTheirOrderAndTheOthersFollowByTurn) {
+  OneMessagePerGradient lowered;
+  std::map<std::string, std::uint64_t> by_turn, listed;
+  for (const Communication& message : lowered.run().communications)
+    by_turn[message.name] = message.urgency;
+  const std::string first = "d b.weight all_reduce", second = "d a.weight all_reduce";
+  ASSERT_LT(by_turn.at(first), by_turn.at(second));
+  lowered.strategy.sync.message_order = {"d b.weight", "d a.weight"};
+  for (const Communication& message : lowered.run().communications)
+    listed[message.name] = message.urgency;
+  EXPECT_GT(listed.at(first), listed.at(second));
+  for (const auto& [name, urgency] : listed) {
+    if (name == first || name == second) continue;
+    EXPECT_LT(urgency, listed.at(second)) << name;
+    EXPECT_EQ(urgency, by_turn.at(name)) << name;
+  }
+}
+
+TEST(Urgency, WithoutPrioritiesIgnoresTheOrder) {
+  OneMessagePerGradient lowered;
+  lowered.strategy.sync.priorities = false;
+  lowered.strategy.sync.message_order = {"d b.weight"};
+  for (const Communication& message : lowered.run().communications)
+    EXPECT_EQ(message.urgency, 0u) << message.name;
+}
+
+TEST(Urgency, ABucketGoesByItsFirstGradient) {
+  OnDevices lowered(2, data_parallel);
+  // Backward finishes b.weight first.
+  lowered.strategy.sync.message_order = {"d b.weight"};
+  std::vector<Communication> found = lowered.run().communications;
+  auto bucket = std::ranges::find(found, "bucket of 3 gradients", &Communication::name);
+  ASSERT_NE(bucket, found.end());
+  EXPECT_EQ(bucket->urgency, listed_urgency(0));
+}
+
 }  // namespace
 }  // namespace troika

@@ -10,15 +10,50 @@
 #include "graph/inference.h"
 #include "profile/rates.h"
 #include "setup/optimizer_rules.h"
+#include "strategy/message_names.h"
 #include "taskgraph/memory_table.h"
 
 namespace troika {
+
+namespace {
+
+void require_messages(const zoo::Model& model, const Strategy& strategy) {
+  std::vector<MessageNames> known;
+  for (const zoo::NamedGraph& named : model.graphs)
+    known.emplace_back(named.graph, strategy.micro_batches);
+  for (const std::string& name : strategy.sync.message_order) {
+    auto lacks = [&](const MessageNames& names) { return names.why_none(name).has_value(); };
+    if (std::ranges::all_of(known, lacks))
+      throw Error(ErrorKind::usage, "the strategy cannot run: " + *known.front().why_none(name));
+  }
+}
+
+}  // namespace
 
 zoo::Model build_model(const ModelConfig& config, const zoo::Samples& samples) {
   zoo::ModelRequest request{.name = config.name, .samples = samples};
   for (const ModelOption& option : config.options)
     request.options.push_back({option.name, option.value});
   return zoo::build(request);
+}
+
+void require_names(const zoo::Model& model, const Strategy& strategy) {
+  auto require = [&](const char* kind, const std::string& name, auto&& list_in) {
+    for (const zoo::NamedGraph& named : model.graphs)
+      for (const auto& own : list_in(named.graph))
+        if (own.name == name) return;
+    throw Error(ErrorKind::usage,
+                fmt::format("the strategy cannot run: the model '{}' has no {} '{}'", model.name,
+                            kind, name));
+  };
+  for (const auto& [name, split] : strategy.splits)
+    require(
+        "operator", name, [](const Graph& graph) -> auto& { return graph.operators; });
+  for (const std::vector<std::string>& bucket : strategy.sync.buckets)
+    for (const std::string& name : bucket)
+      require(
+          "parameter", name, [](const Graph& graph) -> auto& { return graph.parameters; });
+  if (!strategy.sync.message_order.empty()) require_messages(model, strategy);
 }
 
 TaskGraph compile_program(const LowerRequest& request, const KernelAnswer& answer,
@@ -37,26 +72,6 @@ TaskGraph compile_program(const LowerRequest& request, const KernelAnswer& answe
 }
 
 namespace {
-
-/// Every operator and parameter that a strategy names must be in at least one of the model's
-/// graphs. Otherwise a misspelt name in a plan file would be ignored silently.
-void require_names(const zoo::Model& model, const Strategy& strategy) {
-  auto require = [&](const char* kind, const std::string& name, auto&& list_in) {
-    for (const zoo::NamedGraph& named : model.graphs)
-      for (const auto& own : list_in(named.graph))
-        if (own.name == name) return;
-    throw Error(ErrorKind::usage,
-                fmt::format("the strategy cannot run: the model '{}' has no {} '{}'", model.name,
-                            kind, name));
-  };
-  for (const auto& [name, split] : strategy.splits)
-    require(
-        "operator", name, [](const Graph& graph) -> auto& { return graph.operators; });
-  for (const std::vector<std::string>& bucket : strategy.sync.buckets)
-    for (const std::string& name : bucket)
-      require(
-          "parameter", name, [](const Graph& graph) -> auto& { return graph.parameters; });
-}
 
 using TakeRequest = std::function<void(const LowerRequest&)>;
 

@@ -21,6 +21,10 @@ namespace troika {
 /// Builds the model that the [model] section names, for samples of this form.
 zoo::Model build_model(const ModelConfig& config, const zoo::Samples& samples);
 
+/// Throws Error(usage) if a strategy names an operator, a parameter or a message that none of the
+/// model's graphs has, as a misspelt name in a plan file does.
+void require_names(const zoo::Model& model, const Strategy& strategy);
+
 /// Candidate kernels for each of some rows.
 using KernelAnswer =
     std::function<std::vector<std::vector<Candidate>>(const std::vector<KernelRequest>&)>;

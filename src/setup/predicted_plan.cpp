@@ -12,14 +12,21 @@
 namespace troika {
 namespace {
 
+[[noreturn]] void refuse(const Infeasible& infeasible) {
+  throw Error(ErrorKind::usage, "the strategy cannot run: " + infeasible.reason);
+}
+
+void add_rows(const MissingRows& missing, const KernelAnswer& answer, KernelTable& table) {
+  std::vector<std::vector<Candidate>> rows = answer(missing.rows);
+  for (std::size_t at = 0; at < missing.rows.size(); ++at)
+    table.insert(missing.rows[at], rows.at(at));
+}
+
 /// Asks for rows until none is missing, as compile_program does.
 void plan_with(Planner& planner, const KernelAnswer& answer, KernelTable& table) {
   while (std::optional<PlanRefusal> refusal = planner.plan()) {
-    if (auto* infeasible = std::get_if<Infeasible>(&*refusal))
-      throw Error(ErrorKind::usage, "the strategy cannot run: " + infeasible->reason);
-    const std::vector<KernelRequest>& missing = std::get<MissingRows>(*refusal).rows;
-    std::vector<std::vector<Candidate>> rows = answer(missing);
-    for (std::size_t at = 0; at < missing.size(); ++at) table.insert(missing[at], rows.at(at));
+    if (auto* infeasible = std::get_if<Infeasible>(&*refusal)) refuse(*infeasible);
+    add_rows(std::get<MissingRows>(*refusal), answer, table);
   }
 }
 
@@ -44,6 +51,16 @@ FoldedGraph fold_plan(const LowerRequest& request, const KernelAnswer& answer, K
   Planner planner(request, table);
   plan_with(planner, answer, table);
   return planner.graph();
+}
+
+OrderedMessages order_plan(const LowerRequest& request, const KernelAnswer& answer,
+                           KernelTable& table) {
+  while (true) {
+    MessageOrderResult result = order_messages(request, table);
+    if (auto* ordered = std::get_if<OrderedMessages>(&result)) return std::move(*ordered);
+    if (auto* infeasible = std::get_if<Infeasible>(&result)) refuse(*infeasible);
+    add_rows(std::get<MissingRows>(result), answer, table);
+  }
 }
 
 PredictedProgram predict_program(const LowerRequest& request, const KernelAnswer& answer,

@@ -7,6 +7,7 @@
 
 #include "lower/device_memory.h"
 #include "lower/lower.h"
+#include "search/message_order.h"
 #include "setup/live_model.h"
 #include "sim/simulate.h"
 #include "sim/work_depth.h"
@@ -37,6 +38,10 @@ struct PlanPredictionOptions {
 
 /// The folded graph alone: what is simulated. Throws as predict_program.
 FoldedGraph fold_plan(const LowerRequest& request, const KernelAnswer& answer, KernelTable& table);
+
+/// order_messages with all rows that it asks for. Throws as predict_program.
+OrderedMessages order_plan(const LowerRequest& request, const KernelAnswer& answer,
+                           KernelTable& table);
 
 /// Throws Error(usage) with the reason if the strategy is infeasible. Adds rows to the table.
 PredictedProgram predict_program(const LowerRequest& request, const KernelAnswer& answer,

@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::int64_t kLatency = 1000;
 
-/// Devices with cards of 1 byte/ns on one switch, or on two with a narrow link between them.
-Machine on_switches(std::int64_t devices, double oversubscription = 0) {
-  NetworkSpec network{.link = {1e9, {kLatency}, SimTime{0}}};
+/// Devices with cards on one switch, or on two with a narrow link between them.
+Machine on_switches(std::int64_t devices, double oversubscription = 0, double rate = 1e9) {
+  NetworkSpec network{.link = {rate, {kLatency}, SimTime{0}}};
   if (oversubscription > 0) {
     network.nodes_per_switch = devices / 2;
     network.oversubscription = oversubscription;
@@ -126,10 +126,9 @@ TEST(LoopBody, TheMoreUrgentTransferGoesFirstThenTheOneThatIsStartedFirst) {
 
 // The time of a sharded sum in the LogGP model (Alexandrov et al. 1995, doi:10.1145/215399.215427),
 // without overhead: each owner receives a part of every device's vector and sends it back.
-TEST(LoopBody, ASumOverOwnersTakesTwoLatenciesAndTwoPassesOfAnOwnersCard) {
-  const std::int32_t devices = 6, owners = 3;
-  const std::int64_t elements = 1200, bytes = 4;
-  Machine machine = on_switches(devices + owners);
+void expect_time_of_sharded_sum(std::int32_t devices, std::int32_t owners) {
+  const std::int64_t elements = 1200, bytes = 4, gap = 2;  // ns per byte
+  Machine machine = on_switches(devices + owners, 0, 1e9 / gap);
   HandMade made(machine);
   std::vector<std::int32_t> there, back;
   for (std::int32_t device = 0; device < devices; ++device) {
@@ -142,7 +141,14 @@ TEST(LoopBody, ASumOverOwnersTakesTwoLatenciesAndTwoPassesOfAnOwnersCard) {
     for (std::int32_t message : way) made.start(message);
     for (std::int32_t message : way) made.finish(message);
   }
-  EXPECT_EQ(made.length(), 2 * kLatency + 2 * devices * bytes * (elements / owners) * 1);
+  EXPECT_EQ(made.length(), 2 * kLatency + 2 * devices * bytes * (elements / owners) * gap)
+      << devices << " devices, " << owners << " owners";
+}
+
+TEST(LoopBody, ASumOverOwnersTakesTwoLatenciesAndTwoPassesOfAnOwnersCard) {
+  for (std::int32_t devices : {2, 4, 6, 12})
+    for (std::int32_t owners : {1, 2, 3, 4, 6, 12})
+      if (owners <= devices) expect_time_of_sharded_sum(devices, owners);
 }
 
 }  // namespace

@@ -416,6 +416,7 @@ void LoopRun::end_phase(std::int32_t number) {
   if (slot.phase < body_.messages[as_index(message_of(number))].phases) return begin_phase(number);
   slot.stage = MessageStage::over;
   slot.time = now_;
+  if (slot.step == recorded_step_) message_ends_[as_index(message_of(number))] = now_;
   for (std::int32_t lane : taken(slot.waiting)) wake(lane);
 }
 
@@ -438,6 +439,11 @@ void LoopRun::push(SimTime time, EventKind kind, std::int32_t of, std::uint32_t 
 void LoopRun::record(std::int64_t first_pass, std::int64_t last_pass) {
   first_recorded_ = first_pass;
   last_recorded_ = last_pass;
+}
+
+void LoopRun::record_messages(std::int64_t step) {
+  recorded_step_ = step;
+  message_ends_.resize(body_.messages.size());
 }
 
 /// A copy, so that the list need not grow again.

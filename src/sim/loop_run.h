@@ -47,6 +47,10 @@ class LoopRun {
   void record(std::int64_t first_pass, std::int64_t last_pass);
   /// Those kept since the last call.
   std::vector<TaskRun> take_recorded();
+  /// Keeps when the messages of this step are over.
+  void record_messages(std::int64_t step);
+  /// By message.
+  const std::vector<SimTime>& message_ends() const { return message_ends_; }
 
   // loop_state.cpp
   /// All that the future depends on. Called between two instants.
@@ -174,6 +178,8 @@ class LoopRun {
   std::int64_t tasks_run_ = 0;
   std::int64_t first_recorded_ = -1, last_recorded_ = -1;
   std::vector<TaskRun> recorded_;
+  std::int64_t recorded_step_ = -1;  // of messages
+  std::vector<SimTime> message_ends_;
 };
 
 }  // namespace troika

@@ -90,6 +90,15 @@ TEST(BadPlan, HasUnknownKeys) {
   EXPECT_LT(message_of(plan_with('"' + std::string(100'000, 'k') + "\": 1")).size(), 1000u);
 }
 
+TEST(BadPlan, HasAnOrderThatIsNotAListOfNames) {
+  expect_refused({
+      {plan_with("  \"sync\": {\"message_order\": \"d fc.weight\"}"),
+       "line 3: the plan has \"d fc.weight\" for 'message_order'; a list is needed"},
+      {plan_with("  \"sync\": {\"message_order\": [\"d fc.weight\",\n 1]}"),
+       "line 4: the plan has 1 among 'message_order'; texts are needed"},
+  });
+}
+
 TEST(BadPlan, HasNumbersOutOfRange) {
   const std::string count = "; an integer from 1 to 2147483647 is needed";
   expect_refused({

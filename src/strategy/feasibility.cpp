@@ -6,6 +6,7 @@
 
 #include "base/suggest.h"
 #include "strategy/fixed_order_check.h"
+#include "strategy/message_names.h"
 #include "strategy/split_check.h"
 #include "strategy/strategy_change.h"
 
@@ -34,6 +35,18 @@ Reason why_not_bucketed(const std::string& name, const Graph& graph) {
   auto near = closest(name, names);
   return fmt::format("'buckets' names '{}', but the model '{}' has no such parameter{}", name,
                      graph.name, near ? fmt::format("; did you mean '{}'?", *near) : "");
+}
+
+Reason why_order_wrong(const Strategy& strategy, const Graph& graph) {
+  if (strategy.sync.message_order.empty()) return std::nullopt;
+  MessageNames names(graph, strategy.micro_batches);
+  std::set<std::string> named;
+  for (const std::string& name : strategy.sync.message_order) {
+    if (auto reason = names.why_none(name)) return reason;
+    if (!named.insert(name).second)
+      return fmt::format("'message_order' names '{}' twice; each message has one place", name);
+  }
+  return std::nullopt;
 }
 
 Reason why_sync_wrong(const Sync& sync, const Graph& graph) {
@@ -98,6 +111,7 @@ Reason why_splits_infeasible(const Strategy& strategy, const IndexedGraph& index
 Reason why_infeasible(const Strategy& strategy, const Graph& graph, const Machine& machine) {
   if (machine.devices.empty()) return "the machine has no devices";
   if (auto reason = why_sync_wrong(strategy.sync, graph)) return reason;
+  if (auto reason = why_order_wrong(strategy, graph)) return reason;
   IndexedGraph index(graph);
   if (auto reason = why_micro_batches_infeasible(strategy.micro_batches, index)) return reason;
   if (auto reason = why_splits_infeasible(strategy, index, terms_of(strategy, machine)))

@@ -32,6 +32,10 @@ struct Sync {
   /// Parameters whose gradients travel together, by name; the rest, or all if it is empty, in fixed
   /// groups by the size `bucket`.
   std::vector<std::vector<std::string>> buckets{};
+  /// Messages that go before all others, the most urgent first, by name (message_names.h). The
+  /// others follow by the turns of their readers. Names of messages that the plan does not send
+  /// have no effect, nor has the list without priorities.
+  std::vector<std::string> message_order{};
 
   bool operator==(const Sync&) const = default;
 };

@@ -40,6 +40,16 @@ Json sync_json(const Sync& sync) {
           {"algorithms", sync.algorithms}};
 }
 
+/// On one line, but one more for each listed message.
+std::string sync_text(const Sync& sync) {
+  std::string text = on_one_line(sync_json(sync));
+  if (sync.message_order.empty()) return text;
+  text.pop_back();  // the bracket
+  std::vector<std::string> lines;
+  for (const std::string& name : sync.message_order) lines.push_back("\n    " + Json(name).dump());
+  return fmt::format("{}, \"message_order\": [{}]}}", text, fmt::join(lines, ","));
+}
+
 /// Numbers and switches as such, so that they look as in run.toml; anything else as a string.
 Json settings_json(const std::vector<Setting>& settings) {
   Json json = Json::object();
@@ -67,7 +77,10 @@ std::vector<Setting> read_settings(const Json& json, const std::string& key) {
 Sync read_sync(const Json& json, bool is_listed) {
   std::vector<std::string> known{"sliced_update", "bucket",      "overlap",   "carry_updates",
                                  "priorities",    "fixed_order", "algorithms"};
-  if (!is_listed) known.insert(known.begin() + 2, "buckets");
+  if (!is_listed) {
+    known.insert(known.begin() + 2, "buckets");
+    known.emplace_back("message_order");
+  }
   require_known(json, "'sync'", known);
   Sync usual;
   Sync sync{.sliced_update = read_switch(json, "sliced_update", usual.sliced_update),
@@ -77,6 +90,8 @@ Sync read_sync(const Json& json, bool is_listed) {
             .priorities = read_switch(json, "priorities", usual.priorities),
             .fixed_order = read_switch(json, "fixed_order", usual.fixed_order),
             .algorithms = read_text(json, "algorithms", usual.algorithms)};
+  if (json.contains("message_order"))
+    sync.message_order = read_texts(json["message_order"], "'message_order'");
   if (!json.contains("buckets")) return sync;
   require_list(json["buckets"], "'buckets'");
   for (const Json& bucket : json["buckets"])
@@ -154,10 +169,10 @@ Json origin_json(const Strategy& strategy) {
 std::string to_json(const Strategy& strategy) {
   Json json = origin_json(strategy);
   json["micro_batches"] = strategy.micro_batches;
-  json["sync"] = sync_json(strategy.sync);
   std::string text = "{\n";
   for (const auto& [key, value] : json.items())
     text += fmt::format("  {}: {},\n", Json(key).dump(), on_one_line(value));
+  text += fmt::format("  \"sync\": {},\n", sync_text(strategy.sync));
   // One line for each operator, to be read and edited by people.
   std::vector<std::string> lines;
   for (const auto& [name, split] : strategy.splits)

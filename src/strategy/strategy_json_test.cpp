@@ -30,7 +30,8 @@ TEST(StrategyJson, ReadsBackToTheSameStrategy) {
                    .priorities = false,
                    .fixed_order = true,
                    .algorithms = "ring:8KiB-max",
-                   .buckets = {{"a", "b"}, {"c"}}};
+                   .buckets = {{"a", "b"}, {"c"}},
+                   .message_order = {"d c", "x#1 for fc forward"}};
   strategy.made_for_batch = 64;
   strategy.optimizer = {{"name", "adam"},      {"learning_rate", "0.001"}, {"nesterov", "true"},
                         {"epsilon", "1.0e-8"}, {"schedule.warmup", "5%"},  {"group", "[{ a = 1 }]"},
@@ -75,6 +76,16 @@ TEST(StrategyJson, ReadsPlansOfTheFirstVersion) {
   EXPECT_THAT(tiles, ElementsAre("[0:2,0:1,0:3]@7", "[0:2,0:1,0:3]@6", "[0:2,1:2,0:3]@5",
                                  "[0:2,1:2,0:3]@4", "[2:6,0:1,0:3]@3", "[2:6,0:1,0:3]@2",
                                  "[2:6,1:2,0:3]@1", "[2:6,1:2,0:3]@0"));
+}
+
+TEST(StrategyJson, WritesOneLineForEachListedMessage) {
+  Strategy strategy;
+  strategy.sync.message_order = {"d fc.weight", "sum of loss"};
+  EXPECT_THAT(to_json(strategy), testing::HasSubstr(R"("algorithms": "", "message_order": [
+    "d fc.weight",
+    "sum of loss"]},
+  "splits")"));
+  EXPECT_EQ(parse_strategy(to_json(strategy)), strategy);
 }
 
 TEST(StrategyJson, WritesOneLineForEachOperator) {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "strategy/message_names.h"
 
 namespace troika {
 namespace {
@@ -147,6 +148,11 @@ Strategy restricted(const Strategy& strategy, const Graph& graph) {
   };
   for (std::vector<std::string>& bucket : own.sync.buckets) std::erase_if(bucket, is_missing);
   std::erase_if(own.sync.buckets, [](const auto& bucket) { return bucket.empty(); });
+  if (!own.sync.message_order.empty()) {
+    MessageNames names(graph, own.micro_batches);
+    std::erase_if(own.sync.message_order,
+                  [&](const std::string& name) { return names.why_none(name).has_value(); });
+  }
   return own;
 }
 

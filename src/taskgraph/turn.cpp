@@ -13,6 +13,8 @@ constexpr int kSlotBits = 12, kPlaceBits = 16, kSideBits = 2, kRankBits = 14;
 static_assert(kMicroBatchBits + kPhaseBits + kSubjectBits + kNumberBits + kIndexBits +
                   kDeviceBits ==
               64);
+/// Urgencies of listed messages have this bit.
+constexpr std::uint64_t kListed = std::uint64_t{1} << 63;
 static_assert(kSlotBits + kPlaceBits + kPhaseBits + kSideBits + kNumberBits + kRankBits == 64);
 
 /// Fields from the most significant one on.
@@ -103,13 +105,16 @@ TurnFields unpack(Turn turn) {
 }
 
 std::uint64_t urgency_of(std::int32_t lag, Turn reader) {
-  // The lag takes the bits of the rank.
+  // The lag takes the bits of the rank but one, which tells listed messages from others.
   std::uint64_t place = reader.bits >> kRankBits;
-  return ~Packer()
-              .add("lag", static_cast<std::uint64_t>(lag), kRankBits)
-              .add("place", place, 64 - kRankBits)
-              .bits();
+  std::uint64_t needed = Packer()
+                             .add("lag", static_cast<std::uint64_t>(lag), kRankBits - 1)
+                             .add("place", place, 64 - kRankBits)
+                             .bits();
+  return kListed - 1 - needed;
 }
+
+std::uint64_t listed_urgency(std::int32_t place) { return ~static_cast<std::uint64_t>(place); }
 
 std::optional<std::string> why_out_of_ids(const IdCounts& counts) {
   // Two slots for each micro-batch, one for the updates.

@@ -70,6 +70,8 @@ TurnFields unpack(Turn turn);
 /// greater the number. The next step comes behind all of this one. Messages for one tensor or
 /// parameter that are read at one place are equally urgent.
 std::uint64_t urgency_of(std::int32_t lag, Turn reader);
+/// Of a message at this place of a plan's list, from 0 on: before all those that are not listed.
+std::uint64_t listed_urgency(std::int32_t place);
 
 /// What ids and turns must count.
 struct IdCounts {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "base/error.h"
 
 namespace troika {
@@ -49,8 +51,13 @@ TEST(Urgency, IsTheSameForAllMessagesOfOneNumberThatAreReadAtOnePlace) {
   EXPECT_GT(urgency_of(2, one), urgency_of(2, pack({.slot = 1, .place = 7, .number = 4})));
 }
 
+TEST(Urgency, OfListedMessagesIsGreaterThanOfAllOthers) {
+  EXPECT_GT(listed_urgency(0), listed_urgency(1));
+  EXPECT_GT(listed_urgency(std::numeric_limits<std::int32_t>::max()), urgency_of(0, Turn{}));
+}
+
 TEST(Turn, AFieldThatDoesNotFitIsRefused) {
-  EXPECT_THROW(urgency_of(16384, {}), OutOfIds);
+  EXPECT_THROW(urgency_of(8192, {}), OutOfIds);
   EXPECT_THROW(pack(IdFields{.device = 65536}), OutOfIds);
   EXPECT_THAT([] { pack(TurnFields{.rank = 16384}); },
               ThrowsMessage<OutOfIds>(HasSubstr("rank 16384 does not fit into 14 bits")));

@@ -134,6 +134,7 @@ void expect_same_tasks(const FoldedGraph& folded, const TaskGraph& graph) {
       ASSERT_EQ(known->second, expected.call) << task.name;
       if (task.kind == TaskKind::start) continue;
       ASSERT_EQ(expected.time, graph[task.communication].time) << task.name;
+      ASSERT_EQ(expected.urgency, graph[task.communication].urgency) << task.name;
     }
   }
 }

@@ -11,6 +11,7 @@
 
 #include "base/random.h"
 #include "base/testing/test_effort.h"
+#include "lower/message_urgency.h"
 #include "lower/plan_hash.h"
 #include "lower/testing/contended_machines.h"
 #include "lower/testing/lowered.h"
@@ -35,6 +36,7 @@ struct ChangeCase {
   std::int64_t micro_batches = 1;
   bool two_kernels = false;
   std::optional<Bytes> bucket{};
+  bool orders = false;  // some messages are listed
 };
 
 /// A task of one device, without what names its class.
@@ -86,6 +88,7 @@ class ChangedPlans {
     request_.outputs.clear();
     planner_.emplace(request_, table_);
     plan();
+    if (asked.orders) list_messages();
   }
 
   /// Gives one operator, or a run of a few, the splits of another strategy. Checks everything.
@@ -154,6 +157,19 @@ class ChangedPlans {
         model_.optimizer.rules.emplace(parameter.name,
                                        asked_.norms ? Op{Lamb{}} : Op{Sgd{.momentum = 0.9}});
     if (asked_.clips) model_.optimizer.clip_norm = 1;
+  }
+
+  /// Every second message goes first, in the order of names.
+  void list_messages() {
+    std::set<std::string> names;
+    for (const auto& [call, message] : message_urgencies(planner_->folding()))
+      names.insert(message.name);
+    for (bool is_listed = true; const std::string& name : names) {
+      if (is_listed) model_.strategy.sync.message_order.push_back(name);
+      is_listed = !is_listed;
+    }
+    planner_.emplace(request_, table_);
+    plan();
   }
 
   void plan() {
@@ -314,7 +330,8 @@ TEST(Planner, ChangesEqualPlansFromScratchWithEveryKindOfUpdate) {
                                   .clips = norms,
                                   .slices = slices,
                                   .norms = norms,
-                                  .micro_batches = micro_batches});
+                                  .micro_batches = micro_batches,
+                                  .orders = seed % 3 > 0});
   }
   EXPECT_GT(made, 100);
 }
