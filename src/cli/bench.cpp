@@ -230,6 +230,8 @@ Verb add_bench(CLI::App& parent, Context& context) {
                    "A plan name or a plan file; default on several devices: data");
   step->add_flag("--no-overlap", request.without_overlap,
                  "Do not overlap communication with computation");
+  step->add_flag("--order-messages", request.orders_messages,
+                 "Order messages by their slack first, as 'troika simulate' does");
   step->add_flag("--no-priorities", request.without_priorities,
                  "Send messages in order instead of urgent ones first");
   take_whole(step->add_option("--shards", request.shards,

@@ -17,6 +17,7 @@ struct BenchRequest {
   std::int64_t shards = 1;          ///< As in [train] shards.
   bool without_overlap = false;     ///< Turns Sync::overlap off, to measure its effect.
   bool without_priorities = false;  ///< The same for Sync::priorities.
+  bool orders_messages = false;     ///< As 'troika simulate --order-messages' does.
   int repeats = 7;
   std::size_t why = 0;    ///< For this many of the longest tasks: list the candidate kernels.
   std::string backend{};  ///< Empty: cpu if the build has it.

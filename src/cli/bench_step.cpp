@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "cli/planned_programs.h"
 #include "cli/random_inputs.h"
 #include "profile/rates.h"
 #include "setup/choose_strategy.h"
@@ -223,13 +224,22 @@ std::vector<TaskFigures> group_tasks(const std::vector<TaskFigures>& tasks) {
 StepFigures measure_step(const BenchRequest& request, Ranks& ranks) {
   BenchCase made = make_bench_case(request);
   zoo::Model model = build_model(made.config.model, made.samples);
-  LiveModel live(set_up_runtime(made.config.kernels, made.config.parallel, {}, ranks));
+  RuntimeSetup setup = set_up_runtime(made.config.kernels, made.config.parallel, {}, ranks);
   // Measured before the model occupies memory.
   DeviceSpec none{.flops_per_second = 0, .bytes_per_second = 0};
-  DeviceSpec limits = measure_limits(live.setup(), none);
-  Strategy strategy = choose_strategy(made.config, model, live.setup().machine);
-  strategy.sync.overlap = !request.without_overlap;
-  strategy.sync.priorities = !request.without_priorities;
+  DeviceSpec limits = measure_limits(setup, none);
+  Strategy strategy = choose_strategy(made.config, model, setup.machine);
+  if (request.without_overlap) strategy.sync.overlap = false;
+  if (request.without_priorities) strategy.sync.priorities = false;
+  if (request.orders_messages) {
+    // Collective: ranks agree on the times of kernels, and so find the same order.
+    KernelTable table;
+    auto answer = [&](const std::vector<KernelRequest>& rows) { return setup.answer(rows); };
+    strategy.sync = order_messages_of({strategy, made.config, model},
+                                      {setup.machine, setup.links, answer, table})
+                        .sync;
+  }
+  LiveModel live(std::move(setup));
   live.add_training(model, made.config, strategy);
   live.start();
   live.initialize(kSeed);

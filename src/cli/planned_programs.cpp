@@ -117,4 +117,19 @@ void for_each_program(const PlannedPrograms& programs, const Machine& machine,
   }
 }
 
+OrderedMessages order_messages_of(const PlannedPrograms& programs, const OrderTarget& target) {
+  if (programs.model.graphs.size() != 1)
+    throw Error(ErrorKind::usage,
+                fmt::format("--order-messages: a step of '{}' is {} programs, which begin from "
+                            "rest; messages can be ordered where one program follows itself",
+                            programs.model.name, programs.model.graphs.size()));
+  std::optional<OrderedMessages> ordered;
+  for_each_program(programs, target.machine, [&](const LowerRequest& request) {
+    LowerRequest own = request;
+    own.links = &target.links;
+    ordered = order_plan(own, target.answer, target.table);
+  });
+  return *ordered;
+}
+
 }  // namespace troika::cli

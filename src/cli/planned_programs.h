@@ -8,6 +8,7 @@
 
 #include "config/run_config.h"
 #include "lower/lower.h"
+#include "setup/predicted_plan.h"
 #include "zoo/zoo.h"
 
 namespace troika::cli {
@@ -36,5 +37,16 @@ Machine machine_of(const Strategy& strategy, std::vector<std::string>& notes);
 /// Error(usage) if one is infeasible.
 void for_each_program(const PlannedPrograms& programs, const Machine& machine,
                       const std::function<void(const LowerRequest&)>& take);
+
+/// What an order of messages is found for.
+struct OrderTarget {
+  const Machine& machine;
+  const LinkCosts& links;
+  const KernelAnswer& answer;
+  KernelTable& table;  ///< Gets the rows that were asked for.
+};
+/// The order of messages for the one program of a step (search/message_order.h). Throws
+/// Error(usage) if a step has several, or as order_plan does.
+OrderedMessages order_messages_of(const PlannedPrograms& programs, const OrderTarget& target);
 
 }  // namespace troika::cli

@@ -23,29 +23,6 @@ WorkDepth SimulatedPlan::bounds() const {
   return sum;
 }
 
-namespace {
-
-/// Gives the target the strategy that was found.
-OrderedMessages order_messages_of(SimulationTarget& target, const KernelAnswer& answer,
-                                  KernelTable& table) {
-  const PlannedPrograms& programs = target.programs;
-  if (programs.model.graphs.size() != 1)
-    throw Error(ErrorKind::usage,
-                fmt::format("--order-messages: a step of '{}' is {} programs, which begin from "
-                            "rest; messages can be ordered where one program follows itself",
-                            programs.model.name, programs.model.graphs.size()));
-  std::optional<OrderedMessages> ordered;
-  for_each_program(programs, target.on.machine, [&](const LowerRequest& request) {
-    LowerRequest own = request;
-    own.links = &target.on.links;
-    ordered = order_plan(own, answer, table);
-  });
-  target.programs.strategy.sync = ordered->sync;
-  return *ordered;
-}
-
-}  // namespace
-
 SimulatedPlan simulate_plan(SimulationTarget target, const PlanSimulationOptions& asked) {
   SimulatedPlan made{.target = std::move(target)};
   Machine& machine = made.target.on.machine;
@@ -57,7 +34,11 @@ SimulatedPlan simulate_plan(SimulationTarget target, const PlanSimulationOptions
   PlanPredictionOptions options{.is_alone = made.target.programs.model.graphs.size() == 1,
                                 .also = asked.also};
   KernelTable table;
-  if (asked.orders_messages) made.ordered = order_messages_of(made.target, answer, table);
+  if (asked.orders_messages) {
+    made.ordered =
+        order_messages_of(made.target.programs, {machine, made.target.on.links, answer, table});
+    made.target.programs.strategy.sync = made.ordered->sync;
+  }
   for_each_program(made.target.programs, machine, [&](const LowerRequest& request) {
     LowerRequest own = request;
     own.links = &made.target.on.links;
