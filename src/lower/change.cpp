@@ -1,6 +1,7 @@
 #include "lower/change.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include "lower/gradient_buckets.h"
@@ -51,6 +52,26 @@ std::vector<std::int32_t> updates_of(const ProgramPlan& plan, const Touched& tou
   return found;
 }
 
+bool has_operand_of(const std::vector<KernelUnit>& kinds, std::int32_t job) {
+  auto is_of = [&](const ValueUse& operand) { return operand.job == job; };
+  return std::ranges::any_of(kinds, [&](const KernelUnit& unit) {
+    return std::ranges::any_of(unit.operands, is_of);
+  });
+}
+
+/// The jobs at which touched jobs run as parts of fused tasks: their buffers are operands there.
+/// Tiles of different kinds may run at different jobs, up to the one in `runs_at`.
+void add_fused(const ProgramPlan& plan, Touched& touched) {
+  std::vector<std::int32_t> found;
+  for (std::int32_t job : touched.jobs)
+    for (auto at = as_index(job) + 1; at <= plan.runs_at[as_index(job)]; ++at)
+      if (has_operand_of(plan.units.jobs[at], job)) found.push_back(static_cast<std::int32_t>(at));
+  if (found.empty()) return;
+  std::ranges::copy(touched.jobs, std::back_inserter(found));
+  touched.jobs = std::move(found);
+  sort_all(touched);
+}
+
 }  // namespace
 
 std::vector<std::int32_t> first_numbers(std::size_t count) {
@@ -75,6 +96,7 @@ void settle(ProgramPlan& plan, Touched& touched, std::span<const std::int32_t> d
   add(touched.updates, updates_of(plan, touched));
   add_operands(plan, plan_buckets(plan, touched.updates), touched);
   add_users(outline, touched);
+  add_fused(plan, touched);
 }
 
 void settle(ProgramPlan& plan) {

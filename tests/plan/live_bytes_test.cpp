@@ -16,6 +16,7 @@
 #include "lower/place_buffers.h"
 #include "lower/planner.h"
 #include "lower/testing/lowered.h"
+#include "lower/testing/plan_difference.h"
 #include "machine/cluster.h"
 #include "strategy/ready.h"
 #include "strategy/testing/random_strategy.h"
@@ -263,6 +264,7 @@ class ChangedMemory {
     }
     if (refusal) return;
     ++made_;
+    ASSERT_EQ(first_stale_fragment(*planner_), "") << "change " << number;
     EXPECT_EQ(live_->by_class(), memory_by_class(planner_->folding(), model_.table));
     if (number % 3 == 0) planner_->undo();
   }

@@ -191,6 +191,7 @@ class ChangedPlans {
     EXPECT_EQ(first_difference(planner_->program(), fresh.program()), "");
     EXPECT_EQ(planner_->graph(), fresh.graph());
     EXPECT_EQ(hash(planner_->program()), hash(fresh.program()));
+    EXPECT_EQ(first_stale_fragment(*planner_), "");
   }
 
   /// Operators that are neither near a changed one nor decided together with one of these.
@@ -423,15 +424,31 @@ TEST(Planner, LeavesTensorsAndParametersThatAreFarFromAChangeAlone) {
     EXPECT_GT(plans.stayed().at(subject), 300) << static_cast<int>(subject);
 }
 
-/// Half of the moves are views and half placements, of one operator or a run of them.
-TEST(Planner, EqualsPlansFromScratchAfterThousandsOfMovesOnSmallModels) {
-  if (!full_grid()) GTEST_SKIP() << "runs in make test-all";
+/// The moves of a long walk, in parts that can run at the same time.
+std::vector<ChangeCase> long_walks() {
+  std::vector<ChangeCase> cases;
   for (const char* model : {"alexnet", "inception_v3", "resnet101", "nmt", "gpt2"})
     for (std::size_t devices : {4, 16, 64})
-      EXPECT_GT(
-          expect_changes({.model = model, .devices = devices, .seed = devices, .changes = 2000}),
-          1000);
+      for (std::uint64_t part = 0; part < 8; ++part)
+        cases.push_back(
+            {.model = model, .devices = devices, .seed = 8 * devices + part, .changes = 250});
+  return cases;
 }
+
+class LongWalks : public testing::TestWithParam<ChangeCase> {};
+
+/// Half of the moves are views and half placements, of one operator or a run of them.
+TEST_P(LongWalks, EqualPlansFromScratch) {
+  if (!full_grid()) GTEST_SKIP() << "runs in make test-all";
+  EXPECT_GT(expect_changes(GetParam()), 125);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, LongWalks,
+                         testing::ValuesIn(full_grid() ? long_walks() : std::vector<ChangeCase>(1)),
+                         [](const auto& row) {
+                           return fmt::format("{}_on_{}_seed_{}", row.param.model,
+                                              row.param.devices, row.param.seed);
+                         });
 
 }  // namespace
 }  // namespace troika

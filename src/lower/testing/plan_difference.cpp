@@ -221,4 +221,14 @@ std::string first_untold(const ProgramPlan& before, const ProgramPlan& after,
   return {};
 }
 
+std::string first_stale_fragment(Planner& planner) {
+  Folding& folding = planner.folding();
+  for (std::int32_t device : planner.graph().classes.first) {
+    DeviceEmitter emitter(planner.program(), folding.movements(), device);
+    std::vector<Fragment> fragments = emit_all(emitter, planner.program());
+    if (std::optional<std::string> fault = folding.why_not_alike(device, fragments)) return *fault;
+  }
+  return {};
+}
+
 }  // namespace troika

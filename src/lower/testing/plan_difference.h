@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "lower/program_plan.h"
+#include "lower/planner.h"
 
 namespace troika {
 
@@ -15,5 +15,8 @@ std::string first_difference(const ProgramPlan& one, const ProgramPlan& other);
 /// same tables.
 std::string first_untold(const ProgramPlan& before, const ProgramPlan& after,
                          const Touched& touched);
+
+/// Which kept fragment is not what would be emitted for the plan as it is now; empty if all are.
+std::string first_stale_fragment(Planner& planner);
 
 }  // namespace troika
