@@ -87,14 +87,35 @@ TEST(DeltaSimulation, EqualsFullSimulationAfterRandomMoves) {
   }
 }
 
-TEST(DeltaSimulation, EqualsFullSimulationAfterThousandsOfMoves) {
-  if (!full_grid()) GTEST_SKIP() << "runs in make test-all";
+/// The moves of a long walk, in parts that can run at the same time.
+std::vector<WalkCase> long_walks() {
+  std::vector<WalkCase> cases;
   for (const char* model : kModels) {
-    expect_exact({.model = model, .devices = 4, .moves = 10'000, .is_small = false});
-    expect_exact({.model = model, .devices = 16, .nodes = 4, .moves = 2'000, .is_small = false});
-    expect_exact({.model = model, .devices = 64, .nodes = 8, .moves = 300, .is_small = false});
+    for (std::uint64_t part = 0; part < 10; ++part) {
+      auto add = [&](std::int64_t devices, std::int64_t nodes, std::uint64_t moves) {
+        cases.push_back({model, devices, nodes, moves, false, part * moves});
+      };
+      add(4, 1, 1'000);
+      add(16, 4, 200);
+      add(64, 8, 30);
+    }
   }
+  return cases;
 }
+
+class LongWalks : public testing::TestWithParam<WalkCase> {};
+
+TEST_P(LongWalks, EqualFullSimulation) {
+  if (!full_grid()) GTEST_SKIP() << "runs in make test-all";
+  expect_exact(GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, LongWalks,
+                         testing::ValuesIn(full_grid() ? long_walks() : std::vector<WalkCase>(1)),
+                         [](const auto& row) {
+                           return fmt::format("{}_on_{}_from_{}", row.param.model,
+                                              row.param.devices, row.param.first_move);
+                         });
 
 }  // namespace
 }  // namespace troika

@@ -21,6 +21,7 @@
 #include "strategy/testing/random_strategy.h"
 #include "strategy/testing/tensor_in_nodes.h"
 #include "zoo/testing/small_models.h"
+#include "zoo_grid.h"
 
 namespace troika {
 namespace {
@@ -194,23 +195,22 @@ void expect_ready_plans_fold(const std::string& name, const Graph& graph,
   }
 }
 
-TEST(Folding, OfReadyPlansIsExact) {
-  std::vector<std::size_t> sizes{8};
-  if (full_grid()) sizes = {2, 4, 8, 16, 64};
-  std::size_t turn = 0;  // by which cases are left out
-  for (const zoo::Entry& entry : zoo::entries()) {
-    for (std::size_t devices : sizes) {
-      for (std::int64_t batch : {16, 17}) {
-        Graph graph = small_graph(entry.name, batch);
-        for (const Machine& machine : machines(devices)) {
-          if (!full_grid() && turn++ % 4 != 0) continue;
-          // A batch that does not fit, clipping and slices, all in one.
-          expect_ready_plans_fold(entry.name, graph, {machine, batch == 17, batch == 17});
-        }
-      }
+class FoldedReadyPlans : public testing::TestWithParam<ZooCase> {};
+
+TEST_P(FoldedReadyPlans, AreExact) {
+  std::uint64_t turn = GetParam().number;  // by which cases are left out
+  for (std::int64_t batch : {16, 17}) {
+    Graph graph = small_graph(GetParam().model, batch);
+    for (const Machine& machine : machines(GetParam().devices)) {
+      if (!full_grid() && turn++ % 4 != 0) continue;
+      // A batch that does not fit, clipping and slices, all in one.
+      expect_ready_plans_fold(GetParam().model, graph, {machine, batch == 17, batch == 17});
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Zoo, FoldedReadyPlans,
+                         testing::ValuesIn(zoo_grid({8}, {2, 4, 8, 16, 64})), zoo_case_name);
 
 /// Sixteen devices in two nodes, inside which the model is split.
 FoldedModel model_in_nodes(const Graph& graph) {
@@ -241,41 +241,46 @@ TEST(Folding, OfEvenlySplitNodesHasOneClass) {
   }
 }
 
-TEST(Folding, IsRightWhereKernelsWantOtherLayouts) {
-  std::uint64_t seeds = full_grid() ? 40 : 1, seed = 0;
-  bool left_out = false;
-  for (const zoo::Entry& entry : zoo::entries()) {
-    if (!full_grid() && std::exchange(left_out, !left_out)) continue;
-    Graph graph = small_graph(entry.name, 8);
-    for (std::uint64_t end = seed + seeds; seed < end; ++seed) {
-      FoldedModel model({machines(4)[seed % 3], seed % 5 == 0, seed % 5 == 1, true}, graph);
-      auto make = seed % 4 < 2 ? random_view_strategy : random_strategy;
-      model.set(make(model.graph, model.machine, seed));
-      expect_folds(model, fmt::format("{}, seed {}", entry.name, seed), Wanted::not_coarser);
-    }
+class FoldedRandomPlans : public testing::TestWithParam<ZooCase> {};
+
+TEST_P(FoldedRandomPlans, AreRight) {
+  const auto& [name, number, devices] = GetParam();
+  Graph graph = small_graph(name, 8);
+  std::uint64_t views = full_grid() ? 40 : 1, placements = full_grid() ? 10 : 1;
+  for (std::uint64_t seed = 0; seed < views + placements; ++seed) {
+    bool is_view = seed < views;
+    FoldedModel model({machines(devices)[seed % 3], seed % 5 == 0, seed % 5 == 1}, graph);
+    auto make = is_view ? random_view_strategy : random_strategy;
+    model.set(make(model.graph, model.machine, devices * 100 + seed));
+    expect_folds(model, fmt::format("{} {}", is_view ? "view" : "placement", seed),
+                 Wanted::not_coarser);
   }
 }
 
-TEST(Folding, OfRandomPlansIsRight) {
-  std::vector<std::size_t> sizes{4};
-  if (full_grid()) sizes = {2, 4, 8, 16, 64};
-  std::uint64_t views = full_grid() ? 40 : 1, placements = full_grid() ? 10 : 1;
-  for (const zoo::Entry& entry : zoo::entries()) {
-    Graph graph = small_graph(entry.name, 8);
-    for (std::size_t devices : sizes) {
-      for (std::uint64_t seed = 0; seed < views + placements; ++seed) {
-        bool is_view = seed < views;
-        FoldedModel model({machines(devices)[seed % 3], seed % 5 == 0, seed % 5 == 1}, graph);
-        auto make = is_view ? random_view_strategy : random_strategy;
-        model.set(make(model.graph, model.machine, devices * 100 + seed));
-        expect_folds(model,
-                     fmt::format("{} on {}, {} {}", entry.name, devices,
-                                 is_view ? "view" : "placement", seed),
-                     Wanted::not_coarser);
-      }
-    }
+INSTANTIATE_TEST_SUITE_P(Zoo, FoldedRandomPlans,
+                         testing::ValuesIn(zoo_grid({4}, {2, 4, 8, 16, 64})), zoo_case_name);
+
+class FoldedLayouts : public testing::TestWithParam<ZooCase> {};
+
+TEST_P(FoldedLayouts, AreRightWhereKernelsWantOtherLayouts) {
+  const auto& [name, number, devices] = GetParam();
+  Graph graph = small_graph(name, 8);
+  std::uint64_t seeds = full_grid() ? 40 : 1;
+  for (std::uint64_t seed = number * seeds; seed < (number + 1) * seeds; ++seed) {
+    FoldedModel model({machines(devices)[seed % 3], seed % 5 == 0, seed % 5 == 1, true}, graph);
+    auto make = seed % 4 < 2 ? random_view_strategy : random_strategy;
+    model.set(make(model.graph, model.machine, seed));
+    expect_folds(model, fmt::format("seed {}", seed), Wanted::not_coarser);
   }
 }
+
+std::vector<ZooCase> layout_cases() {
+  std::vector<ZooCase> cases = zoo_grid({4}, {4});
+  if (!full_grid()) std::erase_if(cases, [](const ZooCase& each) { return each.number % 2 != 0; });
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoo, FoldedLayouts, testing::ValuesIn(layout_cases()), zoo_case_name);
 
 /// Plans of small models where cards, uplinks and slow links are shared. Counts the plans in which
 /// messages wait for each other.
@@ -308,21 +313,28 @@ void expect_contended_plans_fold(const std::string& name, std::size_t devices, s
   }
 }
 
-TEST(Folding, IsExactWhereMessagesShareLinks) {
-  std::vector<std::size_t> sizes{8};
-  if (full_grid()) sizes = {4, 8, 16, 32};
+class FoldedContention : public testing::TestWithParam<ZooCase> {};
+
+TEST_P(FoldedContention, IsExactWhereMessagesShareLinks) {
+  const auto& [name, number, devices] = GetParam();
   ContentionCount count;
-  std::uint64_t seed = 0;
-  for (const zoo::Entry& entry : zoo::entries()) {
-    // Few, but of every kind: convolutions, recurrences, attention.
-    if (!full_grid() && entry.name != "alexnet" && entry.name != "nmt" && entry.name != "gpt2")
-      continue;
-    for (std::size_t devices : sizes)
-      for (std::uint64_t turn = 0; turn < (full_grid() ? 10u : 1u); ++turn)
-        expect_contended_plans_fold(entry.name, devices, seed++, count);
-  }
+  std::uint64_t turns = full_grid() ? 10 : 1;
+  for (std::uint64_t turn = 0; turn < turns; ++turn)
+    expect_contended_plans_fold(name, devices, number * turns + turn, count);
   EXPECT_GT(count.waiting, count.plans / 3) << "of " << count.plans;
 }
+
+/// Few models, but of every kind: convolutions, recurrences, attention.
+std::vector<ZooCase> contended_cases() {
+  std::vector<ZooCase> cases = zoo_grid({8}, {4, 8, 16, 32});
+  if (!full_grid())
+    std::erase_if(cases, [](const ZooCase& each) {
+      return each.model != "alexnet" && each.model != "nmt" && each.model != "gpt2";
+    });
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoo, FoldedContention, testing::ValuesIn(contended_cases()), zoo_case_name);
 
 }  // namespace
 }  // namespace troika
