@@ -33,7 +33,7 @@ std::int64_t items_of(const Graph& graph) {
   return shape.rank() == 2 && graph[target].spec.dtype == DType::i32 ? shape[1] : 1;
 }
 
-/// What a run has read ahead on another thread when a step begins.
+/// An input that is ready before the step, as a run reads it ahead on another thread.
 struct PreparedInput {
   std::string program, name;
   std::vector<std::byte> batch;
@@ -231,6 +231,9 @@ StepFigures measure_step(const BenchRequest& request, Ranks& ranks) {
   Strategy strategy = choose_strategy(made.config, model, setup.machine);
   if (request.without_overlap) strategy.sync.overlap = false;
   if (request.without_priorities) strategy.sync.priorities = false;
+  if (request.orders_messages && !setup.is_measured)
+    throw Error(ErrorKind::usage,
+                "--order-messages needs measured kernels; leave out --backend reference");
   if (request.orders_messages) {
     // Collective: ranks agree on the times of kernels, and so find the same order.
     KernelTable table;

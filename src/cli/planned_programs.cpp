@@ -87,11 +87,12 @@ Machine machine_of(const Strategy& strategy, std::vector<std::string>& notes) {
     if (!planned.kinds.empty()) machine.devices[at].kind = planned.kinds[0];
     machine.devices[at].node =
         static_cast<std::int32_t>(static_cast<std::int64_t>(at) / (devices / nodes));
+    machine.devices[at].rank = machine.devices[at].node;
   }
   if (nodes > 1)
     notes.push_back(fmt::format(
-        "The plan says that there are {} nodes. They are assumed to have {} devices each, in the "
-        "order of the devices.",
+        "The plan says that there are {} nodes. They are assumed to have {} devices and one process "
+        "each, in the order of the devices.",
         nodes, devices / nodes));
   return machine;
 }

@@ -38,7 +38,7 @@ Machine machine_of(const Strategy& strategy, std::vector<std::string>& notes);
 void for_each_program(const PlannedPrograms& programs, const Machine& machine,
                       const std::function<void(const LowerRequest&)>& take);
 
-/// What an order of messages is found for.
+/// Inputs of order_messages_of besides the plan.
 struct OrderTarget {
   const Machine& machine;
   const LinkCosts& links;

@@ -19,16 +19,20 @@ struct RankedMessage {
   std::uint64_t urgency = 0, by_turn = 0;
 };
 
-std::vector<RankedMessage> rank_by_slack(const FoldedGraph& graph,
+/// A plan as it was simulated.
+struct SimulatedLoop {
+  LoopBody body;  // of the graph; its tasks are numbered class by class
+  LoopPeriod period;
+};
+
+std::vector<RankedMessage> rank_by_slack(const FoldedGraph& graph, const SimulatedLoop& loop,
                                          const std::map<FoldedCall, MessageUrgency>& messages) {
-  // Tasks of the body are numbered class by class.
-  LoopBody body = loop_body(graph);
-  std::vector<SimTime> slack = find_slack(body).of_message;
+  std::vector<SimTime> slack = find_slack(loop.body, loop.period);
   std::map<std::string, RankedMessage> by_name;
   std::size_t number = 0;
   for (const std::vector<FoldedTask>& tasks : graph.tasks) {
     for (const FoldedTask& task : tasks) {
-      const LoopTask& simulated = body.tasks[number++];
+      const LoopTask& simulated = loop.body.tasks[number++];
       if (task.kind != TaskKind::finish) continue;
       const MessageUrgency& message = messages.at(task.call);
       SimTime own = slack[as_index(simulated.message)];
@@ -75,7 +79,9 @@ class OrderSearch {
     for (Bytes size : sizes) {
       Sync sync = given;
       sync.bucket = size;
-      if (!follow(std::move(sync))) return refused();
+      if (follow(std::move(sync))) continue;
+      // Another size that does not fit the plan is left out.
+      if (size == given.bucket || std::holds_alternative<MissingRows>(*refusal_)) return refused();
     }
     if (!is_worth_it())
       return OrderedMessages{given, given, best_->before, best_->before, best_->simulated};
@@ -103,7 +109,9 @@ class OrderSearch {
     planner_.emplace(request, table_);
     refusal_ = planner_->plan();
     if (refusal_) return std::nullopt;
-    return note(sync, find_period(loop_body(planner_->graph())).time);
+    loop_.body = loop_body(planner_->graph());
+    loop_.period = find_period(loop_.body);
+    return note(sync, loop_.period.time);
   }
 
   /// Simulates a strategy and then, round by round, the orders that follow. False: refused.
@@ -115,7 +123,7 @@ class OrderSearch {
       if (round == 0) first_plans_.push_back(planner_->graph());
       if (round == options_.rounds || !sync.priorities) return true;
       std::vector<std::string> order =
-          listed(rank_by_slack(planner_->graph(), message_urgencies(planner_->folding())));
+          listed(rank_by_slack(planner_->graph(), loop_, message_urgencies(planner_->folding())));
       if (order == sync.message_order) return true;
       sync.message_order = std::move(order);
     }
@@ -150,6 +158,7 @@ class OrderSearch {
   const KernelTable& table_;
   const MessageOrderOptions& options_;
   std::optional<Planner> planner_;        // of the last plan
+  SimulatedLoop loop_;                    // the same
   std::vector<FoldedGraph> first_plans_;  // of each size, before its messages are ordered
   std::optional<PlanRefusal> refusal_;
   std::optional<OrderedMessages> best_;

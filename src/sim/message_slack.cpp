@@ -70,7 +70,8 @@ class SlackSearch {
   }
 
   std::vector<SimTime> run() {
-    for (int pass = 0; pass < kFollowedPasses && follow_pass(); ++pass) continue;
+    // Slack that only messages have gained reaches tasks in the next pass.
+    for (int pass = 0; pass < kFollowedPasses && (follow_pass() || pass == 0); ++pass) continue;
     return std::move(of_message_);
   }
 
@@ -153,11 +154,10 @@ class SlackSearch {
 
 }  // namespace
 
-MessageSlack find_slack(const LoopBody& body) {
+std::vector<SimTime> find_slack(const LoopBody& body, const LoopPeriod& period) {
   TROIKA_CHECK(body.dependencies.empty(), "slack of lanes that wait for tasks of others");
   if (body.tasks.empty()) return {};
-  LoopPeriod period = find_period(body);
-  return {period, SlackSearch(body, period).run()};
+  return SlackSearch(body, period).run();
 }
 
 }  // namespace troika

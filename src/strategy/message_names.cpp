@@ -46,6 +46,7 @@ MessageNames::MessageNames(const Graph& graph, std::int64_t micro_batches)
 }
 
 Reason MessageNames::why_none(const std::string& name) const {
+  if (values_.contains(name)) return std::nullopt;
   std::string_view value = name;
   if (std::size_t at = value.rfind(kReader); at != std::string_view::npos) {
     if (Reason reason = why_no_reader(name, value.substr(at + kReader.size()))) return reason;
