@@ -55,7 +55,7 @@ SharedPhases occupied_by(const Communication& communication, PhaseMaker& maker,
                       all_links(placement))));
 }
 
-/// Of a graph of all devices.
+/// Requires a graph of all devices.
 RuntimeCosts runtime_costs_of(const TaskGraph& graph, const CommunicationChoices& choices) {
   std::vector<ProcessInputs> processes;
   for (const std::vector<DeviceId>& devices : devices_by_rank(choices.machine)) {

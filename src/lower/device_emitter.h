@@ -33,6 +33,7 @@ class DeviceEmitter {
   /// The host writes just what tiles read.
   std::vector<HostBuffer> inputs() const;
   Bytes input_bytes() const;
+  bool is_input(std::size_t value) const;
   /// What the host reads after the step. Known once emit_step has run.
   const std::vector<HostBuffer>& outputs() const { return outputs_; }
 

@@ -81,11 +81,15 @@ std::vector<BufferRef> DeviceEmitter::parameters() const {
   return all;
 }
 
+bool DeviceEmitter::is_input(std::size_t at) const {
+  return value(at).stored.shared && outline().values[at].kind != ValueKind::parameter;
+}
+
 std::vector<HostBuffer> DeviceEmitter::inputs() const {
   std::vector<HostBuffer> all;
   for (std::size_t at = 0; at < outline().values.size(); ++at) {
+    if (!is_input(at)) continue;
     const DistributedValue& own = value(at);
-    if (!own.stored.shared || outline().values[at].kind == ValueKind::parameter) continue;
     const Tensor& tensor = plan_.request.graph->tensors[as_index(outline().values[at].of)];
     for (std::int32_t part = 0; part < plan_.micro_batches(); ++part) {
       for (std::int32_t tile : here_.tiles_here(own.stored.set)) {
@@ -102,7 +106,10 @@ std::vector<HostBuffer> DeviceEmitter::inputs() const {
 
 Bytes DeviceEmitter::input_bytes() const {
   Bytes total{};
-  for (const HostBuffer& input : inputs()) total += here_.bytes_of(input.buffer);
+  for (std::size_t at = 0; at < outline().values.size(); ++at)
+    for (std::int32_t tile : is_input(at) ? here_.tiles_here(value(at).stored.set)
+                                          : std::span<const std::int32_t>{})
+      total += here_.bytes_of(here_.written(at, 0, 0, tile)) * plan_.micro_batches();
   return total;
 }
 

@@ -158,8 +158,8 @@ void Folding::fold_again(Touched touched) {
   set_runtime_costs();
 }
 
-/// Devices of a class are in processes of which each has devices of the same classes, so the
-/// process of the first one stands for all.
+/// Devices of a class that take part in communications are in processes which have devices of the
+/// same classes, so the process of the first one stands for all. In training all of them do.
 void Folding::set_runtime_costs() {
   std::vector<ProcessInputs> processes;
   std::vector<char> is_known(graph_.classes.first.size());
@@ -242,7 +242,9 @@ void Folding::emit_again(std::int32_t device, FoldedDevice& known, const Again& 
     replace(step_fragment() + 1,
             emitter.emit_copies(std::span(known.fragments).first(step_fragment() + 1)));
   replace_tasks(known.tasks, gone, added);
-  known.inputs = emitter.input_bytes();
+  if (std::ranges::any_of(touched.values,
+                          [&](std::int32_t value) { return emitter.is_input(as_index(value)); }))
+    known.inputs = emitter.input_bytes();
   ++version_;
 }
 
@@ -287,7 +289,7 @@ Bytes Folding::bytes_of(const PlannedTask& finish, const Fragment& fragment,
   return PlannedDevice(plan_, device).bytes_of(fragment.uses_of(finish)[0].buffer);
 }
 
-/// Of a task that computes, on any device of this kind.
+/// Requires a task that computes. Returns its time on a device of this kind that is not slowed down.
 SimTime Folding::time_of(const PlannedTask& task, std::int32_t device) {
   switch (task.kind) {
     case WorkKind::phase:

@@ -56,6 +56,16 @@ void require_names(const zoo::Model& model, const Strategy& strategy) {
   if (!strategy.sync.message_order.empty()) require_messages(model, strategy);
 }
 
+void refuse(const Infeasible& infeasible) {
+  throw Error(ErrorKind::usage, "the strategy cannot run: " + infeasible.reason);
+}
+
+void add_rows(const MissingRows& missing, const KernelAnswer& answer, KernelTable& table) {
+  std::vector<std::vector<Candidate>> rows = answer(missing.rows);
+  for (std::size_t at = 0; at < missing.rows.size(); ++at)
+    table.insert(missing.rows[at], rows.at(at));
+}
+
 TaskGraph compile_program(const LowerRequest& request, const KernelAnswer& answer,
                           KernelTable& table) {
   // Lowering stops at kernels that the table lacks. Rows of tasks decide about layouts, and these
@@ -63,11 +73,8 @@ TaskGraph compile_program(const LowerRequest& request, const KernelAnswer& answe
   while (true) {
     LowerResult result = lower(request, table);
     if (auto* graph = std::get_if<TaskGraph>(&result)) return std::move(*graph);
-    if (auto* infeasible = std::get_if<Infeasible>(&result))
-      throw Error(ErrorKind::usage, "the strategy cannot run: " + infeasible->reason);
-    const std::vector<KernelRequest>& missing = std::get<MissingRows>(result).rows;
-    std::vector<std::vector<Candidate>> rows = answer(missing);
-    for (std::size_t at = 0; at < missing.size(); ++at) table.insert(missing[at], rows.at(at));
+    if (auto* infeasible = std::get_if<Infeasible>(&result)) refuse(*infeasible);
+    add_rows(std::get<MissingRows>(result), answer, table);
   }
 }
 

@@ -29,6 +29,11 @@ void require_names(const zoo::Model& model, const Strategy& strategy);
 using KernelAnswer =
     std::function<std::vector<std::vector<Candidate>>(const std::vector<KernelRequest>&)>;
 
+/// Throws Error(usage) with the reason.
+[[noreturn]] void refuse(const Infeasible& infeasible);
+/// Asks for the rows and adds them to the table.
+void add_rows(const MissingRows& missing, const KernelAnswer& answer, KernelTable& table);
+
 /// Lowers a program: asks `answer` for the rows that the kernel table lacks and lowers again, until
 /// none is missing. Adds the rows to `table`. Throws Error(usage) with the reason if the strategy
 /// is infeasible.

@@ -12,16 +12,6 @@
 namespace troika {
 namespace {
 
-[[noreturn]] void refuse(const Infeasible& infeasible) {
-  throw Error(ErrorKind::usage, "the strategy cannot run: " + infeasible.reason);
-}
-
-void add_rows(const MissingRows& missing, const KernelAnswer& answer, KernelTable& table) {
-  std::vector<std::vector<Candidate>> rows = answer(missing.rows);
-  for (std::size_t at = 0; at < missing.rows.size(); ++at)
-    table.insert(missing.rows[at], rows.at(at));
-}
-
 /// Asks for rows until none is missing, as compile_program does.
 void plan_with(Planner& planner, const KernelAnswer& answer, KernelTable& table) {
   while (std::optional<PlanRefusal> refusal = planner.plan()) {
@@ -73,7 +63,7 @@ PredictedProgram predict_program(const LowerRequest& request, const KernelAnswer
   made.bounds = work_depth(made.folded, made.graph);
   Timeline step = simulate(made.folded);
   TROIKA_CHECK(step.length() >= made.bounds.depth, "a step shorter than its depth");
-  made.time = step.length();
+  made.time = step.length() + made.folded.runtime.longest_rest();
   if (options.is_alone) {
     SteadyLoop loop = simulate_loop(made.folded);
     step = std::move(loop.pass);

@@ -31,9 +31,11 @@ PredictedStep predict_step(const LiveModel& live, const std::vector<std::string>
     return step;
   }
   step.timeline = simulate(step.program);
-  step.time = step.timeline.length();
-  for (std::size_t at = 1; at < programs.size(); ++at)
-    step.time += simulate(with_times(live, programs[at])).length();
+  step.time = step.timeline.length() + step.program.runtime.longest_rest();
+  for (std::size_t at = 1; at < programs.size(); ++at) {
+    TaskGraph program = with_times(live, programs[at]);
+    step.time += simulate(program).length() + program.runtime.longest_rest();
+  }
   return step;
 }
 

@@ -1,6 +1,7 @@
 // The time that the runtime itself takes in a step, besides kernels and messages.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -23,6 +24,12 @@ struct RuntimeCosts {
   SimTime message_end{};  ///< Of each start and each finish.
   std::vector<LoopProcess> processes{};
 
+  /// What a step adds that runs alone, between other programs.
+  SimTime longest_rest() const {
+    SimTime longest{};
+    for (const LoopProcess& process : processes) longest = std::max(longest, process.rest);
+    return longest;
+  }
   bool operator==(const RuntimeCosts&) const = default;
 };
 
