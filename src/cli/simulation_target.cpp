@@ -101,8 +101,10 @@ Machine planned_machine(const Strategy& strategy, std::int64_t devices,
                             "multiple of that is needed",
                             devices, each));
   machine.devices.resize(as_index(devices), machine.devices.front());
-  for (std::int64_t at = 0; at < devices; ++at)
-    machine.devices[as_index(at)].node = static_cast<std::int32_t>(at / each);
+  for (std::int64_t at = 0; at < devices; ++at) {
+    DeviceSpec& device = machine.devices[as_index(at)];
+    device.node = device.rank = static_cast<std::int32_t>(at / each);
+  }
   return machine;
 }
 
@@ -142,6 +144,10 @@ void choose_machine(const SimulationRequest& request, const std::optional<Cluste
   const PlannedPrograms& programs = target.programs;
   Machine machine = planned_machine(programs.strategy, request.devices, target.notes);
   name_kinds(machine, programs.config, target.notes);
+  if (programs.config.parallel.weights == ParallelConfig::Weights::measured)
+    target.notes.emplace_back(
+        "The run weighted its tiles by measured speeds, which the plan does not hold; all devices "
+        "are taken as equally fast.");
   target.on = with_known_links(std::move(machine), request, programs.config);
 }
 

@@ -75,7 +75,9 @@ RuntimeCosts runtime_costs(const std::vector<ProcessInputs>& processes, const Me
 TaskGraph retime(TaskGraph graph, const Machine& machine) {
   for (Task& task : graph.tasks) {
     if (!task.computes()) continue;
-    task.choice.time = roofline_time(machine[task.device], flops_of(task.key), bytes_of(task.key));
+    const DeviceSpec& device = machine[task.device];
+    task.choice.time =
+        time_on(device, roofline_time(device, flops_of(task.key), bytes_of(task.key)));
   }
   return graph;
 }

@@ -110,5 +110,16 @@ TEST(PredictTime, FormulaAndWalkAgreeOnMeasuredLinks) {
   }
 }
 
+TEST(RuntimeCosts, CountHandingOverAndTheInputsOfAProcess) {
+  MemoryCost memory{.copy = 0.5};
+  RuntimeCosts costs = runtime_costs({{{0, 1}, {4000}}, {{2}, {}}}, memory);
+  EXPECT_EQ(costs.task, SimTime{50});
+  EXPECT_EQ(costs.message_end, SimTime{50});
+  ASSERT_EQ(costs.processes.size(), 2u);
+  EXPECT_EQ(costs.processes[0], (LoopProcess{{0, 1}, {42'000}}));
+  EXPECT_EQ(costs.processes[1], (LoopProcess{{2}, {40'000}}));
+  EXPECT_EQ(costs.longest_rest(), SimTime{42'000});
+}
+
 }  // namespace
 }  // namespace troika

@@ -18,7 +18,7 @@ struct DeviceSpec {
   std::string name;
   std::string kind;  ///< Backend, instruction set, threads, library: what kernel times depend on.
   Bytes memory{};    ///< 0: not known.
-  double flops_per_second = 1e11;  ///< Matrix products.
+  double flops_per_second = 1e11;  ///< Matrix products, of a device of this kind.
   double bytes_per_second = 1e10;  ///< Reads and writes of long vectors.
   double slowdown = 1;             ///< Times of its kernels, as a multiple of those of its kind.
   std::int32_t node = 0;           ///< The computer it is in,

@@ -31,15 +31,14 @@ std::vector<double> relative_speeds(const std::vector<double>& measured) {
   return relative;
 }
 
-Machine with_measured_speeds(const RuntimeSetup& setup) {
-  std::vector<double> speeds = relative_speeds(measure_ranks(setup));
-  Machine machine = setup.machine;
-  for (DeviceSpec& device : machine.devices) {
-    double relative = speeds.at(static_cast<std::size_t>(device.rank));
-    device.slowdown = speeds.front() / relative;  // the first rank times the kernels of all
-    device.flops_per_second *= relative;
-  }
+Machine with_speeds(Machine machine, const std::vector<double>& speeds) {
+  for (DeviceSpec& device : machine.devices)
+    device.slowdown = speeds.front() / speeds.at(static_cast<std::size_t>(device.rank));
   return machine;
+}
+
+Machine with_measured_speeds(const RuntimeSetup& setup) {
+  return with_speeds(setup.machine, relative_speeds(measure_ranks(setup)));
 }
 
 }  // namespace troika

@@ -11,8 +11,12 @@ namespace troika {
 /// does not make devices of one kind differ.
 std::vector<double> relative_speeds(const std::vector<double>& measured);
 
-/// Returns the machine of `setup` with the speed of each device relative to the slowest one,
-/// measured now. Collective: all ranks call it and get the same result.
+/// Returns the machine with the slowdown of each device, from the speeds of the ranks. It is 1 on
+/// the first rank, which times the kernels of all.
+Machine with_speeds(Machine machine, const std::vector<double>& speeds);
+
+/// The same with speeds that are measured now. Collective: all ranks call it and get the same
+/// result.
 Machine with_measured_speeds(const RuntimeSetup& setup);
 
 }  // namespace troika

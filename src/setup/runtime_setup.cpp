@@ -182,8 +182,8 @@ Machine with_rates(Machine machine, const std::function<DeviceSpec(const DeviceS
   for (DeviceSpec& device : machine.devices) {
     auto [measured, is_new] = known.try_emplace(device.kind);
     if (is_new) measured->second = measure(device);
-    device.flops_per_second = measured->second.flops_per_second / device.slowdown;
-    device.bytes_per_second = measured->second.bytes_per_second / device.slowdown;
+    device.flops_per_second = measured->second.flops_per_second;
+    device.bytes_per_second = measured->second.bytes_per_second;
   }
   return machine;
 }

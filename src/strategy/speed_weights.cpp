@@ -45,8 +45,8 @@ std::vector<double> part_speeds(const Signature& s, const Split& split, const Ma
   std::vector<double> speeds(parts, std::numeric_limits<double>::infinity());
   for (std::size_t at = 0; at < map.device.size(); ++at) {
     double& speed = speeds[at / inside % parts];
-    speed =
-        std::min(speed, machine.devices[static_cast<std::size_t>(map.device[at])].flops_per_second);
+    const DeviceSpec& device = machine.devices[static_cast<std::size_t>(map.device[at])];
+    speed = std::min(speed, device.flops_per_second / device.slowdown);
   }
   return speeds;
 }

@@ -22,12 +22,21 @@ TEST(DeviceSpeeds, DecideTheSamplesOfEachDeviceWhereWeightsAreMeasured) {
   zoo::Model model = make_training(config)->model();
   Machine machine;
   machine.devices.resize(2);
-  machine.devices[1].flops_per_second *= 3;
+  machine.devices[0].slowdown = 3;
   Strategy weighted = choose_strategy(config, model, machine);
   EXPECT_THAT(weights_along(weighted.splits.at("lm_head"), "n"), ElementsAre(2, 6));
   config.parallel.weights = ParallelConfig::Weights::equal;
   Strategy equal = choose_strategy(config, model, machine);
   EXPECT_FALSE(has_weights(equal.splits.at("lm_head")));
+}
+
+TEST(DeviceSpeeds, SlowDownDevicesOfSlowerRanksThanTheFirst) {
+  Machine machine;
+  for (std::int32_t rank : {0, 1, 1, 2}) machine.devices.push_back({.rank = rank});
+  machine = with_speeds(machine, {2, 1, 4});
+  std::vector<double> slowdowns;
+  for (const DeviceSpec& device : machine.devices) slowdowns.push_back(device.slowdown);
+  EXPECT_THAT(slowdowns, ElementsAre(1, 2, 2, 0.5));
 }
 
 TEST(DeviceSpeeds, OfOneProcessAreEqual) {
@@ -36,7 +45,8 @@ TEST(DeviceSpeeds, OfOneProcessAreEqual) {
       language_run(folder, {"parallel.plan=data", "parallel.devices=2", "parallel.weights=measured",
                             "kernels.backend=reference"}));
   Machine machine = with_measured_speeds(training->live().setup());
-  EXPECT_EQ(machine.devices[0].flops_per_second, machine.devices[1].flops_per_second);
+  EXPECT_EQ(machine.devices[0].slowdown, 1);
+  EXPECT_EQ(machine.devices[1].slowdown, 1);
   EXPECT_THAT(weights_along(training->strategy().splits.at("lm_head"), "n"), ElementsAre(4, 4));
 }
 

@@ -191,8 +191,8 @@ class GraphOfFacts {
 };
 
 std::string text_of(const DeviceSpec& device) {
-  return fmt::format("{} {} {} {}", device.kind, device.flops_per_second, device.bytes_per_second,
-                     device.memory.count);
+  return fmt::format("{} {} {} {} {}", device.kind, device.flops_per_second,
+                     device.bytes_per_second, device.memory.count, device.slowdown);
 }
 
 }  // namespace

@@ -38,8 +38,8 @@ std::string_view to_string(Access access) {
 class DeviceText {
  public:
   DeviceText(const TaskGraph& graph, const DeviceSpec& device) : graph_(graph) {
-    text_ = fmt::format("{} {} {} {}\n", device.kind, device.flops_per_second,
-                        device.bytes_per_second, device.memory.count);
+    text_ = fmt::format("{} {} {} {} {}\n", device.kind, device.flops_per_second,
+                        device.bytes_per_second, device.memory.count, device.slowdown);
   }
 
   void add(const Task& task, const std::string& dependencies) {
