@@ -14,8 +14,8 @@ int cores_of_machine();
 
 /// Binds the calling thread to cores[index % cores.size()]. Does nothing if the list is empty.
 void bind_to_core(int index, const std::vector<int>& cores);
-/// Lets the calling thread run on all of these, even if the process may not. Does nothing if the
-/// list is empty.
+/// Restricts the calling thread to these cores, which may lie outside the affinity mask of the
+/// process. Does nothing if the list is empty.
 void bind_to_cores(const std::vector<int>& cores);
 
 }  // namespace troika

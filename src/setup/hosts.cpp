@@ -175,8 +175,9 @@ std::vector<int> cores_of_device(const HostShares& hosts, int threads, int numbe
   const std::vector<int>& cores = is_own ? hosts.own_cores : hosts.other_cores;
   int devices = is_own ? hosts.own_devices : hosts.devices - hosts.own_devices;
   int share = static_cast<int>(cores.size()) / std::max(1, devices);
-  if (share < threads) return {};
-  auto first = cores.begin() + (is_own ? number : number - hosts.own_devices) * share;
+  int place = is_own ? number : number - hosts.own_devices;
+  if (share < threads || place >= devices) return {};
+  auto first = cores.begin() + place * share;
   return {first, first + share};
 }
 

@@ -42,11 +42,10 @@ struct HostShares {
 /// `own`.
 HostShares share_hosts(const std::vector<RankHost>& hosts, int own, int devices_per_rank);
 
-/// The cores of device `number` of a process: an equal share of those of the process, so that the
-/// devices do not wake up on one core and other runs on the computer can still be avoided. Beyond
-/// the devices of the process, those of the other ranks, whom a launcher may have bound to cores of
-/// their own: for devices that compute beside it while kernels are timed. Empty, which means any
-/// core of the process, if there are too few.
+/// Returns the cores of device `number`. Devices of the process get equal shares of its cores, so
+/// that two never wake up on one core. Higher numbers stand for devices of other ranks on this
+/// computer, used while kernels are timed; they share the cores that only other ranks may use.
+/// Empty, meaning any core of the process, if a share is smaller than `threads`.
 std::vector<int> cores_of_device(const HostShares& hosts, int threads, int number);
 
 /// Collective: every rank describes its host and gets its shares.

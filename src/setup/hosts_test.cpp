@@ -106,6 +106,7 @@ TEST(CoresOfDevice, AreThoseOfOtherRanksForDevicesThatAreNotItsOwn) {
   HostShares bound = share_hosts({rank_on("a", 0, 2, 64), rank_on("a", 4, 2, 64)}, 1, 1);
   EXPECT_EQ(cores_of_device(bound, 2, 0), (std::vector{4, 5}));
   EXPECT_EQ(cores_of_device(bound, 2, 1), (std::vector{0, 1}));
+  EXPECT_EQ(cores_of_device(bound, 2, 2), std::vector<int>{});  // another computer has more devices
 }
 
 TEST(CoresOfDevice, AreAnyForOtherDevicesIfRanksAreNotBound) {

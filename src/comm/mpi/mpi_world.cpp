@@ -181,9 +181,11 @@ class Owner final : public MpiWorld {
       for (int done = 0; done == 0;) {
         // Outside of the lock: the check may throw or take another lock.
         if (check_) check_();
-        if (!backoff.try_again()) std::this_thread::sleep_for(kNap);
-        std::scoped_lock lock(mutex_);
-        check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+        {
+          std::scoped_lock lock(mutex_);
+          check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+        }
+        if (done == 0 && !backoff.try_again()) std::this_thread::sleep_for(kNap);
       }
     } catch (...) {
       given_up_.push_back(buffers);

@@ -42,7 +42,7 @@ class WorkQueue {
   };
 
   void loop(const std::stop_token& stop, const CpuOptions& options) {
-    // Before the team starts, whose threads inherit it, and unless the user places threads.
+    // Before the team starts, so that its threads inherit the cores. OMP_PROC_BIND has precedence.
     if (omp_get_proc_bind() == omp_proc_bind_false) bind_to_cores(options.cores);
     // Settings of OpenMP belong to the calling thread, so this thread leads a team of its own. Not
     // dynamic: the runtime must not shrink the team under load, since kernels and their times

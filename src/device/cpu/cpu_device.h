@@ -14,7 +14,7 @@ struct CpuOptions {
   int threads = 1;      ///< In the team, including the device's own thread.
   Bytes memory{};       ///< Limit of allocated memory; 0: no limit but the system's.
   std::string library;  ///< The kernel library and its version, as it appears in kind().
-  std::vector<int> cores{};  ///< That the team runs on; empty: those of the process.
+  std::vector<int> cores{};  ///< Of the team; empty: any core of the process.
 };
 
 /// Several devices may live in one process: their teams are disjoint. All functions may be called

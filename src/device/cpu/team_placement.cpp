@@ -20,7 +20,7 @@ struct Membership {
 thread_local Membership membership;
 thread_local TeamPlacement* own_team = nullptr;  // that the thread leads
 
-/// The cores of the process, or none if `threads` are not to be placed on them.
+/// The cores that the calling thread may use, or nothing if `threads` are not to be placed on them.
 std::optional<cpu_set_t> cores_to_share(int threads) {
   cpu_set_t cores;
   CPU_ZERO(&cores);
