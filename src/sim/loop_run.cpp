@@ -110,7 +110,7 @@ void LoopRun::handle(const Event& event) {
   }
 }
 
-/// What a list holds, which is empty then. Valid until the next call. Both keep their memory.
+/// Empties the list and returns its content, valid until the next call. Both keep their memory.
 const std::vector<std::int32_t>& LoopRun::taken(std::vector<std::int32_t>& list) {
   taken_.clear();
   taken_.swap(list);
@@ -368,7 +368,9 @@ bool LoopRun::finish_message(std::int32_t number, const LoopTask& task) {
 
 const MessagePhase& LoopRun::phase_of(std::int32_t slot) const {
   const LoopMessage& message = body_.messages[as_index(message_of(slot))];
-  return body_.phases[as_index(message.first_phase + slots_[as_index(slot)].phase)];
+  std::int32_t phase = slots_[as_index(slot)].phase;
+  TROIKA_CHECK(phase < message.phases, "a message continues after its last phase");
+  return body_.phases[as_index(message.first_phase + phase)];
 }
 
 void LoopRun::begin_phase(std::int32_t number) {
