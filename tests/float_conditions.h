@@ -27,10 +27,22 @@ inline double distance_between(const SmallTraining& a, const SmallTraining& b) {
       compare_movements({a.start, from_other_start(b.last), a.last}, 0).largest.distance);
 }
 
-/// Returns how far other last digits of the initial weights move the result.
+/// Returns how far apart runs on one device are that differ only in their number of threads.
+inline double thread_noise(const SmallCase& asked) {
+  static std::map<SmallCase, double> known;
+  if (auto found = known.find(asked); found != known.end()) return found->second;
+  double noise = 0;
+  SmallCase other = asked;
+  for (other.threads = 2; other.threads <= 6; ++other.threads)
+    noise = std::max(
+        noise, distance_between(on_one_device(asked), train_small(other, 1, Strategy::single())));
+  return known[asked] = noise;
+}
+
+/// Returns how far other last digits of the initial weights, or other threads, move the result.
 inline double sensitivity(SmallCase asked) {
+  double largest = thread_noise(asked);
   SmallTraining plain = on_one_device(asked);
-  double largest = 0;
   for (asked.nudge = 1; asked.nudge <= 4; ++asked.nudge)
     largest = std::max(largest, distance_between(plain, train_small(asked, 1, Strategy::single())));
   return largest;
@@ -53,17 +65,9 @@ inline SmallCase with_calm_seed(SmallCase asked) {
   return asked;
 }
 
-/// Derives the tolerance from runs on one device that differ only in their number of threads.
+/// Derives the tolerance from runs on one device.
 inline double tolerance_for(const SmallCase& asked) {
-  if (!asked.cpu_kernels) return kExactTolerance;
-  static std::map<SmallCase, double> known;
-  if (auto found = known.find(asked); found != known.end()) return found->second;
-  double noise = 0;
-  SmallCase other = asked;
-  for (other.threads = 2; other.threads <= 6; ++other.threads)
-    noise = std::max(
-        noise, distance_between(on_one_device(asked), train_small(other, 1, Strategy::single())));
-  return known[asked] = float_tolerance(noise);
+  return asked.cpu_kernels ? float_tolerance(thread_noise(asked)) : kExactTolerance;
 }
 
 }  // namespace troika

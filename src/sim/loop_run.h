@@ -134,8 +134,9 @@ class LoopRun {
   void note_cursor(std::int32_t number);
   void end_pass(std::int32_t number);
   void begin_pass(std::int32_t number, SimTime time);
-  void wake(std::int32_t number);
 
+  // loop_messages.cpp
+  void wake(std::int32_t number);
   void start_message(Lane& lane, const LoopTask& task);
   bool finish_message(std::int32_t number, const LoopTask& task);
   void open_slot(std::int32_t number);

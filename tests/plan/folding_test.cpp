@@ -282,6 +282,9 @@ std::vector<ZooCase> layout_cases() {
 
 INSTANTIATE_TEST_SUITE_P(Zoo, FoldedLayouts, testing::ValuesIn(layout_cases()), zoo_case_name);
 
+/// Turns of a model on so many devices, of which each has a seed of its own.
+const std::uint64_t kTurns = full_grid() ? 10 : 1;
+
 /// Plans of small models where cards, uplinks and slow links are shared. Counts the plans in which
 /// messages wait for each other.
 struct ContentionCount {
@@ -296,8 +299,9 @@ void expect_contended_plans_fold(const std::string& name, std::size_t devices, s
     FoldedModel model({machine, seed % 3 == 0, seed % 3 == 1}, graph);
     std::vector<Strategy> strategies{random_view_strategy(graph, machine, seed),
                                      random_strategy(graph, machine, seed)};
+    // Only with the first seeds: the others would be the same but for clipping and slices.
     for (std::string_view ready : ready_names())
-      strategies.push_back(ready_strategy(ready, graph, machine));
+      if (seed % kTurns < 2) strategies.push_back(ready_strategy(ready, graph, machine));
     for (Strategy& strategy : strategies) {
       if (!full_grid() && (number++ + seed) % 4 != 0) continue;
       model.set(std::move(strategy));
@@ -318,9 +322,8 @@ class FoldedContention : public testing::TestWithParam<ZooCase> {};
 TEST_P(FoldedContention, IsExactWhereMessagesShareLinks) {
   const auto& [name, number, devices] = GetParam();
   ContentionCount count;
-  std::uint64_t turns = full_grid() ? 10 : 1;
-  for (std::uint64_t turn = 0; turn < turns; ++turn)
-    expect_contended_plans_fold(name, devices, number * turns + turn, count);
+  for (std::uint64_t turn = 0; turn < kTurns; ++turn)
+    expect_contended_plans_fold(name, devices, number * kTurns + turn, count);
   EXPECT_GT(count.waiting, count.plans / 3) << "of " << count.plans;
 }
 
