@@ -24,11 +24,15 @@ double seconds_per_byte(const MemoryRates& rates, std::int32_t devices) {
 
 }  // namespace
 
+Occupancy occupancy_of(std::int32_t devices, std::int32_t at_once) {
+  return {.devices = devices, .at_once = std::clamp(at_once, 1, devices)};
+}
+
 Occupancy occupancy_of(const Machine& machine, std::int32_t at_once) {
   std::map<std::int32_t, std::int32_t> devices;  // by node
   std::int32_t most = 1;
   for (const DeviceSpec& device : machine.devices) most = std::max(most, ++devices[device.node]);
-  return {.devices = most, .at_once = std::clamp(at_once, 1, most)};
+  return occupancy_of(most, at_once);
 }
 
 SimTime reoccupied(SimTime time, Bytes bytes, const MemoryRates& rates, Reoccupation change) {

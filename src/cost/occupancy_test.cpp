@@ -14,7 +14,7 @@ TEST(Occupancy, IsThatOfTheFullestComputer) {
   EXPECT_EQ(occupancy_of(machine, 8), (Occupancy{.devices = 3, .at_once = 3}));
   EXPECT_EQ(occupancy_of(machine, 2), (Occupancy{.devices = 3, .at_once = 2}));
   EXPECT_EQ(occupancy_of(machine, 0), (Occupancy{.devices = 3, .at_once = 1}));
-  EXPECT_EQ(occupancy_of({}, 2), kAlone);
+  EXPECT_EQ(occupancy_of(Machine{}, 2), kAlone);
 }
 
 TEST(Reoccupied, ChangesThePartThatMemoryTakes) {

@@ -4,9 +4,16 @@
 #include <charconv>
 #include <fstream>
 #include <sstream>
+#include <string>
 #include <string_view>
 
 namespace troika {
+
+std::string boot_id() {
+  std::string id;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), id);
+  return id;
+}
 
 std::int64_t whole_cores(const CoreLimit& limit) {
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(limit.cores));

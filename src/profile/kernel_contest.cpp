@@ -14,7 +14,7 @@ using Nanoseconds = std::chrono::nanoseconds;
 constexpr double kHopeless = 1.5;
 /// A shorter first launch is not reliable: it includes waking the team.
 constexpr Nanoseconds kTelling = std::chrono::milliseconds(50);
-constexpr int kFewestRounds = 2, kMostRounds = kMostLaunches - 2;  // after up to two launches
+constexpr int kFewestRounds = 3, kMostRounds = kMostLaunches - 2;  // after up to two launches
 /// Total time of a candidate's launches that is long compared to the noise of clock and scheduler.
 constexpr Nanoseconds kLongEnough = std::chrono::milliseconds(4);
 

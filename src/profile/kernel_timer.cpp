@@ -196,8 +196,9 @@ void KernelTimer::measure(const KernelKey& key, std::vector<Candidate>& candidat
   for (std::size_t at = 0; at < candidates.size(); ++at) {
     std::vector<std::chrono::nanoseconds>& own = times[at];
     std::ranges::sort(own);
-    std::size_t quarter = own.size() / 4;
-    candidates[at].time = SimTime{own[own.size() / 2].count()};
+    std::size_t quarter = own.size() / 4, middle = own.size() / 2;
+    auto median = own.size() % 2 == 1 ? own[middle] : (own[middle - 1] + own[middle]) / 2;
+    candidates[at].time = SimTime{median.count()};
     candidates[at].timing =
         Timing{.spread = {(own[own.size() - 1 - quarter] - own[quarter]).count()},
                .repeats = static_cast<std::int32_t>(own.size()),

@@ -49,7 +49,6 @@ void add_share(GroupAmounts& groups, const GroupShare& share, int devices) {
 
 /// A computer, merged from the descriptions of all ranks on it.
 struct Computer {
-  int node = 0;
   int devices = 0;
   std::set<int> cores;
   Bytes memory{};
@@ -93,6 +92,10 @@ struct Computer {
   }
 };
 
+const std::string& computer_of(const RankHost& host) {
+  return host.computer.empty() ? host.name : host.computer;
+}
+
 // Hosts travel between ranks as words; an empty word would be lost between two spaces.
 constexpr const char* kNoGroup = "-";
 
@@ -101,9 +104,9 @@ std::string to_text(const GroupShare& share) {
 }
 
 std::string to_text(const RankHost& host) {
-  return fmt::format("{} {} {} {} {} {} {}", host.memory.count, host.cores.size(),
+  return fmt::format("{} {} {} {} {} {} {} {}", host.memory.count, host.cores.size(),
                      fmt::join(host.cores, " "), to_text(host.group_memory),
-                     to_text(host.group_cores), host.most_threads, host.name);
+                     to_text(host.group_cores), host.most_threads, host.name, host.computer);
 }
 
 std::istream& operator>>(std::istream& words, GroupShare& share) {
@@ -119,7 +122,7 @@ RankHost parse_host(const std::string& text) {
   words >> host.memory.count >> cores;
   host.cores.resize(cores);
   for (int& core : host.cores) words >> core;
-  words >> host.group_memory >> host.group_cores >> host.most_threads >> host.name;
+  words >> host.group_memory >> host.group_cores >> host.most_threads >> host.name >> host.computer;
   return host;
 }
 
@@ -133,7 +136,10 @@ std::vector<int> own_cores() {
 }
 
 RankHost own_host() {
-  RankHost own{.cores = own_cores(), .memory = computer_memory(), .most_threads = openmp_threads()};
+  RankHost own{.cores = own_cores(),
+               .memory = computer_memory(),
+               .computer = boot_id(),
+               .most_threads = openmp_threads()};
   CgroupLimits limits = read_cgroup_limits();
   if (limits.memory) own.group_memory = {limits.memory->group, limits.memory->left().count};
   if (limits.cores) own.group_cores = {limits.cores->group, whole_cores(*limits.cores)};
@@ -145,14 +151,14 @@ RankHost own_host() {
 HostShares share_hosts(const std::vector<RankHost>& hosts, int own, int devices_per_rank) {
   HostShares shares;
   std::map<std::string, Computer> computers;
+  std::map<std::string, int> nodes;
   for (const RankHost& host : hosts) {
-    int next = static_cast<int>(computers.size());
+    computers[computer_of(host)].add(host, devices_per_rank);
     // Nodes are numbered in the order of their first rank, which is the same on all ranks.
-    Computer& computer = computers.try_emplace(host.name, Computer{next}).first->second;
-    computer.add(host, devices_per_rank);
-    shares.node_of_rank.push_back(computer.node);
+    shares.node_of_rank.push_back(
+        nodes.try_emplace(host.name, static_cast<int>(nodes.size())).first->second);
   }
-  const Computer& here = computers.at(hosts[static_cast<std::size_t>(own)].name);
+  const Computer& here = computers.at(computer_of(hosts[static_cast<std::size_t>(own)]));
   shares.cores = here.usable_cores();
   shares.devices = here.devices;
   shares.threads = here.threads();
@@ -165,6 +171,7 @@ HostShares share_hosts(const std::vector<RankHost>& hosts, int own, int devices_
   // The minimum over all computers is the same on every rank, so all ranks plan alike.
   for (const auto& [name, computer] : computers) {
     shares.threads = std::min(shares.threads, computer.threads());
+    shares.most_devices = std::max(shares.most_devices, computer.devices);
     shares.memory = std::min(shares.memory, computer.memory_of_device());
   }
   return shares;

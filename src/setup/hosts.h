@@ -20,17 +20,21 @@ struct RankHost {
   std::vector<int> cores;  ///< Cores in this rank's affinity mask.
   Bytes memory{};          ///< Memory of the computer, shared by all ranks on it.
   std::string name;
+  /// Containers on one computer may have names of their own. Empty: as the name.
+  std::string computer{};
   GroupShare group_memory{};  ///< Bytes left below the memory limit of its control group.
   GroupShare group_cores{};   ///< Whole cores within the CPU quota of its control group.
   int most_threads = 0;       ///< Limit over all its devices (OMP_NUM_THREADS); 0: no limit.
 };
 
 /// The share of each device. If computers differ, the smallest share applies everywhere, so that
-/// all devices are alike.
+/// all devices are alike. A node is a host name: containers on one computer are nodes of their own,
+/// which send messages to each other over a network but share cores and memory.
 struct HostShares {
   std::vector<int> node_of_rank;
-  int threads = 1;  ///< Default threads per device.
-  Bytes memory{};   ///< Memory per device.
+  int threads = 1;       ///< Default threads per device.
+  Bytes memory{};        ///< Memory per device.
+  int most_devices = 1;  ///< Of any computer.
   // For the computer of one rank only.
   int cores = 1;  ///< Cores that any rank on it may use.
   int devices = 1;

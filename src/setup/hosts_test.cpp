@@ -60,6 +60,19 @@ TEST(ShareHosts, TakesTheLeastOfComputersThatDiffer) {
   EXPECT_EQ(share_hosts(hosts, 1, 1).cores, 4);
 }
 
+TEST(ShareHosts, ContainersAreNodesThatShareTheirComputer) {
+  std::vector<RankHost> hosts{rank_on("a", 0, 1, 64), rank_on("b", 1, 1, 64)};
+  hosts[0].computer = hosts[1].computer = "boot";
+  HostShares shares = share_hosts(hosts, 0, 1);
+  EXPECT_EQ(shares.node_of_rank, (std::vector{0, 1}));
+  EXPECT_EQ(shares.most_devices, 2);
+  EXPECT_EQ(shares.cores, 2);
+  EXPECT_EQ(shares.memory, Bytes{32 * kGiB});
+  EXPECT_EQ(cores_of_device(shares, 1, 1), (std::vector{1}));
+  hosts[1].computer = "another";
+  EXPECT_EQ(share_hosts(hosts, 0, 1).most_devices, 1);
+}
+
 TEST(ShareHosts, LeavesOneThreadWhereDevicesAreMoreThanCores) {
   EXPECT_EQ(share_hosts({rank_on("a", 0, 2, 8)}, 0, 8).threads, 1);
 }

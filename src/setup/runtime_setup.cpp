@@ -172,7 +172,7 @@ RuntimeSetup set_up_runtime(const KernelsConfig& kernels, const ParallelConfig& 
                                .given = std::move(known.given),
                                .measures_anew = known.measures_anew,
                                .memory = made.machine.devices.front().memory,
-                               .occupancy = occupancy_of(made.machine, hosts.cores / threads),
+                               .occupancy = occupancy_of(hosts.most_devices, hosts.cores / threads),
                                .make_neighbour = make});
   return made;
 }

@@ -17,6 +17,7 @@
 
 #include "base/durable_file.h"
 #include "base/error.h"
+#include "machine/computer.h"
 #include "setup/hosts.h"
 
 namespace troika {
@@ -63,7 +64,7 @@ LeaseOwner this_process() {
   return {.host = host_name(),
           .process = ::getpid(),
           .started = fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(std::time(nullptr))),
-          .boot = first_line("/proc/sys/kernel/random/boot_id"),
+          .boot = boot_id(),
           .processes = process_namespace()};
 }
 
