@@ -6,20 +6,41 @@
 namespace troika {
 namespace {
 
-double turns(const Occupancy& occupancy) {
-  return static_cast<double>(occupancy.devices) / static_cast<double>(occupancy.at_once);
+/// Devices that compute, and those that do so at the same time, on average.
+struct Load {
+  double devices = 1, at_once = 1;
+
+  double turns() const { return devices / at_once; }
+};
+
+Load load_of(const Occupancy& occupancy) {
+  return {static_cast<double>(occupancy.devices), static_cast<double>(occupancy.at_once)};
 }
 
 /// Seconds per byte on each of `devices`: linear between measured numbers of devices, because that
 /// is how devices share a memory which is busy all the time.
-double seconds_per_byte(const MemoryRates& rates, std::int32_t devices) {
-  auto above = rates.lower_bound(devices);
+double seconds_per_byte(const MemoryRates& rates, double devices) {
+  auto above = std::ranges::find_if(
+      rates, [&](const auto& rate) { return static_cast<double>(rate.first) >= devices; });
   if (above == rates.end()) return 1 / rates.rbegin()->second;
-  if (above->first == devices || above == rates.begin()) return 1 / above->second;
+  if (above == rates.begin()) return 1 / above->second;
   auto below = std::prev(above);
-  double share = static_cast<double>(devices - below->first) /
+  double share = (devices - static_cast<double>(below->first)) /
                  static_cast<double>(above->first - below->first);
   return (1 - share) / below->second + share / above->second;
+}
+
+SimTime changed(SimTime time, Bytes bytes, const MemoryRates& rates, const Load& from,
+                const Load& to) {
+  double own = static_cast<double>(time.count) / from.turns();
+  if (!rates.empty() && from.at_once != to.at_once && bytes.count > 0) {
+    auto moved = static_cast<double>(bytes.count);
+    double before = 1e9 * moved * seconds_per_byte(rates, from.at_once);
+    double after = 1e9 * moved * seconds_per_byte(rates, to.at_once);
+    // A kernel whose operands come from a cache is faster than memory: all of its time changes.
+    own = before < own ? own - before + after : own * after / before;
+  }
+  return {std::llround(own * to.turns())};
 }
 
 }  // namespace
@@ -36,17 +57,15 @@ Occupancy occupancy_of(const Machine& machine, std::int32_t at_once) {
 }
 
 SimTime reoccupied(SimTime time, Bytes bytes, const MemoryRates& rates, Reoccupation change) {
-  const auto& [from, to] = change;
-  if (from == to) return time;
-  double own = static_cast<double>(time.count) / turns(from);
-  if (!rates.empty() && from.at_once != to.at_once && bytes.count > 0) {
-    auto moved = static_cast<double>(bytes.count);
-    double before = 1e9 * moved * seconds_per_byte(rates, from.at_once);
-    double after = 1e9 * moved * seconds_per_byte(rates, to.at_once);
-    // A kernel whose operands come from a cache is faster than memory: all of its time changes.
-    own = before < own ? own - before + after : own * after / before;
-  }
-  return {std::llround(own * turns(to))};
+  if (change.from == change.to) return time;
+  return changed(time, bytes, rates, load_of(change.from), load_of(change.to));
+}
+
+SimTime reoccupied(SimTime time, Bytes bytes, const MemoryRates& rates, const Occupancy& from,
+                   double busy) {
+  Load before = load_of(from);
+  return changed(time, bytes, rates, before,
+                 {std::max(busy, 1.0), std::clamp(busy, 1.0, before.at_once)});
 }
 
 }  // namespace troika

@@ -36,4 +36,8 @@ struct Reoccupation {
 /// turns count.
 SimTime reoccupied(SimTime time, Bytes bytes, const MemoryRates& rates, Reoccupation change);
 
+/// The same on a computer of which only so many devices compute at the same time, on average.
+SimTime reoccupied(SimTime time, Bytes bytes, const MemoryRates& rates, const Occupancy& from,
+                   double busy);
+
 }  // namespace troika

@@ -41,5 +41,15 @@ TEST(Reoccupied, TakesTurnsWhereDevicesShareACore) {
   EXPECT_EQ(reoccupied({1000}, {20'000}, {}, {kAlone, kFour}), SimTime{1000});
 }
 
+TEST(Reoccupied, FollowsTheMeanNumberOfDevicesThatCompute) {
+  // Halfway from the rate of one device to that of four.
+  EXPECT_EQ(reoccupied({6000}, {20'000}, kRates, kFour, 2.5), SimTime{5500});
+  EXPECT_EQ(reoccupied({6000}, {20'000}, kRates, kFour, 1), SimTime{5000});
+  EXPECT_EQ(reoccupied({6000}, {20'000}, kRates, kFour, 4), SimTime{6000});
+  // Four devices on two cores, of which three compute.
+  EXPECT_EQ(reoccupied({2000}, {20'000}, {}, {4, 2}, 3), SimTime{1500});
+  EXPECT_EQ(reoccupied({2000}, {20'000}, {}, {4, 2}, 1), SimTime{1000});
+}
+
 }  // namespace
 }  // namespace troika

@@ -55,6 +55,7 @@ class MeasuredCosts {
   const MemoryRates& memory_rates() const {
     return kept_.memory_rates.empty() ? given_.memory_rates : kept_.memory_rates;
   }
+  const Occupancy& occupancy() const { return occupancy_; }
   /// Kernels that were compared with the reference in this process.
   std::int64_t checked() const { return check_.checked(); }
   /// Seconds spent on measuring kernels and on comparing them with the reference.

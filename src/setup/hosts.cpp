@@ -151,12 +151,15 @@ RankHost own_host() {
 HostShares share_hosts(const std::vector<RankHost>& hosts, int own, int devices_per_rank) {
   HostShares shares;
   std::map<std::string, Computer> computers;
-  std::map<std::string, int> nodes;
+  // Nodes and computers are numbered in the order of their first ranks, the same on all ranks.
+  std::map<std::string, int> nodes, numbers;
+  auto number = [](std::map<std::string, int>& known, const std::string& name) {
+    return known.try_emplace(name, static_cast<int>(known.size())).first->second;
+  };
   for (const RankHost& host : hosts) {
     computers[computer_of(host)].add(host, devices_per_rank);
-    // Nodes are numbered in the order of their first rank, which is the same on all ranks.
-    shares.node_of_rank.push_back(
-        nodes.try_emplace(host.name, static_cast<int>(nodes.size())).first->second);
+    shares.node_of_rank.push_back(number(nodes, host.name));
+    shares.computer_of_rank.push_back(number(numbers, computer_of(host)));
   }
   const Computer& here = computers.at(computer_of(hosts[static_cast<std::size_t>(own)]));
   shares.cores = here.usable_cores();

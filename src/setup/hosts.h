@@ -31,7 +31,7 @@ struct RankHost {
 /// all devices are alike. A node is a host name: containers on one computer are nodes of their own,
 /// which send messages to each other over a network but share cores and memory.
 struct HostShares {
-  std::vector<int> node_of_rank;
+  std::vector<int> node_of_rank, computer_of_rank;
   int threads = 1;       ///< Default threads per device.
   Bytes memory{};        ///< Memory per device.
   int most_devices = 1;  ///< Of any computer.

@@ -65,6 +65,7 @@ TEST(ShareHosts, ContainersAreNodesThatShareTheirComputer) {
   hosts[0].computer = hosts[1].computer = "boot";
   HostShares shares = share_hosts(hosts, 0, 1);
   EXPECT_EQ(shares.node_of_rank, (std::vector{0, 1}));
+  EXPECT_EQ(shares.computer_of_rank, (std::vector{0, 0}));
   EXPECT_EQ(shares.most_devices, 2);
   EXPECT_EQ(shares.cores, 2);
   EXPECT_EQ(shares.memory, Bytes{32 * kGiB});

@@ -2,7 +2,7 @@
 
 #include "cost/predict_time.h"
 #include "profile/rates.h"
-#include "sim/simulate.h"
+#include "sim/busy_neighbours.h"
 
 namespace troika {
 namespace {
@@ -17,6 +17,12 @@ TaskGraph with_times(const LiveModel& live, const std::string& name) {
                 }));
 }
 
+/// Only the first rank knows how kernels were timed. On the others they are taken as they are.
+TimedBeside timed_beside(const RuntimeSetup& setup) {
+  if (setup.costs == nullptr) return {};
+  return {setup.costs->occupancy(), setup.costs->memory_rates(), setup.computers};
+}
+
 }  // namespace
 
 PredictedStep predict_step(const LiveModel& live, const std::vector<std::string>& programs) {
@@ -25,7 +31,7 @@ PredictedStep predict_step(const LiveModel& live, const std::vector<std::string>
   // period of the loop. Programs that take turns wait for carried tasks at each change, so their
   // lengths add up.
   if (programs.size() == 1) {
-    SteadyLoop loop = simulate_loop(step.program);
+    SteadyLoop loop = simulate_beside(step.program, timed_beside(live.setup()));
     step.time = loop.period;
     step.timeline = std::move(loop.pass);
     return step;

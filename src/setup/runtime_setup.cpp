@@ -157,6 +157,8 @@ RuntimeSetup set_up_runtime(const KernelsConfig& kernels, const ParallelConfig& 
       device_maker({.threads = threads, .library = is_cpu ? cpu_library() : "reference"}, hosts);
   made.devices = make_devices(own, make);
   made.machine = make_machine(parallel, hosts, made.device().kind());
+  for (const DeviceSpec& device : made.machine.devices)
+    made.computers.push_back(hosts.computer_of_rank[static_cast<std::size_t>(device.rank)]);
   made.transport = join_devices(made.machine, ranks);
   // A spare core can run a thread that moves messages while the devices compute.
   made.has_free_cores = hosts.devices * threads < hosts.cores;
