@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "lower/testing/contended_machines.h"
 #include "lower/testing/lowered.h"
 #include "strategy/ready.h"
 #include "taskgraph/time_use.h"
@@ -64,6 +65,24 @@ TEST(PredictedPlan, StepsThatTakeTurnsBeginFromRest) {
   EXPECT_EQ(turns.time, simulate(graph).length() + graph.runtime.longest_rest());
   EXPECT_TRUE(turns.pass.is_one_step);
   EXPECT_FALSE(alone.pass.is_one_step);
+}
+
+// A machine that lists its links has faster ones than the formulas of communications assume.
+TEST(PredictedPlan, IsNeverShorterThanItsDepthOnLinksOfManySpeeds) {
+  LinkCosts slow = assumed_link_costs();
+  slow.network.alpha *= 100;
+  slow.network.beta *= 100;
+  for (const Machine& machine : contended_machines(6)) {
+    for (const char* plan : {"data", "placed"}) {
+      Lowered model;
+      model.machine = machine;
+      model.strategy = ready_strategy(plan, model.graph, model.machine);
+      LowerRequest request = model.request();
+      request.outputs.clear();
+      request.links = &slow;
+      EXPECT_GE(predict(model, request, {.is_alone = false}).time.count, 0) << plan;
+    }
+  }
 }
 
 TEST(PredictedPlan, HasTheTasksOfFurtherDevices) {
