@@ -28,6 +28,7 @@ SimulatedPlan simulate_plan(SimulationTarget target, const PlanSimulationOptions
   Machine& machine = made.target.on.machine;
   PlanKernels kernels({.given = made.target.costs,
                        .measures = asked.measures,
+                       .is_here = made.target.is_here,
                        .kernels = made.target.programs.config.kernels});
   kernels.meet(machine);
   auto answer = [&](const std::vector<KernelRequest>& rows) { return kernels.answer(rows); };

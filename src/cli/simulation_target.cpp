@@ -139,6 +139,7 @@ void choose_machine(const SimulationRequest& request, const std::optional<Cluste
                     SimulationTarget& target) {
   if (cluster) {
     target.on = machine_of_cluster(*cluster);
+    target.is_here = false;
     return;
   }
   const PlannedPrograms& programs = target.programs;
@@ -206,7 +207,8 @@ SimulationTarget open_run(const SimulationRequest& request) {
   std::string plan = text_of(config.parallel.plan);
   return {.programs = {std::move(strategy), std::move(config), std::move(model)},
           .plan = std::move(plan),
-          .on = std::move(on)};
+          .on = std::move(on),
+          .is_here = !cluster};
 }
 
 bool is_plan_file(const std::string& path) { return fs::path(path).extension() == ".json"; }

@@ -20,13 +20,13 @@ struct SimulationRequest {
   std::int64_t devices = 0;  ///< 0: as many as the plan has.
   std::int64_t batch = 0;    ///< 0: that of the plan or the run.
   std::vector<std::string> what_if{};
-  bool measures = true;  ///< As PlanKernels::Options.
 };
 
 struct SimulationTarget {
   PlannedPrograms programs;
   std::string plan;  ///< "data", "data 2 x tensor 2", "plan.json".
   SimulatedMachine on;
+  bool is_here = true;  ///< The machine is taken to be this computer.
   KernelTable costs{};
   std::vector<std::string> notes{};  ///< What was assumed, in sentences.
 };

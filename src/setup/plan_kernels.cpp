@@ -37,18 +37,41 @@ bool has_timed_rows(const KernelTable& table, const std::string& kind) {
   });
 }
 
-}  // namespace
+struct Beside {
+  std::int32_t devices = 1;  // of a computer
+  bool is_here = false;
+};
 
-std::optional<RuntimeSetup> set_up_kind(const std::string& kind, const KernelsConfig& kernels) {
+/// Starts a device of this machine of that kind; nothing if it has none, or fewer cores than the
+/// device has threads.
+std::optional<RuntimeSetup> set_up_kind(const std::string& kind, KernelsConfig kernels,
+                                        const Beside& beside) {
   std::optional<int> threads = threads_of_kind(kind);
   if (!threads || *threads < 1 || *threads > usable_threads()) return std::nullopt;
-  KernelsConfig own = kernels;
-  own.backend = kind.ends_with("reference") ? KernelsConfig::Backend::reference
-                                            : KernelsConfig::Backend::TROIKA_DEFAULT_BACKEND;
-  RuntimeSetup made = set_up_runtime(own, {.devices = 1, .threads = *threads});
+  kernels.backend = kind.ends_with("reference") ? KernelsConfig::Backend::reference
+                                                : KernelsConfig::Backend::TROIKA_DEFAULT_BACKEND;
+  Occupancy occupancy = occupancy_of(beside.devices, usable_threads() / *threads);
+  if (!beside.is_here) occupancy.devices = occupancy.at_once;
+  RuntimeSetup made =
+      set_up_runtime(kernels, {.devices = 1, .threads = *threads}, {.occupancy = occupancy});
   if (made.device().kind() != kind) return std::nullopt;
   return made;
 }
+
+/// Rows that were timed on a computer whose cores ran all its devices hold for one that does, too.
+KernelRows beside(const KernelRows& rows, std::int32_t devices) {
+  for (const KernelRows::Row& row : rows.rows()) {
+    for (const Candidate& candidate : row.candidates) {
+      if (!candidate.timing) continue;
+      const Occupancy& at = candidate.timing->at;
+      std::int32_t most = at.at_once < at.devices ? at.at_once : devices;
+      return reoccupied(rows, occupancy_of(devices, most));
+    }
+  }
+  return rows;
+}
+
+}  // namespace
 
 PlanKernels::PlanKernels(Options options)
     : options_(std::move(options)), plain_(make_reference_backend()) {}
@@ -58,12 +81,15 @@ RuntimeSetup* PlanKernels::find_here(const std::string& kind) {
   if (is_new) {
     KernelsConfig kernels = options_.kernels;
     kernels.measure = kernels.measure && options_.measures;
-    known->second = set_up_kind(kind, kernels);
+    known->second = set_up_kind(kind, kernels, {devices_, options_.is_here});
   }
   return known->second ? &*known->second : nullptr;
 }
 
 void PlanKernels::meet(Machine& machine) {
+  devices_ = occupancy_of(machine, 1).devices;
+  const KernelTable given = options_.given;
+  for (const auto& [kind, rows] : given.kinds()) options_.given.of(kind) = beside(rows, devices_);
   std::map<std::string, DeviceSpec> rates;
   for (DeviceSpec& device : machine.devices) {
     if (has_timed_rows(options_.given, device.kind)) continue;

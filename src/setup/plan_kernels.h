@@ -23,11 +23,15 @@ class PlanKernels {
  public:
   struct Options {
     KernelTable given{};
-    bool measures = true;     ///< False: kernels of this machine are not measured either.
+    bool measures = true;  ///< False: kernels of this machine are not measured either.
+    /// The machine is this computer, so devices beyond its cores take turns. Those of another one
+    /// have cores of their own.
+    bool is_here = false;
     KernelsConfig kernels{};  ///< Of this machine; the kind of a device decides about the backend.
   };
   explicit PlanKernels(Options options);
 
+  /// Kernels are from now on those of devices beside as many others as this machine's nodes have.
   /// Gives devices that are of a kind of this machine the rates of that kind, which are measured
   /// now, unless their kernels have measured times. All others keep theirs.
   void meet(Machine& machine);
@@ -50,13 +54,10 @@ class PlanKernels {
   std::vector<Candidate> answer_row(const KernelRequest& row);
 
   Options options_;
+  std::int32_t devices_ = 1;  // of a node
   std::unique_ptr<Backend> plain_;
   std::map<std::string, std::optional<RuntimeSetup>> here_;  // by kind of device, if asked for
   Sources sources_;
 };
-
-/// Starts a device of this machine of that kind; nothing if it has none, or fewer cores than the
-/// device has threads.
-std::optional<RuntimeSetup> set_up_kind(const std::string& kind, const KernelsConfig& kernels);
 
 }  // namespace troika

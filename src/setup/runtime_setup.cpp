@@ -174,7 +174,8 @@ RuntimeSetup set_up_runtime(const KernelsConfig& kernels, const ParallelConfig& 
                                .given = std::move(known.given),
                                .measures_anew = known.measures_anew,
                                .memory = made.machine.devices.front().memory,
-                               .occupancy = occupancy_of(hosts.most_devices, hosts.cores / threads),
+                               .occupancy = known.occupancy.value_or(
+                                   occupancy_of(hosts.most_devices, hosts.cores / threads)),
                                .make_neighbour = make});
   return made;
 }

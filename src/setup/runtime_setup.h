@@ -46,6 +46,8 @@ struct KnownCosts {
   /// for another kind of device are ignored.
   KernelTable given{};
   bool measures_anew = false;  ///< Measures again and replaces the times in the cache.
+  /// Of the computer, for plans that are simulated; unset: that of the devices of the run.
+  std::optional<Occupancy> occupancy{};
 };
 
 /// Makes as many devices as [parallel] says, spread evenly over the ranks. Throws Error(usage) if
