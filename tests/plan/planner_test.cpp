@@ -430,6 +430,37 @@ TEST(Planner, GivesAllKindsOfUnequalShardsTheUnitsOfOneDevice) {
   EXPECT_EQ(plan.units.updates[0][0], plan.units.updates[0][1]);
 }
 
+/// Levels of an all-reduce are asked for, which devices of one computer do not have.
+TEST(Planner, RefusesAChangeWithoutAnAlgorithmEveryTime) {
+  OneLayer model(8, make_machine({.nodes = {{.count = 2, .devices = 2, .ranks = 2}}}));
+  model.strategy = data_parallel(model.graph, model.machine);
+  std::vector<SplitChange> inside_one_node{{0, {.factors = {{.axis = "n", .degree = 2}}}}};
+  {
+    // The rows of all plans, so that it is not for missing rows that a change is refused.
+    Planner any_algorithm(model.training(), model.table);
+    model.plan(any_algorithm);
+    model.change(any_algorithm, {{1, {.factors = {{.axis = "n", .degree = 2, .stride = 2}}}}});
+    model.change(any_algorithm, inside_one_node);
+  }
+  model.strategy.sync.algorithms = "hierarchical:0-max";
+  Planner planner(model.training(), model.table);
+  model.plan(planner);
+  FoldedGraph first = planner.graph();
+  model.change(planner, {{1, {.factors = {{.axis = "n", .degree = 2, .stride = 2}}}}});
+  FoldedGraph before = planner.graph();
+  Strategy strategy = planner.strategy();
+  EXPECT_NE(before, first);
+  for (int time = 0; time < 3; ++time) {
+    EXPECT_THAT([&] { (void)planner.change(inside_one_node); },
+                ThrowsMessage<Error>(HasSubstr("hierarchical")))
+        << "time " << time;
+    EXPECT_EQ(planner.graph(), before) << "time " << time;
+    EXPECT_EQ(planner.strategy(), strategy) << "time " << time;
+  }
+  planner.undo();
+  EXPECT_EQ(planner.graph(), first);
+}
+
 /// 8,192 tiles of an operator are the most that turns count on a device; here are 9,216.
 struct TooManyTiles : Lowered {
   TooManyTiles() {
