@@ -461,6 +461,42 @@ TEST(Planner, RefusesAChangeWithoutAnAlgorithmEveryTime) {
   EXPECT_EQ(planner.graph(), first);
 }
 
+TEST(Planner, UndoesTheLastAcceptedChangeAfterRefusedOnes) {
+  OneLayer model(8);
+  model.machine.devices.resize(4);
+  Planner planner(model.training(), model.table);
+  model.plan(planner);
+  FoldedGraph first = planner.graph();
+  Strategy strategy = planner.strategy();
+  model.change(planner, {{0, {.factors = {{.axis = "n", .degree = 4}}}}});
+  FoldedGraph changed = planner.graph();
+  EXPECT_NE(changed, first);
+  // One that is infeasible, and one that lacks rows, after which everything is planned again.
+  std::vector<SplitChange> too_many{{0, {.factors = {{.axis = "n", .degree = 5}}}}};
+  std::vector<SplitChange> unknown{{0, {.factors = {{.axis = "o", .degree = 2}}}}};
+  std::optional<PlanRefusal> refusal = planner.change(too_many);
+  ASSERT_TRUE(refusal && std::holds_alternative<Infeasible>(*refusal));
+  refusal = planner.change(unknown);
+  ASSERT_TRUE(refusal && std::holds_alternative<MissingRows>(*refusal));
+  EXPECT_EQ(planner.graph(), changed);
+  planner.undo();
+  EXPECT_EQ(planner.graph(), first);
+  EXPECT_EQ(planner.strategy(), strategy);
+  EXPECT_EQ(first_stale_fragment(planner), "");
+}
+
+TEST(Planner, UndoesAChangeOfNothing) {
+  OneLayer model(8);
+  model.machine.devices.resize(4);
+  Planner planner(model.training(), model.table);
+  model.plan(planner);
+  model.change(planner, {{0, {.factors = {{.axis = "n", .degree = 4}}}}});
+  FoldedGraph changed = planner.graph();
+  EXPECT_FALSE(planner.change({}).has_value());
+  planner.undo();
+  EXPECT_EQ(planner.graph(), changed);
+}
+
 /// 8,192 tiles of an operator are the most that turns count on a device; here are 9,216.
 struct TooManyTiles : Lowered {
   TooManyTiles() {
