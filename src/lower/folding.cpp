@@ -245,6 +245,12 @@ void Folding::emit_again(std::int32_t device, FoldedDevice& known, const Again& 
   if (std::ranges::any_of(touched.values,
                           [&](std::int32_t value) { return emitter.is_input(as_index(value)); }))
     known.inputs = emitter.input_bytes();
+  // The host may give a device buffers, or read some, that none of its tasks use.
+  auto is_stored = [&](std::int32_t value) {
+    return plan_.distribution.values[as_index(value)].stored.shared;
+  };
+  if (again.step || std::ranges::any_of(touched.values, is_stored))
+    known.versions.all = version_ + 1;
   ++version_;
 }
 
