@@ -51,6 +51,32 @@ TEST_P(FixedOrder, HasTheSameBitsOnAnyNumberOfDevices) {
 INSTANTIATE_TEST_SUITE_P(Zoo, FixedOrder, testing::Values("lenet", "resnet18", "gpt2"),
                          [](const auto& row) { return row.param; });
 
+/// Four shards of ten samples have 3, 3, 2 and 2.
+SmallTraining train_unequal_shards(std::int64_t devices) {
+  SmallCase asked{.model = "lenet", .cpu_kernels = true};
+  zoo::ModelRequest request = zoo::small_request(asked.model);
+  request.samples.batch = 10;
+  zoo::Model model = zoo::build(request);
+  RunConfig config = config_for(asked, devices);
+  LiveModel live(set_up_runtime(config.kernels, config.parallel));
+  live.add_training(model, config, fixed_order(model.train(), machine_of(devices), 4));
+  live.start();
+  live.initialize(asked.seed);
+  SmallTraining training = run_small(live.session(), model, asked);
+  check_copies(live.session());
+  return training;
+}
+
+TEST(FixedOrderOfSums, UnequalShardsHaveTheSameBitsOnAnyNumberOfDevices) {
+  SmallTraining one = train_unequal_shards(1);
+  for (std::int64_t devices : {2, 4}) {
+    SmallTraining several = train_unequal_shards(devices);
+    std::string when = "on " + std::to_string(devices) + " devices";
+    EXPECT_EQ(several.losses, one.losses) << when;
+    expect_same_bits(several.last, one.last, when);
+  }
+}
+
 /// With devices in another order, messages would sum the shards in another order.
 TEST(FixedOrderOfSums, DevicesInAnotherOrderAreRefused) {
   SmallCase asked{.model = "lenet", .shards = 8, .cpu_kernels = true};

@@ -89,12 +89,12 @@ const AlgorithmChoice& AlgorithmTable::choose(const CollectiveCall& call, DType 
                static_cast<int>(call.order), longest_part(call)};
   add_pattern(key, call.nodes);
   add_pattern(key, call.processes);
-  auto [choice, is_new] = known_.try_emplace(std::move(key));
-  if (is_new)
-    choice->second =
-        choose_algorithm(call, size_of(dtype), links_,
-                         call.kind == Collective::all_reduce ? ranges_ : AlgorithmRanges{});
-  return choice->second;
+  if (auto known = known_.find(key); known != known_.end()) return known->second;
+  // Entered only once it is known: the strategy may ask for an algorithm that cannot do this call.
+  AlgorithmChoice made =
+      choose_algorithm(call, size_of(dtype), links_,
+                       call.kind == Collective::all_reduce ? ranges_ : AlgorithmRanges{});
+  return known_.emplace(std::move(key), std::move(made)).first->second;
 }
 
 void complete_call(CollectiveCall& call, DType dtype, Bytes buffer, const Machine& machine,

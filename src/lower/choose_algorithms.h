@@ -30,7 +30,8 @@ class AlgorithmTable {
  public:
   explicit AlgorithmTable(const CommunicationChoices& choices);
 
-  /// The call has its count as stored, nodes and processes.
+  /// The call has its count as stored, nodes and processes. Throws Error(usage), every time, if the
+  /// strategy asks for an algorithm that cannot do it.
   const AlgorithmChoice& choose(const CollectiveCall& call, DType dtype);
 
  private:

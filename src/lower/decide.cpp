@@ -45,15 +45,64 @@ struct AloneRequest {
   LowerRequest request;
 };
 
+/// Gives the kinds of tiles of a plan what those of the same program on one device have. Devices
+/// that have a tile each need not leave out any, where one device leaves out those that would
+/// repeat work, so kinds are found by their tiles.
+class KindsOnOneDevice {
+ public:
+  KindsOnOneDevice(const ProgramPlan& several, const ProgramPlan& alone)
+      : several_(several), alone_(alone) {}
+
+  /// `of_kind`: by kind on one device. The sets are those of the same job or stored value.
+  template <class Each>
+  std::vector<Each> give(TileSetId set, TileSetId on_one, const std::vector<Each>& of_kind) const {
+    std::vector<Each> given;
+    if (of_kind.empty()) return given;
+    for (std::int32_t tile : several_.distribution.kinds_of(set).first)
+      given.push_back(of_kind[kind_on_one(set, on_one, tile)]);
+    return given;
+  }
+
+ private:
+  /// In a fixed order only samples are split: what does not run along them is one tile.
+  std::size_t kind_on_one(TileSetId set, TileSetId on_one, std::int32_t tile) const {
+    const TileTables& tiles = alone_.tables.tiles;
+    bool same_tiles = several_.tables.tiles.set(set).count() == tiles.set(on_one).count();
+    KindsId kinds = alone_.distribution.joined_kinds[as_index(on_one)];
+    return as_index(tiles.kind(kinds, same_tiles ? tile : 0));
+  }
+
+  const ProgramPlan &several_, &alone_;
+};
+
+KernelUnits units_from_one_device(const ProgramPlan& several, const ProgramPlan& alone,
+                                  KernelUnits units) {
+  KindsOnOneDevice kinds(several, alone);
+  const Distribution &here = several.distribution, &there = alone.distribution;
+  for (std::size_t job = 0; job < units.jobs.size(); ++job)
+    units.jobs[job] = kinds.give(here.jobs[job].set, there.jobs[job].set, units.jobs[job]);
+  for (std::size_t at = 0; at < units.updates.size(); ++at) {
+    auto weight = as_index(several.updates[at].weight);
+    units.updates[at] = kinds.give(here.values[weight].stored.set, there.values[weight].stored.set,
+                                   units.updates[at]);
+  }
+  for (std::size_t at = 0; at < units.stored.size(); ++at)
+    units.stored[at] =
+        kinds.give(here.values[at].stored.set, there.values[at].stored.set, units.stored[at]);
+  return units;
+}
+
 /// Kernels for the same bits on any number of devices: those that one device would run. The search
 /// weighs kernels against the reorders around them, which differ with the number of devices.
-std::optional<KernelUnits> units_on_one_device(const LowerRequest& several,
+std::optional<KernelUnits> units_on_one_device(const ProgramPlan& several,
                                                const KernelTable& table) {
-  AloneRequest alone(several);
-  PlanTables tables(*several.graph, alone.machine);
+  AloneRequest alone(several.request);
+  PlanTables tables(*several.request.graph, alone.machine);
   ProgramPlan plan{alone.request, tables, distribute(alone.request, tables)};
   plan.updates = plan_updates(alone.request, plan.distribution, tables);
-  return choose_units(plan.unit_request(), tables.regions, table);
+  std::optional<KernelUnits> units = choose_units(plan.unit_request(), tables.regions, table);
+  if (!units) return std::nullopt;
+  return units_from_one_device(several, plan, std::move(*units));
 }
 
 }  // namespace
@@ -85,7 +134,7 @@ bool has_units_of_one_device(const ProgramPlan& plan) {
 }
 
 std::optional<KernelUnits> decide_units(const ProgramPlan& plan, const KernelTable& table) {
-  if (has_units_of_one_device(plan)) return units_on_one_device(plan.request, table);
+  if (has_units_of_one_device(plan)) return units_on_one_device(plan, table);
   return choose_units(plan.unit_request(), plan.tables.regions, table);
 }
 

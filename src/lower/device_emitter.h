@@ -82,12 +82,13 @@ class DeviceEmitter {
   std::int32_t local_of(std::size_t update, std::int32_t place) const;
 
   // emit_totals.cpp
-  /// A sum over the batch: its number, the value summed (or -1), and number and moment of its next
-  /// task.
+  /// A sum over the batch: its number, the value summed (or -1), number and moment of its next
+  /// task, and the ranks that its tasks may have.
   struct SumTasks {
     std::int32_t sum, value;
     std::uint32_t next;
     Moment moment;
+    RankRange ranks = kValueRanks;
   };
   std::string at_device(const std::string& name) const;
   void emit_loss();

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <numeric>
-#include <string_view>
 
 #include "base/error.h"
 
@@ -121,7 +120,8 @@ class Distributor {
     std::vector<KindsId> all;
     for (const auto& [kinds, users] : own.seen)
       if (kinds != 0) all.push_back(kinds);
-    KindsId devices = tables_.tiles.kinds_of_devices(set, device_kinds());
+    if (device_kinds_.empty()) device_kinds_ = number_kinds(*request_.machine);
+    KindsId devices = tables_.tiles.kinds_of_devices(set, device_kinds_);
     if (devices != 0 && !own.seen.contains(devices)) all.push_back(devices);
     KindsId joined = tables_.tiles.joined_kinds(all);
     if (made_.joined_kinds.size() <= as_index(set)) made_.joined_kinds.resize(as_index(set) + 1);
@@ -130,16 +130,6 @@ class Distributor {
     known = joined;
     own.first = tables_.tiles.first_of_kinds(set, joined);
     return true;
-  }
-
-  const std::vector<std::int32_t>& device_kinds() {
-    std::map<std::string_view, std::int32_t> numbers;
-    for (std::size_t at = device_kinds_.size(); at < request_.machine->devices.size(); ++at)
-      device_kinds_.push_back(numbers
-                                  .try_emplace(request_.machine->devices[at].kind,
-                                               static_cast<std::int32_t>(numbers.size()))
-                                  .first->second);
-    return device_kinds_;
   }
 
   /// Adds everything that uses what has changed.

@@ -37,6 +37,7 @@ const Fragment& DeviceEmitter::emit_value(std::size_t at) {
   std::int32_t last = moves->first_step[as_index(here_.number()) + 1];
   if (first == last) return fragment_;
   bool greatest = moves->assembles && is_greatest(plan_, at);
+  const RankRange& ranks = ranks_of(outline().values[at].kind);
   for (std::int32_t part = 0; part < (once ? 1 : plan_.micro_batches()); ++part) {
     std::int32_t known = -1;
     Moment moment;
@@ -45,7 +46,7 @@ const Fragment& DeviceEmitter::emit_value(std::size_t at) {
       // Mostly several steps have one moment.
       if (step.moment != known) moment = moment_of(plan_, at, part, known = step.moment);
       Moment own = moment;
-      own.turn.rank += static_cast<std::uint32_t>(2 * moves->level[as_index(number)] + 1);
+      own.turn.rank = rank_in(ranks, 2 * as_index(moves->level[as_index(number)]) + 1);
       emit_step_of({at, part, number - first, greatest}, step, own);
     }
   }

@@ -40,7 +40,7 @@ const Fragment& DeviceEmitter::emit_step() {
   for (const HeldOutput& held : held_outputs()) {
     for (std::int32_t part = 0; part < plan_.micro_batches(); ++part) {
       Moment moment{end_of_forward(plan_, part)};
-      moment.turn.rank = kUpdateRank + 1;
+      moment.turn.rank = kStepRank;
       BufferRef buffer = here_.read_by(held.value, part, value(held.value).held, 0);
       want_viewed(buffer);
       outputs_.push_back({part_name(held.output.name, part, plan_.micro_batches()),
@@ -65,7 +65,7 @@ BufferRef DeviceEmitter::emit_sum_of(std::vector<BufferRef> numbers, std::int64_
         next.push_back(numbers[at]);
         continue;
       }
-      sum.moment.turn.rank += 2;
+      sum.moment.turn.rank = rank_in(sum.ranks, sum.moment.turn.rank + 2);
       ++sum.next;
       if (sum.next % kMostSums == 0)
         throw OutOfIds("a device adds up more numbers of one kind than tasks can be numbered");
@@ -194,7 +194,7 @@ void DeviceEmitter::emit_guard(const std::vector<BufferRef>& numbers) {
   use({.role = BufferRole::control, .index = 0}, Access::update);
   Moment moment = plan_.guard;
   moment.turn.number = 0xffff;
-  moment.turn.rank = kUpdateRank + 1;
+  moment.turn.rank = kStepRank;
   add_movement(task, {op, std::vector(numbers.size(), kOneNumber), Phase::update, {}}, moment,
                {.phase = kTotalsPhase + 1, .subject = Subject::step});
 }
@@ -210,9 +210,9 @@ void DeviceEmitter::emit_output_sums() {
     Moment moment{end_of_forward(plan_, plan_.micro_batches() - 1)};
     moment.turn.number = static_cast<std::uint32_t>(0x100 + at);
     moment.turn.rank = 1;
-    SumTasks tasks{sum, outline().tensors[output.tensor.index()], 0, moment};
+    SumTasks tasks{sum, outline().tensors[output.tensor.index()], 0, moment, kOutputSumRanks};
     std::optional<BufferRef> own = local_total(tasks);
-    moment.turn.rank = 0x1001;
+    moment.turn.rank = kOutputSumRanks.end + 1;
     outputs_.push_back(
         {at_device(output.name), emit_totals(sum, {own}, moment, finish_of_totals(plan_, sum))[0]});
   }

@@ -57,10 +57,9 @@ void DeviceEmitter::emit_phase_of(std::size_t at, std::int32_t place, std::size_
   TileSetId set = value(as_index(update.weight)).stored.set;
   auto local = static_cast<std::uint32_t>(local_of(at, place));
   bool norms = update.phases[phase] == Phase::statistics_1;
-  if (norms && kUpdateRank + 32 * (local + 1) > kNormsRank)
-    throw OutOfIds("a device stores more parts of a parameter with norms than turns can count");
   Moment moment = plan_.update_moments[at];
-  moment.turn.rank = (norms ? kUpdateRank + 32 * local : kApplyRank + 2 * local) + 1;
+  moment.turn.rank =
+      norms ? rank_in(kNormRanks, 32 * local + 1) : rank_in(kApplyRanks, 2 * local + 1);
   if (norms && !update.counted.empty()) return emit_counted_norms(at, place, moment);
   const KernelUnit& unit = plan_.units.updates[at][as_index(here_.kind_of(set, place))][phase];
   PlannedTask task =
@@ -177,7 +176,7 @@ void DeviceEmitter::emit_counted_norms(std::size_t at, std::int32_t place, Momen
                moment, id);
   ++id.index;
   check_ids_of_part(id, local);
-  if (moment.turn.rank >= kNormsRank) refuse_boxes();
+  if (moment.turn.rank >= kNormRanks.end) refuse_boxes();
 }
 
 void DeviceEmitter::emit_counted_norm(std::size_t at, std::int32_t place, std::size_t box,
@@ -274,7 +273,7 @@ void DeviceEmitter::emit_scatter(std::size_t at, std::int32_t place) {
               .number = static_cast<std::uint32_t>(update.parameter),
               .index = local * 4u};
   Moment start = moment_of(plan_, gradient, 0, message.start);
-  start.turn.rank = kScatterRank + 1;
+  start.turn.rank = rank_in(kScatterRanks, 1);
   if (std::int64_t tail = here_.padding_of(at, place); tail > 0) {
     TensorSpec spec{{tail}, value(gradient).spec.dtype};
     Assemble clear{.shape = {tail}, .layered = true};
@@ -287,7 +286,7 @@ void DeviceEmitter::emit_scatter(std::size_t at, std::int32_t place) {
   }
   start.turn.rank += 2;
   Moment finish = moment_of(plan_, gradient, 0, message.finish);
-  finish.turn.rank = kScatterRank + 5;
+  finish.turn.rank = rank_in(kScatterRanks, 5);
   BufferRef vector = here_.read_by(gradient, 0, value(gradient).updates, place);
   for (bool starts : {true, false}) {
     ++id.index;
@@ -306,7 +305,7 @@ void DeviceEmitter::emit_gather(std::size_t at, std::int32_t place) {
   BufferRef stored = here_.written(as_index(update.weight), 0, 0, place);
   Moment moment = plan_.update_moments[at];
   for (bool starts : {true, false}) {
-    moment.turn.rank = kSharedRank + (starts ? 1 : 3);
+    moment.turn.rank = rank_in(kSharedRanks, starts ? 1 : 3);
     emit_end(
         {CallKind::gather, static_cast<std::int32_t>(at), 0, shared.message, shared.owner, starts},
         stored, moment, id);
@@ -328,7 +327,7 @@ void DeviceEmitter::emit_bucket(std::int32_t at) {
     auto entry = as_index(message.first_member + step.member);
     for (bool starts : {true, false}) {
       Moment moment = starts ? bucket.start : bucket.finish;
-      moment.turn.rank = kBucketRank + (starts ? 1 : 3);
+      moment.turn.rank = rank_in(kBucketRanks, starts ? 1 : 3);
       emit_end({CallKind::bucket, at, 0, 0, step.member, starts}, vector, moment,
                {.phase = 11,
                 .subject = Subject::parameter,

@@ -104,10 +104,11 @@ FoldedCalls::KnownCall& FoldedCalls::find_call(const PlannedTask& end, Bytes buf
   DType dtype = dtype_of(plan_, end);
   for (KnownCall& known : calls)
     if (known.kind == end.call && known.bytes == buffer.count && known.dtype == dtype) return known;
-  KnownCall& made = calls.emplace_back(KnownCall{end.call, dtype, buffer.count});
-  made.choice = &algorithms_.choose(complete(describe_call(plan_, end), buffer), dtype);
-  made.time = made.choice->time;
-  return made;
+  // Chosen before it is entered, because there may be no algorithm.
+  const AlgorithmChoice& choice =
+      algorithms_.choose(complete(describe_call(plan_, end), buffer), dtype);
+  return calls.emplace_back(
+      KnownCall{end.call, dtype, buffer.count, choice.time, &choice});
 }
 
 CollectiveCall FoldedCalls::complete(const PlannedCall& planned, Bytes buffer) const {

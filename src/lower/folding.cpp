@@ -245,6 +245,12 @@ void Folding::emit_again(std::int32_t device, FoldedDevice& known, const Again& 
   if (std::ranges::any_of(touched.values,
                           [&](std::int32_t value) { return emitter.is_input(as_index(value)); }))
     known.inputs = emitter.input_bytes();
+  // The host may give a device buffers, or read some, that none of its tasks use.
+  auto is_stored = [&](std::int32_t value) {
+    return plan_.distribution.values[as_index(value)].stored.shared;
+  };
+  if (again.step || std::ranges::any_of(touched.values, is_stored))
+    known.versions.all = version_ + 1;
   ++version_;
 }
 
@@ -289,7 +295,8 @@ Bytes Folding::bytes_of(const PlannedTask& finish, const Fragment& fragment,
   return PlannedDevice(plan_, device).bytes_of(fragment.uses_of(finish)[0].buffer);
 }
 
-/// Requires a task that computes. Returns its time on a device of this kind that is not slowed down.
+/// Requires a task that computes. Returns its time on a device of this kind that is not slowed
+/// down.
 SimTime Folding::time_of(const PlannedTask& task, std::int32_t device) {
   switch (task.kind) {
     case WorkKind::phase:
@@ -315,8 +322,10 @@ SimTime Folding::movement_time(std::int32_t movement, std::int32_t device) {
   const DeviceSpec& spec = plan_.request.machine->devices[as_index(device)];
   std::optional<KernelChoice> choice = choose_kernel(movements_[movement], spec, table_);
   if (choice) return *(known = choice->time);
-  if (missing_movements_.insert(movement).second)
-    missing_.push_back({spec.kind, movements_[movement].key});
+  // Devices of one kind with other rates need the same row.
+  KernelRequest row{spec.kind, movements_[movement].key};
+  if (missing_movements_.insert(movement).second && std::ranges::count(missing_, row) == 0)
+    missing_.push_back(std::move(row));
   return {};
 }
 

@@ -27,7 +27,8 @@ class Folding {
   /// The fragments of a class's first device, in the order of `emit_all`.
   std::span<const Fragment> fragments_of(std::int32_t a_class) const;
   /// Version numbers, never used twice. A fragment gets another one whenever it is emitted again;
-  /// `all` changes when a fragment that has or had tasks is emitted again.
+  /// `all` changes when a fragment that has or had tasks is emitted again, and where buffers may
+  /// have changed that the host writes or reads.
   struct Versions {
     std::vector<std::uint64_t> fragments;
     std::uint64_t all = 0;

@@ -9,13 +9,7 @@
 
 namespace troika {
 
-MovementTable::MovementTable(const Machine& machine) {
-  for (const DeviceSpec& device : machine.devices) {
-    auto known = std::ranges::find(kinds_, device.kind);
-    kind_of_device_.push_back(static_cast<std::int32_t>(known - kinds_.begin()));
-    if (known == kinds_.end()) kinds_.push_back(device.kind);
-  }
-}
+MovementTable::MovementTable(const Machine& machine) : kind_of_device_(number_kinds(machine)) {}
 
 std::int32_t MovementTable::find_or_add(std::int32_t device, KernelKey key,
                                         std::vector<Layout> layouts) {

@@ -1,5 +1,5 @@
 // Sums, copies and norms: tasks besides those of operators. Each combination of key and layouts is
-// kept once.
+// kept once for each kind of device.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace troika {
 
 struct Movement {
-  std::int32_t device_kind = 0;  ///< Number of the kind in the MovementTable.
+  std::int32_t device_kind = 0;  ///< As in number_kinds (machine/machine.h).
   KernelKey key;
   std::vector<Layout> layouts;  ///< One per operand.
 
@@ -29,12 +29,8 @@ class MovementTable {
   std::int32_t find_or_add(std::int32_t device, KernelKey key, std::vector<Layout> layouts);
   const Movement& operator[](std::int32_t at) const { return all_[as_index(at)]; }
   std::size_t size() const { return all_.size(); }
-  const std::string& kind(const Movement& movement) const {
-    return kinds_[as_index(movement.device_kind)];
-  }
 
  private:
-  std::vector<std::string> kinds_;
   std::vector<std::int32_t> kind_of_device_;
   std::deque<Movement> all_;  // stay in place as others are added
   std::unordered_multimap<std::uint64_t, std::int32_t> by_hash_;

@@ -57,7 +57,7 @@ Moment finish_of_totals(const ProgramPlan& plan, std::int32_t sum) {
   }
   Moment finish{end_of_forward(plan, plan.micro_batches() - 1)};
   finish.turn.number = static_cast<std::uint32_t>(0x100 + sum - 2);
-  finish.turn.rank = 0x1101;
+  finish.turn.rank = kOutputSumRanks.end + 0x101;
   return finish;
 }
 

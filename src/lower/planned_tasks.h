@@ -123,6 +123,7 @@ struct PlannedTask {
   std::int32_t position_count = 0;
 
   bool computes() const { return kind != WorkKind::start && kind != WorkKind::finish; }
+  bool operator==(const PlannedTask&) const = default;
 };
 
 /// A buffer that some task wants in another layout than it has.
@@ -155,6 +156,7 @@ struct Fragment {
     return std::span(positions).subspan(as_index(task.first_position),
                                         as_index(task.position_count));
   }
+  bool operator==(const Fragment&) const = default;
 };
 
 /// A buffer that the host writes or reads.

@@ -19,7 +19,7 @@ Planner::Planner(const LowerRequest& request, const KernelTable& table)
 
 std::optional<PlanRefusal> Planner::plan() {
   if (auto reason = why_no_plan(request_)) return Infeasible{*reason};
-  before_.clear();
+  before_.reset();
   chooser_.reset();
   try {
     return plan_from_scratch();
@@ -47,7 +47,10 @@ std::optional<PlanRefusal> Planner::plan_from_scratch() {
 }
 
 std::optional<PlanRefusal> Planner::change(std::span<const SplitChange> changes) {
-  if (changes.empty()) return std::nullopt;
+  if (changes.empty()) {
+    before_.emplace();
+    return std::nullopt;
+  }
   std::vector<std::int32_t> operators;
   for (const SplitChange& change : changes) operators.push_back(change.op);
   std::vector<FormerSplit> before = set_splits(changes);
@@ -73,19 +76,21 @@ std::optional<PlanRefusal> Planner::change(std::span<const SplitChange> changes)
 /// From scratch, since the change may have stopped half-way.
 PlanRefusal Planner::refuse(const std::vector<FormerSplit>& before, PlanRefusal reason) {
   restore(before);
-  std::vector<FormerSplit> last = std::move(before_);
+  std::optional<std::vector<FormerSplit>> last = std::move(before_);
   TROIKA_CHECK(!plan().has_value(), "undoing a change of splits failed");
   before_ = std::move(last);
   return reason;
 }
 
 void Planner::undo() {
-  TROIKA_CHECK(!before_.empty(), "there is no change to undo");
+  TROIKA_CHECK(before_.has_value(), "there is no change to undo");
+  std::vector<FormerSplit> before = std::move(*before_);
+  before_.reset();
+  if (before.empty()) return;
   std::vector<std::int32_t> operators;
-  for (const FormerSplit& former : before_) operators.push_back(former.op);
-  restore(before_);
+  for (const FormerSplit& former : before) operators.push_back(former.op);
+  restore(before);
   TROIKA_CHECK(follow(operators), "undoing a change of splits failed");
-  before_.clear();
 }
 
 std::vector<Planner::FormerSplit> Planner::set_splits(std::span<const SplitChange> changes) {

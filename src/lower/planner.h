@@ -35,7 +35,8 @@ class Planner {
   /// Plans from scratch. Nothing else may be asked before it has succeeded.
   [[nodiscard]] std::optional<PlanRefusal> plan();
   /// Gives operators other splits. The plan is then the one that would be made from scratch. After
-  /// a refusal it is as before, and also after Error(usage), where a task has no kernel.
+  /// a refusal it is as before, and also after Error(usage), where a task has no kernel or a
+  /// message no algorithm.
   [[nodiscard]] std::optional<PlanRefusal> change(std::span<const SplitChange> changes);
   /// Undoes the last accepted change. There must be one since `plan` or `undo`.
   void undo();
@@ -69,7 +70,7 @@ class Planner {
   std::optional<ProgramPlan> plan_;
   std::optional<UnitChooser> chooser_;
   std::optional<Folding> folding_;
-  std::vector<FormerSplit> before_;  // the last change
+  std::optional<std::vector<FormerSplit>> before_;  // the last change, until it is undone
 };
 
 }  // namespace troika

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.h"
+
 namespace troika {
 namespace {
 
@@ -13,6 +15,23 @@ std::uint32_t operator_count(const ProgramPlan& plan) {
 }
 
 }  // namespace
+
+const RankRange& ranks_of(ValueKind kind) {
+  switch (kind) {
+    case ValueKind::parameter:
+      return kStoredRanks;
+    case ValueKind::parameter_gradient:
+      return kGradientRanks;
+    case ValueKind::norms:
+      return kNormSumRanks;
+    case ValueKind::tensor:
+    case ValueKind::gradient:
+    case ValueKind::kept:
+    case ValueKind::unused:
+      return kValueRanks;
+  }
+  throw Bug("a value of no kind");
+}
 
 TurnFields turn_of(const ProgramPlan& plan, std::size_t job, std::int64_t micro_batch, Side side) {
   const Job& own = plan.distribution.outline.jobs[job];
@@ -150,7 +169,7 @@ Moment moment_of(const ProgramPlan& plan, std::size_t value, std::int64_t micro_
   const DistributedValue& distributed = plan.distribution.values[value];
   if (own.kind == ValueKind::norms) {
     Moment made = plan.update_moments[as_index(plan.update_of[value])];
-    made.turn.rank = kNormsRank;
+    made.turn.rank = kNormSumRanks.first;
     return made;
   }
   bool over_batch = own.kind == ValueKind::parameter_gradient;
@@ -181,7 +200,7 @@ Moment moment_of(const ProgramPlan& plan, std::size_t value, std::int64_t micro_
     turn = turn_of(plan, as_index(use.job), micro_batch, Side::before);
   }
   turn.number = narrow(own.of);
-  turn.rank = own.kind == ValueKind::parameter ? kStoredRank : 0;
+  turn.rank = ranks_of(own.kind).first;
   return {turn, lag};
 }
 

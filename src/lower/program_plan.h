@@ -21,12 +21,27 @@ struct Moment {
   bool operator==(const Moment&) const = default;
 };
 
-/// Ranks of the tasks of one parameter at one place, in this order: messages that reduce its
-/// gradient, norms, messages that add these up, the update, messages that share its result,
-/// messages that send the stored weight to its readers.
-inline constexpr std::uint32_t kBucketRank = 0x1d00, kScatterRank = 0x1e00, kUpdateRank = 0x2000,
-                               kNormsRank = 0x2200, kApplyRank = 0x2600, kSharedRank = 0x2800,
-                               kStoredRank = 0x3000;
+/// Ranks of the tasks of one parameter at one place, in this order: what brings its gradient to the
+/// update, the bucket and the scattered sum of the gradient, norms, what adds these up over
+/// devices, the update, messages that share its result, what brings the stored weight to its
+/// readers.
+inline constexpr RankRange kGradientRanks{0, 0x1d00, "steps of one gradient"},
+    kBucketRanks{0x1d00, 0x1e00, "tasks of one bucket"},
+    kScatterRanks{0x1e00, 0x2000, "tasks of one scattered sum"},
+    kNormRanks{0x2000, 0x2200, "norms of one parameter"},
+    kNormSumRanks{0x2200, 0x2600, "steps of the norms of one parameter"},
+    kApplyRanks{0x2600, 0x2f00, "updates of one parameter"},
+    kSharedRanks{0x2f00, 0x3000, "tasks of one gathered parameter"},
+    kStoredRanks{0x3000, 0x4000, "steps of one parameter"};
+/// Ranks of the steps of other values, which share their place with nothing else.
+inline constexpr RankRange kValueRanks{0, 0x4000, "steps of one tensor"};
+/// Ranks of the sums on a device for an output that is a sum over the batch. The sum over all
+/// devices follows.
+inline constexpr RankRange kOutputSumRanks{0, 0x1000, "sums of one output"};
+/// Rank of the guard, and of copies of outputs for the host: behind the tasks that these read.
+inline constexpr std::uint32_t kStepRank = 0x2001;
+/// The ranks of the steps of a value's redistribution.
+const RankRange& ranks_of(ValueKind kind);
 
 /// Gradients that travel as one message.
 struct GradientBucket {

@@ -307,5 +307,26 @@ TEST(OrderOfMessages, SomethingComputesMeanwhileUnlessOverlapIsOff) {
   }
 }
 
+/// Under a fixed order numbers are added up in pairs, one sum after the other.
+TEST(SeveralDevices, TotalsOfMoreNumbersThanTurnsCountAreInfeasible) {
+  Lowered model;
+  model.graph = parse_graph(R"(graph losses
+input logits f32[8192,2]
+input target i32[8192]
+input weight f32[8192]
+operator loss cross_entropy{} (logits target weight) [] -> loss_sum weight_sum
+output loss_sum loss_sum
+)");
+  model.machine.devices.resize(2);
+  model.strategy = fixed_order(model.graph, model.machine, 8192);
+  LowerRequest request = model.request();
+  request.optimizer = nullptr;
+  request.outputs = {"loss_sum"};
+  LowerResult refused = lower(request, {});
+  ASSERT_TRUE(std::holds_alternative<Infeasible>(refused));
+  EXPECT_NE(std::get<Infeasible>(refused).reason.find("more sums of one output"), std::string::npos)
+      << std::get<Infeasible>(refused).reason;
+}
+
 }  // namespace
 }  // namespace troika

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "lower/testing/lowered.h"
 #include "strategy/ready.h"
@@ -55,6 +56,59 @@ TEST(SlicedUpdate, DividesTheOptimizersMemoryByTheReplicas) {
     }
     EXPECT_GE(sum, 3 * row + bias);
   }
+}
+
+/// Two devices, each with so many parts of a weight of 1200 rows.
+LowerResult lower_parts(Lowered& lowered, std::int64_t parts) {
+  lowered.graph = parse_graph(R"(graph parts
+input x f32[4,2]
+input target i32[4]
+input weight f32[4]
+parameter a.weight f32[1200,2] uniform 0.5
+operator a linear{out=1200} (x) [a.weight] -> logits
+operator loss cross_entropy{} (logits target weight) [] -> loss_sum weight_sum
+loss loss_sum weight_sum
+)");
+  lowered.optimizer = {.rules = {{"a.weight", Sgd{}}}};
+  lowered.machine.devices.resize(2);
+  lowered.strategy.sync.sliced_update = true;
+  lowered.strategy.splits["a"] = {
+      .factors = {{.axis = "n", .degree = 2}, {.axis = "o", .degree = parts, .stride = 0}}};
+  LowerRequest request = lowered.request();
+  request.outputs.clear();
+  KernelTable table;
+  LowerResult result = lower(request, table);
+  while (auto* missing = std::get_if<MissingRows>(&result)) {
+    table = lowered.kernels.answer(missing->rows, table);
+    result = lower(request, table);
+  }
+  return result;
+}
+
+TEST(SlicedUpdate, GathersNoPartBeforeItsUpdate) {
+  Lowered lowered;
+  TaskGraph graph = std::get<TaskGraph>(lower_parts(lowered, 300));
+  std::optional<Turn> last_update, first_gather;
+  for (const Task& task : graph.tasks) {
+    if (task.device.value != 0) continue;
+    if (task.computes() && task.key.phase == Phase::update &&
+        std::holds_alternative<Sgd>(task.key.op))
+      last_update = std::max(last_update.value_or(task.turn), task.turn);
+    if (task.kind == TaskKind::start &&
+        graph[task.communication].call.kind == Collective::all_gather)
+      first_gather = std::min(first_gather.value_or(task.turn), task.turn);
+  }
+  ASSERT_TRUE(last_update && first_gather);
+  EXPECT_LT(*last_update, *first_gather);
+}
+
+TEST(SlicedUpdate, OfMorePartsThanTurnsCountIsInfeasible) {
+  Lowered lowered;
+  LowerResult refused = lower_parts(lowered, 1200);
+  ASSERT_TRUE(std::holds_alternative<Infeasible>(refused));
+  EXPECT_NE(std::get<Infeasible>(refused).reason.find("more updates of one parameter"),
+            std::string::npos)
+      << std::get<Infeasible>(refused).reason;
 }
 
 TEST(SlicedUpdate, SumsUpPartsOfRowsInOneMessage) {

@@ -34,8 +34,8 @@ struct Unit {
   std::int32_t update = -1;  ///< Index into the updates.
   std::int32_t kind = 0;
   std::int32_t phase = 0;  ///< Of the update.
-  /// The first kind on devices of the same kind: units of one leader that have equal keys take one
-  /// kernel, so that copies of a tile have the same bits.
+  /// The first kind on devices of the same kind, whatever their rates: units of one leader that
+  /// have equal keys take one kernel, so that copies of a tile have the same bits.
   std::int32_t leader = 0;
   DeviceId device{};  ///< Of the first tile of its kind.
   KernelKey key{};

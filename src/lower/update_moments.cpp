@@ -32,7 +32,7 @@ Moment update_moment(const ProgramPlan& plan, const UpdatePlan& update) {
     made.turn = turn_at_end(plan, reader);
   }
   made.turn.number = static_cast<std::uint32_t>(update.parameter);
-  made.turn.rank = kUpdateRank;
+  made.turn.rank = kNormRanks.first;
   return made;
 }
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string_view>
+#include <tuple>
 
 namespace troika {
 
@@ -36,6 +39,18 @@ SimTime overhead_of(const LinkSpeed& speed) {
 SimTime occupied_time(const LinkSpeed& speed, Bytes bytes) {
   double sent = static_cast<double>(bytes.count) / speed.bytes_per_second;
   return overhead_of(speed) + SimTime{std::llround(sent * 1e9)};
+}
+
+std::vector<std::int32_t> number_kinds(const Machine& machine) {
+  std::map<std::tuple<std::string_view, double, double>, std::int32_t> numbers;
+  std::vector<std::int32_t> kinds;
+  for (const DeviceSpec& device : machine.devices) {
+    auto next = static_cast<std::int32_t>(numbers.size());
+    std::tuple kind(std::string_view(device.kind), device.flops_per_second,
+                    device.bytes_per_second);
+    kinds.push_back(numbers.try_emplace(kind, next).first->second);
+  }
+  return kinds;
 }
 
 SimTime time_on(const DeviceSpec& device, SimTime of_kind) {

@@ -72,6 +72,10 @@ std::vector<DeviceId> devices_of_node(const Machine& machine, std::int32_t node)
 /// The devices of each process, by rank.
 std::vector<std::vector<DeviceId>> devices_by_rank(const Machine& machine);
 
+/// By device: equal numbers for those of one kind and rates, on which a kernel takes equally long,
+/// measured or not, but for their slowdown. Numbers follow each other as they first occur.
+std::vector<std::int32_t> number_kinds(const Machine& machine);
+
 /// The time of a kernel on the device, from that on a device of its kind.
 SimTime time_on(const DeviceSpec& device, SimTime of_kind);
 

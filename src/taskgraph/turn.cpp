@@ -104,6 +104,13 @@ TurnFields unpack(Turn turn) {
   return fields;
 }
 
+std::uint32_t rank_in(const RankRange& range, std::uint64_t offset) {
+  if (offset >= range.end - range.first)
+    throw OutOfIds(fmt::format("a device has more {} than turns can count; split into fewer tiles",
+                               range.tasks));
+  return range.first + static_cast<std::uint32_t>(offset);
+}
+
 std::uint64_t urgency_of(std::int32_t lag, Turn reader) {
   // The lag takes the bits of the rank but one, which tells listed messages from others.
   std::uint64_t place = reader.bits >> kRankBits;

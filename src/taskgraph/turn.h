@@ -58,6 +58,14 @@ struct TurnFields {
   bool operator==(const TurnFields&) const = default;
 };
 
+/// Ranks of the tasks of one sort, [first, end): tasks of the next sort come behind all of them.
+struct RankRange {
+  std::uint32_t first = 0, end = 0;
+  const char* tasks = "";  ///< What they are, for messages.
+};
+/// The rank at this offset in a range. Throws OutOfIds if it would be one of the next range.
+std::uint32_t rank_in(const RankRange& range, std::uint64_t offset);
+
 struct Turn {
   std::uint64_t bits = 0;
 

@@ -74,5 +74,14 @@ TEST(Turn, ProgramsWithMoreThanIdsCountAreRefused) {
   EXPECT_NE(why_out_of_ids({.values = 65537}), std::nullopt);
 }
 
+TEST(RankRange, EndsBeforeTheNextOne) {
+  constexpr RankRange kRange{0x100, 0x200, "sums"};
+  EXPECT_EQ(rank_in(kRange, 0), 0x100u);
+  EXPECT_EQ(rank_in(kRange, 0xff), 0x1ffu);
+  EXPECT_THAT([&] { rank_in(kRange, 0x100); },
+              ThrowsMessage<OutOfIds>(HasSubstr("more sums than turns can count")));
+  EXPECT_THROW(rank_in(kRange, std::uint64_t{1} << 32), OutOfIds);
+}
+
 }  // namespace
 }  // namespace troika

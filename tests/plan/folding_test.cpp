@@ -20,6 +20,7 @@
 #include "strategy/ready.h"
 #include "strategy/testing/random_strategy.h"
 #include "strategy/testing/tensor_in_nodes.h"
+#include "strategy/tiles.h"
 #include "zoo/testing/small_models.h"
 #include "zoo_grid.h"
 
@@ -239,6 +240,65 @@ TEST(Folding, OfEvenlySplitNodesHasOneClass) {
     ASSERT_FALSE(planner.plan().has_value());
     EXPECT_EQ(planner.graph().classes.count(), 1) << name;
   }
+}
+
+/// Devices of one kind, whose times are not measured, so that they follow from different rates.
+struct RatedModel : FoldedModel {
+  explicit RatedModel(const std::string& name)
+      : FoldedModel({.machine = machines(4)[0]}, small_graph(name, 8)) {
+    for (std::size_t device = 0; device < 4; ++device) {
+      machine.devices[device].flops_per_second = device % 2 == 0 ? 1e7 : 3e7;
+      machine.devices[device].bytes_per_second = device < 2 ? 1e7 : 5e6;
+    }
+    kernels.measured = false;
+  }
+
+  void plan(Planner& planner) {
+    while (std::optional<PlanRefusal> refusal = planner.plan())
+      table = kernels.answer(std::get<MissingRows>(*refusal).rows, table);
+  }
+};
+
+TEST(FoldedRates, TellDevicesOfOneKindApart) {
+  for (const char* name : {"lenet", "gpt2"}) {
+    RatedModel model(name);
+    for (std::uint64_t seed = 0; seed < 3; ++seed) {
+      model.set(seed == 0 ? data_parallel(model.graph, model.machine)
+                          : random_view_strategy(model.graph, model.machine, seed));
+      expect_folds(model, fmt::format("{} seed {}", name, seed), Wanted::not_coarser);
+      for (const Task& task : model.lower_all().tasks) {
+        if (!task.computes()) continue;
+        SimTime time =
+            roofline_time(model.machine[task.device], flops_of(task.key), bytes_of(task.key));
+        ASSERT_EQ(task.choice.time, time) << task.name;
+      }
+    }
+  }
+}
+
+/// Times do not depend on which device had a task first.
+TEST(FoldedRates, AreThoseFromScratchAfterAChange) {
+  RatedModel model("lenet");
+  Strategy all = data_parallel(model.graph, model.machine);
+  std::vector<SplitChange> changes;
+  for (std::size_t op = 0; op < model.graph.operators.size(); ++op) {
+    const std::string& name = model.graph.operators[op].name;
+    changes.push_back({static_cast<std::int32_t>(op), split_of(all, name)});
+    Split upper = split_of(all, name);
+    for (Factor& factor : upper.factors) factor.degree = std::min<std::int64_t>(factor.degree, 2);
+    upper.first = 2;
+    model.strategy.splits[name] = upper;
+  }
+  Planner planner(model.training(), model.table);
+  model.plan(planner);
+  while (std::optional<PlanRefusal> refusal = planner.change(changes)) {
+    model.table = model.kernels.answer(std::get<MissingRows>(*refusal).rows, model.table);
+    model.plan(planner);
+  }
+  model.set(all);
+  Planner fresh(model.training(), model.table);
+  ASSERT_FALSE(fresh.plan().has_value());
+  EXPECT_EQ(planner.graph(), fresh.graph());
 }
 
 class FoldedRandomPlans : public testing::TestWithParam<ZooCase> {};

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/error.h"
 #include "base/random.h"
 #include "base/testing/test_effort.h"
 #include "lower/message_urgency.h"
@@ -16,6 +17,7 @@
 #include "lower/testing/contended_machines.h"
 #include "lower/testing/lowered.h"
 #include "lower/testing/plan_difference.h"
+#include "machine/cluster.h"
 #include "strategy/ready.h"
 #include "strategy/split_check.h"
 #include "strategy/testing/random_strategy.h"
@@ -26,6 +28,7 @@ namespace troika {
 namespace {
 
 using testing::HasSubstr;
+using testing::ThrowsMessage;
 
 struct ChangeCase {
   std::string model;
@@ -366,6 +369,132 @@ TEST(Planner, FollowsAChangeUnderAFixedOrderOfSums) {
   EXPECT_EQ(planner.graph(), fresh.graph());
   planner.undo();
   EXPECT_EQ(planner.graph(), before);
+}
+
+/// A linear layer and a loss, on a machine.
+struct OneLayer : Lowered {
+  explicit OneLayer(std::int64_t batch, Machine on = {}) {
+    graph = parse_graph(fmt::format(R"(graph layer
+input x f32[{0},4]
+input target i32[{0}]
+input weight f32[{0}]
+parameter a.weight f32[4,4] uniform 0.5
+operator a linear{{out=4}} (x) [a.weight] -> a
+operator relu activation{{}} (a) [] -> logits
+operator loss cross_entropy{{}} (logits target weight) [] -> loss_sum weight_sum
+loss loss_sum weight_sum
+)",
+                                    batch));
+    optimizer.rules = {{"a.weight", Sgd{}}};
+    if (!on.devices.empty()) machine = std::move(on);
+  }
+
+  LowerRequest training() {
+    LowerRequest asked = request();
+    asked.outputs.clear();
+    return asked;
+  }
+  void add_rows(const PlanRefusal& refusal) {
+    table = kernels.answer(std::get<MissingRows>(refusal).rows, table);
+  }
+  void plan(Planner& planner) {
+    while (std::optional<PlanRefusal> refusal = planner.plan()) add_rows(*refusal);
+  }
+  /// Requires a change that is feasible.
+  void change(Planner& planner, const std::vector<SplitChange>& changes) {
+    while (std::optional<PlanRefusal> refusal = planner.change(changes)) {
+      add_rows(*refusal);
+      plan(planner);
+    }
+  }
+
+  KernelTable table;
+};
+
+/// Shards of 3, 3, 2 and 2 samples are of two kinds. On one device a weight is stored once, on four
+/// its places have the kinds of the shards.
+TEST(Planner, GivesAllKindsOfUnequalShardsTheUnitsOfOneDevice) {
+  OneLayer model(10);
+  model.machine.devices.resize(4);
+  model.strategy = fixed_order(model.graph, model.machine, 4);
+  Planner planner(model.training(), model.table);
+  model.plan(planner);
+  const ProgramPlan& plan = planner.program();
+  auto kinds_of = [&](TileSetId set) { return plan.distribution.kinds_of(set).first.size(); };
+  for (std::size_t job = 0; job < plan.distribution.jobs.size(); ++job)
+    EXPECT_EQ(plan.units.jobs[job].size(), kinds_of(plan.distribution.jobs[job].set)) << job;
+  auto weight = as_index(plan.updates.at(0).weight);
+  ASSERT_EQ(kinds_of(plan.distribution.values[weight].stored.set), 2u);
+  EXPECT_EQ(plan.units.stored[weight].size(), 2u);
+  ASSERT_EQ(plan.units.updates[0].size(), 2u);
+  EXPECT_EQ(plan.units.updates[0][0], plan.units.updates[0][1]);
+}
+
+/// Levels of an all-reduce are asked for, which devices of one computer do not have.
+TEST(Planner, RefusesAChangeWithoutAnAlgorithmEveryTime) {
+  OneLayer model(8, make_machine({.nodes = {{.count = 2, .devices = 2, .ranks = 2}}}));
+  model.strategy = data_parallel(model.graph, model.machine);
+  std::vector<SplitChange> inside_one_node{{0, {.factors = {{.axis = "n", .degree = 2}}}}};
+  {
+    // The rows of all plans, so that it is not for missing rows that a change is refused.
+    Planner any_algorithm(model.training(), model.table);
+    model.plan(any_algorithm);
+    model.change(any_algorithm, {{1, {.factors = {{.axis = "n", .degree = 2, .stride = 2}}}}});
+    model.change(any_algorithm, inside_one_node);
+  }
+  model.strategy.sync.algorithms = "hierarchical:0-max";
+  Planner planner(model.training(), model.table);
+  model.plan(planner);
+  FoldedGraph first = planner.graph();
+  model.change(planner, {{1, {.factors = {{.axis = "n", .degree = 2, .stride = 2}}}}});
+  FoldedGraph before = planner.graph();
+  Strategy strategy = planner.strategy();
+  EXPECT_NE(before, first);
+  for (int time = 0; time < 3; ++time) {
+    EXPECT_THAT([&] { (void)planner.change(inside_one_node); },
+                ThrowsMessage<Error>(HasSubstr("hierarchical")))
+        << "time " << time;
+    EXPECT_EQ(planner.graph(), before) << "time " << time;
+    EXPECT_EQ(planner.strategy(), strategy) << "time " << time;
+  }
+  planner.undo();
+  EXPECT_EQ(planner.graph(), first);
+}
+
+TEST(Planner, UndoesTheLastAcceptedChangeAfterRefusedOnes) {
+  OneLayer model(8);
+  model.machine.devices.resize(4);
+  Planner planner(model.training(), model.table);
+  model.plan(planner);
+  FoldedGraph first = planner.graph();
+  Strategy strategy = planner.strategy();
+  model.change(planner, {{0, {.factors = {{.axis = "n", .degree = 4}}}}});
+  FoldedGraph changed = planner.graph();
+  EXPECT_NE(changed, first);
+  // One that is infeasible, and one that lacks rows, after which everything is planned again.
+  std::vector<SplitChange> too_many{{0, {.factors = {{.axis = "n", .degree = 5}}}}};
+  std::vector<SplitChange> unknown{{0, {.factors = {{.axis = "o", .degree = 2}}}}};
+  std::optional<PlanRefusal> refusal = planner.change(too_many);
+  ASSERT_TRUE(refusal && std::holds_alternative<Infeasible>(*refusal));
+  refusal = planner.change(unknown);
+  ASSERT_TRUE(refusal && std::holds_alternative<MissingRows>(*refusal));
+  EXPECT_EQ(planner.graph(), changed);
+  planner.undo();
+  EXPECT_EQ(planner.graph(), first);
+  EXPECT_EQ(planner.strategy(), strategy);
+  EXPECT_EQ(first_stale_fragment(planner), "");
+}
+
+TEST(Planner, UndoesAChangeOfNothing) {
+  OneLayer model(8);
+  model.machine.devices.resize(4);
+  Planner planner(model.training(), model.table);
+  model.plan(planner);
+  model.change(planner, {{0, {.factors = {{.axis = "n", .degree = 4}}}}});
+  FoldedGraph changed = planner.graph();
+  EXPECT_FALSE(planner.change({}).has_value());
+  planner.undo();
+  EXPECT_EQ(planner.graph(), changed);
 }
 
 /// 8,192 tiles of an operator are the most that turns count on a device; here are 9,216.

@@ -223,10 +223,15 @@ std::string first_untold(const ProgramPlan& before, const ProgramPlan& after,
 
 std::string first_stale_fragment(Planner& planner) {
   Folding& folding = planner.folding();
-  for (std::int32_t device : planner.graph().classes.first) {
+  const Classes& classes = planner.graph().classes;
+  for (std::int32_t at = 0; at < classes.count(); ++at) {
+    std::int32_t device = classes.first[as_index(at)];
     DeviceEmitter emitter(planner.program(), folding.movements(), device);
     std::vector<Fragment> fragments = emit_all(emitter, planner.program());
-    if (std::optional<std::string> fault = folding.why_not_alike(device, fragments)) return *fault;
+    std::span<const Fragment> kept = folding.fragments_of(at);
+    for (std::size_t each = 0; each < fragments.size(); ++each)
+      if (kept[each] != fragments[each])
+        return fmt::format("fragment {} of device {}", each, device);
   }
   return {};
 }
