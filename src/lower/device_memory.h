@@ -24,18 +24,19 @@ struct PlannedMemory {
   /// The most that lives in the arena at once, each buffer rounded up to the alignment. Packing
   /// never needs less.
   Bytes peak{};
-  /// Of messages: at least what each device of the class needs, and just that for one of them if
-  /// the same one needs most for every message.
+  /// Memory of messages: at least as much as each device of the class needs. Exact if the same
+  /// device needs most for every message.
   Bytes messages{};
   /// State, what lives at the peak, and messages.
   CategoryBytes categories{};
 
-  /// What a device must hold. Packing may leave gaps that are not counted here.
+  /// The memory that a device must have. Packing may leave gaps that are not counted here.
   Bytes total() const { return state.bytes + std::max(peak, state.staging) + messages; }
   bool operator==(const PlannedMemory&) const = default;
 };
 
-/// What sums, copies and norms need, by their number. Borrows the folding and the table.
+/// Scratch and sharing of sums, copies and norms, by their number. Borrows the folding and the
+/// table.
 class MovementMemory {
  public:
   struct Work {

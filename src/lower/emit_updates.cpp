@@ -8,11 +8,6 @@
 namespace troika {
 namespace {
 
-/// Operands of an update whose boxes are counted: those of the norms, and the gradient as clipping
-/// needs it. States follow with their slots.
-constexpr std::int32_t kCountedWeight = 0, kCountedGradient = 1, kCountedState = 2,
-                       kCountedSquares = 63;
-constexpr std::int32_t kMostBoxes = 64;
 /// Of the tasks for the boxes of one stored part.
 constexpr std::uint32_t kIdsOfPart = 64;
 
@@ -82,7 +77,7 @@ void DeviceEmitter::emit_phase_of(std::size_t at, std::int32_t place, std::size_
 std::size_t DeviceEmitter::counted_boxes(std::size_t update, std::int32_t place) const {
   if (plan_.updates[update].counted.empty()) return 1;
   std::size_t boxes = here_.counted(update, place).size();
-  if (boxes > static_cast<std::size_t>(kMostBoxes)) refuse_boxes();
+  if (boxes > static_cast<std::size_t>(kMostCountedBoxes)) refuse_boxes();
   return boxes;
 }
 
@@ -94,7 +89,7 @@ BufferRef DeviceEmitter::counted_part(std::size_t at, std::int32_t place, const 
   if (update.counted.empty()) return whole;
   const DistributedValue& weight = value(as_index(update.weight));
   Region region = region_of(plan_.tables.tiles, weight.stored, place, weight.spec.shape);
-  const Region& box = here_.counted(at, place)[as_index(index % kMostBoxes)];
+  const Region& box = here_.counted(at, place)[as_index(index % kMostCountedBoxes)];
   if (box == region) return whole;
   BufferRef part{.role = BufferRole::counted,
                  .part = static_cast<std::uint16_t>(local_of(at, place)),
@@ -130,7 +125,7 @@ void DeviceEmitter::emit_squares(std::size_t at, std::int32_t place) {
   for (std::size_t box = 0; box < counted_boxes(at, place); ++box) {
     auto index = static_cast<std::int32_t>(box);
     BufferRef part = counted_part(at, place, gradient_part(at, place),
-                                  kCountedSquares * kMostBoxes + index, moment, id);
+                                  kCountedSquares * kMostCountedBoxes + index, moment, id);
     PlannedTask task = begin(WorkKind::square_sum, static_cast<std::int32_t>(at), index);
     use(part, Access::read);
     use({.role = BufferRole::square,
@@ -197,7 +192,7 @@ void DeviceEmitter::emit_counted_norm(std::size_t at, std::int32_t place, std::s
                            : operand.gradient          ? kCountedGradient
                                                        : kCountedWeight;
       buffer = counted_part(at, place, update_operand(at, place, operand),
-                            which * kMostBoxes + index, moment, id);
+                            which * kMostCountedBoxes + index, moment, id);
       buffer = in_layout(buffer, Layout::plain, moment);
       if (which == kCountedWeight) spec = here_.spec_of(buffer);
     } else {

@@ -107,8 +107,7 @@ FoldedCalls::KnownCall& FoldedCalls::find_call(const PlannedTask& end, Bytes buf
   // Chosen before it is entered, because there may be no algorithm.
   const AlgorithmChoice& choice =
       algorithms_.choose(complete(describe_call(plan_, end), buffer), dtype);
-  return calls.emplace_back(
-      KnownCall{end.call, dtype, buffer.count, choice.time, &choice});
+  return calls.emplace_back(KnownCall{end.call, dtype, buffer.count, choice.time, &choice});
 }
 
 CollectiveCall FoldedCalls::complete(const PlannedCall& planned, Bytes buffer) const {

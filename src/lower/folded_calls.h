@@ -24,11 +24,11 @@ class FoldedCalls {
   };
   Changed set_classes(const Partition& partition);
 
-  /// Of a start or finish.
+  /// Names the class of communications that a start or finish belongs to.
   FoldedCall name_of(const PlannedTask& end);
-  /// As in Communication. `buffer`: of the member's buffer, as it lies.
+  /// The time as in Communication. `buffer`: the bytes of the member's buffer, as it lies.
   SimTime time_of(const PlannedTask& end, Bytes buffer);
-  /// Of all communications of the class together, as in FoldedTask.
+  /// The phases of all communications of the class together, as in FoldedTask.
   SharedPhases phases_of(const PlannedTask& end, Bytes buffer);
 
  private:

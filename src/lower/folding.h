@@ -71,7 +71,7 @@ class Folding {
   bool concerns_step(const Touched& touched) const;
   void add_folded(const Fragment& fragment, std::int32_t device, std::vector<FoldedTask>& tasks);
   SimTime time_of(const PlannedTask& task, std::int32_t device);
-  /// Of the buffer that a finish gets back.
+  /// The bytes of the buffer that a finish gets back.
   Bytes bytes_of(const PlannedTask& finish, const Fragment& fragment, std::int32_t device) const;
   SimTime movement_time(std::int32_t movement, std::int32_t device);
   std::size_t first_value() const { return plan_.distribution.outline.jobs.size(); }

@@ -9,7 +9,7 @@
 
 namespace troika {
 
-/// Of the communication that a start or finish belongs to, greatest first: by its place in the
+/// The urgency of the communication that a start or finish belongs to: by its place in the
 /// strategy's list of messages, then, for those not listed, by the turn of its first reader. 0 for
 /// all without priorities.
 std::uint64_t urgency_of(const ProgramPlan& plan, const PlannedTask& end);
@@ -18,7 +18,7 @@ struct MessageUrgency {
   std::string name;           ///< As in the strategy's list.
   std::uint64_t by_turn = 0;  ///< If it is not listed.
 };
-/// Of the communications of a folded graph.
+/// Lists the communications of a folded graph.
 std::map<FoldedCall, MessageUrgency> message_urgencies(const Folding& folding);
 
 }  // namespace troika

@@ -12,9 +12,9 @@
 namespace troika {
 namespace {
 
-/// One buffer serves all micro-batches.
-bool is_made_once(const OutlinedValue& value) {
-  return value.kind == ValueKind::parameter || value.kind == ValueKind::norms;
+/// Gradients of parameters are moved once, but each micro-batch writes a contribution of its own.
+bool is_written_once(const OutlinedValue& value) {
+  return is_made_once(value.kind) && value.kind != ValueKind::parameter_gradient;
 }
 
 }  // namespace
@@ -106,7 +106,7 @@ std::string PlanNames::name_of_value(const PlannedBuffer& planned, BufferSpec& m
 std::string PlanNames::name_of_value_part(const PlannedBuffer& planned) const {
   const OutlinedValue& value = outline().values[as_index(planned.ref.of)];
   std::string base = base_name(value);
-  return is_made_once(value) ? base : part_name(base, planned.ref.part, plan_.micro_batches());
+  return is_written_once(value) ? base : part_name(base, planned.ref.part, plan_.micro_batches());
 }
 
 std::string PlanNames::name_of_moved(const PlannedBuffer& planned, DeviceId device) const {
@@ -125,7 +125,7 @@ std::string PlanNames::name_of_stored(const PlannedBuffer& planned, BufferSpec& 
   made.part_of = base_name(value);
   made.whole = own.spec.shape;
   made.region = region;
-  if (!is_made_once(value)) shift_to_part(value, planned.ref.part, made);
+  if (!is_written_once(value)) shift_to_part(value, planned.ref.part, made);
   return to_string(SliceName{name_of_value_part(planned), own.spec.shape, region, made.device.value,
                              plan_.has_peers()});
 }
@@ -229,7 +229,7 @@ std::string PlanNames::name_of_moves(const PlannedTask& end) const {
   auto at = as_index(end.of);
   const OutlinedValue& value = outline().values[at];
   const Moves& moves = *plan_.distribution.values[at].spread.moves;
-  bool once = is_made_once(value) || value.kind == ValueKind::parameter_gradient;
+  bool once = is_made_once(value.kind);
   std::string name = base_name(value);
   if (!once) name = part_name(name, end.micro_batch, plan_.micro_batches());
   std::int32_t reader =
@@ -289,7 +289,7 @@ std::string PlanNames::name_of_movement(const PlannedTask& planned, const Task& 
   if (planned.of >= 0) {
     const OutlinedValue& value = outline().values[as_index(planned.of)];
     bool total = written.spec == kOneNumber;
-    bool once = total || is_made_once(value) || value.kind == ValueKind::parameter_gradient;
+    bool once = total || is_made_once(value.kind);
     name = once ? base_name(value)
                 : part_name(base_name(value), planned.micro_batch, plan_.micro_batches());
   }

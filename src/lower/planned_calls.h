@@ -8,7 +8,7 @@ namespace troika {
 // `end` is a start or finish everywhere.
 
 Collective kind_of(const ProgramPlan& plan, const PlannedTask& end);
-/// Of its first reader.
+/// The moment of its finish, which is that of its first reader.
 Moment finish_of(const ProgramPlan& plan, const PlannedTask& end);
 
 /// A communication between all its members, on whatever device.
@@ -20,7 +20,7 @@ struct PlannedCall {
 };
 PlannedCall describe_call(const ProgramPlan& plan, const PlannedTask& end);
 
-/// Of the elements that it carries.
+/// The type of the elements that it carries.
 DType dtype_of(const ProgramPlan& plan, const PlannedTask& end);
 
 /// The redistribution and the message in it that give the members; null: all devices are members.

@@ -32,6 +32,31 @@ Category category_of_copy(Category original) {
   return original == Category::parameter ? Category::workspace : original;
 }
 
+/// As its role says: values may as well, where they are stored.
+bool outlives_step(BufferRole role) {
+  switch (role) {
+    case BufferRole::state:
+    case BufferRole::scalars:
+    case BufferRole::control:
+    case BufferRole::requests:
+    case BufferRole::zero_read:
+    case BufferRole::zero_tail:
+    case BufferRole::zero_norms:
+    case BufferRole::zero_number:
+      return true;
+    case BufferRole::value:
+    case BufferRole::slice:
+    case BufferRole::square:
+    case BufferRole::counted:
+    case BufferRole::counted_norm:
+    case BufferRole::number:
+    case BufferRole::totals:
+    case BufferRole::bucket:
+      return false;
+  }
+  throw Bug("a buffer of no role");
+}
+
 }  // namespace
 
 bool is_made_once(ValueKind kind) {
@@ -196,8 +221,7 @@ PlannedBuffer PlannedDevice::describe(const BufferRef& ref) const {
             .layout = ref.copy_layout(),
             .category = category_of_copy(original.category)};
   }
-  PlannedBuffer made{.ref = ref};
-  auto of = as_index(ref.of);
+  PlannedBuffer made{.ref = ref, .persistent = outlives_step(ref.role)};
   switch (ref.role) {
     case BufferRole::value:
       describe_value(made);
@@ -211,7 +235,7 @@ PlannedBuffer PlannedDevice::describe(const BufferRef& ref) const {
       break;
     case BufferRole::counted_norm:
     case BufferRole::zero_norms:
-      made.spec = value(as_index(plan_.updates[of].norms)).spec;
+      made.spec = value(as_index(plan_.updates[as_index(ref.of)].norms)).spec;
       break;
     case BufferRole::scalars:
       made.spec = {{kScalarCount}, DType::f64};
@@ -219,18 +243,9 @@ PlannedBuffer PlannedDevice::describe(const BufferRef& ref) const {
     case BufferRole::control:
       made.spec = {{kControlCount}, DType::f64};
       break;
-    case BufferRole::zero_read: {
-      const JobTiles& tiles = plan_.distribution.jobs[of];
-      const Participant& use = tiles.uses[as_index(ref.index)];
-      auto read = as_index(outline().jobs[of].values[as_index(ref.index)]);
-      made.spec = {shape_of_tile(plan_.tables.tiles, use, tiles_here(tiles.set)[ref.part],
-                                 value(read).spec.shape),
-                   value(read).spec.dtype};
-      break;
-    }
+    case BufferRole::zero_read:
     case BufferRole::zero_tail:
-      made.spec = {{padding_of(of, stored_place(of, ref.part))},
-                   value(as_index(plan_.updates[of].gradient)).spec.dtype};
+      made.spec = spec_of_zeros(ref);
       break;
     case BufferRole::requests:
     case BufferRole::zero_number:
@@ -239,42 +254,41 @@ PlannedBuffer PlannedDevice::describe(const BufferRef& ref) const {
       made.spec = kOneNumber;
       break;
     case BufferRole::totals:
-      made.spec = {{ref.index < 0 ? numbers_of_totals(ref.of) : 1}, DType::f64};
-      if (ref.index < 0) break;
-      made.view_of = BufferRef{.role = BufferRole::totals, .of = ref.of};
-      made.view_offset = kOneNumber.bytes() * ref.index;
+      describe_totals(made);
       break;
-    case BufferRole::bucket: {
-      const GradientBucket& bucket = plan_.buckets.at(ref.of);
-      const UpdatePlan& update = plan_.updates[as_index(bucket.parts[0].update)];
-      DType dtype = value(as_index(update.gradient)).spec.dtype;
-      made.spec = {{bucket.bytes.count / size_of(dtype).count}, dtype};
-      made.category = Category::gradient;
-      break;
-    }
-  }
-  switch (ref.role) {
-    case BufferRole::state:
-    case BufferRole::scalars:
-    case BufferRole::control:
-    case BufferRole::requests:
-    case BufferRole::zero_read:
-    case BufferRole::zero_tail:
-    case BufferRole::zero_norms:
-    case BufferRole::zero_number:
-      made.persistent = true;
-      break;
-    case BufferRole::value:
-    case BufferRole::slice:
-    case BufferRole::square:
-    case BufferRole::counted:
-    case BufferRole::counted_norm:
-    case BufferRole::number:
-    case BufferRole::totals:
     case BufferRole::bucket:
+      describe_bucket(made);
       break;
   }
   return made;
+}
+
+TensorSpec PlannedDevice::spec_of_zeros(const BufferRef& ref) const {
+  auto of = as_index(ref.of);
+  if (ref.role == BufferRole::zero_tail)
+    return {{padding_of(of, stored_place(of, ref.part))},
+            value(as_index(plan_.updates[of].gradient)).spec.dtype};
+  const JobTiles& tiles = plan_.distribution.jobs[of];
+  const Participant& use = tiles.uses[as_index(ref.index)];
+  const TensorSpec& read = value(as_index(outline().jobs[of].values[as_index(ref.index)])).spec;
+  return {shape_of_tile(plan_.tables.tiles, use, tiles_here(tiles.set)[ref.part], read.shape),
+          read.dtype};
+}
+
+void PlannedDevice::describe_totals(PlannedBuffer& made) const {
+  const BufferRef& ref = made.ref;
+  made.spec = {{ref.index < 0 ? numbers_of_totals(ref.of) : 1}, DType::f64};
+  if (ref.index < 0) return;
+  made.view_of = BufferRef{.role = BufferRole::totals, .of = ref.of};
+  made.view_offset = kOneNumber.bytes() * ref.index;
+}
+
+void PlannedDevice::describe_bucket(PlannedBuffer& made) const {
+  const GradientBucket& bucket = plan_.buckets.at(made.ref.of);
+  const UpdatePlan& update = plan_.updates[as_index(bucket.parts[0].update)];
+  DType dtype = value(as_index(update.gradient)).spec.dtype;
+  made.spec = {{bucket.bytes.count / size_of(dtype).count}, dtype};
+  made.category = Category::gradient;
 }
 
 void PlannedDevice::describe_value(PlannedBuffer& made) const {
@@ -373,9 +387,10 @@ void PlannedDevice::describe_counted(PlannedBuffer& made) const {
   std::int32_t place = stored_place(at, made.ref.part);
   DType dtype = value(as_index(update.weight)).spec.dtype;
   for (const UpdateOperand& operand : update.operands[0])
-    if (operand.role == Role::state && 2 + operand.slot == made.ref.index / 64)
+    if (operand.role == Role::state &&
+        kCountedState + operand.slot == made.ref.index / kMostCountedBoxes)
       dtype = operand.dtype;
-  made.spec = {counted(at, place)[as_index(made.ref.index % 64)].shape(), dtype};
+  made.spec = {counted(at, place)[as_index(made.ref.index % kMostCountedBoxes)].shape(), dtype};
 }
 
 std::int64_t PlannedDevice::padding_of(std::size_t update, std::int32_t place) const {

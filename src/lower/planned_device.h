@@ -84,6 +84,9 @@ class PlannedDevice {
   void describe_moved(PlannedBuffer& made) const;
   void describe_slice(PlannedBuffer& made) const;
   void describe_counted(PlannedBuffer& made) const;
+  void describe_totals(PlannedBuffer& made) const;
+  void describe_bucket(PlannedBuffer& made) const;
+  TensorSpec spec_of_zeros(const BufferRef& ref) const;
   void join_message(PlannedBuffer& made) const;
 
   const ProgramPlan& plan_;

@@ -15,24 +15,33 @@ namespace troika {
 enum class BufferRole : std::uint8_t {
   value,         ///< Buffer `index` of value `of`; part: micro-batch.
   state,         ///< Optimizer state `index` of update `of`; part: place.
-  slice,         ///< Of update `of`: part of the stored weight (index 0), of the gradient (1), or
-                 ///< what pads the gradient (2); part: place.
+  slice,         ///< Part of the stored weight (index 0) or gradient (1) of update `of`, or the
+                 ///< padding of the gradient (2); part: place.
   square,        ///< Square sum `index` of update `of`; part: place.
-  counted,       ///< Of update `of`: a box that counts; index: 64 * operand + box; part: place.
-  counted_norm,  ///< Of update `of`: the norms of box `index`; part: place.
+  counted,       ///< A box of update `of` that counts; index: see kMostCountedBoxes; part: place.
+  counted_norm,  ///< The norms of box `index` of update `of`; part: place.
   scalars,       ///< `index`: lag of the tasks that read them.
   control,
-  requests,    ///< Of the hosts.
-  zero_read,   ///< What use `index` of job `of` reads of a value that nobody writes; part: place.
+  requests,    ///< Requests of the hosts.
+  zero_read,   ///< Zeros that use `index` of job `of` reads, since nobody writes the value; part:
+               ///< place.
   zero_tail,   ///< Zeros as long as the padding of the gradient of update `of`; part: place.
-  zero_norms,  ///< Of update `of`.
+  zero_norms,  ///< Zeros as long as the norms of update `of`.
   zero_number,
-  number,  ///< Of sum `of` over the batch: the result of its task `index`.
-  totals,  ///< Of sum `of`; `index` is the number's place in it, or -1.
+  number,  ///< The result of task `index` of sum `of` over the batch.
+  totals,  ///< Number `index` of sum `of` over all devices, or all of its numbers (-1).
   bucket,  ///< Vector of bucket `of`.
 };
 
-/// What the description of a buffer follows from: job, value or update `of`.
+/// Operands of an update whose boxes are counted: those of the norms, and the gradient as clipping
+/// needs it. States follow with their slots.
+inline constexpr std::int32_t kCountedWeight = 0, kCountedGradient = 1, kCountedState = 2,
+                              kCountedSquares = 63;
+/// The boxes of a stored part that can be counted. The index of a counted buffer is the operand
+/// times this, plus the box.
+inline constexpr std::int32_t kMostCountedBoxes = 64;
+
+/// The job, value or update `of` that decides the description of a buffer.
 enum class BufferOwner : std::uint8_t { job, value, update, several_updates, nothing };
 
 constexpr BufferOwner owner_of(BufferRole role) {
@@ -94,15 +103,15 @@ enum class WorkKind : std::uint8_t {
   reorder,
   square_sum,  ///< For update `of`.
   guard,
-  start,   ///< Of a communication, which `call`, `of` and `index` name,
+  start,   ///< Begins a communication, which `call`, `of` and `index` name,
   finish,  ///< and its end.
 };
 
 /// A communication is named by what it is for.
 enum class CallKind : std::uint8_t {
   moves,    ///< Message `index` of the redistribution of value `of`.
-  scatter,  ///< Of the gradient of update `of`, in the place of message `index`,
-  gather,   ///< and of what was updated.
+  scatter,  ///< Sums the gradient of update `of`, in the place of message `index`,
+  gather,   ///< and shares the updated weight.
   bucket,   ///< `of`: bucket.
   totals,   ///< `of`: sum over all devices.
 };
@@ -110,13 +119,13 @@ enum class CallKind : std::uint8_t {
 struct PlannedTask {
   Turn turn;
   PackedId id;
-  const KernelUnit* unit = nullptr;  ///< Of a phase or an update.
+  const KernelUnit* unit = nullptr;  ///< The kernel of a phase or an update.
   WorkKind kind = WorkKind::phase;
   CallKind call = CallKind::moves;
   std::int16_t micro_batch = 0, lag = 0;
   std::int32_t of = -1, index = -1;
-  std::int32_t movement = -1;  ///< Of other computing tasks: number in the MovementTable.
-  std::int32_t member = -1;    ///< Of a start or finish.
+  std::int32_t movement = -1;  ///< Number of another computing task in the MovementTable.
+  std::int32_t member = -1;    ///< The member whose start or finish it is.
   /// In Fragment::uses, and of an assemble its launch position in Fragment::positions.
   std::int32_t first_use = 0, first_position = 0;
   std::int16_t use_count = 0;
@@ -130,7 +139,7 @@ struct PlannedTask {
 struct WantedCopy {
   BufferRef copy;
   std::int32_t lag = 0;
-  Turn turn;  ///< Of the task.
+  Turn turn;  ///< The task's.
 
   bool operator==(const WantedCopy&) const = default;
 };

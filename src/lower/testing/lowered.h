@@ -37,7 +37,7 @@ struct FakeKernels {
   bool in_place = false;
   bool slow_first = false;  // each row begins with a kernel that takes longer
   std::map<std::string, std::vector<Layout>> wants{};  // operator → layouts of its operands
-  bool measured = true;   // else times follow from the rates of devices
+  bool measured = true;      // else times follow from the rates of devices
   bool two_kernels = false;  // one plain, one for other layouts; times by a hash of the key
 
   KernelTable answer(const std::vector<KernelRequest>& rows, KernelTable table = {}) const {
