@@ -80,7 +80,7 @@ TEST(InspectClasses, TakesNodesAndKindsFromThePlanIfTheyAreAlike) {
   EXPECT_EQ(found.machine.devices[1].node, 0);
   EXPECT_EQ(found.machine.devices[2].node, 1);
   EXPECT_THAT(to_text(found), HasSubstr("gpu"));
-  EXPECT_THAT(to_text(found), HasSubstr("assumed to have 2 devices each"));
+  EXPECT_THAT(to_text(found), HasSubstr("assumed to have 2 devices and one process each"));
   strategy.made_on->nodes = 3;
   EXPECT_THAT([&] { inspect_classes(PlanFile(strategy).path, {}); },
               ThrowsMessage<Error>(HasSubstr("in which of its 3 nodes; describe")));
