@@ -192,6 +192,15 @@ bool has_blocked16(const Offers& list) {
   });
 }
 
+/// Whether some kernel leaves its image or output plain; any kernel does for a weight.
+bool leaves_plain(const Offers& list, const Convolution& convolution) {
+  if (convolution.result == Convolution::Result::weight) return !list.empty();
+  std::size_t result = convolution.result == Convolution::Result::image ? convolution.image_at
+                                                                        : convolution.output_at;
+  return std::ranges::any_of(
+      list, [&](const Offer& offer) { return offer.candidate.layouts[result] == Layout::plain; });
+}
+
 Offers offers_by(dnnl::algorithm algorithm, const Convolution& convolution,
                  const Request& request) {
   Search search(convolution, request);
@@ -201,8 +210,9 @@ Offers offers_by(dnnl::algorithm algorithm, const Convolution& convolution,
     if (layouts.output == Layout::blocked8 && has_blocked16(list)) continue;
     search.add(list, algorithm, layouts);
   }
-  // Slow is better than none.
-  if (list.empty() && algorithm == dnnl::algorithm::convolution_direct)
+  // Slow is better than none: tiles of other shapes may need the result to lie plain as theirs
+  // does.
+  if (algorithm == dnnl::algorithm::convolution_direct && !leaves_plain(list, convolution))
     search.add(list, algorithm, {Layout::plain, Layout::plain}, true);
   return list;
 }

@@ -69,6 +69,25 @@ TEST(LibraryConvolution, FewChannelsAtAStrideHaveTheRightWeightGradient) {
   }
 }
 
+// Tiles of one operator may differ in their shape, but what they write must lie alike.
+TEST(LibraryConvolution, SomeKernelLeavesItsResultPlainForEveryShape) {
+  auto backend = make_cpu_backend({.threads = kTrialThreads});
+  for (std::int64_t inputs : {1, 3, 17, 51, 64}) {
+    for (std::int64_t outputs : {1, 2, 7, 17, 64}) {
+      for (std::int64_t side : {1, 2, 7}) {
+        for (Phase phase : {Phase::forward, Phase::backward_data}) {
+          KernelKey key{Conv2d{.out = outputs}, {{{8, inputs, side, side}, DType::f32}}, phase, {}};
+          std::vector<Candidate> candidates = backend->candidates(key);
+          auto leaves_plain = [](const Candidate& candidate) {
+            return candidate.layouts.back() == Layout::plain;
+          };
+          EXPECT_TRUE(std::ranges::any_of(candidates, leaves_plain)) << to_text(key);
+        }
+      }
+    }
+  }
+}
+
 TEST(LibraryConvolution, SaysWhichKernelsAreWrong) {
   auto backend = make_cpu_backend({.threads = kTrialThreads});
   auto reasons = [&](std::int64_t channels) {
