@@ -17,10 +17,10 @@ struct Occupancy {
   bool operator==(const Occupancy&) const = default;
 };
 
-/// Of a computer with so many devices, if its cores could run `at_once` of them at the same time.
+/// Returns the occupancy of a computer with so many devices whose cores can run `at_once` of them.
 Occupancy occupancy_of(std::int32_t devices, std::int32_t at_once);
-/// Of the node with the most devices: a step waits for the slowest one. Depends only on the number
-/// of devices per node, so devices of one kind have equal times.
+/// Returns that of the node with the most devices, because a step waits for the slowest one. It
+/// depends only on the number of devices per node, so devices of one kind have equal times.
 Occupancy occupancy_of(const Machine& machine, std::int32_t at_once);
 
 /// Bytes per second of long vectors on each of so many devices of a computer that compute at once.

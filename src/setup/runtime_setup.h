@@ -46,7 +46,7 @@ struct KnownCosts {
   /// for another kind of device are ignored.
   KernelTable given{};
   bool measures_anew = false;  ///< Measures again and replaces the times in the cache.
-  /// Of the computer, for plans that are simulated; unset: that of the devices of the run.
+  /// How many devices share the computer, for plans that are simulated; unset: those of the run.
   std::optional<Occupancy> occupancy{};
 };
 

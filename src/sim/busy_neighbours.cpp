@@ -30,7 +30,7 @@ void add_changes(const Span& span, SimTime period, std::vector<Change>& changes)
   if (end > period) add({}, end - period);
 }
 
-/// Of the devices of one computer.
+/// Walks through the changes of one computer in their order.
 class BusySweep {
  public:
   explicit BusySweep(std::vector<double>& means) : means_(means), busy_(means.size()) {}

@@ -24,7 +24,7 @@ struct RuntimeCosts {
   SimTime message_end{};  ///< Of each start and each finish.
   std::vector<LoopProcess> processes{};
 
-  /// What a step adds that runs alone, between other programs.
+  /// A step between other programs takes this much longer than its tasks.
   SimTime longest_rest() const {
     SimTime longest{};
     for (const LoopProcess& process : processes) longest = std::max(longest, process.rest);
