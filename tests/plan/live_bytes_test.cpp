@@ -236,50 +236,40 @@ TEST(LiveBytes, OfRandomPlansEqualTheTaskGraph) {
   EXPECT_LT(gaps.most, kMostGaps);
 }
 
-/// A plan that is changed operator by operator, counted after each change.
-class ChangedMemory {
+/// A plan that changes, and its memory, which follows.
+class LivePlan {
  public:
-  ChangedMemory(const std::string& name, const MemoryCase& asked, std::uint64_t seed)
-      : seed_(seed), model_(asked, small_graph(name, asked)), request_(model_.asked_for()) {
-    model_.set(random_view_strategy(model_.graph, model_.machine, seed));
-    planner_.emplace(request_, model_.table);
+  explicit LivePlan(MemoryModel model)
+      : model_(std::move(model)), request_(model_.asked_for()), planner_(request_, model_.table) {
     plan();
-    live_.emplace(planner_->folding(), model_.table);
+    live_.emplace(planner_.folding(), model_.table);
     live_->by_class();
   }
 
-  void change(std::uint64_t number) {
-    RandomStream draws{.key = seed_, .stream = number};
-    auto make = number % 2 == 0 ? random_view_strategy : random_strategy;
-    Strategy other = make(model_.graph, model_.machine, draws.below(0, 1 << 20));
-    std::uint64_t first = draws.below(1, model_.graph.operators.size());
-    std::uint64_t last = std::min(first + draws.below(2, 4), model_.graph.operators.size() - 1);
-    std::vector<SplitChange> changes;
-    for (std::uint64_t at = first; at <= last; ++at)
-      changes.push_back(
-          {static_cast<std::int32_t>(at), split_of(other, model_.graph.operators[at].name)});
-    std::optional<PlanRefusal> refusal = planner_->change(changes);
-    while (refusal && std::holds_alternative<MissingRows>(*refusal)) {
+  /// False: it would be infeasible, and stays as it is.
+  [[nodiscard]] bool change(const std::vector<SplitChange>& changes) {
+    while (std::optional<PlanRefusal> refusal = planner_.change(changes)) {
+      if (std::holds_alternative<Infeasible>(*refusal)) return false;
       add_rows(*refusal);
       plan();
-      refusal = planner_->change(changes);
     }
-    if (refusal) return;
-    ++made_;
-    ASSERT_EQ(first_stale_fragment(*planner_), "") << "change " << number;
-    expect_graph_from_scratch(number);
-    EXPECT_EQ(live_->by_class(), memory_by_class(planner_->folding(), model_.table));
-    if (number % 3 == 0) planner_->undo();
+    return true;
   }
 
-  int made() const { return made_; }
-  LiveBytes& live() { return *live_; }
-  std::int64_t classes() const { return planner_->graph().classes.count(); }
-  Folding& folding() { return planner_->folding(); }
+  const MemoryModel& model() const { return model_; }
+  const LowerRequest& request() const { return request_; }
+  Planner& planner() { return planner_; }
+  Folding& folding() { return planner_.folding(); }
+  const Classes& classes() const { return planner_.graph().classes; }
+  const std::vector<PlannedMemory>& live() { return live_->by_class(); }
+  std::vector<PlannedMemory> from_scratch() {
+    return memory_by_class(planner_.folding(), model_.table);
+  }
+  std::int64_t counted() const { return live_->counted(); }
 
  private:
   void plan() {
-    while (std::optional<PlanRefusal> refusal = planner_->plan()) add_rows(*refusal);
+    while (std::optional<PlanRefusal> refusal = planner_.plan()) add_rows(*refusal);
   }
 
   void add_rows(const PlanRefusal& refusal) {
@@ -287,21 +277,59 @@ class ChangedMemory {
         with_memory(model_.kernels, std::get<MissingRows>(refusal).rows, std::move(model_.table));
   }
 
+  MemoryModel model_;
+  LowerRequest request_;
+  Planner planner_;
+  std::optional<LiveBytes> live_;
+};
+
+MemoryModel random_model(const std::string& name, const MemoryCase& asked, std::uint64_t seed) {
+  MemoryModel model(asked, small_graph(name, asked));
+  model.set(random_view_strategy(model.graph, model.machine, seed));
+  return model;
+}
+
+/// A plan that is changed operator by operator, counted after each change.
+class ChangedMemory {
+ public:
+  ChangedMemory(const std::string& name, const MemoryCase& asked, std::uint64_t seed)
+      : seed_(seed), plan_(random_model(name, asked, seed)) {}
+
+  void change(std::uint64_t number) {
+    const MemoryModel& model = plan_.model();
+    RandomStream draws{.key = seed_, .stream = number};
+    auto make = number % 2 == 0 ? random_view_strategy : random_strategy;
+    Strategy other = make(model.graph, model.machine, draws.below(0, 1 << 20));
+    std::uint64_t first = draws.below(1, model.graph.operators.size());
+    std::uint64_t last = std::min(first + draws.below(2, 4), model.graph.operators.size() - 1);
+    std::vector<SplitChange> changes;
+    for (std::uint64_t at = first; at <= last; ++at)
+      changes.push_back(
+          {static_cast<std::int32_t>(at), split_of(other, model.graph.operators[at].name)});
+    if (!plan_.change(changes)) return;
+    ++made_;
+    ASSERT_EQ(first_stale_fragment(plan_.planner()), "") << "change " << number;
+    expect_graph_from_scratch(number);
+    EXPECT_EQ(plan_.live(), plan_.from_scratch());
+    if (number % 3 == 0) plan_.planner().undo();
+  }
+
+  int made() const { return made_; }
+  LivePlan& plan() { return plan_; }
+
+ private:
   /// Also of programs that only go forward, and hold outputs.
   void expect_graph_from_scratch(std::uint64_t number) {
-    Strategy strategy = planner_->strategy();
-    LowerRequest request = request_;
+    Strategy strategy = plan_.planner().strategy();
+    LowerRequest request = plan_.request();
     request.strategy = &strategy;
-    Planner fresh(request, model_.table);
+    Planner fresh(request, plan_.model().table);
     ASSERT_FALSE(fresh.plan().has_value());
-    EXPECT_EQ(planner_->graph(), fresh.graph()) << "change " << number;
+    EXPECT_EQ(plan_.planner().graph(), fresh.graph()) << "change " << number;
   }
 
   std::uint64_t seed_;
-  MemoryModel model_;
-  LowerRequest request_;
-  std::optional<Planner> planner_;
-  std::optional<LiveBytes> live_;
+  LivePlan plan_;
   int made_ = 0;
 };
 
@@ -334,70 +362,45 @@ std::map<std::int32_t, std::uint64_t> versions_of(Folding& folding) {
 /// Where classes change, messages are shared among others, so all are counted.
 TEST(LiveBytes, AreCountedOncePerChange) {
   ChangedMemory memory("mlp", cases(4)[0], 1);
-  std::int64_t first = memory.live().counted();
+  std::int64_t first = memory.plan().counted();
   for (std::uint64_t number = 0; number < 10; ++number) {
-    std::int64_t before = memory.live().counted();
-    Classes classes = memory.folding().graph().classes;
-    std::map<std::int32_t, std::uint64_t> versions = versions_of(memory.folding());
+    std::int64_t before = memory.plan().counted();
+    Classes classes = memory.plan().folding().graph().classes;
+    std::map<std::int32_t, std::uint64_t> versions = versions_of(memory.plan().folding());
     int made = memory.made();
     memory.change(number);
     if (memory.made() > made && number % 3 != 0) {
       std::int64_t stale = 0;
-      for (const auto& [device, version] : versions_of(memory.folding()))
-        stale += classes != memory.folding().graph().classes || versions[device] != version;
-      EXPECT_EQ(memory.live().counted() - before, stale) << "change " << number;
+      for (const auto& [device, version] : versions_of(memory.plan().folding()))
+        stale += classes != memory.plan().folding().graph().classes || versions[device] != version;
+      EXPECT_EQ(memory.plan().counted() - before, stale) << "change " << number;
     }
-    before = memory.live().counted();
-    memory.live().by_class();
+    before = memory.plan().counted();
+    memory.plan().live();
     // After an undone change, the classes that this touched are counted again.
-    EXPECT_LE(memory.live().counted() - before, number % 3 == 0 ? memory.classes() : 0);
+    EXPECT_LE(memory.plan().counted() - before,
+              number % 3 == 0 ? memory.plan().classes().count() : 0);
   }
-  EXPECT_GT(memory.live().counted(), first);
+  EXPECT_GT(memory.plan().counted(), first);
+}
+
+MemoryModel mlp_on_two_devices(const std::map<std::string, Split>& splits) {
+  MemoryModel model({}, small_graph("mlp", {}));
+  model.machine.devices.resize(2);
+  model.set({.splits = splits});
+  return model;
 }
 
 /// An mlp on two devices. All operators are on device 0 but those of `splits`.
-class TwoDevices {
- public:
+struct TwoDevices : LivePlan {
   explicit TwoDevices(const std::map<std::string, Split>& splits)
-      : model_({}, small_graph("mlp", {})), request_(model_.asked_for()) {
-    model_.machine.devices.resize(2);
-    model_.set({.splits = splits});
-    planner_.emplace(request_, model_.table);
-    plan();
-    live_.emplace(planner_->folding(), model_.table);
-    live_->by_class();
-  }
+      : LivePlan(mlp_on_two_devices(splits)) {}
 
   void change(const std::string& name, const Split& split) {
-    auto op = std::ranges::find(model_.graph.operators, name, &Operator::name);
-    std::vector<SplitChange> changes{
-        {static_cast<std::int32_t>(op - model_.graph.operators.begin()), split}};
-    while (std::optional<PlanRefusal> refusal = planner_->change(changes)) {
-      add_rows(*refusal);
-      plan();
-    }
+    auto op = std::ranges::find(model().graph.operators, name, &Operator::name);
+    ASSERT_TRUE(LivePlan::change(
+        {{static_cast<std::int32_t>(op - model().graph.operators.begin()), split}}));
   }
-
-  const std::vector<PlannedMemory>& live() { return live_->by_class(); }
-  std::vector<PlannedMemory> from_scratch() {
-    return memory_by_class(planner_->folding(), model_.table);
-  }
-  std::int64_t counted() const { return live_->counted(); }
-  Folding& folding() { return planner_->folding(); }
-
- private:
-  void plan() {
-    while (std::optional<PlanRefusal> refusal = planner_->plan()) add_rows(*refusal);
-  }
-  void add_rows(const PlanRefusal& refusal) {
-    model_.table =
-        with_memory(model_.kernels, std::get<MissingRows>(refusal).rows, std::move(model_.table));
-  }
-
-  MemoryModel model_;
-  LowerRequest request_;
-  std::optional<Planner> planner_;
-  std::optional<LiveBytes> live_;
 };
 
 const Split kOnBoth{.factors = {{.degree = 2}}}, kOnFirst{}, kOnSecond{.first = 1};
