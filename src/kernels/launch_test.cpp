@@ -176,11 +176,12 @@ int check_reorders(const Backend& backend, const TensorSpec& spec, Layout other)
 }
 
 TEST_F(CpuLaunch, ReordersBetweenAllLayouts) {
-  for (int layout = 1; layout <= static_cast<int>(Layout::group_g16); ++layout) {
+  for (int layout = 1; layout < static_cast<int>(kLayoutCount); ++layout) {
     auto other = static_cast<Layout>(layout);
     bool is_depthwise = other == Layout::group_g8 || other == Layout::group_g16;
     int kernels = 0;
-    for (const Shape& shape : {Shape{20, 18, 3, 2}, Shape{20, 1, 3, 2}, Shape{20, 18}})
+    for (const Shape& shape :
+         {Shape{20, 18, 3, 2}, Shape{20, 1, 3, 2}, Shape{20, 18}, Shape{3, 23, 19}})
       if (fits(other, shape) && (!is_depthwise || shape[1] == 1))
         kernels += check_reorders(*backend_, {shape, DType::f32}, other);
     EXPECT_GE(kernels, 2) << to_string(other);

@@ -27,7 +27,7 @@ std::vector<Candidate> in_every_layout(const KernelKey& key, const Candidate& ca
   if (!candidate.flat) return {candidate};
   std::vector<Operand> operands = operands_of(key);
   std::vector<Candidate> list;
-  for (int layout = 0; layout <= static_cast<int>(Layout::group_g16); ++layout) {
+  for (int layout = 0; layout < static_cast<int>(kLayoutCount); ++layout) {
     if (!fits(static_cast<Layout>(layout), operands[0].spec.shape)) continue;
     Candidate& chosen = list.emplace_back(candidate);
     for (std::size_t at = 0; at < operands.size(); ++at) {

@@ -203,8 +203,9 @@ double LayoutModel::reorder(const LayoutValue& value, Layout from, Layout to) co
     value.reorders = static_cast<std::int32_t>(reorders_.size());
     reorders_.emplace_back().fill(-1);
   }
-  double& known = reorders_[as_index(value.reorders)][static_cast<std::size_t>(from) * kLayouts +
-                                                      static_cast<std::size_t>(to)];
+  double& known =
+      reorders_[as_index(value.reorders)]
+               [static_cast<std::size_t>(from) * kLayoutCount + static_cast<std::size_t>(to)];
   if (known >= 0) return known;
   const TensorSpec& spec = graph_.buffers[as_index(value.buffer)].spec;
   SimTime time = reorder_time(table_, machine_[value.device], spec, {from, to});

@@ -38,7 +38,7 @@ struct LayoutValue {
   mutable std::int32_t reorders = -1;  ///< Index of its known times; -1: none yet.
   DeviceId device{};                   ///< Of a unit that uses it.
   PickedLayouts picked{};
-  std::array<std::int16_t, kLayouts> written_by{}, wanted_by{};  ///< How many picks.
+  std::array<std::int16_t, kLayoutCount> written_by{}, wanted_by{};  ///< How many picks.
 };
 
 /// Borrows graph and table. Units without a pick cost nothing and ask for nothing.
@@ -117,7 +117,7 @@ class LayoutModel {
 
  private:
   /// By layouts from and to; negative: not asked yet.
-  using ReorderTimes = std::array<double, kLayouts * kLayouts>;
+  using ReorderTimes = std::array<double, kLayoutCount * kLayoutCount>;
 
   const Shape& first_shape(std::size_t unit) const {
     return graph_.buffers[as_index(graph_.units[unit].uses[0].buffer)].spec.shape;

@@ -2,14 +2,11 @@
 #pragma once
 
 #include <bit>
-#include <cstddef>
 #include <cstdint>
 
 #include "tensor/layout.h"
 
 namespace troika {
-
-inline constexpr std::size_t kLayouts = static_cast<std::size_t>(Layout::group_g16) + 1;
 
 /// A set of layouts, in the order of their numbers.
 class LayoutSet {
@@ -19,7 +16,7 @@ class LayoutSet {
 
   static LayoutSet all() {
     LayoutSet made;
-    made.bits_ = (1u << kLayouts) - 1;
+    made.bits_ = (1u << kLayoutCount) - 1;
     return made;
   }
 

@@ -7,10 +7,9 @@
 namespace troika {
 
 std::span<const std::string_view> enum_names(Layout) {
-  constexpr std::size_t kCount = static_cast<std::size_t>(Layout::group_g16) + 1;
-  static const std::array<std::string_view, kCount> names = [] {
-    std::array<std::string_view, kCount> all;
-    for (std::size_t at = 0; at < kCount; ++at) all[at] = to_string(static_cast<Layout>(at));
+  static const std::array<std::string_view, kLayoutCount> names = [] {
+    std::array<std::string_view, kLayoutCount> all;
+    for (std::size_t at = 0; at < kLayoutCount; ++at) all[at] = to_string(static_cast<Layout>(at));
     return all;
   }();
   return names;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -19,8 +20,9 @@ struct Description {
 };
 
 // In the order of the enumeration: row_of indexes it. A digit is a dimension of the shape, so 0231
-// is n,h,w,c. `plain` has any rank; its order is made in index_offsets.
-constexpr std::array<Description, 14> kLayouts{
+// is n,h,w,c. `plain` has any rank; its order is made in index_offsets. Panels::offset places
+// panels.
+constexpr std::array<Description, kLayoutCount> kLayouts{
     {{Layout::plain, "plain", 0, 1, 1, "", ""},
      {Layout::channels_last, "channels_last", 4, 1, 1, "0231", ""},
      {Layout::blocked8, "blocked8", 4, 1, 8, "0123", "1"},
@@ -34,7 +36,11 @@ constexpr std::array<Description, 14> kLayouts{
      {Layout::weight_o16, "weight_o16", 4, 16, 1, "0231", "0"},
      {Layout::weight_hwio, "weight_hwio", 4, 1, 1, "2310", ""},
      {Layout::group_g8, "group_g8", 4, 8, 1, "0123", "0"},
-     {Layout::group_g16, "group_g16", 4, 16, 1, "0123", "0"}}};
+     {Layout::group_g16, "group_g16", 4, 16, 1, "0123", "0"},
+     {Layout::panels8, "panels8", 3, 1, 1, "", ""},
+     {Layout::panels16, "panels16", 3, 1, 1, "", ""},
+     {Layout::turned_panels8, "turned_panels8", 3, 1, 1, "", ""},
+     {Layout::turned_panels16, "turned_panels16", 3, 1, 1, "", ""}}};
 
 const Description& row_of(Layout layout) { return kLayouts[static_cast<std::size_t>(layout)]; }
 
@@ -75,7 +81,41 @@ std::vector<std::vector<std::int64_t>> index_offsets(Layout layout, const Shape&
   return offsets;
 }
 
+std::vector<std::int64_t> panel_offsets(const Panels& panels) {
+  std::vector<std::int64_t> all;
+  all.reserve(static_cast<std::size_t>(panels.rows * panels.columns));
+  for (std::int64_t row = 0; row < panels.rows; ++row)
+    for (std::int64_t column = 0; column < panels.columns; ++column)
+      all.push_back(panels.offset(row, column));
+  return all;
+}
+
 }  // namespace
+
+std::optional<PanelShape> panels_of(Layout layout) {
+  if (layout < Layout::panels8) return std::nullopt;
+  bool wide = layout == Layout::panels16 || layout == Layout::turned_panels16;
+  return PanelShape{.columns = wide ? 48 : 16,
+                    .vector = wide ? 16 : 8,
+                    .turned = layout >= Layout::turned_panels8};
+}
+
+Panels::Panels(const PanelShape& panel_shape, const Shape& shape)
+    : panel(panel_shape), rows(shape.product(0, shape.rank() - 1)), columns(shape.back()) {}
+
+std::int64_t Panels::elements() const {
+  return (panel.turned ? columns : rows) * padded(panel.turned ? rows : columns, panel.vector);
+}
+
+// Not the sum of an offset per index as in index_offsets, because rows of the last panel are
+// shorter.
+std::int64_t Panels::offset(std::int64_t row, std::int64_t column) const {
+  auto [k, j] = panel.turned ? std::pair(column, row) : std::pair(row, column);
+  auto [depth, width] = panel.turned ? std::pair(columns, rows) : std::pair(rows, columns);
+  std::int64_t first = j - j % panel.columns,
+               stride = std::min(panel.columns, padded(width - first, panel.vector));
+  return first * depth + k * stride + j - first;
+}
 
 std::string_view to_string(Layout layout) { return row_of(layout).name; }
 
@@ -93,6 +133,7 @@ bool fits(Layout layout, const Shape& shape) {
 std::int64_t stored_elements(Layout layout, const Shape& shape) {
   TROIKA_CHECK(fits(layout, shape),
                fmt::format("layout {} does not fit {}", to_string(layout), to_string(shape)));
+  if (std::optional<PanelShape> panel = panels_of(layout)) return Panels(*panel, shape).elements();
   Shape stored = shape;
   if (row_of(layout).dim0 > 1) stored[0] = padded(shape[0], row_of(layout).dim0);
   if (row_of(layout).dim1 > 1) stored[1] = padded(shape[1], row_of(layout).dim1);
@@ -102,6 +143,8 @@ std::int64_t stored_elements(Layout layout, const Shape& shape) {
 std::vector<std::int64_t> element_offsets(Layout layout, const Shape& shape) {
   TROIKA_CHECK(fits(layout, shape),
                fmt::format("layout {} does not fit {}", to_string(layout), to_string(shape)));
+  if (std::optional<PanelShape> panel = panels_of(layout))
+    return panel_offsets(Panels(*panel, shape));
   // Adds one dimension at a time, the last one innermost, which gives row-major order.
   std::vector<std::int64_t> elements{0};
   for (const std::vector<std::int64_t>& offsets : index_offsets(layout, shape)) {

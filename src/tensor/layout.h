@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -28,6 +29,34 @@ enum class Layout {
   weight_hwio,    ///< h,w,i,o.
   group_g8,       ///< G,h,w,8g: depthwise weights of shape g,1,h,w.
   group_g16,      ///< G,h,w,16g: depthwise weights of shape g,1,h,w.
+  // Matrices whose rows are the first two dimensions together, as the gates and units of recurrent
+  // weights are, in panels of columns. A panel is as wide as a product holds in registers, and the
+  // last one as many vectors as it needs.
+  panels8,          ///< P,k,16j: panels of two vectors of 8.
+  panels16,         ///< P,k,48j: panels of three vectors of 16.
+  turned_panels8,   ///< panels8 of the transposed matrix.
+  turned_panels16,  ///< panels16 of the transposed matrix.
+};
+inline constexpr std::size_t kLayoutCount = static_cast<std::size_t>(Layout::turned_panels16) + 1;
+
+/// The panels of layouts that have them.
+struct PanelShape {
+  std::int64_t columns;  ///< Of every panel but the last.
+  std::int64_t vector;   ///< The last panel is rounded up to a multiple of this.
+  bool turned;           ///< Columns of the panels are rows of the tensor's matrix.
+};
+std::optional<PanelShape> panels_of(Layout layout);
+
+/// A matrix in panels, one after another.
+struct Panels {
+  Panels(const PanelShape& panel_shape, const Shape& shape);
+
+  /// With the padding of the last panel.
+  std::int64_t elements() const;
+  std::int64_t offset(std::int64_t row, std::int64_t column) const;
+
+  PanelShape panel;
+  std::int64_t rows, columns;  ///< Of the tensor's matrix.
 };
 
 std::string_view to_string(Layout layout);

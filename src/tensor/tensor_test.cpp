@@ -90,9 +90,25 @@ TEST(Layout, PlacesElementsAsItsNameSays) {
   EXPECT_EQ(element_offsets(Layout::group_g8, {9, 1, 1, 2}).back(), (1 * 2 + 1) * 8);
 }
 
+TEST(Layout, PanelsLieOneAfterAnotherAndTheLastIsAsWideAsItsVectors) {
+  const Shape gates{4, 15, 50};  // a matrix of 60 rows and 50 columns
+  auto place = [&](Layout layout, std::int64_t row, std::int64_t column) {
+    return element_offsets(layout, gates)[static_cast<std::size_t>(row * 50 + column)];
+  };
+  EXPECT_EQ(place(Layout::panels8, 2, 17), 16 * 60 + 2 * 16 + 1);
+  EXPECT_EQ(place(Layout::panels8, 2, 49), 48 * 60 + 2 * 8 + 1);
+  EXPECT_EQ(place(Layout::panels16, 2, 47), 2 * 48 + 47);
+  EXPECT_EQ(place(Layout::panels16, 2, 48), 48 * 60 + 2 * 16);
+  EXPECT_EQ(place(Layout::turned_panels8, 59, 7), 48 * 50 + 7 * 16 + 11);
+  EXPECT_EQ(place(Layout::turned_panels16, 59, 7), 48 * 50 + 7 * 16 + 11);
+  EXPECT_EQ(stored_elements(Layout::panels8, gates), 60 * 56);
+  EXPECT_EQ(stored_elements(Layout::turned_panels16, gates), 50 * 64);
+}
+
 TEST(Layout, GivesEveryElementAPlaceOfItsOwn) {
-  for (int layout = 0; layout <= static_cast<int>(Layout::group_g16); ++layout) {
-    for (const Shape& shape : {Shape{20, 18, 3, 5}, Shape{7, 1, 2, 3}, Shape{9, 11}}) {
+  for (int layout = 0; layout < static_cast<int>(kLayoutCount); ++layout) {
+    for (const Shape& shape :
+         {Shape{20, 18, 3, 5}, Shape{7, 1, 2, 3}, Shape{9, 11}, Shape{3, 23, 19}}) {
       if (!fits(static_cast<Layout>(layout), shape)) continue;
       std::vector<std::int64_t> places = element_offsets(static_cast<Layout>(layout), shape);
       EXPECT_EQ(std::ssize(places), shape.elements());
@@ -105,7 +121,7 @@ TEST(Layout, GivesEveryElementAPlaceOfItsOwn) {
 }
 
 TEST(Layout, NamesReadBack) {
-  for (int i = 0; i <= static_cast<int>(Layout::group_g16); ++i) {
+  for (int i = 0; i < static_cast<int>(kLayoutCount); ++i) {
     auto layout = static_cast<Layout>(i);
     EXPECT_EQ(parse_layout(to_string(layout)), layout);
   }

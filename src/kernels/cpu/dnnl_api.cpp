@@ -45,6 +45,11 @@ Tag tag_of(Layout layout, std::size_t rank) {
       return Tag::Abcd8a;
     case Layout::group_g16:
       return Tag::Abcd16a;
+    case Layout::panels8:
+    case Layout::panels16:
+    case Layout::turned_panels8:
+    case Layout::turned_panels16:
+      break;  // ours alone
   }
   return Tag::undef;
 }

@@ -5,6 +5,7 @@
 
 #include "kernels/cpu/block_transpose.h"
 #include "kernels/cpu/offers.h"
+#include "kernels/cpu/panel_product.h"
 #include "kernels/cpu/streaming.h"
 
 namespace troika {
@@ -79,6 +80,48 @@ std::optional<Loop> block_reorder(const Reorder& op, const Shape& shape) {
   return std::nullopt;
 }
 
+/// A matrix, plain or in panels.
+struct MatrixPlaces {
+  MatrixPlaces(Layout layout, const Shape& shape) : columns(shape.back()) {
+    if (std::optional<PanelShape> panel = panels_of(layout)) panels.emplace(*panel, shape);
+  }
+  std::int64_t offset(std::int64_t row, std::int64_t column) const {
+    return panels ? panels->offset(row, column) : row * columns + column;
+  }
+
+  std::int64_t columns;
+  std::optional<Panels> panels;
+};
+
+/// Element by element, for pairs of layouts that no step changes between.
+Loop any_panels(const Reorder& op, const Shape& shape) {
+  MatrixPlaces from(op.from, shape), to(op.to, shape);
+  std::int64_t rows = shape.elements() / shape.back(), stored = stored_elements(op.to, shape);
+  return [=](const Launch& launch) {
+    if (stored > rows * from.columns) std::fill_n(launch.at(1), stored, 0.0f);
+    for_rows(launch.threads, rows, from.columns, [&](std::int64_t row) {
+      for (std::int64_t column = 0; column < from.columns; ++column)
+        launch.at(1)[to.offset(row, column)] = launch.at(0)[from.offset(row, column)];
+    });
+  };
+}
+
+/// Into the panels that products read on this processor.
+Loop pack(const PanelShape& panel, const Shape& shape) {
+  std::int64_t columns = shape.back(), rows = shape.elements() / columns;
+  return [=](const Launch& launch) {
+    SharedFactor factor = panel.turned ? SharedFactor{launch.at(0), 1, columns, columns, rows}
+                                       : SharedFactor{launch.at(0), columns, 1, rows, columns};
+    pack_panels(factor, launch.threads, launch.at(1));
+  };
+}
+
+Loop panel_reorder(const Reorder& op, const Shape& shape) {
+  std::optional<PanelShape> to = panels_of(op.to);
+  bool is_packed = op.from == Layout::plain && to->vector == widest_vector();
+  return is_packed ? pack(*to, shape) : any_panels(op, shape);
+}
+
 }  // namespace
 
 Offers offers(const Reorder& op, const Request& request) {
@@ -91,6 +134,9 @@ Offers offers(const Reorder& op, const Request& request) {
   }
   // oneDNN has no f64, and nothing keeps f64 or a 16-bit type in another layout than plain.
   if (size_of(spec.dtype) != Bytes{4}) return {};
+  if (panels_of(op.from) || panels_of(op.to))
+    return {offer_loop(request, {.algorithm = "panels", .layouts = {op.from, op.to}},
+                       panel_reorder(op, spec.shape))};
   MemoryDesc from = describe(spec, op.from), to = describe(spec, op.to);
   Offers list;
   if (std::optional<Loop> loop = block_reorder(op, spec.shape))
