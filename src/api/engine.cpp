@@ -61,7 +61,7 @@ void require_answers(const Graph& graph, const data::Encoding& samples) {
 std::vector<TensorEntry> parameter_entries(const Session& session) {
   std::vector<TensorEntry> entries;
   for (const StateEntry& entry : session.state())
-    if (entry.category == Category::parameter) entries.push_back({entry.name, entry.spec});
+    if (entry.category == Category::parameter) entries.push_back({entry.name, file_spec(entry)});
   return entries;
 }
 

@@ -42,8 +42,10 @@ std::vector<std::string> file_names(const Snapshot& snapshot) {
 Index blank_index(const Snapshot& snapshot) {
   Index index{.step = snapshot.step, .files = {}, .tensors = {}, .meta_json = snapshot.meta_json};
   for (const std::string& name : file_names(snapshot)) index.files.push_back({name, 0});
-  for (const SnapshotTensor& tensor : snapshot.tensors)
-    index.tensors.push_back({tensor.name, tensor.spec, tensor.file, 0});
+  for (const SnapshotTensor& tensor : snapshot.tensors) {
+    TensorSpec in_file{tensor.spec.shape.merged(tensor.merged), tensor.spec.dtype};
+    index.tensors.push_back({tensor.name, in_file, tensor.file, 0});
+  }
   return index;
 }
 

@@ -52,7 +52,11 @@ ParameterId GraphBuilder::parameter_for(const Operator& op, const Slot& slot,
     if (ParameterId same = find_parameter(name); same.valid()) return same;
   }
   bool given = at < options.init.size() && options.init[at].has_value();
-  graph_.parameters.push_back({name, slot.spec, given ? *options.init[at] : slot.init, state});
+  graph_.parameters.push_back({.name = name,
+                               .spec = slot.spec,
+                               .init = given ? *options.init[at] : slot.init,
+                               .state = state,
+                               .merged = slot.merged});
   return ParameterId(graph_.parameters.size() - 1);
 }
 

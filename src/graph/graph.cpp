@@ -140,6 +140,7 @@ std::uint64_t model_hash(const Graph& graph) {
   for (Parameter& parameter : model.parameters) {
     forget_dtype(parameter.spec);
     parameter.trained = true;
+    parameter.spec.shape = parameter.spec.shape.merged(parameter.merged);
   }
   for (Operator& op : model.operators)
     // The only operator with a type among its attributes.

@@ -147,6 +147,7 @@ class GraphReader {
     if (line.word() != "->") throw Error(ErrorKind::file, "expected -> and the outputs");
     // The text gives no shapes of outputs: the signature computes them.
     Signature s = signature(graph, op);
+    take_merged(s, op);
     std::vector<std::string_view> names = line.words();
     std::vector<int> outputs = s.slots_of(Role::output);
     if (names.size() != outputs.size())
@@ -158,6 +159,17 @@ class GraphReader {
                                OperatorId(graph.operators.size())});
     }
     graph.operators.push_back(op);
+  }
+
+  /// The signature also says which dimensions of a parameter are one in files.
+  void take_merged(const Signature& s, const Operator& op) {
+    std::size_t at = 0;
+    for (const Slot& slot : s.slots) {
+      if (slot.role != Role::weight && slot.role != Role::state) continue;
+      if (at < op.parameters.size())
+        graph.parameters[op.parameters[at].index()].merged = slot.merged;
+      ++at;
+    }
   }
 
   void read_output(Line& line) {

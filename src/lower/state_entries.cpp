@@ -19,13 +19,14 @@ class StorageList {
       const Parameter& parameter = parameters[at];
       std::int32_t value = plan_.distribution.outline.parameters[at];
       if (value < 0) {
-        made_.push_back(
-            {parameter.name, parameter.spec, Category::parameter,
-             std::make_shared<StoredPlaces>(places_of_unused(plan_.request, parameter))});
+        made_.push_back({parameter.name, parameter.spec, Category::parameter,
+                         std::make_shared<StoredPlaces>(places_of_unused(plan_.request, parameter)),
+                         parameter.merged});
         continue;
       }
       made_.push_back({parameter.name, parameter.spec, Category::parameter,
-                       places({as_index(value), plan_.units.stored[as_index(value)], nullptr})});
+                       places({as_index(value), plan_.units.stored[as_index(value)], nullptr}),
+                       parameter.merged});
       auto update = update_of_.find(static_cast<std::int32_t>(at));
       if (update != update_of_.end()) add_states(parameter, update->second);
     }
@@ -56,7 +57,8 @@ class StorageList {
         made_.push_back({parameter.name + "." + operand.name,
                          {parameter.spec.shape, operand.dtype},
                          Category::optimizer,
-                         places({weight, std::move(layouts), update.shared})});
+                         places({weight, std::move(layouts), update.shared}),
+                         parameter.merged});
       }
   }
 

@@ -14,7 +14,11 @@ std::string_view to_string(Category category) {
 
 bool StateEntry::operator==(const StateEntry& other) const {
   return name == other.name && spec == other.spec && category == other.category &&
-         (places == other.places || *places == *other.places);
+         merged == other.merged && (places == other.places || *places == *other.places);
+}
+
+TensorSpec file_spec(const StateEntry& tensor) {
+  return {tensor.spec.shape.merged(tensor.merged), tensor.spec.dtype};
 }
 
 std::vector<RunBox> boxes_of(const StoredPlace& place) {

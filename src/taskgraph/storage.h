@@ -40,9 +40,13 @@ struct StateEntry {
   Category category = Category::parameter;
   /// Tensors that are stored alike share one list, because it is as long as there are devices.
   std::shared_ptr<const StoredPlaces> places;
+  std::size_t merged = 1;  ///< Of the parameter: leading dimensions that are one in files.
 
   bool operator==(const StateEntry& other) const;
 };
+
+/// The tensor as files of weights and checkpoints have it: the same elements, with PyTorch's shape.
+TensorSpec file_spec(const StateEntry& tensor);
 
 /// Boxes of a place, each with where it begins in the buffer, in elements.
 std::vector<RunBox> boxes_of(const StoredPlace& place);

@@ -35,6 +35,13 @@ std::int64_t Shape::product(std::size_t first, std::size_t last) const {
   return product;
 }
 
+Shape Shape::merged(std::size_t count) const {
+  if (count <= 1) return *this;
+  Shape shape{product(0, count)};
+  for (std::size_t dim = count; dim < rank_; ++dim) shape.push_back(dims_[dim]);
+  return shape;
+}
+
 std::array<std::int64_t, kMaxRank> Shape::strides() const {
   std::array<std::int64_t, kMaxRank> strides{};
   std::int64_t step = 1;

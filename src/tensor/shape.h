@@ -31,6 +31,8 @@ class Shape {
   std::array<std::int64_t, kMaxRank> strides() const;
   /// The product of extents of dimensions [first, last). Throws Error(usage) if it is above 2^56.
   std::int64_t product(std::size_t first, std::size_t last) const;
+  /// The same elements with the first `count` dimensions as one.
+  Shape merged(std::size_t count) const;
 
   bool operator==(const Shape&) const = default;
 

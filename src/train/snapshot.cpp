@@ -104,7 +104,7 @@ void save_state(const fs::path& checkpoints, LiveModel& live, const RunState& st
   Session& session = live.session();
   Snapshot snapshot{.step = state.step, .meta_json = to_meta(state)};
   for (const StateEntry& entry : session.state()) {
-    SnapshotTensor tensor{entry.name, entry.spec};
+    SnapshotTensor tensor{entry.name, entry.spec, entry.merged};
     // Apart from the weights, so that model.safetensors can be used alone.
     if (entry.category == Category::optimizer) tensor.file = "optimizer.safetensors";
     snapshot.tensors.push_back(tensor);
@@ -165,12 +165,12 @@ RunState load_state(const Checkpoint& checkpoint, LiveModel& live) {
           fmt::format("the checkpoint has no tensor '{}'; was the model or the optimizer changed? "
                       "--from starts a new run from its weights",
                       entry.name));
-    if (stored->spec != entry.spec)
+    if (stored->spec != file_spec(entry))
       throw Error(
           ErrorKind::file,
           fmt::format("'{}' is {} in the checkpoint but {} in the model; --from starts a new "
                       "run from the weights that fit",
-                      entry.name, to_string(stored->spec), to_string(entry.spec)));
+                      entry.name, to_string(stored->spec), to_string(file_spec(entry))));
   }
   // All checks come before the first load, so that an error leaves the model unchanged.
   check_share(checkpoint, live);
@@ -218,15 +218,15 @@ std::vector<std::string> load_weights(const fs::path& source, LiveModel& live,
     file.emplace(source);
     find = [&](const StateEntry& entry) -> std::optional<std::span<const std::byte>> {
       const StoredTensor* stored = file->find(entry.name);
-      if (stored == nullptr || stored->shape != entry.spec.shape) return std::nullopt;
-      return file->bytes(TensorEntry{entry.name, entry.spec});
+      if (stored == nullptr || stored->shape != file_spec(entry).shape) return std::nullopt;
+      return file->bytes(TensorEntry{entry.name, file_spec(entry)});
     };
   } else {
     checkpoint.emplace(Checkpoint::open(find_checkpoint(source)));
     require_same_unit(*checkpoint, samples);
     find = [&](const StateEntry& entry) -> std::optional<std::span<const std::byte>> {
       const IndexedTensor* stored = checkpoint->find(entry.name);
-      if (stored == nullptr || stored->spec != entry.spec) return std::nullopt;
+      if (stored == nullptr || stored->spec != file_spec(entry)) return std::nullopt;
       // A tensor is verified only if it is used: the optimizer's state is not loaded here.
       checkpoint->check(entry.name);
       return checkpoint->bytes(entry.name);
