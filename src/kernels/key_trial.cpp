@@ -41,6 +41,13 @@ std::vector<std::int64_t> last_boxes(const Assemble& op, const std::vector<Tenso
   return position;
 }
 
+/// Some of the sequences end in the middle of the sequence, where the operator's steps are taken
+/// from. Its units are the last.
+std::vector<std::int64_t> middle_of(const Recurrent& op, std::int64_t steps) {
+  std::int64_t begin = op.sequence > 0 ? (op.sequence - steps) / 2 : 0;
+  return {begin, op.hidden - units_of(op)};
+}
+
 /// Returns a position away from the origin, where a kernel that ignores its position is wrong.
 std::vector<std::int64_t> trial_position(const KernelKey& key) {
   Signature s = signature(key.op, key.inputs);
@@ -52,6 +59,8 @@ std::vector<std::int64_t> trial_position(const KernelKey& key) {
     return {key.phase == Phase::forward ? 0 : key.inputs[0].shape.back() / 2};
   if (const auto* attention = std::get_if<Attention>(&key.op); attention && !position.empty())
     return {key.inputs[0].shape[1] - s.slots[AttentionSlots(*attention).y].spec.shape[1]};
+  if (const auto* recurrent = std::get_if<Recurrent>(&key.op))
+    return middle_of(*recurrent, key.inputs[0].shape[1]);
   if (const auto* assemble = std::get_if<Assemble>(&key.op))
     return last_boxes(*assemble, key.inputs, std::move(position));
   std::iota(position.begin(), position.end(), 1);

@@ -12,6 +12,8 @@ Signature signature(const Dropout& op, std::span<const TensorSpec> inputs) {
   require(op.rate >= 0 && op.rate < 1, "dropout", "needs a rate in [0, 1)");
   require(op.extents.empty() || op.extents.size() == x.rank(), "dropout",
           "needs one extent per dimension of ", inputs[0]);
+  require(op.begin.empty() || op.begin.size() == op.extents.size(), "dropout",
+          "needs extents if it has a begin, one number per dimension of ", inputs[0]);
   auto [axes, dims] = dim_axes(x);
   Signature s{.axes = axes};
   s.slots = {{Role::input, "x", inputs[0], dims},
@@ -35,7 +37,8 @@ Dropout localize(const Dropout& op, const Signature& signature, const Region&) {
 // (law 2).
 std::vector<std::int64_t> tile_position(const Dropout& op, const Signature&, const Region& tile) {
   std::vector<std::int64_t> position{static_cast<std::int64_t>(op.stream)};
-  for (const Range& range : tile.ranges) position.push_back(range.begin);
+  for (std::size_t dim = 0; dim < tile.rank(); ++dim)
+    position.push_back(tile[dim].begin + (op.begin.empty() ? 0 : op.begin[dim]));
   return position;
 }
 

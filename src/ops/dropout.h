@@ -16,11 +16,14 @@ struct Dropout {
   /// Extents of the global tensor; empty means those of x. Part of the kernel key: they are the
   /// same for all tiles.
   std::vector<std::int64_t> extents{};
+  /// Where x begins in the global tensor; empty means at its origin. Part of the position only.
+  std::vector<std::int64_t> begin{};
 
   static void fields(auto& self, auto&& visit) {
     visit("rate", self.rate);
     visit("stream", self.stream);
     visit("extents", self.extents);
+    visit("begin", self.begin);
   }
   bool operator==(const Dropout&) const = default;
 };

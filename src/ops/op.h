@@ -22,6 +22,7 @@
 #include "ops/cross_entropy.h"
 #include "ops/dropout.h"
 #include "ops/embedding.h"
+#include "ops/gate_projection.h"
 #include "ops/global_pool.h"
 #include "ops/guard.h"
 #include "ops/lamb.h"
@@ -55,7 +56,7 @@ using AnyOp = std::variant<  //
     // shape
     Reshape, Transpose, Concat, SliceTensor, SplitTensor, Mean,
     // sequences
-    Softmax, Embedding, Dropout, Attention, Recurrent,
+    Softmax, Embedding, Dropout, Attention, Recurrent, GateProjection,
     // losses
     SigmoidCrossEntropy, MeanError, Accuracy,
     // update rules and the end of a step

@@ -24,7 +24,12 @@ std::int64_t work_of(const KernelKey& key) {
 /// Attributes that are extents, as those of tensors are.
 void for_each_extent(Op& op, const auto& visit) {
   if (auto* linear = std::get_if<Linear>(&op)) visit(linear->out);
-  if (auto* recurrent = std::get_if<Recurrent>(&op)) visit(recurrent->hidden);
+  if (auto* recurrent = std::get_if<Recurrent>(&op)) {
+    visit(recurrent->hidden);
+    visit(recurrent->units);
+    visit(recurrent->sequence);
+  }
+  if (auto* projection = std::get_if<GateProjection>(&op)) visit(projection->hidden);
   if (auto* transposed = std::get_if<ConvTranspose2d>(&op)) visit(transposed->out);
   if (auto* conv = std::get_if<Conv2d>(&op)) {
     visit(conv->out);

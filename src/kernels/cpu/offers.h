@@ -111,6 +111,7 @@ Offers offers(const ConvTranspose2d& op, const Request& request);
 Offers offers(const CrossEntropy& op, const Request& request);
 Offers offers(const Dropout& op, const Request& request);
 Offers offers(const Embedding& op, const Request& request);
+Offers offers(const GateProjection& op, const Request& request);
 Offers offers(const GlobalPool& op, const Request& request);
 Offers offers(const Guard& op, const Request& request);
 Offers offers(const Lamb& op, const Request& request);

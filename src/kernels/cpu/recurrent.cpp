@@ -16,7 +16,7 @@ struct Forward {
   const RecurrentSteps& s;
   float *h, *c, *y, *cells, *gates, *from_h;
   const float* bias;
-  const std::int32_t* lengths;
+  SampleEnds ends;
 
   Forward(const RecurrentSteps& steps, const Arguments& a, float* scratch)
       : s(steps), from_h(scratch) {
@@ -25,7 +25,7 @@ struct Forward {
     // An rnn saves no gates: y holds W x until the step replaces it by the result.
     gates = s.at.gates < 0 ? y : s.value(a, s.at.gates);
     bias = s.value(a, s.at.bias);
-    lengths = s.lengths(a);
+    ends = s.ends(a);
   }
 
   /// The outputs h_last and c_last hold the running state until the end.
@@ -42,8 +42,8 @@ struct Forward {
 
   /// The state of a sample that has ended stays as it is, so h_last is that of its last valid step.
   void step(std::int64_t n, std::int64_t k) const {
-    if (k >= s.length(lengths, n)) return clear(n * s.steps + k);
-    std::int64_t row = s.row(lengths, n, k);
+    if (k >= s.length(ends, n)) return clear(n * s.steps + k);
+    std::int64_t row = s.row(ends, n, k);
     cell_forward(s.op.kind, {.hidden = s.hidden,
                              .gates = gates + row * s.saved,
                              .from_h = from_h + n * s.gates,
@@ -108,6 +108,7 @@ Loop recurrent_forward(const RecurrentSteps& steps, int lanes) {
 }  // namespace
 
 Offers offers(const Recurrent& op, const Request& request) {
+  if (op.projected) return {};
   RecurrentSteps steps(op, request);
   bool is_forward = request.key.phase == Phase::forward;
   Offers list;

@@ -56,7 +56,7 @@ std::vector<ProductExtent> gradient_products(const RecurrentSteps& s) {
 struct Backward {
   const RecurrentSteps& s;
   const float *y, *gates, *cells, *h0, *c0, *dy;
-  const std::int32_t* lengths;
+  SampleEnds ends;
   double* bias_sums;
   // A step's gradients are kept twice. In the order of x its rows are not evenly spaced if
   // sequences are reversed and differ in length, so the product with U reads them from step_dgates.
@@ -71,7 +71,7 @@ struct Backward {
     y = s.value(a, s.at.y), gates = s.value(a, s.at.gates), cells = s.value(a, s.at.cells);
     h0 = s.value(a, s.at.h0), c0 = s.value(a, s.at.c0);
     dy = s.gradient(a, s.at.y);
-    lengths = s.lengths(a);
+    ends = s.ends(a);
     bias_sums = launch.work<double>();
     auto* next =
         reinterpret_cast<float*>(bias_sums + channel_sum_doubles(view_of(s), launch.threads));
@@ -102,13 +102,13 @@ struct Backward {
   /// The state before step k: a row of `states` (y or cells) that forward saved, or the start.
   const float* before(const float* states, const float* first, std::int64_t n,
                       std::int64_t k) const {
-    if (k > 0) return s.row_of(states, s.row(lengths, n, k - 1), s.hidden);
+    if (k > 0) return s.row_of(states, s.row(ends, n, k - 1), s.hidden);
     return first == nullptr ? zeros : first + n * s.hidden;
   }
 
   void step(std::int64_t n, std::int64_t k) const {
-    if (k >= s.length(lengths, n)) return skip(n, k);
-    std::int64_t row = s.row(lengths, n, k);
+    if (k >= s.length(ends, n)) return skip(n, k);
+    std::int64_t row = s.row(ends, n, k);
     BackwardCell cell{.hidden = s.hidden,
                       .gates = s.row_of(gates, row, s.saved),
                       .y = y + row * s.hidden,

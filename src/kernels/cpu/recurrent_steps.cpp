@@ -52,14 +52,14 @@ RecurrentSteps::RecurrentSteps(const Recurrent& recurrent, const Request& reques
   saved = biases_of(op.kind) * hidden;
 }
 
-std::int64_t RecurrentSteps::length(const std::int32_t* lengths, std::int64_t n) const {
-  return lengths == nullptr ? steps : std::min<std::int64_t>(lengths[n], steps);
+std::int64_t RecurrentSteps::length(const SampleEnds& ends, std::int64_t n) const {
+  if (ends.lengths == nullptr) return steps;
+  return std::clamp<std::int64_t>(ends.lengths[n] - ends.begin, 0, steps);
 }
 
 // Backwards, a sample starts at its own last valid element, not at that of the longest sample.
-std::int64_t RecurrentSteps::row(const std::int32_t* lengths, std::int64_t n,
-                                 std::int64_t k) const {
-  return n * steps + (op.reverse ? length(lengths, n) - 1 - k : k);
+std::int64_t RecurrentSteps::row(const SampleEnds& ends, std::int64_t n, std::int64_t k) const {
+  return n * steps + (op.reverse ? length(ends, n) - 1 - k : k);
 }
 
 }  // namespace troika

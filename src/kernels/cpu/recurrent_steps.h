@@ -32,13 +32,20 @@ void set_product(const ProductExtent& extent, const Matrix& a, const Matrix& b, 
 /// Floats of scratch that the largest of the products needs; `work` is not read.
 std::int64_t product_floats(std::span<const ProductExtent> extents, const ProductTeam& team);
 
+/// Where samples of one launch end: their lengths, null when all steps are valid, and the steps of
+/// the sequence before the operator's first one.
+struct SampleEnds {
+  const std::int32_t* lengths;
+  std::int64_t begin;
+};
+
 struct RecurrentSteps {
   RecurrentSteps(const Recurrent& recurrent, const Request& request);
 
-  /// Valid steps of sample n; `lengths` is null when all are.
-  std::int64_t length(const std::int32_t* lengths, std::int64_t n) const;
+  /// Valid steps of sample n.
+  std::int64_t length(const SampleEnds& ends, std::int64_t n) const;
   /// The row of x and y that a sample's k-th step has.
-  std::int64_t row(const std::int32_t* lengths, std::int64_t n, std::int64_t k) const;
+  std::int64_t row(const SampleEnds& ends, std::int64_t n, std::int64_t k) const;
 
   Arguments arguments(const Launch& launch) const {
     return {signature, signature.at(phase), launch.operands, launch.position};
@@ -50,8 +57,8 @@ struct RecurrentSteps {
   float* gradient(const Arguments& a, int slot) const {
     return slot < 0 ? nullptr : a.gradient<float>(slot).data();
   }
-  const std::int32_t* lengths(const Arguments& a) const {
-    return at.lengths < 0 ? nullptr : a.value<std::int32_t>(at.lengths).data();
+  SampleEnds ends(const Arguments& a) const {
+    return {at.lengths < 0 ? nullptr : a.value<std::int32_t>(at.lengths).data(), a.position[0]};
   }
 
   /// Row `row` of a tensor with `width` numbers each; null when there is no tensor.

@@ -25,7 +25,8 @@ void multiply(std::span<const T> a, Matrix at_a, std::span<const T> b, Matrix at
 
 template <class T>
 void run(const Arguments& a) {
-  std::int64_t out = a.shape(kWeight)[0], in = a.shape(kWeight)[1],
+  // A gate projection's weight has several dimensions before the last.
+  std::int64_t in = a.shape(kWeight).back(), out = a.shape(kWeight).elements() / in,
                rows = a.shape(kX).elements() / in;
   // x is [rows, in], the weight [out, in] and y [rows, out]. A transposed factor is the same memory
   // with its strides exchanged.

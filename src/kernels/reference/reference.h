@@ -31,6 +31,7 @@ void run_reference(const Mean& op, const Arguments& a);
 void run_reference(const Softmax& op, const Arguments& a);
 void run_reference(const Embedding& op, const Arguments& a);
 void run_reference(const Dropout& op, const Arguments& a);
+void run_reference(const GateProjection& op, const Arguments& a);
 void run_reference(const Pool2d& op, const Arguments& a);
 void run_reference(const GlobalPool& op, const Arguments& a);
 void run_reference(const Attention& op, const Arguments& a);
