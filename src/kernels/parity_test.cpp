@@ -172,6 +172,22 @@ std::vector<OpCase> larger_cases() {
                      op,
                      {f64({5, 7, 19}), i32({5})},
                      {Fill::normal, Fill::lengths}});
+    Recurrent chunk{
+        .kind = kind, .hidden = 65, .has_state = true, .has_lengths = true, .projected = true};
+    chunk.begin = 4, chunk.sequence = 12;
+    Recurrent tile = chunk;
+    tile.begin = 3, tile.sequence = 6, tile.units = 33;
+    for (const auto& [name, part, steps] :
+         {std::tuple{"recurrent_chunk", chunk, 5}, std::tuple{"recurrent_step", chunk, 1},
+          std::tuple{"recurrent_tile", tile, 1}}) {
+      std::int64_t units = units_of(part);
+      OpCase row{name, part, {f64({7, steps, gates_of(kind), units}), f64({7, 65})}};
+      if (kind == RecurrentKind::lstm) row.inputs.push_back(f64({7, units}));
+      row.inputs.push_back(i32({7}));
+      row.position = {part.begin, 65 - units};
+      cases.push_back(row);
+    }
+    cases.push_back({"gates", GateProjection{.kind = kind, .hidden = 33}, {f64({5, 7, 19})}});
   }
   return cases;
 }

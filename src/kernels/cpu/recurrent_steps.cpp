@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/panel_product.h"
+
 namespace troika {
 namespace {
 
@@ -46,10 +48,32 @@ std::int64_t product_floats(std::span<const ProductExtent> extents, const Produc
 RecurrentSteps::RecurrentSteps(const Recurrent& recurrent, const Request& request)
     : op(recurrent), at(recurrent), signature(request.signature), phase(request.key.phase) {
   const Shape& x = request.key.inputs[0].shape;
-  samples = x[0], steps = x[1], inputs = x[2];
-  hidden = op.hidden;
-  gates = gates_of(op.kind) * hidden;
-  saved = biases_of(op.kind) * hidden;
+  samples = x[0], steps = x[1], inputs = op.projected ? 0 : x[2];
+  hidden = op.hidden, units = units_of(op);
+  gates = gates_of(op.kind) * units;
+  saved = biases_of(op.kind) * units;
+}
+
+// Forward multiplies by the transpose of U, whose rows are the gates; backward by U itself.
+const float* RecurrentSteps::hidden_panels(const Arguments& a, const RecurrentChoice& choice,
+                                           int threads, float* scratch) const {
+  const float* first = value(a, at.w_hh);
+  if (choice.stored != Layout::plain) return first;
+  SharedFactor factor = phase == Phase::forward ? SharedFactor{first, 1, hidden, hidden, gates}
+                                                : SharedFactor{first, hidden, 1, gates, hidden};
+  pack_panels(factor, threads, scratch);
+  return scratch;
+}
+
+std::int64_t RecurrentSteps::hidden_floats(const RecurrentChoice& choice) const {
+  if (choice.stored != Layout::plain) return 0;
+  return phase == Phase::forward ? panel_floats(hidden, gates) : panel_floats(gates, hidden);
+}
+
+Layout RecurrentSteps::packed_hidden() const {
+  bool wide = widest_vector() == 16;
+  if (phase == Phase::forward) return wide ? Layout::turned_panels16 : Layout::turned_panels8;
+  return wide ? Layout::panels16 : Layout::panels8;
 }
 
 std::int64_t RecurrentSteps::length(const SampleEnds& ends, std::int64_t n) const {

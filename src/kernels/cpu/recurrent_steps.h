@@ -39,6 +39,13 @@ struct SampleEnds {
   std::int64_t begin;
 };
 
+/// The implementation of a candidate.
+struct RecurrentChoice {
+  int lanes = 0;  ///< Of large products, as in ProductTeam.
+  /// Of w_hh: plain, which is packed at each launch, or the panels that products read.
+  Layout stored = Layout::plain;
+};
+
 struct RecurrentSteps {
   RecurrentSteps(const Recurrent& recurrent, const Request& request);
 
@@ -50,6 +57,16 @@ struct RecurrentSteps {
   Arguments arguments(const Launch& launch) const {
     return {signature, signature.at(phase), launch.operands, launch.position};
   }
+  /// The panels of U: those of the operand, or packed into `scratch`.
+  const float* hidden_panels(const Arguments& a, const RecurrentChoice& choice, int threads,
+                             float* scratch) const;
+  /// Floats of that scratch.
+  std::int64_t hidden_floats(const RecurrentChoice& choice) const;
+  /// The panels that hidden_panels() gives, as a layout of w_hh.
+  Layout packed_hidden() const;
+
+  /// The first hidden unit of the tile.
+  static std::int64_t first_unit(const Arguments& a) { return a.position[1]; }
   /// Null when the operator has no such slot.
   float* value(const Arguments& a, int slot) const {
     return slot < 0 ? nullptr : a.value<float>(slot).data();
@@ -71,14 +88,16 @@ struct RecurrentSteps {
   RecurrentSlots at;
   Signature signature;
   Phase phase;
-  std::int64_t samples, steps, inputs, hidden;
+  std::int64_t samples, steps, inputs;
+  std::int64_t hidden;  ///< Of the whole layer; other numbers are those of the tile's units.
+  std::int64_t units;
   std::int64_t gates;  ///< Rows of the weights: all blocks together.
   std::int64_t saved;  ///< Numbers per step that forward saves, or would if it were not for y; also
                        ///< those of the bias.
 };
 
-/// Products of `lanes`, as in ProductTeam.
-Loop recurrent_backward(const RecurrentSteps& steps, int lanes);
-Bytes recurrent_backward_scratch(const RecurrentSteps& steps, const ProductTeam& team);
+Loop recurrent_backward(const RecurrentSteps& steps, const RecurrentChoice& choice);
+Bytes recurrent_backward_scratch(const RecurrentSteps& steps, const RecurrentChoice& choice,
+                                 int threads);
 
 }  // namespace troika
