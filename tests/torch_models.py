@@ -109,9 +109,10 @@ def rnnlm(parameters):
         names |= {f"lstm.{at}.w_ih": f"lstm.weight_ih_l{at}",
                   f"lstm.{at}.w_hh": f"lstm.weight_hh_l{at}",
                   f"lstm.{at}.bias": f"lstm.bias_ih_l{at}"}
-    state = renamed(parameters, names)
+    state = {name: value.flatten(0, 1) if name.startswith("lstm.") else value  # gates and units
+             for name, value in renamed(parameters, names).items()}
     for at in range(layers):  # torch has two biases, of which one is enough
-        state[f"lstm.bias_hh_l{at}"] = torch.zeros_like(parameters[f"lstm.{at}.bias"])
+        state[f"lstm.bias_hh_l{at}"] = torch.zeros_like(state[f"lstm.bias_ih_l{at}"])
     vocabulary, hidden = parameters["embedding.weight"].shape
     return Rnnlm(vocabulary, hidden, layers), state
 

@@ -138,7 +138,7 @@ def softmax(row):
 
 
 def embedding(row):
-    first, rows = row.get("first", 0), row["weight"].shape[0]
+    first, rows = row.position[0], row["weight"].shape[0]
     here = (row["tokens"] >= first) & (row["tokens"] < first + rows)
     y = F.embedding((row["tokens"] - first).clamp(0, rows - 1), row["weight"])
     return {"y": y * here.unsqueeze(-1)}
@@ -174,31 +174,50 @@ def attention(row):
     return {"y": y.transpose(1, 2).flatten(2)}
 
 
+def gate_projection(row):
+    weight = row["w_ih"]
+    return {"p": F.linear(row["x"], weight.flatten(0, 1)).unflatten(-1, weight.shape[:2])}
+
+
 def recurrent(row):
-    kind, hidden, bias = row.get("kind", "lstm"), row.get("hidden", 0), row["bias"]
-    second = torch.zeros_like(bias)
-    if kind == "gru":  # r, z, n of the input, then n of the hidden state
-        zeros = torch.zeros(2 * hidden, dtype=bias.dtype)
-        bias, second = bias[:3 * hidden], torch.cat([zeros, bias[3 * hidden:]])
-    weights = [row["w_ih"], row["w_hh"], bias, second]
-    steps = [sample(row, kind, weights, at) for at in range(row["x"].shape[0])]
-    return {name: torch.stack([step[name] for step in steps]) for name in steps[0]}
-
-
-def sample(row, kind, weights, at):
-    """One sample of its own length, so that no padding takes part."""
-    x, hidden = row["x"], weights[1].shape[1]
-    length = int(row["lengths"][at]) if row.get("has_lengths", False) else x.shape[1]
-    turn = (lambda y: y.flip(1)) if row.get("reverse", False) else (lambda y: y)
-    start = torch.zeros(1, 1, hidden, dtype=x.dtype)
-    h = row["h0"][at].view(1, 1, -1) if row.get("has_state", False) else start
-    settings = (weights, True, 1, 0.0, True, False, True)  # biases, layers, …, batch first
-    given = turn(x[at:at + 1, :length])
-    if kind == "lstm":
-        c = row["c0"][at].view(1, 1, -1) if row.get("has_state", False) else start
-        y, h, c = torch.lstm(given, (h, c), *settings)
+    kind, hidden = row.get("kind", "lstm"), row.get("hidden", 0)
+    first, units = row.position[1], row.get("units", 0) or hidden
+    # The other units of a tile see zeros: what they make of them, no unit of the tile reads.
+    among_all = (first, hidden - first - units)
+    bias = F.pad(row["bias"], among_all)
+    w_hh = F.pad(row["w_hh"], (0, 0, *among_all)).flatten(0, 1)
+    if row.get("projected", False):
+        x = F.pad(row["p"], among_all).flatten(2)
+        w_ih = torch.eye(x.shape[2], dtype=x.dtype)
     else:
-        y, h = {"gru": torch.gru, "rnn": torch.rnn_tanh}[kind](given, h, *settings)
+        x, w_ih = row["x"], row["w_ih"].flatten(0, 1)
+    second = torch.zeros(len(w_hh), dtype=bias.dtype)
+    if kind == "gru":  # r, z, n of the input, then n of the hidden state
+        bias, second = bias[:3], torch.cat([second[:2 * hidden], bias[3]])
+    weights = [w_ih, w_hh, bias.flatten(), second]
+    start = torch.zeros(x.shape[0], hidden, dtype=x.dtype)
+    h0, c0 = start, start
+    if row.get("has_state", False):
+        h0, c0 = row["h0"], F.pad(row["c0"], among_all) if "c0" in row else start
+    steps = [sample(row, kind, weights, (x[at], h0[at], c0[at]), at) for at in range(len(x))]
+    return {name: torch.stack([step[name] for step in steps])[..., first:first + units]
+            for name in steps[0]}
+
+
+def sample(row, kind, weights, given, at):
+    """One sample of its own length, so that no padding takes part."""
+    x, h, c = (part.unsqueeze(0) for part in given)
+    length = x.shape[1]
+    if row.get("has_lengths", False):
+        length = min(max(int(row["lengths"][at]) - row.position[0], 0), length)
+    turn = (lambda y: y.flip(1)) if row.get("reverse", False) else (lambda y: y)
+    settings = (weights, True, 1, 0.0, True, False, True)  # biases, layers, …, batch first
+    y, (h, c) = h.new_zeros(1, 0, h.shape[1]), (h.unsqueeze(0), c.unsqueeze(0))
+    if length > 0 and kind == "lstm":
+        y, h, c = torch.lstm(turn(x[:, :length]), (h, c), *settings)
+    elif length > 0:
+        run = {"gru": torch.gru, "rnn": torch.rnn_tanh}[kind]
+        y, h = run(turn(x[:, :length]), h, *settings)
     y = F.pad(turn(y), (0, 0, 0, x.shape[1] - length))
     last = {"h_last": h.flatten()} | ({"c_last": c.flatten()} if kind == "lstm" else {})
     return {"y": y[0]} | last
@@ -311,7 +330,7 @@ OPERATORS = {
     "local_response_norm": local_response_norm, "reshape": reshape, "transpose": transpose,
     "concat": concat, "slice": slice_tensor, "split": split_tensor, "mean": mean,
     "softmax": softmax, "embedding": embedding, "dropout": dropout, "attention": attention,
-    "recurrent": recurrent, "accuracy": accuracy,
+    "recurrent": recurrent, "gate_projection": gate_projection, "accuracy": accuracy,
     "sigmoid_cross_entropy": per_sample(F.binary_cross_entropy_with_logits),
     "mean_error": mean_error,
     "sgd": stepped(make_sgd, {"momentum_buffer": "momentum"}),

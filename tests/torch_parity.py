@@ -45,7 +45,8 @@ def part(tensors, prefix):
 class Row:
     """One operator: attributes, what it was given and what it made of it."""
 
-    def __init__(self, text, tensors):
+    def __init__(self, text, position, tensors):
+        self.position = json.loads(position)  # where a tile lies, in the order of tile_position
         self.operator, fields = re.fullmatch(r"(\w+)\{(.*)\}", text).groups()
         pairs = re.findall(r"(\w+)=(\[[^]]*\]|[^,]+)", fields)
         self.attributes = {name: self.value(field) for name, field in pairs}
@@ -146,7 +147,7 @@ def differences(made, expected, tolerance):
 def compare(path):
     metadata, tensors = read_file(path)
     if "operator" in metadata:
-        row = Row(metadata["operator"], tensors)
+        row = Row(metadata["operator"], metadata["position"], tensors)
         made, expected = movements(row, row.made), movements(row, expected_of_row(row))
     else:
         made, expected = part(tensors, "made."), expected_of_model(metadata, tensors)

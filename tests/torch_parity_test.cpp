@@ -1,6 +1,7 @@
 // Compares operators and models with PyTorch: they run here, and torch_parity.py computes the same
 // from files. Skipped if the interpreter ($TROIKA_PYTHON, else python3) has no PyTorch.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -123,7 +124,9 @@ void write_rows(Oracle& oracle, const Backend& backend, DType dtype, double tole
     if (!is_compared(row)) continue;
     OpCase typed = in_dtype(row, dtype);
     oracle.write(fmt::format("{}-{}", row.name, to_string(dtype)), run_all_phases(typed, backend),
-                 {{"operator", to_text(typed.op)}, {"tolerance", fmt::format("{}", tolerance)}});
+                 {{"operator", to_text(typed.op)},
+                  {"position", fmt::format("[{}]", fmt::join(OpTrial(typed, kSeed).position, ","))},
+                  {"tolerance", fmt::format("{}", tolerance)}});
   }
 }
 

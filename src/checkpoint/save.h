@@ -16,10 +16,10 @@ namespace troika {
 struct SnapshotTensor {
   std::string name;  ///< Unique in the whole checkpoint.
   TensorSpec spec;
-  /// So many leading dimensions are one in the file; regions of parts have them apart.
-  std::size_t merged = 1;
   /// Weights are in this file, so that other programs can load it alone.
   std::string file = "model.safetensors";
+  /// So many leading dimensions are one in the file; regions of parts have them apart.
+  std::size_t merged = 1;
 };
 
 /// A region of a tensor that is written at once.

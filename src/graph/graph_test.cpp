@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "graph/builder.h"
 #include "graph/text.h"
 
@@ -49,6 +50,19 @@ TEST(ModelHash, IsThatOfTheModelNotOfTheRun) {
   EXPECT_NE(model_hash(other), model_hash(graph));
   EXPECT_NE(model_hash(parse_graph("graph small\ninput x f32[4,3]\n")),
             model_hash(parse_graph("graph small\ninput x f32[4,5]\n")));
+}
+
+TEST(ModelHash, OfRecurrentLayersIsThatOfTheShapesInFiles) {
+  std::string rest = "operator r recurrent{hidden=6} (x) [r.w_ih r.w_hh r.bias] -> y h c\n";
+  Graph graph = parse_graph(
+      "graph net\ninput x f32[2,5,3]\nparameter r.w_ih f32[4,6,3] uniform 0.5\n"
+      "parameter r.w_hh f32[4,6,6] uniform 0.5\nparameter r.bias f32[4,6] uniform 0.5\n" +
+      rest);
+  EXPECT_EQ(model_hash(graph),
+            hash_text("graph net\ninput x f32[1,5,3]\nparameter r.w_ih f32[24,3] uniform 0.5\n"
+                      "parameter r.w_hh f32[24,6] uniform 0.5\n"
+                      "parameter r.bias f32[24] uniform 0.5\n" +
+                      rest));
 }
 
 TEST(GraphText, NamesTheLineThatIsWrong) {

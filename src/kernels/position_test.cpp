@@ -29,7 +29,14 @@ std::vector<CutPhase> cuts() {
   OpCase loss{
       "cross_entropy", CrossEntropy{}, {{{9, 12}, DType::f32}, i32({9}), {{9}, DType::f32}}};
   OpCase attention{"attention", Attention{.heads = 2, .packed = true}, {{{2, 6, 24}, DType::f32}}};
-  return {{dropped, "n", 3, Phase::forward},   {dropped, "u", 2, Phase::backward_data},
+  Recurrent step{.kind = RecurrentKind::gru, .hidden = 6, .has_state = true, .projected = true};
+  OpCase gru{"gru", step, {{{3, 1, 3, 6}, DType::f32}, {{3, 6}, DType::f32}}};
+  step.kind = RecurrentKind::lstm;
+  OpCase lstm{
+      "lstm", step, {{{3, 1, 4, 6}, DType::f32}, {{3, 6}, DType::f32}, {{3, 6}, DType::f32}}};
+  return {{gru, "u", 2, Phase::forward},       {gru, "u", 3, Phase::backward},
+          {lstm, "u", 3, Phase::forward},      {lstm, "u", 2, Phase::backward},
+          {dropped, "n", 3, Phase::forward},   {dropped, "u", 2, Phase::backward_data},
           {embedding, "v", 4, Phase::forward}, {embedding, "v", 3, Phase::backward_weight},
           {loss, "v", 2, Phase::statistics_2}, {loss, "v", 3, Phase::backward_data},
           {attention, "q", 2, Phase::forward}};
@@ -186,6 +193,40 @@ TEST(Position, TheMaskOfADropoutIsThatOfItsNameAndItsElements) {
   auto reference = make_reference_backend();
   for (OpTrial* trial : {&one, &two}) trial->run(Phase::forward, *reference);
   EXPECT_NE(one.values[2].bytes, two.values[2].bytes);
+}
+
+/// Rows and columns of a dropout, computed by an operator that says where it begins.
+void drop_part(const Backend& backend) {
+  Region part{{{3, 7}, {2, 5}, {0, 8}}};
+  Dropout whole{.rate = 0.4, .stream = 77}, chunk = whole;
+  chunk.extents = {9, 6, 8}, chunk.begin = {3, 2, 0};
+  OpTrial all({"whole", whole, {{{9, 6, 8}, DType::f32}}}, 5);
+  OpTrial one({"chunk", chunk, {{part.shape(), DType::f32}}}, 5);
+  one.values[0] = cut(all.values[0], part);
+  for (OpTrial* trial : {&all, &one}) trial->run(Phase::forward, backend);
+  EXPECT_EQ(one.values[2].bytes, cut(all.values[2], part).bytes) << backend.name();
+  Signature s = signature(chunk, one.inputs);
+  EXPECT_TRUE(std::get<Dropout>(localize(one.op, s, s.whole_tile())).begin.empty());
+}
+
+TEST(Position, AChunkOfADropoutDrawsTheBitsOfTheWhole) {
+  drop_part(*make_reference_backend());
+  try {
+    drop_part(*make_cpu_backend({.threads = 2}));
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+}
+
+TEST(Position, ChunksOfARecurrentLayerShareAKernel) {
+  Recurrent first{.hidden = 4, .has_state = true, .has_lengths = true, .sequence = 9};
+  std::vector<TensorSpec> inputs{
+      {{2, 3, 5}, DType::f32}, {{2, 4}, DType::f32}, {{2, 4}, DType::f32}, {{2}, DType::i32}};
+  Recurrent last = first;
+  last.begin = 6;
+  Signature s = signature(last, inputs);
+  EXPECT_EQ(localize(Op(first), s, s.whole_tile()), localize(Op(last), s, s.whole_tile()));
+  EXPECT_EQ(position_of(last, s, s.whole_tile()), (std::vector<std::int64_t>{6, 0}));
 }
 
 TEST(Position, CausalAttentionKeepsItInTheKey) {

@@ -104,7 +104,7 @@ void save_state(const fs::path& checkpoints, LiveModel& live, const RunState& st
   Session& session = live.session();
   Snapshot snapshot{.step = state.step, .meta_json = to_meta(state)};
   for (const StateEntry& entry : session.state()) {
-    SnapshotTensor tensor{entry.name, entry.spec, entry.merged};
+    SnapshotTensor tensor{.name = entry.name, .spec = entry.spec, .merged = entry.merged};
     // Apart from the weights, so that model.safetensors can be used alone.
     if (entry.category == Category::optimizer) tensor.file = "optimizer.safetensors";
     snapshot.tensors.push_back(tensor);
