@@ -156,7 +156,7 @@ def dropout(row):
 def attention(row):
     heads = row.get("heads", 1)
     if row.get("packed", False):
-        first = row.get("first_query", 0)
+        first = row.get("first_query", 0) + (row.position[0] if row.position else 0)
         q, k, v = row["qkv"].unflatten(-1, (heads, 3, -1)).permute(3, 0, 2, 1, 4)
         queries = row.get("queries", 0) or q.shape[2]
         q = q[:, :, first:first + queries]
@@ -249,7 +249,8 @@ def mean_error(row):
 
 
 def accuracy(row):
-    hits = row["x"].argmax(-1) == row["target"]
+    best = row["x"].topk(row.get("top", 1)).indices
+    hits = (best == row["target"].unsqueeze(-1)).any(-1)
     return {"correct_sum": (hits * row["weight"]).sum().view(1)}
 
 
