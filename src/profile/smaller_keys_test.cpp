@@ -61,6 +61,27 @@ TEST(SmallerKeys, BatchNormCountsTheElementsThatAreThere) {
   EXPECT_EQ(std::get<BatchNorm>(key.op).count, shape[0] * shape[2] * shape[3]);
 }
 
+TEST(SmallerKeys, SomeUnitsOfARecurrentStepStayAPartOfAll) {
+  Recurrent op{.hidden = 1024,
+               .has_state = true,
+               .has_lengths = true,
+               .projected = true,
+               .sequence = 512,
+               .units = 256};
+  std::vector<TensorSpec> inputs{{{64, 1, 4, 256}, DType::f32},
+                                 {{64, 1024}, DType::f32},
+                                 {{64, 256}, DType::f32},
+                                 {{64}, DType::i32}};
+  KernelKey key = smallest({op, inputs, Phase::backward, {}});
+  const auto& step = std::get<Recurrent>(key.op);
+  EXPECT_LE(step.hidden, 64);
+  EXPECT_GT(step.units, 0);
+  EXPECT_LE(step.sequence, 64);
+  KernelKey gates =
+      smallest({GateProjection{.hidden = 1024}, {{{64, 32, 512}, DType::f32}}, Phase::forward, {}});
+  EXPECT_LE(std::get<GateProjection>(gates.op).hidden, 64);
+}
+
 TEST(SmallerKeys, ExtentsThatTheOperatorNeedsStay) {
   Attention op{.heads = 12, .causal = true, .packed = true};
   KernelKey key = smallest({op, {{{8, 1024, 2304}, DType::f32}}, Phase::forward, {}});
