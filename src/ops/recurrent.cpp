@@ -52,24 +52,26 @@ struct Dims {
   DimMap sample, unit;
 };
 
+const char* input_name(const Recurrent& op, const RecurrentSlots& at, int slot) {
+  if (slot == at.x) return op.projected ? "p" : "x";
+  if (slot == at.h0) return "h0";
+  return slot == at.c0 ? "c0" : "lengths";
+}
+
 void add_inputs(Signature& s, const Recurrent& op, const RecurrentSlots& at,
                 std::span<const TensorSpec> inputs, const Dims& dims) {
-  for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
-    int index = static_cast<int>(slot);
-    const TensorSpec& spec = inputs[slot];
-    const char* name = index == at.x    ? op.projected ? "p" : "x"
-                       : index == at.h0 ? "h0"
-                       : index == at.c0 ? "c0"
-                                        : "lengths";
-    s.slots.push_back({.role = Role::input,
-                       .name = name,
-                       .spec = spec,
-                       .dims = std::vector<DimMap>(spec.shape.rank())});
-    s.slots.back().dims[0] = dims.sample;
-    if (index == at.c0 || (index == at.x && op.projected)) s.slots.back().dims.back() = dims.unit;
+  for (const TensorSpec& spec : inputs) {
+    int index = static_cast<int>(s.slots.size());
+    Slot slot{.role = Role::input,
+              .name = input_name(op, at, index),
+              .spec = spec,
+              .dims = std::vector<DimMap>(spec.shape.rank())};
+    slot.dims[0] = dims.sample;
+    if (index == at.c0 || (index == at.x && op.projected)) slot.dims.back() = dims.unit;
     // A length may be that of the sequence, and bounds are exclusive.
-    if (index == at.lengths)
-      s.slots.back().bound = 1 + (op.sequence > 0 ? op.sequence : op.begin + inputs[0].shape[1]);
+    std::int64_t end = op.sequence > 0 ? op.sequence : op.begin + inputs[0].shape[1];
+    if (index == at.lengths) slot.bound = end + 1;
+    s.slots.push_back(std::move(slot));
   }
 }
 
