@@ -1,0 +1,65 @@
+// Recurrent layers cut over time: one operator per chunk of consecutive steps. Chunks share the
+// weights and hand the state on, so that layers which follow each other can work on different
+// chunks at the same time (a wavefront).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace troika {
+
+struct LayerCuts {
+  /// By name of a recurrent operator: into how many chunks, of nearly equal length.
+  std::map<std::string, std::int64_t> chunks;
+  /// Cut layers whose chunks run on different devices: each chunk has its own input projection.
+  std::set<std::string> apart{};
+  /// Dropouts between cut layers that must stay in one piece.
+  std::set<std::string> whole{};
+
+  bool operator==(const LayerCuts&) const = default;
+};
+
+/// The part of an operator that an operator of the cut graph does.
+struct OperatorOrigin {
+  enum class Part : std::uint8_t {
+    whole,       ///< All of it.
+    projection,  ///< W x of a layer, of all steps or of one chunk.
+    split,       ///< Cuts W x, or x if the chunks run apart, into those of the chunks.
+    chunk,       ///< The steps of one chunk of a layer, or of a dropout.
+    join,        ///< Joins the outputs of the chunks.
+  };
+  std::int32_t of = -1;  ///< Operator of the graph before, by its place.
+  Part part = Part::whole;
+  std::int32_t chunk = -1;  ///< Counted along time; -1: all of them.
+
+  bool operator==(const OperatorOrigin&) const = default;
+};
+
+struct CutGraph {
+  Graph graph;
+  std::vector<OperatorOrigin> origins;  ///< By operator.
+};
+
+/// The name of the operator that multiplies the whole input of a cut layer by W.
+std::string projection_name(const std::string& layer);
+
+/// Why these layers cannot be cut so. Nothing if they can.
+[[nodiscard]] std::optional<std::string> why_not_cut(const Graph& graph, const LayerCuts& cuts);
+
+/// Cuts feasible cuts. Parameters, inputs and outputs stay as they are, and so do the names of all
+/// other operators. A layer 'lstm.0' becomes 'lstm.0/input' (W x of all steps, one product),
+/// 'lstm.0/split', the chunks 'lstm.0/0', 'lstm.0/1', ..., and 'lstm.0/output', which joins y.
+///
+/// If a layer reads the output of another one with as many chunks and the same direction, directly
+/// or through dropout, it takes over its chunks: W x and the dropout are cut too
+/// ('lstm.1/input/0'), and the operators of both layers alternate chunk by chunk. So a device that
+/// has the second layer starts as soon as the first chunk is there.
+CutGraph cut_layers(const Graph& graph, const LayerCuts& cuts);
+
+}  // namespace troika
