@@ -172,9 +172,9 @@ void expect_memory(MemoryModel& model, const std::string& what, Gaps& gaps) {
     EXPECT_EQ(planned[own].messages, messages[own]) << "class " << own;
 }
 
-Graph small_graph(const std::string& name, const MemoryCase& asked) {
+Graph small_graph(const std::string& name, const MemoryCase& asked, std::int64_t batch = 16) {
   zoo::ModelRequest request = zoo::small_request(name);
-  request.samples.batch = 16;
+  request.samples.batch = batch;
   request.samples.shards = asked.micro_batches;
   return zoo::build(request).train();
 }
@@ -385,7 +385,8 @@ TEST(LiveBytes, AreCountedOncePerChange) {
 }
 
 MemoryModel mlp_on_two_devices(const std::map<std::string, Split>& splits) {
-  MemoryModel model({}, small_graph("mlp", {}));
+  // An input larger than any scratch decides the peak.
+  MemoryModel model({}, small_graph("mlp", {}, 64));
   model.machine.devices.resize(2);
   model.set({.splits = splits});
   return model;
