@@ -18,7 +18,7 @@ struct SnapshotTensor {
   TensorSpec spec;
   /// Weights are in this file, so that other programs can load it alone.
   std::string file = "model.safetensors";
-  /// So many leading dimensions are one in the file; regions of parts have them apart.
+  /// Number of leading dimensions that the file stores as one; regions of parts have them apart.
   std::size_t merged = 1;
 };
 

@@ -30,7 +30,7 @@ struct Parameter {
   Init init;
   bool state = false;   ///< Not updated by the optimizer: running statistics.
   bool trained = true;  ///< False: frozen in this graph.
-  /// So many leading dimensions are one in files and in the hash of the model.
+  /// Number of leading dimensions that files and the hash of the model have as one.
   std::size_t merged = 1;
 
   bool operator==(const Parameter&) const = default;

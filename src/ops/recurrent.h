@@ -30,8 +30,9 @@ struct Recurrent {
   bool has_lengths = false;
   /// Input 0 is p = W x [n, t, G, h], and there is no w_ih.
   bool projected = false;
-  /// Of a chunk: the steps of the sequence before its first one, and those of the whole sequence; 0
-  /// if it ends with this operator. Of n samples, clamp(length - begin, 0, t) steps here are valid.
+  /// For a chunk: the steps of the sequence before its first one, and those of the whole sequence,
+  /// 0 if it ends with this operator. Sample n has clamp(lengths[n] - begin, 0, t) valid steps
+  /// here.
   std::int64_t begin = 0, sequence = 0;
   /// Hidden units that a tile computes, all if 0. Its position says which.
   std::int64_t units = 0;

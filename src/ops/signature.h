@@ -92,7 +92,7 @@ struct Slot {
   Combine combine = Combine::sum;
   Init init{};             ///< Weights and states.
   std::int64_t bound = 0;  ///< For integer inputs: values lie in [0, bound).
-  /// Weights and states: so many leading dimensions are one in files, as PyTorch has them.
+  /// Of weights and states: number of leading dimensions that files store as one, as PyTorch does.
   std::size_t merged = 1;
 };
 

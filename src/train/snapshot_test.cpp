@@ -26,7 +26,7 @@ TEST(Snapshot, HasRecurrentWeightsInTheShapesOfPyTorch) {
   auto training = recurrent_training(folder, 1), other = recurrent_training(folder, 2);
   save_state(folder.path / "checkpoints", training->live(), training->state());
   Checkpoint checkpoint = Checkpoint::open(find_checkpoint(folder.path));
-  // As before gates had a dimension of their own, so older checkpoints are read in the same way.
+  // The shapes of older checkpoints, which therefore still load.
   for (const char* name : {"lstm.0.w_ih", "lstm.0.w_hh", "lstm.0.w_ih.first_moment"}) {
     ASSERT_NE(checkpoint.find(name), nullptr) << name;
     EXPECT_EQ(checkpoint.find(name)->spec.shape, (Shape{24, 6})) << name;
