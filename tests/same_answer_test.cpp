@@ -144,6 +144,24 @@ TEST_P(SameAnswer, UnderRandomViews) {
 INSTANTIATE_TEST_SUITE_P(Zoo, SameAnswer, testing::ValuesIn(all_models()),
                          [](const auto& row) { return row.param; });
 
+Strategy random_cuts(const Graph& graph, const Machine& machine, std::uint64_t seed) {
+  Strategy drawn = (seed % 2 == 0 ? random_strategy : random_view_strategy)(graph, machine, seed);
+  return with_random_cuts(drawn, graph, machine, seed);
+}
+
+class SameAnswerOfCutLayers : public testing::TestWithParam<std::string> {};
+
+TEST_P(SameAnswerOfCutLayers, UnderRandomStrategies) {
+  expect_same_under_random(random_cuts, full_grid() ? 80 : 6, false, GetParam());
+}
+
+TEST_P(SameAnswerOfCutLayers, UnderRandomStrategiesInFloats) {
+  expect_same_under_random(random_cuts, full_grid() ? 40 : 3, true, GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Recurrent, SameAnswerOfCutLayers, testing::Values("rnnlm", "rnntc", "nmt"),
+                         [](const auto& row) { return row.param; });
+
 class SameAnswerInFloats : public testing::TestWithParam<std::string> {};
 
 TEST_P(SameAnswerInFloats, UnderReadyStrategies) {

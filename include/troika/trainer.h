@@ -55,9 +55,9 @@ class Trainer {
   /// whatever the layers are.
   Strategy plan(const Machine& machine) const;
   /// A ready plan by the name that parallel.plan of a run file gives it: "single", "data",
-  /// "tensor", "spatial", "hybrid", "expert", "placed" or "branches" (docs/parallel.md). An
-  /// operator that cannot be split as the plan asks is split less. Throws Error(usage) for another
-  /// name.
+  /// "tensor", "spatial", "hybrid", "expert", "placed", "branches" or "wavefront"
+  /// (docs/parallel.md). An operator that cannot be split as the plan asks is split less. Throws
+  /// Error(usage) for another name.
   Strategy plan(const Machine& machine, std::string_view ready) const;
   /// A mixture: plan(machine, {.data = 2, .tensor = 2}). Throws Error(usage) if the machine has too
   /// few devices.

@@ -57,7 +57,8 @@ TEST(SeveralDevices, PlansComputeWhatOneDeviceComputes) {
   Trainer one = make_trainer();
   FitResult alone = one.fit(Strategy::single(), {.epochs = 2});
   std::vector<float> expected = weights(one);
-  for (const char* name : {"data", "tensor", "spatial", "hybrid", "expert", "placed", "branches"}) {
+  for (const char* name :
+       {"data", "tensor", "spatial", "hybrid", "expert", "placed", "branches", "wavefront"}) {
     Trainer two = make_trainer();
     Strategy plan = two.plan(this_machine({.devices = 2}), name);
     FitResult result = two.fit(plan, {.epochs = 2});

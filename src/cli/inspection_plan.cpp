@@ -14,7 +14,8 @@
 namespace troika::cli {
 namespace {
 
-/// "{n: 2, o: 4}", outermost first; weights as "n: 2 (1, 3)", strides where they are not dense.
+/// "{n: 2, o: 4}", outermost first; weights as "n: 2 (1, 3)", strides where they are not dense; of
+/// a recurrent layer that is cut over time "8 chunks of {n: 2}".
 std::string split_text(const Split& split) {
   std::vector<std::string> axes;
   for (std::size_t at = 0; at < split.factors.size(); ++at) {
@@ -26,7 +27,11 @@ std::string split_text(const Split& split) {
     if (is_view(split) && factor.stride != dense_stride(split.factors, at))
       axes.back() += fmt::format(" stride {}", factor.stride);
   }
-  return axes.empty() ? "whole" : fmt::format("{{{}}}", fmt::join(axes, ", "));
+  std::string text = axes.empty() ? "whole" : fmt::format("{{{}}}", fmt::join(axes, ", "));
+  if (split.chunks == 1) return text;
+  std::string chunks = fmt::format("{} chunks", split.chunks);
+  if (split.chunk_stride != 0) chunks += fmt::format(" stride {}", split.chunk_stride);
+  return axes.empty() ? chunks : fmt::format("{} of {}", chunks, text);
 }
 
 /// As listed, or ascending for a view; a long list is cut.

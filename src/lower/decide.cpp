@@ -7,6 +7,7 @@
 #include "lower/change.h"
 #include "lower/choose_algorithms.h"
 #include "lower/folding.h"
+#include "strategy/cut_strategy.h"
 
 namespace troika {
 namespace {
@@ -139,6 +140,14 @@ std::optional<KernelUnits> decide_units(const ProgramPlan& plan, const KernelTab
 }
 
 std::vector<KernelRequest> rows_needed(const LowerRequest& request) {
+  if (LayerCuts cuts = layer_cuts(*request.strategy, *request.graph); !cuts.chunks.empty()) {
+    CutGraph cut = cut_layers(*request.graph, cuts);
+    Strategy strategy = cut_strategy(*request.strategy, *request.graph, cut);
+    LowerRequest own = request;
+    own.graph = &cut.graph;
+    own.strategy = &strategy;
+    return rows_needed(own);
+  }
   PlanTables tables(*request.graph, *request.machine);
   ProgramPlan plan{request, tables, distribute(request, tables)};
   plan.updates = plan_updates(request, plan.distribution, tables);

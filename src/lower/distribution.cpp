@@ -9,6 +9,9 @@
 namespace troika {
 namespace {
 
+/// Terms of one gradient on a device that wait to be added up all at once.
+constexpr std::size_t kMostSeparateTerms = 2;
+
 void sort_unique(std::vector<std::int32_t>& numbers) {
   std::ranges::sort(numbers);
   auto [first, last] = std::ranges::unique(numbers);
@@ -248,7 +251,9 @@ class Distributor {
     if (value.writers.empty()) return;  // a gradient that nobody contributes to
     request.greatest = slot_of(value.writers[0]).combine == Combine::max;
     bool over_batch = value.kind == ValueKind::parameter_gradient;
-    request.merge_each = over_batch && made_.micro_batches > 1;
+    // Else all terms of a weight that many chunks of a layer share would be there at once.
+    bool has_many_terms = made_.micro_batches > 1 || value.writers.size() > kMostSeparateTerms;
+    request.merge_each = over_batch && has_many_terms;
     for (std::int64_t part = 0; part < (over_batch ? made_.micro_batches : 1); ++part)
       for (const ValueUse& writer : value.writers) request.writers.push_back(participant(writer));
     // What different phases write may lie differently, and slices must lie plain, so messages add

@@ -10,16 +10,16 @@
 
 namespace troika {
 Planner::Planner(const LowerRequest& request, const KernelTable& table)
-    : table_(table),
-      strategy_(*request.strategy),
-      request_(request),
-      tables_(*request.graph, *request.machine) {
-  request_.strategy = &strategy_;
-}
+    : table_(table), model_(*request.graph), strategy_(*request.strategy), request_(request) {}
 
 std::optional<PlanRefusal> Planner::plan() {
-  if (auto reason = why_no_plan(request_)) return Infeasible{*reason};
   before_.reset();
+  return plan_again();
+}
+
+std::optional<PlanRefusal> Planner::plan_again() {
+  if (auto reason = cut()) return Infeasible{*reason};
+  if (auto reason = why_no_plan(request_)) return Infeasible{*reason};
   chooser_.reset();
   try {
     return plan_from_scratch();
@@ -28,13 +28,53 @@ std::optional<PlanRefusal> Planner::plan() {
   }
 }
 
+std::optional<std::string> Planner::cut() {
+  LayerCuts cuts = layer_cuts(strategy_, model_);
+  bool is_cut = !cuts.chunks.empty();
+  if (is_cut)
+    if (auto reason = why_infeasible(strategy_, model_, *request_.machine)) return reason;
+  if (!tables_ || cuts != cuts_) {
+    // All of these refer to the graph.
+    folding_.reset();
+    chooser_.reset();
+    plan_.reset();
+    tables_.reset();
+    cut_.reset();
+    if (is_cut) cut_ = cut_layers(model_, cuts);
+    request_.graph = is_cut ? &cut_->graph : &model_;
+    request_.strategy = is_cut ? &cut_strategy_ : &strategy_;
+    tables_.emplace(*request_.graph, *request_.machine);
+    cuts_ = std::move(cuts);
+  }
+  if (is_cut) cut_strategy_ = cut_strategy(strategy_, model_, *cut_);
+  return std::nullopt;
+}
+
+bool Planner::has_other_cuts() const { return layer_cuts(strategy_, model_) != cuts_; }
+
+std::vector<std::int32_t> Planner::planned_operators(std::span<const std::int32_t> operators) {
+  if (!cut_) return {operators.begin(), operators.end()};
+  std::vector<std::int32_t> planned;
+  for (std::int32_t at = 0; at < std::ssize(cut_->origins); ++at) {
+    const OperatorOrigin& origin = cut_->origins[as_index(at)];
+    if (std::ranges::find(operators, origin.of) == operators.end()) continue;
+    planned.push_back(at);
+    const std::string& own = cut_->graph.operators[as_index(at)].name;
+    if (auto split = split_of_part(strategy_, model_, origin))
+      cut_strategy_.splits[own] = std::move(*split);
+    else
+      cut_strategy_.splits.erase(own);
+  }
+  return planned;
+}
+
 std::optional<PlanRefusal> Planner::plan_from_scratch() {
-  plan_.emplace(ProgramPlan{request_, tables_, distribute(request_, tables_)});
+  plan_.emplace(ProgramPlan{request_, *tables_, distribute(request_, *tables_)});
   const Outline& outline = plan_->distribution.outline;
   if (auto reason = why_out_of_ids(
           {.phases = std::ssize(outline.jobs), .values = std::ssize(outline.values)}))
     return Infeasible{*reason};
-  plan_->updates = plan_updates(request_, plan_->distribution, tables_);
+  plan_->updates = plan_updates(request_, plan_->distribution, *tables_);
   std::optional<KernelUnits> units = troika::decide_units(*plan_, table_);
   if (!units) return MissingRows{rows_lacking(request_, table_)};
   plan_->units = std::move(*units);
@@ -51,20 +91,24 @@ std::optional<PlanRefusal> Planner::change(std::span<const SplitChange> changes)
     before_.emplace();
     return std::nullopt;
   }
-  std::vector<std::int32_t> operators;
-  for (const SplitChange& change : changes) operators.push_back(change.op);
   std::vector<FormerSplit> before = set_splits(changes);
-  if (auto reason =
-          why_change_infeasible({strategy_, operators}, tables_.index, *request_.machine)) {
-    restore(before);
-    return Infeasible{*reason};
+  bool cuts_again = has_other_cuts();
+  std::vector<std::int32_t> operators;
+  if (!cuts_again) {
+    if (auto reason = why_changes_infeasible(changes, operators)) {
+      restore(before);
+      return Infeasible{*reason};
+    }
   }
   try {
-    if (follow(operators)) {
-      before_ = std::move(before);
-      return std::nullopt;
-    }
-    return refuse(before, missing_rows());
+    std::optional<PlanRefusal> refusal;
+    if (cuts_again)
+      refusal = plan_again();
+    else if (!follow(operators))
+      refusal = missing_rows();
+    if (refusal) return refuse(before, std::move(*refusal));
+    before_ = std::move(before);
+    return std::nullopt;
   } catch (const OutOfIds& error) {
     return refuse(before, Infeasible{error.what()});
   } catch (const Error&) {  // no kernel for some task
@@ -73,12 +117,18 @@ std::optional<PlanRefusal> Planner::change(std::span<const SplitChange> changes)
   }
 }
 
+std::optional<std::string> Planner::why_changes_infeasible(std::span<const SplitChange> changes,
+                                                           std::vector<std::int32_t>& operators) {
+  if (auto reason = why_not_cut(strategy_, model_)) return reason;
+  for (const SplitChange& change : changes) operators.push_back(change.op);
+  operators = planned_operators(operators);
+  return why_change_infeasible({*request_.strategy, operators}, tables_->index, *request_.machine);
+}
+
 /// From scratch, since the change may have stopped half-way.
 PlanRefusal Planner::refuse(const std::vector<FormerSplit>& before, PlanRefusal reason) {
   restore(before);
-  std::optional<std::vector<FormerSplit>> last = std::move(before_);
-  TROIKA_CHECK(!plan().has_value(), "undoing a change of splits failed");
-  before_ = std::move(last);
+  TROIKA_CHECK(!plan_again().has_value(), "undoing a change of splits failed");
   return reason;
 }
 
@@ -87,16 +137,20 @@ void Planner::undo() {
   std::vector<FormerSplit> before = std::move(*before_);
   before_.reset();
   if (before.empty()) return;
+  restore(before);
+  if (has_other_cuts()) {
+    TROIKA_CHECK(!plan_again().has_value(), "undoing a change of chunks failed");
+    return;
+  }
   std::vector<std::int32_t> operators;
   for (const FormerSplit& former : before) operators.push_back(former.op);
-  restore(before);
-  TROIKA_CHECK(follow(operators), "undoing a change of splits failed");
+  TROIKA_CHECK(follow(planned_operators(operators)), "undoing a change of splits failed");
 }
 
 std::vector<Planner::FormerSplit> Planner::set_splits(std::span<const SplitChange> changes) {
   std::vector<FormerSplit> before;
   for (const SplitChange& change : changes) {
-    const std::string& name = request_.graph->operators[as_index(change.op)].name;
+    const std::string& name = model_.operators[as_index(change.op)].name;
     auto known = strategy_.splits.find(name);
     before.push_back(
         {change.op, known == strategy_.splits.end() ? std::nullopt : std::optional(known->second)});
@@ -108,17 +162,20 @@ std::vector<Planner::FormerSplit> Planner::set_splits(std::span<const SplitChang
 }
 
 void Planner::restore(const std::vector<FormerSplit>& before) {
+  std::vector<std::int32_t> operators;
   for (const FormerSplit& former : before) {
-    const std::string& name = request_.graph->operators[as_index(former.op)].name;
+    const std::string& name = model_.operators[as_index(former.op)].name;
     if (former.split)
       strategy_.splits[name] = *former.split;
     else
       strategy_.splits.erase(name);
+    operators.push_back(former.op);
   }
+  if (!has_other_cuts()) planned_operators(operators);
 }
 
 bool Planner::follow(const std::vector<std::int32_t>& operators) {
-  Touched touched = change_splits(*plan_, tables_, operators);
+  Touched touched = change_splits(*plan_, *tables_, operators);
   std::vector<std::int32_t> decided;
   if (!decide_units(touched, decided)) return false;
   settle(*plan_, touched, decided);
@@ -128,7 +185,7 @@ bool Planner::follow(const std::vector<std::int32_t>& operators) {
 
 bool Planner::decide_units(Touched& touched, std::vector<std::int32_t>& decided) {
   if (!has_units_of_one_device(*plan_)) {
-    if (!chooser_) chooser_.emplace(plan_->unit_request(), tables_.regions, table_);
+    if (!chooser_) chooser_.emplace(plan_->unit_request(), tables_->regions, table_);
     return decide_again(*plan_, *chooser_, touched, decided);
   }
   // The splits of all operators decide about all units.

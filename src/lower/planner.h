@@ -10,6 +10,7 @@
 #include "lower/change.h"
 #include "lower/folding.h"
 #include "lower/lower.h"
+#include "strategy/cut_strategy.h"
 
 namespace troika {
 
@@ -34,14 +35,16 @@ class Planner {
 
   /// Plans from scratch. Nothing else may be asked before it has succeeded.
   [[nodiscard]] std::optional<PlanRefusal> plan();
-  /// Gives operators other splits. The plan is then the one that would be made from scratch. After
-  /// a refusal it is as before, and also after Error(usage), where a task has no kernel or a
-  /// message no algorithm.
+  /// Gives operators other splits. The plan is then the one that would be made from scratch. If a
+  /// layer is cut into other chunks, it is made from scratch, with a folding of its own: who keeps
+  /// something about `folding` must start anew. After a refusal the plan is as before, and also
+  /// after Error(usage), where a task has no kernel or a message no algorithm.
   [[nodiscard]] std::optional<PlanRefusal> change(std::span<const SplitChange> changes);
   /// Undoes the last accepted change. There must be one since `plan` or `undo`.
   void undo();
 
   const Strategy& strategy() const { return strategy_; }
+  /// Speaks of the graph with cut layers, if the strategy cuts some.
   const ProgramPlan& program() const { return *plan_; }
   Folding& folding() { return *folding_; }
   /// The graph that is simulated.
@@ -53,20 +56,36 @@ class Planner {
     std::int32_t op = -1;
     std::optional<Split> split;
   };
+  /// Brings request and tables up to date with the layers that the strategy cuts. Returns why it
+  /// cannot.
+  [[nodiscard]] std::optional<std::string> cut();
+  bool has_other_cuts() const;
+  /// Returns the operators of the planned graph that these operators of the model became, and
+  /// brings their splits up to date.
+  std::vector<std::int32_t> planned_operators(std::span<const std::int32_t> operators);
+  /// Sets `operators` to those of the planned graph that changed.
+  [[nodiscard]] std::optional<std::string> why_changes_infeasible(
+      std::span<const SplitChange> changes, std::vector<std::int32_t>& operators);
   /// Returns the splits as they were, last change first.
   std::vector<FormerSplit> set_splits(std::span<const SplitChange> changes);
   void restore(const std::vector<FormerSplit>& before);
   /// False if the table lacks a row.
   [[nodiscard]] bool follow(const std::vector<std::int32_t>& operators);
+  /// Keeps the last change.
+  std::optional<PlanRefusal> plan_again();
   std::optional<PlanRefusal> plan_from_scratch();
   PlanRefusal refuse(const std::vector<FormerSplit>& before, PlanRefusal reason);
   [[nodiscard]] bool decide_units(Touched& touched, std::vector<std::int32_t>& decided);
   MissingRows missing_rows() const;
 
   const KernelTable& table_;
+  const Graph& model_;
   Strategy strategy_;
-  LowerRequest request_;
-  PlanTables tables_;
+  LayerCuts cuts_;               // of the strategy
+  std::optional<CutGraph> cut_;  // the model with these, if there are any
+  Strategy cut_strategy_;        // for it
+  LowerRequest request_;         // of the cut graph, or of the model
+  std::optional<PlanTables> tables_;
   std::optional<ProgramPlan> plan_;
   std::optional<UnitChooser> chooser_;
   std::optional<Folding> folding_;

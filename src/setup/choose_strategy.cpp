@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "base/error.h"
 #include "config/plan_settings.h"
 #include "strategy/plan_origin.h"
@@ -69,6 +71,18 @@ Strategy choose_strategy(const RunConfig& config, const zoo::Model& model, const
   all.sync.sliced_update = config.parallel.sliced_update;
   all.sync.carry_updates = config.parallel.carry_updates;
   return all;
+}
+
+Machine with_slowest_link(Machine machine, const LinkCosts& costs) {
+  if (!machine.links.empty() || machine.devices.size() < 2) return machine;
+  LinkKind slowest = node_count(machine) > 1               ? LinkKind::network
+                     : devices_by_rank(machine).size() > 1 ? LinkKind::node
+                                                           : LinkKind::process;
+  const LinkCost& cost = costs[slowest];
+  LinkSpeed speed{.latency = {std::llround(cost.alpha)}};
+  if (cost.beta > 0) speed.bytes_per_second = 1e9 / cost.beta;
+  machine.links = {{.a = 0, .b = 1, .speed = speed}};
+  return machine;
 }
 
 Strategy with_origin(const Strategy& strategy, const RunConfig& config, const zoo::Model& model,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "config/run_config.h"
+#include "cost/link_costs.h"
 #include "machine/machine.h"
 #include "strategy/strategy.h"
 #include "zoo/zoo.h"
@@ -13,6 +14,10 @@ namespace troika {
 /// samples in proportion to its speed in `machine`. Throws Error(usage) for an unknown name and
 /// Error(file) for a file that is not a plan.
 Strategy choose_strategy(const RunConfig& config, const zoo::Model& model, const Machine& machine);
+
+/// The machine for choose_strategy, whose ready plans weigh what messages cost: if its links are
+/// not known, with one as fast as the slowest between two of its devices, by these costs.
+Machine with_slowest_link(Machine machine, const LinkCosts& costs);
 
 /// Returns the strategy as plan.json holds it: with the model and its options, the global batch,
 /// the optimizer and the machine of the run.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -10,6 +11,7 @@
 #include "graph/inference.h"
 #include "profile/rates.h"
 #include "setup/optimizer_rules.h"
+#include "strategy/cut_strategy.h"
 #include "strategy/message_names.h"
 #include "taskgraph/memory_table.h"
 
@@ -18,9 +20,12 @@ namespace troika {
 namespace {
 
 void require_messages(const zoo::Model& model, const Strategy& strategy) {
+  std::deque<Graph> graphs;  // which the names borrow
   std::vector<MessageNames> known;
-  for (const zoo::NamedGraph& named : model.graphs)
-    known.emplace_back(named.graph, strategy.micro_batches);
+  for (const zoo::NamedGraph& named : model.graphs) {
+    graphs.push_back(graph_of_messages(strategy, named.graph));
+    known.emplace_back(graphs.back(), strategy.micro_batches);
+  }
   for (const std::string& name : strategy.sync.message_order) {
     auto lacks = [&](const MessageNames& names) { return names.why_none(name).has_value(); };
     if (std::ranges::all_of(known, lacks))
@@ -37,6 +42,12 @@ zoo::Model build_model(const ModelConfig& config, const zoo::Samples& samples) {
   return zoo::build(request);
 }
 
+bool is_projection(const zoo::Model& model, const Strategy& strategy, const std::string& name) {
+  return std::ranges::any_of(model.graphs, [&](const zoo::NamedGraph& named) {
+    return is_projection_of(layer_cuts(strategy, named.graph), name);
+  });
+}
+
 void require_names(const zoo::Model& model, const Strategy& strategy) {
   auto require = [&](const char* kind, const std::string& name, auto&& list_in) {
     for (const zoo::NamedGraph& named : model.graphs)
@@ -47,8 +58,9 @@ void require_names(const zoo::Model& model, const Strategy& strategy) {
                             kind, name));
   };
   for (const auto& [name, split] : strategy.splits)
-    require(
-        "operator", name, [](const Graph& graph) -> auto& { return graph.operators; });
+    if (!is_projection(model, strategy, name))
+      require(
+          "operator", name, [](const Graph& graph) -> auto& { return graph.operators; });
   for (const std::vector<std::string>& bucket : strategy.sync.buckets)
     for (const std::string& name : bucket)
       require(

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/suggest.h"
+#include "strategy/cut_strategy.h"
 #include "strategy/fixed_order_check.h"
 #include "strategy/message_names.h"
 #include "strategy/split_check.h"
@@ -91,6 +92,15 @@ Reason why_micro_batches_infeasible(std::int64_t parts, const IndexedGraph& inde
   return std::nullopt;
 }
 
+/// The cut graph, for which splits are checked later, does not have all names of the model.
+Reason why_names_unknown(const Strategy& strategy, const Graph& graph, const LayerCuts& cuts) {
+  for (const auto& [name, split] : strategy.splits)
+    if (std::ranges::find(graph.operators, name, &Operator::name) == graph.operators.end() &&
+        !is_projection_of(cuts, name))
+      return unknown_operator(graph, name);
+  return std::nullopt;
+}
+
 SplitTerms terms_of(const Strategy& strategy, const Machine& machine) {
   return {static_cast<std::int64_t>(machine.devices.size()), strategy.micro_batches};
 }
@@ -110,6 +120,12 @@ Reason why_splits_infeasible(const Strategy& strategy, const IndexedGraph& index
 
 Reason why_infeasible(const Strategy& strategy, const Graph& graph, const Machine& machine) {
   if (machine.devices.empty()) return "the machine has no devices";
+  if (auto reason = why_not_cut(strategy, graph)) return reason;
+  if (LayerCuts cuts = layer_cuts(strategy, graph); !cuts.chunks.empty()) {
+    if (auto reason = why_names_unknown(strategy, graph, cuts)) return reason;
+    CutGraph cut = cut_layers(graph, cuts);
+    return why_infeasible(cut_strategy(strategy, graph, cut), cut.graph, machine);
+  }
   if (auto reason = why_sync_wrong(strategy.sync, graph)) return reason;
   if (auto reason = why_order_wrong(strategy, graph)) return reason;
   IndexedGraph index(graph);

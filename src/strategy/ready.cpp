@@ -27,7 +27,8 @@ constexpr std::array kReady{
     Ready{"hybrid", hybrid_parallel},
     Ready{"expert", expert_parallel},
     Ready{"placed", placed_in_order},
-    Ready{"branches", placed_by_branches}};
+    Ready{"branches", placed_by_branches},
+    Ready{"wavefront", wavefront}};
 
 /// The axis of dimension `dim` of the first output that is an image [n,c,h,w], or -1.
 int image_axis(const Signature& s, std::size_t dim) {

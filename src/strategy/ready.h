@@ -17,7 +17,8 @@ Strategy data_parallel(const Graph& graph, const Machine& machine);
 
 /// Megatron (arXiv:1909.08053): linear layers and convolutions by output, {o: D}, then by input,
 /// {i: D}, with what is between them split alike; attention by head; embedding and cross entropy by
-/// vocabulary; the rest along samples or sequence (arXiv:2205.05198).
+/// vocabulary; recurrent layers by hidden units where the machine's links make that faster; the
+/// rest along samples or sequence (arXiv:2205.05198).
 Strategy tensor_parallel(const Graph& graph, const Machine& machine);
 
 /// Images by rows, {h: D}, or rows and columns where there are too few; what has no image by
@@ -39,7 +40,14 @@ struct MixtureDegrees {
 };
 Strategy mixed_parallel(const Graph& graph, const MixtureDegrees& degrees);
 
+/// For stacks of recurrent layers: each layer on a group of devices of its own, along samples
+/// inside it, and cut into chunks of time steps, so that the group of the second layer works on the
+/// first chunk while the first one works on the second. The two directions of a layer are on
+/// different groups. All else as in tensor_parallel, and all of a model without such layers.
+Strategy wavefront(const Graph& graph, const Machine& machine);
+
 /// Operator parallelism: consecutive operators on one device, with about equal flops on each.
+/// Stacks of recurrent layers that come to be on several devices are cut into chunks.
 Strategy placed_in_order(const Graph& graph, const Machine& machine);
 /// Operators stay on their input's device, but of several that read one tensor the second and later
 /// ones go where the fewest flops are.
@@ -54,7 +62,7 @@ Strategy fixed_order(const Graph& graph, const Machine& machine, std::int64_t sh
 /// stay whole; a split that has no room for it stays as it is.
 Strategy weighted_by_speed(const Strategy& strategy, const Graph& graph, const Machine& machine);
 
-/// "single", "data", "tensor", "spatial", "hybrid", "expert", "placed", "branches".
+/// "single", "data", "tensor", "spatial", "hybrid", "expert", "placed", "branches", "wavefront".
 std::span<const std::string_view> ready_names();
 /// By name; throws Error(usage) with a suggestion when there is none.
 Strategy ready_strategy(std::string_view name, const Graph& graph, const Machine& machine);

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "strategy/ready.h"
+#include "strategy/ready_recurrent.h"
 
 namespace troika {
 namespace {
@@ -37,6 +38,7 @@ Strategy placed_in_order(const Graph& graph, const Machine& machine) {
     strategy.splits[op.name] = whole_on(std::min(device, machine.devices.size() - 1));
     passed += work;
   }
+  cut_stacks(strategy, graph);
   return strategy;
 }
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "strategy/ready.h"
+#include "strategy/ready_recurrent.h"
 #include "strategy/ready_split.h"
 
 namespace troika {
@@ -106,7 +107,12 @@ Strategy split_models(const Graph& graph, const ModelGrid& on) {
 }  // namespace
 
 Strategy tensor_parallel(const Graph& graph, const Machine& machine) {
-  return mixed_parallel(graph, {.tensor = static_cast<std::int64_t>(machine.devices.size())});
+  Strategy strategy =
+      mixed_parallel(graph, {.tensor = static_cast<std::int64_t>(machine.devices.size())});
+  for (const Operator& op : graph.operators)
+    if (std::holds_alternative<Recurrent>(op.op))
+      if (auto split = split_hidden_units(graph, op, machine)) strategy.splits[op.name] = *split;
+  return strategy;
 }
 
 Strategy mixed_parallel(const Graph& graph, const MixtureDegrees& degrees) {

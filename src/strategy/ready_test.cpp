@@ -328,7 +328,7 @@ TEST(Ready, UnknownNamesGetASuggestion) {
   } catch (const Error& error) {
     EXPECT_EQ(std::string(error.what()),
               "there is no ready plan 'spacial', did you mean 'spatial'?; there are single, data, "
-              "tensor, spatial, hybrid, expert, placed, branches");
+              "tensor, spatial, hybrid, expert, placed, branches, wavefront");
   }
 }
 

@@ -64,20 +64,24 @@ std::int64_t largest_device(const Split& split) {
   std::int64_t largest = split.first;
   for (const Factor& factor : split.factors)
     largest = saturating_sum(largest, saturating_product(factor.degree - 1, factor.stride));
-  return largest;
+  return saturating_sum(largest, saturating_product(split.chunks - 1, split.chunk_stride));
 }
 
 std::vector<DeviceId> devices_used(const Split& split) {
   std::vector<std::int64_t> numbers;
   auto is_wrong = [](const Factor& factor) { return factor.degree < 1 || factor.stride < 0; };
-  std::int64_t tiles = saturating_product(tile_count(split), replicas_of(split));
+  std::vector<Factor> factors = split.factors;
+  if (split.chunks != 1)
+    factors.push_back({.axis = "chunk", .degree = split.chunks, .stride = split.chunk_stride});
+  std::int64_t tiles =
+      saturating_product(tile_count(split), saturating_product(replicas_of(split), split.chunks));
   if (!is_view(split)) {
     for (DeviceId device : split.devices) numbers.push_back(device.value);
-  } else if (tiles > kMostTiles || std::ranges::any_of(split.factors, is_wrong)) {
+  } else if (tiles > kMostTiles || std::ranges::any_of(factors, is_wrong)) {
     numbers = {split.first, largest_device(split)};
   } else {
     numbers = {split.first};
-    for (const Factor& factor : split.factors) {
+    for (const Factor& factor : factors) {
       const std::size_t before = numbers.size();
       for (std::int64_t at = 1; at < factor.degree && factor.stride > 0; ++at)
         for (std::size_t other = 0; other < before; ++other)

@@ -35,6 +35,11 @@ struct Split {
   /// Not empty: the device of each tile and replica, in their order; `first` and the strides then
   /// keep their defaults. A device may have several tiles.
   std::vector<DeviceId> devices{};
+  /// A recurrent layer runs in so many operators over consecutive time steps (graph/cut_layers.h).
+  /// Each is cut like the others, `chunk_stride` devices further than the one before in time. A
+  /// list of devices has those of all chunks, one chunk after the other.
+  std::int64_t chunks = 1;
+  std::int64_t chunk_stride = 0;
 
   bool operator==(const Split&) const = default;
 };
@@ -47,7 +52,7 @@ std::int64_t degree_along(const Split& split, std::string_view axis);
 std::int64_t degree_along(const std::vector<Factor>& factors, std::string_view axis);
 /// The devices that compute each tile; otherwise as degree_along.
 std::int64_t replicas_of(const Split& split);
-/// The product of the degrees of all axes, without replicas; saturates.
+/// The product of the degrees of all axes, without replicas; saturates. Of one chunk.
 std::int64_t tile_count(const Split& split);
 /// The weights of the factor of this axis that has some; empty without.
 std::vector<double> weights_along(const Split& split, std::string_view axis);

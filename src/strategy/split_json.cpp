@@ -151,6 +151,8 @@ void read_listed_weights(const Json& json, const std::string& op, Split& split) 
 
 std::string split_text(const Split& split) {
   Json json = Json::object();
+  if (split.chunks != 1) json["chunks"] = split.chunks;
+  if (split.chunk_stride != 0) json["chunk_stride"] = split.chunk_stride;
   for (std::size_t at = 0; at < split.factors.size(); ++at)
     json["factors"].push_back(factor_json(split, at));
   if (split.first != 0) json["first"] = split.first;
@@ -160,8 +162,15 @@ std::string split_text(const Split& split) {
 
 template <class Json>
 Split read_split(const Json& json, const std::string& op) {
-  require_known(json, fmt::format("the split of '{}'", op), {"factors", "first", "devices"});
+  require_known(json, fmt::format("the split of '{}'", op),
+                {"factors", "first", "devices", "chunks", "chunk_stride"});
   Split split;
+  if (json.contains("chunks"))
+    split.chunks =
+        read_integer(json["chunks"], fmt::format("the chunks of operator '{}'", op), kDegrees);
+  if (json.contains("chunk_stride"))
+    split.chunk_stride = read_integer(
+        json["chunk_stride"], fmt::format("the chunk stride of operator '{}'", op), kDeviceNumbers);
   if (json.contains("devices")) split.devices = read_devices(json["devices"], op);
   if (json.contains("first"))
     split.first = read_integer(json["first"], fmt::format("the first device of operator '{}'", op),
@@ -170,6 +179,11 @@ Split read_split(const Json& json, const std::string& op) {
     refuse_because(json,
                    fmt::format("has both 'first' and 'devices' for operator '{}'; leave out one of "
                                "them",
+                               op));
+  if (json.contains("devices") && json.contains("chunk_stride"))
+    refuse_because(json,
+                   fmt::format("has both 'chunk_stride' and 'devices' for operator '{}'; leave "
+                               "out one of them",
                                op));
   if (json.contains("factors")) read_factors(json["factors"], op, split);
   return split;

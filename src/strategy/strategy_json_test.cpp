@@ -217,7 +217,7 @@ TEST(StrategyJson, RefusesFactorsThatAreNone) {
             "2147483647 is needed");
   EXPECT_EQ(with(R"({"factor": []})"),
             "the plan has unknown keys in the split of 'fc': 'factor' (did you mean 'factors'?); "
-            "known are factors, first, devices");
+            "known are factors, first, devices, chunks, chunk_stride");
 }
 
 TEST(StrategyJson, RefusesPlacesThatAreNone) {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "strategy/cut_strategy.h"
 #include "strategy/message_names.h"
 
 namespace troika {
@@ -139,9 +140,11 @@ std::vector<DeviceId> devices_of(const Signature& signature, const Split& split)
 
 Strategy restricted(const Strategy& strategy, const Graph& graph) {
   Strategy own = strategy;
+  LayerCuts cuts = layer_cuts(strategy, graph);
   std::erase_if(own.splits, [&](const auto& split) {
     return std::ranges::find(graph.operators, split.first, &Operator::name) ==
-           graph.operators.end();
+               graph.operators.end() &&
+           !is_projection_of(cuts, split.first);
   });
   auto is_missing = [&](const std::string& name) {
     return std::ranges::find(graph.parameters, name, &Parameter::name) == graph.parameters.end();
@@ -149,7 +152,8 @@ Strategy restricted(const Strategy& strategy, const Graph& graph) {
   for (std::vector<std::string>& bucket : own.sync.buckets) std::erase_if(bucket, is_missing);
   std::erase_if(own.sync.buckets, [](const auto& bucket) { return bucket.empty(); });
   if (!own.sync.message_order.empty()) {
-    MessageNames names(graph, own.micro_batches);
+    Graph named = graph_of_messages(own, graph);
+    MessageNames names(named, own.micro_batches);
     std::erase_if(own.sync.message_order,
                   [&](const std::string& name) { return names.why_none(name).has_value(); });
   }

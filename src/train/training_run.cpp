@@ -136,9 +136,12 @@ RunPrograms TrainingRun::make_models() {
     zoo::Samples samples = troika::samples_of(sets_.train->encoding(), config_, batch);
     zoo::Model& model = models_[batch] = source_(samples);
     require_fed(model, samples);
-    if (programs.models.empty())
+    if (programs.models.empty()) {
+      const RuntimeSetup& setup = live_.setup();
       strategy_ = hooks_.strategy ? *hooks_.strategy
-                                  : choose_strategy(config_, model, live_.setup().machine);
+                                  : choose_strategy(config_, model,
+                                                    with_slowest_link(setup.machine, setup.links));
+    }
     // Programs of all batch sizes share one session, in which names are unique.
     for (zoo::NamedGraph& graph : model.graphs) graph.name = program_name(graph, batch);
     freeze_parameters(model, config_.train.freeze);

@@ -119,7 +119,60 @@ Strategy draw_strategy(const Graph& graph, const Machine& machine, std::uint64_t
   return strategy;
 }
 
+/// A number of chunks that a layer of `steps` time steps can be cut into.
+std::int64_t draw_chunks(std::int64_t steps, Draw& draw) {
+  std::array<std::int64_t, 4> all{2, 3, 5, steps};
+  return std::min(all[static_cast<std::size_t>(draw.below(4))], steps);
+}
+
+/// A random split of the chunks of a layer over n, in single steps also over u.
+Split draw_cut_layer(const Shape& x, std::int64_t chunks, std::int64_t devices, Draw& draw) {
+  Split split{.chunks = chunks};
+  auto add = [&](const char* axis, std::int64_t most) {
+    if (most >= 2 && !draw.one_in(3))
+      split.factors.push_back({axis, 2 + draw.below(std::min<std::int64_t>(most, 4) - 1)});
+  };
+  if (chunks == x[1]) add("u", 4);
+  add("n", x[0]);
+  if (draw.one_in(2)) {
+    std::int64_t tiles = tile_count(split), own = draw.one_in(2) ? chunks : 1;
+    for (std::int64_t at = 0; at < tiles * own; ++at)
+      split.devices.push_back(DeviceId(static_cast<std::size_t>(draw.below(devices))));
+    while (std::ssize(split.devices) < tiles * chunks)
+      split.devices.push_back(
+          split.devices[split.devices.size() - static_cast<std::size_t>(tiles)]);
+    return split;
+  }
+  for (std::size_t at = 0; at < split.factors.size(); ++at)
+    split.factors[at].stride = draw.below(2);
+  split.chunk_stride = draw.below(2);
+  split.first = draw.below(devices);
+  return split;
+}
+
 }  // namespace
+
+Strategy with_random_cuts(const Strategy& strategy, const Graph& graph, const Machine& machine,
+                          std::uint64_t seed) {
+  Draw shared(seed, "chunks");
+  Strategy made = strategy;
+  for (const Operator& op : graph.operators) {
+    if (!std::holds_alternative<Recurrent>(op.op)) continue;
+    const Shape& x = graph[op.inputs[0]].spec.shape;
+    std::int64_t common = draw_chunks(x[1], shared);
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      Draw own(seed * kAttempts + static_cast<std::uint64_t>(attempt), op.name);
+      Strategy tried = made;
+      std::int64_t chunks = seed % 2 == 0 ? common : draw_chunks(x[1], own);
+      tried.splits[op.name] = draw_cut_layer(x, chunks, std::ssize(machine.devices), own);
+      if (why_infeasible(tried, graph, machine)) continue;
+      made = std::move(tried);
+      break;
+    }
+    if (seed % 2 == 0) shared = Draw(seed, "chunks");
+  }
+  return made;
+}
 
 Strategy random_strategy(const Graph& graph, const Machine& machine, std::uint64_t seed) {
   return draw_strategy(graph, machine, seed, draw_listed);

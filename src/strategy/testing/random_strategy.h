@@ -16,4 +16,10 @@ Strategy random_strategy(const Graph& graph, const Machine& machine, std::uint64
 /// device.
 Strategy random_view_strategy(const Graph& graph, const Machine& machine, std::uint64_t seed);
 
+/// The same strategy with recurrent layers cut over time: random chunks, on devices of their own or
+/// together, single steps also along hidden units. Layers of a stack often have equal chunks.
+/// Feasible, unless the model has no recurrent layer or none of the draws fits: then as it was.
+Strategy with_random_cuts(const Strategy& strategy, const Graph& graph, const Machine& machine,
+                          std::uint64_t seed);
+
 }  // namespace troika
