@@ -26,10 +26,12 @@ WorkDepth SimulatedPlan::bounds() const {
 SimulatedPlan simulate_plan(SimulationTarget target, const PlanSimulationOptions& asked) {
   SimulatedPlan made{.target = std::move(target)};
   Machine& machine = made.target.on.machine;
-  PlanKernels kernels({.given = made.target.costs,
-                       .measures = asked.measures,
-                       .is_here = made.target.is_here,
-                       .kernels = made.target.programs.config.kernels});
+  PlanKernels kernels(
+      {.given = made.target.costs,
+       .measures = asked.measures,
+       .is_here = made.target.is_here,
+       .kernels = made.target.programs.config.kernels,
+       .step = step_bytes(made.target.programs.model, std::ssize(machine.devices))});
   kernels.meet(machine);
   auto answer = [&](const std::vector<KernelRequest>& rows) { return kernels.answer(rows); };
   PlanPredictionOptions options{.is_alone = made.target.programs.model.graphs.size() == 1,

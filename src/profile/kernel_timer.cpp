@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <span>
 
@@ -16,13 +17,19 @@ constexpr std::int64_t kAlignment = 64;
 constexpr Bytes kUsualCache{32 << 20};
 constexpr Bytes kSmallestRing{16 << 20}, kLargestRing{128 << 20};
 
-/// Launches walk through a ring of blocks. Together the rings of all devices are twice the shared
-/// cache: what a block holds has left the caches before it is used again.
-Bytes ring_bytes(std::int32_t devices, Bytes memory) {
+Bytes shared_cache() {
   std::int64_t cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  if (cache <= 0) cache = kUsualCache.count;
-  Bytes ring = std::clamp(Bytes{2 * cache / devices}, kSmallestRing, kLargestRing);
-  return memory == Bytes{} ? ring : std::min(ring, Bytes{memory.count / 4});
+  return cache > 0 ? Bytes{cache} : kUsualCache;
+}
+
+/// Launches walk through a ring of blocks. Together the rings of all devices are twice the shared
+/// cache: what a block holds has left the caches before it is used again. If a step touches less,
+/// they are as large as that.
+Bytes ring_bytes(const KernelTimer::Options& options) {
+  if (options.touched > Bytes{}) return options.touched;
+  std::int64_t share = 2 * shared_cache().count / (options.neighbours + 1);
+  Bytes ring = std::clamp(Bytes{share}, kSmallestRing, kLargestRing);
+  return options.memory == Bytes{} ? ring : std::min(ring, Bytes{options.memory.count / 4});
 }
 
 /// The operand that the task before has written, which may still be in a cache; -1: none. All
@@ -97,6 +104,17 @@ std::vector<std::byte> made_up_values(DType dtype) {
 
 }  // namespace
 
+Bytes touched_in_cache(Bytes step, std::int32_t devices) {
+  // Few sizes, so that times are measured once for many models: powers of two and one and a half
+  // times that.
+  Bytes size{1 << 20};
+  while (size < step)
+    size = {size.count +
+            (std::has_single_bit(as_index(size.count)) ? size.count / 2 : size.count / 3)};
+  // The cache also holds what the system and other programs use.
+  return size.count * devices <= shared_cache().count * 3 / 4 ? size : Bytes{};
+}
+
 Bytes memory_to_measure(const KernelKey& key, const Candidate& candidate) {
   Bytes total{};
   for (Bytes size : sizes_of(operands_of(key), {candidate})) total += size;
@@ -143,7 +161,7 @@ DevicePointer KernelTimer::take_blocks(std::size_t at, DType dtype, std::int64_t
                                        OperandBlocks& made) {
   if (made.block == Bytes{}) return nullptr;
   Place& place = places_[at];
-  Bytes ring = std::max(ring_bytes(options_.neighbours + 1, options_.memory), made.block);
+  Bytes ring = std::max(ring_bytes(options_), made.block);
   if (place.ring.bytes() < ring) {
     place.ring = {};
     place.ring = device(at).allocate(ring);

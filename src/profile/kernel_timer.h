@@ -11,6 +11,10 @@
 
 namespace troika {
 
+/// What each of so many devices touches in a step of so many bytes, rounded up, if that stays in
+/// the shared cache from one step to the next; else 0.
+Bytes touched_in_cache(Bytes step, std::int32_t devices);
+
 /// Memory that a measurement of the candidate needs: its operands and scratch.
 Bytes memory_to_measure(const KernelKey& key, const Candidate& candidate);
 
@@ -22,6 +26,9 @@ class KernelTimer {
     int neighbours = 0;
     std::function<std::unique_ptr<Device>(int number)> make_neighbour{};  ///< From 1.
     Bytes memory{};  ///< Of a device; 0: no limit. The operands of one launch are always allocated.
+    /// What a device touches between two launches of a kernel, if that fits into the shared cache;
+    /// 0: the operands have left the caches by then.
+    Bytes touched{};
   };
 
   /// Borrows device and backend.

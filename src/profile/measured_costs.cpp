@@ -98,26 +98,43 @@ MeasuredCosts::MeasuredCosts(Device& device, const Backend& backend, Options opt
       make_neighbour_(std::move(options.make_neighbour)),
       occupancy_(options.occupancy),
       memory_(options.memory),
-      timer_(device, backend, beside(occupancy_.at_once)),
       check_(device, backend),
       made_by_(std::move(options.made_by)),
       provenance_(fmt::format("{}{}{}, timing method {}", device.kind(),
                               made_by_.empty() ? "" : " by ", made_by_, kTimingMethod)),
-      rows_of_(occupancy_.at_once == 1
-                   ? provenance_
-                   : fmt::format("{}, {} at once", provenance_, occupancy_.at_once)),
       measures_anew_(options.measures_anew) {
   given_ = reoccupied(options.given.of(device.kind()), occupancy_);
-  if (options.folder.empty()) return;
-  file_ = options.folder / fmt::format("kernels-{:016x}.json", hash_text(provenance_));
-  if (measures_anew_) return;
+  if (!options.folder.empty())
+    file_ = options.folder / fmt::format("kernels-{:016x}.json", hash_text(provenance_));
+  read_rows();
+}
+
+void MeasuredCosts::meet_step(Bytes of_device) {
+  Bytes touched = touched_in_cache(of_device, occupancy_.at_once);
+  if (touched == touched_) return;
+  TROIKA_CHECK(measured_ == 0, "kernels of several steps were to be timed");
+  touched_ = touched;
+  read_rows();
+}
+
+/// Those of an earlier start that were timed in the same way.
+void MeasuredCosts::read_rows() {
+  rows_of_ = provenance_;
+  if (occupancy_.at_once > 1) rows_of_ += fmt::format(", {} at once", occupancy_.at_once);
+  if (touched_ > Bytes{}) rows_of_ += fmt::format(", {} in the cache", to_string(touched_));
+  timer_.emplace(device_, backend_, beside(occupancy_.at_once));
+  kept_ = {};
+  if (file_.empty() || measures_anew_) return;
   KernelTable costs = read_costs(file_).value_or(KernelTable{});
   kept_ = with_timings(costs.of(rows_of_));
   check_.take_known(costs.of(provenance_).checks());
 }
 
 KernelTimer::Options MeasuredCosts::beside(std::int32_t at_once) const {
-  return {.neighbours = at_once - 1, .make_neighbour = make_neighbour_, .memory = memory_};
+  return {.neighbours = at_once - 1,
+          .make_neighbour = make_neighbour_,
+          .memory = memory_,
+          .touched = touched_};
 }
 
 std::vector<Candidate> MeasuredCosts::fitting(const KernelKey& key,
@@ -147,7 +164,7 @@ std::vector<Candidate> MeasuredCosts::answer(const KernelKey& key) {
 
 void MeasuredCosts::measure(const KernelKey& key, std::vector<Candidate>& candidates) {
   auto start = std::chrono::steady_clock::now();
-  timer_.measure(key, candidates);
+  timer_->measure(key, candidates);
   const std::string date = utc_now();
   for (Candidate& candidate : candidates) candidate.timing->date = date;
   measuring_seconds_ +=
@@ -165,7 +182,9 @@ void MeasuredCosts::measure_memory_rates() {
   if (most == 1 || file_.empty() || rates.contains(most)) return;
   auto start = std::chrono::steady_clock::now();
   for (std::int32_t devices = 1; devices < 2 * most; devices *= 2) {
-    KernelTimer timer(device_, backend_, beside(std::min(devices, most)));
+    KernelTimer::Options options = beside(std::min(devices, most));
+    options.touched = {};
+    KernelTimer timer(device_, backend_, options);
     rates[std::min(devices, most)] = measure_memory_rate(timer, backend_, memory_);
   }
   measuring_seconds_ +=
@@ -173,7 +192,7 @@ void MeasuredCosts::measure_memory_rates() {
 }
 
 void MeasuredCosts::finish() {
-  timer_.release();
+  timer_->release();
   why_not_kept_.clear();
   if (new_rows_.size() == 0 && check_.checked() == checks_kept_) return;
   measure_memory_rates();

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 
 #include "cost/table_json.h"
 #include "profile/kernel_check.h"
@@ -37,6 +38,9 @@ class MeasuredCosts {
   };
   MeasuredCosts(Device& device, const Backend& backend, Options options);
 
+  /// To be called before the first answer: a device touches so many bytes in a step. Kernels of a
+  /// step that stays in the shared cache are timed with operands from there, and kept apart.
+  void meet_step(Bytes of_device);
   /// The candidates of the backend that agree with the reference, each with its time at the
   /// occupancy. Throws Error(numeric) when none agrees.
   std::vector<Candidate> answer(const KernelKey& key);
@@ -72,6 +76,7 @@ class MeasuredCosts {
   void measure_memory_rates();
   /// To time with so many devices that compute at once.
   KernelTimer::Options beside(std::int32_t at_once) const;
+  void read_rows();
   void write_rows();
 
   Device& device_;
@@ -79,7 +84,8 @@ class MeasuredCosts {
   std::function<std::unique_ptr<Device>(int number)> make_neighbour_;
   Occupancy occupancy_;
   Bytes memory_;
-  KernelTimer timer_;
+  Bytes touched_{};  ///< As in KernelTimer::Options.
+  std::optional<KernelTimer> timer_;
   KernelCheck check_;
   std::filesystem::path file_;
   std::string made_by_;

@@ -303,6 +303,29 @@ TEST_F(MeasuredCostsTest, ASecondStartMeasuresNothing) {
   EXPECT_EQ(costs.measured(), 0);
 }
 
+TEST_F(MeasuredCostsTest, StepsThatStayInTheCacheHaveTimesOfTheirOwn) {
+  fill();
+  MeasuredCosts small = open();
+  small.meet_step({1 << 20});
+  small.answer(key_);
+  EXPECT_EQ(small.measured(), 2) << "the others were timed with operands from memory";
+  small.finish();
+  MeasuredCosts again = open(), large = open();
+  again.meet_step({1 << 19});
+  large.meet_step({std::int64_t{1} << 40});
+  again.answer(key_);
+  large.answer(key_);
+  EXPECT_EQ(again.measured() + large.measured(), 0);
+}
+
+TEST(TouchedInCache, IsRoundedUpAndSharedByTheDevices) {
+  EXPECT_EQ(touched_in_cache({1}, 1), Bytes{1 << 20});
+  EXPECT_EQ(touched_in_cache({(1 << 20) + 1}, 1), Bytes{3 << 19});
+  EXPECT_EQ(touched_in_cache({(3 << 19) + 1}, 1), Bytes{2 << 20});
+  EXPECT_EQ(touched_in_cache({std::int64_t{1} << 40}, 1), Bytes{}) << "no cache is as large";
+  EXPECT_EQ(touched_in_cache({1}, 1 << 20), Bytes{}) << "too many devices share it";
+}
+
 TEST_F(MeasuredCostsTest, GivenCostsComeBeforeThoseThatAreKept) {
   fill();
   std::vector<Candidate> candidates = backend_.candidates(key_);

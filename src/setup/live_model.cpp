@@ -68,6 +68,20 @@ void require_names(const zoo::Model& model, const Strategy& strategy) {
   if (!strategy.sync.message_order.empty()) require_messages(model, strategy);
 }
 
+/// Each parameter with its gradient and state; each activation and its gradient share a buffer with
+/// others, so it counts once.
+Bytes step_bytes(const zoo::Model& model, std::int64_t devices) {
+  Bytes most{};
+  for (const zoo::NamedGraph& named : model.graphs) {
+    Bytes parameters{}, tensors{};
+    for (const Parameter& parameter : named.graph.parameters)
+      parameters += parameter.spec.bytes() * (parameter.trained ? 3 : 1);
+    for (const Tensor& tensor : named.graph.tensors) tensors += tensor.spec.bytes();
+    most = std::max(most, parameters + Bytes{tensors.count / devices});
+  }
+  return most;
+}
+
 void refuse(const Infeasible& infeasible) {
   throw Error(ErrorKind::usage, "the strategy cannot run: " + infeasible.reason);
 }
@@ -181,6 +195,8 @@ void LiveModel::add_training(const zoo::Model& model, const RunConfig& config,
   // Kept for add_forward(), which must find the parameters where training stores them.
   strategy_ = strategy;
   require_names(model, strategy);
+  if (setup_.costs != nullptr && programs_.empty())
+    setup_.costs->meet_step(step_bytes(model, std::ssize(setup_.machine.devices)));
   Lowering lowering{strategy, setup_.machine, setup_.links, own_devices(setup_)};
   for (const zoo::NamedGraph& named : model.graphs)
     lowering.training(named, config, session_.state(),

@@ -25,6 +25,10 @@ zoo::Model build_model(const ModelConfig& config, const zoo::Samples& samples);
 /// model's graphs has, as a misspelt name in a plan file does.
 void require_names(const zoo::Model& model, const Strategy& strategy);
 
+/// About how many bytes a device touches in a training step under a plan that splits samples and
+/// not parameters.
+Bytes step_bytes(const zoo::Model& model, std::int64_t devices);
+
 /// Candidate kernels for each of some rows.
 using KernelAnswer =
     std::function<std::vector<std::vector<Candidate>>(const std::vector<KernelRequest>&)>;

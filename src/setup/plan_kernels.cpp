@@ -82,6 +82,8 @@ RuntimeSetup* PlanKernels::find_here(const std::string& kind) {
     KernelsConfig kernels = options_.kernels;
     kernels.measure = kernels.measure && options_.measures;
     known->second = set_up_kind(kind, kernels, {devices_, options_.is_here});
+    if (known->second && known->second->costs && options_.step > Bytes{})
+      known->second->costs->meet_step(options_.step);
   }
   return known->second ? &*known->second : nullptr;
 }

@@ -28,6 +28,7 @@ class PlanKernels {
     /// have cores of their own.
     bool is_here = false;
     KernelsConfig kernels{};  ///< Of this machine; the kind of a device decides about the backend.
+    Bytes step{};             ///< What a device touches in a step; 0: more than the caches hold.
   };
   explicit PlanKernels(Options options);
 
