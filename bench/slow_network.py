@@ -16,6 +16,12 @@ def sh(*command, check=True):
     return subprocess.run(command, check=check, capture_output=True, text=True)
 
 
+def use_usual_tcp(host):
+    """Some systems use BBR, whose rate follows what a program sends in bursts: it then halves a link that both ends fill."""
+    for key, value in (("tcp_congestion_control", "cubic"), ("tcp_slow_start_after_idle", "0")):
+        sh("ip", "netns", "exec", host, "sysctl", "-q", "-w", f"net.ipv4.{key}={value}", check=False)
+
+
 def make_network(rate):
     remove_network()
     for host in HOSTS:
@@ -26,6 +32,7 @@ def make_network(rate):
         sh("ip", "-n", host, "addr", "add", f"10.77.0.{index + 1}/24", "dev", device)
         sh("ip", "-n", host, "link", "set", device, "up")
         sh("ip", "-n", host, "link", "set", "lo", "up")
+        use_usual_tcp(host)
         sh("ip", "netns", "exec", host, "tc", "qdisc", "add", "dev", device, "root", "tbf", "rate", rate, "burst", "16kb",
            "latency", "50ms")
 

@@ -229,7 +229,7 @@ class SimulatedOrder : public testing::TestWithParam<Planned> {
         [this](const std::vector<KernelRequest>& rows) { return setup_.answer(rows); }, kernels);
     SessionDevices devices = setup_.local();
     devices.transport = &transport_;
-    devices.moves_beside = GetParam().moves_beside;
+    if (GetParam().moves_beside) devices.mover = MoverThread::own_core;
     session_ = std::make_unique<Session>(devices, *setup_.backend);
     session_->add(graph_);
     session_->start();

@@ -18,10 +18,18 @@
 
 namespace troika {
 
+/// A background thread that runs moves while the device's thread computes. It sleeps when no
+/// operation is under way.
+enum class MoverThread {
+  none,
+  own_core,  ///< For computers with cores that no device uses.
+  /// It takes time from the device, so it polls only now and then: for messages over a network,
+  /// which would otherwise stop during a long kernel.
+  shared_core,
+};
+
 struct MoveSchedulerOptions {
-  /// A background thread runs moves while the device's thread computes. It sleeps when no operation
-  /// is under way.
-  bool has_thread = false;
+  MoverThread thread = MoverThread::none;
 };
 
 /// Threads: used by one thread, that of the device. The background thread, if there is one, runs
@@ -85,6 +93,7 @@ class MoveScheduler {
   void hand_over(const Running& running);
   void run_thread(const std::stop_token& stop);
   void run_while_free(const std::stop_token& stop);
+  void run_now_and_then(const std::stop_token& stop);
 
   // Constant after construction.
   Transport& transport_;
@@ -92,7 +101,7 @@ class MoveScheduler {
   Doorbell* const doorbell_;  // null: nobody rings, so waits poll
   const int cores_;           // that this process may use
   const int cores_of_machine_;
-  const bool has_thread_;
+  const bool has_thread_, shares_core_;
 
   // Guarded by the turn.
   std::vector<Running> running_;   // most urgent first

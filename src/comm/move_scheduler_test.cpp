@@ -14,9 +14,9 @@
 namespace troika {
 namespace {
 
-class AnyScheduler : public testing::TestWithParam<bool> {
+class AnyScheduler : public testing::TestWithParam<MoverThread> {
  protected:
-  MoveSchedulerOptions options{.has_thread = GetParam()};
+  MoveSchedulerOptions options{.thread = GetParam()};
 };
 
 // Each member starts and waits in an order of its own, with urgencies of its own.
@@ -129,7 +129,8 @@ TEST_P(AnyScheduler, ALostPeerIsToldByTheWaitAndByEveryLaterCall) {
   auto operation = communicator.prepare(all_reduce_recipe(2, 10, "ring"), {bytes_of(vector), {}});
   auto other = communicator.prepare(all_reduce_recipe(2, 10, "ring"), {bytes_of(vector), {}});
   scheduler.start(*operation);
-  if (GetParam()) std::this_thread::sleep_for(5ms);  // for the other thread to find out
+  if (GetParam() != MoverThread::none)
+    std::this_thread::sleep_for(5ms);  // for the other thread to find out
   EXPECT_THROW(scheduler.wait(*operation), Error);
   operation.reset();  // dropped by the scheduler, so that its owner may let go of it
   EXPECT_THROW(scheduler.advance(), Error);
@@ -137,10 +138,24 @@ TEST_P(AnyScheduler, ALostPeerIsToldByTheWaitAndByEveryLaterCall) {
   EXPECT_THROW(scheduler.wait(*other), Error);
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads, AnyScheduler, testing::Bool(),
-                         [](const auto& mode) { return mode.param ? "OfItsOwn" : "OfTheDevice"; });
+INSTANTIATE_TEST_SUITE_P(Threads, AnyScheduler,
+                         testing::Values(MoverThread::none, MoverThread::own_core,
+                                         MoverThread::shared_core),
+                         [](const auto& mode) {
+                           switch (mode.param) {
+                             case MoverThread::none:
+                               return "OfTheDevice";
+                             case MoverThread::own_core:
+                               return "OnItsOwnCore";
+                             case MoverThread::shared_core:
+                               return "OnTheDevicesCore";
+                           }
+                           return "";
+                         });
 
-TEST(MoveScheduler, WithAThreadOfItsOwnOperationsEndWhileTheDeviceIsBusy) {
+class MoverThreads : public testing::TestWithParam<MoverThread> {};
+
+TEST_P(MoverThreads, EndOperationsWhileTheDeviceIsBusy) {
   Recipe recipe = all_reduce_recipe(3, 100'000, "ring");
   std::barrier all_done(3);
   auto body = [&](Communicator& communicator) {
@@ -154,10 +169,10 @@ TEST(MoveScheduler, WithAThreadOfItsOwnOperationsEndWhileTheDeviceIsBusy) {
     EXPECT_EQ(communicator.scheduler().wait(*operation), 0ns);
     EXPECT_EQ(vector.back(), 3.0F);
   };
-  run_members(3, body, {.has_thread = true});
+  run_members(3, body, {.thread = GetParam()});
 }
 
-TEST(MoveScheduler, WithAThreadOfItsOwnTinyOperationsStartAgainAtOnce) {
+TEST_P(MoverThreads, LetTinyOperationsStartAgainAtOnce) {
   Recipe recipe = all_reduce_recipe(2, 3, "recursive_doubling");
   auto body = [&](Communicator& communicator) {
     std::vector<float> vector(3);
@@ -169,8 +184,11 @@ TEST(MoveScheduler, WithAThreadOfItsOwnTinyOperationsStartAgainAtOnce) {
       ASSERT_EQ(vector.back(), static_cast<float>(2 * round + 1)) << round;
     }
   };
-  run_members(2, body, {.has_thread = true});
+  run_members(2, body, {.thread = GetParam()});
 }
+
+INSTANTIATE_TEST_SUITE_P(Cores, MoverThreads,
+                         testing::Values(MoverThread::own_core, MoverThread::shared_core));
 
 TEST(MoveScheduler, WithoutOneTheyWaitForTheDevice) {
   Recipe recipe = all_reduce_recipe(2, 100'000, "ring");

@@ -94,7 +94,7 @@ class OverlapTrial {
 
   void measure(DeviceId device) {
     bind_to_core(1, cores_);  // inherited by the progress's thread
-    MoveScheduler scheduler(transport_, device, {.has_thread = true});
+    MoveScheduler scheduler(transport_, device, {.thread = MoverThread::own_core});
     bind_to_core(0, cores_);
     Communicator communicator(scheduler, devices_);
     std::vector<float> vector(kCount);

@@ -72,7 +72,8 @@ TEST_P(Overlap, AnOldLargeMessageIsDoneBehindKernelsAlthoughANewSmallOneCameAndW
   ThreadTransport transport;
   std::barrier both(2);
   auto run_device = [&](std::size_t device) {
-    MoveScheduler scheduler(transport, DeviceId(device), {.has_thread = GetParam()});
+    MoveScheduler scheduler(transport, DeviceId(device),
+                            {.thread = GetParam() ? MoverThread::own_core : MoverThread::none});
     Communicator communicator(scheduler, {DeviceId(0u), DeviceId(1u)});
     std::vector<std::vector<float>> memory;
     for (const BufferSpec& buffer : graph.buffers)

@@ -93,8 +93,8 @@ void Session::start() {
   allocate_arenas();
   for (const auto& [id, place] : places_) {
     if (devices_.transport != nullptr)
-      place->scheduler = std::make_unique<MoveScheduler>(
-          *devices_.transport, id, MoveSchedulerOptions{devices_.moves_beside});
+      place->scheduler = std::make_unique<MoveScheduler>(*devices_.transport, id,
+                                                         MoveSchedulerOptions{devices_.mover});
   }
   for (const auto& program : programs_) start_program(*program);
   // Only the host sets it to 1; with the 0 of fresh memory all updates would be skipped.

@@ -30,9 +30,7 @@ struct NonFinite {
 struct SessionDevices {
   std::map<DeviceId, Device*> devices;
   Transport* transport = nullptr;  ///< Between all devices of the machine; null for one device.
-  /// Gives each device a background thread that runs moves while it computes; for machines with
-  /// spare cores.
-  bool moves_beside = false;
+  MoverThread mover = MoverThread::none;  ///< Of each device.
 };
 
 /// Owned and used by one thread. Borrows the devices, the transport and the backend.

@@ -82,7 +82,8 @@ TaskGraph doubled_and_added(int devices) {
 class SeveralDevices : public testing::TestWithParam<int> {
  protected:
   SeveralDevices() {
-    SessionDevices places{.transport = &transport_, .moves_beside = GetParam() % 2 == 1};
+    SessionDevices places{.transport = &transport_,
+                          .mover = GetParam() % 2 == 1 ? MoverThread::own_core : MoverThread::none};
     for (int at = 0; at < GetParam(); ++at) {
       devices_.push_back(make_cpu_device({.threads = 1}));
       places.devices[DeviceId(static_cast<std::size_t>(at))] = devices_.back().get();

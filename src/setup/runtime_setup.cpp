@@ -134,7 +134,11 @@ Rows RuntimeSetup::answer(const std::vector<KernelRequest>& asked) {
 }
 
 SessionDevices RuntimeSetup::local() const {
-  SessionDevices local{.transport = transport.get(), .moves_beside = has_free_cores};
+  SessionDevices local{.transport = transport.get()};
+  if (machine.moves_beside)
+    local.mover = MoverThread::own_core;
+  else if (node_count(machine) > 1)
+    local.mover = MoverThread::shared_core;
   std::size_t next = 0;
   for (std::size_t at = 0; at < machine.devices.size(); ++at)
     if (machine.devices[at].rank == ranks->rank())
@@ -161,7 +165,7 @@ RuntimeSetup set_up_runtime(const KernelsConfig& kernels, const ParallelConfig& 
     made.computers.push_back(hosts.computer_of_rank[static_cast<std::size_t>(device.rank)]);
   made.transport = join_devices(made.machine, ranks);
   // A spare core can run a thread that moves messages while the devices compute.
-  made.has_free_cores = hosts.devices * threads < hosts.cores;
+  made.machine.moves_beside = hosts.devices * threads < hosts.cores;
   // The reference backend has one kernel per key. With a fixed order the results must not depend on
   // measured times, which vary from run to run.
   made.is_measured = kernels.measure && is_cpu && parallel.order != ParallelConfig::Order::fixed;

@@ -23,11 +23,10 @@ struct RuntimeSetup {
   bool is_measured = false;  ///< Kernels are chosen by measured times, else by rule.
   /// Measures kernels. Only the first rank has it; the others receive its rows.
   std::unique_ptr<MeasuredCosts> costs;
-  LinkCosts links;              ///< The first rank's, on all ranks.
-  Machine machine;              ///< The devices of all processes,
-  std::vector<int> computers;   ///< and by device the number of its computer.
-  bool has_free_cores = false;  ///< This computer has cores that no device uses.
-  Ranks* ranks = nullptr;       ///< Borrowed; never null after set_up_runtime.
+  LinkCosts links;             ///< The first rank's, on all ranks.
+  Machine machine;             ///< The devices of all processes,
+  std::vector<int> computers;  ///< and by device the number of its computer.
+  Ranks* ranks = nullptr;      ///< Borrowed; never null after set_up_runtime.
 
   /// Any device of this process: all of them are of one kind.
   Device& device() const { return *devices.front(); }

@@ -20,17 +20,23 @@ RuntimeSetup make(std::int64_t devices, std::int64_t threads, Ranks& ranks = sol
                         {.devices = devices, .threads = threads}, {}, ranks);
 }
 
+/// Threads move messages beside the devices, on cores of their own.
+bool moves_beside(const RuntimeSetup& setup) {
+  EXPECT_EQ(setup.machine.moves_beside, setup.local().mover == MoverThread::own_core);
+  return setup.machine.moves_beside;
+}
+
 TEST(RuntimeSetup, MovesMessagesBesideOnlyWhereCoresAreFree) {
-  EXPECT_FALSE(make(1, kCores).local().moves_beside);
-  EXPECT_FALSE(make(2, kCores).local().moves_beside);
-  EXPECT_EQ(make(2, 1).local().moves_beside, kCores > 2);
-  EXPECT_EQ(make(1, std::max<std::int64_t>(1, kCores - 1)).local().moves_beside, kCores > 1);
+  EXPECT_FALSE(moves_beside(make(1, kCores)));
+  EXPECT_FALSE(moves_beside(make(2, kCores)));
+  EXPECT_EQ(moves_beside(make(2, 1)), kCores > 2);
+  EXPECT_EQ(moves_beside(make(1, std::max<std::int64_t>(1, kCores - 1))), kCores > 1);
 }
 
 TEST(RuntimeSetup, CountsTheDevicesOfAllRanksOfTheComputer) {
   expect_no_failure(run_ranks(2, [](Ranks& own) {
-    EXPECT_FALSE(make(2, kCores, own).local().moves_beside);
-    EXPECT_EQ(make(2, 1, own).local().moves_beside, kCores > 2);
+    EXPECT_FALSE(moves_beside(make(2, kCores, own)));
+    EXPECT_EQ(moves_beside(make(2, 1, own)), kCores > 2);
   }));
 }
 

@@ -3,52 +3,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <vector>
+#include <deque>
 
 #include "base/error.h"
 
 namespace troika {
 namespace {
 
-/// Describes any number of bytes to MPI, whose counts are ints.
-class MpiBytes {
- public:
-  /// A message of more than `block` bytes becomes one element of a derived type made of blocks.
-  explicit MpiBytes(std::size_t bytes, int block = 1 << 30);
-  MpiBytes(const MpiBytes&) = delete;
-  /// MPI keeps the type as long as requests use it.
-  ~MpiBytes();
-
-  int count() const { return count_; }
-  MPI_Datatype type() const { return type_; }
-
- private:
-  int count_;
-  MPI_Datatype type_ = MPI_BYTE;
-};
-
-MpiBytes::MpiBytes(std::size_t bytes, int block) {
-  if (bytes <= static_cast<std::size_t>(block)) {
-    count_ = static_cast<int>(bytes);
-    return;
-  }
-  // hindexed takes its starts as MPI_Aint, which does not overflow as an int would.
-  std::vector<int> lengths;
-  std::vector<MPI_Aint> starts;
-  for (std::size_t at = 0; at < bytes; at += block) {
-    starts.push_back(static_cast<MPI_Aint>(at));
-    lengths.push_back(static_cast<int>(std::min<std::size_t>(block, bytes - at)));
-  }
-  count_ = 1;
-  check_mpi(MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(),
-                                     starts.data(), MPI_BYTE, &type_),
-            "MPI_Type_create_hindexed");
-  check_mpi(MPI_Type_commit(&type_), "MPI_Type_commit");
-}
-
-MpiBytes::~MpiBytes() {
-  if (type_ != MPI_BYTE) MPI_Type_free(&type_);
-}
+/// A message to another computer travels in pieces, of which some are under way at a time. MPI
+/// sends short messages at once (Open MPI over TCP: below 64 KiB); longer ones wait for an answer,
+/// which waits behind what the answering side sends itself, so that a link is filled in one
+/// direction at a time only. Pieces also let an urgent message overtake: MPI keeps the order of
+/// what it was given.
+constexpr std::size_t kPiece = 48 << 10;
+/// As much as a link of 1 Gb/s sends in 3 ms, which is longer than between two polls.
+constexpr std::size_t kPiecesUnderWay = 8;
+/// Inside a computer a message is copied from one process to the other in one go. MPI counts bytes
+/// in an int.
+constexpr std::size_t kPieceHere = 1 << 30;
 
 /// Owns a persistent request.
 class Pending {
@@ -61,12 +33,39 @@ class Pending {
 
   MPI_Request* handle() { return &request_.handle; }
   void set_receives() { request_.receives = true; }
+  bool receives() const { return request_.receives; }
   void start() { engine_.start(request_); }
   bool done() { return engine_.test(request_); }
 
  private:
   MpiEngine& engine_;
   MpiRequest request_;
+};
+
+/// The pieces of a message, in their order.
+class Payload {
+ public:
+  explicit Payload(MpiEngine& engine) : engine_(engine) {}
+
+  /// Adds a piece; the caller prepares its request.
+  Pending& add() { return pieces_.emplace_back(engine_); }
+  void start() {
+    done_ = 0;
+    std::size_t first = std::min(kPiecesUnderWay, pieces_.size());
+    for (started_ = 0; started_ < first; ++started_) pieces_[started_].start();
+  }
+  bool done() {
+    while (done_ < started_ && pieces_[done_].done()) {
+      ++done_;
+      if (started_ < pieces_.size()) pieces_[started_++].start();
+    }
+    return done_ == pieces_.size();
+  }
+
+ private:
+  MpiEngine& engine_;
+  std::deque<Pending> pieces_;  // never moved: MPI knows the addresses of their requests
+  std::size_t started_ = 0, done_ = 0;
 };
 
 /// State of either half of a message. In the first round a header with the length is sent first,
@@ -93,7 +92,8 @@ struct MpiMessage {
   std::uint64_t length;  ///< The sender's, once the header has come.
   const std::uint64_t own_length;
   bool agreed = false;
-  Pending header, payload;
+  Pending header;
+  Payload payload;
 };
 
 class MpiOutgoing final : public Outgoing {
@@ -124,7 +124,7 @@ class MpiIncoming final : public Incoming {
   void start() override {
     has_arrived_ = false;
     // In the first round the payload must not be received before its length is known to fit.
-    (message_->agreed ? message_->payload : message_->header).start();
+    message_->agreed ? message_->payload.start() : message_->header.start();
   }
   std::byte* arrived() override {
     if (!message_->agreed && message_->header.done()) agree();
@@ -177,7 +177,6 @@ class MpiTransport final : public Transport {
     TROIKA_CHECK_EQ(settings_.tags.rank_of(address.to), settings_.rank);
     auto message = std::make_unique<MpiMessage>(engine_, settings_, address, buffer.size());
     message->header.set_receives();
-    message->payload.set_receives();
     prepare(*message, settings_.tags.rank_of(address.from), MPI_Recv_init, buffer.data());
     return std::make_unique<MpiIncoming>(std::move(message), buffer.data());
   }
@@ -195,13 +194,21 @@ class MpiTransport final : public Transport {
     // Header and payload have the same tag on separate communicators, so they cannot be confused.
     int tag = settings_.tags.tag_of(message.address);
     auto lock = hold(lock_);
-    MpiBytes type(message.own_length);
     check_mpi(init(&message.length, sizeof message.length, MPI_BYTE, peer, tag, settings_.headers,
                    message.header.handle()),
               "a preparation of a message");
-    check_mpi(init(bytes, type.count(), type.type(), peer, tag, settings_.payloads,
-                   message.payload.handle()),
-              "a preparation of a message");
+    std::size_t longest = settings_.is_here[static_cast<std::size_t>(peer)] ? kPieceHere : kPiece;
+    // An empty message is one empty piece.
+    std::size_t at = 0;
+    do {
+      std::size_t length = std::min<std::size_t>(longest, message.own_length - at);
+      Pending& piece = message.payload.add();
+      if (message.header.receives()) piece.set_receives();
+      check_mpi(init(bytes + at, static_cast<int>(length), MPI_BYTE, peer, tag, settings_.payloads,
+                     piece.handle()),
+                "a preparation of a message");
+      at += length;
+    } while (at < message.own_length);
   }
 
   MpiTransportSettings settings_;

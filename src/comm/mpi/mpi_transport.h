@@ -37,6 +37,7 @@ struct MpiTransportSettings {
   int rank = 0;
   int local_devices = 1;        ///< Of this rank.
   int devices_here = 1;         ///< Of all ranks on this machine.
+  std::vector<bool> is_here;    ///< By rank: it is on this machine.
   std::function<void()> check;  ///< Throws if a peer is lost; may be empty.
 };
 

@@ -54,15 +54,24 @@ MpiThreading initialize(MpiThreading threading) {
                   library));
 }
 
-/// Ranks that can share memory with this one, which MPI takes for those on one computer.
-int count_ranks_here() {
+/// By rank: it can share memory with this one, which MPI takes for being on one computer.
+std::vector<bool> find_ranks_here(int ranks) {
   MPI_Comm host = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host),
             "MPI_Comm_split_type");
-  int here = 0;
-  MPI_Comm_size(host, &here);
+  MPI_Group here{}, world{};
+  MPI_Comm_group(host, &here);
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  std::vector<int> numbers(static_cast<std::size_t>(ranks)), in_host(numbers.size());
+  std::iota(numbers.begin(), numbers.end(), 0);
+  int status = MPI_Group_translate_ranks(world, ranks, numbers.data(), here, in_host.data());
+  MPI_Group_free(&here);
+  MPI_Group_free(&world);
   MPI_Comm_free(&host);
-  return here;
+  check_mpi(status, "MPI_Group_translate_ranks");
+  std::vector<bool> is_here;
+  for (int number : in_host) is_here.push_back(number != MPI_UNDEFINED);
+  return is_here;
 }
 
 std::int64_t largest_tag(MPI_Comm communicator) {
@@ -80,7 +89,7 @@ class Owner final : public MpiWorld {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
-    ranks_here_ = count_ranks_here();
+    is_here_ = find_ranks_here(ranks_);
     engine_ = std::make_unique<MpiEngine>(lock());
   }
 
@@ -92,7 +101,7 @@ class Owner final : public MpiWorld {
 
   int rank() const override { return rank_; }
   int ranks() const override { return ranks_; }
-  int ranks_here() const override { return ranks_here_; }
+  int ranks_here() const override { return static_cast<int>(std::ranges::count(is_here_, true)); }
   std::string library() const override { return version_text(); }
   void while_waiting(std::function<void()> check) override { check_ = std::move(check); }
 
@@ -131,7 +140,8 @@ class Owner final : public MpiWorld {
                                .rank = rank_,
                                .local_devices = static_cast<int>(mine),
                                // Ranks have equal numbers of devices (docs/mpi.md).
-                               .devices_here = static_cast<int>(mine) * ranks_here_,
+                               .devices_here = static_cast<int>(mine) * ranks_here(),
+                               .is_here = is_here_,
                                .check = std::move(check)},
                               *engine_, lock());
   }
@@ -195,7 +205,7 @@ class Owner final : public MpiWorld {
 
   MpiThreading threading_;
   int rank_ = 0, ranks_ = 1;
-  int ranks_here_ = 1;
+  std::vector<bool> is_here_;
   std::function<void()> check_;
   std::vector<std::shared_ptr<void>> given_up_;  // buffers of abandoned calls
   std::mutex mutex_;  // held around every call of MPI, except for MpiThreading::multiple
