@@ -27,7 +27,11 @@ std::int64_t device_count(const Cluster& cluster) {
 
 void change(LinkSpeed& speed, const LinkWish& wish) {
   if (wish.bytes_per_second > 0) speed.bytes_per_second = wish.bytes_per_second;
-  if (wish.latency >= SimTime{}) speed.latency = wish.latency;
+  if (wish.latency < SimTime{}) return;
+  // The overhead stays the same part of it.
+  if (speed.overhead && speed.latency > SimTime{})
+    speed.overhead = {speed.overhead->count * wish.latency.count / speed.latency.count};
+  speed.latency = wish.latency;
 }
 
 /// Costs of a link of this speed; combining on arrival costs what it did.
@@ -35,8 +39,38 @@ LinkCost cost_of(const LinkSpeed& speed, const LinkCost& before, const char* ori
   return {.alpha = static_cast<double>(speed.latency.count),
           .beta = 1e9 / speed.bytes_per_second,
           .gamma = before.gamma,
+          .overhead = static_cast<double>(overhead_of(speed).count),
           .combine_times = before.combine_times,
           .origin = origin};
+}
+
+/// The slowest route between the first devices of two nodes: of neighbours where links are listed
+/// one by one, otherwise of those farthest apart.
+LinkSpeed network_speed(const Cluster& cluster) {
+  LinkSpeed network = cluster.network.link;
+  Machine machine = make_machine(cluster);
+  std::int32_t nodes = node_count(machine);
+  auto first_of = [&](std::int32_t node) { return devices_of_node(machine, node).front(); };
+  auto route = [&](std::int32_t from, std::int32_t to) {
+    return route_between(machine, first_of(from), first_of(to));
+  };
+  if (cluster.links.empty()) return nodes > 1 ? route(0, nodes - 1)->speed : network;
+  for (std::int32_t node = 1; node < nodes; ++node) {
+    std::optional<Route> next = route(node - 1, node);
+    if (next && (node == 1 || next->speed.bytes_per_second < network.bytes_per_second))
+      network = next->speed;
+  }
+  return network;
+}
+
+/// What copying and combining cost a device, from the memory rate of the slowest one: each byte of
+/// a copy is read and written, of a sum read twice and written.
+void set_memory_costs(const Cluster& cluster, LinkCosts& costs) {
+  double slowest = cluster.nodes.front().bytes_per_second;
+  for (const NodeSpec& node : cluster.nodes) slowest = std::min(slowest, node.bytes_per_second);
+  double pass = 1e9 / slowest;
+  costs.memory = {.copy = 2 * pass, .reduce = 3 * pass, .reduce_both = 2 * pass};
+  for (LinkCost* link : {&costs.process, &costs.node, &costs.network}) link->gamma = 3 * pass;
 }
 
 }  // namespace
@@ -108,21 +142,10 @@ LinkCosts with_links(LinkCosts costs, const LinkWish& wish, const Machine& machi
 
 LinkCosts link_costs_of(const Cluster& cluster) {
   LinkCosts costs = assumed_link_costs();
+  set_memory_costs(cluster, costs);
   costs.node = cost_of(cluster.node_link, costs.node, "the cluster file");
   costs.process = cost_of(cluster.node_link, costs.process, "the cluster file");
-  LinkSpeed network = cluster.network.link;
-  if (!cluster.links.empty()) {
-    // Links one by one: the slowest route between the first devices of two neighbouring nodes.
-    Machine machine = make_machine(cluster);
-    for (std::int32_t node = 1; node < node_count(machine); ++node) {
-      std::optional<Route> route =
-          route_between(machine, devices_of_node(machine, node - 1).front(),
-                        devices_of_node(machine, node).front());
-      if (route && (node == 1 || route->speed.bytes_per_second < network.bytes_per_second))
-        network = route->speed;
-    }
-  }
-  costs.network = cost_of(network, costs.network, "the cluster file");
+  costs.network = cost_of(network_speed(cluster), costs.network, "the cluster file");
   costs.provenance = {.source = fmt::format("from the cluster '{}'", cluster.name),
                       .machine = cluster.name};
   return costs;

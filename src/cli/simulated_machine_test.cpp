@@ -52,8 +52,10 @@ TEST(LinkWish, ChangesTheLinksBetweenNodes) {
   EXPECT_EQ(faster.network.link.latency, SimTime{5000});
   EXPECT_EQ(faster.node_link, four_by_two().node_link);
   LinkCosts costs = link_costs_of(faster);
-  EXPECT_DOUBLE_EQ(costs.network.beta, 0.08);
-  EXPECT_DOUBLE_EQ(costs.network.alpha, 5000);
+  // On the way a message crosses two links inside nodes, which are slower here.
+  EXPECT_DOUBLE_EQ(costs.network.beta, 1e9 / four_by_two().node_link.bytes_per_second);
+  EXPECT_DOUBLE_EQ(costs.network.alpha,
+                   static_cast<double>(5000 + four_by_two().node_link.latency.count));
   EXPECT_DOUBLE_EQ(costs.process.beta, 1e9 / four_by_two().node_link.bytes_per_second);
 }
 
@@ -80,6 +82,32 @@ TEST(LinkWish, IsRefusedWithWhatIsTaken) {
     EXPECT_THAT([&] { parse_link_wish({word}); },
                 ThrowsMessage<Error>(HasSubstr("takes link=RATE")))
         << word;
+}
+
+TEST(LinkWish, ForALatencyKeepsTheShareOfTheOverhead) {
+  Cluster cluster = four_by_two();
+  cluster.network.link = {.bytes_per_second = 1e9, .latency = {10'000}, .overhead = SimTime{2000}};
+  EXPECT_EQ(with_links(cluster, parse_link_wish({"latency=500ns"})).network.link.overhead,
+            SimTime{100});
+}
+
+TEST(LinkCostsOfACluster, AreThoseOfTheRouteBetweenNodesFarthestApart) {
+  Cluster racks = four_by_two();
+  racks.network = {.link = {.bytes_per_second = 1e9, .latency = {10'000}}, .nodes_per_switch = 2};
+  LinkCosts costs = link_costs_of(racks);
+  Machine machine = make_machine(racks);
+  EXPECT_DOUBLE_EQ(
+      costs.network.alpha,
+      static_cast<double>(route_between(machine, DeviceId(0u), DeviceId(7u))->speed.latency.count));
+  EXPECT_GT(costs.network.alpha, 15'000) << "two switches and the top one";
+}
+
+TEST(LinkCostsOfACluster, CopyAndCombineAtTheMemoryRateOfTheSlowestDevice) {
+  Cluster mixed{.nodes = {{.name = "fast", .bytes_per_second = 2e12},
+                          {.name = "slow", .bytes_per_second = 1e11}}};
+  LinkCosts costs = link_costs_of(mixed);
+  EXPECT_DOUBLE_EQ(costs.memory.copy, 0.02);
+  EXPECT_DOUBLE_EQ(costs.network.gamma, 0.03);
 }
 
 TEST(LinkCostsOfACluster, FollowTheSlowestOfNamedLinks) {

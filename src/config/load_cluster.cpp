@@ -95,10 +95,27 @@ void check_link_names(const Cluster& cluster, const std::vector<std::string>& na
   }
 }
 
+/// The overhead of a message is a part of its latency.
+void check_speed(const LinkSpeed& speed, const std::string& path, Reader& reader) {
+  if (!speed.overhead || *speed.overhead <= speed.latency) return;
+  reader.refuse_together(
+      {path}, fmt::format("an overhead of {} ns is longer than the latency of {} ns, of which it "
+                          "is a part; reduce 'overhead'",
+                          speed.overhead->count, speed.latency.count));
+}
+
+void check_speeds(const Cluster& cluster, Reader& reader) {
+  check_speed(cluster.node_link, "node_link", reader);
+  check_speed(cluster.network.link, "network", reader);
+  for (std::size_t row = 0; row < cluster.links.size(); ++row)
+    check_speed(cluster.links[row].speed, row_path("links", row), reader);
+}
+
 void check_cluster(const Cluster& cluster, Reader& reader) {
   // Each check relies on the ones before it: names of endpoints on good nodes, routes on good
   // links.
   check_nodes(cluster, reader);
+  check_speeds(cluster, reader);
   if (!reader.complaints().empty()) return;
   if (!cluster.links.empty() && reader.is_stated("network"))
     reader.refuse_together({"network", "links"},

@@ -110,6 +110,15 @@ TEST(Cluster, ChecksWhatIsWrongOnlyTogether) {
                   "them"));
 }
 
+TEST(Cluster, OverheadsAreAPartOfTheirLatency) {
+  const std::string nodes = "[[nodes]]\nname = \"n\"\ncount = 2\n";
+  std::string slow = "[network]\nbandwidth = \"1GB/s\"\nlatency = \"2us\"\noverhead = ";
+  EXPECT_THAT(complaints(nodes + slow + "\"2us\"\n"), ElementsAre());
+  EXPECT_THAT(complaints(nodes + slow + "\"3us\"\n"),
+              ElementsAre("c.toml:4:1: error: an overhead of 3000 ns is longer than the latency of "
+                          "2000 ns, of which it is a part; reduce 'overhead'"));
+}
+
 TEST(Cluster, IsKnownByItsSections) {
   EXPECT_TRUE(looks_like_cluster(cluster_template()));
   EXPECT_FALSE(looks_like_cluster(run_template()));

@@ -31,6 +31,8 @@ class Network {
   std::size_t directed_links() const { return 2 * machine().links.size(); }
   /// Speeds are numbered.
   std::int32_t speed_of(std::int32_t link) const { return speed_of_[as_index(link)]; }
+  /// Messages inside a node use links too, because the machine lists them.
+  bool has_links_in_nodes() const { return !completed_ && !given_->links.empty(); }
   /// False: it is there for the structure only.
   bool is_occupied(std::int32_t link) const;
   /// How long a message occupies a link of this speed in the direction in which it goes.

@@ -45,7 +45,7 @@ void add_pattern(TableKey& key, const std::vector<int>& places) {
 /// On all links.
 SharedPhases occupied_by(const Communication& communication, PhaseMaker& maker,
                          const AlgorithmChoice& choice) {
-  if (is_moved_by_devices(communication.call))
+  if (maker.is_moved_by_devices(communication.call))
     return SharedPhases(std::make_shared<const MessagePhases>(work_phases(choice.time)));
   std::vector<std::int32_t> devices;
   for (DeviceId device : communication.devices) devices.push_back(device.value);
@@ -64,7 +64,9 @@ RuntimeCosts runtime_costs_of(const TaskGraph& graph, const CommunicationChoices
   }
   for (const auto& [name, buffer] : graph.inputs)
     processes[as_index(choices.machine[graph[buffer].device].rank)].bytes += graph[buffer].bytes();
-  return runtime_costs(processes, choices.links.memory);
+  RuntimeCosts costs = runtime_costs(processes, choices.links.memory);
+  costs.moves_beside = choices.machine.moves_beside;
+  return costs;
 }
 
 }  // namespace
@@ -104,12 +106,9 @@ void complete_call(CollectiveCall& call, DType dtype, Bytes buffer, const Machin
   call.processes.clear();
   for (DeviceId device : devices) {
     call.nodes.push_back(machine[device].node);
-    call.processes.push_back(machine[device].rank);
+    // Links that are listed join devices, even those of one process: memory is not shared.
+    call.processes.push_back(machine.links.empty() ? machine[device].rank : device.value);
   }
-}
-
-bool is_moved_by_devices(const CollectiveCall& call) {
-  return std::ranges::adjacent_find(call.nodes, std::ranges::not_equal_to{}) == call.nodes.end();
 }
 
 bool is_measured(const AlgorithmChoice& choice) {
@@ -120,6 +119,12 @@ bool is_measured(const AlgorithmChoice& choice) {
 
 PhaseMaker::PhaseMaker(const Network& network, const LinkCosts& links)
     : network_(network), links_(links), placements_(network) {}
+
+bool PhaseMaker::is_moved_by_devices(const CollectiveCall& call) const {
+  auto is_other = std::ranges::not_equal_to{};
+  return !network_.has_links_in_nodes() &&
+         std::ranges::adjacent_find(call.nodes, is_other) == call.nodes.end();
+}
 
 Placement& PhaseMaker::place(const CollectiveCall& call, std::span<const std::int32_t> devices) {
   return placements_.of(devices, is_rooted(call.kind));

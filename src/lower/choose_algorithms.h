@@ -44,10 +44,6 @@ class AlgorithmTable {
 void complete_call(CollectiveCall& call, DType dtype, Bytes buffer, const Machine& machine,
                    std::span<const DeviceId> devices);
 
-/// Whether members copy and combine themselves, while they wait or between kernels: all are on one
-/// computer, and no network card does it for them.
-bool is_moved_by_devices(const CollectiveCall& call);
-
 bool is_measured(const AlgorithmChoice& choice);
 
 /// The phases of calls that network cards run. Keeps what calls between the same devices share.
@@ -55,6 +51,10 @@ bool is_measured(const AlgorithmChoice& choice);
 class PhaseMaker {
  public:
   PhaseMaker(const Network& network, const LinkCosts& links);
+
+  /// Whether members copy and combine themselves, while they wait or between kernels: all are on
+  /// one computer, and no link is listed that would do it for them.
+  bool is_moved_by_devices(const CollectiveCall& call) const;
 
   /// Stays where it is.
   Placement& place(const CollectiveCall& call, std::span<const std::int32_t> devices);

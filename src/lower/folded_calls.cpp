@@ -133,7 +133,7 @@ SharedPhases FoldedCalls::phases_of(const PlannedTask& end, Bytes buffer) {
 void FoldedCalls::find_phases(const PlannedTask& end, Bytes buffer, KnownCall& call) {
   PlannedCall planned = describe_call(plan_, end);
   CollectiveCall completed = complete(planned, buffer);
-  if (is_moved_by_devices(completed)) {
+  if (phases_.is_moved_by_devices(completed)) {
     call.phases = SharedPhases(std::make_shared<const MessagePhases>(work_phases(call.time)));
     call.version = version_;
     return;

@@ -174,6 +174,7 @@ void Folding::set_runtime_costs() {
     }
   }
   graph_.runtime = runtime_costs(processes, links_.memory);
+  graph_.runtime.moves_beside = plan_.request.machine->moves_beside;
 }
 
 /// Where a message is named by another member than before, its ends are made again.

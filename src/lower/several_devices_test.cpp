@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "lower/testing/found_messages.h"
+#include "machine/cluster.h"
 #include "strategy/ready.h"
 #include "taskgraph/memory_table.h"
 
@@ -72,6 +73,24 @@ TEST(DataParallel, AddsUpEveryGradientInAMessageOfItsOwnWhereBucketsAreSmall) {
   auto sums = communications_of(tasks, Collective::all_reduce, Category::gradient);
   EXPECT_EQ(sums.size(), 3u);
   EXPECT_EQ(elements_of(sums), 16 + 4 + 12);  // a.weight, a.bias, b.weight
+}
+
+TEST(DataParallel, UsesTheLinksInsideANodeIfTheyAreListed) {
+  auto load_at = [](double rate) {
+    OnDevices lowered(2, data_parallel);
+    lowered.machine = make_machine(
+        {.nodes = {{.devices = 2}}, .node_link = {.bytes_per_second = rate, .latency = {0}}});
+    TaskGraph tasks = lowered.run();
+    auto sums = communications_of(tasks, Collective::all_reduce, Category::gradient);
+    EXPECT_NE(sums.at(0).algorithm, "direct") << "no memory is shared";
+    SimTime load{};
+    for (const LinkLoad& each : sums.at(0).phases.get()->loads) load += each.time;
+    for (const MessagePhase& phase : sums.at(0).phases.get()->phases)
+      EXPECT_EQ(phase.work, SimTime{});
+    return load;
+  };
+  EXPECT_GT(load_at(1e9), SimTime{});
+  EXPECT_EQ(load_at(0.5e9), load_at(1e9) * 2);
 }
 
 TEST(DataParallel, GradientsTravelInOneBucketUpToItsSize) {

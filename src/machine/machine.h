@@ -59,6 +59,9 @@ struct Machine {
   /// Names of points where links meet: the inside of a node, a switch.
   std::vector<std::string> hubs{};
   std::vector<Link> links{};  ///< Empty: unknown.
+  /// Cores that no device uses run a thread beside each device, which moves its messages while it
+  /// computes.
+  bool moves_beside = false;
 
   const DeviceSpec& operator[](DeviceId id) const { return devices[id.index()]; }
   const Link& operator[](LinkId id) const { return links[id.index()]; }

@@ -11,7 +11,10 @@ namespace {
 
 /// The executor's figures: how long it moves messages between two kernels, and about how long a
 /// chunk of 256 KiB takes it.
-constexpr LoopCosts kExecutor{.between_kernels = {100'000}, .work_chunk = {25'000}};
+LoopCosts executor_costs(const RuntimeCosts& runtime) {
+  return {
+      .between_kernels = {100'000}, .work_chunk = {25'000}, .moves_beside = runtime.moves_beside};
+}
 
 /// Appends what a message occupies. Without phases it is nothing but time that passes from the last
 /// start on.
@@ -83,7 +86,7 @@ LoopBody loop_body(const TaskGraph& graph) {
   LoopBody made{.lanes = std::vector<LoopLane>(graph.arena.size()),
                 .dependencies = graph.dependencies,
                 .links = graph.links,
-                .costs = kExecutor};
+                .costs = executor_costs(graph.runtime)};
   set_processes(made, graph.runtime.processes);
   for (const Communication& communication : graph.communications) {
     made.messages.push_back({.urgency = communication.urgency});
@@ -104,8 +107,9 @@ LoopBody loop_body(const TaskGraph& graph) {
 }
 
 LoopBody empty_loop_body(const FoldedGraph& graph) {
-  LoopBody made{
-      .lanes = std::vector<LoopLane>(graph.tasks.size()), .links = graph.links, .costs = kExecutor};
+  LoopBody made{.lanes = std::vector<LoopLane>(graph.tasks.size()),
+                .links = graph.links,
+                .costs = executor_costs(graph.runtime)};
   set_processes(made, graph.runtime.processes);
   return made;
 }

@@ -34,7 +34,8 @@ struct LoopMessage {
 struct LoopCosts {
   /// How long a device moves messages between two kernels, as the executor does.
   SimTime between_kernels{};
-  SimTime work_chunk{};  ///< Of that work.
+  SimTime work_chunk{};       ///< Of that work.
+  bool moves_beside = false;  ///< A thread does so instead, at any time.
 };
 
 struct LoopLane {

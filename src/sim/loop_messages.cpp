@@ -91,7 +91,7 @@ void LoopRun::begin_phase(std::int32_t number) {
     if (body_.tasks[as_index(end)].kind != TaskKind::start) continue;
     std::int32_t lane = body_.tasks[as_index(end)].lane;
     lanes_[as_index(lane)].work.add(request, number);
-    unsettled_lanes_.push_back(lane);
+    list_mover(lane);
     ++slot.open;
   }
   end_part(number, now_);
@@ -121,7 +121,7 @@ void LoopRun::end_phase(std::int32_t number) {
 /// A device that moves another message at this moment ends its chunk first.
 void LoopRun::wake(std::int32_t number) {
   Lane& lane = lanes_[as_index(number)];
-  if (lane.time <= now_) {
+  if (lane.time <= now_ && !body_.costs.moves_beside) {
     lane.time = lane.work.border(now_);
     ++lane.stamp;
     for (RequestOwner slot : lane.work.stop(lane.time)) end_part(slot, lane.time);

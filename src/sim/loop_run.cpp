@@ -98,7 +98,7 @@ void LoopRun::handle(const Event& event) {
       if (event.stamp != lanes_[as_index(event.of)].stamp) return;
       for (RequestOwner slot : lanes_[as_index(event.of)].work.end_service(now_))
         end_part(slot, now_);
-      return unsettled_lanes_.push_back(event.of);
+      return list_mover(event.of);
     case EventKind::lane:
       return unsettled_lanes_.push_back(event.of);
     case EventKind::pass:
@@ -153,17 +153,28 @@ void LoopRun::settle_servers() {
     if (lane.stage == LaneStage::between_kernels) {
       move_between_kernels(lane);
       moved_lanes_.push_back(number);
-    } else if (lane.stage == LaneStage::waits_for_message) {
-      if (std::optional<SimTime> until = lane.work.serve(now_))
-        push(*until, EventKind::lane_works, number, ++lane.stamp);
+    } else if (lane.stage == LaneStage::waits_for_message && !body_.costs.moves_beside) {
+      serve_lane(number);
     }
   }
+  for (std::int32_t number : taken(unsettled_threads_)) serve_lane(number);
   for (std::int32_t number : moved_lanes_) run_lane(number);
   for (std::int32_t number : taken(unsettled_links_)) {
     Link& link = links_[as_index(number)];
     if (std::optional<SimTime> until = link.server.serve(now_))
       push(*until, EventKind::link, number, ++link.stamp);
   }
+}
+
+/// Lists whoever moves the messages of a lane, to be served at this instant.
+void LoopRun::list_mover(std::int32_t number) {
+  (body_.costs.moves_beside ? unsettled_threads_ : unsettled_lanes_).push_back(number);
+}
+
+void LoopRun::serve_lane(std::int32_t number) {
+  Lane& lane = lanes_[as_index(number)];
+  if (std::optional<SimTime> until = lane.work.serve(now_))
+    push(*until, EventKind::lane_works, number, ++lane.stamp);
 }
 
 /// As the executor does after a kernel while messages are under way. Messages that arrive meanwhile
@@ -216,7 +227,8 @@ bool LoopRun::run_task(std::int32_t number, std::int32_t task) {
     switch (own.kind) {
       case TaskKind::compute:
         lane.time += own.time;
-        if (has_work_ && lane.under_way > 0) lane.stage = LaneStage::between_kernels;
+        if (has_work_ && lane.under_way > 0 && !body_.costs.moves_beside)
+          lane.stage = LaneStage::between_kernels;
         break;
       case TaskKind::start:
         start_message(lane, own);

@@ -82,7 +82,7 @@ class LoopRun {
     LaneStage stage = LaneStage::runs;
     std::uint32_t stamp = 0;   // of its last event as a server
     std::uint64_t cursor = 0;  // its part of cursors_
-    Server work{SimTime{}};    // on messages
+    Server work{SimTime{}};    // on messages, by the lane itself or by a thread beside it
   };
   /// A message of a step.
   struct Slot {
@@ -122,6 +122,8 @@ class LoopRun {
   const std::vector<std::int32_t>& taken(std::vector<std::int32_t>& list);
   void settle_lanes();
   void settle_servers();
+  void list_mover(std::int32_t number);
+  void serve_lane(std::int32_t number);
   void push(SimTime time, EventKind kind, std::int32_t of, std::uint32_t stamp = 0);
 
   void add_edge(const Dependency& edge);
@@ -172,8 +174,9 @@ class LoopRun {
   SimTime now_{};
   // To be looked at before this instant is over; the second ones once no event of it is left.
   std::vector<std::int32_t> unsettled_lanes_, unserved_lanes_, unsettled_links_;
+  std::vector<std::int32_t> unsettled_threads_;  // of these lanes, which move messages beside them
   std::vector<std::int32_t> taken_, moved_lanes_;  // kept for their memory
-  std::deque<LoopState::PassEnd> pass_ends_;  // of passes that are not over
+  std::deque<LoopState::PassEnd> pass_ends_;       // of passes that are not over
   std::int64_t passes_ = 0;
   std::uint64_t cursors_ = 0;
   std::int64_t tasks_run_ = 0;

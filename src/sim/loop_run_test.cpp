@@ -82,6 +82,28 @@ TEST(LoopRun, ADeviceMovesMessagesBetweenKernelsAndWhileItWaits) {
   EXPECT_EQ(body.ends(), (std::vector<std::int64_t>{0, 0, 100, 240, 280, 50, 280}));
 }
 
+TEST(LoopRun, AThreadBesideMovesMessagesDuringKernels) {
+  HandMadeLoop body(2, 0);
+  body.start(0, 0).start(1, 0).compute(0, 100).compute(0, 100).finish(0, 0).compute(1, 50);
+  body.finish(1, 0).phase(0, {}, {.work = {80}}).between_kernels(35).moves_beside();
+  EXPECT_EQ(body.ends(), (std::vector<std::int64_t>{0, 0, 100, 200, 200, 50, 80}));
+}
+
+TEST(LoopRun, AThreadBesideMovesOneMessageAfterTheOther) {
+  HandMadeLoop body(1, 0);
+  body.start(0, 0).start(0, 1).compute(0, 15).start(0, 2).compute(0, 200);
+  for (std::int32_t message : {0, 1, 2}) {
+    body.finish(0, message).phase(message, {}, {.work = {40}});
+    body.order(message, static_cast<std::uint64_t>(message));
+  }
+  body.urgency(2, 1).moves_beside();
+  LoopRun run(body.get(), 1);
+  run.record_messages(0);
+  while (run.run_pass()) continue;
+  EXPECT_EQ(run.message_ends(), (std::vector<SimTime>{{80}, {120}, {60}}))
+      << "the urgent one overtakes at the border of 20";
+}
+
 TEST(LoopRun, WhoIsNotWaitedForStillMovesItsPart) {
   // Lane 1 computes for long after it has started: the message waits for it.
   HandMadeLoop body(2, 0);
@@ -179,7 +201,8 @@ TEST(LoopRun, TimesScaleWithTheUnit) {
       phase.work = phase.work * 8, phase.latency = phase.latency * 8;
     for (DirectedLink& link : body.links) link.chunk = link.chunk * 8;
     for (LoopProcess& process : body.processes) process.rest = process.rest * 8;
-    body.costs = {body.costs.between_kernels * 8, body.costs.work_chunk * 8};
+    body.costs.between_kernels = body.costs.between_kernels * 8;
+    body.costs.work_chunk = body.costs.work_chunk * 8;
     ASSERT_NEAR(static_cast<double>(find_period(body).time.count) / 8, static_cast<double>(before),
                 1)
         << "seed " << seed;

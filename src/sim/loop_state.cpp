@@ -90,7 +90,7 @@ void LoopRun::note_messages(LoopState& state) const {
 
 bool LoopRun::is_settled() const {
   return (events_.empty() || events_.front().time > now_) && unsettled_lanes_.empty() &&
-         unserved_lanes_.empty() && unsettled_links_.empty();
+         unserved_lanes_.empty() && unsettled_links_.empty() && unsettled_threads_.empty();
 }
 
 void LoopRun::clear() {
@@ -103,6 +103,7 @@ void LoopRun::clear() {
   for (Link& link : links_) link.server.clear();
   events_.clear();
   unsettled_lanes_.clear(), unserved_lanes_.clear(), unsettled_links_.clear();
+  unsettled_threads_.clear();
   pass_ends_.clear();
   recorded_.clear();
 }
@@ -188,9 +189,8 @@ void LoopRun::resume_servers(const LoopState& state) {
     Lane& lane = lanes_[as_index(busy.of)];
     lane.work = busy.server;
     lane.work.shift(now_, rename);
-    if (lane.stage != LaneStage::waits_for_message || lane.time > now_) continue;
-    if (std::optional<SimTime> until = lane.work.serve(now_))
-      push(*until, EventKind::lane_works, busy.of, ++lane.stamp);
+    bool serves = lane.stage == LaneStage::waits_for_message && lane.time <= now_;
+    if (serves || body_.costs.moves_beside) serve_lane(busy.of);
   }
   for (const LoopState::Busy& busy : state.links) {
     Link& link = links_[as_index(busy.of)];

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/loop_period.h"
+
 namespace troika {
 namespace {
 
@@ -51,6 +53,38 @@ TEST(SimulateLoop, MayRepeatItselfOnlyEveryFewSteps) {
   TaskGraph graph = tasks_on({0, 1, 2});
   graph.dependencies = {{0, 1, 0}, {1, 2, 0}, {2, 0, 2}};
   EXPECT_EQ(simulate_loop(graph).period, SimTime{15});
+}
+
+/// Adds a chain over `devices` devices of its own, in which so many steps may be under way.
+void add_chain(TaskGraph& graph, std::size_t devices, int steps) {
+  std::size_t first = graph.tasks.size();
+  for (std::size_t at = first; at < first + devices; ++at) {
+    graph.tasks.push_back({.id = {0, static_cast<std::int32_t>(at)},
+                           .device = DeviceId(graph.arena.size()),
+                           .choice = {.time = {10}}});
+    graph.arena.emplace_back();
+    if (at > first) graph.dependencies.push_back({at - 1, at, 0});
+  }
+  graph.dependencies.push_back({graph.tasks.size() - 1, first, steps});
+}
+
+TEST(SimulateLoop, IsFoundIfItRepeatsEveryEightSteps) {
+  TaskGraph graph;
+  add_chain(graph, 12, 8);
+  SteadyLoop loop = simulate_loop(graph);
+  EXPECT_TRUE(loop.repeats);
+  EXPECT_EQ(loop.period, SimTime{15});
+}
+
+TEST(SimulateLoop, IsTheMeanOfTheLastStepsAndSaysSoIfItRepeatsLessOften) {
+  // Steps begin in groups of 5 and of 7, every 20 ns on average: together they repeat after 35.
+  TaskGraph graph;
+  add_chain(graph, 10, 5);
+  add_chain(graph, 14, 7);
+  SteadyLoop loop = simulate_loop(graph);
+  EXPECT_FALSE(loop.repeats);
+  EXPECT_NEAR(static_cast<double>(loop.period.count), 20, 3);
+  EXPECT_EQ(find_period(loop_body(graph)).passes, 64);
 }
 
 TEST(SimulateLoop, WhatLagsRunsBesideTheNextStep) {

@@ -22,6 +22,9 @@ struct LoopProcess {
 struct RuntimeCosts {
   SimTime task{};         ///< Of each task that computes, in addition to its kernel.
   SimTime message_end{};  ///< Of each start and each finish.
+  /// A thread on a spare core moves a device's messages while it computes; otherwise the device
+  /// does so between two kernels.
+  bool moves_beside = false;
   std::vector<LoopProcess> processes{};
 
   /// A step between other programs takes this much longer than its tasks.

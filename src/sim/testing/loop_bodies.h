@@ -61,6 +61,12 @@ class HandMadeLoop {
     return *this;
   }
 
+  /// Threads on cores of their own move the messages.
+  HandMadeLoop& moves_beside(bool is_so = true) {
+    body_.costs.moves_beside = is_so;
+    return *this;
+  }
+
   const LoopBody& get() const { return body_; }
   std::int64_t period() const { return find_period(body_).time.count; }
   /// When each task ends in a step from rest.
@@ -100,7 +106,7 @@ struct SymmetricLoop {
     std::int32_t shown = folded ? 1 : pairs;
     auto shared_link = shown;
     body = HandMadeLoop(as_index(2 * shown), as_index(shown + 1));
-    body.between_kernels(25);
+    body.between_kernels(25).moves_beside(seed % 3 == 0);
     auto messages = static_cast<std::int32_t>(2 + draw(4));
     for (std::int32_t message = 0; message < messages; ++message) {
       SimTime own{1 + draw(60)}, shared{draw(40)}, work{draw(2) * draw(50)}, latency{draw(9)};
