@@ -411,8 +411,14 @@ TEST_F(Simulate, IsTimedByABenchmark) {
   EXPECT_EQ(found["devices"], 16);
   EXPECT_GT(found["full_simulations_per_second"], 0);
   EXPECT_GT(found["tasks"], 20);
+  const json& moves = found["moves"];
+  EXPECT_GT(moves["count"], 0);
+  for (const char* time : {"change_ms", "delta_ms", "full_ms", "scratch_ms", "undo_ms"})
+    EXPECT_GT(moves[time], 0) << time;
+  EXPECT_GE(moves["change_and_delta_ms"], moves["delta_ms"]);
   Result text = run({"bench", "sim", "--model", "lenet", "--devices", "2", "--seconds", "0.01"});
-  EXPECT_THAT(text.out, HasSubstr("all repeats gave the same times"));
+  EXPECT_THAT(text.out, AllOf(HasSubstr("delta simulation"), HasSubstr("change + delta"),
+                              HasSubstr("all simulations of a plan gave the same times")));
 }
 
 }  // namespace
