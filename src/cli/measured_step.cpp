@@ -68,8 +68,8 @@ TracedPart part_of(const Json& trace) {
   auto number = [&](const char* name) {
     return parse_number<std::int64_t>(text(name)).value_or(0);
   };
-  return {text("plan_hash"),    number("devices"),   number("ranks"),
-          number("first_step"), number("last_step"), number("batch")};
+  return {text("plan_hash"), number("ranks"), number("first_step"), number("last_step"),
+          number("batch")};
 }
 
 /// The rows that are called "measured".

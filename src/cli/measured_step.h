@@ -13,7 +13,7 @@ namespace troika::cli {
 /// text is empty where an earlier version wrote the trace.
 struct TracedPart {
   std::string plan_hash{};  ///< As in RunState.
-  std::int64_t devices = 0, ranks = 0;
+  std::int64_t ranks = 0;
   std::int64_t first_step = 0, last_step = 0;  ///< Steps of the run before and after this part.
   std::int64_t batch = 0;                      ///< Global batch of the step that was traced.
 };
