@@ -1,6 +1,9 @@
 // `troika simulate` and `troika bench sim` as a user runs them.
 #include <gmock/gmock.h>
 
+#include <functional>
+#include <regex>
+
 #include "command_line.h"
 
 namespace troika {
@@ -67,6 +70,27 @@ class Simulate : public CommandLine {
 
   /// A run of two devices on kernels without measured times.
   void train_on_two() { ASSERT_EQ(run({"train", "small.toml", "-n", "2"}).code, 0); }
+
+  /// Changes a JSON file.
+  void edit(const std::string& file, const std::function<void(json&)>& change) {
+    json content = json::parse(read_text(path(file)));
+    change(content);
+    folder_.write(file, content.dump());
+  }
+
+  /// Changes the reports of steps in metrics.jsonl of the run.
+  void edit_reports(const std::function<void(json&)>& change) {
+    std::istringstream lines(read_text(path("runs/tiny/metrics.jsonl")));
+    std::string text;
+    for (std::string line; std::getline(lines, line);) {
+      json report = json::parse(line);
+      if (report.contains("step_ms")) change(report);
+      text += report.dump() + "\n";
+    }
+    folder_.write("runs/tiny/metrics.jsonl", text);
+  }
+
+  json against_run() { return simulate({"--against", "runs/tiny"}); }
 };
 
 void expect_sums(const json& program) {
@@ -97,6 +121,29 @@ TEST_F(Simulate, ARunFileOnAClusterThatDoesNotExist) {
   EXPECT_GT(program["classes"].size(), 1u);
   EXPECT_GE(found["step_ms"].get<double>() * 8, found["work_ms"].get<double>());
   EXPECT_EQ(simulate({"tiny.toml", "--cluster", "cluster.toml"}), found);
+}
+
+TEST_F(Simulate, ShowsWhatEachLinkCarries) {
+  std::vector<std::string> words{"small.toml", "--cluster", "cluster.toml", "--devices", "8"};
+  json found = simulate(words)["programs"][0];
+  EXPECT_GT(found["sent_bytes"]["network"], 0);
+  ASSERT_GE(found["links"].size(), 2u);
+  double before = 2;
+  bool crosses_switch = false;
+  for (const json& link : found["links"]) {
+    EXPECT_GT(link["bytes"], 0);
+    EXPECT_NEAR(link["share"].get<double>(),
+                link["busy_ms"].get<double>() / found["step_ms"].get<double>(), 1e-9);
+    EXPECT_LE(link["share"], before) << "the longest busy first";
+    before = link["share"].get<double>();
+    if (link["from"] != "switch 0" && link["to"] != "switch 0") continue;
+    crosses_switch = true;
+    // Bytes and overheads at half of the latency: 10 Gb/s each way.
+    EXPECT_GT(link["busy_ms"].get<double>(), link["bytes"].get<double>() * 8 / 10e9 * 1e3);
+  }
+  EXPECT_TRUE(crosses_switch);
+  words.insert(words.begin(), "simulate");
+  EXPECT_THAT(run(words).out, AllOf(HasSubstr("sent in a step"), HasSubstr("switch 0")));
 }
 
 TEST_F(Simulate, MoreDevicesAndOtherLinks) {
@@ -130,6 +177,14 @@ TEST_F(Simulate, ARunBesideItsPrediction) {
   json found = json::parse(result.out);
   EXPECT_EQ(found["unknown_tasks"], 0);
   EXPECT_EQ(found["devices"].size(), 2u);
+  ASSERT_EQ(found["links"].size(), 1u);  // both devices share memory
+  EXPECT_EQ(found["links"][0]["kind"], "process");
+  EXPECT_GT(found["links"][0]["sent_bytes"], 0);
+  double waits = 0;
+  for (const json& work : found["work"])
+    if (work["kind"].get<std::string>().starts_with("wait for"))
+      waits += work["measured_ms"].get<double>();
+  EXPECT_NEAR(found["links"][0]["measured_wait_ms"].get<double>(), waits, 1e-4);
   double predicted = 0, measured = 0, before = 1e9;
   for (const json& work : found["work"]) {
     predicted += work["predicted_ms"].get<double>();
@@ -151,6 +206,82 @@ TEST_F(Simulate, ARunBesideItsPrediction) {
                               HasSubstr("between steps"), HasSubstr("cause")));
 }
 
+TEST_F(Simulate, ATraceOfAnEarlierPartOfTheRunIsRefused) {
+  train_on_two();
+  // A resumed run writes plan.json when it starts, but trace.json only when it ends.
+  std::string trace = read_text(path("runs/tiny/trace.json"));
+  ASSERT_EQ(run({"train", "--resume", "runs/tiny", "-n", "1", "train.steps=4"}).code, 0);
+  folder_.write("runs/tiny/trace.json", trace);
+  Result other = refused({"--against", "runs/tiny"});
+  EXPECT_EQ(other.code, 3);
+  EXPECT_THAT(other.err, AllOf(HasSubstr("trace.json"), HasSubstr("the trace is of steps 1 to 3")));
+  edit("runs/tiny/trace.json", [](json& old) { old.erase("otherData"); });  // of version 0.1
+  Result older = refused({"--against", "runs/tiny"});
+  EXPECT_EQ(older.code, 3);
+  EXPECT_THAT(older.err, HasSubstr("trace.json shows device 1, but plan.json has 1 device; the "
+                                   "trace is of an earlier part of the run"));
+}
+
+TEST_F(Simulate, OnlyReportsOfTheLastPartOfARunCount) {
+  train_on_two();
+  ASSERT_EQ(run({"train", "--resume", "runs/tiny", "-n", "2", "train.steps=6"}).code, 0);
+  edit_reports([](json& report) { report["step_ms"] = report["step"] <= 3 ? 5000 : 7; });
+  EXPECT_EQ(against_run()["measured_ms"], 7);
+  // A version that does not say which part its trace is of.
+  edit("runs/tiny/trace.json", [](json& old) { old.erase("otherData"); });
+  EXPECT_EQ(against_run()["measured_ms"], 5000);
+}
+
+TEST_F(Simulate, TheBatchWithWhichTheRunEndedIsCompared) {
+  std::string text = kSmallRun;
+  text.replace(text.find("size=60"), 7, "size=40");  // 5 steps of 8
+  text.replace(text.find("steps = 3"), 9,
+               "steps = 8\nbatch_schedule = { factor = 2, every = \"1 epoch\", limit = 16 }");
+  text.replace(text.find("\"reference\""), 11, "\"cpu\"");  // its times are in the cost file
+  folder_.write("small.toml", text + "[log]\nevery = \"1 step\"\n");
+  train_on_two();
+  edit_reports([](json& report) { report["step_ms"] = report["step"] <= 5 ? 5000 : 7; });
+  json found = against_run();
+  EXPECT_EQ(found["measured_ms"], 7);
+  EXPECT_THAT(found["notes"].dump(), HasSubstr("steps of 16 samples"));
+  json larger =
+      simulate({"runs/tiny/plan.json", "--batch", "16", "--costs", "runs/tiny/costs.json"});
+  EXPECT_EQ(found["predicted_ms"], larger["step_ms"]);
+}
+
+TEST_F(Simulate, TheProcessesAndLinksOfARunAreThoseOfItsFolder) {
+  // Times of measured kernels come from the cost file. Estimated ones vary, because each command
+  // measures the rates of the device.
+  ASSERT_EQ(run({"train", "small.toml", "-n", "2", "kernels.backend=cpu"}).code, 0);
+  auto predictions = [&] {
+    json plan = simulate({"runs/tiny/plan.json", "--costs", "runs/tiny/costs.json"});
+    Result shown = run({"inspect", "runs/tiny/plan.json"});
+    Result text = run({"simulate", "runs/tiny/plan.json", "--costs", "runs/tiny/costs.json"});
+    std::smatch step;
+    std::regex_search(text.out, step, std::regex("\nstep +([^\n]+)"));
+    EXPECT_THAT(shown.out, testing::ContainsRegex("predicted step +" + step[1].str()));
+    EXPECT_EQ(against_run()["predicted_ms"], plan["step_ms"]);
+    EXPECT_EQ(plan["notes"].size(), 0u) << plan["notes"];
+    return plan["step_ms"].get<double>();
+  };
+  double in_one = predictions();
+  edit("runs/tiny/env.json", [](json& env) { env["ranks"] = 2; });
+  edit("runs/tiny/trace.json", [](json& trace) { trace["otherData"]["ranks"] = "2"; });
+  edit("runs/tiny/links.json", [](json& links) {
+    links.erase("measured");  // they have precedence
+    links["links"]["node"] = {{"alpha_ns", 3e6}, {"beta_ns_per_byte", 1}, {"gamma_ns_per_byte", 0}};
+  });
+  EXPECT_GT(predictions(), in_one + 3);
+}
+
+TEST_F(Simulate, WhatIsAssumedOfProcessesIsNotedFirst) {
+  train_on_two();
+  edit("runs/tiny/env.json", [](json& env) { env.erase("ranks"); });
+  const char* assumed = "The plan does not say which devices share a process";
+  EXPECT_THAT(simulate({"runs/tiny/plan.json"})["notes"][0].get<std::string>(), HasSubstr(assumed));
+  EXPECT_THAT(against_run()["notes"][0].get<std::string>(), HasSubstr(assumed));
+}
+
 TEST_F(Simulate, ShowsATableForPeopleAndWritesATrace) {
   Result result =
       run({"simulate", "tiny.toml", "--cluster", "cluster.toml", "--trace", "step.json"});
@@ -168,7 +299,8 @@ TEST_F(Simulate, BadFilesAreRefusedWithTheLine) {
   folder_.write("bad_plan.json", "{\n \"format\": \"troika plan 2\",\n \"splitz\": {}\n}\n");
   Result plan = refused({"bad_plan.json"});
   EXPECT_EQ(plan.code, 3);
-  EXPECT_THAT(plan.err, AllOf(HasSubstr("bad_plan.json"), HasSubstr("splitz")));
+  EXPECT_THAT(plan.err,
+              AllOf(HasSubstr("bad_plan.json"), HasSubstr("line 3"), HasSubstr("splitz")));
   folder_.write("bad_costs.json", "{\n \"format\": \"troika costs 3\",\n \"devices\": 5\n}\n");
   Result costs = refused({"tiny.toml", "--costs", "bad_costs.json"});
   EXPECT_EQ(costs.code, 3);
@@ -178,6 +310,32 @@ TEST_F(Simulate, BadFilesAreRefusedWithTheLine) {
   EXPECT_EQ(cluster.code, 2);
   EXPECT_THAT(cluster.err, HasSubstr("bad_cluster.toml:3:"));
   EXPECT_EQ(refused({"absent.json"}).code, 3);
+}
+
+TEST_F(Simulate, BadFilesOfARunAreRefused) {
+  train_on_two();
+  std::string trace = read_text(path("runs/tiny/trace.json"));
+  folder_.write("runs/tiny/trace.json", trace.substr(0, trace.size() / 2));
+  Result cut = refused({"--against", "runs/tiny"});
+  EXPECT_EQ(cut.code, 3);
+  EXPECT_THAT(cut.err, HasSubstr("trace.json: the file is not a JSON object"));
+  for (const json& device : {json(-1), json(3'000'000'000), json("one")}) {
+    folder_.write("runs/tiny/trace.json", trace);
+    edit("runs/tiny/trace.json", [&](json& bad) {
+      for (json& event : bad["traceEvents"])
+        if (event["ph"] == "X") event["tid"] = device;
+    });
+    Result row = refused({"--against", "runs/tiny"});
+    EXPECT_EQ(row.code, 3);
+    EXPECT_THAT(row.err, AllOf(HasSubstr("trace.json: "), HasSubstr("'tid' is " + device.dump())));
+  }
+  folder_.write("runs/tiny/trace.json", trace);
+  folder_.write("runs/tiny/links.json", "{\n \"format\": \"troika links 1\",\n \"lynx\": 5\n}\n");
+  for (const char* of : {"--against=runs/tiny", "runs/tiny/plan.json"}) {
+    Result links = refused({of});
+    EXPECT_EQ(links.code, 3);
+    EXPECT_THAT(links.err, AllOf(HasSubstr("links.json"), HasSubstr("line 3"), HasSubstr("lynx")));
+  }
 }
 
 TEST_F(Simulate, WhatDoesNotFitTogetherIsRefused) {
@@ -253,8 +411,14 @@ TEST_F(Simulate, IsTimedByABenchmark) {
   EXPECT_EQ(found["devices"], 16);
   EXPECT_GT(found["full_simulations_per_second"], 0);
   EXPECT_GT(found["tasks"], 20);
+  const json& moves = found["moves"];
+  EXPECT_GT(moves["count"], 0);
+  for (const char* time : {"change_ms", "delta_ms", "full_ms", "scratch_ms", "undo_ms"})
+    EXPECT_GT(moves[time], 0) << time;
+  EXPECT_GE(moves["change_and_delta_ms"], moves["delta_ms"]);
   Result text = run({"bench", "sim", "--model", "lenet", "--devices", "2", "--seconds", "0.01"});
-  EXPECT_THAT(text.out, HasSubstr("all repeats gave the same times"));
+  EXPECT_THAT(text.out, AllOf(HasSubstr("delta simulation"), HasSubstr("change + delta"),
+                              HasSubstr("all simulations of a plan gave the same times")));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "cli/planned_programs.h"
 #include "cli/random_inputs.h"
+#include "cli/text_table.h"
 #include "profile/rates.h"
 #include "setup/choose_strategy.h"
 #include "setup/live_model.h"
@@ -192,6 +193,35 @@ Flops flops_of_model(const zoo::Model& model) {
   return flops;
 }
 
+/// The plan of the request on the devices of `setup`.
+Strategy strategy_for(const BenchRequest& request, const BenchCase& made, const zoo::Model& model,
+                      RuntimeSetup& setup) {
+  Strategy strategy =
+      choose_strategy(made.config, model, with_slowest_link(setup.machine, setup.links));
+  if (request.without_overlap) strategy.sync.overlap = false;
+  if (request.without_priorities) strategy.sync.priorities = false;
+  if (!request.orders_messages) return strategy;
+  if (!setup.is_measured)
+    throw Error(ErrorKind::usage,
+                "--order-messages needs measured kernels; leave out --backend reference");
+  // Collective: ranks agree on the times of kernels, and so find the same order.
+  KernelTable table;
+  auto answer = [&](const std::vector<KernelRequest>& rows) { return setup.answer(rows); };
+  strategy.sync =
+      order_messages_of({strategy, made.config, model}, {setup.machine, setup.links, answer, table})
+          .sync;
+  return strategy;
+}
+
+/// Rates follow from the median of the repeats.
+void add_rates(const zoo::Model& model, StepFigures& figures) {
+  figures.step_ms = median(figures.repeats);
+  figures.samples_per_second = static_cast<double>(figures.batch) * 1e3 / figures.step_ms;
+  figures.items_per_second =
+      figures.samples_per_second * static_cast<double>(items_of(model.train()));
+  figures.gflops = static_cast<double>(flops_of_model(model).count) / 1e6 / figures.step_ms;
+}
+
 }  // namespace
 
 double median(std::vector<double> values) {
@@ -228,21 +258,7 @@ StepFigures measure_step(const BenchRequest& request, Ranks& ranks) {
   // Measured before the model occupies memory.
   DeviceSpec none{.flops_per_second = 0, .bytes_per_second = 0};
   DeviceSpec limits = measure_limits(setup, none);
-  Strategy strategy =
-      choose_strategy(made.config, model, with_slowest_link(setup.machine, setup.links));
-  if (request.without_overlap) strategy.sync.overlap = false;
-  if (request.without_priorities) strategy.sync.priorities = false;
-  if (request.orders_messages && !setup.is_measured)
-    throw Error(ErrorKind::usage,
-                "--order-messages needs measured kernels; leave out --backend reference");
-  if (request.orders_messages) {
-    // Collective: ranks agree on the times of kernels, and so find the same order.
-    KernelTable table;
-    auto answer = [&](const std::vector<KernelRequest>& rows) { return setup.answer(rows); };
-    strategy.sync = order_messages_of({strategy, made.config, model},
-                                      {setup.machine, setup.links, answer, table})
-                        .sync;
-  }
+  Strategy strategy = strategy_for(request, made, model, setup);
   LiveModel live(std::move(setup));
   live.add_training(model, made.config, strategy);
   live.start();
@@ -259,14 +275,9 @@ StepFigures measure_step(const BenchRequest& request, Ranks& ranks) {
     figures.repeats.push_back(stepper.step(true));
 
   figures.ledgers = live.session().ledgers(model.graphs.front().name);
-  figures.step_ms = median(figures.repeats);
+  add_rates(model, figures);
   // Only the first rank shows it, and it takes the programs of all devices.
-  if (ranks.is_first())
-    figures.predicted_ms = static_cast<double>(predict_step(live, model).time.count) / 1e6;
-  figures.samples_per_second = static_cast<double>(figures.batch) * 1e3 / figures.step_ms;
-  figures.items_per_second =
-      figures.samples_per_second * static_cast<double>(items_of(model.train()));
-  figures.gflops = static_cast<double>(flops_of_model(model).count) / 1e6 / figures.step_ms;
+  if (ranks.is_first()) figures.predicted_ms = milliseconds(predict_step(live, model).time);
   figures.peak = peak_memory();  // before the limits are measured again
   figures.memory = memory_of(live.session().program(model.graphs.front().name),
                              live.setup().local().devices.begin()->first);

@@ -12,9 +12,7 @@ namespace {
 
 constexpr std::size_t kShownKinds = 20;
 
-double as_ms(SimTime time) { return static_cast<double>(time.count) / 1e6; }
-
-std::string ms_text(SimTime time) { return fmt::format("{:.3f}", as_ms(time)); }
+std::string ms_text(SimTime time) { return fmt::format("{:.3f}", milliseconds(time)); }
 
 double error_of(const RunComparison& comparison) {
   double measured = static_cast<double>(std::max<std::int64_t>(comparison.measured.count, 1));
@@ -28,7 +26,7 @@ std::string work_table(const RunComparison& comparison) {
   for (const ComparedWork& work : std::span(comparison.work).first(shown))
     rows.push_back({work.kind, work.tasks > 0 ? std::to_string(work.tasks) : "",
                     ms_text(work.predicted), ms_text(work.measured),
-                    fmt::format("{:+.3f}", as_ms(work.difference())), work.cause});
+                    fmt::format("{:+.3f}", milliseconds(work.difference())), work.cause});
   std::string text = format_rows(rows, {0, 5});
   if (shown < comparison.work.size())
     text += fmt::format("  and {} more kinds with smaller differences; --json has them all\n",
@@ -47,6 +45,16 @@ std::string device_table(const RunComparison& comparison) {
   return format_rows(rows);
 }
 
+std::string links_table(const RunComparison& comparison) {
+  if (comparison.links.empty()) return "";
+  std::vector<std::vector<std::string>> rows{
+      {"messages over", "bytes sent", "predicted wait ms", "measured wait ms"}};
+  for (const ComparedLinks& links : comparison.links)
+    rows.push_back({std::string(troika::to_string(links.kind)), troika::to_string(links.sent),
+                    ms_text(links.predicted), ms_text(links.measured)});
+  return format_rows(rows) + "\n";
+}
+
 }  // namespace
 
 std::string to_text(const RunComparison& comparison) {
@@ -55,33 +63,39 @@ std::string to_text(const RunComparison& comparison) {
        {"predicted step", to_string(comparison.predicted)},
        {"measured step", to_string(comparison.measured)},
        {"error", fmt::format("{:+.1f} % of the measured step", error_of(comparison) * 100)}});
-  text += "\n" + work_table(comparison) + "\n" + device_table(comparison) + "\n";
+  text += "\n" + work_table(comparison) + "\n" + device_table(comparison) + "\n" +
+          links_table(comparison);
   for (const std::string& note : comparison.notes) text += note + "\n";
   return text;
 }
 
 std::string to_json_text(const RunComparison& comparison) {
   nlohmann::ordered_json json{{"run", comparison.run},
-                              {"predicted_ms", as_ms(comparison.predicted)},
-                              {"measured_ms", as_ms(comparison.measured)},
+                              {"predicted_ms", milliseconds(comparison.predicted)},
+                              {"measured_ms", milliseconds(comparison.measured)},
                               {"error", error_of(comparison)}};
   for (const ComparedWork& work : comparison.work)
     json["work"].push_back({{"kind", work.kind},
                             {"tasks", work.tasks},
-                            {"predicted_ms", as_ms(work.predicted)},
-                            {"measured_ms", as_ms(work.measured)},
+                            {"predicted_ms", milliseconds(work.predicted)},
+                            {"measured_ms", milliseconds(work.measured)},
                             {"cause", work.cause}});
   for (const ComparedDevice& device : comparison.devices)
-    json["devices"].push_back(
-        {{"device", device.device.value},
-         {"kernels_ms",
-          {{"predicted", as_ms(device.predicted_busy)}, {"measured", as_ms(device.measured_busy)}}},
-         {"messages_ms",
-          {{"predicted", as_ms(device.predicted_waiting)},
-           {"measured", as_ms(device.measured_waiting)}}},
-         {"rest_ms",
-          {{"predicted", as_ms(device.predicted_other)},
-           {"measured", as_ms(device.measured_other)}}}});
+    json["devices"].push_back({{"device", device.device.value},
+                               {"kernels_ms",
+                                {{"predicted", milliseconds(device.predicted_busy)},
+                                 {"measured", milliseconds(device.measured_busy)}}},
+                               {"messages_ms",
+                                {{"predicted", milliseconds(device.predicted_waiting)},
+                                 {"measured", milliseconds(device.measured_waiting)}}},
+                               {"rest_ms",
+                                {{"predicted", milliseconds(device.predicted_other)},
+                                 {"measured", milliseconds(device.measured_other)}}}});
+  for (const ComparedLinks& links : comparison.links)
+    json["links"].push_back({{"kind", troika::to_string(links.kind)},
+                             {"sent_bytes", links.sent.count},
+                             {"predicted_wait_ms", milliseconds(links.predicted)},
+                             {"measured_wait_ms", milliseconds(links.measured)}});
   json["unknown_tasks"] = comparison.unknown_tasks;
   json["notes"] = comparison.notes;
   return json.dump();

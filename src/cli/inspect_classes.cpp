@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "cli/planned_programs.h"
+#include "cli/recorded_run.h"
 #include "cli/text_table.h"
 #include "config/load_cluster.h"
 
@@ -88,8 +89,10 @@ ClassInspection inspect_classes(const fs::path& file, const fs::path& cluster) {
     if (!strategy.made_for)
       throw Error(ErrorKind::usage,
                   "the plan does not say which model it is for; add 'model' to it");
-    if (cluster.empty()) found.machine = machine_of(strategy, found.notes);
-    PlannedPrograms programs = load_programs(strategy, fs::absolute(file).parent_path());
+    fs::path folder = fs::absolute(file).parent_path();
+    if (cluster.empty())
+      found.machine = machine_of(strategy, read_recorded_run(folder).ranks, found.notes);
+    PlannedPrograms programs = load_programs(strategy, folder);
     for_each_program(programs, found.machine, [&](const LowerRequest& request) {
       found.programs.push_back({request.name, explain_classes(request)});
     });

@@ -83,10 +83,10 @@ TEST(InspectClasses, TakesNodesAndKindsFromThePlanIfTheyAreAlike) {
   EXPECT_THAT(to_text(found), HasSubstr("assumed to have 2 devices and one process each"));
   strategy.made_on->nodes = 3;
   EXPECT_THAT([&] { inspect_classes(PlanFile(strategy).path, {}); },
-              ThrowsMessage<Error>(HasSubstr("in which of its 3 nodes; describe")));
+              ThrowsMessage<Error>(HasSubstr("how many each node has; describe")));
   strategy.made_on->kinds = {"gpu", "cpu"};
   EXPECT_THAT([&] { inspect_classes(PlanFile(strategy).path, {}); },
-              ThrowsMessage<Error>(HasSubstr("of which of its 2 kinds; describe")));
+              ThrowsMessage<Error>(HasSubstr("which kind each device has; describe")));
 }
 
 TEST(InspectClasses, AClusterFileSaysWhatThePlanDoesNot) {

@@ -48,6 +48,35 @@ zoo::Model model_of(const Strategy& strategy, const RunConfig& config, bool has_
   return model;
 }
 
+/// Why it is not known which device is of which kind or in which node.
+std::optional<std::string> why_not_alike(const PlannedMachine& planned, std::int64_t devices) {
+  constexpr std::string_view kAdvice = "describe the machine with --cluster CLUSTER.toml";
+  if (planned.kinds.size() > 1)
+    return fmt::format(
+        "the plan has devices of {} kinds, but does not say which kind each device "
+        "has; {}",
+        planned.kinds.size(), kAdvice);
+  if (planned.nodes > 1 && devices % planned.nodes != 0)
+    return fmt::format(
+        "the plan has {} devices in {} nodes, but does not say how many each node "
+        "has; {}",
+        devices, planned.nodes, kAdvice);
+  return std::nullopt;
+}
+
+/// Says which devices are assumed to share a node or a process.
+std::optional<std::string> note_on_layout(std::int64_t devices, std::int64_t nodes,
+                                          std::optional<std::int64_t> ranks) {
+  if (nodes > 1)
+    return fmt::format(
+        "The plan says that there are {} nodes. They are assumed to have {} devices{} each, in the "
+        "order of the devices.",
+        nodes, devices / nodes, ranks ? "" : " and one process");
+  if (devices > 1 && !ranks)
+    return "The plan does not say which devices share a process; all are assumed to share one.";
+  return std::nullopt;
+}
+
 }  // namespace
 
 PlannedPrograms load_programs(const Strategy& strategy, const std::filesystem::path& folder,
@@ -69,31 +98,22 @@ Machine devices_only(const Strategy& strategy) {
   return machine;
 }
 
-Machine machine_of(const Strategy& strategy, std::vector<std::string>& notes) {
+Machine machine_of(const Strategy& strategy, std::optional<std::int64_t> ranks,
+                   std::vector<std::string>& notes) {
   Machine machine = devices_only(strategy);
-  if (!strategy.made_on) return machine;
-  const PlannedMachine& planned = *strategy.made_on;
+  const PlannedMachine planned = strategy.made_on.value_or(PlannedMachine{});
   std::int64_t devices = std::ssize(machine.devices);
   std::int64_t nodes = std::max<std::int64_t>(planned.nodes, 1);
-  if (planned.kinds.size() > 1 || devices % nodes != 0)
-    throw Error(ErrorKind::usage,
-                fmt::format("the plan does not say which of its {} devices are {}; describe the "
-                            "machine with --cluster CLUSTER.toml",
-                            devices,
-                            planned.kinds.size() > 1
-                                ? fmt::format("of which of its {} kinds", planned.kinds.size())
-                                : fmt::format("in which of its {} nodes", nodes)));
-  for (std::size_t at = 0; at < machine.devices.size(); ++at) {
-    if (!planned.kinds.empty()) machine.devices[at].kind = planned.kinds[0];
-    machine.devices[at].node =
-        static_cast<std::int32_t>(static_cast<std::int64_t>(at) / (devices / nodes));
-    machine.devices[at].rank = machine.devices[at].node;
+  if (auto reason = why_not_alike(planned, devices)) throw Error(ErrorKind::usage, *reason);
+  // No process is in two nodes.
+  std::int64_t processes = std::clamp(ranks.value_or(nodes), nodes, devices);
+  for (std::int64_t at = 0; at < devices; ++at) {
+    DeviceSpec& device = machine.devices[as_index(at)];
+    if (!planned.kinds.empty()) device.kind = planned.kinds[0];
+    device.node = static_cast<std::int32_t>(at / (devices / nodes));
+    device.rank = static_cast<std::int32_t>(at * processes / devices);
   }
-  if (nodes > 1)
-    notes.push_back(fmt::format(
-        "The plan says that there are {} nodes. They are assumed to have {} devices and one process "
-        "each, in the order of the devices.",
-        nodes, devices / nodes));
+  if (auto note = note_on_layout(devices, nodes, ranks)) notes.push_back(*note);
   return machine;
 }
 

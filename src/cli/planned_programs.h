@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,9 +30,11 @@ PlannedPrograms load_programs(const Strategy& strategy, const std::filesystem::p
 /// more than a plan can have.
 Machine devices_only(const Strategy& strategy);
 
-/// The machine of a plan, as far as the plan says. Throws Error(usage) unless its nodes are alike
-/// and its devices too. Appends a sentence for what was assumed.
-Machine machine_of(const Strategy& strategy, std::vector<std::string>& notes);
+/// The machine of a plan, as far as the plan and `ranks` say: the number of processes, which a run
+/// folder records. Throws Error(usage) unless its nodes are alike and its devices too. Appends a
+/// sentence for what was assumed.
+Machine machine_of(const Strategy& strategy, std::optional<std::int64_t> ranks,
+                   std::vector<std::string>& notes);
 
 /// Calls `take` for each training program on the machine. It must not keep the request. Throws
 /// Error(usage) if one is infeasible.

@@ -7,7 +7,9 @@
 #include <set>
 
 #include "base/error.h"
+#include "cli/recorded_run.h"
 #include "cli/run_target.h"
+#include "taskgraph/sent_bytes.h"
 #include "taskgraph/time_use.h"
 
 namespace troika::cli {
@@ -23,7 +25,8 @@ std::vector<std::size_t> tasks_of(const TaskGraph& graph, DeviceId device) {
   return own;
 }
 
-/// What the first device of its class does, on another one: they have the same tasks, one by one.
+/// The row of the first device of a class, for another device of the class. Devices of a class have
+/// the same tasks, one by one.
 PassRow row_on(const TaskGraph& graph, const PassRow& first, DeviceId device) {
   std::vector<std::size_t> theirs = tasks_of(graph, first.device), own = tasks_of(graph, device);
   TROIKA_CHECK_EQ(own.size(), theirs.size());
@@ -135,6 +138,45 @@ ComparedDevice compare_device(const DeviceTime& predicted, const DeviceTime& mea
   return made;
 }
 
+LinkKind slowest_link(const CollectiveCall& call) {
+  LinkKind slowest = LinkKind::process;
+  // All links of a process, and all of a node, are alike, so those of one member are enough.
+  for (int member = 1; member < call.members; ++member)
+    slowest = std::max(slowest, link_between(call, 0, member));
+  return slowest;
+}
+
+/// Adds up how long devices stood at the ends of messages.
+void add_waits(const TaskGraph& graph, const LoopPass& pass, SimTime ComparedLinks::*time,
+               std::map<LinkKind, ComparedLinks>& links) {
+  for (const PassRow& row : pass.rows) {
+    for (const RanTask& ran : row.tasks) {
+      const Task& task = graph.tasks[ran.task];
+      if (!task.computes()) links[slowest_link(graph[task.communication].call)].*time += ran.time();
+    }
+  }
+}
+
+std::vector<ComparedLinks> compare_links(const TaskGraph& graph, const LoopPass& predicted,
+                                         const LoopPass& measured) {
+  std::map<LinkKind, ComparedLinks> links;
+  add_waits(graph, predicted, &ComparedLinks::predicted, links);
+  add_waits(graph, measured, &ComparedLinks::measured, links);
+  auto devices = static_cast<std::int64_t>(predicted.rows.size());
+  for (const PassRow& row : predicted.rows) {
+    SentBytes sent = sent_bytes(graph, row.device);
+    for (LinkKind kind : {LinkKind::process, LinkKind::node, LinkKind::network})
+      if (sent[kind] > Bytes{}) links[kind].sent += sent[kind];
+  }
+  std::vector<ComparedLinks> list;
+  for (const auto& [kind, sums] : links)
+    list.push_back({kind,
+                    {sums.sent.count / devices},
+                    {sums.predicted.count / devices},
+                    {sums.measured.count / devices}});
+  return list;
+}
+
 Timeline timeline_of(const TaskGraph& graph, const LoopPass& pass) {
   Timeline timeline;
   for (const PassRow& row : pass.rows)
@@ -149,8 +191,34 @@ std::vector<DeviceId> devices_of(const Timeline& timeline) {
   return {devices.begin(), devices.end()};
 }
 
-/// The run's own files in place of what a plan alone says.
-SimulationTarget target_of_run(const fs::path& run, const std::string& costs, int ranks) {
+/// Throws Error(file) if the trace is of an earlier part of the run than plan.json.
+void require_same_part(const fs::path& run, const TracedPart& part) {
+  RecordedRun recorded = read_recorded_run(run);
+  if (part.plan_hash.empty() || recorded.plan_hash.empty()) return;  // of an earlier version
+  bool is_same =
+      part.plan_hash == recorded.plan_hash && part.ranks == recorded.ranks.value_or(part.ranks);
+  if (is_same) return;
+  throw Error(ErrorKind::file,
+              fmt::format("{}: the trace is of steps {} to {}, which ran under another plan or in "
+                          "other processes than those of plan.json and env.json; let the run end "
+                          "or stop it with Ctrl-C, which writes a new trace",
+                          (run / "trace.json").string(), part.first_step + 1, part.last_step));
+}
+
+/// Devices of the trace choose tasks and classes of the plan.
+void require_known_devices(const fs::path& run, const std::vector<DeviceId>& devices,
+                           std::size_t planned) {
+  DeviceId last = devices.back();
+  if (last.index() < planned) return;
+  throw Error(
+      ErrorKind::file,
+      fmt::format("{}: trace.json shows device {}, but plan.json has {} device{}; the trace "
+                  "is of an earlier part of the run",
+                  (run / "trace.json").string(), last.value, planned, planned == 1 ? "" : "s"));
+}
+
+SimulationTarget target_of_run(const fs::path& run, const std::string& costs,
+                               const MeasuredStep& step) {
   for (const char* name : {"plan.json", "costs.json"})
     if (!fs::exists(run / name))
       throw Error(ErrorKind::file, fmt::format("'{}' is missing; --against needs the folder of a "
@@ -158,32 +226,42 @@ SimulationTarget target_of_run(const fs::path& run, const std::string& costs, in
                                                (run / name).string()));
   SimulationTarget target =
       open_simulation({.target = (run / "plan.json").string(),
-                       .costs = costs.empty() ? (run / "costs.json").string() : costs});
-  if (fs::exists(run / "links.json")) target.on.links = read_link_costs(run / "links.json");
-  std::vector<DeviceSpec>& devices = target.on.machine.devices;
-  for (std::size_t at = 0; at < devices.size(); ++at)
-    devices[at].rank =
-        static_cast<std::int32_t>(at * static_cast<std::size_t>(ranks) / devices.size());
+                       .costs = costs.empty() ? (run / "costs.json").string() : costs,
+                       .batch = step.part.batch});
+  require_known_devices(run, devices_of(step.timeline), target.on.machine.devices.size());
   return target;
 }
 
-void add_notes(RunComparison& comparison, const SimulatedPlan& plan, std::size_t devices) {
+std::string measurement_note(const MeasuredStep& step) {
+  if (step.period == SimTime{})
+    return "The run reported no times of such steps; measured is the last whole step alone.";
+  return "Measured are the tasks of the last whole step; the time of a step is the median of the "
+         "run's reports.";
+}
+
+void add_notes(RunComparison& comparison, const SimulatedPlan& plan, const MeasuredStep& step) {
+  const SimulationTarget& target = plan.target;
+  std::size_t devices = devices_of(step.timeline).size();
+  comparison.notes = target.notes;
   if (comparison.unknown_tasks > 0)
-    comparison.notes.push_back(fmt::format(
-        "{} tasks of the trace are not in the simulated plan, whose kernels were chosen "
-        "by other costs.",
-        comparison.unknown_tasks));
-  if (devices < plan.target.on.machine.devices.size())
+    comparison.notes.push_back(
+        fmt::format("{} tasks of the trace are not in the simulated plan, whose kernels and "
+                    "layouts were chosen "
+                    "by other costs or for another batch.",
+                    comparison.unknown_tasks));
+  if (devices < target.on.machine.devices.size())
     comparison.notes.push_back(
         fmt::format("The trace shows {} of {} devices, those of the first rank, so it is not known "
                     "when the others started their messages.",
-                    devices, plan.target.on.machine.devices.size()));
+                    devices, target.on.machine.devices.size()));
   if (plan.programs.size() > 1)
     comparison.notes.push_back(fmt::format("Compared is '{}', the first of {} programs of a step.",
                                            plan.programs.front().name, plan.programs.size()));
-  comparison.notes.emplace_back(
-      "Measured are the tasks of the last whole step; the time of a step is the median of the "
-      "run's reports.");
+  if (target.programs.strategy.made_for_batch.value_or(step.part.batch) != step.part.batch &&
+      step.part.batch > 0)
+    comparison.notes.push_back(fmt::format(
+        "Compared are steps of {} samples, the batch with which the run ended.", step.part.batch));
+  comparison.notes.push_back(measurement_note(step));
 }
 
 }  // namespace
@@ -193,8 +271,9 @@ RunComparison compare_with_run(const fs::path& run, const std::string& costs) {
     throw Error(ErrorKind::file,
                 fmt::format("'{}' is not a run folder; give one, such as runs/NAME", run.string()));
   MeasuredStep step = read_measured_step(run);
+  require_same_part(run, step.part);
   std::vector<DeviceId> devices = devices_of(step.timeline);
-  SimulatedPlan plan = simulate_plan(target_of_run(run, costs, step.ranks), {.also = devices});
+  SimulatedPlan plan = simulate_plan(target_of_run(run, costs, step), {.also = devices});
   const PredictedProgram& program = plan.programs.front();
   bool is_alone = plan.programs.size() == 1;
   RunComparison made{.run = run.string(), .predicted = program.time};
@@ -218,7 +297,8 @@ RunComparison compare_with_run(const fs::path& run, const std::string& costs) {
                         devices.size() == plan.target.on.machine.devices.size());
   for (std::size_t at = 0; at < std::min(expected.size(), seen.size()); ++at)
     made.devices.push_back(compare_device(expected[at], seen[at]));
-  add_notes(made, plan, devices.size());
+  made.links = compare_links(program.graph, predicted, measured);
+  add_notes(made, plan, step);
   Timeline as_predicted = timeline_of(program.graph, predicted);
   Timeline as_measured = timeline_of(program.graph, measured);
   made.trace =

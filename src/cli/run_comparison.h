@@ -7,15 +7,16 @@
 
 #include "cli/measured_step.h"
 #include "cli/simulated_plan.h"
+#include "collective/recipe.h"
 
 namespace troika::cli {
 
-/// What the devices of the first rank spend on one kind of work, on average over them.
+/// Time that a device of the first rank spends on one kind of work, on average over its devices.
 struct ComparedWork {
   std::string kind;        ///< "conv2d forward", "all_reduce", "between tasks".
-  std::int64_t tasks = 0;  ///< Of one device.
+  std::int64_t tasks = 0;  ///< On one device.
   SimTime predicted{}, measured{};
-  std::string cause{};  ///< Of the difference, in words.
+  std::string cause{};  ///< Why measured and predicted time differ, in words.
 
   SimTime difference() const { return measured - predicted; }
 };
@@ -27,11 +28,19 @@ struct ComparedDevice {
   SimTime predicted_other{}, measured_other{};
 };
 
+/// Messages whose slowest link is of one kind, on average over devices.
+struct ComparedLinks {
+  LinkKind kind = LinkKind::process;
+  Bytes sent{};                     ///< In messages over links of this kind.
+  SimTime predicted{}, measured{};  ///< Waits for messages.
+};
+
 struct RunComparison {
   std::string run;
   SimTime predicted{}, measured{};  ///< A step.
   std::vector<ComparedWork> work;   ///< The largest difference first.
   std::vector<ComparedDevice> devices;
+  std::vector<ComparedLinks> links{};  ///< The kinds that messages use.
   std::int64_t unknown_tasks = 0;  ///< Tasks of the trace that the simulated plan does not have.
   std::vector<std::string> notes{};
   std::string trace;  ///< Both timelines, in Chrome's format.

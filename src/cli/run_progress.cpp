@@ -13,7 +13,7 @@ namespace {
 constexpr std::chrono::milliseconds kLiveLineInterval{100};
 
 /// Four digits, whatever the size.
-std::string rate_text(double per_second) {
+std::string count_rate_text(double per_second) {
   return per_second >= 1000 ? with_commas(static_cast<std::int64_t>(per_second))
                             : fmt::format("{:.4g}", per_second);
 }
@@ -26,7 +26,8 @@ std::string step_line(const StepReport& report) {
                                  report.total_steps, report.epoch, report.loss);
   for (const auto& [name, loss] : report.more) line += fmt::format("  {} loss {:.4f}", name, loss);
   line += fmt::format("  {} samples/s  ETA {}  data wait {:.0f} %",
-                      rate_text(report.samples_per_second), duration(left), report.data_wait * 100);
+                      count_rate_text(report.samples_per_second), duration(left),
+                      report.data_wait * 100);
   if (report.communication_wait > 0)
     line += fmt::format("  comm wait {:.0f} %", report.communication_wait * 100);
   return line;
@@ -39,14 +40,15 @@ std::string live_line(const StepReport& report, std::size_t width) {
     std::string text;
     int drop_order;
   };
-  std::vector<Part> parts{{fmt::format("step {}/{}", report.step, report.total_steps), 0},
-                          {fmt::format("epoch {:.2f}", report.epoch), 5},
-                          {fmt::format("loss {:.4f}", report.loss), 1},
-                          {fmt::format("{} samples/s", rate_text(report.samples_per_second)), 4},
-                          {fmt::format("ETA {}", duration(left)), 3},
-                          {fmt::format("waits: comm {:.0f}% data {:.0f}%",
-                                       report.communication_wait * 100, report.data_wait * 100),
-                           2}};
+  std::vector<Part> parts{
+      {fmt::format("step {}/{}", report.step, report.total_steps), 0},
+      {fmt::format("epoch {:.2f}", report.epoch), 5},
+      {fmt::format("loss {:.4f}", report.loss), 1},
+      {fmt::format("{} samples/s", count_rate_text(report.samples_per_second)), 4},
+      {fmt::format("ETA {}", duration(left)), 3},
+      {fmt::format("waits: comm {:.0f}% data {:.0f}%", report.communication_wait * 100,
+                   report.data_wait * 100),
+       2}};
   for (const auto& [name, loss] : report.more)
     parts.insert(parts.begin() + 3, {fmt::format("{} {:.4f}", name, loss), 6});
   auto joined = [&] {

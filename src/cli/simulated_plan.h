@@ -1,4 +1,4 @@
-// A plan in virtual time, and the text and JSON that `troika simulate` prints of it.
+// A simulated plan, and the text and JSON that `troika simulate` prints.
 #pragma once
 
 #include <optional>
@@ -13,12 +13,12 @@ namespace troika::cli {
 
 struct SimulatedPlan {
   SimulationTarget target;
-  std::vector<PredictedProgram> programs;  ///< Of a step, in turn.
+  std::vector<PredictedProgram> programs;  ///< The programs of a step, in turn.
   PlanKernels::Sources kernels;
   std::optional<OrderedMessages> ordered{};  ///< If the plan got another order of messages.
 
   SimTime step() const;
-  /// Of all programs, one after the other.
+  /// The sums over all programs, which run one after the other.
   WorkDepth bounds() const;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cli/link_traffic.h"
 #include "cli/simulated_plan.h"
 #include "cli/text_table.h"
 #include "machine/speed_text.h"
@@ -19,8 +20,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kShownParts = 10;
 /// Classes of devices that are shown one by one.
 constexpr std::size_t kShownClasses = 16;
-
-double milliseconds(SimTime time) { return static_cast<double>(time.count) / 1e6; }
+constexpr std::size_t kShownLinks = 5;
 
 double share_of(SimTime part, SimTime whole) {
   return whole.count > 0 ? static_cast<double>(part.count) / static_cast<double>(whole.count) : 0;
@@ -72,7 +72,7 @@ std::string links_text(const SimulatedPlan& plan) {
   return from.date.empty() ? from.source : fmt::format("{} on {}", from.source, from.date);
 }
 
-/// How much of the devices' time kernels run.
+/// The share of the devices' time in which kernels run.
 double busy_share(const SimulatedPlan& plan) {
   double busy = 0, whole = 0;
   for (const PredictedProgram& program : plan.programs) {
@@ -86,7 +86,7 @@ double busy_share(const SimulatedPlan& plan) {
   return whole > 0 ? busy / whole : 0;
 }
 
-/// What ordering the messages has changed.
+/// Describes how ordering the messages changed the step.
 std::string order_text(const OrderedMessages& ordered) {
   const Sync& given = ordered.given;
   std::string tried = plural(ordered.simulated, "plan") + " simulated";
@@ -214,6 +214,42 @@ std::string path_table(const PredictedProgram& program) {
          fmt::format("  the longest {} of its {} parts\n", parts.size(), count);
 }
 
+/// Which links the messages of a step keep busy; empty without messages.
+std::string links_table(const PredictedProgram& program, const SimulatedMachine& on) {
+  SentBytes sent = all_sent_bytes(program);
+  if (sent == SentBytes{}) return "";
+  std::string text = fmt::format(
+      "  sent in a step: {} inside processes, {} between processes of a node, {} between nodes\n",
+      troika::to_string(sent.process), troika::to_string(sent.node),
+      troika::to_string(sent.network));
+  std::vector<LinkTraffic> links = link_traffic(program, on);
+  if (links.empty()) return text;
+  std::vector<std::vector<std::string>> rows{{"link", "bytes", "busy", "share"}};
+  for (const LinkTraffic& link : std::span(links).first(std::min(links.size(), kShownLinks)))
+    rows.push_back({fmt::format("{} -> {}", link.from, link.to), troika::to_string(link.bytes),
+                    troika::to_string(link.busy), percent(share_of(link.busy, program.time))});
+  text += format_rows(rows, {0});
+  if (links.size() > kShownLinks)
+    text += fmt::format("  and {} more; --json has them all\n", links.size() - kShownLinks);
+  return text;
+}
+
+Json json_of_sent(const SentBytes& sent) {
+  return {
+      {"process", sent.process.count}, {"node", sent.node.count}, {"network", sent.network.count}};
+}
+
+Json json_of_links(const PredictedProgram& program, const SimulatedMachine& on) {
+  Json links = Json::array();
+  for (const LinkTraffic& link : link_traffic(program, on))
+    links.push_back({{"from", link.from},
+                     {"to", link.to},
+                     {"bytes", link.bytes.count},
+                     {"busy_ms", milliseconds(link.busy)},
+                     {"share", share_of(link.busy, program.time)}});
+  return links;
+}
+
 Json json_of_memory(const PlannedMemory& memory) {
   Json json{{"total", memory.total().count}};
   for (std::size_t at = 0; at < memory.categories.size(); ++at)
@@ -233,7 +269,7 @@ Json json_of_time(const DeviceTime& used) {
   return shares;
 }
 
-Json json_of(const PredictedProgram& program) {
+Json json_of(const PredictedProgram& program, const SimulatedMachine& on) {
   Json classes = Json::array();
   std::vector<DeviceTime> used = time_use(program.graph, program.pass);
   for (std::size_t at = 0; at < used.size(); ++at) {
@@ -242,10 +278,7 @@ Json json_of(const PredictedProgram& program) {
                        {"devices", program.folded.classes.size[at]},
                        {"time", json_of_time(used[at])},
                        {"memory", json_of_memory(program.memory[at])},
-                       {"sent_bytes",
-                        {{"process", sent.process.count},
-                         {"node", sent.node.count},
-                         {"network", sent.network.count}}}});
+                       {"sent_bytes", json_of_sent(sent)}});
   }
   Json path = Json::array();
   for (const PathPart& part : critical_path(program.graph, program.pass))
@@ -260,6 +293,8 @@ Json json_of(const PredictedProgram& program) {
           {"work_ms", milliseconds(program.bounds.work)},
           {"depth_ms", milliseconds(program.bounds.depth)},
           {"classes", classes},
+          {"sent_bytes", json_of_sent(all_sent_bytes(program))},
+          {"links", json_of_links(program, on)},
           {"critical_path", path}};
 }
 
@@ -277,7 +312,10 @@ std::string to_text(const SimulatedPlan& plan) {
     text += "\n";
     if (plan.programs.size() > 1)
       text += fmt::format("program {}: {}\n", program.name, troika::to_string(program.time));
-    text += classes_table(program) + "\n" + path_table(program);
+    text += classes_table(program) + "\n";
+    std::string links = links_table(program, plan.target.on);
+    if (!links.empty()) text += links + "\n";
+    text += path_table(program);
     if (!program.repeats)
       text += "  The loop does not repeat; the step is the mean of the last 32 of 64.\n";
   }
@@ -312,7 +350,7 @@ std::string to_json_text(const SimulatedPlan& plan) {
                        {"bucket", plan.ordered->sync.bucket.count},
                        {"message_order", plan.ordered->sync.message_order}};
   for (const PredictedProgram& program : plan.programs)
-    json["programs"].push_back(json_of(program));
+    json["programs"].push_back(json_of(program, plan.target.on));
   return json.dump();
 }
 

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "cli/outside_writes.h"
+#include "cli/recorded_run.h"
 #include "config/load_cluster.h"
 #include "config/load_run.h"
 #include "cost/table_json.h"
@@ -36,13 +37,25 @@ SimulatedMachine machine_of_cluster(const Cluster& cluster) {
   return {make_machine(cluster), link_costs_of(cluster)};
 }
 
-/// Devices without a cluster file, with the links that were measured on this computer.
-SimulatedMachine with_known_links(Machine machine, const SimulationRequest& request,
-                                  const RunConfig& config) {
-  LinkCosts known = known_link_costs(default_links_file(config.kernels.cache));
+/// The links of the run, else those that were measured on this computer.
+LinkCosts known_links(const RecordedRun& recorded, const RunConfig& config) {
+  if (recorded.links) return *recorded.links;
+  return known_link_costs(default_links_file(config.kernels.cache));
+}
+
+/// Devices without a cluster file.
+SimulatedMachine with_known_links(Machine machine, LinkCosts known,
+                                  const SimulationRequest& request) {
   LinkCosts links = with_links(std::move(known), parse_link_wish(request.what_if), machine);
   return {std::move(machine), std::move(links)};
 }
+
+/// The inputs for the machine of a plan.
+struct MachineSources {
+  const SimulationRequest& request;
+  const std::optional<Cluster>& cluster;
+  const RecordedRun& recorded;
+};
 
 /// The plans that `--devices` can make for another number of devices.
 std::vector<PlanConfig> scalable_plans(std::int64_t devices) {
@@ -58,7 +71,7 @@ std::string text_of(const PlanConfig& plan) {
   return plan.name.empty() ? fmt::format("data {} x tensor {}", plan.data, plan.tensor) : plan.name;
 }
 
-/// Which of these plans has the splits of a strategy on its machine. Nothing: none of them.
+/// The ready plan that has the splits of a strategy on its machine; nothing if there is none.
 std::optional<PlanConfig> recognise(const PlannedPrograms& programs, const Machine& machine) {
   RunConfig config = programs.config;
   config.parallel = {.devices = std::ssize(machine.devices)};
@@ -89,11 +102,13 @@ void make_again(SimulationTarget& target, PlanConfig plan) {
   target.plan = text_of(plan);
 }
 
-/// As machine_of with so many devices, in nodes of the same size.
-Machine planned_machine(const Strategy& strategy, std::int64_t devices,
+/// As machine_of with the devices of --devices, in nodes and processes of the same size.
+Machine planned_machine(const Strategy& strategy, const MachineSources& sources,
                         std::vector<std::string>& notes) {
-  Machine machine = machine_of(strategy, notes);
+  Machine machine = machine_of(strategy, sources.recorded.ranks, notes);
+  std::int64_t devices = sources.request.devices;
   std::int64_t now = std::ssize(machine.devices), nodes = node_count(machine);
+  std::int64_t processes = sources.recorded.ranks.value_or(nodes);
   if (devices == 0 || devices == now) return machine;
   std::int64_t each = nodes > 1 ? now / nodes : devices;
   if (devices % each != 0)
@@ -101,10 +116,12 @@ Machine planned_machine(const Strategy& strategy, std::int64_t devices,
                 fmt::format("--devices {}: the nodes of the plan have {} devices each, so a "
                             "multiple of that is needed",
                             devices, each));
+  std::int64_t of_process = std::max<std::int64_t>(1, now / processes);
   machine.devices.resize(as_index(devices), machine.devices.front());
   for (std::int64_t at = 0; at < devices; ++at) {
     DeviceSpec& device = machine.devices[as_index(at)];
-    device.node = device.rank = static_cast<std::int32_t>(at / each);
+    device.node = static_cast<std::int32_t>(at / each);
+    device.rank = static_cast<std::int32_t>(processes > 1 ? at / of_process : 0);
   }
   return machine;
 }
@@ -123,14 +140,16 @@ void name_kinds(Machine& machine, const RunConfig& config, std::vector<std::stri
 }
 
 /// The ready plan that a strategy is, where the request is for another number of devices.
-std::optional<PlanConfig> plan_to_scale(const SimulationRequest& request,
+std::optional<PlanConfig> plan_to_scale(const MachineSources& sources,
                                         const PlannedPrograms& programs) {
+  const SimulationRequest& request = sources.request;
   std::int64_t known = named_devices(programs.strategy).known;
   if (request.devices == 0 || request.devices == known) return std::nullopt;
   std::vector<std::string> notes;
   // As in the run that wrote the plan: ready plans weigh what messages cost.
-  LinkCosts costs = known_link_costs(default_links_file(programs.config.kernels.cache));
-  Machine made_on = with_slowest_link(machine_of(programs.strategy, notes), costs);
+  LinkCosts costs = known_links(sources.recorded, programs.config);
+  Machine made_on =
+      with_slowest_link(machine_of(programs.strategy, sources.recorded.ranks, notes), costs);
   if (auto plan = recognise(programs, made_on)) return plan;
   throw Error(ErrorKind::usage,
               fmt::format("--devices {} needs a ready plan, such as \"data\", but this one places "
@@ -139,26 +158,26 @@ std::optional<PlanConfig> plan_to_scale(const SimulationRequest& request,
                           request.devices, known));
 }
 
-void choose_machine(const SimulationRequest& request, const std::optional<Cluster>& cluster,
-                    SimulationTarget& target) {
-  if (cluster) {
-    target.on = machine_of_cluster(*cluster);
+void choose_machine(const MachineSources& sources, SimulationTarget& target) {
+  if (sources.cluster) {
+    target.on = machine_of_cluster(*sources.cluster);
     target.is_here = false;
     return;
   }
   const PlannedPrograms& programs = target.programs;
-  Machine machine = planned_machine(programs.strategy, request.devices, target.notes);
+  Machine machine = planned_machine(programs.strategy, sources, target.notes);
   name_kinds(machine, programs.config, target.notes);
   if (programs.config.parallel.weights == ParallelConfig::Weights::measured)
     target.notes.emplace_back(
         "The run weighted its tiles by measured speeds, which the plan does not hold; all devices "
         "are taken as equally fast.");
-  target.on = with_known_links(std::move(machine), request, programs.config);
+  target.on = with_known_links(std::move(machine), known_links(sources.recorded, programs.config),
+                               sources.request);
 }
 
 SimulationTarget open_plan(const Strategy& strategy, const fs::path& folder,
-                           const SimulationRequest& request,
-                           const std::optional<Cluster>& cluster) {
+                           const MachineSources& sources) {
+  const SimulationRequest& request = sources.request;
   if (!strategy.made_for)
     throw Error(ErrorKind::usage, "the plan does not say which model it is for; add 'model' to it");
   SimulationTarget target{.programs = load_programs(strategy, folder, request.batch),
@@ -166,8 +185,8 @@ SimulationTarget open_plan(const Strategy& strategy, const fs::path& folder,
   // A run file from another user must not choose where this user writes.
   KernelsConfig& kernels = target.programs.config.kernels;
   if (writes_cache_outside(folder, target.programs.config)) kernels.cache = "auto";
-  std::optional<PlanConfig> scaled = plan_to_scale(request, target.programs);
-  choose_machine(request, cluster, target);
+  std::optional<PlanConfig> scaled = plan_to_scale(sources, target.programs);
+  choose_machine(sources, target);
   if (scaled) make_again(target, *scaled);
   return target;
 }
@@ -203,9 +222,9 @@ SimulationTarget open_run(const SimulationRequest& request) {
   zoo::Model model =
       build_model(config.model, samples_of(samples, config, config.train.global_batch));
   freeze_parameters(model, config.train.freeze);
-  SimulatedMachine on =
-      cluster ? machine_of_cluster(*cluster)
-              : with_known_links(machine_here(config.kernels, config.parallel), request, config);
+  SimulatedMachine on = cluster ? machine_of_cluster(*cluster)
+                                : with_known_links(machine_here(config.kernels, config.parallel),
+                                                   known_links({}, config), request);
   Strategy strategy = choose_strategy(config, model, with_slowest_link(on.machine, on.links));
   require_names(model, strategy);  // of a plan file
   std::string plan = text_of(config.parallel.plan);
@@ -229,9 +248,11 @@ KernelTable load_costs(const std::string& path) {
 
 SimulationTarget open_plan(const Strategy& strategy, const fs::path& folder,
                            const SimulationRequest& request) {
-  std::optional<Cluster> cluster = open_cluster(request);  // its errors name their own file
+  // Errors of these files name their own file.
+  std::optional<Cluster> cluster = open_cluster(request);
+  RecordedRun recorded = read_recorded_run(folder);
   try {
-    return open_plan(strategy, folder, request, cluster);
+    return open_plan(strategy, folder, {request, cluster, recorded});
   } catch (const Error& error) {
     throw error.within(request.target);
   }

@@ -1,4 +1,4 @@
-// What `troika simulate` is asked to simulate, with everything that takes.
+// The plan, machine and costs that `troika simulate` uses.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace troika::cli {
 
 struct SimulationRequest {
   std::string target;                    ///< A plan file or a run file.
-  std::vector<std::string> overrides{};  ///< Of a run file.
+  std::vector<std::string> overrides{};  ///< Values that replace those of a run file.
   std::string cluster{};     ///< A cluster file; empty: what the plan says, or this computer.
   std::string costs{};       ///< A cost file; empty: none.
   std::int64_t devices = 0;  ///< 0: as many as the plan has.
@@ -28,7 +28,7 @@ struct SimulationTarget {
   SimulatedMachine on;
   bool is_here = true;  ///< The machine is taken to be this computer.
   KernelTable costs{};
-  std::vector<std::string> notes{};  ///< What was assumed, in sentences.
+  std::vector<std::string> notes{};  ///< Assumptions, in sentences.
 };
 
 /// Throws Error(usage) or Error(file) with a sentence about what is wrong with a file or what the

@@ -70,6 +70,8 @@ std::string ranges_text(const std::vector<std::int32_t>& numbers, std::size_t mo
   return fmt::format("{}", fmt::join(ranges, ", "));
 }
 
+double milliseconds(SimTime time) { return static_cast<double>(time.count) / 1e6; }
+
 std::string percent(double share) { return fmt::format("{:.2f} %", share * 100); }
 
 std::string figure_text(const Figure& figure) {

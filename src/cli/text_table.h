@@ -24,6 +24,8 @@ std::string ranges_text(const std::vector<std::int32_t>& numbers, std::size_t mo
 /// Fits into a column.
 inline constexpr std::size_t kMostRanges = 8;
 
+/// For JSON and tables in milliseconds.
+double milliseconds(SimTime time);
 /// A share as "97.3 %".
 std::string percent(double share);
 /// "97.20 %" or "0.1234", by the measure.

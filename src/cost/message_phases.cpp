@@ -70,7 +70,8 @@ class PhaseWriter {
                             .work = step.work * of,
                             .latency = step.latency * of,
                             .repeats = static_cast<std::int32_t>(repeats)});
-    for (const LinkLoad& load : step.loads) made_.loads.push_back({load.link, load.time * of});
+    for (const LinkLoad& load : step.loads)
+      made_.loads.push_back({load.link, load.time * of, load.bytes * of});
   }
 
   MessagePhases made_;
@@ -90,14 +91,14 @@ Step make_step(const PhaseCosts& costs, const Placement& placement, const Chosen
                     sent.count;
   }
   for (const PhaseTraffic::Crossed& crossed : traffic.crossed) {
-    SimTime load{};
-    for (const SentMessages& sent : all)
-      if (sent.count > 0)
-        load +=
-            costs.network.occupied(placement.groups[as_index(crossed.group)].speed, sent.bytes) *
-            sent.count;
-    load = load * crossed.messages;
-    if (load > SimTime{}) step.loads.push_back({crossed.group, load});
+    std::int32_t speed = placement.groups[as_index(crossed.group)].speed;
+    LinkLoad load{.link = crossed.group};
+    for (const SentMessages& sent : all) {
+      if (sent.count == 0) continue;
+      load.time += costs.network.occupied(speed, sent.bytes) * (sent.count * crossed.messages);
+      load.bytes += sent.bytes * (sent.count * crossed.messages);
+    }
+    if (load.time > SimTime{}) step.loads.push_back(load);
   }
   return step;
 }
@@ -109,7 +110,8 @@ Step join(const std::vector<Step>& steps, SimTime measured) {
   for (const Step& step : steps) {
     for (const LinkLoad& load : step.loads) {
       auto known = std::ranges::find(joined.loads, load.link, &LinkLoad::link);
-      if (known == joined.loads.end()) known = joined.loads.insert(known, {load.link, {}});
+      if (known == joined.loads.end()) known = joined.loads.insert(known, {load.link, {}, {}});
+      known->bytes += load.bytes * step.repeats;
       known->time = std::min(measured, known->time + load.time * step.repeats);
     }
   }
@@ -150,17 +152,19 @@ MessagePhases phases_on_links(const MessagePhases& on_groups,
         std::span(on_groups.loads).subspan(as_index(phase.first_load), as_index(phase.loads));
     for (const LinkLoad& load : own)
       for (const LinkShare& share : shares[as_index(load.link)])
-        loads.push_back({share.link, load.time * share.times});
+        loads.push_back({share.link, load.time * share.times, load.bytes * share.times});
     // Several groups may share a link that stands for others.
     std::ranges::sort(loads, {}, &LinkLoad::link);
     phase.first_load = static_cast<std::int32_t>(made.loads.size());
     for (const LinkLoad& load : loads) {
       bool is_new =
           std::ssize(made.loads) == phase.first_load || made.loads.back().link != load.link;
-      if (is_new)
+      if (is_new) {
         made.loads.push_back(load);
-      else
-        made.loads.back().time += load.time;
+        continue;
+      }
+      made.loads.back().time += load.time;
+      made.loads.back().bytes += load.bytes;
     }
     phase.loads = static_cast<std::int32_t>(made.loads.size()) - phase.first_load;
   }

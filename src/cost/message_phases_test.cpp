@@ -149,7 +149,7 @@ TEST(MessagePhases, OfATransferLoadOneDirection) {
   ASSERT_EQ(phases.phases.size(), 1u);
   EXPECT_EQ(phases.phases[0].latency, SimTime{90});
   // Cards lead from a node to the switch: forwards from the sender, backwards to the receiver.
-  std::vector<LinkLoad> expected{{4, {210}}, {7, {210}}};
+  std::vector<LinkLoad> expected{{4, {210}, {200}}, {7, {210}, {200}}};
   EXPECT_EQ(phases.loads, expected);
 }
 

@@ -22,6 +22,7 @@ struct DirectedLink {
 struct LinkLoad {
   std::int32_t link = 0;  ///< A link in one direction.
   SimTime time{};
+  Bytes bytes{};  ///< That cross it; for reports, the simulator reads only the time.
 
   bool operator==(const LinkLoad&) const = default;
 };

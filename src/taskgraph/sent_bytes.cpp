@@ -17,6 +17,15 @@ Bytes& SentBytes::operator[](LinkKind kind) {
   throw Bug("a link of no kind");
 }
 
+namespace {
+
+bool leaves_device(MoveKind kind) {
+  // A loan is read by the peer. What is given back was written by this device.
+  return kind == MoveKind::send || kind == MoveKind::lend || kind == MoveKind::give_back;
+}
+
+}  // namespace
+
 SentBytes sent_bytes(const TaskGraph& graph, DeviceId device) {
   SentBytes sent;
   for (const Communication& communication : graph.communications) {
@@ -25,7 +34,7 @@ SentBytes sent_bytes(const TaskGraph& graph, DeviceId device) {
       int own = static_cast<int>(member);
       MemberRecipe recipe = make_member_recipe(communication.call, communication.algorithm, own);
       for (const Move& move : recipe.moves.moves)
-        if (move.kind == MoveKind::send)
+        if (leaves_device(move.kind))
           sent[link_between(communication.call, own, move.peer)] +=
               size_of(communication.dtype) * move.from.elements.extent();
     }

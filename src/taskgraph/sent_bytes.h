@@ -5,7 +5,8 @@
 
 namespace troika {
 
-/// By kind of link. Members that share memory may read each other's vectors without sending them.
+/// By kind of link. Where members read and write each other's vectors in shared memory instead of
+/// sending them, what others read of a device's vector and what it writes into theirs count.
 struct SentBytes {
   Bytes process{};
   Bytes node{};

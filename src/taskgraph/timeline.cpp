@@ -59,7 +59,8 @@ SimTime Timeline::length() const {
   return end;
 }
 
-std::string to_chrome_trace(const TaskGraph& graph, const std::vector<TracedTimeline>& timelines) {
+std::string to_chrome_trace(const TaskGraph& graph, const std::vector<TracedTimeline>& timelines,
+                            const std::map<std::string, std::string>& about) {
   Json events = Json::array();
   int process = 0;
   for (const TracedTimeline& traced : timelines) {
@@ -76,7 +77,9 @@ std::string to_chrome_trace(const TaskGraph& graph, const std::vector<TracedTime
                         {"args", counter.values}});
     ++process;
   }
-  return Json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump() + "\n";
+  Json trace{{"traceEvents", events}, {"displayTimeUnit", "ms"}};
+  if (!about.empty()) trace["otherData"] = about;
+  return trace.dump() + "\n";
 }
 
 }  // namespace troika

@@ -43,7 +43,9 @@ struct TracedTimeline {
 };
 
 /// Chrome's trace format (chrome://tracing, Perfetto): one group of rows per timeline, in it one
-/// row per device. A task that lags has `"lag"` among its arguments.
-std::string to_chrome_trace(const TaskGraph& graph, const std::vector<TracedTimeline>& timelines);
+/// row per device. A task that lags has `"lag"` among its arguments. `about`: written as the
+/// trace's `otherData`.
+std::string to_chrome_trace(const TaskGraph& graph, const std::vector<TracedTimeline>& timelines,
+                            const std::map<std::string, std::string>& about = {});
 
 }  // namespace troika

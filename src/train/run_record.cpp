@@ -181,6 +181,9 @@ void write_record(const RunFolder& folder, const RunConfig& config, TrainingRun&
                              {"backend", live.setup().backend->name()},
                              {"threads", live.setup().device().threads()},
                              {"ranks", live.setup().ranks->count()},
+                             {"devices", live.setup().machine.devices.size()},
+                             {"first_step", training.state().step},
+                             {"plan_hash", training.state().plan_hash},
                              {"compiler", __VERSION__},
                              {"kernel_table", fmt::format("{:016x}", live.kernels().hash())},
                              {"links",
@@ -193,11 +196,17 @@ void write_record(const RunFolder& folder, const RunConfig& config, TrainingRun&
                env.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
-std::string trace_of_run(const LiveModel& live, const zoo::Model& model) {
+std::string trace_of_run(const LiveModel& live, const zoo::Model& model, const RunPart& part) {
   PredictedStep predicted = predict_step(live, model);
   Timeline measured = live.session().timeline(model.graphs.front().name);
   return to_chrome_trace(predicted.program,
-                         {{"measured", measured}, {"predicted", predicted.timeline}});
+                         {{"measured", measured}, {"predicted", predicted.timeline}},
+                         {{"plan_hash", part.plan_hash},
+                          {"devices", std::to_string(live.setup().machine.devices.size())},
+                          {"ranks", std::to_string(live.setup().ranks->count())},
+                          {"first_step", std::to_string(part.first_step)},
+                          {"last_step", std::to_string(part.last_step)},
+                          {"batch", std::to_string(part.batch)}});
 }
 
 }  // namespace troika

@@ -37,12 +37,21 @@ struct Invocation {
   std::string command;  ///< Quoted for a shell.
 };
 
-/// Writes run.toml, plan.json, costs.json, links.json and env.json.
+/// Writes run.toml, plan.json, costs.json, links.json and env.json. A run that is resumed writes
+/// them again, so they describe the part of the run that began last.
 void write_record(const RunFolder& folder, const RunConfig& config, TrainingRun& training,
                   const Invocation& invocation = {});
 
+/// The steps of a run from one start or resume to the next.
+struct RunPart {
+  std::string plan_hash;        ///< As in RunState.
+  std::int64_t first_step = 0;  ///< Steps before this part.
+  std::int64_t last_step = 0;   ///< Steps after it.
+  std::int64_t batch = 0;       ///< Of its last step.
+};
+
 /// Returns the last whole step of the model's first graph as a Chrome trace, together with its
-/// prediction.
-std::string trace_of_run(const LiveModel& live, const zoo::Model& model);
+/// prediction. The trace's `otherData` says which part of the run it is of.
+std::string trace_of_run(const LiveModel& live, const zoo::Model& model, const RunPart& part);
 
 }  // namespace troika

@@ -22,6 +22,7 @@ TrainOutcome TrainingRun::run(const RunFolder* folder) {
   if (folder != nullptr && is_first()) metrics.emplace(*folder, state_.step);
   Pace pace = begin(folder, metrics ? &*metrics : nullptr);
   const double before = state_.seconds;
+  const std::int64_t first_step = state_.step;
   // The order matters. A report comes first, because train.until and checkpoint.best may look at
   // its loss. Evaluations decide whether the run ends, and the test set is evaluated only then. A
   // checkpoint comes last, so that it contains the results of all of them and a resumed run does
@@ -33,7 +34,7 @@ TrainOutcome TrainingRun::run(const RunFolder* folder) {
     if (is_over()) evaluate_test_at_end();
     save_if_due(pace, agreed);
   }
-  if (folder != nullptr && is_first() && steps_.batch() > 0) write_trace(*folder);
+  if (folder != nullptr && is_first() && steps_.batch() > 0) write_trace(*folder, first_step);
   outcome_.step = state_.step;
   outcome_.seconds = reporter_.seconds() - before;
   return outcome_;
@@ -182,8 +183,12 @@ void TrainingRun::evaluate_test_at_end() {
     evaluate_set(Metric::Set::test);
 }
 
-void TrainingRun::write_trace(const RunFolder& folder) {
-  folder.write("trace.json", trace_of_run(live_, models_.at(steps_.batch())));
+void TrainingRun::write_trace(const RunFolder& folder, std::int64_t first_step) {
+  folder.write("trace.json", trace_of_run(live_, models_.at(steps_.batch()),
+                                          {.plan_hash = state_.plan_hash,
+                                           .first_step = first_step,
+                                           .last_step = state_.step,
+                                           .batch = steps_.batch()}));
 }
 
 }  // namespace troika

@@ -96,7 +96,7 @@ class TrainingRun {
   ReportPoint report_point() const;
   void watch_for_slow_steps();
   bool should_stop(const RunFolder* folder) const;
-  void write_trace(const RunFolder& folder);
+  void write_trace(const RunFolder& folder, std::int64_t first_step);
 
   bool is_first() const { return hooks_.ranks->is_first(); }
   bool has_peers() const { return hooks_.ranks->count() > 1; }

@@ -1,0 +1,46 @@
+#include "cli/link_traffic.h"
+
+#include <fmt/format.h>
+
+#include "cost/network.h"
+#include "taskgraph/link_use.h"
+
+namespace troika::cli {
+namespace {
+
+/// A network card that the machine does not list joins a node without a name to the last hub.
+std::string name_of_end(const Machine& machine, std::int32_t end) {
+  auto devices = static_cast<std::int32_t>(machine.devices.size());
+  if (end < devices) return fmt::format("device {}", end);
+  std::size_t hub = as_index(end - devices);
+  if (!machine.hubs[hub].empty()) return machine.hubs[hub];
+  return hub + 1 == machine.hubs.size() ? "network" : fmt::format("node {}", hub);
+}
+
+}  // namespace
+
+std::vector<LinkTraffic> link_traffic(const PredictedProgram& program, const SimulatedMachine& on) {
+  Network network(on.machine, on.links);
+  std::vector<LinkTraffic> all;
+  for (const LinkUse& use : link_use(program.folded)) {
+    const Machine& machine = network.machine();
+    const Link& link = machine.links[as_index(use.link / 2)];
+    bool is_forward = use.link == directed_link(use.link / 2, true);
+    all.push_back({name_of_end(machine, is_forward ? link.a : link.b),
+                   name_of_end(machine, is_forward ? link.b : link.a), use.bytes, use.busy});
+  }
+  return all;
+}
+
+SentBytes all_sent_bytes(const PredictedProgram& program) {
+  SentBytes all;
+  const Classes& classes = program.folded.classes;
+  for (std::int32_t at = 0; at < classes.count(); ++at) {
+    SentBytes own = sent_bytes(program.graph, DeviceId(as_index(classes.first[as_index(at)])));
+    for (LinkKind kind : {LinkKind::process, LinkKind::node, LinkKind::network})
+      all[kind] += own[kind] * classes.size[as_index(at)];
+  }
+  return all;
+}
+
+}  // namespace troika::cli

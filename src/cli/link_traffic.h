@@ -1,0 +1,26 @@
+// How much a predicted step uses each link, with names for the report.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/simulated_machine.h"
+#include "setup/predicted_plan.h"
+#include "taskgraph/sent_bytes.h"
+
+namespace troika::cli {
+
+/// One direction of a link, from one end to the other: "device 3", "node 0", "top switch".
+struct LinkTraffic {
+  std::string from, to;
+  Bytes bytes{};
+  SimTime busy{};
+};
+
+/// As link_use. Devices that share memory have no link between them.
+std::vector<LinkTraffic> link_traffic(const PredictedProgram& program, const SimulatedMachine& on);
+
+/// Bytes that all devices send in a step, by kind of link.
+SentBytes all_sent_bytes(const PredictedProgram& program);
+
+}  // namespace troika::cli
