@@ -35,7 +35,8 @@ SimulatedPlan simulate_plan(SimulationTarget target, const PlanSimulationOptions
   kernels.meet(machine);
   auto answer = [&](const std::vector<KernelRequest>& rows) { return kernels.answer(rows); };
   PlanPredictionOptions options{.is_alone = made.target.programs.model.graphs.size() == 1,
-                                .also = asked.also};
+                                .also = asked.also,
+                                .timed = [&] { return kernels.timed(machine); }};
   KernelTable table;
   if (asked.orders_messages) {
     made.ordered =

@@ -124,6 +124,22 @@ std::vector<std::vector<Candidate>> PlanKernels::answer(const std::vector<Kernel
   return answers;
 }
 
+TimedBeside PlanKernels::timed(const Machine& machine) {
+  const std::string& kind = machine.devices.front().kind;
+  TimedBeside made;
+  for (const DeviceSpec& device : machine.devices) made.computers.push_back(device.node);
+  if (has_timed_rows(options_.given, kind)) {
+    made.rates = options_.given.of(kind).memory_rates;
+    for (const KernelRows::Row& row : options_.given.of(kind).rows())
+      for (const Candidate& candidate : row.candidates)
+        if (candidate.timing) made.occupancy = candidate.timing->at;
+  } else if (RuntimeSetup* here = find_here(kind); here != nullptr && here->costs != nullptr) {
+    made.rates = here->costs->memory_rates();
+    made.occupancy = here->costs->occupancy();
+  }
+  return made;
+}
+
 void PlanKernels::finish() {
   for (auto& [kind, setup] : here_) {
     if (!setup || setup->costs == nullptr) continue;

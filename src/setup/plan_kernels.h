@@ -13,6 +13,7 @@
 #include "kernels/kernel.h"
 #include "machine/machine.h"
 #include "setup/runtime_setup.h"
+#include "sim/busy_neighbours.h"
 
 namespace troika {
 
@@ -37,6 +38,8 @@ class PlanKernels {
   /// now, unless their kernels have measured times. All others keep theirs.
   void meet(Machine& machine);
   std::vector<std::vector<Candidate>> answer(const std::vector<KernelRequest>& rows);
+  /// How the kernels were timed that have been asked for, by the kind of the first device.
+  TimedBeside timed(const Machine& machine);
   /// Keeps what was measured for later runs.
   void finish();
 

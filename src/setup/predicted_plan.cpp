@@ -60,18 +60,20 @@ PredictedProgram predict_program(const LowerRequest& request, const KernelAnswer
   PredictedProgram made{.name = request.name, .folded = planner.graph()};
   made.graph = bind_some(planner, table, options.also);
   made.memory = memory_by_class(planner.folding(), table);
+  if (options.is_alone) {
+    SteadyLoop loop = simulate_beside(made.folded, made.graph,
+                                      options.timed ? options.timed() : TimedBeside{});
+    made.time = loop.period;
+    made.repeats = loop.repeats;
+    made.pass = pass_of(made.graph, loop.pass, made.time, messages_of(made.graph, made.folded));
+  }
   made.bounds = work_depth(made.folded, made.graph);
   Timeline step = simulate(made.folded);
   TROIKA_CHECK(step.length() >= made.bounds.depth, "a step shorter than its depth");
+  if (options.is_alone) return made;
   made.time = step.length() + made.folded.runtime.longest_rest();
-  if (options.is_alone) {
-    SteadyLoop loop = simulate_loop(made.folded);
-    step = std::move(loop.pass);
-    made.time = loop.period;
-    made.repeats = loop.repeats;
-  }
   made.pass = pass_of(made.graph, step, made.time, messages_of(made.graph, made.folded));
-  made.pass.is_one_step = !options.is_alone;
+  made.pass.is_one_step = true;
   return made;
 }
 

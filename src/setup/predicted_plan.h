@@ -2,6 +2,7 @@
 // matter and none of them has to exist.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "lower/lower.h"
 #include "search/message_order.h"
 #include "setup/live_model.h"
+#include "sim/busy_neighbours.h"
 #include "sim/simulate.h"
 #include "sim/work_depth.h"
 #include "taskgraph/loop_pass.h"
@@ -34,6 +36,8 @@ struct PlanPredictionOptions {
   bool is_alone = true;
   /// Devices whose tasks shall be in the graph too, in any order.
   std::vector<DeviceId> also{};
+  /// How the kernels were timed, once all rows are there. Empty: as they run.
+  std::function<TimedBeside()> timed{};
 };
 
 /// The folded graph alone: what is simulated. Throws as predict_program.

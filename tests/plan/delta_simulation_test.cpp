@@ -17,7 +17,7 @@ struct WalkCase {
   std::string model;
   std::int64_t devices = 4;
   std::int64_t nodes = 1;
-  std::uint64_t moves = 24;
+  std::uint64_t moves = 50;
   bool is_small = true;
   std::uint64_t first_move = 0;
 };
@@ -88,7 +88,8 @@ constexpr const char* kModels[] = {"alexnet", "inception_v3", "resnet101", "nmt"
 TEST(DeltaSimulation, EqualsFullSimulationAfterRandomMoves) {
   for (const char* model : kModels) {
     expect_exact({.model = model, .devices = 4});
-    expect_exact({.model = model, .devices = 8, .nodes = 2, .moves = 12});
+    expect_exact({.model = model, .devices = 16, .nodes = 4});
+    expect_exact({.model = model, .devices = 64, .nodes = 8});
   }
 }
 
