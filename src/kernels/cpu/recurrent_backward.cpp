@@ -38,7 +38,7 @@ std::int64_t floats_of(const RecurrentSteps& s, const RecurrentChoice& choice) {
 /// Rows of dU that are one product: `from` [n * t, row] has their gradients as its columns.
 struct HiddenRows {
   std::int64_t first, count;
-  const float* from;
+  float* from;
   std::int64_t row;
 };
 
@@ -149,7 +149,7 @@ void products(const RecurrentSteps& s, const Arguments& a, const Backward& run) 
   float* dw_hh = s.gradient(a, s.at.w_hh);
   for (const HiddenRows& part : run.hidden_rows()) {
     if (part.count == 0) continue;
-    Matrix gradients{const_cast<float*>(part.from), part.row};
+    Matrix gradients{part.from, part.row};
     set_product({part.count, s.hidden, rows}, gradients.transposed(), {run.h_before, s.hidden},
                 {dw_hh + part.first * s.hidden, s.hidden}, run.team);
   }
