@@ -12,10 +12,6 @@ namespace {
 
 using Part = OperatorOrigin::Part;
 
-std::int64_t steps_of(const Graph& graph, const Operator& layer) {
-  return graph[layer.inputs[0]].spec.shape[1];
-}
-
 /// A chunk of a chain.
 struct Chunk {
   std::int32_t at = 0;  ///< Counted along time.
@@ -232,6 +228,10 @@ class LayerCutter {
 
 }  // namespace
 
+std::int64_t steps_of(const Graph& graph, const Operator& layer) {
+  return graph[layer.inputs[0]].spec.shape[1];
+}
+
 std::string projection_name(const std::string& layer) { return layer + "/input"; }
 
 std::optional<std::string> why_not_cut(const Graph& graph, const LayerCuts& cuts) {
@@ -243,9 +243,8 @@ std::optional<std::string> why_not_cut(const Graph& graph, const LayerCuts& cuts
           "operator '{}' cannot be cut into chunks, whose names begin with '{}/', as that of the "
           "operator '{}' does; rename one of them",
           name, name, clash->name);
-    auto op = std::ranges::find(graph.operators, name, &Operator::name);
-    if (op == graph.operators.end())
-      continue;  // the split of an unknown operator is refused anyway
+    const Operator* op = find_operator(graph, name);
+    if (op == nullptr) continue;  // the split of an unknown operator is refused anyway
     if (!std::holds_alternative<Recurrent>(op->op))
       return fmt::format(
           "operator '{}' ({}) cannot be cut into chunks; only recurrent layers can, over time",

@@ -118,6 +118,16 @@ TEST(CutLayers, LayersWithOtherChunksAreChainsOfTheirOwn) {
               ElementsAre("lstm.1/split.y2", "lstm.1/1.h_last", "lstm.1/1.c_last"));
 }
 
+TEST(CutLayers, ALayerThatIsAloneHasOneInputProjectionOfAllSteps) {
+  Graph cut = cut_layers(stack({.layers = 2, .dropout = 0.5}),
+                         {.chunks = {{"lstm.0", 2}, {"lstm.1", 2}}, .alone = {"lstm.1"}})
+                  .graph;
+  EXPECT_THAT(names(cut),
+              ElementsAre("lstm.0/input", "lstm.0/split", "lstm.0/0", "lstm.0/1", "lstm.0/output",
+                          "lstm.1.dropout", "lstm.1/input", "lstm.1/split", "lstm.1/0", "lstm.1/1",
+                          "lstm.1/output", "out", "out.bias"));
+}
+
 TEST(CutLayers, AReverseLayerBeginsWithItsLastChunk) {
   Graph cut =
       cut_layers(stack({.bidirectional = true}), {.chunks = {{"lstm.0", 2}, {"lstm.0.reverse", 2}}})
