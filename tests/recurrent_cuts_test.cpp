@@ -129,7 +129,7 @@ TEST(RecurrentCutsOfAStack, AlternateWithTheDropoutBetweenThem) {
   expect_same_gradients(network, 2, strategy);
 }
 
-TEST(RecurrentCutsOfAStack, MayPlaceTheInputProductOnItsOwn) {
+TEST(RecurrentCutsOfAStack, MayPlaceTheInputProjectionOnItsOwn) {
   Network network{.cell = "gru", .has_lengths = true};
   Strategy strategy;
   strategy.splits = {{"gru.0", {.chunks = 2}}, {"gru.0/input", {.factors = {{"u", 2}, {"i", 2}}}}};

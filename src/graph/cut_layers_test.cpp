@@ -44,7 +44,7 @@ std::vector<std::string> inputs_of(const Graph& graph, const std::string& op) {
   return inputs;
 }
 
-TEST(CutLayers, ALayerBecomesItsInputProductItsChunksAndWhatJoinsThem) {
+TEST(CutLayers, ALayerBecomesItsInputProjectionItsChunksAndWhatJoinsThem) {
   Graph cut = cut_layers(stack({}), {.chunks = {{"lstm.0", 3}}}).graph;
   EXPECT_THAT(names(cut), ElementsAre("lstm.0/input", "lstm.0/split", "lstm.0/0", "lstm.0/1",
                                       "lstm.0/2", "lstm.0/output", "out", "out.bias"));
@@ -207,7 +207,7 @@ TEST(CutLayers, ADropoutThatOthersReadTooIsCutAndJoined) {
   EXPECT_THAT(inputs_of(cut, "relu"), ElementsAre("dropout"));
 }
 
-TEST(CutLayers, ChunksOfOtherDevicesHaveInputProductsOfTheirOwn) {
+TEST(CutLayers, ChunksOfOtherDevicesHaveInputProjectionsOfTheirOwn) {
   Graph cut = cut_layers(stack({}), {.chunks = {{"lstm.0", 2}}, .apart = {"lstm.0"}}).graph;
   EXPECT_THAT(inputs_of(cut, "lstm.0/split"), ElementsAre("x"));
   EXPECT_THAT(inputs_of(cut, "lstm.0/input/1"), ElementsAre("lstm.0/split.y1"));

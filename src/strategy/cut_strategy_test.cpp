@@ -66,7 +66,7 @@ TEST(CutStrategy, AListHasTheDevicesOfOneChunkAfterTheOther) {
   EXPECT_EQ(split_in_cut(strategy, "rnn.0/output").devices, device_list({0, 1}));
 }
 
-TEST(CutStrategy, UnitsAreTheLastDimensionOfTheInputProduct) {
+TEST(CutStrategy, UnitsAreTheLastDimensionOfTheInputProjection) {
   Strategy strategy{.splits = {{"rnn.0", {.factors = {{"u", 3}}, .chunks = kSteps}}}};
   EXPECT_EQ(split_in_cut(strategy, "rnn.0/input").factors, (std::vector<Factor>{{"u", 3}}));
   EXPECT_EQ(split_in_cut(strategy, "rnn.0/split").factors, (std::vector<Factor>{{"v", 3}}));
@@ -89,7 +89,7 @@ TEST(CutStrategy, UnitsOfChunksThatRunApartReadXOnce) {
             (Split{.factors = {{"n", 2}}, .devices = device_list({0, 2})}));
 }
 
-TEST(CutStrategy, TheInputProductMayHaveASplitOfItsOwn) {
+TEST(CutStrategy, TheInputProjectionMayHaveASplitOfItsOwn) {
   Strategy strategy{
       .splits = {{"rnn.0", {.chunks = 2}}, {"rnn.0/input", {.factors = {{"u", 2}}, .first = 1}}}};
   EXPECT_EQ(why_infeasible(strategy, recurrent_stack(), machine_with(3)), std::nullopt);
@@ -151,7 +151,7 @@ TEST(CutStrategy, RefusalsSayWhatWouldFit) {
               HasSubstr("operator 'rnn.0/2' is placed on device 4"));
 }
 
-TEST(CutStrategy, RefusesTheInputProductOfALayerThatIsNotCut) {
+TEST(CutStrategy, RefusesTheInputProjectionOfALayerThatIsNotCut) {
   Strategy strategy{.splits = {{"rnn.0", {.chunks = 2}}, {"rnn.1/input", {}}}};
   EXPECT_THAT(why_infeasible(strategy, recurrent_stack(), machine_with(1)),
               Optional(HasSubstr("no operator 'rnn.1/input'")));

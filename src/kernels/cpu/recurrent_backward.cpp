@@ -22,8 +22,8 @@ ChannelView view_of(const RecurrentSteps& s, std::int64_t numbers) {
   return {.inner = s.samples * s.steps, .lanes = numbers, .channels = numbers};
 }
 
-/// In a GRU, the gradient of the part of n that comes from h differs from that of W x. Numbers of
-/// one step; 0 for others.
+/// In a GRU, the gradient of the part of n that comes from h differs from that of the input
+/// projection. Numbers of one step; 0 for others.
 std::int64_t candidate_units(const RecurrentSteps& s) {
   return s.op.kind == RecurrentKind::gru ? s.units : 0;
 }
@@ -48,8 +48,8 @@ struct Backward {
   SampleEnds ends;
   std::int64_t first_unit;
   double* bias_sums;
-  // Of all steps, in the order of x: gradients of W x, of the part of n from h in a GRU, and the
-  // state before each step.
+  // Of all steps, in the order of x: gradients of the input projection, of the part of n from h in
+  // a GRU, and the state before each step.
   float *dfrom_x, *dcandidate, *h_before;
   // Of one step, by sample, which is the order of the product with U.
   float *dfrom_h, *dh, *dc;
