@@ -210,6 +210,8 @@ class Search {
   void find_packings() {
     for (std::size_t at = 0; at < model_.value_count(); ++at) {
       auto value = static_cast<std::int32_t>(at);
+      std::int32_t buffer = model_.value(value).buffer;
+      if (!fits(Layout::panels8, graph_.buffers[as_index(buffer)].spec.shape)) continue;
       panel_layouts_of(value).for_each([&](Layout panels) {
         Packing packing{value, panels, {}, {}, {}};
         for (std::int32_t unit : model_.users(value)) {
