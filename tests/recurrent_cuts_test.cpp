@@ -87,6 +87,12 @@ TEST_P(RecurrentCuts, OverTimeGiveTheGradientsOfWholeLayers) {
     expect_same_gradients(GetParam(), 1, on_layers(GetParam(), {.chunks = chunks}));
 }
 
+TEST_P(RecurrentCuts, OverTimeInAWavefront) {
+  Strategy strategy = on_layers(GetParam(), {.chunks = 3});
+  for (auto& [name, split] : strategy.splits) split.first = name.find(".1") != name.npos ? 1 : 0;
+  expect_same_gradients(GetParam(), 2, strategy);
+}
+
 TEST_P(RecurrentCuts, OverTimeOnDevicesOfTheirOwn) {
   expect_same_gradients(GetParam(), 3, on_layers(GetParam(), {.chunks = 3, .chunk_stride = 1}));
 }
@@ -129,7 +135,7 @@ TEST(RecurrentCutsOfAStack, AlternateWithTheDropoutBetweenThem) {
   expect_same_gradients(network, 2, strategy);
 }
 
-TEST(RecurrentCutsOfAStack, MayPlaceTheInputProductOnItsOwn) {
+TEST(RecurrentCutsOfAStack, MayPlaceTheInputProjectionOnItsOwn) {
   Network network{.cell = "gru", .has_lengths = true};
   Strategy strategy;
   strategy.splits = {{"gru.0", {.chunks = 2}}, {"gru.0/input", {.factors = {{"u", 2}, {"i", 2}}}}};

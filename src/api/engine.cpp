@@ -249,7 +249,7 @@ void Engine::forget_failure() { live().session().write_control(Control::ok, 1); 
 std::vector<NamedParameter> Engine::parameters() const {
   std::vector<NamedParameter> named;
   for (const Parameter& parameter : model_.train().parameters) {
-    const Shape& shape = parameter.spec.shape;
+    Shape shape = parameter.spec.shape.merged(parameter.merged);  // as in files
     named.push_back({parameter.name, {shape.begin(), shape.end()}, parameter.trained});
   }
   return named;

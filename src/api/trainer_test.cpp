@@ -15,6 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::ElementsAre;
+using testing::ElementsAreArray;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
@@ -138,6 +139,26 @@ TEST_F(PublicTrainer, ListsItsParametersWithoutMakingThem) {
   EXPECT_TRUE(all[0].trained);
   EXPECT_EQ(all[3].name, "head.bias");
   EXPECT_FALSE(all[3].trained);
+}
+
+TEST_F(PublicTrainer, ListsRecurrentParametersInTheShapesThatFilesHave) {
+  std::ofstream(path("rhyme.txt"))
+      << "the quick brown fox jumps over the lazy dog, twice or thrice";
+  Trainer trainer(nn::zoo("rnnlm", {{"layers", 1}, {"hidden", 6}}),
+                  data::open("text:" + path("rhyme.txt"), {.sequence_length = 8}),
+                  loss::cross_entropy(), optim::sgd({}), {.global_batch = 4, .threads = 1});
+  trainer.save(path("weights.safetensors"));
+  SafetensorsFile file(path("weights.safetensors"));
+  std::vector<NamedParameter> all = trainer.parameters();
+  for (const NamedParameter& parameter : all) {
+    const StoredTensor* stored = file.find(parameter.name);
+    ASSERT_NE(stored, nullptr) << parameter.name;
+    EXPECT_THAT(parameter.shape, ElementsAreArray(stored->shape.begin(), stored->shape.end()))
+        << parameter.name;
+  }
+  auto w_hh = std::ranges::find(all, "lstm.0.w_hh", &NamedParameter::name);
+  ASSERT_NE(w_hh, all.end());
+  EXPECT_THAT(w_hh->shape, ElementsAre(24, 6));
 }
 
 TEST_F(PublicTrainer, ReportsStepsAndEvaluations) {

@@ -55,6 +55,7 @@ class ChainFinder {
     if (below == kNone || chain_of_[as_index(below)] == kNone) return false;
     const Operator &upper = operator_at(layer), &lower = operator_at(below);
     const auto* lower_op = std::get_if<Recurrent>(&lower.op);
+    if (cuts_.alone.contains(upper.name)) return false;
     if (lower_op == nullptr || lower_op->reverse != std::get<Recurrent>(upper.op).reverse ||
         cuts_.chunks.at(upper.name) != cuts_.chunks.at(lower.name))
       return false;

@@ -1,4 +1,4 @@
-// Finds the cut layers that take over the chunks of the layer below.
+// Finds the cut layers that take over the chunks of the layer below, so that both can work at once.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace troika {
 
-/// Layers that work chunk by chunk in turn, with the dropouts between them: places in the graph,
-/// ascending. A layer that takes over nobody's chunks is a chain of its own.
+/// Cut layers whose chunks alternate, and the dropouts between them, as ascending indices of
+/// operators. A layer whose input does not come in chunks begins a chain.
 using LayerChain = std::vector<std::int32_t>;
 
 std::vector<LayerChain> find_chains(const Graph& graph, const LayerCuts& cuts);

@@ -12,18 +12,14 @@ namespace {
 
 using Part = OperatorOrigin::Part;
 
-std::int64_t steps_of(const Graph& graph, const Operator& layer) {
-  return graph[layer.inputs[0]].spec.shape[1];
-}
-
 /// A chunk of a chain.
 struct Chunk {
   std::int32_t at = 0;  ///< Counted along time.
   Range steps;
 };
 
-/// Copies the graph operator by operator. Tensors are numbered anew: those of chunks come in, and
-/// those that nobody needs whole any more go.
+/// Copies the graph operator by operator. Tensors get new numbers, because there are new ones for
+/// chunks, and because tensors that are read chunk by chunk only are left out.
 class LayerCutter {
  public:
   LayerCutter(const Graph& graph, const LayerCuts& cuts)
@@ -120,7 +116,7 @@ class LayerCutter {
     }
   }
 
-  /// Cuts W x of the first layer, or x if each chunk has a projection of its own.
+  /// Cuts the input projection of the first layer, or its input if each chunk projects its own.
   void start_chain(std::int32_t at, std::int64_t chunks) {
     const Operator& layer = old(at);
     TensorId cut = whole(layer.inputs[0]);
@@ -133,7 +129,7 @@ class LayerCutter {
         add({.name = layer.name + "/split", .op = op, .inputs = {cut}}, {at, Part::split});
   }
 
-  /// W x of some steps; all if `chunk` is negative.
+  /// The input projection of a chunk, or of all steps if `chunk` is negative.
   TensorId add_projection(std::int32_t at, TensorId x, std::int32_t chunk) {
     const Operator& layer = old(at);
     const auto& op = std::get<Recurrent>(layer.op);
@@ -146,7 +142,7 @@ class LayerCutter {
                {at, Part::projection, chunk})[0];
   }
 
-  /// W x of a chunk.
+  /// The input projection of a chunk, added or cut from that of all steps.
   TensorId projected(std::int32_t at, std::int32_t chunk) {
     const Operator& layer = old(at);
     if (at != first_) return add_projection(at, pieces(layer.inputs[0])[as_index(chunk)], chunk);
@@ -232,6 +228,10 @@ class LayerCutter {
 
 }  // namespace
 
+std::int64_t steps_of(const Graph& graph, const Operator& layer) {
+  return graph[layer.inputs[0]].spec.shape[1];
+}
+
 std::string projection_name(const std::string& layer) { return layer + "/input"; }
 
 std::optional<std::string> why_not_cut(const Graph& graph, const LayerCuts& cuts) {
@@ -243,9 +243,8 @@ std::optional<std::string> why_not_cut(const Graph& graph, const LayerCuts& cuts
           "operator '{}' cannot be cut into chunks, whose names begin with '{}/', as that of the "
           "operator '{}' does; rename one of them",
           name, name, clash->name);
-    auto op = std::ranges::find(graph.operators, name, &Operator::name);
-    if (op == graph.operators.end())
-      continue;  // the split of an unknown operator is refused anyway
+    const Operator* op = find_operator(graph, name);
+    if (op == nullptr) continue;  // the split of an unknown operator is refused anyway
     if (!std::holds_alternative<Recurrent>(op->op))
       return fmt::format(
           "operator '{}' ({}) cannot be cut into chunks; only recurrent layers can, over time",

@@ -21,6 +21,8 @@ struct LayerCuts {
   std::set<std::string> apart{};
   /// Dropouts between cut layers that must stay in one piece.
   std::set<std::string> whole{};
+  /// Cut layers that do not take over the chunks of the layer below.
+  std::set<std::string> alone{};
 
   bool operator==(const LayerCuts&) const = default;
 };
@@ -29,8 +31,8 @@ struct LayerCuts {
 struct OperatorOrigin {
   enum class Part : std::uint8_t {
     whole,       ///< All of it.
-    projection,  ///< W x of a layer, of all steps or of one chunk.
-    split,       ///< Cuts W x, or x if the chunks run apart, into those of the chunks.
+    projection,  ///< The input projection of a layer, of all steps or of one chunk.
+    split,       ///< Cuts the input projection, or x if the chunks run apart, into chunks.
     chunk,       ///< The steps of one chunk of a layer, or of a dropout.
     join,        ///< Joins the outputs of the chunks.
   };
@@ -46,20 +48,24 @@ struct CutGraph {
   std::vector<OperatorOrigin> origins;  ///< By operator.
 };
 
-/// The name of the operator that multiplies the whole input of a cut layer by W.
+/// Time steps of a recurrent layer.
+std::int64_t steps_of(const Graph& graph, const Operator& layer);
+
+/// The name of the input projection of all steps of a cut layer.
 std::string projection_name(const std::string& layer);
 
 /// Why these layers cannot be cut so. Nothing if they can.
 [[nodiscard]] std::optional<std::string> why_not_cut(const Graph& graph, const LayerCuts& cuts);
 
-/// Cuts feasible cuts. Parameters, inputs and outputs stay as they are, and so do the names of all
-/// other operators. A layer 'lstm.0' becomes 'lstm.0/input' (W x of all steps, one product),
+/// Replaces the layers by their chunks. `why_not_cut` must have returned nothing. Parameters,
+/// inputs and outputs stay as they are, and so do the names of all other operators. A layer
+/// 'lstm.0' becomes 'lstm.0/input' (the input projection of all steps, one product),
 /// 'lstm.0/split', the chunks 'lstm.0/0', 'lstm.0/1', ..., and 'lstm.0/output', which joins y.
 ///
 /// If a layer reads the output of another one with as many chunks and the same direction, directly
-/// or through dropout, it takes over its chunks: W x and the dropout are cut too
-/// ('lstm.1/input/0'), and the operators of both layers alternate chunk by chunk. So a device that
-/// has the second layer starts as soon as the first chunk is there.
+/// or through dropout, and is not in `alone`, it takes over its chunks: its input projection and
+/// the dropout are cut too ('lstm.1/input/0'), and the operators of both layers alternate chunk by
+/// chunk. A device that has the second layer then starts as soon as the first chunk is there.
 CutGraph cut_layers(const Graph& graph, const LayerCuts& cuts);
 
 }  // namespace troika

@@ -44,7 +44,7 @@ std::vector<std::string> inputs_of(const Graph& graph, const std::string& op) {
   return inputs;
 }
 
-TEST(CutLayers, ALayerBecomesItsInputProductItsChunksAndWhatJoinsThem) {
+TEST(CutLayers, ALayerBecomesItsInputProjectionItsChunksAndWhatJoinsThem) {
   Graph cut = cut_layers(stack({}), {.chunks = {{"lstm.0", 3}}}).graph;
   EXPECT_THAT(names(cut), ElementsAre("lstm.0/input", "lstm.0/split", "lstm.0/0", "lstm.0/1",
                                       "lstm.0/2", "lstm.0/output", "out", "out.bias"));
@@ -116,6 +116,16 @@ TEST(CutLayers, LayersWithOtherChunksAreChainsOfTheirOwn) {
   EXPECT_THAT(inputs_of(cut, "lstm.1/input"), ElementsAre("lstm.0.y"));
   EXPECT_THAT(inputs_of(cut, "lstm.1/2"),
               ElementsAre("lstm.1/split.y2", "lstm.1/1.h_last", "lstm.1/1.c_last"));
+}
+
+TEST(CutLayers, ALayerThatIsAloneHasOneInputProjectionOfAllSteps) {
+  Graph cut = cut_layers(stack({.layers = 2, .dropout = 0.5}),
+                         {.chunks = {{"lstm.0", 2}, {"lstm.1", 2}}, .alone = {"lstm.1"}})
+                  .graph;
+  EXPECT_THAT(names(cut),
+              ElementsAre("lstm.0/input", "lstm.0/split", "lstm.0/0", "lstm.0/1", "lstm.0/output",
+                          "lstm.1.dropout", "lstm.1/input", "lstm.1/split", "lstm.1/0", "lstm.1/1",
+                          "lstm.1/output", "out", "out.bias"));
 }
 
 TEST(CutLayers, AReverseLayerBeginsWithItsLastChunk) {
@@ -197,7 +207,7 @@ TEST(CutLayers, ADropoutThatOthersReadTooIsCutAndJoined) {
   EXPECT_THAT(inputs_of(cut, "relu"), ElementsAre("dropout"));
 }
 
-TEST(CutLayers, ChunksOfOtherDevicesHaveInputProductsOfTheirOwn) {
+TEST(CutLayers, ChunksOfOtherDevicesHaveInputProjectionsOfTheirOwn) {
   Graph cut = cut_layers(stack({}), {.chunks = {{"lstm.0", 2}}, .apart = {"lstm.0"}}).graph;
   EXPECT_THAT(inputs_of(cut, "lstm.0/split"), ElementsAre("x"));
   EXPECT_THAT(inputs_of(cut, "lstm.0/input/1"), ElementsAre("lstm.0/split.y1"));

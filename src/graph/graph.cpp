@@ -108,6 +108,11 @@ TensorId find_tensor(const Graph& graph, std::string_view name) {
              : TensorId(static_cast<std::size_t>(found - graph.tensors.begin()));
 }
 
+const Operator* find_operator(const Graph& graph, std::string_view name) {
+  auto found = std::ranges::find(graph.operators, name, &Operator::name);
+  return found == graph.operators.end() ? nullptr : &*found;
+}
+
 std::int64_t parameter_count(const Graph& graph) {
   std::int64_t count = 0;
   for (const Parameter& parameter : graph.parameters)

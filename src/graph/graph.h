@@ -82,6 +82,8 @@ TensorId tensor_at(const Operator& op, const Signature& signature, int slot);
 ParameterId parameter_at(const Operator& op, const Signature& signature, int slot);
 /// Returns the tensor called `name`, or an invalid id.
 TensorId find_tensor(const Graph& graph, std::string_view name);
+/// Returns the operator called `name`, or null.
+const Operator* find_operator(const Graph& graph, std::string_view name);
 
 /// Elements of all parameters except states.
 std::int64_t parameter_count(const Graph& graph);

@@ -2,8 +2,10 @@
 // allocate, and operands declared as in place may share memory.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/testing/counted_news.h"
@@ -185,6 +187,24 @@ TEST_F(CpuLaunch, ReordersBetweenAllLayouts) {
       if (fits(other, shape) && (!is_depthwise || shape[1] == 1))
         kernels += check_reorders(*backend_, {shape, DType::f32}, other);
     EXPECT_GE(kernels, 2) << to_string(other);
+  }
+}
+
+/// So that launches for different chunks of a layer need not pack the weight one by one.
+TEST_F(CpuLaunch, WeightsOfRecurrentLayersMayBePackedBeforehand) {
+  std::vector<KernelKey> keys;
+  for (Phase phase : {Phase::forward, Phase::backward_data})
+    keys.push_back({GateProjection{.hidden = 5}, {{{3, 2, 7}, DType::f32}}, phase, {}});
+  for (Phase phase : {Phase::forward, Phase::backward})
+    keys.push_back(
+        {Recurrent{.hidden = 5, .projected = true}, {{{3, 2, 4, 5}, DType::f32}}, phase, {}});
+  for (const KernelKey& key : keys) {
+    std::set<Layout> layouts;
+    for (const Candidate& candidate : backend_->candidates(key))
+      layouts.insert(candidate.layouts.begin(), candidate.layouts.end());
+    EXPECT_TRUE(std::ranges::any_of(layouts, [](Layout each) {
+      return panels_of(each).has_value();
+    })) << to_text(key);
   }
 }
 

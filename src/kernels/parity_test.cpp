@@ -189,6 +189,7 @@ std::vector<OpCase> larger_cases() {
     }
     cases.push_back({"gates", GateProjection{.kind = kind, .hidden = 33}, {f64({5, 7, 19})}});
   }
+  cases.push_back({"gates_deep", GateProjection{.hidden = 150}, {f64({7, 1, 530})}});
   return cases;
 }
 

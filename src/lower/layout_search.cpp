@@ -24,6 +24,15 @@ struct Group {
   LayoutSet layouts;  // that any of them could give the values between the members
 };
 
+/// Units that can read one value in panels. Packing takes about as long as one of them gains, so
+/// it pays for several units only.
+struct Packing {
+  std::int32_t value;
+  Layout panels;
+  std::vector<std::int32_t> readers;          // those that decide for their replicas
+  std::vector<std::int32_t> touched, values;  // with replicas; what these use
+};
+
 class Search {
  public:
   Search(const UnitGraph& graph, const Machine& machine, const KernelTable& table)
@@ -34,6 +43,7 @@ class Search {
         place_(model_.value_count(), -1) {
     find_replicas();
     find_groups();
+    find_packings();
   }
 
   /// Starts anew.
@@ -46,6 +56,7 @@ class Search {
     for (int sweep = 0; sweep < kMostSweeps && moved; ++sweep) {
       moved = false;
       for (const Group& group : groups_) moved = improve(group) || moved;
+      for (const Packing& packing : packings_) moved = improve(packing) || moved;
       moved = sweep_units() || moved;
     }
   }
@@ -196,6 +207,54 @@ class Search {
           layouts.insert(option.candidate->layouts[at]);
   }
 
+  void find_packings() {
+    for (std::size_t at = 0; at < model_.value_count(); ++at) {
+      auto value = static_cast<std::int32_t>(at);
+      std::int32_t buffer = model_.value(value).buffer;
+      if (!fits(Layout::panels8, graph_.buffers[as_index(buffer)].spec.shape)) continue;
+      panel_layouts_of(value).for_each([&](Layout panels) {
+        Packing packing{value, panels, {}, {}, {}};
+        for (std::int32_t unit : model_.users(value)) {
+          if (first_[as_index(unit)] != unit || !offers(unit, packing)) continue;
+          packing.readers.push_back(unit);
+          const std::vector<std::int32_t>& all = replicas_of(unit).units;
+          packing.touched.insert(packing.touched.end(), all.begin(), all.end());
+        }
+        packing.values = values_of(packing.touched);
+        if (packing.readers.size() > 1) packings_.push_back(std::move(packing));
+      });
+    }
+  }
+
+  /// In which some unit could read the value.
+  LayoutSet panel_layouts_of(std::int32_t value) const {
+    LayoutSet layouts;
+    for (std::int32_t unit : model_.users(value)) {
+      std::span<const LayoutModel::Use> uses = model_.uses(as_index(unit));
+      for (const LayoutModel::Option& option : model_.options(as_index(unit)))
+        for (std::size_t at = 0; at < uses.size(); ++at)
+          if (uses[at].value == value && uses[at].reads && panels_of(option.candidate->layouts[at]))
+            layouts.insert(option.candidate->layouts[at]);
+    }
+    return layouts;
+  }
+
+  bool offers(std::int32_t unit, const Packing& packing) const {
+    auto count = std::ssize(model_.options(as_index(unit)));
+    for (std::int32_t option = 0; option < count; ++option)
+      if (reads_panels(unit, {option}, packing)) return true;
+    return false;
+  }
+
+  bool reads_panels(std::int32_t unit, LayoutPick pick, const Packing& packing) const {
+    std::span<const LayoutModel::Use> uses = model_.uses(as_index(unit));
+    for (std::size_t at = 0; at < uses.size(); ++at)
+      if (uses[at].value == packing.value && uses[at].reads &&
+          model_.layout(as_index(unit), pick, at) == packing.panels)
+        return true;
+    return false;
+  }
+
   const Replicas& replicas_of(std::int32_t unit) const {
     return replicas_[as_index(first_[as_index(unit)])];
   }
@@ -294,6 +353,41 @@ class Search {
     return false;
   }
 
+  /// All readers take the panels, or none does.
+  bool improve(const Packing& packing) {
+    return try_panels(packing, true) || try_panels(packing, false);
+  }
+
+  bool try_panels(const Packing& packing, bool packed) {
+    double before = model_.cost(packing.touched, packing.values);
+    kept_.clear();
+    for (std::int32_t unit : packing.touched) kept_.push_back(model_.pick(as_index(unit)));
+    for (std::int32_t unit : packing.readers) pick_best(unit, packing, packed);
+    if (model_.cost(packing.touched, packing.values) < before) return true;
+    for (std::size_t at = 0; at < packing.touched.size(); ++at)
+      model_.set_pick(as_index(packing.touched[at]), kept_[at]);
+    return false;
+  }
+
+  /// Of the picks that read the panels, or of those that do not.
+  void pick_best(std::int32_t unit, const Packing& packing, bool packed) {
+    const Replicas& all = replicas_of(unit);
+    LayoutPick best = model_.pick(as_index(unit));
+    double best_cost = LayoutModel::kNever;
+    LayoutSet layouts;
+    for (std::int32_t value : all.values)
+      layouts.insert(LayoutModel::layouts_around(model_.value(value)));
+    set_pick(all, {});
+    auto count = std::ssize(model_.options(as_index(unit)));
+    for (std::int32_t option = 0; option < count; ++option) {
+      model_.for_each_variant(as_index(unit), option, layouts, [&](LayoutPick pick) {
+        if (reads_panels(unit, pick, packing) != packed) return;
+        if (double sum = cost_with(all, pick); sum < best_cost) best = pick, best_cost = sum;
+      });
+    }
+    set_pick(all, best);
+  }
+
   /// The fastest kernel of that layout, where there is one that may be.
   void follow(std::int32_t at, Layout wanted) {
     const Replicas& all = replicas_of(at);
@@ -341,6 +435,7 @@ class Search {
   std::vector<std::int32_t> first_;  // by unit: the one that decides for it
   std::vector<Replicas> replicas_;   // by that one
   std::vector<Group> groups_;
+  std::vector<Packing> packings_;
   std::vector<std::int32_t> place_;    // by value: in a list, or a mark; -1 between uses
   std::vector<LayoutPick> kept_;       // of a trial
   std::vector<PickedLayouts> picked_;  // of a trial, by value of the units

@@ -17,7 +17,8 @@ struct LayoutChoices {
 
 /// Starts with the best choice unit by unit in listed order. Then, until nothing changes: units
 /// that take any layout, joined by the values between them (a residual stage, a parameter with its
-/// optimizer state), try each layout together, with the best answer of the units around them; and
+/// optimizer state), try each layout together, with the best answer of the units around them; units
+/// that could read one value in panels, such as the chunks of a layer, try that together; and
 /// single units change their mind, given what all others chose (iterated conditional modes, Besag
 /// 1986, doi:10.1111/j.2517-6161.1986.tb01412.x). Precondition: units have rows that are not empty;
 /// a sum need not.

@@ -1,6 +1,6 @@
-// p[n,t,g,u] = sum over i of w[g,u,i] * x[n,t,i]: the part of a recurrent layer's gates that does
-// not depend on its state, for all steps at once. A Linear whose outputs are gates and units, so
-// that units can be split.
+// The input projection of a recurrent layer, p[n,t,g,u] = sum over i of w[g,u,i] * x[n,t,i]: the
+// part of its gates that does not depend on the state, for all steps at once. A Linear whose
+// outputs are gates and units, so that units can be split.
 #pragma once
 
 #include <span>

@@ -1,13 +1,17 @@
 // One layer and one direction of an LSTM, GRU or tanh RNN over x [n, t, i], with gates and formulas
 // as in PyTorch:
-//   lstm  i,f,o = sigmoid(W x + U h + b), g = tanh(W x + U h + b);  c = f * c + i * g;  h = o *
-//   tanh(c) gru   r,z = sigmoid(W x + U h + b), n = tanh(W x + b_n + r * (U h + b_m));  h = (1 - z)
-//   * n + z * h rnn   h = tanh(W x + U h + b)
+//
+//   lstm  i, f, o = sigmoid(W x + U h + b), g = tanh(W x + U h + b)
+//         c = f * c + i * g, h = o * tanh(c)
+//   gru   r, z = sigmoid(W x + U h + b), n = tanh(W x + b_n + r * (U h + b_m))
+//         h = (1 - z) * n + z * h
+//   rnn   h = tanh(W x + U h + b)
+//
 // Hochreiter and Schmidhuber 1997, doi:10.1162/neco.1997.9.8.1735; Cho et al. 2014,
 // arXiv:1406.1078.
-// A layer can be cut over time: chunks of it share the weights and hand h and c on. A chunk may get
-// W x already multiplied (GateProjection), and if it has one step, it can be split over hidden
-// units.
+// W x is the input projection. A layer can be cut over time: its chunks share the weights and hand
+// h and c on. A chunk may read the input projection (GateProjection) in place of x, and if it has
+// one step, it can be split over hidden units.
 #pragma once
 
 #include <span>
@@ -28,7 +32,7 @@ struct Recurrent {
   bool has_state = false;  ///< Inputs h0 and, for lstm, c0; otherwise the state starts at zero.
   /// An input with the number of valid steps per sample; later steps give zeros and keep the state.
   bool has_lengths = false;
-  /// Input 0 is p = W x [n, t, G, h], and there is no w_ih.
+  /// Input 0 is the input projection p [n, t, G, h], and there is no w_ih.
   bool projected = false;
   /// For a chunk: the steps of the sequence before its first one, and those of the whole sequence,
   /// 0 if it ends with this operator. Sample n has clamp(lengths[n] - begin, 0, t) valid steps

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "graph/cut_chains.h"
+
 namespace troika {
 namespace {
 
@@ -14,11 +16,6 @@ using Reason = std::optional<std::string>;
 constexpr std::string_view kSamples = "n", kTime = "t", kUnits = "u";
 /// The last dimension of [n,t,gate,unit] where axes are named after positions.
 constexpr std::string_view kFourth = "v";
-
-const Operator* find_operator(const Graph& graph, const std::string& name) {
-  auto found = std::ranges::find(graph.operators, name, &Operator::name);
-  return found == graph.operators.end() ? nullptr : &*found;
-}
 
 std::int64_t places_of_chunk(const Split& split) { return tile_count(split) * replicas_of(split); }
 
@@ -42,6 +39,36 @@ bool chunks_are_together(const Split& split) {
   for (std::int64_t chunk = 1; chunk < split.chunks; ++chunk)
     if (devices_of_chunk(split, chunk) != devices_of_chunk(split, 0)) return false;
   return true;
+}
+
+/// Whether two chunks of the chain can run at once.
+bool is_wavefront(const Strategy& strategy, const Graph& graph, const LayerChain& chain) {
+  std::set<std::vector<DeviceId>> devices;
+  for (std::int32_t member : chain) {
+    const Operator& op = graph.operators[as_index(member)];
+    if (!std::holds_alternative<Recurrent>(op.op)) continue;
+    const Split& split = strategy.splits.at(op.name);
+    if (!chunks_are_together(split)) return true;
+    devices.insert(devices_used(split));
+  }
+  return devices.size() > 1;
+}
+
+/// On the same devices, taking turns gains nothing and cuts the input projections into small
+/// products.
+void add_alone(const Strategy& strategy, const Graph& graph, LayerCuts& cuts) {
+  LayerCuts layers = cuts;  // without what why_not_cut refuses
+  std::erase_if(layers.chunks, [&](const auto& each) {
+    return !std::holds_alternative<Recurrent>(find_operator(graph, each.first)->op);
+  });
+  for (const LayerChain& chain : find_chains(graph, layers)) {
+    if (is_wavefront(strategy, graph, chain)) continue;
+    for (std::int32_t member : chain) {
+      const Operator& op = graph.operators[as_index(member)];
+      if (member != chain.front() && std::holds_alternative<Recurrent>(op.op))
+        cuts.alone.insert(op.name);
+    }
+  }
 }
 
 Split split_of_chunk(const Split& split, std::int64_t chunk) {
@@ -94,7 +121,7 @@ Reason why_layer_wrong(const Graph& graph, const Operator& op, const Split& spli
   if (split.chunk_stride < 0)
     return fmt::format("operator '{}' has the chunk stride {}; strides are 0 or more", op.name,
                        split.chunk_stride);
-  if (Reason reason = why_units_whole(op, split, graph[op.inputs[0]].spec.shape[1])) return reason;
+  if (Reason reason = why_units_whole(op, split, steps_of(graph, op))) return reason;
   if (split.chunks == 1) return std::nullopt;
   for (const Factor& factor : split.factors)
     if (!factor.axis.empty() && factor.axis != kSamples && factor.axis != kUnits)
@@ -125,6 +152,7 @@ LayerCuts layer_cuts(const Strategy& strategy, const Graph& graph) {
     const Operator* op = find_operator(graph, name);
     if (op != nullptr && std::holds_alternative<Dropout>(op->op)) cuts.whole.insert(name);
   }
+  add_alone(strategy, graph, cuts);
   return cuts;
 }
 

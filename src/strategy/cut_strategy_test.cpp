@@ -66,7 +66,7 @@ TEST(CutStrategy, AListHasTheDevicesOfOneChunkAfterTheOther) {
   EXPECT_EQ(split_in_cut(strategy, "rnn.0/output").devices, device_list({0, 1}));
 }
 
-TEST(CutStrategy, UnitsAreTheLastDimensionOfTheInputProduct) {
+TEST(CutStrategy, UnitsAreTheLastDimensionOfTheInputProjection) {
   Strategy strategy{.splits = {{"rnn.0", {.factors = {{"u", 3}}, .chunks = kSteps}}}};
   EXPECT_EQ(split_in_cut(strategy, "rnn.0/input").factors, (std::vector<Factor>{{"u", 3}}));
   EXPECT_EQ(split_in_cut(strategy, "rnn.0/split").factors, (std::vector<Factor>{{"v", 3}}));
@@ -89,7 +89,7 @@ TEST(CutStrategy, UnitsOfChunksThatRunApartReadXOnce) {
             (Split{.factors = {{"n", 2}}, .devices = device_list({0, 2})}));
 }
 
-TEST(CutStrategy, TheInputProductMayHaveASplitOfItsOwn) {
+TEST(CutStrategy, TheInputProjectionMayHaveASplitOfItsOwn) {
   Strategy strategy{
       .splits = {{"rnn.0", {.chunks = 2}}, {"rnn.0/input", {.factors = {{"u", 2}}, .first = 1}}}};
   EXPECT_EQ(why_infeasible(strategy, recurrent_stack(), machine_with(3)), std::nullopt);
@@ -99,7 +99,7 @@ TEST(CutStrategy, TheInputProductMayHaveASplitOfItsOwn) {
 
 TEST(CutStrategy, PartsOfADropoutAreWhereItIs) {
   Strategy strategy{.splits = {{"rnn.0", {.chunks = 2}},
-                               {"rnn.1", {.chunks = 2}},
+                               {"rnn.1", {.first = 1, .chunks = 2}},
                                {"rnn.1.dropout", {.factors = {{"n", 2}}, .first = 2}}}};
   EXPECT_EQ(split_in_cut(strategy, "rnn.1.dropout/1"), (Split{.factors = {{"n", 2}}, .first = 2}));
 }
@@ -110,6 +110,31 @@ TEST(CutStrategy, ADropoutThatIsSplitOverTimeStaysWhole) {
                                {"rnn.1.dropout", {.factors = {{"t", 2}}}}}};
   EXPECT_EQ(why_infeasible(strategy, recurrent_stack(), machine_with(2)), std::nullopt);
   EXPECT_EQ(split_in_cut(strategy, "rnn.1.dropout"), (Split{.factors = {{"t", 2}}}));
+}
+
+TEST(CutStrategy, LayersTakeTurnsOnlyIfTheyUseDifferentDevices) {
+  Split two{.factors = {{"n", 2}}, .chunks = 2};
+  Strategy strategy{.splits = {{"rnn.0", two}, {"rnn.1", two}}};
+  EXPECT_EQ(split_in_cut(strategy, "rnn.1/input").factors, two.factors);
+  strategy.splits["rnn.1"].first = 1;  // one device is the same, one is not
+  EXPECT_EQ(split_in_cut(strategy, "rnn.1/input/1").first, 1);
+  // Chunks that run apart can overlap with those of the other layer.
+  strategy.splits["rnn.0"] = strategy.splits["rnn.1"] = {.chunks = 2, .chunk_stride = 1};
+  EXPECT_EQ(split_in_cut(strategy, "rnn.1/input/1").first, 1);
+}
+
+TEST(CutStrategy, AllLayersOfAStackOverTwoGroupsOfDevicesTakeTurns) {
+  GraphBuilder b("net");
+  TensorId x = b.input("x", {{4, kSteps, 6}, DType::f32});
+  b.output("y", layers::recurrent(b, "rnn", x, {.hidden = 6, .layers = 4}).y);
+  Graph graph = b.finish();
+  Strategy strategy;
+  for (int layer = 0; layer < 4; ++layer)
+    strategy.splits["rnn." + std::to_string(layer)] = {.first = layer / 2, .chunks = 2};
+  // If the second layer waited for the whole first one, so would the third, on the other device.
+  EXPECT_EQ(layer_cuts(strategy, graph).alone, std::set<std::string>());
+  for (auto& [name, split] : strategy.splits) split.first = 0;
+  EXPECT_THAT(layer_cuts(strategy, graph).alone, ElementsAre("rnn.1", "rnn.2", "rnn.3"));
 }
 
 TEST(CutStrategy, RefusalsSayWhatWouldFit) {
@@ -126,7 +151,7 @@ TEST(CutStrategy, RefusalsSayWhatWouldFit) {
               HasSubstr("operator 'rnn.0/2' is placed on device 4"));
 }
 
-TEST(CutStrategy, RefusesTheInputProductOfALayerThatIsNotCut) {
+TEST(CutStrategy, RefusesTheInputProjectionOfALayerThatIsNotCut) {
   Strategy strategy{.splits = {{"rnn.0", {.chunks = 2}}, {"rnn.1/input", {}}}};
   EXPECT_THAT(why_infeasible(strategy, recurrent_stack(), machine_with(1)),
               Optional(HasSubstr("no operator 'rnn.1/input'")));

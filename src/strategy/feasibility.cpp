@@ -95,8 +95,7 @@ Reason why_micro_batches_infeasible(std::int64_t parts, const IndexedGraph& inde
 /// The cut graph, for which splits are checked later, does not have all names of the model.
 Reason why_names_unknown(const Strategy& strategy, const Graph& graph, const LayerCuts& cuts) {
   for (const auto& [name, split] : strategy.splits)
-    if (std::ranges::find(graph.operators, name, &Operator::name) == graph.operators.end() &&
-        !is_projection_of(cuts, name))
+    if (find_operator(graph, name) == nullptr && !is_projection_of(cuts, name))
       return unknown_operator(graph, name);
   return std::nullopt;
 }

@@ -72,8 +72,7 @@ Reason MessageNames::why_no_reader(const std::string& name, std::string_view rea
     return fmt::format(
         "'message_order' names '{}', which does not end with a phase, as in 'for {} forward'", name,
         op);
-  if (std::ranges::find(graph_.operators, op, &Operator::name) != graph_.operators.end())
-    return std::nullopt;
+  if (find_operator(graph_, op) != nullptr) return std::nullopt;
   return fmt::format(
       "'message_order' names '{}', but the model '{}' has no operator '{}'; remove the name", name,
       graph_.name, op);

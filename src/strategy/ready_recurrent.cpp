@@ -14,10 +14,6 @@ namespace {
 /// four fifths of them keep all groups busy.
 constexpr std::int64_t kChunksPerGroup = 4;
 
-std::int64_t steps_of(const Graph& graph, const Operator& layer) {
-  return graph[layer.inputs[0]].spec.shape[1];
-}
-
 bool is_layer(const Graph& graph, std::int32_t at) {
   return std::holds_alternative<Recurrent>(graph.operators[as_index(at)].op);
 }

@@ -142,9 +142,7 @@ Strategy restricted(const Strategy& strategy, const Graph& graph) {
   Strategy own = strategy;
   LayerCuts cuts = layer_cuts(strategy, graph);
   std::erase_if(own.splits, [&](const auto& split) {
-    return std::ranges::find(graph.operators, split.first, &Operator::name) ==
-               graph.operators.end() &&
-           !is_projection_of(cuts, split.first);
+    return find_operator(graph, split.first) == nullptr && !is_projection_of(cuts, split.first);
   });
   auto is_missing = [&](const std::string& name) {
     return std::ranges::find(graph.parameters, name, &Parameter::name) == graph.parameters.end();

@@ -51,6 +51,11 @@ std::int64_t panel_floats(std::int64_t depth, std::int64_t columns) {
   return (columns + width - 1) / width * width * depth;
 }
 
+PanelLayouts panel_layouts() {
+  if (widest_vector() == 16) return {Layout::panels16, Layout::turned_panels16};
+  return {Layout::panels8, Layout::turned_panels8};
+}
+
 void pack_panels(const SharedFactor& factor, int threads, float* panels) {
   std::int64_t width = panel_width(), count = (factor.columns + width - 1) / width;
   Factor b{factor.first, factor.row, factor.column};

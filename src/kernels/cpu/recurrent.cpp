@@ -1,5 +1,5 @@
-// W x of all steps is one matrix product, unless it comes in multiplied; then each step is one
-// product with U and one pass over its gates.
+// The input projection of all steps is one matrix product, unless it is an input. Each step then is
+// one product with U and one pass over its gates.
 #include <omp.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct Forward {
       : s(steps), from_h(scratch), ends(s.ends(a)), first_unit(s.first_unit(a)) {
     h = s.value(a, s.at.h_last), c = s.value(a, s.at.c_last);
     y = s.value(a, s.at.y), cells = s.value(a, s.at.cells);
-    // An rnn saves no gates: y holds W x until the step replaces it by the result.
+    // An rnn saves no gates: y holds the input projection until the step replaces it by the result.
     gates = s.at.gates < 0 ? y : s.value(a, s.at.gates);
     h0 = s.value(a, s.at.h0), c0 = s.value(a, s.at.c0), bias = s.value(a, s.at.bias);
     from_x = s.op.projected ? s.value(a, s.at.x) : gates;
@@ -83,8 +83,8 @@ struct Forward {
   }
 };
 
-/// Not computed if W x is an input.
-ProductExtent input_product(const RecurrentSteps& s) {
+/// Not computed if the input projection is an input.
+ProductExtent projection_extent(const RecurrentSteps& s) {
   return {s.samples * s.steps, s.gates, s.inputs};
 }
 
@@ -96,17 +96,17 @@ std::int64_t forward_floats(const RecurrentSteps& s, const RecurrentChoice& choi
 Bytes recurrent_forward_scratch(const RecurrentSteps& s, const RecurrentChoice& choice,
                                 int threads) {
   ProductTeam team{.threads = threads, .lanes = choice.lanes};
-  ProductExtent product = input_product(s);
+  ProductExtent product = projection_extent(s);
   std::int64_t projecting = s.op.projected ? 0 : product_floats({&product, 1}, team);
   return {4 * (forward_floats(s, choice) + projecting)};
 }
 
-/// W x does not depend on the state, so all steps are one large product instead of many small ones.
-/// It is written to where the gates are saved.
+/// The input projection does not depend on the state, so all steps are one large product instead of
+/// many small ones. It is written to where the gates are saved.
 void project(const RecurrentSteps& s, const Arguments& a, const Forward& run,
              const ProductTeam& team) {
   Matrix x{s.value(a, s.at.x), s.inputs}, w_ih{s.value(a, s.at.w_ih), s.inputs};
-  set_product(input_product(s), x, w_ih.transposed(), {run.gates, s.saved}, team);
+  set_product(projection_extent(s), x, w_ih.transposed(), {run.gates, s.saved}, team);
 }
 
 Loop recurrent_forward(const RecurrentSteps& steps, const RecurrentChoice& choice) {

@@ -22,8 +22,8 @@ ChannelView view_of(const RecurrentSteps& s, std::int64_t numbers) {
   return {.inner = s.samples * s.steps, .lanes = numbers, .channels = numbers};
 }
 
-/// In a GRU, the gradient of the part of n that comes from h differs from that of W x. Numbers of
-/// one step; 0 for others.
+/// In a GRU, the gradient of the part of n that comes from h differs from that of the input
+/// projection. Numbers of one step; 0 for others.
 std::int64_t candidate_units(const RecurrentSteps& s) {
   return s.op.kind == RecurrentKind::gru ? s.units : 0;
 }
@@ -38,7 +38,7 @@ std::int64_t floats_of(const RecurrentSteps& s, const RecurrentChoice& choice) {
 /// Rows of dU that are one product: `from` [n * t, row] has their gradients as its columns.
 struct HiddenRows {
   std::int64_t first, count;
-  const float* from;
+  float* from;
   std::int64_t row;
 };
 
@@ -48,8 +48,8 @@ struct Backward {
   SampleEnds ends;
   std::int64_t first_unit;
   double* bias_sums;
-  // Of all steps, in the order of x: gradients of W x, of the part of n from h in a GRU, and the
-  // state before each step.
+  // Of all steps, in the order of x: gradients of the input projection, of the part of n from h in
+  // a GRU, and the state before each step.
   float *dfrom_x, *dcandidate, *h_before;
   // Of one step, by sample, which is the order of the product with U.
   float *dfrom_h, *dh, *dc;
@@ -149,7 +149,7 @@ void products(const RecurrentSteps& s, const Arguments& a, const Backward& run) 
   float* dw_hh = s.gradient(a, s.at.w_hh);
   for (const HiddenRows& part : run.hidden_rows()) {
     if (part.count == 0) continue;
-    Matrix gradients{const_cast<float*>(part.from), part.row};
+    Matrix gradients{part.from, part.row};
     set_product({part.count, s.hidden, rows}, gradients.transposed(), {run.h_before, s.hidden},
                 {dw_hh + part.first * s.hidden, s.hidden}, run.team);
   }

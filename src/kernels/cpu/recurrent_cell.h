@@ -11,7 +11,7 @@ namespace troika {
 struct ForwardCell {
   std::int64_t units;
   float* gates;  ///< Receives the values saved for backward; of rnn there are none.
-  const float *from_x, *from_h, *bias;  ///< W x may be where the gates are saved.
+  const float *from_x, *from_h, *bias;  ///< `from_x` may be where the gates are saved.
   float *h, *c;                         ///< The state, moved by one step.
   float *y, *cells;                     ///< Copies of it.
 
@@ -72,7 +72,8 @@ struct BackwardCell {
   std::int64_t units;
   const float *gates, *y, *cells, *h_before, *c_before, *dy;
   float *dh, *dc;  ///< From after the step to before it; dh lacks the part through U.
-  /// Before the nonlinearities. Those of W x and of U h differ in the block n of gru only.
+  /// Before the nonlinearities: of the input projection and of U h, which differ in the block n of
+  /// gru only.
   float *dfrom_x, *dfrom_h;
 
   TROIKA_INLINE void set(std::int64_t block, std::int64_t j, float gradient) const {

@@ -71,9 +71,8 @@ std::int64_t RecurrentSteps::hidden_floats(const RecurrentChoice& choice) const 
 }
 
 Layout RecurrentSteps::packed_hidden() const {
-  bool wide = widest_vector() == 16;
-  if (phase == Phase::forward) return wide ? Layout::turned_panels16 : Layout::turned_panels8;
-  return wide ? Layout::panels16 : Layout::panels8;
+  PanelLayouts layouts = panel_layouts();
+  return phase == Phase::forward ? layouts.turned : layouts.straight;
 }
 
 std::int64_t RecurrentSteps::length(const SampleEnds& ends, std::int64_t n) const {

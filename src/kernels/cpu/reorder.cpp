@@ -93,7 +93,7 @@ struct MatrixPlaces {
   std::optional<Panels> panels;
 };
 
-/// Element by element, for pairs of layouts that no step changes between.
+/// Element by element: slow, for pairs of layouts that kernels of this processor never need.
 Loop any_panels(const Reorder& op, const Shape& shape) {
   MatrixPlaces from(op.from, shape), to(op.to, shape);
   std::int64_t rows = shape.elements() / shape.back(), stored = stored_elements(op.to, shape);

@@ -25,7 +25,7 @@ void multiply(std::span<const T> a, Matrix at_a, std::span<const T> b, Matrix at
 
 template <class T>
 void run(const Arguments& a) {
-  // A gate projection's weight has several dimensions before the last.
+  // The weight of an input projection has several dimensions before the last.
   std::int64_t in = a.shape(kWeight).back(), out = a.shape(kWeight).elements() / in,
                rows = a.shape(kX).elements() / in;
   // x is [rows, in], the weight [out, in] and y [rows, out]. A transposed factor is the same memory

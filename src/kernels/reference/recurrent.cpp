@@ -107,7 +107,7 @@ class RecurrentRun {
     }
   }
 
-  /// W x of one gate of a unit.
+  /// The input projection of one gate of a unit.
   T input_sum(std::int64_t at, std::int64_t gate, std::int64_t j) const {
     if (op_.projected) return a_.value<const T>(at_.x)[(at * gates_ + gate) * units_ + j];
     T sum = 0;

@@ -39,6 +39,8 @@ struct FakeKernels {
   std::map<std::string, std::vector<Layout>> wants{};  // operator → layouts of its operands
   bool measured = true;      // else times follow from the rates of devices
   bool two_kernels = false;  // one plain, one for other layouts; times by a hash of the key
+  /// Changes the candidates of a key; fused chains keep theirs.
+  std::function<void(const KernelKey&, std::vector<Candidate>&)> revise{};
 
   KernelTable answer(const std::vector<KernelRequest>& rows, KernelTable table = {}) const {
     for (const KernelRequest& row : rows) {
@@ -57,6 +59,12 @@ struct FakeKernels {
         candidate.in_place = {{static_cast<int>(candidate.layouts.size()) - 1, 0}};
       if (!key.fused.empty()) candidate.time = fused_time;
       if (!measured) candidate.time.reset();
+      if (revise && key.fused.empty()) {
+        std::vector<Candidate> revised{candidate};
+        revise(key, revised);
+        table.insert(row, std::move(revised));
+        continue;
+      }
       if (two_kernels && (key.fused.empty() || fuses)) {
         table.insert(row, two_of(key, candidate));
         continue;
