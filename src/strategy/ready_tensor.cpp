@@ -1,6 +1,7 @@
 // Strategies that split parameters: an operator is cut like its input where that is cut already,
 // and starts a new cut along its own parameters where it is not.
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <numeric>
 
@@ -20,10 +21,16 @@ struct ModelGrid {
   std::int64_t data = 1;
   std::int64_t model = 1;
   Starters starters = Starters::all;
+  /// Whether a recurrent layer starts a cut along its hidden units; empty: none does.
+  std::function<bool(const Operator&)> starts_units{};
 };
 
+struct CutDim {
+  std::size_t dim = 0;
+  bool is_units = false;  ///< The cut began with the hidden units of a recurrent layer.
+};
 /// By tensor: the dimension that is cut between the devices of a group.
-using CutDims = std::map<TensorId, std::size_t>;
+using CutDims = std::map<TensorId, CutDim>;
 
 /// The axis along which an operator goes on with the cut of its inputs, or -1: every input that has
 /// the dimension must be cut, and alike.
@@ -32,7 +39,7 @@ int followed_axis(const Operator& op, const Signature& s, const CutDims& cut) {
   for (int slot : s.slots_of(Role::input)) {
     auto found = cut.find(tensor_at(op, s, slot));
     if (found == cut.end()) continue;
-    int axis = s.slots[static_cast<std::size_t>(slot)].dims[found->second].axis;
+    int axis = s.slots[static_cast<std::size_t>(slot)].dims[found->second.dim].axis;
     if (axis < 0 || (followed >= 0 && axis != followed)) return DimMap::kNoAxis;
     followed = axis;
   }
@@ -43,6 +50,23 @@ int followed_axis(const Operator& op, const Signature& s, const CutDims& cut) {
     if (has_axis && !cut.contains(tensor_at(op, s, slot))) return DimMap::kNoAxis;
   }
   return followed;
+}
+
+/// Whether an axis goes on with a cut of hidden units.
+bool follows_units(const Operator& op, const Signature& s, int axis, const CutDims& cut) {
+  return std::ranges::any_of(s.slots_of(Role::input), [&](int slot) {
+    auto found = cut.find(tensor_at(op, s, slot));
+    return found != cut.end() && found->second.is_units &&
+           s.slots[as_index(slot)].dims[found->second.dim].axis == axis;
+  });
+}
+
+/// Whether a linear layer that could go on with a cut of hidden units had better start one of its
+/// own: going on, it adds up its output over the group, and starting anew, it gathers its input.
+bool is_better_anew(const Operator& op, const Signature& s, int followed, const CutDims& cut) {
+  if (!std::holds_alternative<Linear>(op.op) || !follows_units(op, s, followed, cut)) return false;
+  const Axis &in = s.axes[as_index(s.axis("i"))], &out = s.axes[as_index(s.axis("o"))];
+  return out.extent > in.extent;
 }
 
 /// The axis of its own parameters that an operator can start a cut along, or -1.
@@ -68,12 +92,18 @@ int sequence_axis(const Signature& s) {
 
 /// Marks the outputs that run along the axis as cut.
 void pass_on(const Operator& op, const Signature& s, int axis, CutDims& cut) {
+  bool is_units = follows_units(op, s, axis, cut);
   for (int slot : s.slots_of(Role::output)) {
     const auto& dims = s.slots[static_cast<std::size_t>(slot)].dims;
     auto found = std::ranges::find(dims, axis, &DimMap::axis);
     if (found != dims.end())
-      cut[tensor_at(op, s, slot)] = static_cast<std::size_t>(found - dims.begin());
+      cut[tensor_at(op, s, slot)] = {static_cast<std::size_t>(found - dims.begin()), is_units};
   }
+}
+
+/// The hidden units are the last dimension of all outputs of a recurrent layer.
+void pass_on_units(const Graph& graph, const Operator& layer, CutDims& cut) {
+  for (TensorId output : layer.outputs) cut[output] = {graph[output].spec.shape.rank() - 1, true};
 }
 
 std::vector<DeviceId> sorted_by_node(const Machine& machine) {
@@ -88,9 +118,14 @@ Strategy split_models(const Graph& graph, const ModelGrid& on) {
   Strategy strategy;
   CutDims cut;
   for (const Operator& op : graph.operators) {
+    if (std::holds_alternative<Recurrent>(op.op) && on.starts_units && on.starts_units(op)) {
+      strategy.splits[op.name] = along_units(graph, op, on.model);
+      pass_on_units(graph, op, cut);
+      continue;
+    }
     Signature s = signature(graph, op);
     int axis = followed_axis(op, s, cut);
-    if (axis < 0) axis = started_axis(op, s, on.starters);
+    if (axis < 0 || is_better_anew(op, s, axis, cut)) axis = started_axis(op, s, on.starters);
     auto groups = spend(s, {}, on.data, {sample_axis(s)});
     auto factors = spend(s, groups, on.model, {axis, sample_axis(s)});
     bool is_cut =
@@ -107,12 +142,15 @@ Strategy split_models(const Graph& graph, const ModelGrid& on) {
 }  // namespace
 
 Strategy tensor_parallel(const Graph& graph, const Machine& machine) {
-  Strategy strategy =
-      mixed_parallel(graph, {.tensor = static_cast<std::int64_t>(machine.devices.size())});
-  for (const Operator& op : graph.operators)
-    if (std::holds_alternative<Recurrent>(op.op))
-      if (auto split = split_hidden_units(graph, op, machine)) strategy.splits[op.name] = *split;
-  return strategy;
+  return tensor_parallel_on({graph, machine});
+}
+
+Strategy tensor_parallel_on(const ReadyRequest& on) {
+  auto devices = std::ssize(on.machine.devices);
+  auto starts_units = [&](const Operator& layer) { return is_faster_along_units(on, layer); };
+  return split_models(
+      on.graph,
+      {.grid = first_devices(on.graph, devices), .model = devices, .starts_units = starts_units});
 }
 
 Strategy mixed_parallel(const Graph& graph, const MixtureDegrees& degrees) {
