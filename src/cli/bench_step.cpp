@@ -228,8 +228,7 @@ StepFigures measure_step(const BenchRequest& request, Ranks& ranks) {
   // Measured before the model occupies memory.
   DeviceSpec none{.flops_per_second = 0, .bytes_per_second = 0};
   DeviceSpec limits = measure_limits(setup, none);
-  Strategy strategy =
-      choose_strategy(made.config, model, with_slowest_link(setup.machine, setup.links));
+  Strategy strategy = choose_strategy({made.config, model, setup.machine, setup.links});
   if (request.without_overlap) strategy.sync.overlap = false;
   if (request.without_priorities) strategy.sync.priorities = false;
   if (request.orders_messages && !setup.is_measured)
