@@ -24,10 +24,11 @@ struct ReadyRequest {
 Strategy data_parallel(const Graph& graph, const Machine& machine);
 
 /// Megatron (arXiv:1909.08053): linear layers and convolutions by output, {o: D}, then by input,
-/// {i: D}, with what is between them split alike; attention by head; embedding and cross entropy by
-/// vocabulary; the rest along samples or sequence (arXiv:2205.05198). Each recurrent layer is in
-/// single time steps by hidden units if messages of the machine's slowest link are estimated to
-/// make that faster than by samples; what follows it is then cut along the same dimension.
+/// {i: D}, with what is between them split alike, unless a layer has more outputs than inputs;
+/// attention by head; embedding and cross entropy by vocabulary; the rest along samples or sequence
+/// (arXiv:2205.05198). Each recurrent layer is in single time steps by hidden units if messages of
+/// the machine's slowest link are estimated to make that faster than by samples; what follows it is
+/// then cut along the same dimension.
 Strategy tensor_parallel(const Graph& graph, const Machine& machine);
 
 /// Images by rows, {h: D}, or rows and columns where there are too few; what has no image by

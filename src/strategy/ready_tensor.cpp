@@ -25,12 +25,8 @@ struct ModelGrid {
   std::function<bool(const Operator&)> starts_units{};
 };
 
-struct CutDim {
-  std::size_t dim = 0;
-  bool is_units = false;  ///< The cut began with the hidden units of a recurrent layer.
-};
 /// By tensor: the dimension that is cut between the devices of a group.
-using CutDims = std::map<TensorId, CutDim>;
+using CutDims = std::map<TensorId, std::size_t>;
 
 /// The axis along which an operator goes on with the cut of its inputs, or -1: every input that has
 /// the dimension must be cut, and alike.
@@ -39,7 +35,7 @@ int followed_axis(const Operator& op, const Signature& s, const CutDims& cut) {
   for (int slot : s.slots_of(Role::input)) {
     auto found = cut.find(tensor_at(op, s, slot));
     if (found == cut.end()) continue;
-    int axis = s.slots[static_cast<std::size_t>(slot)].dims[found->second.dim].axis;
+    int axis = s.slots[static_cast<std::size_t>(slot)].dims[found->second].axis;
     if (axis < 0 || (followed >= 0 && axis != followed)) return DimMap::kNoAxis;
     followed = axis;
   }
@@ -52,21 +48,11 @@ int followed_axis(const Operator& op, const Signature& s, const CutDims& cut) {
   return followed;
 }
 
-/// Whether an axis goes on with a cut of hidden units.
-bool follows_units(const Operator& op, const Signature& s, int axis, const CutDims& cut) {
-  return std::ranges::any_of(s.slots_of(Role::input), [&](int slot) {
-    auto found = cut.find(tensor_at(op, s, slot));
-    return found != cut.end() && found->second.is_units &&
-           s.slots[as_index(slot)].dims[found->second.dim].axis == axis;
-  });
-}
-
-/// Whether a linear layer that could go on with a cut of hidden units had better start one of its
-/// own: going on, it adds up its output over the group, and starting anew, it gathers its input.
-bool is_better_anew(const Operator& op, const Signature& s, int followed, const CutDims& cut) {
-  if (!std::holds_alternative<Linear>(op.op) || !follows_units(op, s, followed, cut)) return false;
-  const Axis &in = s.axes[as_index(s.axis("i"))], &out = s.axes[as_index(s.axis("o"))];
-  return out.extent > in.extent;
+/// Whether a linear layer that could go on with the cut of its input had better start one of its
+/// own: going on, the group adds up its output, and starting anew, the group gathers its input.
+bool is_better_anew(const Operator& op, const Signature& s, int followed) {
+  if (!std::holds_alternative<Linear>(op.op) || followed != s.axis("i")) return false;
+  return s.axes[as_index(s.axis("o"))].extent > s.axes[as_index(followed)].extent;
 }
 
 /// The axis of its own parameters that an operator can start a cut along, or -1.
@@ -92,18 +78,17 @@ int sequence_axis(const Signature& s) {
 
 /// Marks the outputs that run along the axis as cut.
 void pass_on(const Operator& op, const Signature& s, int axis, CutDims& cut) {
-  bool is_units = follows_units(op, s, axis, cut);
   for (int slot : s.slots_of(Role::output)) {
     const auto& dims = s.slots[static_cast<std::size_t>(slot)].dims;
     auto found = std::ranges::find(dims, axis, &DimMap::axis);
     if (found != dims.end())
-      cut[tensor_at(op, s, slot)] = {static_cast<std::size_t>(found - dims.begin()), is_units};
+      cut[tensor_at(op, s, slot)] = static_cast<std::size_t>(found - dims.begin());
   }
 }
 
 /// The hidden units are the last dimension of all outputs of a recurrent layer.
 void pass_on_units(const Graph& graph, const Operator& layer, CutDims& cut) {
-  for (TensorId output : layer.outputs) cut[output] = {graph[output].spec.shape.rank() - 1, true};
+  for (TensorId output : layer.outputs) cut[output] = graph[output].spec.shape.rank() - 1;
 }
 
 std::vector<DeviceId> sorted_by_node(const Machine& machine) {
@@ -125,7 +110,7 @@ Strategy split_models(const Graph& graph, const ModelGrid& on) {
     }
     Signature s = signature(graph, op);
     int axis = followed_axis(op, s, cut);
-    if (axis < 0 || is_better_anew(op, s, axis, cut)) axis = started_axis(op, s, on.starters);
+    if (axis < 0 || is_better_anew(op, s, axis)) axis = started_axis(op, s, on.starters);
     auto groups = spend(s, {}, on.data, {sample_axis(s)});
     auto factors = spend(s, groups, on.model, {axis, sample_axis(s)});
     bool is_cut =
