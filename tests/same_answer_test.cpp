@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <set>
 
 #include "base/testing/test_effort.h"
@@ -17,10 +18,11 @@ struct Ready {
   std::int64_t devices;
 };
 
-const std::vector<Ready> kAllReady{{"data", 2},    {"data", 3},    {"data", 4},    {"tensor", 2},
-                                   {"tensor", 4},  {"spatial", 2}, {"spatial", 4}, {"hybrid", 2},
-                                   {"hybrid", 4},  {"placed", 2},  {"placed", 3},  {"expert", 4},
-                                   {"mixture", 4}, {"branches", 3}};
+const std::vector<Ready> kAllReady{
+    {"data", 2},    {"data", 3},     {"data", 4},      {"tensor", 2},
+    {"tensor", 4},  {"spatial", 2},  {"spatial", 4},   {"hybrid", 2},
+    {"hybrid", 4},  {"placed", 2},   {"placed", 3},    {"expert", 4},
+    {"mixture", 4}, {"branches", 3}, {"wavefront", 2}, {"wavefront", 4}};
 /// One ready plan of each kind, on the numbers of devices that matter for it.
 const std::vector<Ready> kFewReady{
     {"data", 3}, {"tensor", 4}, {"spatial", 4}, {"hybrid", 2}, {"placed", 3}};
@@ -103,9 +105,9 @@ std::string optimizer_for(const std::string& model, std::uint64_t seed) {
   return (is_deep(model) ? few : all)[seed % all.size()];
 }
 
-using DrawStrategy = Strategy (*)(const Graph&, const Machine&, std::uint64_t);
+using DrawStrategy = std::function<Strategy(const Graph&, const Machine&, std::uint64_t)>;
 
-void expect_same_under_random(DrawStrategy draw, std::uint64_t count, bool cpu_kernels,
+void expect_same_under_random(const DrawStrategy& draw, std::uint64_t count, bool cpu_kernels,
                               const std::string& model) {
   for (std::uint64_t seed = 0; seed < count; ++seed) {
     std::int64_t devices = static_cast<std::int64_t>(seed * 3 % 8 + 1);
@@ -149,10 +151,47 @@ Strategy random_cuts(const Graph& graph, const Machine& machine, std::uint64_t s
   return with_random_cuts(drawn, graph, machine, seed);
 }
 
+/// Layers of strategies that are cut over time, and those of them that are split along units.
+struct CutCounts {
+  void add(const Strategy& strategy) {
+    for (const auto& [name, split] : strategy.splits) {
+      if (split.chunks == 1) continue;
+      ++layers;
+      if (degree_along(split, "u") > 1) ++along_units;
+    }
+  }
+  int layers = 0, along_units = 0;
+};
+
 class SameAnswerOfCutLayers : public testing::TestWithParam<std::string> {};
 
 TEST_P(SameAnswerOfCutLayers, UnderRandomStrategies) {
-  expect_same_under_random(random_cuts, full_grid() ? 80 : 6, false, GetParam());
+  CutCounts cuts;
+  auto draw = [&](const Graph& graph, const Machine& machine, std::uint64_t seed) {
+    Strategy drawn = random_cuts(graph, machine, seed);
+    cuts.add(drawn);
+    return drawn;
+  };
+  expect_same_under_random(draw, full_grid() ? 80 : 6, false, GetParam());
+  EXPECT_GT(cuts.layers, 0);
+  EXPECT_GT(cuts.along_units, 0);
+}
+
+/// On slow links, with more weights than states.
+TEST_P(SameAnswerOfCutLayers, UnderHiddenUnitsOfTensorPlans) {
+  SmallCase asked{.model = GetParam(), .hidden = 16};
+  for (std::int64_t devices : {2, 4}) {
+    Machine machine = machine_of(devices);
+    machine.links = {{0, 1, {.bytes_per_second = 1}}};
+    CutCounts cuts;
+    Strategy tensor = for_all_graphs(asked, [&](const Graph& graph) {
+      Strategy made = tensor_parallel(graph, machine);
+      cuts.add(made);
+      return made;
+    });
+    EXPECT_GT(cuts.along_units, 0);
+    expect_same(asked, devices, tensor);
+  }
 }
 
 TEST_P(SameAnswerOfCutLayers, UnderRandomStrategiesInFloats) {

@@ -26,6 +26,7 @@ struct SmallCase {
   bool clips = false;       ///< Clips the gradient to a norm that all small models exceed.
   std::uint64_t seed = 5;   ///< Seed of weights and inputs.
   std::uint64_t nudge = 0;  ///< If not 0, nudge_weights() is called with it.
+  std::int64_t hidden = 0;  ///< If not 0, the width of recurrent layers.
 
   auto operator<=>(const SmallCase&) const = default;
 
@@ -71,6 +72,9 @@ inline zoo::Model build_small(const SmallCase& asked) {
   request.samples.dtype = asked.cpu_kernels ? DType::f32 : DType::f64;
   request.samples.batch = asked.shards == 1 ? 8 : 16;
   request.samples.shards = asked.shards;
+  for (zoo::Option& option : request.options)
+    if (asked.hidden > 0 && (option.name == "hidden" || option.name == "width"))
+      option.value = asked.hidden;
   return zoo::build(request);
 }
 

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "setup/choose_strategy.h"
 #include "setup/hosts.h"
+#include "setup/known_links.h"
 #include "strategy/ready.h"
 
 namespace troika::internal {
@@ -40,13 +42,15 @@ std::string plan_of_file(const std::string& path) { return to_json(load_strategy
 
 std::string ready_plan(const PlanConfig& plan, const zoo::Model& model, std::int64_t devices) {
   Machine machine = machine_of(devices);
+  LinkCosts links = known_link_costs(default_links_file());
+  Machine linked = with_slowest_link(machine, links);  // what ready plans weigh
   if (plan.name.empty()) require_devices(plan, devices);
   Strategy all;
   // Graphs of one model share operators by name; each brings those that the others lack.
   for (const zoo::NamedGraph& named : model.graphs) {
     Strategy own = plan.name.empty()
                        ? mixed_parallel(named.graph, {.data = plan.data, .tensor = plan.tensor})
-                       : ready_strategy(plan.name, named.graph, machine);
+                       : ready_strategy(plan.name, named.graph, linked);
     all.splits.merge(own.splits);
   }
   if (auto reason = why_infeasible(restricted(all, model.train()), model.train(), machine))

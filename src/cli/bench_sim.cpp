@@ -100,7 +100,8 @@ SimFigures measure_simulation(const BenchSimArguments& arguments) {
   made.config.train.global_batch = made.samples.batch;
   zoo::Model model = build_model(made.config.model, made.samples);
   Machine machine = machine_of_nodes(request.devices);
-  Strategy strategy = choose_strategy(made.config, model, machine);
+  LinkCosts links = assumed_link_costs();  // nothing here depends on this computer
+  Strategy strategy = choose_strategy({made.config, model, machine, links});
   SimFigures figures{.model = request.model,
                      .plan = made.config.parallel.plan.name,
                      .devices = request.devices,

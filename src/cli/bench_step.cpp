@@ -196,8 +196,7 @@ Flops flops_of_model(const zoo::Model& model) {
 /// The plan of the request on the devices of `setup`.
 Strategy strategy_for(const BenchRequest& request, const BenchCase& made, const zoo::Model& model,
                       RuntimeSetup& setup) {
-  Strategy strategy =
-      choose_strategy(made.config, model, with_slowest_link(setup.machine, setup.links));
+  Strategy strategy = choose_strategy({made.config, model, setup.machine, setup.links});
   if (request.without_overlap) strategy.sync.overlap = false;
   if (request.without_priorities) strategy.sync.priorities = false;
   if (!request.orders_messages) return strategy;

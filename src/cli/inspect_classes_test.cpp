@@ -100,6 +100,23 @@ TEST(InspectClasses, AClusterFileSaysWhatThePlanDoesNot) {
   EXPECT_THAT(to_text(found), HasSubstr("3 (small.0)"));
 }
 
+TEST(InspectClasses, SpeaksOfTheChunksOfLayersThatAreCut) {
+  Strategy strategy = made_plan({"rnnlm", "wavefront", 8, 2});
+  strategy.made_on = {.devices = 2, .nodes = 1, .kinds = {"cpu"}};
+  ClassInspection found = inspect_classes(PlanFile(strategy).path, {});
+  ASSERT_THAT(found.programs[0].classes, SizeIs(2));
+  EXPECT_THAT(found.programs[0].classes[1].difference, HasSubstr("lstm.0/"));
+}
+
+TEST(InspectClasses, ListsMayHaveTheDevicesOfEachChunk) {
+  Strategy strategy = made_plan({.model = "rnnlm", .devices = 2});
+  strategy.splits["lstm.0"] = {.devices = {DeviceId(0u), DeviceId(1u)}, .chunks = 2};
+  strategy.made_on = {.devices = 2, .nodes = 1, .kinds = {"cpu"}};
+  ClassInspection found = inspect_classes(PlanFile(strategy).path, {});
+  ASSERT_THAT(found.programs[0].classes, SizeIs(2));
+  EXPECT_THAT(found.programs[0].classes[1].difference, HasSubstr("lstm.0/"));
+}
+
 TEST(InspectClasses, RefusesWhatIsNotAPlan) {
   TemporaryFolder folder;
   EXPECT_THAT([&] { inspect_classes(folder.path(), {}); },

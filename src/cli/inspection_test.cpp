@@ -228,6 +228,13 @@ TEST(Inspect, SaysWhichUpdatesAPlanCarriesAndWhyNotTheOthers) {
             "others: 'carry_updates' is off");
 }
 
+TEST(Inspect, KnowsTheUpdatesOfLayersWhoseChunksListTheirDevices) {
+  TemporaryFolder folder;
+  Strategy plan = plan_for("rnnlm");
+  plan.splits["lstm.0"] = {.devices = {DeviceId(0u), DeviceId(1u)}, .chunks = 2};
+  EXPECT_THAT(carried(folder.write("plan.json", to_json(plan))), HasSubstr("into the next step"));
+}
+
 TEST(Inspect, SaysWhyItDoesNotKnowWhichUpdatesAPlanCarries) {
   TemporaryFolder folder;
   Strategy plan = plan_for("lenet");

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "cli/model_card.h"
 #include "setup/choose_strategy.h"
+#include "setup/known_links.h"
 #include "setup/live_model.h"
 #include "setup/optimizer_rules.h"
 #include "train/evaluate.h"
@@ -123,7 +124,8 @@ class RunFileCheck {
     Machine machine;
     machine.devices.resize(static_cast<std::size_t>(config().parallel.devices));
     attempt({"parallel.plan", "parallel.devices"}, [&] {
-      Strategy strategy = choose_strategy(config(), *model_, machine);
+      LinkCosts links = known_link_costs(default_links_file(config().kernels.cache));
+      Strategy strategy = choose_strategy({config(), *model_, machine, links});
       if (auto reason = why_for_another_model(strategy, model_->train()))
         throw Error(ErrorKind::usage, *reason);
       for (const zoo::NamedGraph& named : model_->graphs)

@@ -72,12 +72,13 @@ std::string text_of(const PlanConfig& plan) {
 }
 
 /// The ready plan that has the splits of a strategy on its machine; nothing if there is none.
-std::optional<PlanConfig> recognise(const PlannedPrograms& programs, const Machine& machine) {
+std::optional<PlanConfig> recognise(const PlannedPrograms& programs, const Machine& machine,
+                                    const LinkCosts& links) {
   RunConfig config = programs.config;
   config.parallel = {.devices = std::ssize(machine.devices)};
   for (const PlanConfig& plan : scalable_plans(config.parallel.devices)) {
     config.parallel.plan = plan;
-    Strategy made = choose_strategy(config, programs.model, machine);
+    Strategy made = choose_strategy({config, programs.model, machine, links});
     // Written and read, because a plan may write one split in several ways.
     if (parse_strategy(to_json(made)).splits == parse_strategy(to_json(programs.strategy)).splits)
       return plan;
@@ -96,8 +97,8 @@ void make_again(SimulationTarget& target, PlanConfig plan) {
                             devices, plan.tensor));
   plan.data = devices / plan.tensor;
   programs.config.parallel = {.devices = devices, .plan = plan};
-  Strategy made = choose_strategy(programs.config, programs.model,
-                                  with_slowest_link(target.on.machine, target.on.links));
+  Strategy made =
+      choose_strategy({programs.config, programs.model, target.on.machine, target.on.links});
   programs.strategy.splits = std::move(made.splits);
   target.plan = text_of(plan);
 }
@@ -148,9 +149,8 @@ std::optional<PlanConfig> plan_to_scale(const MachineSources& sources,
   std::vector<std::string> notes;
   // As in the run that wrote the plan: ready plans weigh what messages cost.
   LinkCosts costs = known_links(sources.recorded, programs.config);
-  Machine made_on =
-      with_slowest_link(machine_of(programs.strategy, sources.recorded.ranks, notes), costs);
-  if (auto plan = recognise(programs, made_on)) return plan;
+  Machine made_on = machine_of(programs.strategy, sources.recorded.ranks, notes);
+  if (auto plan = recognise(programs, made_on, costs)) return plan;
   throw Error(ErrorKind::usage,
               fmt::format("--devices {} needs a ready plan, such as \"data\", but this one places "
                           "operators on its own {} devices; leave out --devices, or simulate a run "
@@ -225,7 +225,7 @@ SimulationTarget open_run(const SimulationRequest& request) {
   SimulatedMachine on = cluster ? machine_of_cluster(*cluster)
                                 : with_known_links(machine_here(config.kernels, config.parallel),
                                                    known_links({}, config), request);
-  Strategy strategy = choose_strategy(config, model, with_slowest_link(on.machine, on.links));
+  Strategy strategy = choose_strategy({config, model, on.machine, on.links});
   require_names(model, strategy);  // of a plan file
   std::string plan = text_of(config.parallel.plan);
   return {.programs = {std::move(strategy), std::move(config), std::move(model)},

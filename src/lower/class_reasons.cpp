@@ -1,6 +1,7 @@
 #include "lower/class_reasons.h"
 
 #include "lower/change.h"
+#include "lower/cut_request.h"
 #include "lower/device_comparison.h"
 #include "lower/device_emitter.h"
 
@@ -32,7 +33,9 @@ std::int64_t count_tasks(const ProgramPlan& plan, MovementTable& movements, std:
 
 }  // namespace
 
-std::vector<ExplainedClass> explain_classes(const LowerRequest& request) {
+std::vector<ExplainedClass> explain_classes(const LowerRequest& model) {
+  CutRequest cut(model);
+  const LowerRequest& request = cut.request;
   PlanTables tables(*request.graph, *request.machine);
   ProgramPlan plan{request, tables, distribute(request, tables)};
   plan.updates = plan_updates(request, plan.distribution, tables);

@@ -6,8 +6,8 @@
 
 #include "lower/change.h"
 #include "lower/choose_algorithms.h"
+#include "lower/cut_request.h"
 #include "lower/folding.h"
-#include "strategy/cut_strategy.h"
 
 namespace troika {
 namespace {
@@ -139,15 +139,9 @@ std::optional<KernelUnits> decide_units(const ProgramPlan& plan, const KernelTab
   return choose_units(plan.unit_request(), plan.tables.regions, table);
 }
 
-std::vector<KernelRequest> rows_needed(const LowerRequest& request) {
-  if (LayerCuts cuts = layer_cuts(*request.strategy, *request.graph); !cuts.chunks.empty()) {
-    CutGraph cut = cut_layers(*request.graph, cuts);
-    Strategy strategy = cut_strategy(*request.strategy, *request.graph, cut);
-    LowerRequest own = request;
-    own.graph = &cut.graph;
-    own.strategy = &strategy;
-    return rows_needed(own);
-  }
+std::vector<KernelRequest> rows_needed(const LowerRequest& model) {
+  CutRequest cut(model);
+  const LowerRequest& request = cut.request;
   PlanTables tables(*request.graph, *request.machine);
   ProgramPlan plan{request, tables, distribute(request, tables)};
   plan.updates = plan_updates(request, plan.distribution, tables);

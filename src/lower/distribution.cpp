@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "strategy/cut_strategy.h"
 
 namespace troika {
 namespace {
@@ -330,6 +331,8 @@ class Distributor {
 }  // namespace
 
 Distribution distribute(const LowerRequest& request, PlanTables& tables) {
+  TROIKA_CHECK(layer_cuts(*request.strategy, *request.graph).chunks.empty(),
+               "layers must be cut before a program is distributed");
   Distribution made{
       .outline = make_outline({tables.index, request.optimizer, request.outputs}),
       .micro_batches = request.strategy->micro_batches,

@@ -93,7 +93,7 @@ struct PlanTables {
   std::map<std::tuple<const Moves*, int, const PlaceGroups*>, SharedUpdates> shared_updates{};
 };
 
-/// For a feasible request. Grows the tables.
+/// For a feasible request whose layers are cut (lower/cut_request.h). Grows the tables.
 Distribution distribute(const LowerRequest& request, PlanTables& tables);
 
 /// A request whose strategy has got other splits for these operators.

@@ -10,7 +10,9 @@
 
 namespace troika {
 Planner::Planner(const LowerRequest& request, const KernelTable& table)
-    : table_(table), model_(*request.graph), strategy_(*request.strategy), request_(request) {}
+    : table_(table), model_(*request.graph), strategy_(*request.strategy), of_model_(request) {
+  of_model_.strategy = &strategy_;
+}
 
 std::optional<PlanRefusal> Planner::plan() {
   before_.reset();
@@ -19,7 +21,7 @@ std::optional<PlanRefusal> Planner::plan() {
 
 std::optional<PlanRefusal> Planner::plan_again() {
   if (auto reason = cut()) return Infeasible{*reason};
-  if (auto reason = why_no_plan(request_)) return Infeasible{*reason};
+  if (auto reason = why_no_plan(request())) return Infeasible{*reason};
   chooser_.reset();
   try {
     return plan_from_scratch();
@@ -30,53 +32,50 @@ std::optional<PlanRefusal> Planner::plan_again() {
 
 std::optional<std::string> Planner::cut() {
   LayerCuts cuts = layer_cuts(strategy_, model_);
-  bool is_cut = !cuts.chunks.empty();
-  if (is_cut)
-    if (auto reason = why_infeasible(strategy_, model_, *request_.machine)) return reason;
-  if (!tables_ || cuts != cuts_) {
+  if (!cuts.chunks.empty())
+    if (auto reason = why_infeasible(strategy_, model_, *of_model_.machine)) return reason;
+  if (!cut_ || cuts != cut_->cuts) {
     // All of these refer to the graph.
     folding_.reset();
     chooser_.reset();
     plan_.reset();
     tables_.reset();
-    cut_.reset();
-    if (is_cut) cut_ = cut_layers(model_, cuts);
-    request_.graph = is_cut ? &cut_->graph : &model_;
-    request_.strategy = is_cut ? &cut_strategy_ : &strategy_;
-    tables_.emplace(*request_.graph, *request_.machine);
-    cuts_ = std::move(cuts);
+    cut_.emplace(of_model_);
+    tables_.emplace(*request().graph, *request().machine);
+  } else if (cut_->cut) {
+    cut_->strategy = cut_strategy(strategy_, model_, *cut_->cut);
   }
-  if (is_cut) cut_strategy_ = cut_strategy(strategy_, model_, *cut_);
   return std::nullopt;
 }
 
-bool Planner::has_other_cuts() const { return layer_cuts(strategy_, model_) != cuts_; }
+bool Planner::has_other_cuts() const { return layer_cuts(strategy_, model_) != cut_->cuts; }
 
 std::vector<std::int32_t> Planner::planned_operators(std::span<const std::int32_t> operators) {
-  if (!cut_) return {operators.begin(), operators.end()};
+  if (!cut_->cut) return {operators.begin(), operators.end()};
   std::vector<std::int32_t> planned;
-  for (std::int32_t at = 0; at < std::ssize(cut_->origins); ++at) {
-    const OperatorOrigin& origin = cut_->origins[as_index(at)];
+  const CutGraph& cut = *cut_->cut;
+  for (std::int32_t at = 0; at < std::ssize(cut.origins); ++at) {
+    const OperatorOrigin& origin = cut.origins[as_index(at)];
     if (std::ranges::find(operators, origin.of) == operators.end()) continue;
     planned.push_back(at);
-    const std::string& own = cut_->graph.operators[as_index(at)].name;
+    const std::string& own = cut.graph.operators[as_index(at)].name;
     if (auto split = split_of_part(strategy_, model_, origin))
-      cut_strategy_.splits[own] = std::move(*split);
+      cut_->strategy.splits[own] = std::move(*split);
     else
-      cut_strategy_.splits.erase(own);
+      cut_->strategy.splits.erase(own);
   }
   return planned;
 }
 
 std::optional<PlanRefusal> Planner::plan_from_scratch() {
-  plan_.emplace(ProgramPlan{request_, *tables_, distribute(request_, *tables_)});
+  plan_.emplace(ProgramPlan{request(), *tables_, distribute(request(), *tables_)});
   const Outline& outline = plan_->distribution.outline;
   if (auto reason = why_out_of_ids(
           {.phases = std::ssize(outline.jobs), .values = std::ssize(outline.values)}))
     return Infeasible{*reason};
-  plan_->updates = plan_updates(request_, plan_->distribution, *tables_);
+  plan_->updates = plan_updates(request(), plan_->distribution, *tables_);
   std::optional<KernelUnits> units = troika::decide_units(*plan_, table_);
-  if (!units) return MissingRows{rows_lacking(request_, table_)};
+  if (!units) return MissingRows{rows_lacking(request(), table_)};
   plan_->units = std::move(*units);
   settle(*plan_);
   // Kept from an earlier plan: others may refer to it, and the new plan lies where the old one was.
@@ -122,7 +121,8 @@ std::optional<std::string> Planner::why_changes_infeasible(std::span<const Split
   if (auto reason = why_not_cut(strategy_, model_)) return reason;
   for (const SplitChange& change : changes) operators.push_back(change.op);
   operators = planned_operators(operators);
-  return why_change_infeasible({*request_.strategy, operators}, tables_->index, *request_.machine);
+  return why_change_infeasible({*request().strategy, operators}, tables_->index,
+                               *request().machine);
 }
 
 /// From scratch, since the change may have stopped half-way.
@@ -151,14 +151,25 @@ std::vector<Planner::FormerSplit> Planner::set_splits(std::span<const SplitChang
   std::vector<FormerSplit> before;
   for (const SplitChange& change : changes) {
     const std::string& name = model_.operators[as_index(change.op)].name;
-    auto known = strategy_.splits.find(name);
-    before.push_back(
-        {change.op, known == strategy_.splits.end() ? std::nullopt : std::optional(known->second)});
+    FormerSplit& former = before.emplace_back(FormerSplit{.op = change.op});
+    if (auto known = strategy_.splits.find(name); known != strategy_.splits.end())
+      former.split = known->second;
+    if (former.split && former.split->chunks > 1 && change.split.chunks == 1)
+      former.projection = drop_projection(name);
     strategy_.splits[name] = change.split;
   }
   // An operator may be listed twice: its first split is restored last.
   std::ranges::reverse(before);
   return before;
+}
+
+std::optional<Split> Planner::drop_projection(const std::string& layer) {
+  std::string name = projection_name(layer);
+  // An operator of the model that has this name keeps its split.
+  if (std::ranges::find(model_.operators, name, &Operator::name) != model_.operators.end())
+    return std::nullopt;
+  auto node = strategy_.splits.extract(name);
+  return node ? std::optional(std::move(node.mapped())) : std::nullopt;
 }
 
 void Planner::restore(const std::vector<FormerSplit>& before) {
@@ -169,6 +180,7 @@ void Planner::restore(const std::vector<FormerSplit>& before) {
       strategy_.splits[name] = *former.split;
     else
       strategy_.splits.erase(name);
+    if (former.projection) strategy_.splits[projection_name(name)] = *former.projection;
     operators.push_back(former.op);
   }
   if (!has_other_cuts()) planned_operators(operators);
@@ -201,7 +213,7 @@ bool Planner::decide_units(Touched& touched, std::vector<std::int32_t>& decided)
 
 MissingRows Planner::missing_rows() const {
   if (!folding_->missing().empty()) return {folding_->missing()};
-  return {rows_lacking(request_, table_)};
+  return {rows_lacking(request(), table_)};
 }
 
 }  // namespace troika

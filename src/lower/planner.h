@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "lower/change.h"
+#include "lower/cut_request.h"
 #include "lower/folding.h"
 #include "lower/lower.h"
-#include "strategy/cut_strategy.h"
 
 namespace troika {
 
@@ -36,9 +36,10 @@ class Planner {
   /// Plans from scratch. Nothing else may be asked before it has succeeded.
   [[nodiscard]] std::optional<PlanRefusal> plan();
   /// Gives operators other splits. The plan is then the one that would be made from scratch. If a
-  /// layer is cut into other chunks, it is made from scratch, with a folding of its own: who keeps
-  /// something about `folding` must start anew. After a refusal the plan is as before, and also
-  /// after Error(usage), where a task has no kernel or a message no algorithm.
+  /// layer is cut into other chunks, the plan is made from scratch with a new folding, and
+  /// references to folding() become invalid. A layer that is no longer cut loses the split of its
+  /// input projection ("lstm.0/input"), if the strategy has one. After a refusal the plan is as
+  /// before, and also after Error(usage), where a task has no kernel or a message no algorithm.
   [[nodiscard]] std::optional<PlanRefusal> change(std::span<const SplitChange> changes);
   /// Undoes the last accepted change. There must be one since `plan` or `undo`.
   void undo();
@@ -51,15 +52,16 @@ class Planner {
   const FoldedGraph& graph() const { return folding_->graph(); }
 
  private:
-  /// Nothing: the strategy did not name the operator.
   struct FormerSplit {
     std::int32_t op = -1;
-    std::optional<Split> split;
+    std::optional<Split> split{};       // unset: the strategy did not name the operator
+    std::optional<Split> projection{};  // set: the change removed it
   };
   /// Brings request and tables up to date with the layers that the strategy cuts. Returns why it
   /// cannot.
   [[nodiscard]] std::optional<std::string> cut();
   bool has_other_cuts() const;
+  const LowerRequest& request() const { return cut_->request; }
   /// Returns the operators of the planned graph that these operators of the model became, and
   /// brings their splits up to date.
   std::vector<std::int32_t> planned_operators(std::span<const std::int32_t> operators);
@@ -69,6 +71,8 @@ class Planner {
   /// Returns the splits as they were, last change first.
   std::vector<FormerSplit> set_splits(std::span<const SplitChange> changes);
   void restore(const std::vector<FormerSplit>& before);
+  /// Removes the split of the layer's input projection. Returns it if there was one.
+  std::optional<Split> drop_projection(const std::string& layer);
   /// False if the table lacks a row.
   [[nodiscard]] bool follow(const std::vector<std::int32_t>& operators);
   /// Keeps the last change.
@@ -81,10 +85,8 @@ class Planner {
   const KernelTable& table_;
   const Graph& model_;
   Strategy strategy_;
-  LayerCuts cuts_;               // of the strategy
-  std::optional<CutGraph> cut_;  // the model with these, if there are any
-  Strategy cut_strategy_;        // for it
-  LowerRequest request_;         // of the cut graph, or of the model
+  LowerRequest of_model_;          // with the strategy above
+  std::optional<CutRequest> cut_;  // what is planned; set by the first `cut` that succeeds
   std::optional<PlanTables> tables_;
   std::optional<ProgramPlan> plan_;
   std::optional<UnitChooser> chooser_;

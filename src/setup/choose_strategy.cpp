@@ -44,7 +44,8 @@ Strategy for_graph(const RunConfig& config, const Graph& graph, const Machine& m
                 fmt::format("parallel.plan = \"auto\" needs the planner, which this version lacks; "
                             "use {} or a plan file",
                             fmt::join(ready_names(), ", ")));
-  if (!plan.name.empty()) return ready_strategy(plan.name, graph, machine);
+  if (!plan.name.empty())
+    return ready_strategy(plan.name, {graph, machine, config.parallel.micro_batches});
   if (plan.pipeline > 1)
     throw Error(ErrorKind::usage,
                 "parallel.plan: this version does not support pipelines; use pipeline = 1");
@@ -53,21 +54,23 @@ Strategy for_graph(const RunConfig& config, const Graph& graph, const Machine& m
 
 }  // namespace
 
-Strategy choose_strategy(const RunConfig& config, const zoo::Model& model, const Machine& machine) {
+Strategy choose_strategy(const StrategyRequest& request) {
+  const RunConfig& config = request.config;
   // A plan file contains all choices itself; check_run refuses keys of [parallel] that would change
   // them.
   if (config.parallel.plan.is_file()) return read_plan_file(config);
+  Machine machine = with_slowest_link(request.machine, request.links);
+  const std::vector<zoo::NamedGraph>& graphs = request.model.graphs;
   // merge() keeps the earlier graph's split for an operator that several graphs contain.
   // Everything but the splits, such as the synchronisation, is taken from the first graph.
-  Strategy all = for_graph(config, model.graphs.front().graph, machine);
-  for (const zoo::NamedGraph& named : model.graphs) {
+  Strategy all = for_graph(config, graphs.front().graph, machine);
+  for (const zoo::NamedGraph& named : graphs) {
     Strategy own = for_graph(config, named.graph, machine);
     all.splits.merge(own.splits);
   }
   all.micro_batches = config.parallel.micro_batches;
   if (config.parallel.weights == ParallelConfig::Weights::measured)
-    for (const zoo::NamedGraph& named : model.graphs)
-      all = weighted_by_speed(all, named.graph, machine);
+    for (const zoo::NamedGraph& named : graphs) all = weighted_by_speed(all, named.graph, machine);
   all.sync.sliced_update = config.parallel.sliced_update;
   all.sync.carry_updates = config.parallel.carry_updates;
   return all;

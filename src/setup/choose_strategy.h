@@ -9,14 +9,24 @@
 
 namespace troika {
 
+/// What a strategy is chosen for.
+struct StrategyRequest {
+  const RunConfig& config;
+  const zoo::Model& model;
+  const Machine& machine;
+  /// Ready plans weigh what messages cost, by these costs if the machine has no links. All commands
+  /// pass the known costs (known_links.h), so that a name means the same plan to each of them.
+  const LinkCosts& links;
+};
+
 /// Returns one strategy for all graphs of the model: a ready strategy by name, one built from
 /// degrees, or the content of a plan file. With parallel.weights = "measured" each device gets
 /// samples in proportion to its speed in `machine`. Throws Error(usage) for an unknown name and
 /// Error(file) for a file that is not a plan.
-Strategy choose_strategy(const RunConfig& config, const zoo::Model& model, const Machine& machine);
+Strategy choose_strategy(const StrategyRequest& request);
 
-/// The machine for choose_strategy, whose ready plans weigh what messages cost: if its links are
-/// not known, with one as fast as the slowest between two of its devices, by these costs.
+/// The machine for ready_strategy: if its links are not known, with one as fast as the slowest
+/// between two of its devices, by these costs.
 Machine with_slowest_link(Machine machine, const LinkCosts& costs);
 
 /// Returns the strategy as plan.json holds it: with the model and its options, the global batch,

@@ -125,10 +125,12 @@ void add_on_more_devices(const FitRequest& request, std::vector<Change>& changes
   for (std::int64_t times = 2; times <= kMostTimesDevices; times *= 2) {
     RunConfig wider = request.run.config;
     std::string advice = widen(wider.parallel, times);
-    Machine machine = with_more_devices(request.live.setup().machine, wider.parallel);
+    const RuntimeSetup& setup = request.live.setup();
+    Machine machine = with_more_devices(setup.machine, wider.parallel);
     try {
       changes.push_back(
-          {advice, choose_strategy(wider, *request.run.models.front(), machine), machine});
+          {advice, choose_strategy({wider, *request.run.models.front(), machine, setup.links}),
+           machine});
     } catch (const Error&) {  // the plan does not exist for so many devices
     }
   }

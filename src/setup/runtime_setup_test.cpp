@@ -86,7 +86,7 @@ std::int64_t measured_by_start(const std::filesystem::path& cache, const std::st
   config.parallel.plan.name = plan;
   zoo::Model model = build_model(config.model, {.batch = 4});
   LiveModel live(set_up_runtime(config.kernels, config.parallel));
-  Strategy strategy = choose_strategy(config, model, live.setup().machine);
+  Strategy strategy = choose_strategy({config, model, live.setup().machine, live.setup().links});
   strategy.sync.overlap = overlap;
   live.add_training(model, config, strategy);
   live.start();

@@ -56,12 +56,9 @@ bool is_wavefront(const Strategy& strategy, const Graph& graph, const LayerChain
 
 /// On the same devices, taking turns gains nothing and cuts the input projections into small
 /// products.
-void add_alone(const Strategy& strategy, const Graph& graph, LayerCuts& cuts) {
-  LayerCuts layers = cuts;  // without what why_not_cut refuses
-  std::erase_if(layers.chunks, [&](const auto& each) {
-    return !std::holds_alternative<Recurrent>(find_operator(graph, each.first)->op);
-  });
-  for (const LayerChain& chain : find_chains(graph, layers)) {
+void add_alone(const Strategy& strategy, const Graph& graph, const std::vector<LayerChain>& chains,
+               LayerCuts& cuts) {
+  for (const LayerChain& chain : chains) {
     if (is_wavefront(strategy, graph, chain)) continue;
     for (std::int32_t member : chain) {
       const Operator& op = graph.operators[as_index(member)];
@@ -136,23 +133,48 @@ Reason why_layer_wrong(const Graph& graph, const Operator& op, const Split& spli
       op.name, split.chunks, tile_count(split), replicas_of(split), split.devices.size());
 }
 
+/// Adds the dropouts of these chains that are split over time already. Returns whether there were
+/// any that stay in one piece only now.
+bool add_whole_dropouts(const Strategy& strategy, const Graph& graph,
+                        const std::vector<LayerChain>& chains, LayerCuts& cuts) {
+  std::size_t before = cuts.whole.size();
+  for (const LayerChain& chain : chains)
+    for (std::int32_t member : chain) {
+      const Operator& op = graph.operators[as_index(member)];
+      auto split = strategy.splits.find(op.name);
+      if (!std::holds_alternative<Recurrent>(op.op) && split != strategy.splits.end() &&
+          degree_along(split->second, kTime) != 1)
+        cuts.whole.insert(op.name);
+    }
+  return cuts.whole.size() > before;
+}
+
+/// Only what makes a difference to the cut graph: plans are made from scratch when cuts change.
+void add_exceptions(const Strategy& strategy, const Graph& graph, LayerCuts& cuts) {
+  LayerCuts layers = cuts;  // without what why_not_cut refuses
+  std::erase_if(layers.chunks, [&](const auto& each) {
+    return !std::holds_alternative<Recurrent>(find_operator(graph, each.first)->op);
+  });
+  std::vector<LayerChain> chains = find_chains(graph, layers);
+  // Shorter chains may have other members.
+  while (add_whole_dropouts(strategy, graph, chains, layers)) chains = find_chains(graph, layers);
+  add_alone(strategy, graph, chains, layers);
+  cuts.whole = layers.whole;
+  cuts.alone = layers.alone;
+  for (const LayerChain& chain : find_chains(graph, layers)) {
+    const std::string& first = graph.operators[as_index(chain.front())].name;
+    if (!chunks_are_together(strategy.splits.at(first))) cuts.apart.insert(first);
+  }
+}
+
 }  // namespace
 
 LayerCuts layer_cuts(const Strategy& strategy, const Graph& graph) {
   LayerCuts cuts;
-  for (const auto& [name, split] : strategy.splits) {
-    if (split.chunks == 1 || find_operator(graph, name) == nullptr) continue;
-    cuts.chunks.emplace(name, split.chunks);
-    if (!chunks_are_together(split)) cuts.apart.insert(name);
-  }
-  if (cuts.chunks.empty()) return cuts;
-  for (const auto& [name, split] : strategy.splits) {
-    // A dropout that is split over time already stays in one piece.
-    if (degree_along(split, kTime) == 1) continue;
-    const Operator* op = find_operator(graph, name);
-    if (op != nullptr && std::holds_alternative<Dropout>(op->op)) cuts.whole.insert(name);
-  }
-  add_alone(strategy, graph, cuts);
+  for (const auto& [name, split] : strategy.splits)
+    if (split.chunks != 1 && find_operator(graph, name) != nullptr)
+      cuts.chunks.emplace(name, split.chunks);
+  if (!cuts.chunks.empty()) add_exceptions(strategy, graph, cuts);
   return cuts;
 }
 

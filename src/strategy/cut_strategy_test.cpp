@@ -17,14 +17,14 @@ using testing::Optional;
 
 constexpr std::int64_t kSteps = 8;
 
-/// A stack of two layers over x [4,8,6].
-Graph recurrent_stack(bool bidirectional = false) {
+/// A stack of two layers over x [4,8,hidden].
+Graph recurrent_stack(bool bidirectional = false, std::int64_t hidden = 6) {
   GraphBuilder b("net");
-  TensorId x = b.input("x", {{4, kSteps, 6}, DType::f32});
-  TensorId y =
-      layers::recurrent(b, "rnn", x,
-                        {.hidden = 6, .layers = 2, .bidirectional = bidirectional, .dropout = 0.5})
-          .y;
+  TensorId x = b.input("x", {{4, kSteps, hidden}, DType::f32});
+  TensorId y = layers::recurrent(
+                   b, "rnn", x,
+                   {.hidden = hidden, .layers = 2, .bidirectional = bidirectional, .dropout = 0.5})
+                   .y;
   b.output("y", layers::linear(b, "out", y, {.out = 2}));
   return b.finish();
 }
@@ -137,6 +137,26 @@ TEST(CutStrategy, AllLayersOfAStackOverTwoGroupsOfDevicesTakeTurns) {
   EXPECT_THAT(layer_cuts(strategy, graph).alone, ElementsAre("rnn.1", "rnn.2", "rnn.3"));
 }
 
+/// Plans are made from scratch when cuts change, so cuts contain only what matters.
+TEST(CutStrategy, CutsContainOnlyDropoutsAndPlacesThatMatter) {
+  GraphBuilder b("net");
+  TensorId x = b.input("x", {{4, kSteps, 6}, DType::f32});
+  x = layers::dropout(b, "before", x, 0.5);
+  x = layers::recurrent(b, "rnn", x, {.hidden = 6, .layers = 2, .dropout = 0.5}).y;
+  b.output("y", layers::dropout(b, "behind", x, 0.5));
+  Graph graph = b.finish();
+  Split over_time{.factors = {{"t", 2}}}, apart{.chunks = 2, .chunk_stride = 1};
+  Strategy strategy{
+      .splits = {{"before", over_time}, {"behind", over_time}, {"rnn.0", apart}, {"rnn.1", apart}}};
+  EXPECT_EQ(layer_cuts(strategy, graph),
+            (LayerCuts{.chunks = {{"rnn.0", 2}, {"rnn.1", 2}}, .apart = {"rnn.0"}}));
+  // Each layer begins a chain of its own.
+  strategy.splits["rnn.1.dropout"] = over_time;
+  EXPECT_EQ(layer_cuts(strategy, graph), (LayerCuts{.chunks = {{"rnn.0", 2}, {"rnn.1", 2}},
+                                                    .apart = {"rnn.0", "rnn.1"},
+                                                    .whole = {"rnn.1.dropout"}}));
+}
+
 TEST(CutStrategy, RefusalsSayWhatWouldFit) {
   EXPECT_EQ(refusal_of({.chunks = 2}), "");
   EXPECT_THAT(refusal_of({.chunks = 9}), HasSubstr("it cannot be cut into 9 chunks; use 1 to 8"));
@@ -203,11 +223,96 @@ TEST(Wavefront, HasTheTwoDirectionsOfALayerOnDifferentDevices) {
   EXPECT_EQ(why_infeasible(strategy, recurrent_stack(true), machine_with(2)), std::nullopt);
 }
 
-TEST(PlacedInOrder, CutsAStackThatIsOnSeveralDevices) {
-  Strategy two = placed_in_order(recurrent_stack(), machine_with(2)),
-           one = placed_in_order(recurrent_stack(), machine_with(1));
-  EXPECT_EQ(two.splits.at("rnn.1").chunks, 8);
-  EXPECT_EQ(one.splits.at("rnn.1").chunks, 1);
+Machine linked_machine(std::size_t devices, const LinkSpeed& speed) {
+  Machine machine = machine_with(devices);
+  machine.links = {{0, 1, speed}};
+  return machine;
+}
+
+TEST(PlacedInOrder, CutsAStackOnSeveralDevicesIfThatIsPredictedToBeFaster) {
+  Graph large = recurrent_stack(false, 600), small = recurrent_stack();
+  auto chunks = [](const Graph& graph, const Machine& machine, std::int64_t micro_batches = 1) {
+    return ready_strategy("placed", {graph, machine, micro_batches}).splits.at("rnn.1").chunks;
+  };
+  // Memory must be fast for so small a batch: every chunk adds to the gradients of all weights.
+  Machine two = linked_machine(2, {});
+  for (DeviceSpec& device : two.devices) device.bytes_per_second = 1e12;
+  EXPECT_EQ(chunks(large, two), 8);
+  EXPECT_EQ(chunks(large, machine_with(1)), 1);
+  EXPECT_EQ(chunks(small, two), 1);  // chunks cost more than the layers take
+  Machine late = two;
+  late.links[0].speed.latency = {1'000'000};
+  EXPECT_EQ(chunks(large, late), 1);  // each chunk sends messages of its own
+  Machine plain = linked_machine(2, {});
+  for (DeviceSpec& device : plain.devices) device.bytes_per_second = 1e9;
+  EXPECT_EQ(chunks(large, plain), 1);
+}
+
+/// Two layers and a dropout before a linear layer of `out` outputs.
+Graph stack_before(std::int64_t out) {
+  GraphBuilder b("net");
+  TensorId x = b.input("x", {{2, 3, 64}, DType::f32});
+  x = layers::recurrent(b, "rnn", x, {.hidden = 64, .layers = 2, .dropout = 0.5}).y;
+  x = layers::dropout(b, "dropout", x, 0.5);
+  b.output("y", layers::linear(b, "out", x, {.out = out, .bias = false}));
+  return b.finish();
+}
+
+TEST(TensorParallel, WhatFollowsHiddenUnitsIsCutAlongThem) {
+  Machine slow = linked_machine(2, {.bytes_per_second = 1e6});
+  Strategy narrow = tensor_parallel(stack_before(8), slow),
+           wide = tensor_parallel(stack_before(128), slow);
+  for (const char* name : {"rnn.0", "rnn.1"})
+    EXPECT_EQ(narrow.splits.at(name), (Split{.factors = {{"u", 2}}, .chunks = 3})) << name;
+  Graph graph = stack_before(8);
+  for (const char* name : {"rnn.1.dropout", "dropout"}) {
+    auto op = std::ranges::find(graph.operators, name, &Operator::name);
+    ASSERT_NE(op, graph.operators.end());
+    std::string last = signature(graph, *op).axes[2].name;
+    EXPECT_EQ(narrow.splits.at(name), (Split{.factors = {{last, 2}}})) << name;
+  }
+  EXPECT_EQ(narrow.splits.at("out"), (Split{.factors = {{"i", 2}}}));
+  // It would add up more than it gathers.
+  EXPECT_EQ(wide.splits.at("out"), (Split{.factors = {{"o", 2}}}));
+  EXPECT_EQ(why_infeasible(wide, stack_before(128), slow), std::nullopt);
+}
+
+TEST(TensorParallel, CountsTheInputAndTheMicroBatchesOfHiddenUnits) {
+  auto along_units = [](const Shape& x, std::int64_t hidden, std::int64_t micro_batches) {
+    GraphBuilder b("net");
+    b.output("y", layers::recurrent(b, "rnn", b.input("x", {x, DType::f32}), {.hidden = hidden}).y);
+    Machine slow = linked_machine(2, {.bytes_per_second = 1e6, .latency = {1'000'000}});
+    Strategy made = ready_strategy("tensor", {b.finish(), slow, micro_batches});
+    return degree_along(made.splits.at("rnn.0"), "u") > 1;
+  };
+  EXPECT_TRUE(along_units({2, 3, 64}, 64, 1));
+  EXPECT_FALSE(along_units({2, 3, 64}, 64, 32));  // each has messages of its own
+  EXPECT_TRUE(along_units({2, 3, 4096}, 4, 1));
+  EXPECT_FALSE(along_units({4, 8, 4096}, 4, 1));  // x is larger than the weights
+}
+
+TEST(Ready, LayersThatCannotBeCutStayWhole) {
+  GraphBuilder b("net");
+  TensorId x = b.input("x", {{2, 3, 64}, DType::f32});
+  x = layers::recurrent(b, "rnn", x, {.hidden = 64, .layers = 2}).y;
+  b.output("y", layers::linear(b, "rnn.0/proj", x, {.out = 4}));
+  Graph graph = b.finish();
+  Machine slow = linked_machine(2, {.bytes_per_second = 1e6});
+  for (std::string_view name : ready_names()) {
+    Strategy strategy = ready_strategy(name, graph, slow);
+    EXPECT_EQ(why_infeasible(strategy, graph, slow), std::nullopt) << name;
+    EXPECT_EQ(strategy.splits["rnn.0"].chunks, 1) << name;
+  }
+  EXPECT_EQ(tensor_parallel(graph, slow).splits.at("rnn.1").chunks, 3);
+}
+
+TEST(Ready, LongSequencesAreNotCutIntoMoreChunksThanIdsCount) {
+  GraphBuilder b("net");
+  TensorId x = b.input("x", {{2, 5000, 512}, DType::f32});
+  b.output("y", layers::recurrent(b, "rnn", x, {.hidden = 4096}).y);
+  Graph graph = b.finish();
+  Machine slow = linked_machine(2, {.bytes_per_second = 1});
+  EXPECT_EQ(tensor_parallel(graph, slow).splits.at("rnn.0").chunks, 1);
 }
 
 TEST(TensorParallel, SplitsHiddenUnitsWhereSumsOfGradientsAreSlow) {

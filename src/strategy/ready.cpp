@@ -7,28 +7,34 @@
 
 #include "base/error.h"
 #include "base/suggest.h"
+#include "strategy/ready_recurrent.h"
 #include "strategy/ready_split.h"
 
 namespace troika {
 namespace {
 
-using Make = Strategy (*)(const Graph&, const Machine&);
+using Make = Strategy (*)(const ReadyRequest&);
 
 struct Ready {
   std::string_view name;
   Make make;
 };
 
-constexpr std::array kReady{
-    Ready{"single", [](const Graph&, const Machine&) { return Strategy::single(); }},
-    Ready{"data", data_parallel},
-    Ready{"tensor", tensor_parallel},
-    Ready{"spatial", spatial_parallel},
-    Ready{"hybrid", hybrid_parallel},
-    Ready{"expert", expert_parallel},
-    Ready{"placed", placed_in_order},
-    Ready{"branches", placed_by_branches},
-    Ready{"wavefront", wavefront}};
+/// For strategies that are the same with any number of micro-batches.
+template <Strategy (*make)(const Graph&, const Machine&)>
+Strategy make_for(const ReadyRequest& on) {
+  return make(on.graph, on.machine);
+}
+
+constexpr std::array kReady{Ready{"single", [](const ReadyRequest&) { return Strategy::single(); }},
+                            Ready{"data", make_for<data_parallel>},
+                            Ready{"tensor", tensor_parallel_on},
+                            Ready{"spatial", make_for<spatial_parallel>},
+                            Ready{"hybrid", make_for<hybrid_parallel>},
+                            Ready{"expert", make_for<expert_parallel>},
+                            Ready{"placed", placed_in_order_on},
+                            Ready{"branches", make_for<placed_by_branches>},
+                            Ready{"wavefront", wavefront_on}};
 
 /// The axis of dimension `dim` of the first output that is an image [n,c,h,w], or -1.
 int image_axis(const Signature& s, std::size_t dim) {
@@ -87,8 +93,12 @@ std::span<const std::string_view> ready_names() {
 }
 
 Strategy ready_strategy(std::string_view name, const Graph& graph, const Machine& machine) {
+  return ready_strategy(name, ReadyRequest{graph, machine});
+}
+
+Strategy ready_strategy(std::string_view name, const ReadyRequest& on) {
   auto found = std::ranges::find(kReady, name, &Ready::name);
-  if (found != kReady.end()) return found->make(graph, machine);
+  if (found != kReady.end()) return found->make(on);
   std::vector<std::string> names(ready_names().begin(), ready_names().end());
   auto near = closest(name, names);
   throw Error(ErrorKind::usage, fmt::format("there is no ready plan '{}'{}; there are {}", name,

@@ -11,14 +11,24 @@
 
 namespace troika {
 
+/// What a ready strategy is made for. Links that are not known count for nothing.
+struct ReadyRequest {
+  const Graph& graph;
+  const Machine& machine;
+  /// Each takes messages of its own.
+  std::int64_t micro_batches = 1;
+};
+
 /// {n: D} on every operator. One with fewer samples than devices, or none, is cut by a divisor of D
 /// and replicated on the rest: replicas compute what others would have to be sent.
 Strategy data_parallel(const Graph& graph, const Machine& machine);
 
 /// Megatron (arXiv:1909.08053): linear layers and convolutions by output, {o: D}, then by input,
-/// {i: D}, with what is between them split alike; attention by head; embedding and cross entropy by
-/// vocabulary; recurrent layers by hidden units where the machine's links make that faster; the
-/// rest along samples or sequence (arXiv:2205.05198).
+/// {i: D}, with what is between them split alike, unless a layer has more outputs than inputs;
+/// attention by head; embedding and cross entropy by vocabulary; the rest along samples or sequence
+/// (arXiv:2205.05198). Each recurrent layer is in single time steps by hidden units if messages of
+/// the machine's slowest link are estimated to make that faster than by samples; what follows it is
+/// then cut along the same dimension.
 Strategy tensor_parallel(const Graph& graph, const Machine& machine);
 
 /// Images by rows, {h: D}, or rows and columns where there are too few; what has no image by
@@ -43,11 +53,15 @@ Strategy mixed_parallel(const Graph& graph, const MixtureDegrees& degrees);
 /// For stacks of recurrent layers: each layer on a group of devices of its own, along samples
 /// inside it, and cut into chunks of time steps, so that the group of the second layer works on the
 /// first chunk while the first one works on the second. The two directions of a layer are on
-/// different groups. All else as in tensor_parallel, and all of a model without such layers.
+/// different groups. Layers are cut whether that is predicted to be faster or not. All else as in
+/// tensor_parallel without hidden units. A model without such layers is split as in
+/// tensor_parallel.
 Strategy wavefront(const Graph& graph, const Machine& machine);
 
-/// Operator parallelism: consecutive operators on one device, with about equal flops on each.
-/// Stacks of recurrent layers that come to be on several devices are cut into chunks.
+/// Operator parallelism: consecutive operators on one device, with about equal flops on each. A
+/// stack of recurrent layers that comes to be on several devices is cut into chunks if these are
+/// estimated to finish sooner than the whole layers one after the other. No operator is split, so
+/// hidden units are not either.
 Strategy placed_in_order(const Graph& graph, const Machine& machine);
 /// Operators stay on their input's device, but of several that read one tensor the second and later
 /// ones go where the fewest flops are.
@@ -65,6 +79,8 @@ Strategy weighted_by_speed(const Strategy& strategy, const Graph& graph, const M
 /// "single", "data", "tensor", "spatial", "hybrid", "expert", "placed", "branches", "wavefront".
 std::span<const std::string_view> ready_names();
 /// By name; throws Error(usage) with a suggestion when there is none.
+Strategy ready_strategy(std::string_view name, const ReadyRequest& on);
+/// For one micro-batch, as the functions above.
 Strategy ready_strategy(std::string_view name, const Graph& graph, const Machine& machine);
 
 }  // namespace troika

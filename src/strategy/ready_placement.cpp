@@ -28,6 +28,12 @@ std::optional<std::size_t> input_device(const Graph& graph, const Operator& op,
 }  // namespace
 
 Strategy placed_in_order(const Graph& graph, const Machine& machine) {
+  return placed_in_order_on({graph, machine});
+}
+
+Strategy placed_in_order_on(const ReadyRequest& on) {
+  const Graph& graph = on.graph;
+  const Machine& machine = on.machine;
   double total = 0, passed = 0;
   for (const Operator& op : graph.operators) total += work_of(graph, op);
   auto devices = static_cast<double>(machine.devices.size());
@@ -38,7 +44,7 @@ Strategy placed_in_order(const Graph& graph, const Machine& machine) {
     strategy.splits[op.name] = whole_on(std::min(device, machine.devices.size() - 1));
     passed += work;
   }
-  cut_stacks(strategy, graph);
+  cut_stacks_if_faster(strategy, on);
   return strategy;
 }
 

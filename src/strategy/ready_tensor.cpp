@@ -1,6 +1,7 @@
 // Strategies that split parameters: an operator is cut like its input where that is cut already,
 // and starts a new cut along its own parameters where it is not.
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <numeric>
 
@@ -20,6 +21,8 @@ struct ModelGrid {
   std::int64_t data = 1;
   std::int64_t model = 1;
   Starters starters = Starters::all;
+  /// Whether a recurrent layer starts a cut along its hidden units; empty: none does.
+  std::function<bool(const Operator&)> starts_units{};
 };
 
 /// By tensor: the dimension that is cut between the devices of a group.
@@ -43,6 +46,13 @@ int followed_axis(const Operator& op, const Signature& s, const CutDims& cut) {
     if (has_axis && !cut.contains(tensor_at(op, s, slot))) return DimMap::kNoAxis;
   }
   return followed;
+}
+
+/// Whether a linear layer that could go on with the cut of its input had better start one of its
+/// own: going on, the group adds up its output, and starting anew, the group gathers its input.
+bool is_better_anew(const Operator& op, const Signature& s, int followed) {
+  if (!std::holds_alternative<Linear>(op.op) || followed != s.axis("i")) return false;
+  return s.axes[as_index(s.axis("o"))].extent > s.axes[as_index(followed)].extent;
 }
 
 /// The axis of its own parameters that an operator can start a cut along, or -1.
@@ -76,6 +86,11 @@ void pass_on(const Operator& op, const Signature& s, int axis, CutDims& cut) {
   }
 }
 
+/// The hidden units are the last dimension of all outputs of a recurrent layer.
+void pass_on_units(const Graph& graph, const Operator& layer, CutDims& cut) {
+  for (TensorId output : layer.outputs) cut[output] = graph[output].spec.shape.rank() - 1;
+}
+
 std::vector<DeviceId> sorted_by_node(const Machine& machine) {
   std::vector<DeviceId> order;
   for (std::size_t device = 0; device < machine.devices.size(); ++device)
@@ -88,9 +103,14 @@ Strategy split_models(const Graph& graph, const ModelGrid& on) {
   Strategy strategy;
   CutDims cut;
   for (const Operator& op : graph.operators) {
+    if (std::holds_alternative<Recurrent>(op.op) && on.starts_units && on.starts_units(op)) {
+      strategy.splits[op.name] = along_units(graph, op, on.model);
+      pass_on_units(graph, op, cut);
+      continue;
+    }
     Signature s = signature(graph, op);
     int axis = followed_axis(op, s, cut);
-    if (axis < 0) axis = started_axis(op, s, on.starters);
+    if (axis < 0 || is_better_anew(op, s, axis)) axis = started_axis(op, s, on.starters);
     auto groups = spend(s, {}, on.data, {sample_axis(s)});
     auto factors = spend(s, groups, on.model, {axis, sample_axis(s)});
     bool is_cut =
@@ -107,12 +127,15 @@ Strategy split_models(const Graph& graph, const ModelGrid& on) {
 }  // namespace
 
 Strategy tensor_parallel(const Graph& graph, const Machine& machine) {
-  Strategy strategy =
-      mixed_parallel(graph, {.tensor = static_cast<std::int64_t>(machine.devices.size())});
-  for (const Operator& op : graph.operators)
-    if (std::holds_alternative<Recurrent>(op.op))
-      if (auto split = split_hidden_units(graph, op, machine)) strategy.splits[op.name] = *split;
-  return strategy;
+  return tensor_parallel_on({graph, machine});
+}
+
+Strategy tensor_parallel_on(const ReadyRequest& on) {
+  auto devices = std::ssize(on.machine.devices);
+  auto starts_units = [&](const Operator& layer) { return is_faster_along_units(on, layer); };
+  return split_models(
+      on.graph,
+      {.grid = first_devices(on.graph, devices), .model = devices, .starts_units = starts_units});
 }
 
 Strategy mixed_parallel(const Graph& graph, const MixtureDegrees& degrees) {

@@ -173,7 +173,7 @@ TEST(Ready, DataReplicatesWhatHasTooFewSamples) {
 
 TEST(Ready, TensorPairsColumnsWithRows) {
   EXPECT_THAT(all_axes(tensor_parallel(model(), machine(2))),
-              ElementsAre("o2", "c2", "t2", "c2", "i2", "n2", "n2", "o2", "v2"));
+              ElementsAre("o2", "c2", "t2", "c2", "o2", "c2", "t2", "i2", "n2"));
 }
 
 TEST(Ready, TensorLeavesASumWithAnUncutTensorToTheSamples) {
@@ -205,16 +205,16 @@ TEST(Ready, ExpertIsDataBetweenNodesAndTensorInside) {
   Machine cluster = machine(4);
   for (std::size_t at : {1u, 3u}) cluster.devices[at].node = 1;
   Strategy expert = expert_parallel(model(), cluster);
-  EXPECT_EQ(axes_of(expert, "fc2"), "n2 o2");
+  EXPECT_EQ(axes_of(expert, "fc2"), "i2 n2");
   // Device 0 and 2 are one node: they share the first half of the samples.
   EXPECT_THAT(devices_of(expert, "fc2"), ElementsAre(0, 2, 1, 3));
-  EXPECT_EQ(axes_of(expert, "fc1.bias"), "n4");
+  EXPECT_EQ(axes_of(expert, "fc1.bias"), "c2 n2");
 }
 
 TEST(Ready, ExpertOnUnequalNodesWorksInGroupsThatDivideThem) {
   Machine cluster = machine(6);
   for (std::size_t at : {4u, 5u}) cluster.devices[at].node = 1;
-  EXPECT_EQ(axes_of(expert_parallel(model(), cluster), "fc2"), "n3 o2");
+  EXPECT_EQ(axes_of(expert_parallel(model(), cluster), "fc2"), "i2 n3");
 }
 
 TEST(Ready, MixturesHaveNeighboursInATensorGroup) {

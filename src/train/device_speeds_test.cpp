@@ -23,10 +23,10 @@ TEST(DeviceSpeeds, DecideTheSamplesOfEachDeviceWhereWeightsAreMeasured) {
   Machine machine;
   machine.devices.resize(2);
   machine.devices[0].slowdown = 3;
-  Strategy weighted = choose_strategy(config, model, machine);
+  Strategy weighted = choose_strategy({config, model, machine, assumed_link_costs()});
   EXPECT_THAT(weights_along(weighted.splits.at("lm_head"), "n"), ElementsAre(2, 6));
   config.parallel.weights = ParallelConfig::Weights::equal;
-  Strategy equal = choose_strategy(config, model, machine);
+  Strategy equal = choose_strategy({config, model, machine, assumed_link_costs()});
   EXPECT_FALSE(has_weights(equal.splits.at("lm_head")));
 }
 

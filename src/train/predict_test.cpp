@@ -145,7 +145,9 @@ class NumberModel {
       samples.fields.push_back({field.name, field.spec});
     model_ =
         zoo::build({.name = "mlp", .options = {{"hidden", std::int64_t{8}}}, .samples = samples});
-    live_.add_training(model_, config_, choose_strategy(config_, model_, live_.setup().machine));
+    live_.add_training(
+        model_, config_,
+        choose_strategy({config_, model_, live_.setup().machine, live_.setup().links}));
     add_prediction(live_, model_.train());
     live_.add_forward(evaluation_program(model_.train()));
     live_.start();

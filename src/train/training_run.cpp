@@ -139,8 +139,7 @@ RunPrograms TrainingRun::make_models() {
     if (programs.models.empty()) {
       const RuntimeSetup& setup = live_.setup();
       strategy_ = hooks_.strategy ? *hooks_.strategy
-                                  : choose_strategy(config_, model,
-                                                    with_slowest_link(setup.machine, setup.links));
+                                  : choose_strategy({config_, model, setup.machine, setup.links});
     }
     // Programs of all batch sizes share one session, in which names are unique.
     for (zoo::NamedGraph& graph : model.graphs) graph.name = program_name(graph, batch);

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/number_text.h"
 #include "setup/choose_strategy.h"
+#include "setup/known_links.h"
 #include "setup/live_model.h"
 #include "setup/optimizer_rules.h"
 #include "train/training_sets.h"
@@ -105,7 +106,8 @@ Asked read_asked(const std::string& text, const RunConfig& base, const zoo::Mode
         ErrorKind::usage,
         fmt::format("plan '{0}' needs a number of devices; write {0}:2, for example", plan));
   Asked asked{text, on_devices(base, devices.value_or(1), plan)};
-  asked.strategy = choose_strategy(asked.config, model, machine_of(devices.value_or(1)));
+  LinkCosts links = known_link_costs(default_links_file(base.kernels.cache));
+  asked.strategy = choose_strategy({asked.config, model, machine_of(devices.value_or(1)), links});
   if (is_file && !devices) asked.config.parallel.devices = devices_of(asked.strategy, plan);
   return asked;
 }

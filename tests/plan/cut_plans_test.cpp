@@ -57,9 +57,49 @@ class CutPlans : public testing::TestWithParam<std::string> {
     EXPECT_EQ(hash(planner.program()), hash(fresh.program()));
   }
 
+  void plan(Planner& planner) {
+    while (std::optional<PlanRefusal> refusal = planner.plan()) add_rows(*refusal);
+  }
+
+  /// Adds rows until the change is accepted or infeasible.
+  std::optional<PlanRefusal> change(Planner& planner, const std::vector<SplitChange>& changes) {
+    while (true) {
+      std::optional<PlanRefusal> refusal = planner.change(changes);
+      if (!refusal || std::holds_alternative<Infeasible>(*refusal)) return refusal;
+      add_rows(*refusal);
+      plan(planner);
+    }
+  }
+
+  std::int32_t number_of(const std::string& name) const {
+    auto op = std::ranges::find(model_.graph.operators, name, &Operator::name);
+    return static_cast<std::int32_t>(op - model_.graph.operators.begin());
+  }
+  const Operator& first_layer() const {
+    return *std::ranges::find_if(model_.graph.operators, [](const Operator& op) {
+      return std::holds_alternative<Recurrent>(op.op);
+    });
+  }
+
   Lowered model_;
   KernelTable table_;
 };
+
+TEST_P(CutPlans, ALayerThatIsNoLongerCutLosesTheSplitOfItsProjection) {
+  const std::string& layer = first_layer().name;
+  model_.strategy = {.splits = {{layer, {.chunks = 2}}, {projection_name(layer), {.first = 1}}}};
+  Planner planner(request(), table_);
+  plan(planner);
+  FoldedGraph before = planner.graph();
+  std::vector<SplitChange> whole{{number_of(layer), {.first = 1}}};
+  std::optional<PlanRefusal> refusal = change(planner, whole);
+  ASSERT_FALSE(refusal.has_value()) << std::get<Infeasible>(*refusal).reason;
+  EXPECT_EQ(planner.strategy().splits, (std::map<std::string, Split>{{layer, {.first = 1}}}));
+  expect_from_scratch(planner);
+  planner.undo();
+  EXPECT_EQ(planner.strategy(), model_.strategy);
+  EXPECT_EQ(planner.graph(), before);
+}
 
 TEST_P(CutPlans, ChangesEqualPlansFromScratchAndCanBeUndone) {
   Planner planner(request(), table_);

@@ -1,6 +1,7 @@
 // Kernels are chosen for the first tile of each kind and run on all of them.
 #include <gtest/gtest.h>
 
+#include "lower/cut_request.h"
 #include "lower/kernel_units.h"
 #include "strategy/ready.h"
 #include "strategy/testing/random_strategy.h"
@@ -10,11 +11,12 @@ namespace troika {
 namespace {
 
 /// Tiles of one kind must have one key: the kernel that is chosen for the first runs them all.
-void expect_one_key_per_kind(const Graph& graph, const Machine& machine, const Strategy& strategy) {
-  LowerRequest request{.graph = &graph, .strategy = &strategy, .machine = &machine};
-  std::vector<std::string> outputs;
-  for (const NamedTensor& output : graph.outputs) outputs.push_back(output.name);
-  request.outputs = outputs;
+void expect_one_key_per_kind(const Graph& model, const Machine& machine, const Strategy& strategy) {
+  LowerRequest of_model{.graph = &model, .strategy = &strategy, .machine = &machine};
+  for (const NamedTensor& output : model.outputs) of_model.outputs.push_back(output.name);
+  CutRequest cut(of_model);
+  const LowerRequest& request = cut.request;
+  const Graph& graph = *request.graph;
   PlanTables tables(graph, machine);
   Distribution distribution = distribute(request, tables);
   std::vector<UpdatePlan> updates;

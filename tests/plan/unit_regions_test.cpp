@@ -6,6 +6,7 @@
 #include <random>
 #include <set>
 
+#include "lower/cut_request.h"
 #include "lower/fuse.h"
 #include "lower/kernel_units.h"
 #include "lower/program_plan.h"
@@ -43,11 +44,10 @@ std::vector<Candidate> drawn_kernels(const KernelKey& key) {
 struct Program {
   Program(const Graph& graph, const Machine& machine, const Strategy& strategy)
       : optimizer(rules_of(graph)),
-        request{
-            .graph = &graph, .strategy = &strategy, .machine = &machine, .optimizer = &optimizer},
-        tables(graph, machine),
-        distribution(distribute(request, tables)),
-        updates(plan_updates(request, distribution, tables)),
+        cut({.graph = &graph, .strategy = &strategy, .machine = &machine, .optimizer = &optimizer}),
+        tables(*cut.request.graph, machine),
+        distribution(distribute(cut.request, tables)),
+        updates(plan_updates(cut.request, distribution, tables)),
         regions(find_regions(tables.index)) {
     for (const KernelRequest& row : rows_of(units(), regions))
       table.insert(row, drawn_kernels(row.key));
@@ -61,10 +61,10 @@ struct Program {
     return made;
   }
 
-  UnitRequest units() const { return {request, tables, distribution, updates}; }
+  UnitRequest units() const { return {cut.request, tables, distribution, updates}; }
 
   OptimizerSpec optimizer;
-  LowerRequest request;
+  CutRequest cut;
   PlanTables tables;
   Distribution distribution;
   std::vector<UpdatePlan> updates;

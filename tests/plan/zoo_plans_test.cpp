@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "strategy/cut_strategy.h"
 #include "strategy/ready.h"
 #include "strategy/testing/random_strategy.h"
 #include "strategy/tiles.h"
@@ -41,7 +42,7 @@ void expect_fits(const Strategy& strategy, const Graph& graph, const Machine& ma
 
 /// Each tile is an operator of its own whose tensors are just the regions of the tile: what
 /// lowering relies on, found without the checks that strategies are made with.
-void expect_tiles_stand_alone(const Strategy& strategy, const Graph& graph) {
+void expect_tiles_of_cut_graph(const Strategy& strategy, const Graph& graph) {
   for (const Operator& op : graph.operators) {
     Signature whole = signature(graph, op);
     MicroBatch first{0, strategy.micro_batches};
@@ -57,6 +58,11 @@ void expect_tiles_stand_alone(const Strategy& strategy, const Graph& graph) {
             << op.name << " " << whole.slots[slot].name << " " << to_string(tile.box);
     }
   }
+}
+
+void expect_tiles_stand_alone(const Strategy& strategy, const Graph& model) {
+  CutGraph cut = cut_layers(model, layer_cuts(strategy, model));
+  expect_tiles_of_cut_graph(cut_strategy(strategy, model, cut), cut.graph);
 }
 
 /// Operators that every device computes in full.
@@ -96,6 +102,8 @@ TEST_P(ZooPlans, ReadyStrategiesCutWhatTheyCan) {
         EXPECT_EQ(replicated(strategy), 0) << ready << " on " << devices;
         expect_tiles_stand_alone(strategy, graph);
       }
+      for (std::string_view ready : {"placed", "branches", "wavefront"})
+        expect_tiles_stand_alone(ready_strategy(ready, graph, cluster(devices, 2)), graph);
     }
   }
 }

@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/random.h"
+#include "graph/cut_layers.h"
 #include "strategy/split_check.h"
 
 namespace troika {
@@ -125,28 +126,55 @@ std::int64_t draw_chunks(std::int64_t steps, Draw& draw) {
   return std::min(all[static_cast<std::size_t>(draw.below(4))], steps);
 }
 
+/// Adds a factor of two to four parts, sometimes weighted, if the axis has as many indices.
+void draw_factor(Split& split, const char* axis, std::int64_t extent, Draw& draw) {
+  if (extent < 2 || draw.one_in(3)) return;
+  Factor factor{axis, 2 + draw.below(std::min<std::int64_t>(extent, 4) - 1)};
+  if (draw.one_in(4))
+    for (std::int64_t part = 0; part < factor.degree; ++part)
+      factor.weights.push_back(static_cast<double>(1 + draw.below(2)));
+  split.factors.push_back(std::move(factor));
+}
+
+/// Devices for all tiles of a chunk; replicas of a tile are on different ones.
+void draw_devices(Split& split, std::int64_t devices, Draw& draw) {
+  std::int64_t replicas = replicas_of(split);
+  for (std::int64_t tile = tile_count(split); tile > 0; --tile) {
+    std::int64_t first = draw.below(devices);
+    for (std::int64_t replica = 0; replica < replicas; ++replica)
+      split.devices.push_back(DeviceId(static_cast<std::size_t>((first + replica) % devices)));
+  }
+}
+
 /// A random split of the chunks of a layer over n, in single steps also over u.
 Split draw_cut_layer(const Shape& x, std::int64_t chunks, std::int64_t devices, Draw& draw) {
   Split split{.chunks = chunks};
-  auto add = [&](const char* axis, std::int64_t most) {
-    if (most >= 2 && !draw.one_in(3))
-      split.factors.push_back({axis, 2 + draw.below(std::min<std::int64_t>(most, 4) - 1)});
-  };
-  if (chunks == x[1]) add("u", 4);
-  add("n", x[0]);
+  if (chunks == x[1]) draw_factor(split, "u", 4, draw);
+  draw_factor(split, "n", x[0], draw);
+  if (draw.one_in(4)) split.factors.push_back({.axis = "", .degree = 2});
   if (draw.one_in(2)) {
-    std::int64_t tiles = tile_count(split), own = draw.one_in(2) ? chunks : 1;
-    for (std::int64_t at = 0; at < tiles * own; ++at)
-      split.devices.push_back(DeviceId(static_cast<std::size_t>(draw.below(devices))));
-    while (std::ssize(split.devices) < tiles * chunks)
-      split.devices.push_back(
-          split.devices[split.devices.size() - static_cast<std::size_t>(tiles)]);
+    std::int64_t own = draw.one_in(2) ? chunks : 1;
+    for (std::int64_t chunk = 0; chunk < own; ++chunk) draw_devices(split, devices, draw);
+    std::vector<DeviceId> all = split.devices;
+    for (std::int64_t chunk = own; chunk < chunks; ++chunk)
+      split.devices.insert(split.devices.end(), all.begin(), all.end());
     return split;
   }
-  for (std::size_t at = 0; at < split.factors.size(); ++at)
-    split.factors[at].stride = draw.below(2);
+  for (Factor& factor : split.factors) factor.stride = draw.below(2);
   split.chunk_stride = draw.below(2);
   split.first = draw.below(devices);
+  return split;
+}
+
+/// A random split of the product of a layer's input x with its weights.
+Split draw_projection(const Shape& x, std::int64_t hidden, std::int64_t devices, Draw& draw) {
+  Split split;
+  draw_factor(split, "u", hidden, draw);
+  if (draw.one_in(2))
+    draw_factor(split, "i", x[2], draw);
+  else
+    draw_factor(split, "n", x[0], draw);
+  draw_devices(split, devices, draw);
   return split;
 }
 
@@ -165,6 +193,9 @@ Strategy with_random_cuts(const Strategy& strategy, const Graph& graph, const Ma
       Strategy tried = made;
       std::int64_t chunks = seed % 2 == 0 ? common : draw_chunks(x[1], own);
       tried.splits[op.name] = draw_cut_layer(x, chunks, std::ssize(machine.devices), own);
+      if (chunks > 1 && own.one_in(4))
+        tried.splits[projection_name(op.name)] =
+            draw_projection(x, std::get<Recurrent>(op.op).hidden, std::ssize(machine.devices), own);
       if (why_infeasible(tried, graph, machine)) continue;
       made = std::move(tried);
       break;

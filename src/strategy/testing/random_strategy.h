@@ -17,7 +17,8 @@ Strategy random_strategy(const Graph& graph, const Machine& machine, std::uint64
 Strategy random_view_strategy(const Graph& graph, const Machine& machine, std::uint64_t seed);
 
 /// The same strategy with recurrent layers cut over time: random chunks, on devices of their own or
-/// together, single steps also along hidden units. Layers of a stack often have equal chunks.
+/// together, weighted or with replicas, single steps also along hidden units, sometimes with a
+/// split of their own for the input projection. Layers of a stack often have equal chunks.
 /// Feasible, unless the model has no recurrent layer or none of the draws fits: then as it was.
 Strategy with_random_cuts(const Strategy& strategy, const Graph& graph, const Machine& machine,
                           std::uint64_t seed);
