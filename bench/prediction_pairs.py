@@ -23,6 +23,12 @@ def all_cases():
     return drawn
 
 
+def crowded_cases():
+    """Four devices on two cores, which take turns."""
+    cases = [(model, plan, "4 devices") for model in MODELS for plan in PLANS if plan != "spatial" or model in CONVOLUTIONAL]
+    return random.Random(SEED).sample(cases, 10)
+
+
 def tuning_cases():
     return all_cases()[::2]
 

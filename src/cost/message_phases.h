@@ -45,7 +45,7 @@ MessagePhases phases_on_links(const MessagePhases& on_groups,
 /// Every link by itself.
 std::vector<std::vector<LinkShare>> all_links(const Placement& placement);
 
-/// Of members that copy and combine themselves: nothing but work.
+/// Returns the one phase of members that copy and combine themselves: only work.
 MessagePhases work_phases(SimTime time);
 /// How long they take if nothing else runs.
 SimTime time_alone(const MessagePhases& phases);

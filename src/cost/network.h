@@ -37,7 +37,7 @@ class Network {
   bool is_occupied(std::int32_t link) const;
   /// How long a message occupies a link of this speed in the direction in which it goes.
   SimTime occupied(std::int32_t speed, Bytes bytes) const;
-  /// Of a message over links whose latencies and overheads are these: what occupies none of them.
+  /// The part of a message's latency during which it occupies no link.
   SimTime free_latency(SimTime latencies, SimTime longest_overhead) const;
   /// All of them, in both directions, with the time after which an urgent message may overtake.
   std::vector<DirectedLink> links() const;

@@ -9,7 +9,7 @@
 namespace troika {
 namespace {
 
-/// Of all ranges only the longest one decides about the collectives of a plan (phase_list.h). It
+/// Only the longest range decides about the collectives of a plan (phase_list.h). It
 /// also says whether the parts are nearly equal, as measured times ask.
 std::int64_t longest_part(const CollectiveCall& call) {
   std::int64_t longest = 0;

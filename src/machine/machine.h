@@ -41,7 +41,7 @@ struct LinkSpeed {
 constexpr double kAssumedOverheadShare = 0.25;
 /// The stated overhead, or the assumed share of the latency.
 SimTime overhead_of(const LinkSpeed& speed);
-/// Of a message of so many bytes: how long it occupies the link.
+/// Returns how long a message of so many bytes occupies the link.
 SimTime occupied_time(const LinkSpeed& speed, Bytes bytes);
 
 /// Joins two endpoints of a machine. Endpoints are numbered: the devices first, by their DeviceId,

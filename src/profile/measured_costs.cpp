@@ -112,7 +112,6 @@ MeasuredCosts::MeasuredCosts(Device& device, const Backend& backend, Options opt
 void MeasuredCosts::meet_step(Bytes of_device) {
   Bytes touched = touched_in_cache(of_device, occupancy_.at_once);
   if (touched == touched_) return;
-  TROIKA_CHECK(measured_ == 0, "kernels of several steps were to be timed");
   touched_ = touched;
   read_rows();
 }
@@ -170,7 +169,7 @@ void MeasuredCosts::measure(const KernelKey& key, std::vector<Candidate>& candid
   measuring_seconds_ +=
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   kept_.insert(key, candidates);
-  new_rows_.insert(key, candidates);
+  new_rows_[rows_of_].insert(key, candidates);
   measured_ += std::ssize(candidates);
 }
 
@@ -194,7 +193,7 @@ void MeasuredCosts::measure_memory_rates() {
 void MeasuredCosts::finish() {
   timer_->release();
   why_not_kept_.clear();
-  if (new_rows_.size() == 0 && check_.checked() == checks_kept_) return;
+  if (new_rows_.empty() && check_.checked() == checks_kept_) return;
   measure_memory_rates();
   try {
     write_rows();
@@ -225,14 +224,16 @@ void MeasuredCosts::write_rows() {
   // Read again under the lock, because another process may have added rows. The table inserted last
   // wins: rows of the file, unless everything was to be measured anew.
   KernelTable costs = read_costs(file_).value_or(KernelTable{});
-  KernelRows there = with_timings(costs.of(rows_of_));
   KernelChecks checks = costs.of(provenance_).checks();
-  KernelRows& first = costs.of(rows_of_);
-  first = measures_anew_ ? std::move(there) : std::move(new_rows_);
-  const KernelRows& last = measures_anew_ ? new_rows_ : there;
-  for (const auto& [key, candidates] : last.rows()) first.insert(key, candidates);
-  first.made_by = made_by_;
-  first.memory_rates = kept_.memory_rates;
+  for (auto& [of, added] : new_rows_) {
+    KernelRows there = with_timings(costs.of(of));
+    KernelRows& first = costs.of(of);
+    first = measures_anew_ ? std::move(there) : std::move(added);
+    const KernelRows& last = measures_anew_ ? added : there;
+    for (const auto& [key, candidates] : last.rows()) first.insert(key, candidates);
+    first.made_by = made_by_;
+    first.memory_rates = kept_.memory_rates;
+  }
   costs.of(provenance_).add_checks(checks);
   costs.of(provenance_).add_checks(check_.checks());
   replace_file(file_, to_json(costs));

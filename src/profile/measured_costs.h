@@ -38,8 +38,8 @@ class MeasuredCosts {
   };
   MeasuredCosts(Device& device, const Backend& backend, Options options);
 
-  /// To be called before the first answer: a device touches so many bytes in a step. Kernels of a
-  /// step that stays in the shared cache are timed with operands from there, and kept apart.
+  /// From now on answers are for a step in which a device touches so many bytes. Kernels of a step
+  /// that stays in the shared cache are timed with operands from there, and kept apart.
   void meet_step(Bytes of_device);
   /// The candidates of the backend that agree with the reference, each with its time at the
   /// occupancy. Throws Error(numeric) when none agrees.
@@ -92,7 +92,8 @@ class MeasuredCosts {
   std::string provenance_;  ///< Of the checks, which hold at any occupancy.
   std::string rows_of_;     ///< Of the rows.
   std::string why_not_kept_;
-  KernelRows given_, kept_, new_rows_;
+  KernelRows given_, kept_;
+  std::map<std::string, KernelRows> new_rows_;  ///< By what they are rows of.
   bool measures_anew_;
   std::int64_t measured_ = 0;
   std::int64_t checks_kept_ = 0;

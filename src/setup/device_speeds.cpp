@@ -37,8 +37,14 @@ Machine with_speeds(Machine machine, const std::vector<double>& speeds) {
   return machine;
 }
 
-Machine with_measured_speeds(const RuntimeSetup& setup) {
-  return with_speeds(setup.machine, relative_speeds(measure_ranks(setup)));
+Machine with_slow_ranks(Machine machine, const std::vector<double>& speeds) {
+  constexpr double kSlow = 1.5;
+  auto [slowest, fastest] = std::ranges::minmax(speeds);
+  return fastest < kSlow * slowest ? machine : with_speeds(std::move(machine), speeds);
+}
+
+std::vector<double> measure_speeds(const RuntimeSetup& setup) {
+  return relative_speeds(measure_ranks(setup));
 }
 
 }  // namespace troika

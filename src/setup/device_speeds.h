@@ -15,8 +15,12 @@ std::vector<double> relative_speeds(const std::vector<double>& measured);
 /// the first rank, which times the kernels of all.
 Machine with_speeds(Machine machine, const std::vector<double>& speeds);
 
-/// The same with speeds that are measured now. Collective: all ranks call it and get the same
-/// result.
-Machine with_measured_speeds(const RuntimeSetup& setup);
+/// The same, but only if some rank is at most two thirds as fast as the fastest, as under a CPU
+/// quota. Smaller differences may be noise; plans with equal tiles take them for none.
+Machine with_slow_ranks(Machine machine, const std::vector<double>& speeds);
+
+/// Returns the relative speeds of the ranks, measured now. Collective: all ranks call it and get
+/// the same result.
+std::vector<double> measure_speeds(const RuntimeSetup& setup);
 
 }  // namespace troika

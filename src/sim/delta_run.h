@@ -35,7 +35,7 @@ class DeltaRun {
   const LoopPeriod& period() const { return now_.period; }
   /// The times of the tasks of the last pass, which is steady if the loop repeats itself.
   std::vector<TaskRun> last_pass() const;
-  /// Of the last `run`: tasks that it had to run, in all passes.
+  /// The tasks that the last `run` simulated, counted in every pass.
   std::int64_t tasks_run() const { return tasks_run_; }
 
  private:

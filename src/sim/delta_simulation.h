@@ -14,7 +14,7 @@ class DeltaSimulation {
   DeltaSimulation(const DeltaSimulation&) = delete;
   DeltaSimulation& operator=(const DeltaSimulation&) = delete;
 
-  /// Of any graph. The less it differs from the one before, the less is simulated. Other classes
+  /// Takes any graph. The less it differs from the one before, the less is simulated. Other classes
   /// make everything differ.
   LoopPeriod simulate(const FoldedGraph& graph);
   /// Takes the last `simulate` back. There must be one since then.
@@ -22,7 +22,7 @@ class DeltaSimulation {
 
   const LoopPeriod& period() const { return run_.period(); }
   SteadyLoop loop() const;
-  /// Of the last `simulate`: tasks that were simulated, in all passes.
+  /// The tasks that the last `simulate` ran, counted in every pass.
   std::int64_t tasks_run() const { return run_.tasks_run(); }
 
  private:

@@ -28,7 +28,7 @@ struct LoopChange {
 /// was simulated for the former body can be compared with what is simulated for this one.
 class FoldedLoop {
  public:
-  /// Of a graph that stays as it is.
+  /// Returns the loop body of a graph that will not change.
   static LoopBody body_of(const FoldedGraph& graph) { return make(graph).body; }
 
   LoopChange change_to(const FoldedGraph& graph);
@@ -60,7 +60,7 @@ class FoldedLoop {
     std::int32_t begin, end, new_begin, new_end;
   };
   using Hunks = std::vector<std::vector<Hunk>>;  // by lane
-  /// What is needed to take a change back.
+  /// The state before a change, to take it back.
   struct Former {
     std::optional<Parts> all{};  // if it was fresh; otherwise:
     struct OneLane {

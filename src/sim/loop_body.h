@@ -25,7 +25,7 @@ struct LoopMessage {
   std::int32_t first_end =
       -1;  ///< A task of it, from which LoopTask::next_end leads to all others.
   std::uint64_t urgency = 0;
-  /// Of equally urgent messages the least goes first. The same for messages that differ in their
+  /// Among equally urgent messages the least goes first. Equal for messages that differ in their
   /// devices only.
   std::uint64_t order = 0;
 };
@@ -34,13 +34,13 @@ struct LoopMessage {
 struct LoopCosts {
   /// How long a device moves messages between two kernels, as the executor does.
   SimTime between_kernels{};
-  SimTime work_chunk{};       ///< Of that work.
+  SimTime work_chunk{};       ///< Length of a piece of that work, after which a more urgent message overtakes.
   bool moves_beside = false;  ///< A thread does so instead, at any time.
 };
 
 struct LoopLane {
   std::vector<std::int32_t> tasks{};  ///< In the order of a pass.
-  SimTime work{};                     ///< Of all its tasks.
+  SimTime work{};                     ///< The sum over its tasks.
   std::int32_t process = -1;          ///< In LoopBody::processes; -1: none.
 };
 
@@ -58,7 +58,7 @@ struct LoopBody {
   LoopCosts costs{};
 };
 
-/// Of the tasks of all lanes.
+/// Returns the largest lag of any task.
 int largest_lag(const LoopBody& body);
 
 /// Adds a task, whose message, if any, must be there. It has no place yet. Returns its number.
@@ -66,21 +66,22 @@ std::int32_t add_task(LoopBody& body, LoopTask task);
 /// Places a task behind all others of its lane.
 void place_last(LoopBody& body, std::int32_t task);
 
-/// Of a graph of all devices: lanes are devices, tasks are numbered as in the graph.
+/// Returns the loop of a graph of all devices. Lanes are devices, tasks are numbered as in the graph.
 LoopBody loop_body(const TaskGraph& graph);
 
 /// Lanes are classes; tasks are numbered class by class. What tasks of a device wait for, besides
 /// messages, stands before them, so there are no dependencies.
 LoopBody loop_body(const FoldedGraph& graph);
 
-/// To build the body of a folded graph piece by piece: its lanes, links, processes and costs,
+/// Returns the lanes, links, processes and costs of a folded graph, without tasks. These are added
+/// by add_folded_task.
 LoopBody empty_loop_body(const FoldedGraph& graph);
 struct FoldedPlace {
   std::int32_t lane = 0;
   std::int32_t message = -1;  ///< Of a start or finish; its first finish adds its phases.
   const RuntimeCosts& runtime;
 };
-/// and a task at the end of its lane.
+/// Adds a task at the end of its lane.
 void add_folded_task(LoopBody& body, const FoldedPlace& place, const FoldedTask& task);
 
 }  // namespace troika

@@ -47,7 +47,7 @@ LoopRun::LoopRun(const LoopBody& body, std::int64_t steps)
   restart();
 }
 
-/// What a lane waits for of its own has run before it, by the order of a pass.
+/// Dependencies within a lane are met by the order of its tasks.
 void LoopRun::add_edge(const Dependency& edge) {
   if (!is_between_lanes(body_, edge)) return;
   edges_into_.resize(body_.tasks.size());

@@ -48,7 +48,7 @@ struct LoopState {
 
     bool operator==(const Message&) const = default;
   };
-  /// That is not idle: a lane, or a link.
+  /// A busy lane or link.
   struct Busy {
     std::int32_t of = 0;
     Server server;

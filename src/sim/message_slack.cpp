@@ -55,7 +55,7 @@ class SlackSearch {
         started_(body.messages.size()) {
     for (const LoopLane& lane : body.lanes)
       order_.insert(order_.end(), lane.tasks.begin(), lane.tasks.end());
-    // What waits for a task in the same pass comes before it.
+    // Tasks that wait for this one in the same pass have been visited before it.
     std::ranges::sort(order_, std::ranges::greater{}, [&](std::int32_t task) {
       return std::tuple(steady_.tasks[as_index(task)].end, body_.places[as_index(task)], task);
     });

@@ -8,14 +8,14 @@
 namespace troika {
 
 struct WorkDepth {
-  SimTime work{};   ///< Of all tasks that compute.
+  SimTime work{};   ///< The sum over all tasks that compute.
   SimTime depth{};  ///< Of the longest chain of tasks and messages of one step that wait for each
                     ///< other by what they read and write, not by the order of their device.
 
   bool operator==(const WorkDepth&) const = default;
 };
 
-/// Of a graph of all devices, with its dependencies.
+/// Takes a graph of all devices, with its dependencies.
 WorkDepth work_depth(const TaskGraph& graph);
 /// Of all devices, from a folded graph and the task graph of the first device of each class, with
 /// its dependencies.

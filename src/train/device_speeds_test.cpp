@@ -39,12 +39,20 @@ TEST(DeviceSpeeds, SlowDownDevicesOfSlowerRanksThanTheFirst) {
   EXPECT_THAT(slowdowns, ElementsAre(1, 2, 2, 0.5));
 }
 
+TEST(DeviceSpeeds, OfEqualTilesCountOnlyIfARankIsMuchSlower) {
+  Machine machine;
+  for (std::int32_t rank : {0, 1}) machine.devices.push_back({.rank = rank});
+  EXPECT_EQ(with_slow_ranks(machine, {1.25, 1}).devices[1].slowdown, 1);
+  EXPECT_EQ(with_slow_ranks(machine, {2, 1}).devices[1].slowdown, 2);
+}
+
 TEST(DeviceSpeeds, OfOneProcessAreEqual) {
   Folder folder;
   auto training = make_training(
       language_run(folder, {"parallel.plan=data", "parallel.devices=2", "parallel.weights=measured",
                             "kernels.backend=reference"}));
-  Machine machine = with_measured_speeds(training->live().setup());
+  const RuntimeSetup& setup = training->live().setup();
+  Machine machine = with_speeds(setup.machine, measure_speeds(setup));
   EXPECT_EQ(machine.devices[0].slowdown, 1);
   EXPECT_EQ(machine.devices[1].slowdown, 1);
   EXPECT_THAT(weights_along(training->strategy().splits.at("lm_head"), "n"), ElementsAre(4, 4));

@@ -30,7 +30,9 @@ LiveModel agreed_model(const RunConfig& config, const TrainingSets& sets, const 
   RuntimeSetup setup = set_up_runtime(config.kernels, config.parallel,
                                       {hooks.costs, hooks.measures_anew}, *hooks.ranks);
   if (config.parallel.weights == ParallelConfig::Weights::measured)
-    setup.machine = with_measured_speeds(setup);
+    setup.machine = with_speeds(std::move(setup.machine), measure_speeds(setup));
+  else if (hooks.ranks->count() > 1 && setup.is_measured)
+    setup.machine = with_slow_ranks(std::move(setup.machine), measure_speeds(setup));
   return LiveModel(std::move(setup));
 }
 
