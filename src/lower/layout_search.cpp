@@ -211,6 +211,7 @@ class Search {
     for (std::size_t at = 0; at < model_.value_count(); ++at) {
       auto value = static_cast<std::int32_t>(at);
       std::int32_t buffer = model_.value(value).buffer;
+      if (buffer < 0) continue;  // a buffer that lies as another one does
       if (!fits(Layout::panels8, graph_.buffers[as_index(buffer)].spec.shape)) continue;
       panel_layouts_of(value).for_each([&](Layout panels) {
         Packing packing{value, panels, {}, {}, {}};

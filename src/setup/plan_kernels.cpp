@@ -90,6 +90,9 @@ RuntimeSetup* PlanKernels::find_here(const std::string& kind) {
 
 void PlanKernels::meet(Machine& machine) {
   devices_ = occupancy_of(machine, 1).devices;
+  if (std::optional<int> threads = threads_of_kind(machine.devices.front().kind);
+      threads && options_.is_here)
+    machine.moves_beside = devices_ * *threads < usable_threads();
   const KernelTable given = options_.given;
   for (const auto& [kind, rows] : given.kinds()) options_.given.of(kind) = beside(rows, devices_);
   std::map<std::string, DeviceSpec> rates;

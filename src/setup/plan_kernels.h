@@ -35,7 +35,8 @@ class PlanKernels {
 
   /// Kernels are from now on those of devices beside as many others as this machine's nodes have.
   /// Gives devices that are of a kind of this machine the rates of that kind, which are measured
-  /// now, unless their kernels have measured times. All others keep theirs.
+  /// now, unless their kernels have measured times. All others keep theirs. Says whether this
+  /// computer has cores to spare, if the machine is taken to be this computer.
   void meet(Machine& machine);
   std::vector<std::vector<Candidate>> answer(const std::vector<KernelRequest>& rows);
   /// How the kernels were timed that have been asked for, by the kind of the first device.

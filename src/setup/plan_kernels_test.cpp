@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ops/activation.h"
+#include "setup/hosts.h"
 
 namespace troika {
 namespace {
@@ -39,6 +40,22 @@ TEST(PlanKernels, OfACostFileTakeTurnsOnlyWhereTheyDidThen) {
   EXPECT_EQ(time_on(devices_on({0, 0, 0, 0}), {2000}, {2, 2}), SimTime{2000});
   EXPECT_EQ(time_on(devices_on({0, 0, 0, 0}), {4000}, {4, 2}), SimTime{4000});
   EXPECT_EQ(time_on(devices_on({0, 0}), {4000}, {4, 2}), SimTime{2000});
+}
+
+/// Whether messages move beside the kernels of so many devices of one thread.
+bool moves_beside(int devices, bool is_here) {
+  Machine machine;
+  machine.devices.assign(as_index(devices), {.kind = "cpu any 1 thread reference"});
+  PlanKernels kernels({.measures = false, .is_here = is_here});
+  kernels.meet(machine);
+  return machine.moves_beside;
+}
+
+TEST(PlanKernels, OfThisComputerLeaveCoresForMessagesIfThereAreSome) {
+  int cores = usable_threads();
+  EXPECT_FALSE(moves_beside(cores, true));
+  EXPECT_EQ(moves_beside(1, true), cores > 1);
+  EXPECT_FALSE(moves_beside(1, false)) << "cores of another computer are not known";
 }
 
 }  // namespace

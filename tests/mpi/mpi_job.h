@@ -138,6 +138,9 @@ class MpiJob {
  private:
   void start(const std::vector<std::string>& program_words) {
     std::vector<std::string> words = launcher();
+    // Jobs that begin at the same moment fail if Open MPI makes one folder for all of them.
+    if (!launcher_kills_survivors())
+      words.insert(words.end(), {"--mca", "orte_tmpdir_base", folder_.path().string()});
     words.insert(words.end(), {"-n", std::to_string(ranks_)});
     words.insert(words.end(), program_words.begin(), program_words.end());
     std::vector<char*> pointers;
