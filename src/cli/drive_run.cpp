@@ -10,6 +10,9 @@
 #include "cli/stop_signals.h"
 #include "cli/text_table.h"
 #include "cli/version.h"
+#include "setup/auto_plan.h"
+#include "setup/device_counts.h"
+#include "setup/known_links.h"
 #include "train/run_record.h"
 
 namespace troika::cli {
@@ -160,6 +163,7 @@ class Drive {
                      .stop_requested = [&] { return signals.requested(); },
                      .ranks = seat_.ranks};
     if (request_.resume) hooks.costs = recorded_costs(*folder_);
+    if (config.parallel.plan.is_auto()) hooks.strategy = find_strategy(source);
     const fs::path start = find_start(request_, seat_, progress_);
     std::optional<data::Encoding> weights_from;
     // The data is opened in the unit of the weights, so they must be found first.
@@ -180,6 +184,31 @@ class Drive {
     forget_stop();
     // Last, once the run is ready to start: run.toml marks the folder as a run.
     if (seat_.is_first()) write_record(*folder_, config, *training_, invocation_);
+  }
+
+  /// The plan for parallel.plan = "auto": that of the run to resume, or the result of a search over
+  /// numbers of devices, unless the run file says how many. Ranks search later, for their machine.
+  std::optional<Strategy> find_strategy(const ModelSource& source) {
+    RunConfig& config = request_.config;
+    if (request_.resume) return load_strategy((folder_->path() / "plan.json").string());
+    if (seat_.ranks->count() > 1) return std::nullopt;
+    const TrainingSets sets = open_sets(config);
+    zoo::Model model =
+        source(samples_of(sets.train->encoding(), config, config.train.global_batch));
+    freeze_parameters(model, config.train.freeze);
+    const LinkCosts links = known_link_costs(default_links_file(config.kernels.cache));
+    AutoPlanRequest asked{config, model, links, {}};
+    ParallelConfig parallel = config.parallel;
+    std::vector<std::int64_t> counts{parallel.devices};
+    if (parallel.devices == 1) counts = device_counts_here(config);
+    for (std::int64_t devices : counts) {
+      parallel.devices = devices;
+      asked.machines.push_back(machine_here(config.kernels, parallel));
+    }
+    AutoPlan found = find_auto_plan(asked);
+    for (const std::string& reason : found.reasons) progress_.note("plan: " + reason);
+    config.parallel.devices = found.devices;
+    return found.strategy;
   }
 
   /// Loads the weights and the position from which the run continues.

@@ -32,15 +32,4 @@ std::vector<LinkTraffic> link_traffic(const PredictedProgram& program, const Sim
   return all;
 }
 
-SentBytes all_sent_bytes(const PredictedProgram& program) {
-  SentBytes all;
-  const Classes& classes = program.folded.classes;
-  for (std::int32_t at = 0; at < classes.count(); ++at) {
-    SentBytes own = sent_bytes(program.graph, DeviceId(as_index(classes.first[as_index(at)])));
-    for (LinkKind kind : {LinkKind::process, LinkKind::node, LinkKind::network})
-      all[kind] += own[kind] * classes.size[as_index(at)];
-  }
-  return all;
-}
-
 }  // namespace troika::cli

@@ -6,7 +6,6 @@
 
 #include "cli/simulated_machine.h"
 #include "setup/predicted_plan.h"
-#include "taskgraph/sent_bytes.h"
 
 namespace troika::cli {
 
@@ -19,8 +18,5 @@ struct LinkTraffic {
 
 /// As link_use. Devices that share memory have no link between them.
 std::vector<LinkTraffic> link_traffic(const PredictedProgram& program, const SimulatedMachine& on);
-
-/// Bytes that all devices send in a step, by kind of link.
-SentBytes all_sent_bytes(const PredictedProgram& program);
 
 }  // namespace troika::cli

@@ -20,7 +20,8 @@ std::vector<Verb> add_verbs(CLI::App& app, Context& context) {
   return {add_doctor(app, context),  add_demo(app, context),     add_config(app, context),
           add_train(app, context),   add_eval(app, context),     add_predict(app, context),
           add_models(app, context),  add_profile(app, context),  add_bench(app, context),
-          add_inspect(app, context), add_simulate(app, context), add_verify(app, context)};
+          add_inspect(app, context), add_plan(app, context),     add_simulate(app, context),
+          add_verify(app, context)};
 }
 
 /// Fills the arguments of the verbs. Returns the exit code if the program ends here.

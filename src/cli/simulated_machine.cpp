@@ -7,8 +7,6 @@
 #include "base/error.h"
 #include "machine/route.h"
 #include "machine/speed_text.h"
-#include "setup/hosts.h"
-#include "setup/runtime_setup.h"
 
 namespace troika::cli {
 namespace {
@@ -149,18 +147,6 @@ LinkCosts link_costs_of(const Cluster& cluster) {
   costs.provenance = {.source = fmt::format("from the cluster '{}'", cluster.name),
                       .machine = cluster.name};
   return costs;
-}
-
-Machine machine_here(const KernelsConfig& kernels, const ParallelConfig& parallel) {
-  HostShares shares = meet_hosts(sole_rank(), static_cast<int>(parallel.devices));
-  ParallelConfig one{.devices = 1, .threads = parallel.threads.value_or(shares.threads)};
-  RuntimeSetup setup = set_up_runtime(kernels, one);
-  Machine machine;
-  for (std::int64_t at = 0; at < parallel.devices; ++at)
-    machine.devices.push_back({.name = fmt::format("cpu{}", at),
-                               .kind = setup.device().kind(),
-                               .memory = parallel.memory.value_or(shares.memory)});
-  return machine;
 }
 
 }  // namespace troika::cli

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "config/run_config.h"
 #include "cost/link_costs.h"
 #include "machine/cluster.h"
 
@@ -40,8 +39,5 @@ LinkCosts with_links(LinkCosts costs, const LinkWish& wish, const Machine& machi
 
 /// The costs of messages that follow from the speeds of a cluster's links.
 LinkCosts link_costs_of(const Cluster& cluster);
-
-/// Devices of this computer as a run would have them, in one process. They are not started.
-Machine machine_here(const KernelsConfig& kernels, const ParallelConfig& parallel);
 
 }  // namespace troika::cli

@@ -22,10 +22,6 @@ constexpr std::size_t kShownParts = 10;
 constexpr std::size_t kShownClasses = 16;
 constexpr std::size_t kShownLinks = 5;
 
-double share_of(SimTime part, SimTime whole) {
-  return whole.count > 0 ? static_cast<double>(part.count) / static_cast<double>(whole.count) : 0;
-}
-
 double samples_per_second(const SimulatedPlan& plan) {
   return static_cast<double>(plan.target.programs.config.train.global_batch) * 1e9 /
          static_cast<double>(std::max<std::int64_t>(plan.step().count, 1));
@@ -56,6 +52,8 @@ std::string kernels_text(const SimulatedPlan& plan) {
                                 from.measured_now > 0
                                     ? fmt::format(" ({} now)", plural(from.measured_now, "kernel"))
                                     : ""));
+  if (from.fitted > 0)
+    parts.push_back(fmt::format("{} estimated from other rows of the cost file", from.fitted));
   if (from.estimated > 0)
     parts.push_back(
         fmt::format("{} estimated from the rates of the device (roofline)", from.estimated));

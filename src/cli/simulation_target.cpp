@@ -12,6 +12,7 @@
 #include "config/load_run.h"
 #include "cost/table_json.h"
 #include "setup/choose_strategy.h"
+#include "setup/device_counts.h"
 #include "setup/known_links.h"
 #include "setup/live_model.h"
 #include "setup/optimizer_rules.h"
@@ -218,6 +219,10 @@ RunConfig load_config(const SimulationRequest& request, const std::optional<Clus
 SimulationTarget open_run(const SimulationRequest& request) {
   std::optional<Cluster> cluster = open_cluster(request);
   RunConfig config = load_config(request, cluster);
+  if (cluster && config.parallel.plan.is_auto())
+    throw Error(ErrorKind::usage,
+                "plan \"auto\" searches a plan for this computer; find one for the cluster with "
+                "'troika plan RUN.toml --cluster FILE --out plan.json' and simulate that");
   data::Encoding samples = open_sets(config).train->encoding();
   zoo::Model model =
       build_model(config.model, samples_of(samples, config, config.train.global_batch));

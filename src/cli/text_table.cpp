@@ -70,6 +70,10 @@ std::string ranges_text(const std::vector<std::int32_t>& numbers, std::size_t mo
   return fmt::format("{}", fmt::join(ranges, ", "));
 }
 
+double share_of(SimTime part, SimTime whole) {
+  return whole.count > 0 ? static_cast<double>(part.count) / static_cast<double>(whole.count) : 0;
+}
+
 double milliseconds(SimTime time) { return static_cast<double>(time.count) / 1e6; }
 
 std::string percent(double share) { return fmt::format("{:.2f} %", share * 100); }

@@ -26,6 +26,8 @@ inline constexpr std::size_t kMostRanges = 8;
 
 /// For JSON and tables in milliseconds.
 double milliseconds(SimTime time);
+/// 0 of nothing.
+double share_of(SimTime part, SimTime whole);
 /// A share as "97.3 %".
 std::string percent(double share);
 /// "97.20 %" or "0.1234", by the measure.

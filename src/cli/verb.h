@@ -34,6 +34,7 @@ Verb add_doctor(CLI::App& parent, Context& context);
 Verb add_eval(CLI::App& parent, Context& context);
 Verb add_inspect(CLI::App& parent, Context& context);
 Verb add_models(CLI::App& parent, Context& context);
+Verb add_plan(CLI::App& parent, Context& context);
 Verb add_predict(CLI::App& parent, Context& context);
 Verb add_profile(CLI::App& parent, Context& context);
 Verb add_simulate(CLI::App& parent, Context& context);

@@ -140,6 +140,7 @@ struct PlanConfig {
   std::int64_t pipeline = 1;
 
   bool is_file() const { return name.ends_with(".json"); }
+  bool is_auto() const { return name == "auto"; }
   bool operator==(const PlanConfig&) const = default;
 };
 

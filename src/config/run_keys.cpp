@@ -194,7 +194,7 @@ const KeyTable<ParallelConfig>& parallel_keys() {
              {"order",
               "order of floating-point sums; fixed gives the same bits on any number of devices"}),
       plan(&S::plan,
-           {"plan", "how to split the work over the devices; auto comes with a later version"}),
+           {"plan", "how to split the work over the devices; auto searches for the plan, and for the number of devices unless one is given"}),
       integer(&S::micro_batches,
               {"micro_batches",
                "parts of the batch that are computed one after another, to save memory"},

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "config/plan_settings.h"
+#include "setup/auto_plan.h"
 #include "strategy/plan_origin.h"
 #include "strategy/ready.h"
 
@@ -39,11 +40,6 @@ Strategy for_graph(const RunConfig& config, const Graph& graph, const Machine& m
   const PlanConfig& plan = config.parallel.plan;
   if (config.parallel.order == ParallelConfig::Order::fixed)
     return in_fixed_order(config, graph, machine);
-  if (plan.name == "auto")
-    throw Error(ErrorKind::usage,
-                fmt::format("parallel.plan = \"auto\" needs the planner, which this version lacks; "
-                            "use {} or a plan file",
-                            fmt::join(ready_names(), ", ")));
   if (!plan.name.empty())
     return ready_strategy(plan.name, {graph, machine, config.parallel.micro_batches});
   if (plan.pipeline > 1)
@@ -54,11 +50,26 @@ Strategy for_graph(const RunConfig& config, const Graph& graph, const Machine& m
 
 }  // namespace
 
+void require_no_conflict_with_auto(const RunConfig& config) {
+  if (!config.parallel.plan.is_auto()) return;
+  if (config.parallel.order == ParallelConfig::Order::fixed)
+    throw Error(ErrorKind::usage,
+                "parallel.order = \"fixed\" sums whole shards in a fixed tree order, which plan "
+                "\"auto\" does not keep; use plan \"data\"");
+  if (config.parallel.weights == ParallelConfig::Weights::measured)
+    throw Error(ErrorKind::usage,
+                "parallel.weights = \"measured\" weights the tiles of ready plans, not those of "
+                "plan \"auto\"; use a ready plan");
+}
+
 Strategy choose_strategy(const StrategyRequest& request) {
   const RunConfig& config = request.config;
   // A plan file contains all choices itself; check_run refuses keys of [parallel] that would change
   // them.
   if (config.parallel.plan.is_file()) return read_plan_file(config);
+  require_no_conflict_with_auto(config);
+  if (config.parallel.plan.is_auto())
+    return find_auto_plan({config, request.model, request.links, {request.machine}}).strategy;
   Machine machine = with_slowest_link(request.machine, request.links);
   const std::vector<zoo::NamedGraph>& graphs = request.model.graphs;
   // merge() keeps the earlier graph's split for an operator that several graphs contain.

@@ -20,10 +20,13 @@ struct StrategyRequest {
 };
 
 /// Returns one strategy for all graphs of the model: a ready strategy by name, one built from
-/// degrees, or the content of a plan file. With parallel.weights = "measured" each device gets
+/// degrees, the content of a plan file, or for "auto" the result of a search (auto_plan.h). With parallel.weights = "measured" each device gets
 /// samples in proportion to its speed in `machine`. Throws Error(usage) for an unknown name and
 /// Error(file) for a file that is not a plan.
 Strategy choose_strategy(const StrategyRequest& request);
+
+/// Throws Error(usage) if other keys of [parallel] contradict plan "auto".
+void require_no_conflict_with_auto(const RunConfig& config);
 
 /// The machine for ready_strategy: if its links are not known, with one as fast as the slowest
 /// between two of its devices, by these costs.

@@ -122,6 +122,8 @@ Machine with_more_devices(const Machine& machine, const ParallelConfig& parallel
 }
 
 void add_on_more_devices(const FitRequest& request, std::vector<Change>& changes) {
+  // A search for each number of devices would take too long for an advice.
+  if (request.run.config.parallel.plan.is_auto()) return;
   for (std::int64_t times = 2; times <= kMostTimesDevices; times *= 2) {
     RunConfig wider = request.run.config;
     std::string advice = widen(wider.parallel, times);

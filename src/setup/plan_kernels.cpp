@@ -106,18 +106,27 @@ void PlanKernels::meet(Machine& machine) {
     device.flops_per_second = known->second.flops_per_second;
     device.bytes_per_second = known->second.bytes_per_second;
   }
+  fitted_.emplace(options_.given, machine);
 }
 
 std::vector<Candidate> PlanKernels::answer_row(const KernelRequest& row) {
   const std::vector<Candidate>* given = options_.given.find(row.kind, row.key);
-  RuntimeSetup* here = given == nullptr ? find_here(row.kind) : nullptr;
-  std::vector<Candidate> candidates = given != nullptr  ? *given
-                                      : here != nullptr ? here->answer({row}).front()
-                                                        : plain_->candidates(row.key);
-  if (candidates.empty()) return candidates;  // operators that cannot be fused have no time
-  ++(!has_times(candidates) ? sources_.estimated
-     : given != nullptr     ? sources_.given
-                            : sources_.measured);
+  if (given != nullptr) {
+    if (!given->empty()) ++(has_times(*given) ? sources_.given : sources_.estimated);
+    return *given;
+  }
+  bool has_fit = fitted_ && fitted_->fit_of(row.kind) != nullptr;
+  bool takes_fit = has_fit && (!options_.measures || find_here(row.kind) == nullptr);
+  if (takes_fit) {
+    std::vector<Candidate> fitted = fitted_->answer(row);
+    if (!fitted.empty()) ++sources_.fitted;
+    return fitted;
+  }
+  RuntimeSetup* here = find_here(row.kind);
+  std::vector<Candidate> candidates =
+      here != nullptr ? here->answer({row}).front() : plain_->candidates(row.key);
+  // Operators that cannot be fused have no kernel.
+  if (!candidates.empty()) ++(has_times(candidates) ? sources_.measured : sources_.estimated);
   return candidates;
 }
 

@@ -12,14 +12,16 @@
 #include "cost/kernel_table.h"
 #include "kernels/kernel.h"
 #include "machine/machine.h"
+#include "search/scoring_kernels.h"
 #include "setup/runtime_setup.h"
 #include "sim/busy_neighbours.h"
 
 namespace troika {
 
 /// Answers the rows that lowering asks for: from given costs, else for kinds of this machine as a
-/// run here would have them (from the cache, or measured now), else with a plain kernel that has no
-/// time, so that lowering takes the roofline of the device. Used by one thread.
+/// run here would have them (from the cache, or measured now), else by a fit over the given costs
+/// (search/scoring_kernels.h), else with a plain kernel that has no time, so that lowering takes the
+/// roofline of the device. Used by one thread.
 class PlanKernels {
  public:
   struct Options {
@@ -48,6 +50,7 @@ class PlanKernels {
   struct Sources {
     std::int64_t given = 0;         ///< The costs that were given.
     std::int64_t measured = 0;      ///< This machine, now or earlier.
+    std::int64_t fitted = 0;        ///< Estimated from given costs of other kernels.
     std::int64_t estimated = 0;     ///< The roofline.
     std::int64_t measured_now = 0;  ///< Kernels that were measured by this object.
   };
@@ -62,6 +65,7 @@ class PlanKernels {
   std::int32_t devices_ = 1;  // of a node
   std::unique_ptr<Backend> plain_;
   std::map<std::string, std::optional<RuntimeSetup>> here_;  // by kind of device, if asked for
+  std::optional<ScoringKernels> fitted_;                     // to the given costs
   Sources sources_;
 };
 

@@ -77,4 +77,15 @@ PredictedProgram predict_program(const LowerRequest& request, const KernelAnswer
   return made;
 }
 
+SentBytes all_sent_bytes(const PredictedProgram& program) {
+  SentBytes all;
+  const Classes& classes = program.folded.classes;
+  for (std::int32_t at = 0; at < classes.count(); ++at) {
+    SentBytes own = sent_bytes(program.graph, DeviceId(as_index(classes.first[as_index(at)])));
+    for (LinkKind kind : {LinkKind::process, LinkKind::node, LinkKind::network})
+      all[kind] += own[kind] * classes.size[as_index(at)];
+  }
+  return all;
+}
+
 }  // namespace troika

@@ -14,6 +14,7 @@
 #include "sim/simulate.h"
 #include "sim/work_depth.h"
 #include "taskgraph/loop_pass.h"
+#include "taskgraph/sent_bytes.h"
 
 namespace troika {
 
@@ -29,6 +30,9 @@ struct PredictedProgram {
   WorkDepth bounds;
   std::vector<PlannedMemory> memory;  ///< By class.
 };
+
+/// Bytes that all devices send in a step, by kind of link.
+SentBytes all_sent_bytes(const PredictedProgram& program);
 
 struct PlanPredictionOptions {
   /// The only program of a step, which follows itself. If several take turns, each step of one

@@ -138,18 +138,24 @@ RunPrograms TrainingRun::make_models() {
     zoo::Samples samples = troika::samples_of(sets_.train->encoding(), config_, batch);
     zoo::Model& model = models_[batch] = source_(samples);
     require_fed(model, samples);
+    freeze_parameters(model, config_.train.freeze);
     if (programs.models.empty()) {
-      const RuntimeSetup& setup = live_.setup();
-      strategy_ = hooks_.strategy ? *hooks_.strategy
-                                  : choose_strategy({config_, model, setup.machine, setup.links});
+      strategy_ = hooks_.strategy ? *hooks_.strategy : agreed_strategy(model);
     }
     // Programs of all batch sizes share one session, in which names are unique.
     for (zoo::NamedGraph& graph : model.graphs) graph.name = program_name(graph, batch);
-    freeze_parameters(model, config_.train.freeze);
     require_feasible(model, batch);
     programs.models.push_back(&model);
   }
   return programs;
+}
+
+/// Ranks that searched by themselves would measure other kernel times and find other plans.
+Strategy TrainingRun::agreed_strategy(const zoo::Model& model) const {
+  const RuntimeSetup& setup = live_.setup();
+  auto choose = [&] { return choose_strategy({config_, model, setup.machine, setup.links}); };
+  if (!config_.parallel.plan.is_auto() || !has_peers()) return choose();
+  return parse_strategy(hooks_.ranks->agree(is_first() ? to_json(choose()) : ""));
 }
 
 void TrainingRun::require_feasible(const zoo::Model& model, std::int64_t batch) const {

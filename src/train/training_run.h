@@ -76,6 +76,7 @@ class TrainingRun {
  private:
   void build();
   RunPrograms make_models();
+  Strategy agreed_strategy(const zoo::Model& model) const;
   void require_feasible(const zoo::Model& model, std::int64_t batch) const;
   void describe_state(const zoo::Model& model);
   std::string program_name(const zoo::NamedGraph& graph, std::int64_t batch) const;

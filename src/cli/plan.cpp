@@ -1,0 +1,213 @@
+// `troika plan`: finds a strategy for a model on this computer or on the machines of a cluster file.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+
+#include "base/durable_file.h"
+#include "base/error.h"
+#include "cli/checked_option.h"
+#include "cli/plan_report.h"
+#include "cli/rank_seat.h"
+#include "cli/search_progress.h"
+#include "cli/simulation_target.h"
+#include "cli/text_table.h"
+#include "cli/verb.h"
+#include "config/load_run.h"
+#include "setup/choose_strategy.h"
+#include "setup/device_counts.h"
+#include "setup/hosts.h"
+#include "setup/optimizer_rules.h"
+
+namespace troika::cli {
+namespace {
+
+/// Enough for small models; the live line shows whether plans still get better.
+constexpr const char* kDefaultBudget = "30s";
+
+struct PlanArguments {
+  SimulationRequest request;
+  bool estimates = false;
+  bool explains = false;
+  std::string budget = kDefaultBudget;
+  std::int64_t proposals = 0;
+  std::int64_t seed = 1;
+  std::int64_t top = 5;
+  std::string out;
+  bool json = false;
+};
+
+/// What is searched: the model, and each machine that this may be about.
+struct PlanTask {
+  SimulationTarget target;
+  std::vector<Machine> machines;
+};
+
+PlanTask open_task(const PlanArguments& arguments) {
+  SimulationRequest request = arguments.request;
+  bool is_plan = std::filesystem::path(request.target).extension() == ".json";
+  // The search replaces whatever plan the file names.
+  if (!is_plan) request.overrides.emplace_back("parallel.plan=data");
+  PlanTask task{open_simulation(request), {}};
+  if (is_plan) {
+    task.machines.push_back(task.target.on.machine);
+    return task;
+  }
+  const RunFile file = read_run(request.target, request.overrides);
+  bool is_open = task.target.is_here && request.devices == 0 &&
+                 !file.origins.contains("parallel.devices");
+  if (!is_open) {
+    task.machines.push_back(task.target.on.machine);
+    return task;
+  }
+  ParallelConfig parallel = file.config.parallel;
+  for (std::int64_t devices : device_counts_here(file.config)) {
+    parallel.devices = devices;
+    task.machines.push_back(machine_here(file.config.kernels, parallel));
+  }
+  return task;
+}
+
+PlanFinderRequest finder_request(const PlanArguments& arguments, const PlanTask& task,
+                                 const Machine& machine) {
+  PlanFinderRequest asked{.config = task.target.programs.config,
+                          .model = task.target.programs.model,
+                          .machine = machine,
+                          .links = task.target.on.links,
+                          .given = task.target.costs,
+                          .measures = !arguments.estimates && arguments.request.costs.empty(),
+                          .is_here = task.target.is_here};
+  auto parts = static_cast<double>(task.machines.size());
+  asked.search.seed = static_cast<std::uint64_t>(arguments.seed);
+  asked.search.kept = as_index(arguments.top);
+  asked.search.threads = usable_threads();
+  if (arguments.proposals > 0)
+    asked.search.proposals = arguments.proposals;
+  else
+    asked.search.seconds = parse_seconds(arguments.budget) / parts;
+  return asked;
+}
+
+Explanation explain(const PlanTask& task, const PlanFinding& finding) {
+  const Graph& graph = task.target.programs.model.graphs.front().graph;
+  OptimizerSpec optimizer = make_optimizer(task.target.programs.config, graph);
+  const Strategy& strategy = finding.best().plan.strategy;
+  LowerRequest request{.graph = &graph,
+                       .strategy = &strategy,
+                       .machine = &finding.machine,
+                       .optimizer = &optimizer,
+                       .links = &task.target.on.links};
+  IndexedGraph index(graph);
+  SplitMenus menus(index, finding.machine,
+                   search_menus(finding.machine, strategy.micro_batches));
+  return explain_plan(request, ScoringKernels(finding.known, finding.machine), menus);
+}
+
+std::string counts_note(const std::vector<PlanFinding>& findings) {
+  std::vector<std::string> texts;
+  for (const PlanFinding& finding : findings)
+    texts.push_back(fmt::format("{} devices {}", finding.machine.devices.size(),
+                                troika::to_string(finding.best().period)));
+  return fmt::format("Devices on the cores of this computer: {}.", fmt::join(texts, ", "));
+}
+
+void run(const PlanArguments& arguments, Context& context) {
+  refuse_mpirun("plan");
+  auto begin = std::chrono::steady_clock::now();
+  if (arguments.json) context.console.reserve_out();
+  PlanTask task = open_task(arguments);
+  SearchProgress progress(context.console);
+  std::vector<PlanFinding> findings;
+  std::optional<Error> too_large;
+  for (const Machine& machine : task.machines) {
+    PlanFinderRequest asked = finder_request(arguments, task, machine);
+    progress.listen(asked.search);
+    try {
+      findings.push_back(find_plan(asked));
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::memory) throw;
+      if (!too_large) too_large = error;
+    }
+  }
+  if (findings.empty()) throw *too_large;
+  progress.finish();
+  const PlanFinding& best = *std::ranges::min_element(
+      findings, {}, [](const PlanFinding& finding) { return finding.best().period; });
+  std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  PlannedPrograms& programs = task.target.programs;
+  PlanReport report{.config = programs.config,
+                    .finding = best,
+                    .graph = programs.model.graphs.front().graph,
+                    .links = task.target.on.links,
+                    .seconds = seconds.count(),
+                    .seed = static_cast<std::uint64_t>(arguments.seed),
+                    .notes = task.target.notes};
+  if (arguments.explains) report.explanation = explain(task, best);
+  if (findings.size() > 1) report.notes.push_back(counts_note(findings));
+  if (!arguments.out.empty()) {
+    Strategy made = with_origin(best.best().plan.strategy, programs.config, programs.model,
+                                best.machine);
+    replace_file(arguments.out, to_json(made));
+    report.notes.push_back(fmt::format("The plan is in {}; use it with parallel.plan={}",
+                                       arguments.out, arguments.out));
+  }
+  arguments.json ? context.console.print(to_json_text(report))
+                 : context.console.write(to_text(report));
+}
+
+}  // namespace
+
+Verb add_plan(CLI::App& parent, Context& context) {
+  auto arguments = std::make_shared<PlanArguments>();  // shared by the parser and the verb
+  SimulationRequest& request = arguments->request;
+  CLI::App* app = parent.add_subcommand(
+      "plan", "Find how to split a model over devices, for the shortest training step");
+  app->add_option("RUN.toml|PLAN.json", request.target,
+                  "A run file, or a plan whose model and batch count")
+      ->required();
+  app->add_option("key=value", request.overrides, "Replaces a value of the run file");
+  app->add_option("--cluster", request.cluster,
+                  "The machines, as a cluster file; default: this computer");
+  take_whole(app->add_option("--devices,-n", request.devices,
+                             "So many devices; default: all of the cluster or, on this computer, "
+                             "the best number of devices for its cores"),
+             {.least = 1, .most = kMostDevices});
+  take_whole(app->add_option("--batch", request.batch, "Another global batch"));
+  app->add_option("--costs", request.costs,
+                  "A cost file with kernel times, such as runs/NAME/costs.json; nothing is "
+                  "measured then");
+  app->add_flag("--estimate", arguments->estimates,
+                "Do not measure kernels; estimate their times from the rates of the device");
+  CLI::Option* budget =
+      app->add_option("--budget", arguments->budget, "How long to search, such as 10s or 2m")
+          ->capture_default_str();
+  take_whole(app->add_option("--proposals", arguments->proposals,
+                             "How many plans to try, instead of a time; the same seed, proposals "
+                             "and costs give the same plan on any computer"))
+      ->excludes(budget);
+  take_whole(app->add_option("--seed", arguments->seed, "Seed of the search"))
+      ->capture_default_str();
+  take_whole(app->add_option("--top", arguments->top, "How many of the best plans to compare"),
+             {.least = 1, .most = 32})
+      ->capture_default_str();
+  app->add_flag("--explain", arguments->explains,
+                "Say for each operator what other splits would cost, and where the gain over data "
+                "parallelism comes from");
+  app->add_option("--what-if", request.what_if,
+                  "Other links between nodes: link=100Gbps or latency=5us")
+      ->allow_extra_args(false);
+  app->add_option("--out", arguments->out, "Write the plan, for 'train' and 'simulate'");
+  app->add_flag("--json", arguments->json, "Print JSON");
+  app->footer(
+      "Ctrl-C ends the search with the best plan so far.\n"
+      "Example: find a plan for this computer, keep it and train with it; then one for a cluster\n"
+      "  troika plan run.toml --out plan.json\n"
+      "  troika train run.toml parallel.plan=plan.json\n"
+      "  troika plan run.toml --cluster cluster.toml --costs runs/digits/costs.json --explain");
+  return {app, [arguments, &context] { run(*arguments, context); }};
+}
+
+}  // namespace troika::cli

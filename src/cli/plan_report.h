@@ -1,0 +1,28 @@
+// Text and JSON of a plan that was found, as `troika plan` prints it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "search/explanation.h"
+#include "setup/plan_summary.h"
+
+namespace troika::cli {
+
+struct PlanReport {
+  const RunConfig& config;
+  const PlanFinding& finding;
+  const Graph& graph;
+  const LinkCosts& links;
+  double seconds = 0;
+  std::uint64_t seed = 1;
+  std::optional<Explanation> explanation{};
+  std::vector<std::string> notes{};
+};
+
+std::string to_text(const PlanReport& report);
+/// One line.
+std::string to_json_text(const PlanReport& report);
+
+}  // namespace troika::cli

@@ -1,0 +1,267 @@
+#include "search/find_plans.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <set>
+#include <thread>
+
+#include "base/error.h"
+#include "base/mutex.h"
+#include "search/move_estimate.h"
+#include "search/split_programming.h"
+#include "strategy/ready.h"
+#include "strategy/tiles.h"
+
+namespace troika {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Fixed, so that results do not depend on the number of threads.
+constexpr std::size_t kChains = 8;
+/// Chains begin at different plans, and once more at the best one that any of them has found.
+constexpr int kRounds = 3;
+/// Temperatures, as parts of the median difference of a move.
+constexpr std::array<double, 4> kHeats{0.05, 0.2, 0.01, 0.6};
+/// Shares of gradient sums that dynamic programming takes to be exposed.
+constexpr std::array<double, 3> kExposed{1, 0.3, 0};
+
+class PlanSearch {
+ public:
+  PlanSearch(const LowerRequest& request, const ScoringKernels& kernels,
+             const PlanSearchOptions& options)
+      : request_(request),
+        kernels_(kernels),
+        options_(options),
+        begin_(Clock::now()),
+        index_(*request.graph),
+        menus_(index_, *request.machine,
+               search_menus(*request.machine, request.strategy->micro_batches)),
+        moves_(index_, menus_) {}
+
+  std::variant<FoundPlans, NoPlan> run() {
+    made_.log10_size = menus_.log10_size();
+    plant_ready();
+    plant_programmed();
+    if (made_.plans.empty()) return NoPlan{why_none_};
+    bool has_choice = menus_.log10_size() > 0;
+    for (int round = 0; has_choice && round < kRounds && !is_over(); ++round) run_round(round);
+    simplify();
+    made_.was_stopped = is_stopped();
+    return std::move(made_);
+  }
+
+ private:
+  double seconds() const {
+    return std::chrono::duration<double>(Clock::now() - begin_).count();
+  }
+  bool is_stopped() const { return options_.stop_requested && options_.stop_requested(); }
+  bool is_over() const {
+    return is_stopped() || (options_.seconds && seconds() >= *options_.seconds);
+  }
+
+  // Seeds.
+  void plant_ready() {
+    for (const NamedStrategy& first : options_.first)
+      plant(first.name, [&] { return first.strategy; });
+  }
+
+  void plant_programmed() {
+    TileCosts costs(index_, request_, kernels_);
+    if (is_large(*request_.machine)) return;
+    if (has_equal_devices(*request_.machine)) made_.bounds = find_bounds(menus_, costs);
+    if (request_.machine->devices.size() < 2) return;
+    LinkCosts links = links_of(request_);
+    MoveEstimates moves(index_, *request_.machine, links);
+    for (double exposed : kExposed) {
+      if (is_over()) return;
+      plant(fmt::format("dynamic programming, {} % of sums exposed", exposed * 100),
+            [&] { return program_splits(menus_, costs, moves, exposed); });
+    }
+  }
+
+  template <class Make>
+  void plant(std::string name, const Make& make) {
+    SearchSeed seed{.name = name};
+    Strategy strategy = *request_.strategy;
+    strategy.splits = make().splits;
+    for (auto& [op, split] : strategy.splits) split = normalised(std::move(split));
+    LowerRequest own = request_;
+    own.strategy = &strategy;
+    SearchedPlan plan(own, kernels_);
+    if (std::optional<std::string> reason = plan.start()) {
+      seed.why_not = std::move(*reason);
+    } else if (std::optional<MemoryLack> lack = plan.find_lack()) {
+      seed.why_not = fmt::format("device {} would need {}, but has {}", lack->device.value,
+                                 to_string(lack->needed), to_string(lack->available));
+    } else {
+      seed.period = plan.period();
+      add({.origin = std::move(name), .strategy = std::move(strategy), .period = plan.period()});
+    }
+    if (why_none_.empty()) why_none_ = seed.why_not;
+    made_.seeds.push_back(std::move(seed));
+  }
+
+  /// Keeps plans of equal periods and splits once.
+  void add(FoundPlan plan) {
+    auto is_same = [&](const FoundPlan& known) {
+      return known.period == plan.period && known.strategy.splits == plan.strategy.splits;
+    };
+    if (std::ranges::any_of(made_.plans, is_same)) return;
+    auto behind = std::ranges::upper_bound(made_.plans, plan.period, {}, &FoundPlan::period);
+    made_.plans.insert(behind, std::move(plan));
+    std::size_t most = std::max(options_.kept, kChains);
+    if (made_.plans.size() > most) made_.plans.resize(most);
+  }
+
+  // Chains.
+  void run_round(int round) {
+    if (options_.seconds)
+      round_end_ = seconds() + (*options_.seconds - seconds()) / (kRounds - round);
+    std::vector<std::optional<ChainResult>> results(kChains);
+    std::vector<Strategy> first;
+    for (std::size_t chain = 0; chain < kChains; ++chain)
+      first.push_back(
+          made_.plans[round == 0 ? chain % made_.plans.size() : chain % 2 % made_.plans.size()]
+              .strategy);
+    std::atomic<std::size_t> next = 0;
+    std::exception_ptr failure;
+    Mutex mutex;
+    auto work = [&] {
+      try {
+        for (std::size_t chain = next++; chain < kChains; chain = next++)
+          results[chain] = run_one(round, chain, first[chain]);
+      } catch (...) {
+        Lock lock(mutex);
+        failure = std::current_exception();
+      }
+    };
+    {
+      std::vector<std::jthread> threads;
+      for (int thread = 1; thread < options_.threads; ++thread) threads.emplace_back(work);
+      work();
+    }
+    if (failure) std::rethrow_exception(failure);
+    for (std::optional<ChainResult>& result : results) take(*result);
+  }
+
+  ChainResult run_one(int round, std::size_t number, const Strategy& first) {
+    LowerRequest own = request_;
+    own.strategy = &first;
+    SearchedPlan plan(own, kernels_);
+    TROIKA_CHECK(!plan.start(), "a plan that was feasible before");
+    ChainOptions options{.seed = options_.seed,
+                         .number = static_cast<std::uint64_t>(round) * kChains + number,
+                         .proposals = proposals_of_chain(),
+                         .heat = kHeats[number % kHeats.size()],
+                         .kept = 2};
+    double from = seconds(), until = end_of_chain(number);
+    return run_chain(plan, moves_, options, [&](SimTime best) {
+      tell(best);
+      if (is_stopped()) return 1.0;
+      return options_.seconds ? (seconds() - from) / std::max(1e-3, until - from) : 0.0;
+    });
+  }
+
+  std::int64_t proposals_of_chain() const {
+    if (options_.seconds) return std::int64_t{1} << 40;
+    return std::max<std::int64_t>(1, options_.proposals / (kRounds * static_cast<std::int64_t>(kChains)));
+  }
+
+  /// Chains that share a thread run one after the other, and share what is left of the round.
+  double end_of_chain(std::size_t number) const {
+    if (!options_.seconds) return 0;
+    std::size_t threads = as_index(options_.threads);
+    auto turns = static_cast<double>((kChains - number + threads - 1) / threads);
+    double now = seconds();
+    return now + (round_end_ - now) / turns;
+  }
+
+  void tell(SimTime best) {
+    std::int64_t proposed = ++proposed_;
+    if (!options_.report) return;
+    Lock lock(mutex_);
+    if (best_.count == 0 || best < best_) best_ = best;
+    SearchStatus status{.proposed = proposed,
+                        .wanted = options_.seconds ? 0 : options_.proposals,
+                        .seconds = seconds(),
+                        .best = best_};
+    if (const SearchSeed* data = made_.seed("data")) status.data_parallel = data->period;
+    if (options_.seconds) status.left = std::max(0.0, *options_.seconds - status.seconds);
+    options_.report(status);
+  }
+
+  void take(ChainResult& result) {
+    made_.proposed += result.proposed;
+    for (std::size_t kind = 0; kind < kSplitMoveKinds; ++kind) {
+      made_.moves[kind].proposed += result.moves[kind].proposed;
+      made_.moves[kind].feasible += result.moves[kind].feasible;
+      made_.moves[kind].accepted += result.moves[kind].accepted;
+    }
+    for (ScoredStrategy& best : result.best)
+      add({.origin = "search", .strategy = std::move(best.strategy), .period = best.period});
+  }
+
+  /// Gives operators of the best plan the splits of data parallelism where the step stays as short:
+  /// chains leave splits behind that make no difference.
+  void simplify() {
+    if (made_.plans.front().origin != "search") return;
+    FoundPlan simpler = made_.plans.front();
+    Strategy data = data_parallel(*request_.graph, *request_.machine);
+    LowerRequest own = request_;
+    Strategy first = simpler.strategy;
+    own.strategy = &first;
+    SearchedPlan plan(own, kernels_);
+    TROIKA_CHECK(!plan.start(), "a plan that was feasible before");
+    for (std::size_t op = 0; op < index_.graph.operators.size(); ++op) {
+      const std::string& name = index_.graph.operators[op].name;
+      if (options_.seconds && is_over()) break;
+      Split wanted = normalised(split_of(data, name));
+      if (normalised(split_of(plan.strategy(), name)) == wanted) continue;
+      SplitChange change{static_cast<std::int32_t>(op), wanted};
+      std::optional<SimTime> period = plan.change({&change, 1});
+      if (!period) continue;
+      if (*period > simpler.period || plan.find_lack())
+        plan.undo();
+      else
+        simpler.period = *period;
+    }
+    simpler.strategy = plan.strategy();
+    simpler.period = plan.period();
+    made_.plans.front() = std::move(simpler);
+  }
+
+  const LowerRequest& request_;
+  const ScoringKernels& kernels_;
+  const PlanSearchOptions& options_;
+  const Clock::time_point begin_;
+  IndexedGraph index_;
+  SplitMenus menus_;
+  SplitMoves moves_;
+  FoundPlans made_;
+  std::string why_none_;
+  std::atomic<std::int64_t> proposed_ = 0;
+  double round_end_ = 0;  // seconds
+  Mutex mutex_;
+  SimTime best_ TROIKA_GUARDED_BY(mutex_){};
+};
+
+}  // namespace
+
+const SearchSeed* FoundPlans::seed(std::string_view name) const {
+  auto found = std::ranges::find(seeds, name, &SearchSeed::name);
+  return found == seeds.end() ? nullptr : &*found;
+}
+
+std::variant<FoundPlans, NoPlan> find_plans(const LowerRequest& request,
+                                            const ScoringKernels& kernels,
+                                            const PlanSearchOptions& options) {
+  return PlanSearch(request, kernels, options).run();
+}
+
+}  // namespace troika

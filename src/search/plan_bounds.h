@@ -1,0 +1,51 @@
+// The least step that any plan with splits from the menus could have: what a plan is compared with
+// to say how much could be left to gain.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "search/split_menus.h"
+#include "search/tile_costs.h"
+
+namespace troika {
+
+struct PlanBounds {
+  /// The least work of all operators, spread evenly over all devices.
+  SimTime work{};
+  /// The heaviest cycle of one step over the loop, with the fastest tiles: forward from an operator
+  /// to the loss, and backward to the gradient of its parameters, which the next step needs.
+  SimTime cycle{};
+
+  SimTime least() const { return std::max(work, cycle); }
+  /// "work" or "cycle": which of the two binds.
+  std::string binding() const { return work >= cycle ? "work" : "cycle"; }
+};
+
+/// Whether all devices compute equally fast, which bounds require.
+bool has_equal_devices(const Machine& machine);
+
+/// Ignores updates, messages, layers that may be cut over time, and operators that may be fused into
+/// their predecessor: a fused kernel is taken to need at least as long as its first operator alone.
+PlanBounds find_bounds(const SplitMenus& menus, TileCosts& costs);
+
+/// Least times of each operator.
+struct ChainTimes {
+  std::vector<SimTime> forward, backward, weight;
+};
+
+/// Finds the heaviest cycle of a step; for many times of one graph.
+class LoopCycle {
+ public:
+  explicit LoopCycle(const IndexedGraph& index);
+
+  SimTime heaviest(const ChainTimes& times) const;
+
+ private:
+  std::int64_t loss_ = -1;                         // operator
+  std::vector<std::vector<std::size_t>> readers_;  // by operator: those on a way to the loss
+  std::vector<bool> is_trained_;                   // by operator: it has parameters to update
+};
+
+}  // namespace troika
