@@ -13,6 +13,7 @@
 #include "setup/auto_plan.h"
 #include "setup/device_counts.h"
 #include "setup/known_links.h"
+#include "setup/optimizer_rules.h"
 #include "train/run_record.h"
 
 namespace troika::cli {

@@ -101,8 +101,7 @@ Explanation explain(const PlanTask& task, const PlanFinding& finding) {
                        .optimizer = &optimizer,
                        .links = &task.target.on.links};
   IndexedGraph index(graph);
-  SplitMenus menus(index, finding.machine,
-                   search_menus(finding.machine, strategy.micro_batches));
+  SplitMenus menus(index, finding.machine, search_menus(index, request));
   return explain_plan(request, ScoringKernels(finding.known, finding.machine), menus);
 }
 

@@ -27,7 +27,7 @@ class Explainer {
     TROIKA_CHECK(!plan_.start(), "the plan is feasible");
     made_.period = plan_.period();
     for (std::size_t op = 0; op < graph_.operators.size(); ++op)
-      made_.operators.push_back(explain(op));
+      if (menus_.of(op).size() > 1) made_.operators.push_back(explain(op));
     add_gains();
     return std::move(made_);
   }

@@ -40,8 +40,7 @@ class PlanSearch {
         options_(options),
         begin_(Clock::now()),
         index_(*request.graph),
-        menus_(index_, *request.machine,
-               search_menus(*request.machine, request.strategy->micro_batches)),
+        menus_(index_, *request.machine, search_menus(index_, request)),
         moves_(index_, menus_) {}
 
   std::variant<FoundPlans, NoPlan> run() {

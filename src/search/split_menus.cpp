@@ -8,7 +8,9 @@
 #include <set>
 
 #include "strategy/cut_strategy.h"
+#include "strategy/ready.h"
 #include "strategy/split_check.h"
+#include "strategy/tiles.h"
 
 namespace troika {
 namespace {
@@ -178,12 +180,17 @@ std::string subject_text(const IndexedGraph& index, std::size_t op) {
   return text;
 }
 
-MenuOptions search_menus(const Machine& machine, std::int64_t micro_batches) {
-  MenuOptions options{.micro_batches = micro_batches};
-  if (is_large(machine)) {
+MenuOptions search_menus(const IndexedGraph& index, const LowerRequest& request) {
+  MenuOptions options{.micro_batches = request.strategy->micro_batches};
+  if (is_large(*request.machine)) {
     options.uses_some_devices = false;
     options.runs = 2;
   }
+  Outline outline = make_outline({index, request.optimizer, request.outputs});
+  Strategy data = data_parallel(index.graph, *request.machine);
+  for (std::size_t op = 0; op < index.graph.operators.size(); ++op)
+    if (outline.jobs_of[op].empty())
+      options.fixed[op] = split_of(data, index.graph.operators[op].name);
   return options;
 }
 
@@ -241,7 +248,10 @@ SplitMenus::SplitMenus(const IndexedGraph& index, const Machine& machine,
   MenuMaker maker(index, machine, options);
   std::unordered_map<std::string, std::size_t> known;
   for (std::size_t op = 0; op < index.graph.operators.size(); ++op) {
-    auto [found, is_new] = known.try_emplace(subject_text(index, op), menus_.size());
+    auto fixed = options.fixed.find(op);
+    std::string text = subject_text(index, op);
+    if (fixed != options.fixed.end()) text += " only " + to_text(fixed->second);
+    auto [found, is_new] = known.try_emplace(std::move(text), menus_.size());
     if (is_new) {
       auto menu = std::make_unique<Menu>();
       auto add = [&](Split split) {
@@ -249,8 +259,12 @@ SplitMenus::SplitMenus(const IndexedGraph& index, const Machine& machine,
         if (menu->places.try_emplace(to_text(split), menu->splits.size()).second)
           menu->splits.push_back(std::move(split));
       };
-      add({});
-      for (Split& split : maker.make(op)) add(std::move(split));
+      if (fixed != options.fixed.end()) {
+        add(fixed->second);
+      } else {
+        add({});
+        for (Split& split : maker.make(op)) add(std::move(split));
+      }
       menus_.push_back(std::move(menu));
     }
     menu_of_.push_back(found->second);

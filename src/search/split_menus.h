@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -9,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "graph/indexed_graph.h"
+#include "lower/outline.h"
 #include "strategy/strategy.h"
 
 namespace troika {
@@ -25,15 +26,18 @@ struct MenuOptions {
   std::vector<std::int64_t> chunks{2, 4, 8};
   /// False: operators are on all devices, or whole on device 0.
   bool uses_some_devices = true;
+  /// Operators, by their place in the graph, that have one split to choose from: this one.
+  std::map<std::size_t, Split> fixed{};
 };
 
 /// A machine of more devices, for which a search looks at nothing device by device.
 inline bool is_large(const Machine& machine) { return machine.devices.size() > 128; }
-/// Those of a search: for large machines only splits over all devices.
-MenuOptions search_menus(const Machine& machine, std::int64_t micro_batches);
+/// Those of a search: for large machines only splits over all devices. Operators that the program
+/// leaves out, such as those for metrics, keep the splits of data parallelism.
+MenuOptions search_menus(const IndexedGraph& index, const LowerRequest& request);
 
-/// All splits of one operator, each feasible for it, without repeats, the whole on device 0 first.
-/// Equal operators share a menu.
+/// All splits of one operator, each feasible for it, without repeats, the whole on device 0 first
+/// unless its split is fixed. Equal operators share a menu.
 class SplitMenus {
  public:
   SplitMenus(const IndexedGraph& index, const Machine& machine, const MenuOptions& options = {});
