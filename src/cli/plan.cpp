@@ -77,8 +77,10 @@ PlanFinderRequest finder_request(const PlanArguments& arguments, const PlanTask&
                           .model = task.target.programs.model,
                           .machine = machine,
                           .links = task.target.on.links,
+                          .base = task.target.programs.strategy,
                           .given = task.target.costs,
-                          .measures = !arguments.estimates && arguments.request.costs.empty(),
+                          .measures = task.target.is_here && !arguments.estimates &&
+                                      arguments.request.costs.empty(),
                           .is_here = task.target.is_here};
   auto parts = static_cast<double>(task.machines.size());
   asked.search.seed = static_cast<std::uint64_t>(arguments.seed);

@@ -189,6 +189,13 @@ std::string to_json_text(const PlanReport& report) {
                          {"between_nodes_bytes", finalist.sent.network.count},
                          {"classes", finalist.classes},
                          {"fits", finalist.why_not.empty()}});
+  Json seeds = Json::array();
+  for (const SearchSeed& seed : finding.found.seeds) {
+    Json one{{"plan", seed.name}, {"seconds", seed.seconds}};
+    if (seed.period) one["scored_ms"] = milliseconds(*seed.period);
+    if (!seed.period) one["why_not"] = seed.why_not;
+    seeds.push_back(std::move(one));
+  }
   for (std::size_t kind = 0; kind < kSplitMoveKinds; ++kind) {
     const MoveCount& count = finding.found.moves[kind];
     moves.push_back({{"move", to_string(static_cast<SplitMoveKind>(kind))},
@@ -207,7 +214,9 @@ std::string to_json_text(const PlanReport& report) {
             {"searches", finding.searches},
             {"log10_strategies", finding.found.log10_size},
             {"fit_error", finding.fit_error},
+            {"fitted_flops", finding.fitted_rates.flops_per_second},
             {"finalists", finalists},
+            {"seeds", seeds},
             {"moves", moves}};
   if (finding.found.bounds)
     json["bound_ms"] = milliseconds(finding.found.bounds->least());

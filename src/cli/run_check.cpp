@@ -9,11 +9,11 @@
 
 #include "base/error.h"
 #include "cli/model_card.h"
+#include "setup/auto_plan.h"
 #include "setup/choose_strategy.h"
 #include "setup/known_links.h"
 #include "setup/live_model.h"
 #include "setup/optimizer_rules.h"
-#include "setup/plan_finder.h"
 #include "train/evaluate.h"
 #include "train/feeds.h"
 #include "train/training_sets.h"
@@ -126,8 +126,7 @@ class RunFileCheck {
     machine.devices.resize(static_cast<std::size_t>(config().parallel.devices));
     attempt({"parallel.plan", "parallel.devices"}, [&] {
       // A search takes its time, and finds only plans that fit.
-      require_no_conflict_with_auto(config());
-      if (config().parallel.plan.is_auto()) return require_searchable(*model_);
+      if (config().parallel.plan.is_auto()) return require_auto_possible(config(), *model_);
       LinkCosts links = known_link_costs(default_links_file(config().kernels.cache));
       Strategy strategy = choose_strategy({config(), *model_, machine, links});
       if (auto reason = why_for_another_model(strategy, model_->train()))

@@ -38,7 +38,7 @@ class KernelFit {
   /// arithmetic, bytes with those of memory, starting a kernel with neither.
   std::optional<SimTime> time(const KernelKey& key, const DeviceRates& rates) const;
 
-  /// The best rates that the measured kernels reached.
+  /// The rates that the best of the measured kernels sustain.
   const DeviceRates& rates() const { return rates_; }
   std::int64_t measured() const { return measured_; }  ///< Rows that were fitted.
   /// Mean relative error over the fitted rows.
@@ -58,6 +58,7 @@ class KernelFit {
 
   static std::string family_of(const KernelKey& key);
   static Terms terms_of(const KernelKey& key);
+  static double sustained_rate(const std::vector<Sample>& samples, std::size_t term);
   static Terms solve(const std::vector<Sample>& samples);
   static double sum(const Terms& weights, const Terms& terms);
   void fit_family(Family& family) const;

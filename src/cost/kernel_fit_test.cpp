@@ -55,6 +55,8 @@ TEST(KernelFit, KnowsThatThinTilesLose) {
 TEST(KernelFit, ScalesArithmeticAndMemoryToOtherDevices) {
   KernelFit fit(measured());
   KernelKey key = linear(256, 512, 1024);
+  EXPECT_GT(fit.rates().flops_per_second, kFlops * 0.8);
+  EXPECT_LE(fit.rates().flops_per_second, kFlops);
   DeviceRates fast{fit.rates().flops_per_second * 10, fit.rates().bytes_per_second * 1e6};
   double arithmetic = static_cast<double>(flops_of(key).count) / kFlops * 1e9 * (1 + 16 / 512.0);
   EXPECT_NEAR(static_cast<double>(fit.time(key, fast)->count), 2000 + arithmetic / 10,

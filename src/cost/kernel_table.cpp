@@ -61,7 +61,12 @@ std::uint64_t KernelRows::hash() const {
 
 const std::vector<Candidate>* KernelTable::find(std::string_view kind, const KernelKey& key) const {
   auto rows = kinds_.find(kind);
-  return rows == kinds_.end() ? nullptr : rows->second.find(key);
+  const std::vector<Candidate>* row = rows == kinds_.end() ? nullptr : rows->second.find(key);
+  if (row != nullptr || !answer_) return row;
+  KernelRequest missing{std::string(kind), key};
+  KernelRows& own = kinds_[missing.kind];
+  own.insert(key, answer_(missing));
+  return own.find(key);
 }
 
 void KernelTable::insert(const KernelRequest& request, std::vector<Candidate> candidates) {

@@ -93,8 +93,13 @@ class KernelRows {
 /// The rows of all kinds of devices of a machine.
 class KernelTable {
  public:
+  using Answer = std::function<std::vector<Candidate>(const KernelRequest&)>;
+
   /// As KernelRows::find.
   const std::vector<Candidate>* find(std::string_view kind, const KernelKey& key) const;
+  /// Lets `find` enter rows that are missing, so that whoever reads the table misses none. The
+  /// answer must depend on the row alone. Such a table is for one thread, `find` included.
+  void answer_with(Answer answer) { answer_ = std::move(answer); }
   void insert(const KernelRequest& request, std::vector<Candidate> candidates);
   /// The rows of a kind, empty ones if there are none yet.
   KernelRows& of(const std::string& kind) { return kinds_[kind]; }
@@ -105,7 +110,8 @@ class KernelTable {
   std::uint64_t hash() const;
 
  private:
-  std::map<std::string, KernelRows, std::less<>> kinds_;
+  mutable std::map<std::string, KernelRows, std::less<>> kinds_;  // `find` may enter rows
+  Answer answer_;
 };
 
 /// Changes each measured time to what it is at the occupancy; others stay as they are.

@@ -43,6 +43,20 @@ TEST(KernelTable, KeepsTheRowsOfKindsApart) {
   EXPECT_EQ(table.find("other", key(1)), nullptr);
 }
 
+TEST(KernelTable, EntersRowsThatAreAskedForIfItCanAnswerThem) {
+  KernelTable table;
+  table.insert({"cpu", key(1)}, {{.algorithm = "known"}});
+  int asked = 0;
+  table.answer_with([&](const KernelRequest& row) {
+    ++asked;
+    return std::vector<Candidate>{{.algorithm = row.kind}};
+  });
+  EXPECT_EQ(table.find("cpu", key(1))->front().algorithm, "known");
+  EXPECT_EQ(table.find("gpu", key(2))->front().algorithm, "gpu");
+  EXPECT_EQ(table.find("gpu", key(2))->front().algorithm, "gpu");
+  EXPECT_EQ(asked, 1);
+}
+
 TEST(KernelTable, HashFollowsKindsAlgorithmsLayoutsAndTimes) {
   const KernelRequest row{"cpu", key(1)};
   KernelTable a, b, c;

@@ -46,6 +46,11 @@ class Chain {
 
  private:
   void find_temperature() {
+    if (options_.typical_difference) {
+      result_.typical_difference = *options_.typical_difference;
+      temperature_ = options_.heat * static_cast<double>(result_.typical_difference.count);
+      return;
+    }
     std::vector<double> differences;
     SimTime first = plan_.period();
     for (int at = 0; at < kPilotMoves; ++at) {

@@ -24,6 +24,8 @@ struct ChainOptions {
   std::uint64_t number = 0;      ///< Selects an independent stream of random numbers.
   std::int64_t proposals = 1000;
   double heat = 0.1;             ///< Temperature, as a part of the median difference of a move.
+  /// The difference that a move typically makes; unset: found out by trying some first.
+  std::optional<SimTime> typical_difference{};
   std::size_t kept = 4;          ///< Of the best plans, the last ones.
 };
 

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <memory>
 #include <set>
 #include <thread>
 
@@ -87,6 +88,7 @@ class PlanSearch {
   template <class Make>
   void plant(std::string name, const Make& make) {
     SearchSeed seed{.name = name};
+    double from = seconds();
     Strategy strategy = *request_.strategy;
     strategy.splits = make().splits;
     for (auto& [op, split] : strategy.splits) split = normalised(std::move(split));
@@ -103,6 +105,7 @@ class PlanSearch {
       add({.origin = std::move(name), .strategy = std::move(strategy), .period = plan.period()});
     }
     if (why_none_.empty()) why_none_ = seed.why_not;
+    seed.seconds = seconds() - from;
     made_.seeds.push_back(std::move(seed));
   }
 
@@ -149,22 +152,48 @@ class PlanSearch {
     for (std::optional<ChainResult>& result : results) take(*result);
   }
 
+  /// A chain's plan, which goes on to be changed in later rounds: it keeps what it has computed.
+  struct ChainPlan {
+    ChainPlan(const LowerRequest& searched, Strategy begin, const ScoringKernels& kernels)
+        : first(std::move(begin)), request(with(searched, first)), plan(request, kernels) {}
+    static LowerRequest with(LowerRequest request, const Strategy& strategy) {
+      request.strategy = &strategy;
+      return request;
+    }
+
+    const Strategy first;
+    const LowerRequest request;
+    SearchedPlan plan;
+    std::optional<SimTime> typical_difference{};
+  };
+
+  ChainPlan& plan_of_chain(std::size_t number, const Strategy& first) {
+    std::unique_ptr<ChainPlan>& own = chains_[number];
+    if (own) {
+      TROIKA_CHECK(own->plan.change_to(first), "a plan that was feasible before");
+      return *own;
+    }
+    own = std::make_unique<ChainPlan>(request_, first, kernels_);
+    TROIKA_CHECK(!own->plan.start(), "a plan that was feasible before");
+    return *own;
+  }
+
   ChainResult run_one(int round, std::size_t number, const Strategy& first) {
-    LowerRequest own = request_;
-    own.strategy = &first;
-    SearchedPlan plan(own, kernels_);
-    TROIKA_CHECK(!plan.start(), "a plan that was feasible before");
+    ChainPlan& own = plan_of_chain(number, first);
     ChainOptions options{.seed = options_.seed,
                          .number = static_cast<std::uint64_t>(round) * kChains + number,
                          .proposals = proposals_of_chain(),
                          .heat = kHeats[number % kHeats.size()],
+                         .typical_difference = own.typical_difference,
                          .kept = 2};
     double from = seconds(), until = end_of_chain(number);
-    return run_chain(plan, moves_, options, [&](SimTime best) {
+    ChainResult made = run_chain(own.plan, moves_, options, [&](SimTime best) {
       tell(best);
       if (is_stopped()) return 1.0;
       return options_.seconds ? (seconds() - from) / std::max(1e-3, until - from) : 0.0;
     });
+    own.typical_difference = made.typical_difference;
+    return made;
   }
 
   std::int64_t proposals_of_chain() const {
@@ -242,6 +271,7 @@ class PlanSearch {
   IndexedGraph index_;
   SplitMenus menus_;
   SplitMoves moves_;
+  std::array<std::unique_ptr<ChainPlan>, kChains> chains_;
   FoundPlans made_;
   std::string why_none_;
   std::atomic<std::int64_t> proposed_ = 0;

@@ -45,6 +45,7 @@ struct SearchSeed {
   std::string name;
   std::optional<SimTime> period{};
   std::string why_not{};  ///< If it has no period: infeasible, or too large for the memory.
+  double seconds = 0;     ///< That it took to plan and simulate it.
 };
 
 struct FoundPlan {

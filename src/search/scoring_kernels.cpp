@@ -97,8 +97,4 @@ std::vector<Candidate> ScoringKernels::answer(const KernelRequest& row) const {
   return {made};
 }
 
-void ScoringKernels::add_rows(const std::vector<KernelRequest>& rows, KernelTable& table) const {
-  for (const KernelRequest& row : rows) table.insert(row, answer(row));
-}
-
 }  // namespace troika

@@ -24,9 +24,6 @@ class ScoringKernels {
 
   /// Empty for operators that cannot run as one kernel.
   std::vector<Candidate> answer(const KernelRequest& row) const;
-  /// Answers rows and enters them.
-  void add_rows(const std::vector<KernelRequest>& rows, KernelTable& table) const;
-
   /// Whether operators may run as one kernel.
   bool may_fuse() const;
   /// Whether the row was timed itself.

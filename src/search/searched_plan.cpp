@@ -5,13 +5,13 @@
 namespace troika {
 
 SearchedPlan::SearchedPlan(const LowerRequest& request, const ScoringKernels& kernels)
-    : request_(request), kernels_(kernels), planner_(request, table_) {}
+    : request_(request), planner_(request, table_) {
+  table_.answer_with([&kernels](const KernelRequest& row) { return kernels.answer(row); });
+}
 
 std::optional<std::string> SearchedPlan::start() {
-  while (std::optional<PlanRefusal> refusal = planner_.plan()) {
-    if (auto* infeasible = std::get_if<Infeasible>(&*refusal)) return infeasible->reason;
-    kernels_.add_rows(std::get<MissingRows>(*refusal).rows, table_);
-  }
+  if (std::optional<PlanRefusal> refusal = planner_.plan())
+    return std::get<Infeasible>(*refusal).reason;  // the table answers all rows
   delta_.simulate(planner_.graph());
   return std::nullopt;
 }
@@ -29,10 +29,7 @@ std::optional<SimTime> SearchedPlan::change(std::span<const SplitChange> changes
   bool changes_layers = changes_cuts(changes);
   // The folding that it refers to may become another one, even where the change is refused.
   if (changes_layers) memory_.reset();
-  while (std::optional<PlanRefusal> refusal = planner_.change(changes)) {
-    if (std::holds_alternative<Infeasible>(*refusal)) return std::nullopt;
-    kernels_.add_rows(std::get<MissingRows>(*refusal).rows, table_);
-  }
+  if (planner_.change(changes)) return std::nullopt;
   undo_changes_cuts_ = changes_layers;
   return delta_.simulate(planner_.graph()).time;
 }

@@ -50,7 +50,6 @@ class SearchedPlan {
   bool changes_cuts(std::span<const SplitChange> changes) const;
 
   const LowerRequest& request_;
-  const ScoringKernels& kernels_;
   KernelTable table_;
   Planner planner_;
   DeltaSimulation delta_;

@@ -169,6 +169,12 @@ class MenuMaker {
   std::vector<DeviceDigit> digits_;
 };
 
+bool has_equal_tiles(const Signature& s, const Split& split, std::int64_t micro_batches) {
+  return std::ranges::all_of(s.axes, [&](const Axis& axis) {
+    return cut_extent(axis, micro_batches) % degree_along(split, axis.name) == 0;
+  });
+}
+
 }  // namespace
 
 std::string subject_text(const IndexedGraph& index, std::size_t op) {
@@ -256,8 +262,11 @@ SplitMenus::SplitMenus(const IndexedGraph& index, const Machine& machine,
       auto menu = std::make_unique<Menu>();
       auto add = [&](Split split) {
         split = normalised(std::move(split));
-        if (menu->places.try_emplace(to_text(split), menu->splits.size()).second)
-          menu->splits.push_back(std::move(split));
+        if (!menu->places.try_emplace(to_text(split), menu->splits.size()).second) return;
+        if (has_equal_tiles(index.signatures[op], split, options.micro_batches) &&
+            tile_count(split) * replicas_of(split) == std::ssize(machine.devices))
+          menu->even.push_back(menu->splits.size());
+        menu->splits.push_back(std::move(split));
       };
       if (fixed != options.fixed.end()) {
         add(fixed->second);

@@ -43,6 +43,8 @@ class SplitMenus {
   SplitMenus(const IndexedGraph& index, const Machine& machine, const MenuOptions& options = {});
 
   const std::vector<Split>& of(std::size_t op) const { return menus_[menu_of_[op]]->splits; }
+  /// The places of splits that give each device one tile, all of them equally large.
+  const std::vector<std::size_t>& even(std::size_t op) const { return menus_[menu_of_[op]]->even; }
   /// The place of a split in the operator's menu; nothing if it is not in it.
   std::optional<std::size_t> find(std::size_t op, const Split& split) const;
   std::size_t count() const { return menu_of_.size(); }
@@ -56,6 +58,7 @@ class SplitMenus {
  private:
   struct Menu {
     std::vector<Split> splits;
+    std::vector<std::size_t> even;
     std::unordered_map<std::string, std::size_t> places;  // by text
   };
   std::vector<std::unique_ptr<Menu>> menus_;

@@ -9,8 +9,11 @@
 namespace troika {
 namespace {
 
-/// Another number of chunks means planning from scratch, so fewer moves ask for one.
+/// Another number of chunks means planning from scratch, so fewer moves ask for one: 1 / 4.
 constexpr std::size_t kChunkMoves = 4;
+/// Most splits of a menu are over some devices, or uneven, and make devices differ from each other:
+/// plans with them take longer to simulate and are seldom better. So 1 / 8 of the draws are from all.
+constexpr std::size_t kUnevenMoves = 8;
 
 }  // namespace
 
@@ -40,10 +43,12 @@ std::size_t SplitMoves::any_operator(SearchDraws& draws) const {
 
 const Split& SplitMoves::any_split(const Split& now, std::size_t op, SearchDraws& draws) const {
   const std::vector<Split>& menu = menus_.of(op);
+  const std::vector<std::size_t>& even = menus_.even(op);
   bool keeps_chunks = !draws.one_in(kChunkMoves);
+  bool is_even = !draws.one_in(kUnevenMoves) && !even.empty();
   const Split* drawn = nullptr;
   for (int attempt = 0; attempt < 8; ++attempt) {
-    drawn = &menu[draws.below(menu.size())];
+    drawn = &menu[is_even ? even[draws.below(even.size())] : draws.below(menu.size())];
     if (!keeps_chunks || drawn->chunks == now.chunks) break;
   }
   return *drawn;

@@ -65,7 +65,20 @@ void keep(const Strategy& strategy, const fs::path& file) {
 
 }  // namespace
 
+void require_auto_possible(const RunConfig& config, const zoo::Model& model) {
+  if (config.parallel.order == ParallelConfig::Order::fixed)
+    throw Error(ErrorKind::usage,
+                "parallel.order = \"fixed\" sums whole shards in a fixed tree order, which plan "
+                "\"auto\" does not keep; use plan \"data\"");
+  if (config.parallel.weights == ParallelConfig::Weights::measured)
+    throw Error(ErrorKind::usage,
+                "parallel.weights = \"measured\" weights the tiles of ready plans, not those of "
+                "plan \"auto\"; use a ready plan");
+  require_searchable(model);
+}
+
 AutoPlan find_auto_plan(const AutoPlanRequest& asked) {
+  require_auto_possible(asked.config, asked.model);
   fs::path file = cached_file(asked);
   if (std::optional<Strategy> known = read_cached(file); known && known->made_on)
     return {*known, known->made_on->devices,
@@ -78,6 +91,7 @@ AutoPlan find_auto_plan(const AutoPlanRequest& asked) {
                               .model = asked.model,
                               .machine = machine,
                               .links = asked.links,
+                              .base = base_strategy(asked.config),
                               .is_here = true,
                               .search = asked.search};
     request.search.threads = usable_threads();

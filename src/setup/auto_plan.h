@@ -25,9 +25,12 @@ struct AutoPlanRequest {
   PlanSearchOptions search{.seconds = 10};
 };
 
+/// Throws Error(usage) if other keys of [parallel] contradict plan "auto", or as require_searchable.
+void require_auto_possible(const RunConfig& config, const zoo::Model& model);
+
 /// Returns the plan with the shortest predicted step. A plan is kept in the cache folder
 /// (`kernels.cache`) and taken from there if model, batch, optimizer, machine, links and build are
-/// the same. Throws as find_plan.
+/// the same. Throws as find_plan and require_auto_possible.
 AutoPlan find_auto_plan(const AutoPlanRequest& request);
 
 }  // namespace troika

@@ -50,24 +50,11 @@ Strategy for_graph(const RunConfig& config, const Graph& graph, const Machine& m
 
 }  // namespace
 
-void require_no_conflict_with_auto(const RunConfig& config) {
-  if (!config.parallel.plan.is_auto()) return;
-  if (config.parallel.order == ParallelConfig::Order::fixed)
-    throw Error(ErrorKind::usage,
-                "parallel.order = \"fixed\" sums whole shards in a fixed tree order, which plan "
-                "\"auto\" does not keep; use plan \"data\"");
-  if (config.parallel.weights == ParallelConfig::Weights::measured)
-    throw Error(ErrorKind::usage,
-                "parallel.weights = \"measured\" weights the tiles of ready plans, not those of "
-                "plan \"auto\"; use a ready plan");
-}
-
 Strategy choose_strategy(const StrategyRequest& request) {
   const RunConfig& config = request.config;
   // A plan file contains all choices itself; check_run refuses keys of [parallel] that would change
   // them.
   if (config.parallel.plan.is_file()) return read_plan_file(config);
-  require_no_conflict_with_auto(config);
   if (config.parallel.plan.is_auto())
     return find_auto_plan({config, request.model, request.links, {request.machine}}).strategy;
   Machine machine = with_slowest_link(request.machine, request.links);
@@ -79,12 +66,20 @@ Strategy choose_strategy(const StrategyRequest& request) {
     Strategy own = for_graph(config, named.graph, machine);
     all.splits.merge(own.splits);
   }
-  all.micro_batches = config.parallel.micro_batches;
   if (config.parallel.weights == ParallelConfig::Weights::measured)
     for (const zoo::NamedGraph& named : graphs) all = weighted_by_speed(all, named.graph, machine);
-  all.sync.sliced_update = config.parallel.sliced_update;
-  all.sync.carry_updates = config.parallel.carry_updates;
+  Strategy base = base_strategy(config);
+  all.micro_batches = base.micro_batches;
+  all.sync.sliced_update = base.sync.sliced_update;
+  all.sync.carry_updates = base.sync.carry_updates;
   return all;
+}
+
+Strategy base_strategy(const RunConfig& config) {
+  Strategy base{.micro_batches = config.parallel.micro_batches};
+  base.sync.sliced_update = config.parallel.sliced_update;
+  base.sync.carry_updates = config.parallel.carry_updates;
+  return base;
 }
 
 Machine with_slowest_link(Machine machine, const LinkCosts& costs) {

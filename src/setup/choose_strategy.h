@@ -25,8 +25,8 @@ struct StrategyRequest {
 /// Error(file) for a file that is not a plan.
 Strategy choose_strategy(const StrategyRequest& request);
 
-/// Throws Error(usage) if other keys of [parallel] contradict plan "auto".
-void require_no_conflict_with_auto(const RunConfig& config);
+/// What a run file says of a plan besides its splits.
+Strategy base_strategy(const RunConfig& config);
 
 /// The machine for ready_strategy: if its links are not known, with one as fast as the slowest
 /// between two of its devices, by these costs.

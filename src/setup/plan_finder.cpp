@@ -38,12 +38,10 @@ class PlanFinder {
                   .is_here = asked.is_here,
                   .kernels = asked.config.kernels,
                   .step = step_bytes(asked.model, std::ssize(asked.machine.devices))}),
-        optimizer_(make_optimizer(asked.config, graph_)) {
+        optimizer_(make_optimizer(asked.config, graph_)),
+        base_(asked.base) {
     kernels_.meet(machine_);
-    // Splits come from the search, everything else from the run file.
-    base_.micro_batches = asked.config.parallel.micro_batches;
-    base_.sync.sliced_update = asked.config.parallel.sliced_update;
-    base_.sync.carry_updates = asked.config.parallel.carry_updates;
+    base_.splits.clear();
     list_ready();
   }
 
@@ -133,7 +131,10 @@ class PlanFinder {
   void note_fit(const ScoringKernels& scoring) {
     const std::string& kind = machine_.devices.front().kind;
     made_.fitted_to = scoring.source_of(kind);
-    if (const KernelFit* fit = scoring.fit_of(kind)) made_.fit_error = fit->error();
+    if (const KernelFit* fit = scoring.fit_of(kind)) {
+      made_.fit_error = fit->error();
+      made_.fitted_rates = fit->rates();
+    }
   }
 
   void compare_finalists() {

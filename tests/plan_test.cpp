@@ -1,0 +1,137 @@
+// `troika plan` and parallel.plan = "auto" as a user runs them.
+#include <gmock/gmock.h>
+
+#include <functional>
+
+#include "command_line.h"
+
+namespace troika {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kCluster = R"([[nodes]]
+name = "gpu"
+count = 2
+devices = 2
+kind = "made up"
+memory = "16GiB"
+flops = "1Tflops"
+memory_bandwidth = "100GB/s"
+[node_link]
+bandwidth = "10GB/s"
+latency = "1us"
+[network]
+bandwidth = "1Gbps"
+latency = "10us"
+)";
+
+// Many weights and few samples, so that gradients are worth avoiding.
+constexpr const char* kWide = R"([model]
+name = "mlp"
+hidden = 512
+layers = 2
+[data]
+train = "digits:train?size=60"
+[train]
+global_batch = 8
+steps = 3
+[kernels]
+backend = "reference"
+cache = "cache"
+[run]
+name = "wide"
+)";
+
+class Plan : public CommandLine {
+ protected:
+  Plan() {
+    folder_.write("cluster.toml", kCluster);
+    folder_.write("wide.toml", kWide);
+  }
+
+  json plan(std::vector<std::string> words) {
+    words.insert(words.begin(), {"plan", "wide.toml", "--cluster", "cluster.toml"});
+    words.push_back("--json");
+    Result result = run(words);
+    EXPECT_EQ(result.code, 0) << result.err;
+    return result.code == 0 ? json::parse(result.out) : json();
+  }
+
+  static double step_of(const json& found, const std::string& name) {
+    for (const json& finalist : found["finalists"])
+      if (finalist["plan"] == name) return finalist["step_ms"];
+    ADD_FAILURE() << "no plan " << name;
+    return 0;
+  }
+};
+
+TEST_F(Plan, IsFasterThanReadyPlansAndSimulatesAsPredicted) {
+  json found = plan({"--proposals", "400", "--out", "plan.json"});
+  EXPECT_LT(found["step_ms"], step_of(found, "data"));
+  EXPECT_LE(found["step_ms"], step_of(found, "expert"));
+  EXPECT_GE(found["step_ms"], found["bound_ms"]);
+  Result simulated = run({"simulate", "wide.toml", "parallel.plan=plan.json", "--cluster",
+                          "cluster.toml", "--json"});
+  ASSERT_EQ(simulated.code, 0) << simulated.err;
+  EXPECT_EQ(json::parse(simulated.out)["step_ms"], found["step_ms"]);
+}
+
+TEST_F(Plan, IsTheSameFileForTheSameSeed) {
+  plan({"--proposals", "200", "--seed", "5", "--out", "one.json"});
+  plan({"--proposals", "200", "--seed", "5", "--out", "two.json"});
+  EXPECT_EQ(read_text(path("one.json")), read_text(path("two.json")));
+}
+
+TEST_F(Plan, SaysWhereTheGainComesFrom) {
+  json found = plan({"--proposals", "300", "--explain"});
+  const json& why = found["explanation"];
+  double sum = 0;
+  for (const json& part : why["gains"]) sum += part["ms"].get<double>();
+  EXPECT_NEAR(sum, why["data_parallel_ms"].get<double>() - why["step_ms"].get<double>(), 1e-6);
+  Result text = run({"plan", "wide.toml", "--cluster", "cluster.toml", "--proposals", "100", "--explain"});
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_THAT(text.out, AllOf(HasSubstr("Why not data parallelism"), HasSubstr("next best"),
+                              HasSubstr("no plan of its space takes less than")));
+}
+
+TEST_F(Plan, RefusesACostFileThatIsDamaged) {
+  folder_.write("costs.json", R"({"format": "troika costs 4", "kinds": []})");
+  EXPECT_EQ(run({"plan", "wide.toml", "--costs", "costs.json", "--cluster", "cluster.toml"}).code, 3);
+}
+
+TEST_F(Plan, RefusesModelsOfSeveralProgramsAndMachinesThatAreTooSmall) {
+  Result several = run({"plan", "wide.toml", "--cluster", "cluster.toml", "model.name=dcgan"});
+  EXPECT_EQ(several.code, 2) << several.err;
+  std::string small = kCluster;
+  small.replace(small.find("16GiB"), 5, "64KiB");
+  folder_.write("cluster.toml", small);
+  Result lacking = run({"plan", "wide.toml", "--cluster", "cluster.toml", "--proposals", "10"});
+  EXPECT_EQ(lacking.code, 4);
+  EXPECT_THAT(lacking.err, AllOf(HasSubstr("no plan fits"), HasSubstr("64.0 KiB")));
+}
+
+TEST_F(Plan, TrainsWithAutoAndKeepsThePlan) {
+  Result first = run({"train", "wide.toml", "parallel.plan=auto"});
+  ASSERT_EQ(first.code, 0) << first.err;
+  EXPECT_THAT(first.out, AllOf(HasSubstr("plan: "), HasSubstr("a step, found in"), HasSubstr("bound: ")));
+  Result second = run({"train", "wide.toml", "parallel.plan=auto", "--name", "again"});
+  ASSERT_EQ(second.code, 0) << second.err;
+  EXPECT_THAT(second.out, AllOf(HasSubstr("plan of an earlier search"), Not(HasSubstr("found in"))));
+  EXPECT_EQ(read_text(path("runs/wide/plan.json")), read_text(path("runs/again/plan.json")));
+  Result resumed = run({"train", "--resume", "runs/wide", "train.steps=5"});
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_THAT(resumed.out, Not(HasSubstr("another plan")));
+}
+
+TEST_F(Plan, RefusesAutoWithAFixedOrder) {
+  Result fixed = run({"train", "wide.toml", "parallel.plan=auto", "parallel.order=fixed"});
+  EXPECT_EQ(fixed.code, 2);
+  EXPECT_THAT(fixed.err, HasSubstr("does not keep"));
+}
+
+}  // namespace
+}  // namespace troika
