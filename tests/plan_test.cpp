@@ -74,8 +74,8 @@ TEST_F(Plan, IsFasterThanReadyPlansAndSimulatesAsPredicted) {
   EXPECT_LT(found["step_ms"], step_of(found, "data"));
   EXPECT_LE(found["step_ms"], step_of(found, "expert"));
   EXPECT_GE(found["step_ms"], found["bound_ms"]);
-  Result simulated = run({"simulate", "wide.toml", "parallel.plan=plan.json", "--cluster",
-                          "cluster.toml", "--json"});
+  Result simulated = run(
+      {"simulate", "wide.toml", "parallel.plan=plan.json", "--cluster", "cluster.toml", "--json"});
   ASSERT_EQ(simulated.code, 0) << simulated.err;
   EXPECT_EQ(json::parse(simulated.out)["step_ms"], found["step_ms"]);
 }
@@ -92,7 +92,8 @@ TEST_F(Plan, SaysWhereTheGainComesFrom) {
   double sum = 0;
   for (const json& part : why["gains"]) sum += part["ms"].get<double>();
   EXPECT_NEAR(sum, why["data_parallel_ms"].get<double>() - why["step_ms"].get<double>(), 1e-6);
-  Result text = run({"plan", "wide.toml", "--cluster", "cluster.toml", "--proposals", "100", "--explain"});
+  Result text =
+      run({"plan", "wide.toml", "--cluster", "cluster.toml", "--proposals", "100", "--explain"});
   EXPECT_EQ(text.code, 0) << text.err;
   EXPECT_THAT(text.out, AllOf(HasSubstr("Why not data parallelism"), HasSubstr("next best"),
                               HasSubstr("no plan of its space takes less than")));
@@ -100,7 +101,8 @@ TEST_F(Plan, SaysWhereTheGainComesFrom) {
 
 TEST_F(Plan, RefusesACostFileThatIsDamaged) {
   folder_.write("costs.json", R"({"format": "troika costs 4", "kinds": []})");
-  EXPECT_EQ(run({"plan", "wide.toml", "--costs", "costs.json", "--cluster", "cluster.toml"}).code, 3);
+  EXPECT_EQ(run({"plan", "wide.toml", "--costs", "costs.json", "--cluster", "cluster.toml"}).code,
+            3);
 }
 
 TEST_F(Plan, RefusesModelsOfSeveralProgramsAndMachinesThatAreTooSmall) {
@@ -117,10 +119,12 @@ TEST_F(Plan, RefusesModelsOfSeveralProgramsAndMachinesThatAreTooSmall) {
 TEST_F(Plan, TrainsWithAutoAndKeepsThePlan) {
   Result first = run({"train", "wide.toml", "parallel.plan=auto"});
   ASSERT_EQ(first.code, 0) << first.err;
-  EXPECT_THAT(first.out, AllOf(HasSubstr("plan: "), HasSubstr("a step, found in"), HasSubstr("bound: ")));
+  EXPECT_THAT(first.out,
+              AllOf(HasSubstr("plan: "), HasSubstr("a step, found in"), HasSubstr("bound: ")));
   Result second = run({"train", "wide.toml", "parallel.plan=auto", "--name", "again"});
   ASSERT_EQ(second.code, 0) << second.err;
-  EXPECT_THAT(second.out, AllOf(HasSubstr("plan of an earlier search"), Not(HasSubstr("found in"))));
+  EXPECT_THAT(second.out,
+              AllOf(HasSubstr("plan of an earlier search"), Not(HasSubstr("found in"))));
   EXPECT_EQ(read_text(path("runs/wide/plan.json")), read_text(path("runs/again/plan.json")));
   Result resumed = run({"train", "--resume", "runs/wide", "train.steps=5"});
   EXPECT_EQ(resumed.code, 0) << resumed.err;

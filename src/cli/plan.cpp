@@ -1,4 +1,5 @@
-// `troika plan`: finds a strategy for a model on this computer or on the machines of a cluster file.
+// `troika plan`: finds a strategy for a model on this computer or on the machines of a cluster
+// file.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -57,8 +58,8 @@ PlanTask open_task(const PlanArguments& arguments) {
     return task;
   }
   const RunFile file = read_run(request.target, request.overrides);
-  bool is_open = task.target.is_here && request.devices == 0 &&
-                 !file.origins.contains("parallel.devices");
+  bool is_open =
+      task.target.is_here && request.devices == 0 && !file.origins.contains("parallel.devices");
   if (!is_open) {
     task.machines.push_back(task.target.on.machine);
     return task;
@@ -73,15 +74,15 @@ PlanTask open_task(const PlanArguments& arguments) {
 
 PlanFinderRequest finder_request(const PlanArguments& arguments, const PlanTask& task,
                                  const Machine& machine) {
-  PlanFinderRequest asked{.config = task.target.programs.config,
-                          .model = task.target.programs.model,
-                          .machine = machine,
-                          .links = task.target.on.links,
-                          .base = task.target.programs.strategy,
-                          .given = task.target.costs,
-                          .measures = task.target.is_here && !arguments.estimates &&
-                                      arguments.request.costs.empty(),
-                          .is_here = task.target.is_here};
+  PlanFinderRequest asked{
+      .config = task.target.programs.config,
+      .model = task.target.programs.model,
+      .machine = machine,
+      .links = task.target.on.links,
+      .base = task.target.programs.strategy,
+      .given = task.target.costs,
+      .measures = task.target.is_here && !arguments.estimates && arguments.request.costs.empty(),
+      .is_here = task.target.is_here};
   auto parts = static_cast<double>(task.machines.size());
   asked.search.seed = static_cast<std::uint64_t>(arguments.seed);
   asked.search.kept = as_index(arguments.top);
@@ -149,8 +150,8 @@ void run(const PlanArguments& arguments, Context& context) {
   if (arguments.explains) report.explanation = explain(task, best);
   if (findings.size() > 1) report.notes.push_back(counts_note(findings));
   if (!arguments.out.empty()) {
-    Strategy made = with_origin(best.best().plan.strategy, programs.config, programs.model,
-                                best.machine);
+    Strategy made =
+        with_origin(best.best().plan.strategy, programs.config, programs.model, best.machine);
     replace_file(arguments.out, to_json(made));
     report.notes.push_back(fmt::format("The plan is in {}; use it with parallel.plan={}",
                                        arguments.out, arguments.out));

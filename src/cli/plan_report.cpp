@@ -38,11 +38,12 @@ std::string search_text(const PlanReport& report) {
     feasible += count.feasible;
     accepted += count.accepted;
   }
-  std::string text = fmt::format(
-      "{} proposals in {:.1f} s ({} accepted), seed {}, out of 10^{:.0f} strategies",
-      with_commas(found.proposed), report.seconds,
-      percent(static_cast<double>(accepted) / static_cast<double>(std::max<std::int64_t>(1, feasible))),
-      report.seed, found.log10_size);
+  std::string text =
+      fmt::format("{} proposals in {:.1f} s ({} accepted), seed {}, out of 10^{:.0f} strategies",
+                  with_commas(found.proposed), report.seconds,
+                  percent(static_cast<double>(accepted) /
+                          static_cast<double>(std::max<std::int64_t>(1, feasible))),
+                  report.seed, found.log10_size);
   if (report.finding.searches > 1)
     text += fmt::format("; the last of {} searches", report.finding.searches);
   return found.was_stopped ? text + "; stopped early" : text;
@@ -58,8 +59,9 @@ std::string kernels_text(const PlanFinding& finding) {
   if (from.estimated > 0) parts.push_back(fmt::format("{} by the roofline", from.estimated));
   std::string text = fmt::format("rows: {}", fmt::join(parts, ", "));
   if (finding.fitted_to.empty()) return text + "; searched with the roofline of the device";
-  return text + fmt::format("; searched with estimates that follow rows of '{}' (mean error {:.0f} %)",
-                            finding.fitted_to, 100 * finding.fit_error);
+  return text +
+         fmt::format("; searched with estimates that follow rows of '{}' (mean error {:.0f} %)",
+                     finding.fitted_to, 100 * finding.fit_error);
 }
 
 std::string finalists_table(const PlanFinding& finding) {
@@ -74,8 +76,7 @@ std::string finalists_table(const PlanFinding& finding) {
 }
 
 std::string groups_table(const PlanReport& report) {
-  std::vector<SplitGroup> groups =
-      split_groups(report.graph, report.finding.best().plan.strategy);
+  std::vector<SplitGroup> groups = split_groups(report.graph, report.finding.best().plan.strategy);
   std::vector<std::vector<std::string>> rows{{"operators", "", "split"}};
   for (const SplitGroup& group : groups) {
     if (rows.size() > kShownGroups) break;
@@ -84,7 +85,8 @@ std::string groups_table(const PlanReport& report) {
   }
   std::string text = format_rows(rows, {0, 2});
   if (groups.size() > kShownGroups)
-    text += fmt::format("  and {} more groups; the plan file has all\n", groups.size() - kShownGroups);
+    text +=
+        fmt::format("  and {} more groups; the plan file has all\n", groups.size() - kShownGroups);
   return text;
 }
 
@@ -97,10 +99,9 @@ std::string explanation_text(const Explanation& explanation) {
   std::vector<std::vector<std::string>> rows{
       {"operator", "split", "as data parallel", "next best", "then"}};
   for (const ExplainedOperator& op : explanation.operators) {
-    std::vector<std::string> row{op.name, describe(op.split),
-                                 op.as_data_parallel
-                                     ? signed_text(*op.as_data_parallel - explanation.period)
-                                     : ""};
+    std::vector<std::string> row{
+        op.name, describe(op.split),
+        op.as_data_parallel ? signed_text(*op.as_data_parallel - explanation.period) : ""};
     for (const SplitAlternative& alternative : op.alternatives)
       row.push_back(alternative_text(alternative));
     row.resize(rows[0].size());
@@ -118,11 +119,12 @@ std::string explanation_text(const Explanation& explanation) {
     shown += part.gain;
   }
   if (gains.size() > kShownGains)
-    parts.push_back({signed_text(all - shown),
-                     fmt::format("{} more operators", gains.size() - kShownGains)});
-  parts.push_back({signed_text(all), fmt::format("all: {} under data parallelism, {} under the plan",
-                                                 troika::to_string(*explanation.data_parallel),
-                                                 troika::to_string(explanation.period))});
+    parts.push_back(
+        {signed_text(all - shown), fmt::format("{} more operators", gains.size() - kShownGains)});
+  parts.push_back(
+      {signed_text(all), fmt::format("all: {} under data parallelism, {} under the plan",
+                                     troika::to_string(*explanation.data_parallel),
+                                     troika::to_string(explanation.period))});
   return text + "\nWhy not data parallelism, one operator after the other:\n" +
          format_rows(parts, {1});
 }
@@ -130,7 +132,8 @@ std::string explanation_text(const Explanation& explanation) {
 Json json_of(const Split& split) {
   Json factors = Json::array();
   for (const Factor& factor : split.factors)
-    factors.push_back({{"axis", factor.axis}, {"degree", factor.degree}, {"stride", factor.stride}});
+    factors.push_back(
+        {{"axis", factor.axis}, {"degree", factor.degree}, {"stride", factor.stride}});
   return {{"text", describe(split)}, {"factors", factors}, {"first", split.first}};
 }
 
@@ -149,7 +152,8 @@ Json json_of(const Explanation& explanation) {
   for (const GainPart& part : explanation.gains)
     gains.push_back({{"operator", part.name}, {"ms", milliseconds(part.gain)}});
   Json json{{"step_ms", milliseconds(explanation.period)}, {"operators", operators}};
-  if (explanation.data_parallel) json["data_parallel_ms"] = milliseconds(*explanation.data_parallel);
+  if (explanation.data_parallel)
+    json["data_parallel_ms"] = milliseconds(*explanation.data_parallel);
   json["gains"] = gains;
   return json;
 }
@@ -180,15 +184,15 @@ std::string to_json_text(const PlanReport& report) {
   const PlanFinding& finding = report.finding;
   Json finalists = Json::array(), moves = Json::array();
   for (const Finalist& finalist : finding.finalists)
-    finalists.push_back({{"plan", finalist.plan.origin},
-                         {"step_ms", milliseconds(finalist.period)},
-                         {"scored_ms", milliseconds(finalist.plan.period)},
-                         {"memory", finalist.memory.count},
-                         {"sent_bytes", (finalist.sent.process + finalist.sent.node +
-                                         finalist.sent.network).count},
-                         {"between_nodes_bytes", finalist.sent.network.count},
-                         {"classes", finalist.classes},
-                         {"fits", finalist.why_not.empty()}});
+    finalists.push_back(
+        {{"plan", finalist.plan.origin},
+         {"step_ms", milliseconds(finalist.period)},
+         {"scored_ms", milliseconds(finalist.plan.period)},
+         {"memory", finalist.memory.count},
+         {"sent_bytes", (finalist.sent.process + finalist.sent.node + finalist.sent.network).count},
+         {"between_nodes_bytes", finalist.sent.network.count},
+         {"classes", finalist.classes},
+         {"fits", finalist.why_not.empty()}});
   Json seeds = Json::array();
   for (const SearchSeed& seed : finding.found.seeds) {
     Json one{{"plan", seed.name}, {"seconds", seed.seconds}};
@@ -218,8 +222,7 @@ std::string to_json_text(const PlanReport& report) {
             {"finalists", finalists},
             {"seeds", seeds},
             {"moves", moves}};
-  if (finding.found.bounds)
-    json["bound_ms"] = milliseconds(finding.found.bounds->least());
+  if (finding.found.bounds) json["bound_ms"] = milliseconds(finding.found.bounds->least());
   if (report.explanation) json["explanation"] = json_of(*report.explanation);
   return json.dump();
 }

@@ -17,10 +17,10 @@ namespace {
 
 // A new verb is one line here, one in verb.h and one source file.
 std::vector<Verb> add_verbs(CLI::App& app, Context& context) {
-  return {add_doctor(app, context),  add_demo(app, context),     add_config(app, context),
-          add_train(app, context),   add_eval(app, context),     add_predict(app, context),
-          add_models(app, context),  add_profile(app, context),  add_bench(app, context),
-          add_inspect(app, context), add_plan(app, context),     add_simulate(app, context),
+  return {add_doctor(app, context),  add_demo(app, context),    add_config(app, context),
+          add_train(app, context),   add_eval(app, context),    add_predict(app, context),
+          add_models(app, context),  add_profile(app, context), add_bench(app, context),
+          add_inspect(app, context), add_plan(app, context),    add_simulate(app, context),
           add_verify(app, context)};
 }
 

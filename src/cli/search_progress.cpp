@@ -15,8 +15,7 @@ constexpr double kSecondsBetweenLines = 0.2;
 
 void SearchProgress::listen(PlanSearchOptions& options) {
   shown_ = -1;
-  if (console_.can_be_live())
-    options.report = [this](const SearchStatus& status) { show(status); };
+  if (console_.can_be_live()) options.report = [this](const SearchStatus& status) { show(status); };
   options.stop_requested = [this] { return signals_.requested(); };
 }
 
@@ -25,14 +24,14 @@ void SearchProgress::show(const SearchStatus& status) {
     return;
   shown_ = status.seconds;
   is_live_ = true;
-  std::string line = fmt::format(
-      "searching: {} proposals, {:.0f}/s, best {}", with_commas(status.proposed),
-      static_cast<double>(status.proposed) / std::max(status.seconds, 1e-3),
-      to_string(status.best));
+  std::string line =
+      fmt::format("searching: {} proposals, {:.0f}/s, best {}", with_commas(status.proposed),
+                  static_cast<double>(status.proposed) / std::max(status.seconds, 1e-3),
+                  to_string(status.best));
   if (status.data_parallel && status.best.count > 0)
-    line += fmt::format(", {:.2f}x data parallel",
-                        static_cast<double>(status.data_parallel->count) /
-                            static_cast<double>(status.best.count));
+    line +=
+        fmt::format(", {:.2f}x data parallel", static_cast<double>(status.data_parallel->count) /
+                                                   static_cast<double>(status.best.count));
   if (status.left) line += fmt::format(", {} left", duration(*status.left));
   console_.show_live(line);
 }

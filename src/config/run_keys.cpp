@@ -193,8 +193,9 @@ const KeyTable<ParallelConfig>& parallel_keys() {
       choice(&S::order,
              {"order",
               "order of floating-point sums; fixed gives the same bits on any number of devices"}),
-      plan(&S::plan,
-           {"plan", "how to split the work over the devices; auto searches for the plan, and for the number of devices unless one is given"}),
+      plan(&S::plan, {"plan",
+                      "how to split the work over the devices; auto searches for the plan, and for "
+                      "the number of devices unless one is given"}),
       integer(&S::micro_batches,
               {"micro_batches",
                "parts of the batch that are computed one after another, to save memory"},

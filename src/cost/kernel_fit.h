@@ -28,7 +28,8 @@ struct DeviceRates {
 /// A value; const functions may be called from several threads.
 class KernelFit {
  public:
-  /// Rows whose times say nothing of how they were measured are left out. Deterministic: the order of rows has no influence.
+  /// Rows whose times say nothing of how they were measured are left out. Deterministic: the order
+  /// of rows has no influence.
   explicit KernelFit(const KernelRows& rows);
 
   /// The time of the fastest kernel. Nothing for fused operators of a kind that was not measured

@@ -41,7 +41,8 @@ TEST(KernelFit, PredictsShapesBetweenMeasuredOnes) {
   EXPECT_LT(fit.error(), 0.01);
   for (auto [samples, out, in] : {std::array{16, 32, 64}, {128, 8, 512}, {8, 256, 256}}) {
     KernelKey key = linear(samples, out, in);
-    double ratio = static_cast<double>(fit.time(key)->count) / static_cast<double>(true_time(key).count);
+    double ratio =
+        static_cast<double>(fit.time(key)->count) / static_cast<double>(true_time(key).count);
     EXPECT_NEAR(ratio, 1, 0.05) << to_text(key);
   }
 }
@@ -49,7 +50,8 @@ TEST(KernelFit, PredictsShapesBetweenMeasuredOnes) {
 TEST(KernelFit, KnowsThatThinTilesLose) {
   KernelFit fit(measured());
   // The same arithmetic, a quarter of the outputs and four times the samples.
-  EXPECT_GT(fit.time(linear(1024, 16, 1024))->count, fit.time(linear(256, 64, 1024))->count * 11 / 10);
+  EXPECT_GT(fit.time(linear(1024, 16, 1024))->count,
+            fit.time(linear(256, 64, 1024))->count * 11 / 10);
 }
 
 TEST(KernelFit, ScalesArithmeticAndMemoryToOtherDevices) {

@@ -79,7 +79,8 @@ TEST(DataParallel, UsesTheLinksInsideANodeIfTheyAreListed) {
   auto load_at = [](double rate) {
     OnDevices lowered(2, data_parallel);
     lowered.machine = make_machine(
-        {.nodes = {{.devices = 2}}, .node_link = {.bytes_per_second = rate, .latency = {0}, .overhead = SimTime{}}});
+        {.nodes = {{.devices = 2}},
+         .node_link = {.bytes_per_second = rate, .latency = {0}, .overhead = SimTime{}}});
     TaskGraph tasks = lowered.run();
     auto sums = communications_of(tasks, Collective::all_reduce, Category::gradient);
     EXPECT_NE(sums.at(0).algorithm, "direct") << "no memory is shared";

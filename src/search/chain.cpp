@@ -36,7 +36,8 @@ class Chain {
         // Everything was feasible once; what the table lacks is only added.
         if (!plan_.change_to(result_.best.front().strategy)) break;
       }
-      double by_count = static_cast<double>(result_.proposed) / static_cast<double>(options_.proposals);
+      double by_count =
+          static_cast<double>(result_.proposed) / static_cast<double>(options_.proposals);
       double by_time = progress(result_.best.front().period);
       if (by_time >= 1) break;
       done_ = std::max(by_count, by_time);
@@ -59,7 +60,8 @@ class Chain {
       std::optional<SimTime> period = plan_.change(move.changes);
       if (!period) continue;
       plan_.undo();
-      if (*period != first) differences.push_back(std::abs(static_cast<double>((*period - first).count)));
+      if (*period != first)
+        differences.push_back(std::abs(static_cast<double>((*period - first).count)));
     }
     if (differences.empty()) return;
     std::ranges::sort(differences);

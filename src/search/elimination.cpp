@@ -14,7 +14,9 @@ using Table = std::vector<double>;
 class Elimination {
  public:
   explicit Elimination(const ChoiceProblem& problem)
-      : cost_(problem.cost), pairs_(problem.cost.size()), chosen_{.option = std::vector<std::size_t>(problem.cost.size())} {
+      : cost_(problem.cost),
+        pairs_(problem.cost.size()),
+        chosen_{.option = std::vector<std::size_t>(problem.cost.size())} {
     for (std::size_t at = 0; at < cost_.size(); ++at) left_.insert(at);
     for (const PairCosts& pair : problem.pairs) {
       if (pair.one != pair.two) {
@@ -28,8 +30,8 @@ class Elimination {
 
   ChosenOptions run() {
     while (!left_.empty()) {
-      std::size_t next = *std::ranges::min_element(
-          left_, {}, [&](std::size_t at) { return pairs_[at].size(); });
+      std::size_t next =
+          *std::ranges::min_element(left_, {}, [&](std::size_t at) { return pairs_[at].size(); });
       if (pairs_[next].size() > 2)
         guess(*std::ranges::max_element(left_, {},
                                         [&](std::size_t at) { return pairs_[at].size(); }));

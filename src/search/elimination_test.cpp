@@ -64,8 +64,8 @@ TEST(Elimination, FindsTheOptimumOfChains) {
 TEST(Elimination, FindsTheOptimumOfBranchesThatJoin) {
   // A residual block inside one branch of another, and a choice that stands alone.
   for (std::uint64_t seed = 0; seed < 20; ++seed)
-    expect_optimum(random_problem(
-        8, {{0, 1}, {1, 2}, {2, 3}, {1, 3}, {3, 4}, {0, 5}, {5, 4}, {4, 6}}, seed));
+    expect_optimum(
+        random_problem(8, {{0, 1}, {1, 2}, {2, 3}, {1, 3}, {3, 4}, {0, 5}, {5, 4}, {4, 6}}, seed));
 }
 
 TEST(Elimination, AddsUpSeveralCostsOfOnePair) {
@@ -74,8 +74,8 @@ TEST(Elimination, AddsUpSeveralCostsOfOnePair) {
 }
 
 TEST(Elimination, GuessesWhereEveryChoiceHasManyNeighbours) {
-  ChoiceProblem problem =
-      random_problem(5, {{0, 1}, {0, 2}, {0, 3}, {0, 4}, {1, 2}, {1, 3}, {1, 4}, {2, 3}, {2, 4}, {3, 4}}, 3);
+  ChoiceProblem problem = random_problem(
+      5, {{0, 1}, {0, 2}, {0, 3}, {0, 4}, {1, 2}, {1, 3}, {1, 4}, {2, 3}, {2, 4}, {3, 4}}, 3);
   ChosenOptions chosen = choose_options(problem);
   EXPECT_GT(chosen.guessed, 0);
   EXPECT_NEAR(cost_of(problem, chosen.option), chosen.cost, 1e-9);

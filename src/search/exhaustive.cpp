@@ -60,7 +60,8 @@ class BranchAndBound {
     }
     order_.resize(count);
     std::iota(order_.begin(), order_.end(), std::size_t{0});
-    std::ranges::stable_sort(order_, std::greater{}, [&](std::size_t op) { return least_[op].work; });
+    std::ranges::stable_sort(order_, std::greater{},
+                             [&](std::size_t op) { return least_[op].work; });
   }
 
   SimTime bound() const {

@@ -15,11 +15,11 @@ namespace troika {
 /// Proof that no strategy of a space has a shorter period.
 struct Certificate {
   ScoredStrategy best;
-  double log10_size = 0;           ///< Of the space.
-  std::uint64_t size = 0;          ///< Saturates.
-  std::int64_t simulated = 0;      ///< Strategies, one by one.
-  std::int64_t infeasible = 0;     ///< Of these.
-  std::int64_t cut_off = 0;        ///< Subtrees whose bound was not below the best period.
+  double log10_size = 0;        ///< Of the space.
+  std::uint64_t size = 0;       ///< Saturates.
+  std::int64_t simulated = 0;   ///< Strategies, one by one.
+  std::int64_t infeasible = 0;  ///< Of these.
+  std::int64_t cut_off = 0;     ///< Subtrees whose bound was not below the best period.
 };
 
 struct ExhaustiveRequest {
@@ -32,8 +32,8 @@ struct ExhaustiveRequest {
   std::int64_t most_simulated = 10'000'000;
 };
 
-/// The bound of a subtree, in which some operators have their splits, is the largest of: the work of
-/// all operators, each with its least, over the devices; the cost of the busiest device; and the
+/// The bound of a subtree, in which some operators have their splits, is the largest of: the work
+/// of all operators, each with its least, over the devices; the cost of the busiest device; and the
 /// heaviest cycle over the loop. What a bound cannot count is as in find_bounds. The devices must
 /// be of equal speed. Returns how many strategies were simulated if that was not enough.
 [[nodiscard]] std::variant<Certificate, std::int64_t> search_exhaustively(

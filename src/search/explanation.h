@@ -35,8 +35,8 @@ struct GainPart {
 
 struct Explanation {
   SimTime period{};
-  std::optional<SimTime> data_parallel{};  ///< Unset if that plan is infeasible, or cannot be
-                                           ///< reached one operator at a time.
+  std::optional<SimTime> data_parallel{};    ///< Unset if that plan is infeasible, or cannot be
+                                             ///< reached one operator at a time.
   std::vector<ExplainedOperator> operators;  ///< Those that have a choice.
   std::vector<GainPart> gains;  ///< They add up to data_parallel - period. Empty if that is unset.
   std::int64_t simulated = 0;   ///< Plans.

@@ -57,9 +57,7 @@ class PlanSearch {
   }
 
  private:
-  double seconds() const {
-    return std::chrono::duration<double>(Clock::now() - begin_).count();
-  }
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
   bool is_stopped() const { return options_.stop_requested && options_.stop_requested(); }
   bool is_over() const {
     return is_stopped() || (options_.seconds && seconds() >= *options_.seconds);
@@ -198,7 +196,8 @@ class PlanSearch {
 
   std::int64_t proposals_of_chain() const {
     if (options_.seconds) return std::int64_t{1} << 40;
-    return std::max<std::int64_t>(1, options_.proposals / (kRounds * static_cast<std::int64_t>(kChains)));
+    return std::max<std::int64_t>(
+        1, options_.proposals / (kRounds * static_cast<std::int64_t>(kChains)));
   }
 
   /// Chains that share a thread run one after the other, and share what is left of the round.

@@ -1,5 +1,5 @@
-// Looks for the strategy with the shortest predicted step: ready plans and dynamic programming first,
-// then Markov chains from the best of them.
+// Looks for the strategy with the shortest predicted step: ready plans and dynamic programming
+// first, then Markov chains from the best of them.
 #pragma once
 
 #include <functional>
@@ -59,8 +59,8 @@ struct FoundPlans {
   std::vector<SearchSeed> seeds;
   std::array<MoveCount, kSplitMoveKinds> moves{};
   std::int64_t proposed = 0;
-  double log10_size = 0;                ///< Of the space that chains walk in.
-  std::optional<PlanBounds> bounds{};   ///< Unset if devices are not equally fast, or very many.
+  double log10_size = 0;               ///< Of the space that chains walk in.
+  std::optional<PlanBounds> bounds{};  ///< Unset if devices are not equally fast, or very many.
   bool was_stopped = false;
 
   const SearchSeed* seed(std::string_view name) const;
@@ -72,8 +72,8 @@ struct NoPlan {
 };
 
 /// Searches splits for the request, whose strategy gives everything else: micro-batches, how
-/// gradients travel. With equal requests, kernels, seeds and proposals the plans are the same, on any
-/// number of threads.
+/// gradients travel. With equal requests, kernels, seeds and proposals the plans are the same, on
+/// any number of threads.
 [[nodiscard]] std::variant<FoundPlans, NoPlan> find_plans(const LowerRequest& request,
                                                           const ScoringKernels& kernels,
                                                           const PlanSearchOptions& options);

@@ -117,7 +117,8 @@ MoveEstimates::Need MoveEstimates::needed_by(std::size_t device, const Holding& 
     // Each element arrives once from each term, or twice in a ring.
     double bytes = std::min(all * static_cast<double>(from.terms) - own, 2 * all);
     bool is_inside = holders >= from.terms;
-    bool is_one_process = is_inside && machine_.devices.front().rank == machine_.devices.back().rank;
+    bool is_one_process =
+        is_inside && machine_.devices.front().rank == machine_.devices.back().rank;
     return {is_one_process ? bytes : 0, is_inside && !is_one_process ? bytes : 0,
             is_inside ? 0 : bytes};
   }
@@ -153,7 +154,8 @@ double MoveEstimates::move_time(HoldingId from, HoldingId to, Bytes element) {
 }
 
 double MoveEstimates::sum_time(HoldingId held, Bytes element) {
-  std::uint64_t name = mix(static_cast<std::uint64_t>(held), static_cast<std::uint64_t>(element.count));
+  std::uint64_t name =
+      mix(static_cast<std::uint64_t>(held), static_cast<std::uint64_t>(element.count));
   auto [known, is_new] = sums_.try_emplace(name);
   if (!is_new) return known->second;
   const Holding& have = holdings_[as_index(held)];

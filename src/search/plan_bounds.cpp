@@ -9,8 +9,7 @@
 
 namespace troika {
 
-LoopCycle::LoopCycle(const IndexedGraph& index)
-    : readers_(index.graph.operators.size()) {
+LoopCycle::LoopCycle(const IndexedGraph& index) : readers_(index.graph.operators.size()) {
   if (!index.graph.loss) return;
   loss_ = index.graph[index.graph.loss->loss_sum].producer.value;
   std::vector<std::vector<Neighbours>> neighbours = find_neighbours(index);
@@ -64,8 +63,8 @@ PlanBounds find_bounds(const SplitMenus& menus, TileCosts& costs) {
     TileCost best;
     bool is_first = true;
     auto is_cut = [](const Split& split) { return split.chunks > 1; };
-    bool counts = !can_follow(index.graph.operators[op].op) &&
-                  std::ranges::none_of(menus.of(op), is_cut);
+    bool counts =
+        !can_follow(index.graph.operators[op].op) && std::ranges::none_of(menus.of(op), is_cut);
     std::set<std::string> seen;
     for (const Split& split : menus.of(op)) {
       if (!counts) break;

@@ -26,8 +26,9 @@ struct PlanBounds {
 /// Whether all devices compute equally fast, which bounds require.
 bool has_equal_devices(const Machine& machine);
 
-/// Ignores updates, messages, layers that may be cut over time, and operators that may be fused into
-/// their predecessor: a fused kernel is taken to need at least as long as its first operator alone.
+/// Ignores updates, messages, layers that may be cut over time, and operators that may be fused
+/// into their predecessor: a fused kernel is taken to need at least as long as its first operator
+/// alone.
 PlanBounds find_bounds(const SplitMenus& menus, TileCosts& costs);
 
 /// Least times of each operator.

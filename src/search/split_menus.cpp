@@ -96,8 +96,7 @@ class MenuMaker {
 
   std::vector<Split> make(std::size_t op) {
     std::vector<Split> splits = make_views(op, {});
-    if (std::holds_alternative<Recurrent>(index_.graph.operators[op].op))
-      add_chunked(op, splits);
+    if (std::holds_alternative<Recurrent>(index_.graph.operators[op].op)) add_chunked(op, splits);
     return splits;
   }
 
@@ -289,7 +288,8 @@ std::optional<std::size_t> SplitMenus::find(std::size_t op, const Split& split) 
 
 double SplitMenus::log10_size() const {
   double sum = 0;
-  for (std::size_t op = 0; op < count(); ++op) sum += std::log10(static_cast<double>(of(op).size()));
+  for (std::size_t op = 0; op < count(); ++op)
+    sum += std::log10(static_cast<double>(of(op).size()));
   return sum;
 }
 

@@ -54,8 +54,8 @@ TEST(SplitMenus, HoldDataParallelismAndMixturesOfTwoLevels) {
   SmallSearch model(kMixedModel, 2, 2);
   IndexedGraph index(model.graph);
   SplitMenus menus(index, model.machine);
-  for (const Strategy& ready : {data_parallel(model.graph, model.machine),
-                                mixed_parallel(model.graph, {2, 2})})
+  for (const Strategy& ready :
+       {data_parallel(model.graph, model.machine), mixed_parallel(model.graph, {2, 2})})
     for (std::size_t op = 0; op < menus.count(); ++op)
       EXPECT_TRUE(menus.find(op, split_of(ready, model.graph.operators[op].name)))
           << model.graph.operators[op].name;

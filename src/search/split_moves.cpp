@@ -12,17 +12,22 @@ namespace {
 /// Another number of chunks means planning from scratch, so fewer moves ask for one: 1 / 4.
 constexpr std::size_t kChunkMoves = 4;
 /// Most splits of a menu are over some devices, or uneven, and make devices differ from each other:
-/// plans with them take longer to simulate and are seldom better. So 1 / 8 of the draws are from all.
+/// plans with them take longer to simulate and are seldom better. So 1 / 8 of the draws are from
+/// all.
 constexpr std::size_t kUnevenMoves = 8;
 
 }  // namespace
 
 std::string_view to_string(SplitMoveKind kind) {
   switch (kind) {
-    case SplitMoveKind::one: return "one operator";
-    case SplitMoveKind::run: return "a run of operators";
-    case SplitMoveKind::neighbour: return "like a neighbour";
-    case SplitMoveKind::swap: return "two exchanged";
+    case SplitMoveKind::one:
+      return "one operator";
+    case SplitMoveKind::run:
+      return "a run of operators";
+    case SplitMoveKind::neighbour:
+      return "like a neighbour";
+    case SplitMoveKind::swap:
+      return "two exchanged";
   }
   return "";
 }
@@ -62,10 +67,18 @@ SplitMove SplitMoves::draw(const Strategy& now, SearchDraws& draws) const {
   while (drawn >= shares_.of[kind]) drawn -= shares_.of[kind++];
   SplitMove move{static_cast<SplitMoveKind>(kind), {}};
   switch (move.kind) {
-    case SplitMoveKind::one: draw_one(now, draws, move); break;
-    case SplitMoveKind::run: draw_run(now, draws, move); break;
-    case SplitMoveKind::neighbour: draw_neighbour(now, draws, move); break;
-    case SplitMoveKind::swap: draw_swap(now, draws, move); break;
+    case SplitMoveKind::one:
+      draw_one(now, draws, move);
+      break;
+    case SplitMoveKind::run:
+      draw_run(now, draws, move);
+      break;
+    case SplitMoveKind::neighbour:
+      draw_neighbour(now, draws, move);
+      break;
+    case SplitMoveKind::swap:
+      draw_swap(now, draws, move);
+      break;
   }
   std::erase_if(move.changes, [&](const SplitChange& change) {
     return normalised(now_of(now, as_index(change.op))) == change.split;
@@ -75,8 +88,7 @@ SplitMove SplitMoves::draw(const Strategy& now, SearchDraws& draws) const {
 
 void SplitMoves::draw_one(const Strategy& now, SearchDraws& draws, SplitMove& move) const {
   std::size_t op = any_operator(draws);
-  move.changes.push_back(
-      {static_cast<std::int32_t>(op), any_split(now_of(now, op), op, draws)});
+  move.changes.push_back({static_cast<std::int32_t>(op), any_split(now_of(now, op), op, draws)});
 }
 
 /// Operators that cannot go along stay as they are, and so do those that only follow them.

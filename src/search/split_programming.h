@@ -8,9 +8,9 @@
 
 namespace troika {
 
-/// `exposed_sums`: the share of gradient sums that computation does not hide. Looks at the splits of
-/// each menu that cost least by themselves. Operators whose layers are cut over time keep the split
-/// of the request's strategy.
+/// `exposed_sums`: the share of gradient sums that computation does not hide. Looks at the splits
+/// of each menu that cost least by themselves. Operators whose layers are cut over time keep the
+/// split of the request's strategy.
 Strategy program_splits(const SplitMenus& menus, TileCosts& costs, MoveEstimates& moves,
                         double exposed_sums);
 

@@ -66,7 +66,8 @@ TileCosts::TileCosts(const IndexedGraph& index, const LowerRequest& request,
     std::string text = subject_text(index, op);
     for (std::int32_t job : outline_.jobs_of[op])
       text += fmt::format(" {}", to_string(outline_.jobs[as_index(job)].phase->phase));
-    kind_of_.push_back(known.try_emplace(text, static_cast<std::int32_t>(known.size())).first->second);
+    kind_of_.push_back(
+        known.try_emplace(text, static_cast<std::int32_t>(known.size())).first->second);
   }
 }
 
@@ -121,8 +122,7 @@ void TileCosts::add_phase(const TileMap& tiles, const PhaseSpec& phase, std::siz
 }
 
 TileCost TileCosts::find(std::size_t op, const Split& split) {
-  TileMap tiles =
-      map_tiles(index_.signatures[op], split, {0, request_.strategy->micro_batches});
+  TileMap tiles = map_tiles(index_.signatures[op], split, {0, request_.strategy->micro_batches});
   bool is_staged = has_partial_tiles(index_.signatures[op], tiles);
   TileCost cost;
   cost.of_device.resize(request_.machine->devices.size());

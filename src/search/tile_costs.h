@@ -45,7 +45,7 @@ class TileCosts {
   const ScoringKernels& kernels_;
   Outline outline_;
   std::unordered_map<std::string, SimTime> times_;   // by the text of the key
-  std::vector<std::int32_t> kind_of_;  // by operator: equal numbers for equal costs
+  std::vector<std::int32_t> kind_of_;                // by operator: equal numbers for equal costs
   std::unordered_map<std::string, TileCost> known_;  // by kind of operator and split
 };
 

@@ -28,7 +28,8 @@ std::string key_of(const AutoPlanRequest& asked) {
   for (const Machine& machine : asked.machines) {
     key += to_json(with_origin({}, asked.config, asked.model, machine));
     for (const DeviceSpec& device : machine.devices)
-      key += fmt::format("{} {} {} {}\n", device.kind, device.node, device.rank, device.memory.count);
+      key +=
+          fmt::format("{} {} {} {}\n", device.kind, device.node, device.rank, device.memory.count);
   }
   const ParallelConfig& parallel = asked.config.parallel;
   const KernelsConfig& kernels = asked.config.kernels;
@@ -81,7 +82,8 @@ AutoPlan find_auto_plan(const AutoPlanRequest& asked) {
   require_auto_possible(asked.config, asked.model);
   fs::path file = cached_file(asked);
   if (std::optional<Strategy> known = read_cached(file); known && known->made_on)
-    return {*known, known->made_on->devices,
+    return {*known,
+            known->made_on->devices,
             {fmt::format("plan of an earlier search: {}", file.string())}};
   auto begin = std::chrono::steady_clock::now();
   std::optional<PlanFinding> best;

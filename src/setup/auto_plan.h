@@ -25,7 +25,8 @@ struct AutoPlanRequest {
   PlanSearchOptions search{.seconds = 10};
 };
 
-/// Throws Error(usage) if other keys of [parallel] contradict plan "auto", or as require_searchable.
+/// Throws Error(usage) if other keys of [parallel] contradict plan "auto", or as
+/// require_searchable.
 void require_auto_possible(const RunConfig& config, const zoo::Model& model);
 
 /// Returns the plan with the shortest predicted step. A plan is kept in the cache folder

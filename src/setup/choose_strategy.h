@@ -20,9 +20,9 @@ struct StrategyRequest {
 };
 
 /// Returns one strategy for all graphs of the model: a ready strategy by name, one built from
-/// degrees, the content of a plan file, or for "auto" the result of a search (auto_plan.h). With parallel.weights = "measured" each device gets
-/// samples in proportion to its speed in `machine`. Throws Error(usage) for an unknown name and
-/// Error(file) for a file that is not a plan.
+/// degrees, the content of a plan file, or for "auto" the result of a search (auto_plan.h). With
+/// parallel.weights = "measured" each device gets samples in proportion to its speed in `machine`.
+/// Throws Error(usage) for an unknown name and Error(file) for a file that is not a plan.
 Strategy choose_strategy(const StrategyRequest& request);
 
 /// What a run file says of a plan besides its splits.

@@ -10,8 +10,8 @@
 namespace troika {
 
 /// Numbers of devices that divide the usable cores evenly, as far as the run file's batch has
-/// samples for them: one device with all cores, up to one device for each core. If the file says how
-/// many threads a device has, the divisors of the number of devices that there are cores for.
+/// samples for them: one device with all cores, up to one device for each core. If the file says
+/// how many threads a device has, the divisors of the number of devices that there are cores for.
 std::vector<std::int64_t> device_counts_here(const RunConfig& config);
 
 /// Devices of this computer as a run would have them, in one process. They are not started.

@@ -16,13 +16,13 @@ namespace {
 
 /// Searches until the best plan rests on measured kernels, but not more often.
 constexpr int kMostSearches = 3;
-/// A plan that is shorter than a ready one by less than this part of it, 1 / 200, is not worth being
-/// harder to read: predictions are not that good.
+/// A plan that is shorter than a ready one by less than this part of it, 1 / 200, is not worth
+/// being harder to read: predictions are not that good.
 constexpr std::int64_t kWorthIt = 200;
 /// Ready plans that were scored as this many times longer than the best one are not measured.
 constexpr std::int64_t kFarBehind = 2;
-/// Kernels of the first few ready plans are measured before the first search, so that estimates have
-/// something to follow.
+/// Kernels of the first few ready plans are measured before the first search, so that estimates
+/// have something to follow.
 constexpr std::array<std::string_view, 3> kFirstMeasured{"data", "hybrid", "tensor"};
 /// More parts of an operator inside a group than this have not been worth trying.
 constexpr std::int64_t kMostTensor = 16;
@@ -101,7 +101,8 @@ class PlanFinder {
       for (const KernelRows::Row& row : rows.rows()) all.insert({kind, row.key}, row.candidates);
     }
     const std::string& kind = machine_.devices.front().kind;
-    if (all.of(kind).memory_rates.empty()) all.of(kind).memory_rates = kernels_.timed(machine_).rates;
+    if (all.of(kind).memory_rates.empty())
+      all.of(kind).memory_rates = kernels_.timed(machine_).rates;
     return all;
   }
 
@@ -215,10 +216,11 @@ const Finalist* PlanFinding::find(std::string_view origin) const {
 
 void require_searchable(const zoo::Model& model) {
   if (model.graphs.size() == 1) return;
-  throw Error(ErrorKind::usage,
-              fmt::format("a step of '{}' is {} programs, and plans can be searched for models whose "
-                          "step is one; use a ready plan: {}",
-                          model.name, model.graphs.size(), fmt::join(ready_names(), ", ")));
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("a step of '{}' is {} programs, and plans can be searched for models whose "
+                  "step is one; use a ready plan: {}",
+                  model.name, model.graphs.size(), fmt::join(ready_names(), ", ")));
 }
 
 PlanFinding find_plan(const PlanFinderRequest& request) {

@@ -18,10 +18,10 @@ struct PlanFinderRequest {
   const zoo::Model& model;
   Machine machine;
   const LinkCosts& links;
-  Strategy base{};        ///< Everything but splits: micro-batches, how gradients travel.
-  KernelTable given{};    ///< Rows of a cost file.
-  bool measures = true;   ///< Measures kernels of this computer that have no time yet.
-  bool is_here = false;   ///< As PlanKernels::Options.
+  Strategy base{};       ///< Everything but splits: micro-batches, how gradients travel.
+  KernelTable given{};   ///< Rows of a cost file.
+  bool measures = true;  ///< Measures kernels of this computer that have no time yet.
+  bool is_here = false;  ///< As PlanKernels::Options.
   PlanSearchOptions search{};
 };
 
@@ -40,11 +40,11 @@ struct PlanFinding {
   FoundPlans found;                 ///< By the last search.
   int searches = 1;
   PlanKernels::Sources kernels{};
-  double fit_error = 0;             ///< Mean relative error of estimated kernels over measured ones.
-  DeviceRates fitted_rates{};       ///< Of the device whose rows were fitted.
-  std::string fitted_to{};          ///< The kind of device whose rows were fitted; empty: none.
-  Machine machine;                  ///< With the rates that were measured.
-  KernelTable known{};              ///< What estimates follow: rows of the cost file, and measured ones.
+  double fit_error = 0;        ///< Mean relative error of estimated kernels over measured ones.
+  DeviceRates fitted_rates{};  ///< Of the device whose rows were fitted.
+  std::string fitted_to{};     ///< The kind of device whose rows were fitted; empty: none.
+  Machine machine;             ///< With the rates that were measured.
+  KernelTable known{};         ///< What estimates follow: rows of the cost file, and measured ones.
 
   const Finalist& best() const { return finalists.front(); }
   /// Of a ready plan; null if it was not among the finalists.

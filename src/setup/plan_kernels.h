@@ -20,8 +20,8 @@ namespace troika {
 
 /// Answers the rows that lowering asks for: from given costs, else for kinds of this machine as a
 /// run here would have them (from the cache, or measured now), else by a fit over the given costs
-/// (search/scoring_kernels.h), else with a plain kernel that has no time, so that lowering takes the
-/// roofline of the device. Used by one thread.
+/// (search/scoring_kernels.h), else with a plain kernel that has no time, so that lowering takes
+/// the roofline of the device. Used by one thread.
 class PlanKernels {
  public:
   struct Options {

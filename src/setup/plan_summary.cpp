@@ -12,14 +12,15 @@ namespace troika {
 namespace {
 
 double ratio(SimTime one, SimTime other) {
-  return static_cast<double>(one.count) / static_cast<double>(std::max<std::int64_t>(1, other.count));
+  return static_cast<double>(one.count) /
+         static_cast<double>(std::max<std::int64_t>(1, other.count));
 }
 
 std::string found_line(const PlanFinding& finding, double seconds) {
   const Finalist& best = finding.best();
-  std::string text = fmt::format("{} a step, found in {:.0f} s among {} plans",
-                                 to_string(best.period), seconds,
-                                 with_commas(finding.found.proposed));
+  std::string text =
+      fmt::format("{} a step, found in {:.0f} s among {} plans", to_string(best.period), seconds,
+                  with_commas(finding.found.proposed));
   const Finalist* data = finding.find("data");
   if (&best == data) return text + "; it is data parallelism";
   if (data == nullptr || !data->why_not.empty()) return text;
@@ -36,9 +37,9 @@ std::string split_line(const PlanFinding& finding, const Graph& graph) {
       parts.push_back(fmt::format("{} more groups", groups.size() - parts.size()));
       break;
     }
-    parts.push_back(fmt::format("{}: {}",
-                                group.operators == 1 ? group.first : group.first + " ... " + group.last,
-                                group.split));
+    parts.push_back(fmt::format(
+        "{}: {}", group.operators == 1 ? group.first : group.first + " ... " + group.last,
+        group.split));
   }
   return fmt::format("splits: {}", fmt::join(parts, "; "));
 }
@@ -50,7 +51,8 @@ std::string describe(const Split& split) {
   std::int64_t dense = 1;
   for (std::size_t at = split.factors.size(); at-- > 0;) {
     const Factor& factor = split.factors[at];
-    std::string text = fmt::format("{} = {}", factor.axis.empty() ? "copies" : factor.axis, factor.degree);
+    std::string text =
+        fmt::format("{} = {}", factor.axis.empty() ? "copies" : factor.axis, factor.degree);
     if (factor.stride != dense) text += fmt::format(" (stride {})", factor.stride);
     dense = factor.stride * factor.degree;
     parts.insert(parts.begin(), std::move(text));
@@ -79,9 +81,10 @@ std::string bound_text(const PlanFinding& finding) {
   const PlanBounds& bounds = *finding.found.bounds;
   if (bounds.least().count == 0) return "none known";
   double gap = 1 - ratio(bounds.least(), finding.found.plans.front().period);
-  return fmt::format("by the estimates of the search, no plan of its space takes less than {} ({}), so "
-                     "at most {:.0f} % of the step is left to gain",
-                     to_string(bounds.least()), bounds.binding(), 100 * std::max(0.0, gap));
+  return fmt::format(
+      "by the estimates of the search, no plan of its space takes less than {} ({}), so "
+      "at most {:.0f} % of the step is left to gain",
+      to_string(bounds.least()), bounds.binding(), 100 * std::max(0.0, gap));
 }
 
 std::vector<std::string> reasons_of(const PlanFinding& finding, const Graph& graph,

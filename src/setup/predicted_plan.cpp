@@ -61,8 +61,8 @@ PredictedProgram predict_program(const LowerRequest& request, const KernelAnswer
   made.graph = bind_some(planner, table, options.also);
   made.memory = memory_by_class(planner.folding(), table);
   if (options.is_alone) {
-    SteadyLoop loop = simulate_beside(made.folded, made.graph,
-                                      options.timed ? options.timed() : TimedBeside{});
+    SteadyLoop loop =
+        simulate_beside(made.folded, made.graph, options.timed ? options.timed() : TimedBeside{});
     made.time = loop.period;
     made.repeats = loop.repeats;
     made.pass = pass_of(made.graph, loop.pass, made.time, messages_of(made.graph, made.folded));

@@ -10,9 +10,10 @@ namespace troika {
 
 /// Devices of 1 GFLOP/s that are joined by links of 1 GB/s, in nodes joined by 0.1 GB/s.
 inline Machine slow_machine(std::int64_t nodes, std::int64_t each) {
-  Machine machine = make_machine({.nodes = {{.count = nodes, .devices = each, .ranks = each}},
-                                  .node_link = {.bytes_per_second = 1e9, .latency = {500}},
-                                  .network = {.link = {.bytes_per_second = 1e8, .latency = {2000}}}});
+  Machine machine =
+      make_machine({.nodes = {{.count = nodes, .devices = each, .ranks = each}},
+                    .node_link = {.bytes_per_second = 1e9, .latency = {500}},
+                    .network = {.link = {.bytes_per_second = 1e8, .latency = {2000}}}});
   for (DeviceSpec& device : machine.devices) {
     device.kind = "slow";
     device.flops_per_second = 1e9;
