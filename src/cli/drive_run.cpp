@@ -250,7 +250,7 @@ class Drive {
 
   void open_log(const RunFolder& folder) {
     fs::path path = folder.path() / "logs" / fmt::format("rank-{}", seat_.ranks->rank());
-    log_.emplace(path);
+    log_.emplace(path, seat_.is_leaving);
     progress_.log_to(&*log_);
     if (seat_.keep_last_words) seat_.keep_last_words(path);
   }

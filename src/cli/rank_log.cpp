@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <ctime>
+#include <utility>
 
 #include "base/error.h"
 #include "base/printable.h"
@@ -28,7 +29,8 @@ const char* name_of(LogLevel level) {
 
 }  // namespace
 
-RankLog::RankLog(const std::filesystem::path& path) {
+RankLog::RankLog(const std::filesystem::path& path, std::function<bool()> is_over)
+    : is_over_(std::move(is_over)) {
   std::error_code ignored;
   std::filesystem::create_directories(path.parent_path(), ignored);
   file_.open(path, std::ios::app);
@@ -41,6 +43,7 @@ RankLog::RankLog(const std::filesystem::path& path) {
 void RankLog::write(LogLevel level, const std::string& message) {
   std::string now = fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(std::time(nullptr)));
   Lock lock(mutex_);
+  if (is_over_ && is_over_()) return;  // the last words stay the last ones
   file_ << fmt::format("{} {}: {}\n", now, name_of(level), printable(message)) << std::flush;
 }
 

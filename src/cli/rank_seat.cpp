@@ -85,7 +85,8 @@ void run_in_seat(Context& context, const HeartbeatOptions& heartbeat,
     run_watched_rank(*world, {.heartbeat = heartbeat}, [&](Heartbeat& watch, LastWords& last) {
       std::unique_ptr<Ranks> ranks = make_mpi_ranks(*world, watch);
       try {
-        body({ranks.get(), [&last](const std::filesystem::path& path) { last.open(path); }});
+        body({ranks.get(), [&last](const std::filesystem::path& path) { last.open(path); },
+              [&last] { return last.is_leaving(); }});
       } catch (const SharedError& error) {
         report_shared(error);
       }

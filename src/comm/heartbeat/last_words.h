@@ -30,6 +30,8 @@ class LastWords {
   /// and ends the process. If several threads call it, the first one writes; the others never
   /// return.
   [[noreturn]] void leave(const Verdict& verdict);
+  /// True once a thread has begun to leave. Nothing else should be written to the file from then on.
+  bool is_leaving() const { return spoken_.test(); }
   /// Appends a line to the file, if there is one.
   void note(const std::string& line);
 
