@@ -11,7 +11,7 @@ CXX_FILES = $(shell git ls-files --cached --others --exclude-standard '*.h' '*.c
 
 # The tests that `make test` also runs under ASan and UBSan; those that exist are built. `make asan` runs all of them.
 SANITIZED := base_test tensor_test ops_test graph_test taskgraph_test lower_test runtime_test data_test \
-             checkpoint_test config_test collective_test comm_test sim_test plan_replay costs_replay cluster_replay
+             checkpoint_test config_test collective_test comm_test sim_test search_test plan_replay costs_replay cluster_replay
 
 build: setup
 	cmake --preset release

@@ -29,6 +29,10 @@ constexpr std::size_t kChains = 8;
 constexpr int kRounds = 3;
 /// Temperatures, as parts of the median difference of a move.
 constexpr std::array<double, 4> kHeats{0.05, 0.2, 0.01, 0.6};
+/// The best plan of the chains is improved operator by operator if its menus have no more even
+/// splits than this together, and not more often than this.
+constexpr std::size_t kMostChoices = 2000;
+constexpr int kMostDescents = 4;
 /// Shares of gradient sums that dynamic programming takes to be exposed.
 constexpr std::array<double, 3> kExposed{1, 0.3, 0};
 
@@ -51,7 +55,7 @@ class PlanSearch {
     if (made_.plans.empty()) return NoPlan{why_none_};
     bool has_choice = menus_.log10_size() > 0;
     for (int round = 0; has_choice && round < kRounds && !is_over(); ++round) run_round(round);
-    simplify();
+    finish_best();
     made_.was_stopped = is_stopped();
     return std::move(made_);
   }
@@ -234,33 +238,61 @@ class PlanSearch {
       add({.origin = "search", .strategy = std::move(best.strategy), .period = best.period});
   }
 
-  /// Gives operators of the best plan the splits of data parallelism where the step stays as short:
-  /// chains leave splits behind that make no difference.
-  void simplify() {
+  /// Brings the best plan to a local optimum and makes it easier to read.
+  void finish_best() {
     if (made_.plans.front().origin != "search") return;
-    FoundPlan simpler = made_.plans.front();
-    Strategy data = data_parallel(*request_.graph, *request_.machine);
+    FoundPlan best = made_.plans.front();
     LowerRequest own = request_;
-    Strategy first = simpler.strategy;
-    own.strategy = &first;
+    own.strategy = &made_.plans.front().strategy;
     SearchedPlan plan(own, kernels_);
     TROIKA_CHECK(!plan.start(), "a plan that was feasible before");
+    descend(plan);
+    simplify(plan);
+    best.strategy = plan.strategy();
+    best.period = plan.period();
+    made_.plans.front() = std::move(best);
+  }
+
+  /// Keeps the change if the step stays as short as this.
+  static bool keeps(SearchedPlan& plan, const SplitChange& change, SimTime longest) {
+    std::optional<SimTime> period = plan.change({&change, 1});
+    if (!period) return false;
+    if (*period <= longest && !plan.find_lack()) return true;
+    plan.undo();
+    return false;
+  }
+
+  /// Gives one operator after the other the even split that makes the step shortest, until none
+  /// does, if that does not take too many plans.
+  void descend(SearchedPlan& plan) {
+    std::size_t choices = 0;
+    for (std::size_t op = 0; op < menus_.count(); ++op) choices += menus_.even(op).size();
+    for (int pass = 0; pass < kMostDescents && choices <= kMostChoices; ++pass) {
+      SimTime before = plan.period();
+      for (std::size_t op = 0; op < menus_.count(); ++op) {
+        if (menus_.of(op).size() < 2 || (options_.seconds && is_over())) continue;
+        for (std::size_t place : menus_.even(op)) {
+          const Split& split = menus_.of(op)[place];
+          const Split& now = split_of(plan.strategy(), index_.graph.operators[op].name);
+          if (split.chunks == now.chunks && split != now)
+            keeps(plan, {static_cast<std::int32_t>(op), split}, plan.period() - SimTime{1});
+        }
+      }
+      if (plan.period() == before) return;
+    }
+  }
+
+  /// Gives operators the splits of data parallelism where the step stays as short: chains leave
+  /// splits behind that make no difference.
+  void simplify(SearchedPlan& plan) {
+    Strategy data = data_parallel(*request_.graph, *request_.machine);
     for (std::size_t op = 0; op < index_.graph.operators.size(); ++op) {
       const std::string& name = index_.graph.operators[op].name;
-      if (options_.seconds && is_over()) break;
+      if (options_.seconds && is_over()) return;
       Split wanted = normalised(split_of(data, name));
-      if (normalised(split_of(plan.strategy(), name)) == wanted) continue;
-      SplitChange change{static_cast<std::int32_t>(op), wanted};
-      std::optional<SimTime> period = plan.change({&change, 1});
-      if (!period) continue;
-      if (*period > simpler.period || plan.find_lack())
-        plan.undo();
-      else
-        simpler.period = *period;
+      if (normalised(split_of(plan.strategy(), name)) != wanted)
+        keeps(plan, {static_cast<std::int32_t>(op), wanted}, plan.period());
     }
-    simpler.strategy = plan.strategy();
-    simpler.period = plan.period();
-    made_.plans.front() = std::move(simpler);
   }
 
   const LowerRequest& request_;

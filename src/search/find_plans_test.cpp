@@ -39,6 +39,22 @@ TEST(FindPlans, PredictsThePlansItReturns) {
     EXPECT_EQ(period_of(model, plan.strategy), plan.period) << plan.origin;
 }
 
+TEST(FindPlans, EndsAtALocalOptimumOfEvenSplits) {
+  SmallSearch model(kMixedModel, 2, 2);
+  FoundPlan best = model.find(model.options(100)).plans.front();
+  ASSERT_EQ(best.origin, "search");
+  IndexedGraph index(model.graph);
+  SplitMenus menus(index, model.machine);
+  for (std::size_t op = 0; op < menus.count(); ++op) {
+    for (std::size_t place : menus.even(op)) {
+      Strategy changed = best.strategy;
+      changed.splits[model.graph.operators[op].name] = menus.of(op)[place];
+      if (why_infeasible(changed, model.graph, model.machine)) continue;
+      EXPECT_GE(period_of(model, changed), best.period) << model.graph.operators[op].name;
+    }
+  }
+}
+
 TEST(FindPlans, FindsTheSameOnAnyNumberOfThreads) {
   SmallSearch model(kMixedModel, 2, 2);
   FoundPlans one = model.find(model.options(400, 1)), three = model.find(model.options(400, 3));
