@@ -115,6 +115,7 @@ TEST(PlanBounds, AreBelowEveryPlan) {
     TileCosts costs(index, model.asked, kernels);
     PlanBounds bounds = find_bounds(menus, costs);
     EXPECT_GT(bounds.least(), SimTime{});
+    EXPECT_GE(model.find(model.options(300)).plans.front().period, bounds.least());
     SearchDraws draws(3, 1);
     for (int number = 0; number < 40; ++number) {
       Strategy strategy;
