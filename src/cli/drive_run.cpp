@@ -199,13 +199,9 @@ class Drive {
     freeze_parameters(model, config.train.freeze);
     const LinkCosts links = known_link_costs(default_links_file(config.kernels.cache));
     AutoPlanRequest asked{config, model, links, {}};
-    ParallelConfig parallel = config.parallel;
-    std::vector<std::int64_t> counts{parallel.devices};
-    if (parallel.devices == 1) counts = device_counts_here(config);
-    for (std::int64_t devices : counts) {
-      parallel.devices = devices;
-      asked.machines.push_back(machine_here(config.kernels, parallel));
-    }
+    bool is_open = config.parallel.devices == 1;
+    asked.machines = is_open ? machines_here(config)
+                             : std::vector{machine_here(config.kernels, config.parallel)};
     AutoPlan found = find_auto_plan(asked);
     for (const std::string& reason : found.reasons) progress_.note("plan: " + reason);
     config.parallel.devices = found.devices;

@@ -41,7 +41,7 @@ struct PlanArguments {
   bool json = false;
 };
 
-/// What is searched: the model, and each machine that this may be about.
+/// The model, and the machines that a plan is searched for.
 struct PlanTask {
   SimulationTarget target;
   std::vector<Machine> machines;
@@ -60,15 +60,8 @@ PlanTask open_task(const PlanArguments& arguments) {
   const RunFile file = read_run(request.target, request.overrides);
   bool is_open =
       task.target.is_here && request.devices == 0 && !file.origins.contains("parallel.devices");
-  if (!is_open) {
-    task.machines.push_back(task.target.on.machine);
-    return task;
-  }
-  ParallelConfig parallel = file.config.parallel;
-  for (std::int64_t devices : device_counts_here(file.config)) {
-    parallel.devices = devices;
-    task.machines.push_back(machine_here(file.config.kernels, parallel));
-  }
+  task.machines =
+      is_open ? machines_here(file.config) : std::vector<Machine>{task.target.on.machine};
   return task;
 }
 
@@ -143,7 +136,6 @@ void run(const PlanArguments& arguments, Context& context) {
   PlanReport report{.config = programs.config,
                     .finding = best,
                     .graph = programs.model.graphs.front().graph,
-                    .links = task.target.on.links,
                     .seconds = seconds.count(),
                     .seed = static_cast<std::uint64_t>(arguments.seed),
                     .notes = task.target.notes};

@@ -14,7 +14,6 @@ struct PlanReport {
   const RunConfig& config;
   const PlanFinding& finding;
   const Graph& graph;
-  const LinkCosts& links;
   double seconds = 0;
   std::uint64_t seed = 1;
   std::optional<Explanation> explanation{};

@@ -74,8 +74,8 @@ class PlanSearch {
   }
 
   void plant_programmed() {
-    TileCosts costs(index_, request_, kernels_);
     if (is_large(*request_.machine)) return;
+    TileCosts costs(index_, request_, kernels_);
     if (has_equal_devices(*request_.machine)) made_.bounds = find_bounds(menus_, costs);
     if (request_.machine->devices.size() < 2) return;
     LinkCosts links = links_of(request_);

@@ -30,4 +30,14 @@ Machine machine_here(const KernelsConfig& kernels, const ParallelConfig& paralle
   return machine;
 }
 
+std::vector<Machine> machines_here(const RunConfig& config) {
+  std::vector<Machine> machines;
+  ParallelConfig parallel = config.parallel;
+  for (std::int64_t devices : device_counts_here(config)) {
+    parallel.devices = devices;
+    machines.push_back(machine_here(config.kernels, parallel));
+  }
+  return machines;
+}
+
 }  // namespace troika

@@ -17,4 +17,7 @@ std::vector<std::int64_t> device_counts_here(const RunConfig& config);
 /// Devices of this computer as a run would have them, in one process. They are not started.
 Machine machine_here(const KernelsConfig& kernels, const ParallelConfig& parallel);
 
+/// This computer with each of these numbers of devices.
+std::vector<Machine> machines_here(const RunConfig& config);
+
 }  // namespace troika
