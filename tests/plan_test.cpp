@@ -99,6 +99,16 @@ TEST_F(Plan, SaysWhereTheGainComesFrom) {
                               HasSubstr("no plan of its space takes less than")));
 }
 
+TEST_F(Plan, ProvesThatNoStrategyIsFaster) {
+  json found = plan({"model.hidden=64", "model.layers=1", "--devices", "2", "--proposals", "200",
+                     "--exhaustive"});
+  const json& proof = found["proof"];
+  EXPECT_LE(proof["step_ms"], found["step_ms"]);
+  EXPECT_LE(proof["bound_ms"], proof["step_ms"]);
+  EXPECT_GT(proof["simulated"], 10);
+  EXPECT_GT(proof["log10_strategies"], 3);
+}
+
 TEST_F(Plan, RefusesACostFileThatIsDamaged) {
   folder_.write("costs.json", R"({"format": "troika costs 4", "kinds": []})");
   EXPECT_EQ(run({"plan", "wide.toml", "--costs", "costs.json", "--cluster", "cluster.toml"}).code,

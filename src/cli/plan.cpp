@@ -32,7 +32,7 @@ constexpr const char* kDefaultBudget = "30s";
 struct PlanArguments {
   SimulationRequest request;
   bool estimates = false;
-  bool explains = false;
+  bool explains = false, tries_all = false;
   std::string budget = kDefaultBudget;
   std::int64_t proposals = 0;
   std::int64_t seed = 1;
@@ -80,6 +80,7 @@ PlanFinderRequest finder_request(const PlanArguments& arguments, const PlanTask&
   asked.search.seed = static_cast<std::uint64_t>(arguments.seed);
   asked.search.kept = as_index(arguments.top);
   asked.search.threads = usable_threads();
+  asked.search.tries_all = arguments.tries_all;
   if (arguments.proposals > 0)
     asked.search.proposals = arguments.proposals;
   else
@@ -190,6 +191,9 @@ Verb add_plan(CLI::App& parent, Context& context) {
   app->add_flag("--explain", arguments->explains,
                 "Say for each operator what other splits would cost, and where the gain over data "
                 "parallelism comes from");
+  app->add_flag("--exhaustive", arguments->tries_all,
+                "After the search, try or exclude every strategy of its space, which takes long "
+                "except for small models on few devices");
   app->add_option("--what-if", request.what_if,
                   "Other links between nodes: link=100Gbps or latency=5us")
       ->allow_extra_args(false);

@@ -64,6 +64,20 @@ std::string kernels_text(const PlanFinding& finding) {
                      finding.fitted_to, 100 * finding.fit_error);
 }
 
+/// Empty if no proof was asked for.
+std::string proof_text(const FoundPlans& found) {
+  if (found.unproved)
+    return fmt::format("none: {} strategies were simulated when the time was over",
+                       with_commas(*found.unproved));
+  if (!found.proof) return "";
+  const Certificate& proof = *found.proof;
+  return fmt::format(
+      "by the estimates of the search, none of its 10^{:.1f} strategies is faster than {}: {} were "
+      "simulated, and {} groups of others have a bound that is not lower",
+      proof.log10_size, troika::to_string(proof.best.period), with_commas(proof.simulated),
+      with_commas(proof.cut_off));
+}
+
 std::string finalists_table(const PlanFinding& finding) {
   std::vector<std::vector<std::string>> rows{{"plan", "step", "of the best", "memory", ""}};
   for (const Finalist& finalist : finding.finalists)
@@ -163,17 +177,21 @@ Json json_of(const Explanation& explanation) {
 std::string to_text(const PlanReport& report) {
   const PlanFinding& finding = report.finding;
   const Finalist& best = finding.best();
-  std::string text = format_facts(
-      {{"model", fmt::format("{}, global batch {}", report.config.model.name,
-                             report.config.train.global_batch)},
-       {"devices", devices_text(finding.machine)},
-       {"search", search_text(report)},
-       {"kernels", kernels_text(finding)},
-       {"plan", best.plan.origin == "search" ? "found by search" : best.plan.origin},
-       {"step", fmt::format("{}, {:.1f} samples/s", troika::to_string(best.period),
-                            static_cast<double>(report.config.train.global_batch) * 1e9 /
-                                static_cast<double>(std::max<std::int64_t>(1, best.period.count)))},
-       {"bound", bound_text(finding)}});
+  std::vector<Fact> facts{
+      {"model", fmt::format("{}, global batch {}", report.config.model.name,
+                            report.config.train.global_batch)},
+      {"devices", devices_text(finding.machine)},
+      {"search", search_text(report)},
+      {"kernels", kernels_text(finding)},
+      {"plan", best.plan.origin == "search" ? "found by search" : best.plan.origin},
+      {"step", fmt::format("{}, {:.1f} samples/s", troika::to_string(best.period),
+                           static_cast<double>(report.config.train.global_batch) * 1e9 /
+                               static_cast<double>(std::max<std::int64_t>(1, best.period.count)))},
+      {"bound", bound_text(finding)},
+  };
+  if (std::string proof = proof_text(finding.found); !proof.empty())
+    facts.push_back({"proof", proof});
+  std::string text = format_facts(facts);
   text += "\n" + finalists_table(finding) + "\n" + groups_table(report);
   if (report.explanation) text += "\n" + explanation_text(*report.explanation);
   for (const std::string& note : report.notes) text += "\n" + note;
@@ -205,6 +223,7 @@ std::string to_json_text(const PlanReport& report) {
     moves.push_back({{"move", to_string(static_cast<SplitMoveKind>(kind))},
                      {"proposed", count.proposed},
                      {"feasible", count.feasible},
+                     {"too_long", count.too_long},
                      {"accepted", count.accepted}});
   }
   Json json{{"model", report.config.model.name},
@@ -222,6 +241,12 @@ std::string to_json_text(const PlanReport& report) {
             {"finalists", finalists},
             {"seeds", seeds},
             {"moves", moves}};
+  if (const std::optional<Certificate>& proof = finding.found.proof)
+    json["proof"] = {{"step_ms", milliseconds(proof->best.period)},
+                     {"bound_ms", milliseconds(proof->least)},
+                     {"log10_strategies", proof->log10_size},
+                     {"simulated", proof->simulated},
+                     {"excluded_groups", proof->cut_off}};
   if (finding.found.bounds) json["bound_ms"] = milliseconds(finding.found.bounds->least());
   if (report.explanation) json["explanation"] = json_of(*report.explanation);
   return json.dump();

@@ -8,6 +8,7 @@ namespace {
 
 /// Moves that are tried and taken back to find out which differences moves make.
 constexpr int kPilotMoves = 24;
+constexpr int kDraws = 16;
 /// From this part of the proposals, or of the time, on nothing worse is accepted.
 constexpr double kGreedyFrom = 0.8;
 /// Without a better plan for this part of the proposals the chain goes back to its best one, 1 / 6,
@@ -15,15 +16,26 @@ constexpr double kGreedyFrom = 0.8;
 constexpr std::int64_t kPatiencePart = 6;
 constexpr std::int64_t kLeastPatience = 50, kMostPatience = 400;
 
+/// Draws again where a move changes nothing, such as one like a neighbour that is alike.
+SplitMove draw_move(const SearchedPlan& plan, const SplitMoves& moves, SearchDraws& draws) {
+  SplitMove move = moves.draw(plan.strategy(), draws);
+  for (int attempt = 1; attempt < kDraws && move.changes.empty(); ++attempt)
+    move = moves.draw(plan.strategy(), draws);
+  return move;
+}
+
 class Chain {
  public:
   Chain(SearchedPlan& plan, const SplitMoves& moves, const ChainOptions& options)
-      : plan_(plan), moves_(moves), options_(options), draws_(options.seed, options.number + 1) {
+      : plan_(plan),
+        moves_(moves),
+        options_(options),
+        draws_(options.seed, options.number + 1),
+        temperature_(options.heat * static_cast<double>(options.typical_difference.count)) {
     keep();
   }
 
   ChainResult run(const ChainProgress& progress) {
-    find_temperature();
     std::int64_t patience =
         std::clamp(options_.proposals / kPatiencePart, kLeastPatience, kMostPatience);
     std::int64_t since_best = 0;
@@ -46,49 +58,31 @@ class Chain {
   }
 
  private:
-  void find_temperature() {
-    if (options_.typical_difference) {
-      result_.typical_difference = *options_.typical_difference;
-      temperature_ = options_.heat * static_cast<double>(result_.typical_difference.count);
-      return;
-    }
-    std::vector<double> differences;
-    SimTime first = plan_.period();
-    for (int at = 0; at < kPilotMoves; ++at) {
-      SplitMove move = moves_.draw(plan_.strategy(), draws_);
-      if (move.changes.empty()) continue;
-      std::optional<SimTime> period = plan_.change(move.changes);
-      if (!period) continue;
-      plan_.undo();
-      if (*period != first)
-        differences.push_back(std::abs(static_cast<double>((*period - first).count)));
-    }
-    if (differences.empty()) return;
-    std::ranges::sort(differences);
-    double median = differences[differences.size() / 2];
-    result_.typical_difference = SimTime{std::llround(median)};
-    temperature_ = options_.heat * median;
-  }
-
-  bool is_accepted(SimTime before, SimTime after) {
-    double worse = static_cast<double>((after - before).count);
+  /// The longest period that is accepted this time: Metropolis' rule, solved for the period.
+  SimTime longest_accepted() {
     double drawn = draws_.uniform();  // always, so that later draws do not depend on it
-    if (worse <= 0) return true;
-    return done_ < kGreedyFrom && temperature_ > 0 && drawn < std::exp(-worse / temperature_);
+    SimTime longest = plan_.period();
+    if (done_ >= kGreedyFrom || temperature_ <= 0) return longest;
+    double worse = -temperature_ * std::log(std::max(drawn, 1e-12));
+    return longest + SimTime{static_cast<std::int64_t>(worse)};
   }
 
   void propose() {
-    SplitMove move = moves_.draw(plan_.strategy(), draws_);
+    SplitMove move = draw_move(plan_, moves_, draws_);
     MoveCount& count = result_.moves[static_cast<std::size_t>(move.kind)];
     ++count.proposed;
     if (move.changes.empty()) return;
-    SimTime before = plan_.period();
-    std::optional<SimTime> after = plan_.change(move.changes);
-    if (!after) return;
+    SimTime longest = longest_accepted();
+    TriedChange tried = plan_.try_change(move.changes, longest);
+    if (tried == TriedChange::infeasible) return;
     ++count.feasible;
-    if (!is_accepted(before, *after) || plan_.find_lack()) return plan_.undo();
+    if (tried == TriedChange::too_long) {
+      ++count.too_long;
+      return;
+    }
+    if (plan_.period() > longest || plan_.find_lack()) return plan_.undo();
     ++count.accepted;
-    if (*after < result_.best.front().period) keep();
+    if (plan_.period() < result_.best.front().period) keep();
   }
 
   void keep() {
@@ -100,12 +94,27 @@ class Chain {
   const SplitMoves& moves_;
   const ChainOptions& options_;
   SearchDraws draws_;
-  double temperature_ = 0;
+  const double temperature_;
   double done_ = 0;  // part of the proposals, or of the time
   ChainResult result_;
 };
 
 }  // namespace
+
+SimTime typical_difference(SearchedPlan& plan, const SplitMoves& moves, std::uint64_t seed) {
+  SearchDraws draws(seed, 0);
+  std::vector<SimTime> differences;
+  SimTime first = plan.period();
+  for (int at = 0; at < kPilotMoves; ++at) {
+    SplitMove move = draw_move(plan, moves, draws);
+    if (move.changes.empty() || !plan.change(move.changes)) continue;
+    if (plan.period() != first) differences.push_back({std::abs((plan.period() - first).count)});
+    plan.undo();
+  }
+  if (differences.empty()) return {};
+  std::ranges::sort(differences);
+  return differences[differences.size() / 2];
+}
 
 ChainResult run_chain(SearchedPlan& plan, const SplitMoves& moves, const ChainOptions& options,
                       const ChainProgress& progress) {

@@ -23,22 +23,24 @@ struct ChainOptions {
   std::uint64_t seed = 0;
   std::uint64_t number = 0;  ///< Selects an independent stream of random numbers.
   std::int64_t proposals = 1000;
-  double heat = 0.1;  ///< Temperature, as a part of the median difference of a move.
-  /// The difference that a move typically makes; unset: found out by trying some first.
-  std::optional<SimTime> typical_difference{};
-  std::size_t kept = 4;  ///< Of the best plans, the last ones.
+  double heat = 0.1;             ///< Temperature, as a part of the median difference of a move.
+  SimTime typical_difference{};  ///< Of the period, that a move makes.
+  std::size_t kept = 4;          ///< Of the best plans, the last ones.
 };
 
 struct MoveCount {
   std::int64_t proposed = 0, feasible = 0, accepted = 0;
+  std::int64_t too_long = 0;  ///< Of the feasible ones: by their kernels alone; not simulated.
 };
 
 struct ChainResult {
   std::vector<ScoredStrategy> best;  ///< The shortest period first. Never empty.
   std::array<MoveCount, kSplitMoveKinds> moves{};
-  std::int64_t proposed = 0;     ///< Fewer than asked for if it was stopped.
-  SimTime typical_difference{};  ///< Median of the differences that first moves made.
+  std::int64_t proposed = 0;  ///< Fewer than asked for if it was stopped.
 };
+
+/// The median of the differences that some first moves make; the plan is then as it was.
+SimTime typical_difference(SearchedPlan& plan, const SplitMoves& moves, std::uint64_t seed);
 
 /// Called after each proposal by the thread of the chain, with the best period so far. Returns
 /// which part of its time is over; the chain stops at 1. Always 0 if only proposals count.

@@ -1,12 +1,13 @@
 #include "search/exhaustive.h"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
+#include <utility>
 
 #include "base/error.h"
-#include "lower/fuse.h"
+#include "search/path_bound.h"
 #include "search/plan_bounds.h"
+#include "strategy/tiles.h"
 
 namespace troika {
 namespace {
@@ -18,74 +19,75 @@ class BranchAndBound {
         index_(*asked.request.graph),
         costs_(index_, asked.request, asked.kernels),
         cycle_(index_),
+        along_(asked.menus, costs_, links_of(asked.request)),
         plan_(asked.request, asked.kernels),
         devices_(asked.request.machine->devices.size()) {
-    none_.of_device.resize(devices_);
     made_.best = asked.first;
     made_.log10_size = asked.menus.log10_size();
     made_.size = asked.menus.size();
   }
 
   std::variant<Certificate, std::int64_t> run() {
-    find_least();
+    list_costs();
+    order_operators();
+    made_.least = along_.least({});
     TROIKA_CHECK(!plan_.start(), "the first strategy is feasible");
-    splits_.resize(index_.graph.operators.size());
-    load_.assign(devices_, {});
     branch(0);
     if (gave_up_) return made_.simulated;
     return std::move(made_);
   }
 
  private:
-  /// The least cost of each operator over its menu, and the order in which operators are decided:
-  /// the most work first, so that bounds grow early.
-  void find_least() {
+  void list_costs() {
     std::size_t count = index_.graph.operators.size();
-    cost_.resize(count);
+    place_.resize(count);
+    load_.assign(devices_, {});
     for (std::size_t op = 0; op < count; ++op) {
-      bool counts = !asked_.kernels.may_fuse() || !can_follow(index_.graph.operators[op].op);
-      for (const Split& split : asked_.menus.of(op))
-        cost_[op].push_back(counts && split.chunks == 1 ? &costs_.of(op, split) : &none_);
-      TileCost& least = least_.emplace_back(*cost_[op].front());
-      for (const TileCost* cost : cost_[op]) {
-        least.work = std::min(least.work, cost->work);
-        least.forward = std::min(least.forward, cost->forward);
-        least.backward = std::min(least.backward, cost->backward);
-        least.weight = std::min(least.weight, cost->weight);
-      }
+      std::vector<const TileCost*>& all = cost_.emplace_back();
+      for (const Split& split : asked_.menus.of(op)) all.push_back(&costs_.bound_of(op, split));
+      least_.push_back(least_cost(asked_.menus, costs_, op));
       left_ += least_[op].work;
       times_.forward.push_back(least_[op].forward);
       times_.backward.push_back(least_[op].backward);
       times_.weight.push_back(least_[op].weight);
     }
-    order_.resize(count);
-    std::iota(order_.begin(), order_.end(), std::size_t{0});
-    std::ranges::stable_sort(order_, std::greater{},
-                             [&](std::size_t op) { return least_[op].work; });
+  }
+
+  /// Those of the chain first, so that its bound grows with each; then the most work first.
+  void order_operators() {
+    order_ = along_.path();
+    for (std::size_t op = 0; op < index_.graph.operators.size(); ++op)
+      if (std::ranges::count(along_.path(), op) == 0) order_.push_back(op);
+    auto others = order_.begin() + std::ssize(along_.path());
+    std::stable_sort(others, order_.end(), [&](std::size_t one, std::size_t other) {
+      return least_[one].work > least_[other].work;
+    });
   }
 
   SimTime bound() const {
     SimTime busiest = std::ranges::max(load_);
     SimTime placed = std::accumulate(load_.begin(), load_.end(), SimTime{});
     SimTime spread{(placed + left_).count / static_cast<std::int64_t>(devices_)};
-    return std::max({busiest, spread, cycle_.heaviest(times_)});
+    return std::max({busiest, spread, along_.least(chosen_), cycle_.heaviest(times_)});
   }
 
   void branch(std::size_t depth) {
-    if (gave_up_) return;
+    if (is_over()) return;
     if (depth == order_.size()) return simulate();
     std::size_t op = order_[depth];
+    bool is_on_path = depth < along_.path().size();
     left_ = left_ - least_[op].work;
-    for (std::size_t at = 0; at < cost_[op].size(); ++at) {
-      const TileCost& cost = *cost_[op][at];
-      splits_[op] = &asked_.menus.of(op)[at];
+    for (place_[op] = 0; place_[op] < cost_[op].size(); ++place_[op]) {
+      const TileCost& cost = *cost_[op][place_[op]];
       for (std::size_t device = 0; device < devices_; ++device)
         load_[device] += cost.of_device[device];
       set_times(op, cost);
+      if (is_on_path) chosen_.push_back(place_[op]);
       if (bound() < made_.best.period)
         branch(depth + 1);
       else
         ++made_.cut_off;
+      if (is_on_path) chosen_.pop_back();
       for (std::size_t device = 0; device < devices_; ++device)
         load_[device] = load_[device] - cost.of_device[device];
     }
@@ -99,35 +101,44 @@ class BranchAndBound {
     times_.weight[op] = cost.weight;
   }
 
+  bool is_over() {
+    gave_up_ = gave_up_ || made_.simulated >= asked_.most_simulated ||
+               (asked_.stop_requested && asked_.stop_requested());
+    return gave_up_;
+  }
+
   void simulate() {
-    if (made_.simulated++ >= asked_.most_simulated) {
-      gave_up_ = true;
-      return;
+    ++made_.simulated;
+    if (asked_.report) asked_.report(made_);
+    std::vector<SplitChange> changes;
+    for (std::size_t op = 0; op < place_.size(); ++op) {
+      const Split& split = asked_.menus.of(op)[place_[op]];
+      if (split != split_of(plan_.strategy(), index_.graph.operators[op].name))
+        changes.push_back({static_cast<std::int32_t>(op), split});
     }
-    Strategy tried = plan_.strategy();
-    for (std::size_t op = 0; op < splits_.size(); ++op)
-      tried.splits[index_.graph.operators[op].name] = *splits_[op];
-    std::optional<SimTime> period = plan_.change_to(tried);
-    if (!period) {
-      ++made_.infeasible;
-      return;
+    if (!changes.empty()) {
+      TriedChange tried = plan_.try_change(changes, made_.best.period - SimTime{1});
+      if (tried == TriedChange::infeasible) ++made_.infeasible;
+      if (tried != TriedChange::done) return;
     }
-    if (*period < made_.best.period && !plan_.find_lack()) made_.best = {std::move(tried), *period};
+    if (plan_.period() < made_.best.period && !plan_.find_lack())
+      made_.best = {plan_.strategy(), plan_.period()};
   }
 
   const ExhaustiveRequest& asked_;
   IndexedGraph index_;
   TileCosts costs_;
   LoopCycle cycle_;
+  PathBound along_;
   SearchedPlan plan_;
   std::size_t devices_;
   std::vector<std::vector<const TileCost*>> cost_;  // by operator and place in its menu
   std::vector<TileCost> least_;                     // by operator
-  TileCost none_;                                   // of what the bound does not count
   std::vector<std::size_t> order_;
-  std::vector<const Split*> splits_;  // of the operators that are placed
-  std::vector<SimTime> load_;         // by device
-  SimTime left_{};                    // the least work of the others
+  std::vector<std::size_t> place_;   // of the operators that are decided, in their menus
+  std::vector<std::size_t> chosen_;  // the same for those on the chain, in its order
+  std::vector<SimTime> load_;        // by device
+  SimTime left_{};                   // the least work of the others
   ChainTimes times_;
   Certificate made_;
   bool gave_up_ = false;

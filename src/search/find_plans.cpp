@@ -45,7 +45,7 @@ class PlanSearch {
         options_(options),
         begin_(Clock::now()),
         index_(*request.graph),
-        menus_(index_, *request.machine, search_menus(index_, request)),
+        menus_(index_, *request.machine, options.space.value_or(search_menus(index_, request))),
         moves_(index_, menus_) {}
 
   std::variant<FoundPlans, NoPlan> run() {
@@ -54,7 +54,11 @@ class PlanSearch {
     plant_programmed();
     if (made_.plans.empty()) return NoPlan{why_none_};
     bool has_choice = menus_.log10_size() > 0;
+    if (has_choice && !is_over())
+      typical_difference_ = typical_difference(plan_of_chain(0, made_.plans.front().strategy).plan,
+                                               moves_, options_.seed);
     for (int round = 0; has_choice && round < kRounds && !is_over(); ++round) run_round(round);
+    if (has_choice && options_.tries_all && !is_stopped()) try_all();
     finish_best();
     made_.was_stopped = is_stopped();
     return std::move(made_);
@@ -166,7 +170,6 @@ class PlanSearch {
     const Strategy first;
     const LowerRequest request;
     SearchedPlan plan;
-    std::optional<SimTime> typical_difference{};
   };
 
   ChainPlan& plan_of_chain(std::size_t number, const Strategy& first) {
@@ -186,16 +189,14 @@ class PlanSearch {
                          .number = static_cast<std::uint64_t>(round) * kChains + number,
                          .proposals = proposals_of_chain(),
                          .heat = kHeats[number % kHeats.size()],
-                         .typical_difference = own.typical_difference,
+                         .typical_difference = typical_difference_,
                          .kept = 2};
     double from = seconds(), until = end_of_chain(number);
-    ChainResult made = run_chain(own.plan, moves_, options, [&](SimTime best) {
+    return run_chain(own.plan, moves_, options, [&](SimTime best) {
       tell(best);
       if (is_stopped()) return 1.0;
       return options_.seconds ? (seconds() - from) / std::max(1e-3, until - from) : 0.0;
     });
-    own.typical_difference = made.typical_difference;
-    return made;
   }
 
   std::int64_t proposals_of_chain() const {
@@ -233,9 +234,31 @@ class PlanSearch {
       made_.moves[kind].proposed += result.moves[kind].proposed;
       made_.moves[kind].feasible += result.moves[kind].feasible;
       made_.moves[kind].accepted += result.moves[kind].accepted;
+      made_.moves[kind].too_long += result.moves[kind].too_long;
     }
     for (ScoredStrategy& best : result.best)
       add({.origin = "search", .strategy = std::move(best.strategy), .period = best.period});
+  }
+
+  /// Takes as long as the chains at most, if these have a limit of time.
+  void try_all() {
+    if (!made_.bounds) return;
+    double until = options_.seconds ? seconds() + *options_.seconds : 0;
+    const FoundPlan& best = made_.plans.front();
+    auto result = search_exhaustively(
+        {.request = request_,
+         .kernels = kernels_,
+         .menus = menus_,
+         .first = {best.strategy, best.period},
+         .stop_requested = [&] { return is_stopped() || (until > 0 && seconds() >= until); },
+         .report = [&](const Certificate& known) { tell(known.best.period); }});
+    if (auto* proof = std::get_if<Certificate>(&result)) {
+      if (proof->best.period < best.period)
+        add({.origin = "search", .strategy = proof->best.strategy, .period = proof->best.period});
+      made_.proof = std::move(*proof);
+    } else {
+      made_.unproved = std::get<std::int64_t>(result);
+    }
   }
 
   /// Brings the best plan to a local optimum and makes it easier to read.
@@ -255,9 +278,8 @@ class PlanSearch {
 
   /// Keeps the change if the step stays as short as this.
   static bool keeps(SearchedPlan& plan, const SplitChange& change, SimTime longest) {
-    std::optional<SimTime> period = plan.change({&change, 1});
-    if (!period) return false;
-    if (*period <= longest && !plan.find_lack()) return true;
+    if (plan.try_change({&change, 1}, longest) != TriedChange::done) return false;
+    if (plan.period() <= longest && !plan.find_lack()) return true;
     plan.undo();
     return false;
   }
@@ -305,6 +327,7 @@ class PlanSearch {
   std::array<std::unique_ptr<ChainPlan>, kChains> chains_;
   FoundPlans made_;
   std::string why_none_;
+  SimTime typical_difference_{};
   std::atomic<std::int64_t> proposed_ = 0;
   double round_end_ = 0;  // seconds
   Mutex mutex_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "search/chain.h"
+#include "search/exhaustive.h"
 #include "search/plan_bounds.h"
 
 namespace troika {
@@ -35,6 +36,9 @@ struct PlanSearchOptions {
   std::optional<double> seconds{};
   int threads = 1;  ///< That run chains. The result does not depend on it.
   std::size_t kept = 5;
+  std::optional<MenuOptions> space{};  ///< That chains walk in; unset: that of search_menus.
+  /// Also tries or excludes every strategy of the space, for a proof that none is better.
+  bool tries_all = false;
   std::function<void(const SearchStatus&)> report{};  ///< Called by one thread at a time.
   /// True: end with what has been found. Called by several threads.
   std::function<bool()> stop_requested{};
@@ -61,6 +65,8 @@ struct FoundPlans {
   std::int64_t proposed = 0;
   double log10_size = 0;               ///< Of the space that chains walk in.
   std::optional<PlanBounds> bounds{};  ///< Unset if devices are not equally fast, or very many.
+  std::optional<Certificate> proof{};  ///< If all strategies were asked for, and there was time.
+  std::optional<std::int64_t> unproved{};  ///< So many were simulated when the time was over.
   bool was_stopped = false;
 
   const SearchSeed* seed(std::string_view name) const;

@@ -34,6 +34,8 @@ class MoveEstimates {
   /// as terms of a sum over the cuts that the slot lacks.
   HoldingId holding_of(std::size_t op, int slot, const Split& split, bool is_partial);
 
+  const Holding& operator[](HoldingId id) const { return holdings_[as_index(id)]; }
+
   /// Nanoseconds for elements of so many bytes.
   double move_time(HoldingId from, HoldingId to, Bytes element);
   /// Adding up a gradient on all devices that have the same part of a parameter, and giving all of

@@ -44,8 +44,8 @@ TEST(MoveEstimates, CountNothingForWhatIsThere) {
 
 TEST(MoveEstimates, CountWhatANodeLacksOverItsCardAndTheRestInside) {
   Layer layer;
-  // Each device needs a quarter of the columns: it has a 16th of all, its neighbour another one, and
-  // two 16ths come from the other node, for both devices of the node over one card.
+  // Each device needs a quarter of the columns: it has a 16th of all, its neighbour another one,
+  // and two 16ths come from the other node, for both devices of the node over one card.
   double expected = kBytes / 16 * 1 + 2 * (kBytes / 8) * 10;
   EXPECT_NEAR(layer.moves.move_time(layer.output(kSamples), layer.output(kColumns, false), {4}),
               expected, 1);

@@ -4,10 +4,16 @@
 #include <functional>
 #include <set>
 
-#include "lower/fuse.h"
 #include "search/neighbour_split.h"
+#include "search/path_bound.h"
 
 namespace troika {
+namespace {
+
+/// Of a menu, for a bound with messages: pairs of splits are many.
+constexpr std::size_t kMostPathSplits = 200;
+
+}  // namespace
 
 LoopCycle::LoopCycle(const IndexedGraph& index) : readers_(index.graph.operators.size()) {
   if (!index.graph.loss) return;
@@ -55,39 +61,45 @@ bool has_equal_devices(const Machine& machine) {
              machine.devices.end();
 }
 
-PlanBounds find_bounds(const SplitMenus& menus, TileCosts& costs) {
-  const IndexedGraph& index = costs.index();
-  ChainTimes least;
-  SimTime work;
-  for (std::size_t op = 0; op < menus.count(); ++op) {
-    TileCost best;
-    bool is_first = true;
-    auto is_cut = [](const Split& split) { return split.chunks > 1; };
-    bool counts =
-        !can_follow(index.graph.operators[op].op) && std::ranges::none_of(menus.of(op), is_cut);
-    std::set<std::string> seen;
-    for (const Split& split : menus.of(op)) {
-      if (!counts) break;
-      // Where tiles are does not matter here.
-      Split together{.factors = split.factors};
-      for (Factor& factor : together.factors) factor.stride = 0;
-      if (!seen.insert(to_text(together)).second) continue;
-      const TileCost& cost = costs.of(op, together);
-      if (is_first) best = cost;
-      best.work = std::min(best.work, cost.work);
-      best.forward = std::min(best.forward, cost.forward);
-      best.backward = std::min(best.backward, cost.backward);
-      best.weight = std::min(best.weight, cost.weight);
-      is_first = false;
-    }
-    work += best.work;
-    least.forward.push_back(best.forward);
-    least.backward.push_back(best.backward);
-    least.weight.push_back(best.weight);
+TileCost least_cost(const SplitMenus& menus, TileCosts& costs, std::size_t op) {
+  TileCost least;
+  bool is_first = true;
+  std::set<std::string> seen;
+  for (const Split& split : menus.of(op)) {
+    // Where tiles are does not matter here.
+    Split together{.factors = split.factors, .chunks = split.chunks};
+    for (Factor& factor : together.factors) factor.stride = 0;
+    if (!seen.insert(to_text(together)).second) continue;
+    const TileCost& cost = costs.bound_of(op, together);
+    if (is_first) least = cost;
+    least.work = std::min(least.work, cost.work);
+    least.forward = std::min(least.forward, cost.forward);
+    least.backward = std::min(least.backward, cost.backward);
+    least.weight = std::min(least.weight, cost.weight);
+    is_first = false;
   }
-  auto devices = std::ssize(costs.request().machine->devices);
+  return least;
+}
+
+PlanBounds find_bounds(const SplitMenus& menus, TileCosts& costs) {
+  const LowerRequest& request = costs.request();
+  ChainTimes times;
+  SimTime work;
+  std::size_t longest_menu = 0;
+  for (std::size_t op = 0; op < menus.count(); ++op) {
+    TileCost least = least_cost(menus, costs, op);
+    work += least.work;
+    times.forward.push_back(least.forward);
+    times.backward.push_back(least.backward);
+    times.weight.push_back(least.weight);
+    longest_menu = std::max(longest_menu, menus.of(op).size());
+  }
+  auto devices = std::ssize(request.machine->devices);
   PlanBounds bounds{.work = SimTime{work.count / devices}};
-  if (costs.request().optimizer != nullptr) bounds.cycle = LoopCycle(index).heaviest(least);
+  if (request.optimizer == nullptr) return bounds;
+  bounds.cycle = LoopCycle(costs.index()).heaviest(times);
+  if (longest_menu <= kMostPathSplits)
+    bounds.cycle = std::max(bounds.cycle, PathBound(menus, costs, links_of(request)).least({}));
   return bounds;
 }
 

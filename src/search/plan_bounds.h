@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,8 @@ struct PlanBounds {
   /// The least work of all operators, spread evenly over all devices.
   SimTime work{};
   /// The heaviest cycle of one step over the loop, with the fastest tiles: forward from an operator
-  /// to the loss, and backward to the gradient of its parameters, which the next step needs.
+  /// to the loss, and backward to the gradient of its parameters, which the next step needs. Along
+  /// one chain of operators with what messages of the best splits take.
   SimTime cycle{};
 
   SimTime least() const { return std::max(work, cycle); }
@@ -26,9 +28,11 @@ struct PlanBounds {
 /// Whether all devices compute equally fast, which bounds require.
 bool has_equal_devices(const Machine& machine);
 
-/// Ignores updates, messages, layers that may be cut over time, and operators that may be fused
-/// into their predecessor: a fused kernel is taken to need at least as long as its first operator
-/// alone.
+/// The least of each time over the menu of an operator; by device, that of any one split.
+TileCost least_cost(const SplitMenus& menus, TileCosts& costs, std::size_t op);
+
+/// Ignores updates, and what TileCosts::bound_of does not count. Messages count where menus are
+/// short enough (search/path_bound.h).
 PlanBounds find_bounds(const SplitMenus& menus, TileCosts& costs);
 
 /// Least times of each operator.
@@ -42,6 +46,14 @@ class LoopCycle {
   explicit LoopCycle(const IndexedGraph& index);
 
   SimTime heaviest(const ChainTimes& times) const;
+  /// The operator of the loss, if there is one.
+  std::optional<std::size_t> loss() const {
+    return loss_ < 0 ? std::nullopt : std::optional(as_index(loss_));
+  }
+  /// Those readers of an operator from which there is a way to the loss.
+  const std::vector<std::size_t>& readers(std::size_t op) const { return readers_[op]; }
+  /// Whether it has parameters to update.
+  bool is_trained(std::size_t op) const { return is_trained_[op]; }
 
  private:
   std::int64_t loss_ = -1;                         // operator

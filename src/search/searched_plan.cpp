@@ -1,5 +1,8 @@
 #include "search/searched_plan.h"
 
+#include <limits>
+
+#include "sim/loop_body.h"
 #include "strategy/tiles.h"
 
 namespace troika {
@@ -26,12 +29,23 @@ bool SearchedPlan::changes_cuts(std::span<const SplitChange> changes) const {
 }
 
 std::optional<SimTime> SearchedPlan::change(std::span<const SplitChange> changes) {
+  constexpr SimTime kAny{std::numeric_limits<std::int64_t>::max()};
+  if (try_change(changes, kAny) == TriedChange::infeasible) return std::nullopt;
+  return period();
+}
+
+TriedChange SearchedPlan::try_change(std::span<const SplitChange> changes, SimTime longest) {
   bool changes_layers = changes_cuts(changes);
   // The folding that it refers to may become another one, even where the change is refused.
   if (changes_layers) memory_.reset();
-  if (planner_.change(changes)) return std::nullopt;
+  if (planner_.change(changes)) return TriedChange::infeasible;
+  if (least_period(planner_.graph()) > longest) {
+    planner_.undo();
+    return TriedChange::too_long;
+  }
   undo_changes_cuts_ = changes_layers;
-  return delta_.simulate(planner_.graph()).time;
+  delta_.simulate(planner_.graph());
+  return TriedChange::done;
 }
 
 std::optional<SimTime> SearchedPlan::change_to(const Strategy& other) {

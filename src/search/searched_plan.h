@@ -19,6 +19,8 @@ struct MemoryLack {
   Bytes needed{}, available{};
 };
 
+enum class TriedChange { infeasible, too_long, done };
+
 /// Stays where it is made; used by one thread. Borrows the kernels and what the request borrows.
 class SearchedPlan {
  public:
@@ -32,6 +34,9 @@ class SearchedPlan {
   /// Gives operators other splits, and returns the period of the changed plan. Nothing, and the
   /// plan is as it was: the change is infeasible.
   [[nodiscard]] std::optional<SimTime> change(std::span<const SplitChange> changes);
+  /// The same for a search that has no use for a longer period than this: where its kernels alone
+  /// take longer, nothing is simulated and the plan is as it was.
+  [[nodiscard]] TriedChange try_change(std::span<const SplitChange> changes, SimTime longest);
   /// The changes that lead to another strategy, and its period; as `change`.
   [[nodiscard]] std::optional<SimTime> change_to(const Strategy& other);
   /// Takes the last change back. There must be one since `start` or `undo`.

@@ -96,7 +96,8 @@ class MenuMaker {
 
   std::vector<Split> make(std::size_t op) {
     std::vector<Split> splits = make_views(op, {});
-    if (std::holds_alternative<Recurrent>(index_.graph.operators[op].op)) add_chunked(op, splits);
+    bool may_be_cut = std::holds_alternative<Recurrent>(index_.graph.operators[op].op);
+    if (may_be_cut && !options_.chunks.empty()) add_chunked(op, splits);
     return splits;
   }
 

@@ -22,7 +22,8 @@ struct MenuOptions {
   int runs = 0;
   std::size_t most_splits = 1500;
   std::int64_t micro_batches = 1;
-  /// Numbers of chunks that recurrent layers may be cut into besides single steps.
+  /// Numbers of chunks that recurrent layers may be cut into besides single steps; empty: they stay
+  /// whole.
   std::vector<std::int64_t> chunks{2, 4, 8};
   /// False: operators are on all devices, or whole on device 0.
   bool uses_some_devices = true;

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "lower/fuse.h"
 #include "search/split_menus.h"
 
 namespace troika {
@@ -61,6 +62,7 @@ TileCosts::TileCosts(const IndexedGraph& index, const LowerRequest& request,
       request_(request),
       kernels_(kernels),
       outline_(make_outline({index, request.optimizer, request.outputs})) {
+  none_.of_device.resize(request.machine->devices.size());
   std::map<std::string, std::int32_t> known;
   for (std::size_t op = 0; op < index.graph.operators.size(); ++op) {
     std::string text = subject_text(index, op);
@@ -87,6 +89,11 @@ const TileCost& TileCosts::of(std::size_t op, const Split& split) {
   auto found = known_.find(name);
   if (found == known_.end()) found = known_.emplace(std::move(name), find(op, split)).first;
   return found->second;
+}
+
+const TileCost& TileCosts::bound_of(std::size_t op, const Split& split) {
+  bool may_follow = kernels_.may_fuse() && can_follow(index_.graph.operators[op].op);
+  return may_follow || split.chunks > 1 ? none_ : of(op, split);
 }
 
 KernelKey TileCosts::key_of(std::size_t op, const Region& box, Phase phase) const {

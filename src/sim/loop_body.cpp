@@ -129,4 +129,15 @@ void add_folded_task(LoopBody& body, const FoldedPlace& place, const FoldedTask&
 
 LoopBody loop_body(const FoldedGraph& graph) { return FoldedLoop::body_of(graph); }
 
+SimTime least_period(const FoldedGraph& graph) {
+  SimTime most;
+  for (const std::vector<FoldedTask>& tasks : graph.tasks) {
+    SimTime busy;
+    for (const FoldedTask& task : tasks)
+      if (task.kind == TaskKind::compute) busy += task.time + graph.runtime.task;
+    most = std::max(most, busy);
+  }
+  return most;
+}
+
 }  // namespace troika

@@ -34,7 +34,8 @@ struct LoopMessage {
 struct LoopCosts {
   /// How long a device moves messages between two kernels, as the executor does.
   SimTime between_kernels{};
-  SimTime work_chunk{};       ///< Length of a piece of that work, after which a more urgent message overtakes.
+  SimTime work_chunk{};       ///< Length of a piece of that work, after which a more urgent message
+                              ///< overtakes.
   bool moves_beside = false;  ///< A thread does so instead, at any time.
 };
 
@@ -66,12 +67,17 @@ std::int32_t add_task(LoopBody& body, LoopTask task);
 /// Places a task behind all others of its lane.
 void place_last(LoopBody& body, std::int32_t task);
 
-/// Returns the loop of a graph of all devices. Lanes are devices, tasks are numbered as in the graph.
+/// Returns the loop of a graph of all devices. Lanes are devices, tasks are numbered as in the
+/// graph.
 LoopBody loop_body(const TaskGraph& graph);
 
 /// Lanes are classes; tasks are numbered class by class. What tasks of a device wait for, besides
 /// messages, stands before them, so there are no dependencies.
 LoopBody loop_body(const FoldedGraph& graph);
+
+/// No period of the loop is shorter: the kernels of the busiest class. Much quicker than
+/// simulating.
+SimTime least_period(const FoldedGraph& graph);
 
 /// Returns the lanes, links, processes and costs of a folded graph, without tasks. These are added
 /// by add_folded_task.
