@@ -105,17 +105,19 @@ parameter l.w_ih f32[4,3,3] uniform 0.5
 parameter l.w_hh f32[4,3,3] uniform 0.5
 parameter l.bias f32[4,3] zeros
 operator l recurrent{kind=lstm,hidden=3} (x) [l.w_ih l.w_hh l.bias] -> y h c
-output y y
+operator r activation{} (y) [] -> r
+output r r
 )");
   model.strategy.splits["l"] = {.chunks = 2};
   LowerRequest asked = model.request();
   asked.optimizer = nullptr;
-  asked.outputs = {"y"};
+  asked.outputs = {"r"};
   Simulated made(model, model.run(asked));
   const DeviceTimes& device = made.times.front();
-  ASSERT_EQ(device.of_operator.size(), 1u);
+  ASSERT_EQ(device.of_operator.size(), 2u);
   EXPECT_GT(device.of_operator[0].forward, SimTime{2000});  // a projection and two chunks at least
-  EXPECT_EQ(device.sum().kernels(), device.of_operator[0].forward);
+  SimTime kernel = SimTime{1000} + made.graph.runtime.task;
+  EXPECT_EQ(device.of_operator[1].kernels(), kernel);
 }
 
 TEST(PathShares, AddUpToThePeriodAndNameWhatIsLong) {
