@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "command_line.h"
+#include "planned_files.h"
 
 namespace troika {
 namespace {
@@ -12,39 +13,6 @@ using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
-
-constexpr const char* kCluster = R"([[nodes]]
-name = "gpu"
-count = 2
-devices = 2
-kind = "made up"
-memory = "16GiB"
-flops = "1Tflops"
-memory_bandwidth = "100GB/s"
-[node_link]
-bandwidth = "10GB/s"
-latency = "1us"
-[network]
-bandwidth = "1Gbps"
-latency = "10us"
-)";
-
-// Many weights and few samples, so that gradients are worth avoiding.
-constexpr const char* kWide = R"([model]
-name = "mlp"
-hidden = 512
-layers = 2
-[data]
-train = "digits:train?size=60"
-[train]
-global_batch = 8
-steps = 3
-[kernels]
-backend = "reference"
-cache = "cache"
-[run]
-name = "wide"
-)";
 
 class Plan : public CommandLine {
  protected:

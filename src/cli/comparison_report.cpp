@@ -12,8 +12,6 @@ namespace {
 
 constexpr std::size_t kShownKinds = 20;
 
-std::string ms_text(SimTime time) { return fmt::format("{:.3f}", milliseconds(time)); }
-
 double error_of(const RunComparison& comparison) {
   double measured = static_cast<double>(std::max<std::int64_t>(comparison.measured.count, 1));
   return static_cast<double>(comparison.predicted.count) / measured - 1;

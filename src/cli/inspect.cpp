@@ -2,11 +2,15 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
+#include "cli/explanation_report.h"
 #include "cli/inspect_classes.h"
 #include "cli/inspection.h"
+#include "cli/run_target.h"
 #include "cli/text_table.h"
 #include "cli/verb.h"
 #include "train/snapshot.h"
@@ -22,7 +26,9 @@ struct InspectArguments {
   bool dot = false;
   bool best = false;
   bool classes = false;
+  bool explains = false;
   std::string cluster;
+  std::string costs;
 };
 
 std::string to_json_text(const Inspection& found) {
@@ -37,7 +43,41 @@ std::string to_json_text(const Inspection& found) {
   return json.dump(2);
 }
 
+/// Costs that lie beside the plan belong to it.
+std::string costs_beside(const std::filesystem::path& file) {
+  std::filesystem::path costs = std::filesystem::absolute(file).parent_path() / "costs.json";
+  return std::filesystem::exists(costs) ? costs.string() : "";
+}
+
+PlanExplanation explain(const InspectArguments& arguments) {
+  if (is_run_folder(arguments.target)) {
+    if (!arguments.cluster.empty())
+      throw Error(ErrorKind::usage, fmt::format("'{0}' is a run, which is explained on the devices "
+                                                "that it ran on; give '{0}/plan.json' for those of "
+                                                "a cluster file",
+                                                arguments.target));
+    return explain(read_run_passes(arguments.target, arguments.costs));
+  }
+  std::string costs = arguments.costs.empty() ? costs_beside(arguments.target) : arguments.costs;
+  return explain(simulate_plan(
+      open_simulation(
+          {.target = arguments.target, .cluster = arguments.cluster, .costs = std::move(costs)}),
+      {.measures = false}));
+}
+
+void show_explanation(const InspectArguments& arguments, Context& context) {
+  PlanExplanation why = explain(arguments);
+  if (arguments.json) return context.console.print(to_json_text(why));
+  context.console.write(to_text(why));
+  for (const std::string& note : why.notes) context.console.print(note);
+}
+
 void run(const InspectArguments& arguments, Context& context) {
+  if (arguments.explains) return show_explanation(arguments, context);
+  if (!arguments.costs.empty() || (!arguments.cluster.empty() && !arguments.classes))
+    throw Error(ErrorKind::usage,
+                fmt::format("'--{}' says what a plan is explained with; add --explain",
+                            arguments.costs.empty() ? "cluster" : "costs"));
   if (arguments.dot) return context.console.write(draw_tasks(arguments.target));
   if (arguments.classes) {
     ClassInspection found = inspect_classes(arguments.target, arguments.cluster);
@@ -75,13 +115,24 @@ Verb add_inspect(CLI::App& parent, Context& context) {
                     "Show which devices of the plan FILE do the same, and how the others differ")
           ->excludes(dot)
           ->excludes(best);
+  app->add_flag("--explain", arguments->explains,
+                "Say where the time of the plan FILE goes and why it is split so; of a run folder, "
+                "with what the run measured")
+      ->excludes(dot)
+      ->excludes(best)
+      ->excludes(classes);
   app->add_option("--cluster", arguments->cluster,
-                  "The machine for --classes, as a cluster file, if the plan says too little of it")
-      ->needs(classes);
+                  "The machine for --classes and --explain, as a cluster file, if the plan says "
+                  "too little of it");
+  app->add_option("--costs", arguments->costs,
+                  "For --explain: a cost file with kernel times; default: costs.json beside FILE, "
+                  "else what was measured on this computer");
   app->footer(
       "Example:\n  troika inspect runs/digits/checkpoints/step-628\n"
       "  troika inspect runs/digits --dot | dot -Tsvg > tasks.svg\n"
-      "  troika inspect plan.json --classes --cluster cluster.toml");
+      "  troika inspect plan.json --classes --cluster cluster.toml\n"
+      "  troika inspect plan.json --explain --cluster cluster.toml\n"
+      "  troika inspect runs/digits --explain");
   return {app, [arguments, &context] { run(*arguments, context); }};
 }
 

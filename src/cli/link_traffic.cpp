@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
+#include "cli/text_table.h"
 #include "cost/network.h"
 #include "taskgraph/link_use.h"
 
@@ -30,6 +33,29 @@ std::vector<LinkTraffic> link_traffic(const PredictedProgram& program, const Sim
                    name_of_end(machine, is_forward ? link.b : link.a), use.bytes, use.busy});
   }
   return all;
+}
+
+std::string sent_text(const SentBytes& sent) {
+  return fmt::format("{} inside processes, {} between processes of a node, {} between nodes",
+                     troika::to_string(sent.process), troika::to_string(sent.node),
+                     troika::to_string(sent.network));
+}
+
+std::string to_json_text(const SentBytes& sent) {
+  return nlohmann::ordered_json{
+      {"process", sent.process.count}, {"node", sent.node.count}, {"network", sent.network.count}}
+      .dump();
+}
+
+std::string to_json_text(const std::vector<LinkTraffic>& links, SimTime step) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const LinkTraffic& link : links)
+    all.push_back({{"from", link.from},
+                   {"to", link.to},
+                   {"bytes", link.bytes.count},
+                   {"busy_ms", milliseconds(link.busy)},
+                   {"share", share_of(link.busy, step)}});
+  return all.dump();
 }
 
 }  // namespace troika::cli

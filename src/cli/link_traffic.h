@@ -19,4 +19,11 @@ struct LinkTraffic {
 /// As link_use. Devices that share memory have no link between them.
 std::vector<LinkTraffic> link_traffic(const PredictedProgram& program, const SimulatedMachine& on);
 
+/// "1.2 MiB inside processes, 0 B between processes of a node, 3.4 MiB between nodes"
+std::string sent_text(const SentBytes& sent);
+/// JSON text.
+std::string to_json_text(const SentBytes& sent);
+/// JSON text, with the share of the step for which they are busy.
+std::string to_json_text(const std::vector<LinkTraffic>& links, SimTime step);
+
 }  // namespace troika::cli

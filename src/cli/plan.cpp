@@ -88,18 +88,13 @@ PlanFinderRequest finder_request(const PlanArguments& arguments, const PlanTask&
   return asked;
 }
 
-Explanation explain(const PlanTask& task, const PlanFinding& finding) {
-  const Graph& graph = task.target.programs.model.graphs.front().graph;
-  OptimizerSpec optimizer = make_optimizer(task.target.programs.config, graph);
-  const Strategy& strategy = finding.best().plan.strategy;
-  LowerRequest request{.graph = &graph,
-                       .strategy = &strategy,
-                       .machine = &finding.machine,
-                       .optimizer = &optimizer,
-                       .links = &task.target.on.links};
-  IndexedGraph index(graph);
-  SplitMenus menus(index, finding.machine, search_menus(index, request));
-  return explain_plan(request, ScoringKernels(finding.known, finding.machine), menus);
+/// The best plan with the kernels that it was compared with.
+PlanExplanation explain_best(const PlanTask& task, const PlanFinding& finding) {
+  SimulationTarget target = task.target;
+  target.programs.strategy = finding.best().plan.strategy;
+  target.on.machine = finding.machine;
+  target.costs = finding.known;
+  return explain(simulate_plan(std::move(target), {.measures = false}));
 }
 
 std::string counts_note(const std::vector<PlanFinding>& findings) {
@@ -140,7 +135,7 @@ void run(const PlanArguments& arguments, Context& context) {
                     .seconds = seconds.count(),
                     .seed = static_cast<std::uint64_t>(arguments.seed),
                     .notes = task.target.notes};
-  if (arguments.explains) report.explanation = explain(task, best);
+  if (arguments.explains) report.explanation = explain_best(task, best);
   if (findings.size() > 1) report.notes.push_back(counts_note(findings));
   if (!arguments.out.empty()) {
     Strategy made =

@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
 #include <nlohmann/json.hpp>
-#include <span>
 
+#include "cli/explanation_report.h"
 #include "cli/text_table.h"
-#include "strategy/tiles.h"
 
 namespace troika::cli {
 namespace {
@@ -18,12 +15,6 @@ using Json = nlohmann::ordered_json;
 
 /// Groups of operators that are printed; JSON has all.
 constexpr std::size_t kShownGroups = 24;
-/// Parts of the gain that are printed, the largest ones.
-constexpr std::size_t kShownGains = 10;
-
-std::string signed_text(SimTime time) {
-  return (time < SimTime{} ? "-" : "+") + troika::to_string(SimTime{std::abs(time.count)});
-}
 
 std::string devices_text(const Machine& machine) {
   std::int32_t nodes = node_count(machine);
@@ -104,74 +95,6 @@ std::string groups_table(const PlanReport& report) {
   return text;
 }
 
-std::string alternative_text(const SplitAlternative& alternative) {
-  return fmt::format("{}: {}{}", describe(alternative.split), signed_text(alternative.difference),
-                     alternative.fits ? "" : ", does not fit");
-}
-
-std::string explanation_text(const Explanation& explanation) {
-  std::vector<std::vector<std::string>> rows{
-      {"operator", "split", "as data parallel", "next best", "then"}};
-  for (const ExplainedOperator& op : explanation.operators) {
-    std::vector<std::string> row{
-        op.name, describe(op.split),
-        op.as_data_parallel ? signed_text(*op.as_data_parallel - explanation.period) : ""};
-    for (const SplitAlternative& alternative : op.alternatives)
-      row.push_back(alternative_text(alternative));
-    row.resize(rows[0].size());
-    rows.push_back(std::move(row));
-  }
-  std::string text = format_rows(rows, {0, 1, 3, 4});
-  if (!explanation.data_parallel) return text;
-  std::vector<GainPart> gains = explanation.gains;
-  std::ranges::stable_sort(gains, std::greater{},
-                           [](const GainPart& part) { return std::abs(part.gain.count); });
-  SimTime shown{}, all = *explanation.data_parallel - explanation.period;
-  std::vector<std::vector<std::string>> parts{{"gain", "from the split of"}};
-  for (const GainPart& part : std::span(gains).first(std::min(gains.size(), kShownGains))) {
-    parts.push_back({signed_text(part.gain), part.name});
-    shown += part.gain;
-  }
-  if (gains.size() > kShownGains)
-    parts.push_back(
-        {signed_text(all - shown), fmt::format("{} more operators", gains.size() - kShownGains)});
-  parts.push_back(
-      {signed_text(all), fmt::format("all: {} under data parallelism, {} under the plan",
-                                     troika::to_string(*explanation.data_parallel),
-                                     troika::to_string(explanation.period))});
-  return text + "\nWhy not data parallelism, one operator after the other:\n" +
-         format_rows(parts, {1});
-}
-
-Json json_of(const Split& split) {
-  Json factors = Json::array();
-  for (const Factor& factor : split.factors)
-    factors.push_back(
-        {{"axis", factor.axis}, {"degree", factor.degree}, {"stride", factor.stride}});
-  return {{"text", describe(split)}, {"factors", factors}, {"first", split.first}};
-}
-
-Json json_of(const Explanation& explanation) {
-  Json operators = Json::array(), gains = Json::array();
-  for (const ExplainedOperator& op : explanation.operators) {
-    Json one{{"name", op.name}, {"split", json_of(op.split)}};
-    if (op.as_data_parallel)
-      one["as_data_parallel_ms"] = milliseconds(*op.as_data_parallel - explanation.period);
-    for (const SplitAlternative& alternative : op.alternatives)
-      one["alternatives"].push_back({{"split", json_of(alternative.split)},
-                                     {"difference_ms", milliseconds(alternative.difference)},
-                                     {"fits", alternative.fits}});
-    operators.push_back(std::move(one));
-  }
-  for (const GainPart& part : explanation.gains)
-    gains.push_back({{"operator", part.name}, {"ms", milliseconds(part.gain)}});
-  Json json{{"step_ms", milliseconds(explanation.period)}, {"operators", operators}};
-  if (explanation.data_parallel)
-    json["data_parallel_ms"] = milliseconds(*explanation.data_parallel);
-  json["gains"] = gains;
-  return json;
-}
-
 }  // namespace
 
 std::string to_text(const PlanReport& report) {
@@ -193,7 +116,7 @@ std::string to_text(const PlanReport& report) {
     facts.push_back({"proof", proof});
   std::string text = format_facts(facts);
   text += "\n" + finalists_table(finding) + "\n" + groups_table(report);
-  if (report.explanation) text += "\n" + explanation_text(*report.explanation);
+  if (report.explanation) text += "\n" + to_text(*report.explanation);
   for (const std::string& note : report.notes) text += "\n" + note;
   return report.notes.empty() ? text : text + "\n";
 }
@@ -248,7 +171,7 @@ std::string to_json_text(const PlanReport& report) {
                      {"simulated", proof->simulated},
                      {"excluded_groups", proof->cut_off}};
   if (finding.found.bounds) json["bound_ms"] = milliseconds(finding.found.bounds->least());
-  if (report.explanation) json["explanation"] = json_of(*report.explanation);
+  if (report.explanation) json["explanation"] = Json::parse(to_json_text(*report.explanation));
   return json.dump();
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "search/explanation.h"
+#include "cli/plan_explanation.h"
 #include "setup/plan_summary.h"
 
 namespace troika::cli {
@@ -16,7 +16,7 @@ struct PlanReport {
   const Graph& graph;
   double seconds = 0;
   std::uint64_t seed = 1;
-  std::optional<Explanation> explanation{};
+  std::optional<PlanExplanation> explanation{};
   std::vector<std::string> notes{};
 };
 

@@ -4,11 +4,8 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
-#include "base/error.h"
-#include "cli/recorded_run.h"
-#include "cli/run_target.h"
+#include "cli/run_passes.h"
 #include "taskgraph/sent_bytes.h"
 #include "taskgraph/time_use.h"
 
@@ -16,38 +13,6 @@ namespace troika::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Tasks of a device in the order of the loop.
-std::vector<std::size_t> tasks_of(const TaskGraph& graph, DeviceId device) {
-  std::vector<std::size_t> own;
-  for (std::size_t at : loop_order(graph))
-    if (graph.tasks[at].device == device) own.push_back(at);
-  return own;
-}
-
-/// The row of the first device of a class, for another device of the class. Devices of a class have
-/// the same tasks, one by one.
-PassRow row_on(const TaskGraph& graph, const PassRow& first, DeviceId device) {
-  std::vector<std::size_t> theirs = tasks_of(graph, first.device), own = tasks_of(graph, device);
-  TROIKA_CHECK_EQ(own.size(), theirs.size());
-  std::vector<std::size_t> same(graph.tasks.size());
-  for (std::size_t at = 0; at < own.size(); ++at) same[theirs[at]] = own[at];
-  PassRow row{.device = device};
-  for (const RanTask& ran : first.tasks) row.tasks.push_back({same[ran.task], ran.start, ran.end});
-  return row;
-}
-
-/// The predicted pass on these devices.
-LoopPass spread(const PredictedProgram& program, const std::vector<DeviceId>& devices) {
-  LoopPass pass = program.pass;
-  pass.messages = messages_of(program.graph);
-  pass.rows.clear();
-  for (DeviceId device : devices) {
-    std::int32_t a_class = program.folded.classes.of_device.at(device.index());
-    pass.rows.push_back(row_on(program.graph, program.pass.rows.at(as_index(a_class)), device));
-  }
-  return pass;
-}
 
 /// Time by kind of work, added up over devices.
 struct KindTime {
@@ -185,106 +150,16 @@ Timeline timeline_of(const TaskGraph& graph, const LoopPass& pass) {
   return timeline;
 }
 
-std::vector<DeviceId> devices_of(const Timeline& timeline) {
-  std::set<DeviceId> devices;
-  for (const Span& span : timeline.spans) devices.insert(span.device);
-  return {devices.begin(), devices.end()};
-}
-
-/// Throws Error(file) if the trace is of an earlier part of the run than plan.json.
-void require_same_part(const fs::path& run, const TracedPart& part) {
-  RecordedRun recorded = read_recorded_run(run);
-  if (part.plan_hash.empty() || recorded.plan_hash.empty()) return;  // of an earlier version
-  bool is_same =
-      part.plan_hash == recorded.plan_hash && part.ranks == recorded.ranks.value_or(part.ranks);
-  if (is_same) return;
-  throw Error(ErrorKind::file,
-              fmt::format("{}: the trace is of steps {} to {}, which ran under another plan or in "
-                          "other processes than those of plan.json and env.json; let the run end "
-                          "or stop it with Ctrl-C, which writes a new trace",
-                          (run / "trace.json").string(), part.first_step + 1, part.last_step));
-}
-
-/// Devices of the trace choose tasks and classes of the plan.
-void require_known_devices(const fs::path& run, const std::vector<DeviceId>& devices,
-                           std::size_t planned) {
-  DeviceId last = devices.back();
-  if (last.index() < planned) return;
-  throw Error(
-      ErrorKind::file,
-      fmt::format("{}: trace.json shows device {}, but plan.json has {} device{}; the trace "
-                  "is of an earlier part of the run",
-                  (run / "trace.json").string(), last.value, planned, planned == 1 ? "" : "s"));
-}
-
-SimulationTarget target_of_run(const fs::path& run, const std::string& costs,
-                               const MeasuredStep& step) {
-  for (const char* name : {"plan.json", "costs.json"})
-    if (!fs::exists(run / name))
-      throw Error(ErrorKind::file, fmt::format("'{}' is missing; --against needs the folder of a "
-                                               "run that has started",
-                                               (run / name).string()));
-  SimulationTarget target =
-      open_simulation({.target = (run / "plan.json").string(),
-                       .costs = costs.empty() ? (run / "costs.json").string() : costs,
-                       .batch = step.part.batch});
-  require_known_devices(run, devices_of(step.timeline), target.on.machine.devices.size());
-  return target;
-}
-
-std::string measurement_note(const MeasuredStep& step) {
-  if (step.period == SimTime{})
-    return "The run reported no times of such steps; measured is the last whole step alone.";
-  return "Measured are the tasks of the last whole step; the time of a step is the median of the "
-         "run's reports.";
-}
-
-void add_notes(RunComparison& comparison, const SimulatedPlan& plan, const MeasuredStep& step) {
-  const SimulationTarget& target = plan.target;
-  std::size_t devices = devices_of(step.timeline).size();
-  comparison.notes = target.notes;
-  if (comparison.unknown_tasks > 0)
-    comparison.notes.push_back(
-        fmt::format("{} tasks of the trace are not in the simulated plan, whose kernels and "
-                    "layouts were chosen "
-                    "by other costs or for another batch.",
-                    comparison.unknown_tasks));
-  if (devices < target.on.machine.devices.size())
-    comparison.notes.push_back(
-        fmt::format("The trace shows {} of {} devices, those of the first rank, so it is not known "
-                    "when the others started their messages.",
-                    devices, target.on.machine.devices.size()));
-  if (plan.programs.size() > 1)
-    comparison.notes.push_back(fmt::format("Compared is '{}', the first of {} programs of a step.",
-                                           plan.programs.front().name, plan.programs.size()));
-  if (target.programs.strategy.made_for_batch.value_or(step.part.batch) != step.part.batch &&
-      step.part.batch > 0)
-    comparison.notes.push_back(fmt::format(
-        "Compared are steps of {} samples, the batch with which the run ended.", step.part.batch));
-  comparison.notes.push_back(measurement_note(step));
-}
-
 }  // namespace
 
 RunComparison compare_with_run(const fs::path& run, const std::string& costs) {
-  if (!is_run_folder(run))
-    throw Error(ErrorKind::file,
-                fmt::format("'{}' is not a run folder; give one, such as runs/NAME", run.string()));
-  MeasuredStep step = read_measured_step(run);
-  require_same_part(run, step.part);
-  std::vector<DeviceId> devices = devices_of(step.timeline);
-  SimulatedPlan plan = simulate_plan(target_of_run(run, costs, step), {.also = devices});
+  RunPasses passes = read_run_passes(run, costs);
+  const SimulatedPlan& plan = passes.plan;
   const PredictedProgram& program = plan.programs.front();
-  bool is_alone = plan.programs.size() == 1;
-  RunComparison made{.run = run.string(), .predicted = program.time};
-  made.measured = is_alone && step.period > SimTime{} ? step.period : step.timeline.length();
-
-  LoopPass predicted = spread(program, devices);
-  LoopPass measured =
-      pass_of(program.graph, step.timeline, made.measured, messages_of(program.graph));
-  measured.is_one_step = !is_alone;
-  made.unknown_tasks = std::ssize(step.timeline.spans);
-  for (const PassRow& row : measured.rows) made.unknown_tasks -= std::ssize(row.tasks);
+  const LoopPass &predicted = passes.predicted, &measured = passes.measured;
+  RunComparison made{.run = run.string(), .predicted = program.time, .measured = measured.period};
+  made.unknown_tasks = passes.unknown_tasks;
+  made.notes = std::move(passes.notes);
 
   KindTimes kinds;
   add_kernels(program.graph, predicted, &KindTime::predicted, kinds);
@@ -293,12 +168,12 @@ RunComparison compare_with_run(const fs::path& run, const std::string& costs) {
   std::vector<DeviceTime> seen = time_use(program.graph, measured);
   add_waits(expected, &KindTime::predicted, &KindTime::late_predicted, kinds);
   add_waits(seen, &KindTime::measured, &KindTime::late_measured, kinds);
-  made.work = list_work(kinds, std::ssize(devices),
-                        devices.size() == plan.target.on.machine.devices.size());
+  std::size_t devices = predicted.rows.size();
+  made.work = list_work(kinds, std::ssize(predicted.rows),
+                        devices == plan.target.on.machine.devices.size());
   for (std::size_t at = 0; at < std::min(expected.size(), seen.size()); ++at)
     made.devices.push_back(compare_device(expected[at], seen[at]));
   made.links = compare_links(program.graph, predicted, measured);
-  add_notes(made, plan, step);
   Timeline as_predicted = timeline_of(program.graph, predicted);
   Timeline as_measured = timeline_of(program.graph, measured);
   made.trace =

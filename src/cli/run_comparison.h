@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/measured_step.h"
-#include "cli/simulated_plan.h"
+#include "base/units.h"
 #include "collective/recipe.h"
 
 namespace troika::cli {

@@ -50,6 +50,7 @@ SimulatedPlan simulate_plan(SimulationTarget target, const PlanSimulationOptions
   });
   kernels.finish();
   made.kernels = kernels.sources();
+  made.rows = std::move(table);
   return made;
 }
 

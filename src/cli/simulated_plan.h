@@ -15,6 +15,7 @@ struct SimulatedPlan {
   SimulationTarget target;
   std::vector<PredictedProgram> programs;  ///< The programs of a step, in turn.
   PlanKernels::Sources kernels;
+  KernelTable rows{};                        ///< That the plan needs, with their times.
   std::optional<OrderedMessages> ordered{};  ///< If the plan got another order of messages.
 
   SimTime step() const;

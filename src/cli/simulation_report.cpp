@@ -216,10 +216,7 @@ std::string path_table(const PredictedProgram& program) {
 std::string links_table(const PredictedProgram& program, const SimulatedMachine& on) {
   SentBytes sent = all_sent_bytes(program);
   if (sent == SentBytes{}) return "";
-  std::string text = fmt::format(
-      "  sent in a step: {} inside processes, {} between processes of a node, {} between nodes\n",
-      troika::to_string(sent.process), troika::to_string(sent.node),
-      troika::to_string(sent.network));
+  std::string text = fmt::format("  sent in a step: {}\n", sent_text(sent));
   std::vector<LinkTraffic> links = link_traffic(program, on);
   if (links.empty()) return text;
   std::vector<std::vector<std::string>> rows{{"link", "bytes", "busy", "share"}};
@@ -230,22 +227,6 @@ std::string links_table(const PredictedProgram& program, const SimulatedMachine&
   if (links.size() > kShownLinks)
     text += fmt::format("  and {} more; --json has them all\n", links.size() - kShownLinks);
   return text;
-}
-
-Json json_of_sent(const SentBytes& sent) {
-  return {
-      {"process", sent.process.count}, {"node", sent.node.count}, {"network", sent.network.count}};
-}
-
-Json json_of_links(const PredictedProgram& program, const SimulatedMachine& on) {
-  Json links = Json::array();
-  for (const LinkTraffic& link : link_traffic(program, on))
-    links.push_back({{"from", link.from},
-                     {"to", link.to},
-                     {"bytes", link.bytes.count},
-                     {"busy_ms", milliseconds(link.busy)},
-                     {"share", share_of(link.busy, program.time)}});
-  return links;
 }
 
 Json json_of_memory(const PlannedMemory& memory) {
@@ -276,7 +257,7 @@ Json json_of(const PredictedProgram& program, const SimulatedMachine& on) {
                        {"devices", program.folded.classes.size[at]},
                        {"time", json_of_time(used[at])},
                        {"memory", json_of_memory(program.memory[at])},
-                       {"sent_bytes", json_of_sent(sent)}});
+                       {"sent_bytes", Json::parse(to_json_text(sent))}});
   }
   Json path = Json::array();
   for (const PathPart& part : critical_path(program.graph, program.pass))
@@ -291,8 +272,8 @@ Json json_of(const PredictedProgram& program, const SimulatedMachine& on) {
           {"work_ms", milliseconds(program.bounds.work)},
           {"depth_ms", milliseconds(program.bounds.depth)},
           {"classes", classes},
-          {"sent_bytes", json_of_sent(all_sent_bytes(program))},
-          {"links", json_of_links(program, on)},
+          {"sent_bytes", Json::parse(to_json_text(all_sent_bytes(program)))},
+          {"links", Json::parse(to_json_text(link_traffic(program, on), program.time))},
           {"critical_path", path}};
 }
 

@@ -76,6 +76,8 @@ double share_of(SimTime part, SimTime whole) {
 
 double milliseconds(SimTime time) { return static_cast<double>(time.count) / 1e6; }
 
+std::string ms_text(SimTime time) { return fmt::format("{:.3f}", milliseconds(time)); }
+
 std::string percent(double share) { return fmt::format("{:.2f} %", share * 100); }
 
 std::string figure_text(const Figure& figure) {

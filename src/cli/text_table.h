@@ -26,6 +26,8 @@ inline constexpr std::size_t kMostRanges = 8;
 
 /// For JSON and tables in milliseconds.
 double milliseconds(SimTime time);
+/// "12.345", in milliseconds.
+std::string ms_text(SimTime time);
 /// 0 of nothing.
 double share_of(SimTime part, SimTime whole);
 /// A share as "97.3 %".

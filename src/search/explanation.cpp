@@ -109,6 +109,11 @@ class Explainer {
 
 }  // namespace
 
+const ExplainedOperator* Explanation::find(const std::string& op) const {
+  auto found = std::ranges::find(operators, op, &ExplainedOperator::name);
+  return found == operators.end() ? nullptr : &*found;
+}
+
 Explanation explain_plan(const LowerRequest& request, const ScoringKernels& kernels,
                          const SplitMenus& menus) {
   return Explainer(request, kernels, menus).run();

@@ -40,6 +40,9 @@ struct Explanation {
   std::vector<ExplainedOperator> operators;  ///< Those that have a choice.
   std::vector<GainPart> gains;  ///< They add up to data_parallel - period. Empty if that is unset.
   std::int64_t simulated = 0;   ///< Plans.
+
+  /// Null: the operator has no choice.
+  const ExplainedOperator* find(const std::string& op) const;
 };
 
 /// Takes the plan apart by changing one operator at a time. The request has the plan as its

@@ -96,10 +96,7 @@ class PlanFinder {
 
   /// What is known of kernels: rows that were measured for plans, and those of the cost file.
   KernelTable known() {
-    KernelTable all = asked_.given;
-    for (const auto& [kind, rows] : table_.kinds()) {
-      for (const KernelRows::Row& row : rows.rows()) all.insert({kind, row.key}, row.candidates);
-    }
+    KernelTable all = with_rows(asked_.given, table_);
     const std::string& kind = machine_.devices.front().kind;
     if (all.of(kind).memory_rates.empty())
       all.of(kind).memory_rates = kernels_.timed(machine_).rates;

@@ -160,4 +160,10 @@ void PlanKernels::finish() {
   }
 }
 
+KernelTable with_rows(KernelTable table, const KernelTable& more) {
+  for (const auto& [kind, rows] : more.kinds())
+    for (const KernelRows::Row& row : rows.rows()) table.insert({kind, row.key}, row.candidates);
+  return table;
+}
+
 }  // namespace troika

@@ -69,4 +69,7 @@ class PlanKernels {
   Sources sources_;
 };
 
+/// The table with the rows of another one.
+KernelTable with_rows(KernelTable table, const KernelTable& more);
+
 }  // namespace troika

@@ -66,6 +66,7 @@ PredictedProgram predict_program(const LowerRequest& request, const KernelAnswer
     made.time = loop.period;
     made.repeats = loop.repeats;
     made.pass = pass_of(made.graph, loop.pass, made.time, messages_of(made.graph, made.folded));
+    made.pass.message_end = made.folded.runtime.message_end;
   }
   made.bounds = work_depth(made.folded, made.graph);
   Timeline step = simulate(made.folded);
@@ -74,6 +75,7 @@ PredictedProgram predict_program(const LowerRequest& request, const KernelAnswer
   made.time = step.length() + made.folded.runtime.longest_rest();
   made.pass = pass_of(made.graph, step, made.time, messages_of(made.graph, made.folded));
   made.pass.is_one_step = true;
+  made.pass.message_end = made.folded.runtime.message_end;
   return made;
 }
 

@@ -42,6 +42,8 @@ TEST_P(PredictedPlans, FromOneDeviceOfEachClassAreThoseOfAllDevices) {
   EXPECT_EQ(made.time, loop.period);
   EXPECT_EQ(made.bounds, work_depth(all));
   EXPECT_GE(made.time * 4, made.bounds.work);
+  EXPECT_EQ(heaviest_cycle(made.folded, made.graph), heaviest_cycle(all));
+  EXPECT_GE(made.time, heaviest_cycle(all));
 
   LoopPass pass = pass_of(all, loop.pass, loop.period, messages_of(all));
   std::vector<DeviceTime> expected = time_use(all, pass), used = time_use(made.graph, made.pass);

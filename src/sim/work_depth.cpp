@@ -40,7 +40,7 @@ LeastTimes least_times(const FoldedGraph& folded, const TaskGraph& graph,
   return least;
 }
 
-/// Finds when each task of a step could end if every task had a device of its own.
+/// Finds when each task could end if every task had a device of its own, step after step.
 class LongestChain {
  public:
   LongestChain(const TaskGraph& graph, const std::vector<std::int32_t>& messages, LeastTimes least)
@@ -48,26 +48,33 @@ class LongestChain {
         messages_(messages),
         least_(std::move(least)),
         into_(graph.tasks.size()),
-        end_(graph.tasks.size()),
         started_(least_.size()) {
-    for (const Dependency& edge : graph.dependencies)
-      if (edge.distance == 0) into_[edge.to].push_back(edge.from);
+    for (const Dependency& edge : graph.dependencies) into_[edge.to].push_back(edge);
   }
 
-  /// Tasks are listed behind those of their step that they wait for, and finishes behind the starts
-  /// of all members.
-  SimTime find() {
+  /// The last end of the next step, the first of which begins at zero. Tasks are listed behind
+  /// those of their step that they wait for, and finishes behind the starts of all members.
+  SimTime add_step() {
+    ends_.emplace_back(graph_.tasks.size());
+    std::ranges::fill(started_, SimTime{});
     SimTime last{};
     for (std::size_t at = 0; at < graph_.tasks.size(); ++at) {
-      SimTime ready{};
-      for (std::size_t from : into_[at]) ready = std::max(ready, end_[from]);
-      end_[at] = end_of(at, ready);
-      last = std::max(last, end_[at]);
+      ends_.back()[at] = end_of(at, ready_of(at));
+      last = std::max(last, ends_.back()[at]);
     }
     return last;
   }
 
  private:
+  SimTime ready_of(std::size_t task) const {
+    SimTime ready{};
+    for (const Dependency& edge : into_[task]) {
+      std::ptrdiff_t step = std::ssize(ends_) - 1 - edge.distance;
+      if (step >= 0) ready = std::max(ready, ends_[static_cast<std::size_t>(step)][edge.from]);
+    }
+    return ready;
+  }
+
   SimTime end_of(std::size_t at, SimTime ready) {
     const Task& task = graph_.tasks[at];
     if (task.computes()) return ready + task.choice.time;
@@ -82,10 +89,19 @@ class LongestChain {
   const TaskGraph& graph_;
   const std::vector<std::int32_t>& messages_;  // by task
   const LeastTimes least_;
-  std::vector<std::vector<std::size_t>> into_;  // by task
-  std::vector<SimTime> end_;                    // by task
-  std::vector<SimTime> started_;                // by message: on all members so far
+  std::vector<std::vector<Dependency>> into_;  // by task
+  std::vector<std::vector<SimTime>> ends_;     // by step and task
+  std::vector<SimTime> started_;               // by message: on all members so far in this step
 };
+
+/// Ends of steps grow by the heaviest cycle once chains that lead to it are behind.
+SimTime growth_of(LongestChain chain) {
+  constexpr int kLeadIn = 8, kCounted = 8;
+  SimTime before{}, last{};
+  for (int step = 0; step < kLeadIn; ++step) before = chain.add_step();
+  for (int step = 0; step < kCounted; ++step) last = chain.add_step();
+  return {(last - before).count / kCounted};
+}
 
 }  // namespace
 
@@ -93,7 +109,7 @@ WorkDepth work_depth(const TaskGraph& graph) {
   WorkDepth found;
   for (const Task& task : graph.tasks)
     if (task.computes()) found.work += task.choice.time;
-  found.depth = LongestChain(graph, messages_of(graph), least_times(graph)).find();
+  found.depth = LongestChain(graph, messages_of(graph), least_times(graph)).add_step();
   return found;
 }
 
@@ -103,8 +119,17 @@ WorkDepth work_depth(const FoldedGraph& folded, const TaskGraph& graph) {
     for (const FoldedTask& task : folded.tasks[at])
       if (task.kind == TaskKind::compute) found.work += task.time * folded.classes.size[at];
   const std::vector<std::int32_t> messages = messages_of(graph, folded);
-  found.depth = LongestChain(graph, messages, least_times(folded, graph, messages)).find();
+  found.depth = LongestChain(graph, messages, least_times(folded, graph, messages)).add_step();
   return found;
+}
+
+SimTime heaviest_cycle(const TaskGraph& graph) {
+  return growth_of({graph, messages_of(graph), least_times(graph)});
+}
+
+SimTime heaviest_cycle(const FoldedGraph& folded, const TaskGraph& graph) {
+  const std::vector<std::int32_t> messages = messages_of(graph, folded);
+  return growth_of({graph, messages, least_times(folded, graph, messages)});
 }
 
 }  // namespace troika

@@ -21,4 +21,10 @@ WorkDepth work_depth(const TaskGraph& graph);
 /// its dependencies.
 WorkDepth work_depth(const FoldedGraph& folded, const TaskGraph& graph);
 
+/// The least time from step to step that results and memory allow, however many devices there were:
+/// of the heaviest cycle of tasks and messages over the loop, by the steps that it goes back. Takes
+/// the same graphs.
+SimTime heaviest_cycle(const TaskGraph& graph);
+SimTime heaviest_cycle(const FoldedGraph& folded, const TaskGraph& graph);
+
 }  // namespace troika

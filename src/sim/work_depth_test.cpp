@@ -66,5 +66,31 @@ TEST(WorkDepth, AMessageDelaysWhatWaitsForIt) {
   EXPECT_EQ(work_depth(graph), (WorkDepth{{17}, {18}}));
 }
 
+/// Three tasks of 2, 3 and 10 ns on a device of their own each.
+TaskGraph three_tasks() {
+  TaskGraph graph{.arena = std::vector<Bytes>(3)};
+  for (std::int64_t time : {2, 3, 10})
+    graph.tasks.push_back({.id = {0, static_cast<std::int32_t>(graph.tasks.size())},
+                           .device = DeviceId(graph.tasks.size()),
+                           .choice = {.time = {time}}});
+  return graph;
+}
+
+TEST(HeaviestCycle, CountsTheStepsThatItGoesBack) {
+  TaskGraph graph = three_tasks();
+  graph.dependencies = {{0, 1, 0}, {1, 0, 1}, {1, 2, 0}};
+  EXPECT_EQ(heaviest_cycle(graph), SimTime{5});  // the third task is at the end of a chain
+  graph.dependencies.push_back({2, 0, 2});
+  EXPECT_EQ(heaviest_cycle(graph), SimTime{7});  // 15 ns in two steps
+  graph.dependencies.push_back({2, 2, 1});
+  EXPECT_EQ(heaviest_cycle(graph), SimTime{10});
+}
+
+TEST(HeaviestCycle, OfStepsThatNeedNothingFromEachOtherIsNothing) {
+  TaskGraph graph = three_tasks();
+  graph.dependencies = {{0, 1, 0}, {1, 2, 0}};
+  EXPECT_EQ(heaviest_cycle(graph), SimTime{});
+}
+
 }  // namespace
 }  // namespace troika

@@ -63,7 +63,7 @@ class PathWalk {
     SimTime end = now.end - earlier_;
     if (end < time_) return add(PathPart::Kind::gap, end);
     const Task& task = graph_.tasks[now.task];
-    bool waited = task.kind == TaskKind::finish && now.time() > SimTime{};
+    bool waited = task.kind == TaskKind::finish && now.time() > pass_.message_end;
     std::optional<SimTime> begin;
     if (waited) begin = began(graph_, pass_, now, starts_);
     // The finish of a sender may end before others have started.

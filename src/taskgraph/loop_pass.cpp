@@ -7,16 +7,6 @@
 #include <unordered_map>
 
 namespace troika {
-namespace {
-
-/// The two halves of an id as one number.
-std::uint64_t number_of(TaskId id) {
-  return static_cast<std::uint64_t>(static_cast<std::uint32_t>(id.fragment)) << 32 |
-         static_cast<std::uint32_t>(id.index);
-}
-
-}  // namespace
-
 std::vector<std::int32_t> messages_of(const TaskGraph& graph) {
   std::vector<std::int32_t> messages;
   for (const Task& task : graph.tasks) messages.push_back(task.communication.value);
@@ -30,12 +20,12 @@ std::vector<std::int32_t> messages_of(const TaskGraph& graph, const FoldedGraph&
     for (const FoldedTask& task : tasks) {
       if (task.kind == TaskKind::compute) continue;
       auto next = static_cast<std::int32_t>(numbers.size());
-      message_of[number_of(task_id(task.id))] = numbers.try_emplace(task.call, next).first->second;
+      message_of[task.id.bits] = numbers.try_emplace(task.call, next).first->second;
     }
   }
   std::vector<std::int32_t> messages(graph.tasks.size(), -1);
   for (std::size_t at = 0; at < messages.size(); ++at)
-    if (auto found = message_of.find(number_of(graph.tasks[at].id)); found != message_of.end())
+    if (auto found = message_of.find(packed_id(graph.tasks[at].id).bits); found != message_of.end())
       messages[at] = found->second;
   return messages;
 }
@@ -48,13 +38,13 @@ LoopPass pass_of(const TaskGraph& graph, const Timeline& timeline, SimTime perio
                  std::vector<std::int32_t> messages) {
   std::unordered_map<std::uint64_t, std::size_t> task_at;
   for (std::size_t at = 0; at < graph.tasks.size(); ++at)
-    task_at[number_of(graph.tasks[at].id)] = at;
+    task_at[packed_id(graph.tasks[at].id).bits] = at;
   std::vector<std::size_t> places(graph.tasks.size());  // of equal times, the order of the loop
   std::vector<std::size_t> order = loop_order(graph);
   for (std::size_t place = 0; place < order.size(); ++place) places[order[place]] = place;
   std::map<DeviceId, std::vector<RanTask>> rows;
   for (const Span& span : timeline.spans)
-    if (auto found = task_at.find(number_of(span.task)); found != task_at.end())
+    if (auto found = task_at.find(packed_id(span.task).bits); found != task_at.end())
       rows[span.device].push_back({found->second, span.start, span.end});
   LoopPass pass{.period = period, .messages = std::move(messages)};
   for (auto& [device, tasks] : rows) {

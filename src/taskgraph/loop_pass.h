@@ -38,6 +38,8 @@ struct LoopPass {
   /// The tasks are those of one step that began from rest. Otherwise those that lag belong to
   /// earlier steps, which look like this one.
   bool is_one_step = false;
+  /// What each start and each finish takes even if nothing is waited for.
+  SimTime message_end{};
 
   /// How many passes before the one that is shown its step began.
   int passes_back(const Task& task) const { return is_one_step ? 0 : task.lag; }

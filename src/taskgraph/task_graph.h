@@ -36,6 +36,11 @@ struct TaskId {
 constexpr TaskId task_id(PackedId id) {
   return {static_cast<std::int32_t>(id.bits >> 32), static_cast<std::int32_t>(id.bits)};
 }
+/// The inverse.
+constexpr PackedId packed_id(TaskId id) {
+  return {static_cast<std::uint64_t>(static_cast<std::uint32_t>(id.fragment)) << 32 |
+          static_cast<std::uint32_t>(id.index)};
+}
 
 struct BufferSpec {
   std::string name;

@@ -8,26 +8,6 @@
 namespace troika {
 namespace {
 
-/// Adds up what one device does.
-class Ledger {
- public:
-  void add(TimeUse use, SimTime time, std::optional<Collective> kind = {}) {
-    if (time > SimTime{}) times_[{use, kind}] += time;
-  }
-
-  DeviceTime close(DeviceId device) const {
-    DeviceTime made{.device = device};
-    for (const auto& [what, time] : times_) {
-      made.shares.push_back({what.first, what.second, time});
-      made.whole += time;
-    }
-    return made;
-  }
-
- private:
-  std::map<std::pair<TimeUse, std::optional<Collective>>, SimTime> times_;
-};
-
 /// Messages that a device has started and not finished when its pass begins: of each, as many steps
 /// as its finish lags behind its start.
 int under_way_at_begin(const TaskGraph& graph, const LoopPass& pass, const PassRow& row) {
@@ -39,17 +19,22 @@ int under_way_at_begin(const TaskGraph& graph, const LoopPass& pass, const PassR
   return open;
 }
 
-DeviceTime use_of_row(const TaskGraph& graph, const LoopPass& pass, const PassRow& row,
-                      const std::vector<std::optional<RanTask>>& starts) {
-  Ledger ledger;
+RowPieces pieces_of_row(const TaskGraph& graph, const LoopPass& pass, const PassRow& row,
+                        const std::vector<std::optional<RanTask>>& starts) {
+  RowPieces pieces;
+  std::size_t at = 0;
+  auto add = [&](TimeUse use, SimTime time, std::optional<Collective> kind = {}) {
+    if (time > SimTime{}) pieces.push_back({use, kind, time, at});
+  };
   int under_way = under_way_at_begin(graph, pass, row);
   SimTime before = row.tasks.empty() ? SimTime{} : row.tasks.front().start;
-  for (const RanTask& ran : row.tasks) {
+  for (at = 0; at < row.tasks.size(); ++at) {
+    const RanTask& ran = row.tasks[at];
     const Task& task = graph.tasks[ran.task];
-    ledger.add(under_way > 0 ? TimeUse::moving : TimeUse::other, ran.start - before);
+    add(under_way > 0 ? TimeUse::moving : TimeUse::other, ran.start - before);
     before = ran.end;
     if (task.computes()) {
-      ledger.add(task.is_update ? TimeUse::optimizer : TimeUse::compute, ran.time());
+      add(task.is_update ? TimeUse::optimizer : TimeUse::compute, ran.time());
       continue;
     }
     Collective kind = graph[task.communication].call.kind;
@@ -57,12 +42,24 @@ DeviceTime use_of_row(const TaskGraph& graph, const LoopPass& pass, const PassRo
     SimTime begin = ran.start;
     if (task.kind == TaskKind::finish)
       begin = std::clamp(began(graph, pass, ran, starts).value_or(begin), ran.start, ran.end);
-    ledger.add(TimeUse::late_peer, begin - ran.start, kind);
-    ledger.add(TimeUse::message, ran.end - begin, kind);
+    add(TimeUse::late_peer, begin - ran.start, kind);
+    add(TimeUse::message, ran.end - begin, kind);
   }
-  if (!row.tasks.empty())
-    ledger.add(TimeUse::step_end, pass.period - (before - row.tasks.front().start));
-  return ledger.close(row.device);
+  if (row.tasks.empty()) return pieces;
+  at = row.tasks.size() - 1;
+  add(TimeUse::step_end, pass.period - (before - row.tasks.front().start));
+  return pieces;
+}
+
+DeviceTime add_up(DeviceId device, const RowPieces& pieces) {
+  std::map<std::pair<TimeUse, std::optional<Collective>>, SimTime> times;
+  for (const TimePiece& piece : pieces) times[{piece.use, piece.kind}] += piece.time;
+  DeviceTime made{.device = device};
+  for (const auto& [what, time] : times) {
+    made.shares.push_back({what.first, what.second, time});
+    made.whole += time;
+  }
+  return made;
 }
 
 }  // namespace
@@ -120,10 +117,18 @@ std::optional<SimTime> began(const TaskGraph& graph, const LoopPass& pass, const
   return start.end - pass.period * passes;
 }
 
-std::vector<DeviceTime> time_use(const TaskGraph& graph, const LoopPass& pass) {
+std::vector<RowPieces> time_pieces(const TaskGraph& graph, const LoopPass& pass) {
   std::vector<std::optional<RanTask>> starts = last_starts(graph, pass);
+  std::vector<RowPieces> all;
+  for (const PassRow& row : pass.rows) all.push_back(pieces_of_row(graph, pass, row, starts));
+  return all;
+}
+
+std::vector<DeviceTime> time_use(const TaskGraph& graph, const LoopPass& pass) {
+  std::vector<RowPieces> pieces = time_pieces(graph, pass);
   std::vector<DeviceTime> all;
-  for (const PassRow& row : pass.rows) all.push_back(use_of_row(graph, pass, row, starts));
+  for (std::size_t row = 0; row < pass.rows.size(); ++row)
+    all.push_back(add_up(pass.rows[row].device, pieces[row]));
   return all;
 }
 

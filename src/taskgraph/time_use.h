@@ -23,6 +23,21 @@ std::string_view to_string(TimeUse use);
 /// Whether kernels run.
 constexpr bool is_busy(TimeUse use) { return use == TimeUse::compute || use == TimeUse::optimizer; }
 
+/// A span of a device's time, and the task that it goes by.
+struct TimePiece {
+  TimeUse use = TimeUse::compute;
+  std::optional<Collective> kind{};  ///< Of the message that is waited for.
+  SimTime time{};
+  /// Place in the row of the task that runs or waits; of a gap, of the task behind it; of the end
+  /// of a step, of the last task.
+  std::size_t at = 0;
+};
+
+/// The whole of a row in order; none of the pieces is empty. They add up to DeviceTime::whole.
+using RowPieces = std::vector<TimePiece>;
+/// By row of the pass. If the graph lacks members of a message, those that it has count as all.
+std::vector<RowPieces> time_pieces(const TaskGraph& graph, const LoopPass& pass);
+
 struct TimeShare {
   TimeUse use = TimeUse::compute;
   std::optional<Collective> kind{};  ///< Of the message that is waited for.
@@ -42,7 +57,7 @@ struct DeviceTime {
   bool operator==(const DeviceTime&) const = default;
 };
 
-/// By row of the pass. If the graph lacks members of a message, those that it has count as all.
+/// By row of the pass: the pieces, added up by use.
 std::vector<DeviceTime> time_use(const TaskGraph& graph, const LoopPass& pass);
 
 /// By number of message: the start of the member that starts it last; nothing where no start is

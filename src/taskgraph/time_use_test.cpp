@@ -131,6 +131,15 @@ TEST(CriticalPath, FollowsMessagesToTheDeviceThatStartedLast) {
                           "gap after y finish 1 37-40", "z 40-55"));
 }
 
+TEST(CriticalPath, DoesNotFollowAMessageThatNobodyWaitedFor) {
+  Loop loop = sender();
+  LoopPass pass = pass_at(loop, 60, kSent);
+  pass.message_end = {27};  // all that the finish took
+  EXPECT_THAT(texts(loop, critical_path(loop.graph, pass)),
+              ElementsAre("gap after z -5-0", "w 0-10", "y finish 1 10-37",
+                          "gap after y finish 1 37-40", "z 40-55"));
+}
+
 TEST(CriticalPath, GoesBackIntoThePassBeforeAndAddsUpToThePeriod) {
   Loop loop = pipeline();
   LoopPass pass = pass_at(loop, 50, kPiped);
