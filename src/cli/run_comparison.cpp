@@ -4,11 +4,8 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
-#include "base/error.h"
-#include "cli/recorded_run.h"
-#include "cli/run_target.h"
+#include "cli/measured_run.h"
 #include "taskgraph/sent_bytes.h"
 #include "taskgraph/time_use.h"
 
@@ -16,38 +13,6 @@ namespace troika::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Tasks of a device in the order of the loop.
-std::vector<std::size_t> tasks_of(const TaskGraph& graph, DeviceId device) {
-  std::vector<std::size_t> own;
-  for (std::size_t at : loop_order(graph))
-    if (graph.tasks[at].device == device) own.push_back(at);
-  return own;
-}
-
-/// The row of the first device of a class, for another device of the class. Devices of a class have
-/// the same tasks, one by one.
-PassRow row_on(const TaskGraph& graph, const PassRow& first, DeviceId device) {
-  std::vector<std::size_t> theirs = tasks_of(graph, first.device), own = tasks_of(graph, device);
-  TROIKA_CHECK_EQ(own.size(), theirs.size());
-  std::vector<std::size_t> same(graph.tasks.size());
-  for (std::size_t at = 0; at < own.size(); ++at) same[theirs[at]] = own[at];
-  PassRow row{.device = device};
-  for (const RanTask& ran : first.tasks) row.tasks.push_back({same[ran.task], ran.start, ran.end});
-  return row;
-}
-
-/// The predicted pass on these devices.
-LoopPass spread(const PredictedProgram& program, const std::vector<DeviceId>& devices) {
-  LoopPass pass = program.pass;
-  pass.messages = messages_of(program.graph);
-  pass.rows.clear();
-  for (DeviceId device : devices) {
-    std::int32_t a_class = program.folded.classes.of_device.at(device.index());
-    pass.rows.push_back(row_on(program.graph, program.pass.rows.at(as_index(a_class)), device));
-  }
-  return pass;
-}
 
 /// Time by kind of work, added up over devices.
 struct KindTime {
@@ -138,14 +103,6 @@ ComparedDevice compare_device(const DeviceTime& predicted, const DeviceTime& mea
   return made;
 }
 
-LinkKind slowest_link(const CollectiveCall& call) {
-  LinkKind slowest = LinkKind::process;
-  // All links of a process, and all of a node, are alike, so those of one member are enough.
-  for (int member = 1; member < call.members; ++member)
-    slowest = std::max(slowest, link_between(call, 0, member));
-  return slowest;
-}
-
 /// Adds up how long devices stood at the ends of messages.
 void add_waits(const TaskGraph& graph, const LoopPass& pass, SimTime ComparedLinks::*time,
                std::map<LinkKind, ComparedLinks>& links) {
@@ -185,53 +142,6 @@ Timeline timeline_of(const TaskGraph& graph, const LoopPass& pass) {
   return timeline;
 }
 
-std::vector<DeviceId> devices_of(const Timeline& timeline) {
-  std::set<DeviceId> devices;
-  for (const Span& span : timeline.spans) devices.insert(span.device);
-  return {devices.begin(), devices.end()};
-}
-
-/// Throws Error(file) if the trace is of an earlier part of the run than plan.json.
-void require_same_part(const fs::path& run, const TracedPart& part) {
-  RecordedRun recorded = read_recorded_run(run);
-  if (part.plan_hash.empty() || recorded.plan_hash.empty()) return;  // of an earlier version
-  bool is_same =
-      part.plan_hash == recorded.plan_hash && part.ranks == recorded.ranks.value_or(part.ranks);
-  if (is_same) return;
-  throw Error(ErrorKind::file,
-              fmt::format("{}: the trace is of steps {} to {}, which ran under another plan or in "
-                          "other processes than those of plan.json and env.json; let the run end "
-                          "or stop it with Ctrl-C, which writes a new trace",
-                          (run / "trace.json").string(), part.first_step + 1, part.last_step));
-}
-
-/// Devices of the trace choose tasks and classes of the plan.
-void require_known_devices(const fs::path& run, const std::vector<DeviceId>& devices,
-                           std::size_t planned) {
-  DeviceId last = devices.back();
-  if (last.index() < planned) return;
-  throw Error(
-      ErrorKind::file,
-      fmt::format("{}: trace.json shows device {}, but plan.json has {} device{}; the trace "
-                  "is of an earlier part of the run",
-                  (run / "trace.json").string(), last.value, planned, planned == 1 ? "" : "s"));
-}
-
-SimulationTarget target_of_run(const fs::path& run, const std::string& costs,
-                               const MeasuredStep& step) {
-  for (const char* name : {"plan.json", "costs.json"})
-    if (!fs::exists(run / name))
-      throw Error(ErrorKind::file, fmt::format("'{}' is missing; --against needs the folder of a "
-                                               "run that has started",
-                                               (run / name).string()));
-  SimulationTarget target =
-      open_simulation({.target = (run / "plan.json").string(),
-                       .costs = costs.empty() ? (run / "costs.json").string() : costs,
-                       .batch = step.part.batch});
-  require_known_devices(run, devices_of(step.timeline), target.on.machine.devices.size());
-  return target;
-}
-
 std::string measurement_note(const MeasuredStep& step) {
   if (step.period == SimTime{})
     return "The run reported no times of such steps; measured is the last whole step alone.";
@@ -239,9 +149,11 @@ std::string measurement_note(const MeasuredStep& step) {
          "run's reports.";
 }
 
-void add_notes(RunComparison& comparison, const SimulatedPlan& plan, const MeasuredStep& step) {
+void add_notes(RunComparison& comparison, const MeasuredRun& run) {
+  const SimulatedPlan& plan = run.plan;
+  const MeasuredStep& step = run.step;
   const SimulationTarget& target = plan.target;
-  std::size_t devices = devices_of(step.timeline).size();
+  std::size_t devices = run.devices.size();
   comparison.notes = target.notes;
   if (comparison.unknown_tasks > 0)
     comparison.notes.push_back(
@@ -266,43 +178,30 @@ void add_notes(RunComparison& comparison, const SimulatedPlan& plan, const Measu
 
 }  // namespace
 
-RunComparison compare_with_run(const fs::path& run, const std::string& costs) {
-  if (!is_run_folder(run))
-    throw Error(ErrorKind::file,
-                fmt::format("'{}' is not a run folder; give one, such as runs/NAME", run.string()));
-  MeasuredStep step = read_measured_step(run);
-  require_same_part(run, step.part);
-  std::vector<DeviceId> devices = devices_of(step.timeline);
-  SimulatedPlan plan = simulate_plan(target_of_run(run, costs, step), {.also = devices});
-  const PredictedProgram& program = plan.programs.front();
-  bool is_alone = plan.programs.size() == 1;
-  RunComparison made{.run = run.string(), .predicted = program.time};
-  made.measured = is_alone && step.period > SimTime{} ? step.period : step.timeline.length();
-
-  LoopPass predicted = spread(program, devices);
-  LoopPass measured =
-      pass_of(program.graph, step.timeline, made.measured, messages_of(program.graph));
-  measured.is_one_step = !is_alone;
-  made.unknown_tasks = std::ssize(step.timeline.spans);
-  for (const PassRow& row : measured.rows) made.unknown_tasks -= std::ssize(row.tasks);
-
+RunComparison compare_with_run(const fs::path& path, const std::string& costs) {
+  const MeasuredRun run = open_measured_run(path, costs);
+  const TaskGraph& graph = run.program().graph;
+  const LoopPass &predicted = run.predicted, &measured = run.measured;
+  RunComparison made{.run = path.string(),
+                     .predicted = run.program().time,
+                     .measured = run.time,
+                     .unknown_tasks = run.unknown_tasks()};
   KindTimes kinds;
-  add_kernels(program.graph, predicted, &KindTime::predicted, kinds);
-  add_kernels(program.graph, measured, &KindTime::measured, kinds);
-  std::vector<DeviceTime> expected = time_use(program.graph, predicted);
-  std::vector<DeviceTime> seen = time_use(program.graph, measured);
+  add_kernels(graph, predicted, &KindTime::predicted, kinds);
+  add_kernels(graph, measured, &KindTime::measured, kinds);
+  std::vector<DeviceTime> expected = time_use(graph, predicted);
+  std::vector<DeviceTime> seen = time_use(graph, measured);
   add_waits(expected, &KindTime::predicted, &KindTime::late_predicted, kinds);
   add_waits(seen, &KindTime::measured, &KindTime::late_measured, kinds);
-  made.work = list_work(kinds, std::ssize(devices),
-                        devices.size() == plan.target.on.machine.devices.size());
+  made.work = list_work(kinds, std::ssize(run.devices),
+                        run.devices.size() == run.plan.target.on.machine.devices.size());
   for (std::size_t at = 0; at < std::min(expected.size(), seen.size()); ++at)
     made.devices.push_back(compare_device(expected[at], seen[at]));
-  made.links = compare_links(program.graph, predicted, measured);
-  add_notes(made, plan, step);
-  Timeline as_predicted = timeline_of(program.graph, predicted);
-  Timeline as_measured = timeline_of(program.graph, measured);
-  made.trace =
-      to_chrome_trace(program.graph, {{"measured", as_measured}, {"predicted", as_predicted}});
+  made.links = compare_links(graph, predicted, measured);
+  add_notes(made, run);
+  Timeline as_predicted = timeline_of(graph, predicted);
+  Timeline as_measured = timeline_of(graph, measured);
+  made.trace = to_chrome_trace(graph, {{"measured", as_measured}, {"predicted", as_predicted}});
   return made;
 }
 

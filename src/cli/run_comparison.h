@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "cli/measured_step.h"
-#include "cli/simulated_plan.h"
+#include "base/units.h"
 #include "collective/recipe.h"
+#include "machine/machine.h"
 
 namespace troika::cli {
 
-/// Time that a device of the first rank spends on one kind of work, on average over its devices.
+/// Time that a device spends on one kind of work, on average over those that the trace shows.
 struct ComparedWork {
   std::string kind;        ///< "conv2d forward", "all_reduce", "between tasks".
   std::int64_t tasks = 0;  ///< On one device.
