@@ -5,6 +5,7 @@
 #include "setup/predicted_step.h"
 #include "train/checkpoint_keeper.h"
 #include "train/evaluate.h"
+#include "train/exchange_timelines.h"
 #include "train/run_record.h"
 #include "train/training_run.h"
 
@@ -34,7 +35,7 @@ TrainOutcome TrainingRun::run(const RunFolder* folder) {
     if (is_over()) evaluate_test_at_end();
     save_if_due(pace, agreed);
   }
-  if (folder != nullptr && is_first() && steps_.batch() > 0) write_trace(*folder, first_step);
+  if (folder != nullptr && steps_.batch() > 0) write_trace(*folder, first_step);
   outcome_.step = state_.step;
   outcome_.seconds = reporter_.seconds() - before;
   return outcome_;
@@ -184,7 +185,10 @@ void TrainingRun::evaluate_test_at_end() {
 }
 
 void TrainingRun::write_trace(const RunFolder& folder, std::int64_t first_step) {
-  folder.write("trace.json", trace_of_run(live_, models_.at(steps_.batch()),
+  const zoo::Model& model = models_.at(steps_.batch());
+  std::vector<Timeline> ranks = exchange_timelines(live_, model.graphs.front().name);
+  if (!is_first()) return;
+  folder.write("trace.json", trace_of_run(live_, {model, ranks},
                                           {.plan_hash = state_.plan_hash,
                                            .first_step = first_step,
                                            .last_step = state_.step,
