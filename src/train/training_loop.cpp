@@ -38,6 +38,7 @@ TrainOutcome TrainingRun::run(const RunFolder* folder) {
   if (folder != nullptr && steps_.batch() > 0) write_trace(*folder, first_step);
   outcome_.step = state_.step;
   outcome_.seconds = reporter_.seconds() - before;
+  outcome_.drift = reporter_.drift();
   return outcome_;
 }
 
@@ -67,8 +68,9 @@ TrainingRun::Pace TrainingRun::begin(const RunFolder* folder, MetricsLog* metric
 /// Only with measured kernels: predictions from rates alone are too rough to compare with.
 void TrainingRun::watch_for_slow_steps() {
   if (!is_first() || !live_.setup().is_measured) return;
-  SimTime step = predict_step(live_, models_.at(course_.batches().front())).time;
-  reporter_.watch(std::chrono::nanoseconds(step.count));
+  std::int64_t batch = course_.batches().front();
+  SimTime step = predict_step(live_, models_.at(batch)).time;
+  reporter_.watch(std::chrono::nanoseconds(step.count), batch);
 }
 
 Requests TrainingRun::take_step(Pace& pace) {
