@@ -158,6 +158,22 @@ Json json_of(const Explanation& explanation) {
   return json;
 }
 
+Json json_of(const RunFindings& run, const PlanFinding& finding) {
+  const MeasuredConditions& found = run.conditions;
+  Json json{
+      {"run", run.run},
+      {"predicted_ms", milliseconds(run.predicted)},
+      {"measured_ms", milliseconds(run.measured)},
+      {"kernels", found.kernels},
+      {"devices", found.devices},
+      {"messages", {{"process", found.process}, {"node", found.node}, {"network", found.network}}}};
+  if (std::optional<SimTime> own = step_of_run(run, finding)) {
+    json["step_ms"] = milliseconds(*own);
+    json["times_as_fast"] = share_of(*own, finding.best().period);
+  }
+  return json;
+}
+
 }  // namespace
 
 std::string to_text(const PlanReport& report) {
@@ -176,6 +192,7 @@ std::string to_text(const PlanReport& report) {
        {"bound", bound_text(finding)}});
   text += "\n" + finalists_table(finding) + "\n" + groups_table(report);
   if (report.explanation) text += "\n" + explanation_text(*report.explanation);
+  if (report.from) text += "\n" + gain_text(*report.from, finding) + "\n";
   for (const std::string& note : report.notes) text += "\n" + note;
   return report.notes.empty() ? text : text + "\n";
 }
@@ -224,6 +241,7 @@ std::string to_json_text(const PlanReport& report) {
             {"moves", moves}};
   if (finding.found.bounds) json["bound_ms"] = milliseconds(finding.found.bounds->least());
   if (report.explanation) json["explanation"] = json_of(*report.explanation);
+  if (report.from) json["from"] = json_of(*report.from, finding);
   return json.dump();
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/replan.h"
 #include "search/explanation.h"
 #include "setup/plan_summary.h"
 
@@ -17,6 +18,7 @@ struct PlanReport {
   double seconds = 0;
   std::uint64_t seed = 1;
   std::optional<Explanation> explanation{};
+  std::optional<RunFindings> from{};  ///< The run that the plan was searched for.
   std::vector<std::string> notes{};
 };
 
