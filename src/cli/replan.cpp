@@ -8,6 +8,7 @@
 #include <span>
 
 #include "cli/measured_run.h"
+#include "train/step_drift.h"
 
 namespace troika::cli {
 namespace {
@@ -66,6 +67,17 @@ std::string conditions_text(const MeasuredConditions& conditions) {
   return parts.empty() ? "all as predicted" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
+/// What the run spent on neither kernels nor messages, such as samples, another plan spends too.
+std::string rest_text(const RunFindings& run, SimTime own) {
+  double explained = static_cast<double>(own.count);
+  if (std::abs(static_cast<double>(run.measured.count) - explained) <= kStepDrift * explained)
+    return "";
+  return fmt::format(
+      "; steps of the run took {}, and 'troika simulate --against {}' says what the "
+      "rest is",
+      to_string(run.measured), run.run);
+}
+
 }  // namespace
 
 Replan open_replan(const std::string& run) {
@@ -105,13 +117,12 @@ std::string gain_text(const RunFindings& run, const PlanFinding& finding) {
     return text +
            fmt::format("its plan does not fit; the plan found takes {} a step", to_string(best));
   if (*own <= best)
-    return text + fmt::format("no plan was found that takes less time than its own, {} a step",
-                              to_string(*own));
-  return text + fmt::format(
-                    "its plan takes {} a step; the plan found takes {}: {:.2f} times as "
-                    "fast",
-                    to_string(*own), to_string(best),
-                    static_cast<double>(own->count) / static_cast<double>(best.count));
+    return text + fmt::format("no plan was found that takes less time than its own, {} a step{}",
+                              to_string(*own), rest_text(run, *own));
+  double times = static_cast<double>(own->count) / static_cast<double>(best.count);
+  return text +
+         fmt::format("its plan takes {} a step; the plan found takes {}: {:.2f} times as fast{}",
+                     to_string(*own), to_string(best), times, rest_text(run, *own));
 }
 
 }  // namespace troika::cli
