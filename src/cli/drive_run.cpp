@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "base/error.h"
 #include "checkpoint/retention.h"
 #include "cli/outside_writes.h"
@@ -105,6 +107,18 @@ void report_end(const RunResult& result, std::int64_t first_step, Progress& prog
   progress.note("run folder: " + folder);
 }
 
+/// "a step took 120 ms, 34 % longer than predicted (89 ms); ..."
+std::string drift_text(const StepDrift& drift, const fs::path& folder, bool may_replan) {
+  SimTime predicted{drift.predicted.count()}, measured{drift.measured.count()};
+  double part = static_cast<double>(measured.count) / static_cast<double>(predicted.count) - 1;
+  std::string text = fmt::format(
+      "a step took {}, {:.0f} % {} than predicted ({}); 'troika simulate --against {}' says where",
+      to_string(measured), 100 * std::abs(part), part > 0 ? "longer" : "less", to_string(predicted),
+      folder.string());
+  if (!may_replan) return text;
+  return text + fmt::format(", 'troika plan --from {}' looks for a better plan", folder.string());
+}
+
 /// One run with its folder and log open.
 class Drive {
  public:
@@ -141,10 +155,18 @@ class Drive {
     RunResult result{training_->run(&*folder_), folder_->path()};
     forget_stop();
     report_end(result, first_step, progress_);
+    report_drift(result);
     if (result.outcome.interrupted && log_)
       log_->write(LogLevel::info, fmt::format("exit code {}", kInterruptedExitCode));
     seat_.ranks->exchange("done");
     return result;
+  }
+
+  void report_drift(const RunResult& result) {
+    if (!result.outcome.drift) return;
+    bool may_replan = training_->model().graphs.size() == 1 &&
+                      training_->live().setup().machine.devices.size() > 1;
+    progress_.note(drift_text(*result.outcome.drift, result.folder, may_replan));
   }
 
   void set_up(const StopSignals& signals) {

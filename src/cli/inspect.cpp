@@ -56,7 +56,7 @@ PlanExplanation explain(const InspectArguments& arguments) {
                                                 "that it ran on; give '{0}/plan.json' for those of "
                                                 "a cluster file",
                                                 arguments.target));
-    return explain(read_run_passes(arguments.target, arguments.costs));
+    return explain(open_measured_run(arguments.target, arguments.costs));
   }
   std::string costs = arguments.costs.empty() ? costs_beside(arguments.target) : arguments.costs;
   return explain(simulate_plan(

@@ -19,7 +19,7 @@ struct TracedPart {
 };
 
 struct MeasuredStep {
-  Timeline timeline;  ///< Shows the devices of the first rank.
+  Timeline timeline;  ///< Shows the devices of all ranks, or those of the first one.
   TracedPart part;
   /// From step to step: the median of what this part of the run reported of steps with the same
   /// batch. 0: it reported none.

@@ -31,6 +31,7 @@ constexpr const char* kDefaultBudget = "30s";
 
 struct PlanArguments {
   SimulationRequest request;
+  std::string from;
   bool estimates = false;
   bool explains = false, tries_all = false;
   std::string budget = kDefaultBudget;
@@ -45,9 +46,18 @@ struct PlanArguments {
 struct PlanTask {
   SimulationTarget target;
   std::vector<Machine> machines;
+  std::optional<RunFindings> from{};
 };
 
+/// The model and machine of a run, as it measured them.
+PlanTask task_of_run(const std::string& run) {
+  Replan replan = open_replan(run);
+  std::vector<Machine> machines{replan.target.on.machine};
+  return {std::move(replan.target), std::move(machines), std::move(replan.findings)};
+}
+
 PlanTask open_task(const PlanArguments& arguments) {
+  if (!arguments.from.empty()) return task_of_run(arguments.from);
   SimulationRequest request = arguments.request;
   bool is_plan = std::filesystem::path(request.target).extension() == ".json";
   // The search replaces whatever plan the file names.
@@ -76,6 +86,7 @@ PlanFinderRequest finder_request(const PlanArguments& arguments, const PlanTask&
       .given = task.target.costs,
       .measures = task.target.is_here && !arguments.estimates && arguments.request.costs.empty(),
       .is_here = task.target.is_here};
+  if (task.from) asked.first.push_back(task.from->plan);
   auto parts = static_cast<double>(task.machines.size());
   asked.search.seed = static_cast<std::uint64_t>(arguments.seed);
   asked.search.kept = as_index(arguments.top);
@@ -107,6 +118,10 @@ std::string counts_note(const std::vector<PlanFinding>& findings) {
 
 void run(const PlanArguments& arguments, Context& context) {
   refuse_mpirun("plan");
+  if (arguments.from.empty() == arguments.request.target.empty())
+    throw Error(ErrorKind::usage,
+                "'troika plan' takes either a run file or a plan, as in 'troika plan run.toml', or "
+                "a run that has been measured, as in 'troika plan --from runs/NAME'");
   auto begin = std::chrono::steady_clock::now();
   if (arguments.json) context.console.reserve_out();
   PlanTask task = open_task(arguments);
@@ -134,6 +149,7 @@ void run(const PlanArguments& arguments, Context& context) {
                     .graph = programs.model.graphs.front().graph,
                     .seconds = seconds.count(),
                     .seed = static_cast<std::uint64_t>(arguments.seed),
+                    .from = task.from,
                     .notes = task.target.notes};
   if (arguments.explains) report.explanation = explain_best(task, best);
   if (findings.size() > 1) report.notes.push_back(counts_note(findings));
@@ -156,19 +172,25 @@ Verb add_plan(CLI::App& parent, Context& context) {
   CLI::App* app = parent.add_subcommand(
       "plan", "Find how to split a model over devices, for the shortest training step");
   app->add_option("RUN.toml|PLAN.json", request.target,
-                  "A run file, or a plan whose model and batch count")
-      ->required();
+                  "A run file, or a plan whose model and batch count");
   app->add_option("key=value", request.overrides, "Replaces a value of the run file");
+  CLI::Option* from = app->add_option(
+      "--from", arguments->from,
+      "The model, batch and machine of this run folder, with devices and messages as slow as the "
+      "run measured them; says what another plan would gain");
   app->add_option("--cluster", request.cluster,
-                  "The machines, as a cluster file; default: this computer");
+                  "The machines, as a cluster file; default: this computer")
+      ->excludes(from);
   take_whole(app->add_option("--devices,-n", request.devices,
                              "So many devices; default: all of the cluster or, on this computer, "
                              "the best number of devices for its cores"),
-             {.least = 1, .most = kMostDevices});
-  take_whole(app->add_option("--batch", request.batch, "Another global batch"));
+             {.least = 1, .most = kMostDevices})
+      ->excludes(from);
+  take_whole(app->add_option("--batch", request.batch, "Another global batch"))->excludes(from);
   app->add_option("--costs", request.costs,
                   "A cost file with kernel times, such as runs/NAME/costs.json; nothing is "
-                  "measured then");
+                  "measured then")
+      ->excludes(from);
   app->add_flag("--estimate", arguments->estimates,
                 "Do not measure kernels; estimate their times from the rates of the device");
   CLI::Option* budget =
@@ -191,14 +213,17 @@ Verb add_plan(CLI::App& parent, Context& context) {
                 "except for small models on few devices");
   app->add_option("--what-if", request.what_if,
                   "Other links between nodes: link=100Gbps or latency=5us")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->excludes(from);
   app->add_option("--out", arguments->out, "Write the plan, for 'train' and 'simulate'");
   app->add_flag("--json", arguments->json, "Print JSON");
   app->footer(
       "Ctrl-C ends the search with the best plan so far.\n"
-      "Example: find a plan for this computer, keep it and train with it; then one for a cluster\n"
+      "Example: find a plan for this computer, keep it and train with it; see whether another one\n"
+      "would do better now that steps were measured; find one for a cluster\n"
       "  troika plan run.toml --out plan.json\n"
       "  troika train run.toml parallel.plan=plan.json\n"
+      "  troika plan --from runs/digits --out better.json\n"
       "  troika plan run.toml --cluster cluster.toml --costs runs/digits/costs.json --explain");
   return {app, [arguments, &context] { run(*arguments, context); }};
 }

@@ -132,10 +132,10 @@ PlanExplanation explain(const SimulatedPlan& plan) {
   return explain_pass(plan, plan.programs.front().pass);
 }
 
-PlanExplanation explain(const RunPasses& run) {
+PlanExplanation explain(const MeasuredRun& run) {
   PlanExplanation made = explain_pass(run.plan, run.predicted);
   add_measured({run.plan, run.measured}, made);
-  made.notes = run.notes;
+  made.notes = notes_of(run);
   return made;
 }
 

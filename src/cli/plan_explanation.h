@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/link_traffic.h"
-#include "cli/run_passes.h"
+#include "cli/measured_run.h"
 #include "search/explanation.h"
 #include "search/operator_times.h"
 #include "search/parameter_traffic.h"
@@ -50,6 +50,6 @@ struct PlanExplanation {
 /// Throws Error(usage) if a step of the model is several programs.
 PlanExplanation explain(const SimulatedPlan& plan);
 /// The same with what the run measured.
-PlanExplanation explain(const RunPasses& run);
+PlanExplanation explain(const MeasuredRun& run);
 
 }  // namespace troika::cli

@@ -95,6 +95,22 @@ std::string groups_table(const PlanReport& report) {
   return text;
 }
 
+Json json_of(const RunFindings& run, const PlanFinding& finding) {
+  const MeasuredConditions& found = run.conditions;
+  Json json{
+      {"run", run.run},
+      {"predicted_ms", milliseconds(run.predicted)},
+      {"measured_ms", milliseconds(run.measured)},
+      {"kernels", found.kernels},
+      {"devices", found.devices},
+      {"messages", {{"process", found.process}, {"node", found.node}, {"network", found.network}}}};
+  if (std::optional<SimTime> own = step_of_run(run, finding)) {
+    json["step_ms"] = milliseconds(*own);
+    json["times_as_fast"] = share_of(*own, finding.best().period);
+  }
+  return json;
+}
+
 }  // namespace
 
 std::string to_text(const PlanReport& report) {
@@ -117,6 +133,7 @@ std::string to_text(const PlanReport& report) {
   std::string text = format_facts(facts);
   text += "\n" + finalists_table(finding) + "\n" + groups_table(report);
   if (report.explanation) text += "\n" + to_text(*report.explanation);
+  if (report.from) text += "\n" + gain_text(*report.from, finding) + "\n";
   for (const std::string& note : report.notes) text += "\n" + note;
   return report.notes.empty() ? text : text + "\n";
 }
@@ -172,6 +189,7 @@ std::string to_json_text(const PlanReport& report) {
                      {"excluded_groups", proof->cut_off}};
   if (finding.found.bounds) json["bound_ms"] = milliseconds(finding.found.bounds->least());
   if (report.explanation) json["explanation"] = Json::parse(to_json_text(*report.explanation));
+  if (report.from) json["from"] = json_of(*report.from, finding);
   return json.dump();
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/plan_explanation.h"
+#include "cli/replan.h"
 #include "setup/plan_summary.h"
 
 namespace troika::cli {
@@ -17,6 +18,7 @@ struct PlanReport {
   double seconds = 0;
   std::uint64_t seed = 1;
   std::optional<PlanExplanation> explanation{};
+  std::optional<RunFindings> from{};  ///< The run that the plan was searched for.
   std::vector<std::string> notes{};
 };
 

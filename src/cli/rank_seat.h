@@ -15,7 +15,8 @@ struct RankSeat {
   /// From now on the last error of this rank is written to this file as well. Empty if no launcher
   /// started the process: then the verb logs its own errors.
   std::function<void(const std::filesystem::path&)> keep_last_words{};
-  /// Whether that error has been written and the process is about to end; with keep_last_words only.
+  /// Whether that error has been written and the process is about to end; with keep_last_words
+  /// only.
   std::function<bool()> is_leaving{};
 
   bool is_launched() const { return static_cast<bool>(keep_last_words); }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "cli/run_passes.h"
+#include "cli/measured_run.h"
 #include "taskgraph/sent_bytes.h"
 #include "taskgraph/time_use.h"
 
@@ -103,14 +103,6 @@ ComparedDevice compare_device(const DeviceTime& predicted, const DeviceTime& mea
   return made;
 }
 
-LinkKind slowest_link(const CollectiveCall& call) {
-  LinkKind slowest = LinkKind::process;
-  // All links of a process, and all of a node, are alike, so those of one member are enough.
-  for (int member = 1; member < call.members; ++member)
-    slowest = std::max(slowest, link_between(call, 0, member));
-  return slowest;
-}
-
 /// Adds up how long devices stood at the ends of messages.
 void add_waits(const TaskGraph& graph, const LoopPass& pass, SimTime ComparedLinks::*time,
                std::map<LinkKind, ComparedLinks>& links) {
@@ -152,32 +144,29 @@ Timeline timeline_of(const TaskGraph& graph, const LoopPass& pass) {
 
 }  // namespace
 
-RunComparison compare_with_run(const fs::path& run, const std::string& costs) {
-  RunPasses passes = read_run_passes(run, costs);
-  const SimulatedPlan& plan = passes.plan;
-  const PredictedProgram& program = plan.programs.front();
-  const LoopPass &predicted = passes.predicted, &measured = passes.measured;
-  RunComparison made{.run = run.string(), .predicted = program.time, .measured = measured.period};
-  made.unknown_tasks = passes.unknown_tasks;
-  made.notes = std::move(passes.notes);
-
+RunComparison compare_with_run(const fs::path& path, const std::string& costs) {
+  const MeasuredRun run = open_measured_run(path, costs);
+  const TaskGraph& graph = run.program().graph;
+  const LoopPass &predicted = run.predicted, &measured = run.measured;
+  RunComparison made{.run = path.string(),
+                     .predicted = run.program().time,
+                     .measured = run.time,
+                     .unknown_tasks = run.unknown_tasks()};
   KindTimes kinds;
-  add_kernels(program.graph, predicted, &KindTime::predicted, kinds);
-  add_kernels(program.graph, measured, &KindTime::measured, kinds);
-  std::vector<DeviceTime> expected = time_use(program.graph, predicted);
-  std::vector<DeviceTime> seen = time_use(program.graph, measured);
+  add_kernels(graph, predicted, &KindTime::predicted, kinds);
+  add_kernels(graph, measured, &KindTime::measured, kinds);
+  std::vector<DeviceTime> expected = time_use(graph, predicted);
+  std::vector<DeviceTime> seen = time_use(graph, measured);
   add_waits(expected, &KindTime::predicted, &KindTime::late_predicted, kinds);
   add_waits(seen, &KindTime::measured, &KindTime::late_measured, kinds);
-  std::size_t devices = predicted.rows.size();
-  made.work = list_work(kinds, std::ssize(predicted.rows),
-                        devices == plan.target.on.machine.devices.size());
+  made.work = list_work(kinds, std::ssize(run.devices),
+                        run.devices.size() == run.plan.target.on.machine.devices.size());
   for (std::size_t at = 0; at < std::min(expected.size(), seen.size()); ++at)
     made.devices.push_back(compare_device(expected[at], seen[at]));
-  made.links = compare_links(program.graph, predicted, measured);
-  Timeline as_predicted = timeline_of(program.graph, predicted);
-  Timeline as_measured = timeline_of(program.graph, measured);
-  made.trace =
-      to_chrome_trace(program.graph, {{"measured", as_measured}, {"predicted", as_predicted}});
+  made.links = compare_links(graph, predicted, measured);
+  Timeline as_predicted = timeline_of(graph, predicted);
+  Timeline as_measured = timeline_of(graph, measured);
+  made.trace = to_chrome_trace(graph, {{"measured", as_measured}, {"predicted", as_predicted}});
   return made;
 }
 

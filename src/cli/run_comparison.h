@@ -7,10 +7,11 @@
 
 #include "base/units.h"
 #include "collective/recipe.h"
+#include "machine/machine.h"
 
 namespace troika::cli {
 
-/// Time that a device of the first rank spends on one kind of work, on average over its devices.
+/// Time that a device spends on one kind of work, on average over those that the trace shows.
 struct ComparedWork {
   std::string kind;        ///< "conv2d forward", "all_reduce", "between tasks".
   std::int64_t tasks = 0;  ///< On one device.

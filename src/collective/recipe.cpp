@@ -96,4 +96,12 @@ LinkKind link_between(const CollectiveCall& call, int a, int b) {
   return at(call.processes, a) == at(call.processes, b) ? LinkKind::process : LinkKind::node;
 }
 
+LinkKind slowest_link(const CollectiveCall& call) {
+  LinkKind slowest = LinkKind::process;
+  // All links of a process, and all of a node, are alike, so those of one member are enough.
+  for (int member = 1; member < call.members; ++member)
+    slowest = std::max(slowest, link_between(call, 0, member));
+  return slowest;
+}
+
 }  // namespace troika

@@ -76,6 +76,8 @@ CollectiveCall equal_parts(Collective kind, int members, std::int64_t count);
 void check_call(const CollectiveCall& call);
 
 LinkKind link_between(const CollectiveCall& call, int a, int b);
+/// The slowest kind of link between any two members.
+LinkKind slowest_link(const CollectiveCall& call);
 
 /// The memory that a piece lies in.
 enum class Space {

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Changes whenever the search or the simulator does, so that plans are searched for again.
-constexpr std::string_view kCacheVersion = "auto plan 1";
+constexpr std::string_view kCacheVersion = "auto plan 2";
 
 /// Everything that a plan depends on, apart from the kernels' times, which follow from the
 /// processor and the build.
@@ -28,8 +28,8 @@ std::string key_of(const AutoPlanRequest& asked) {
   for (const Machine& machine : asked.machines) {
     key += to_json(with_origin({}, asked.config, asked.model, machine));
     for (const DeviceSpec& device : machine.devices)
-      key +=
-          fmt::format("{} {} {} {}\n", device.kind, device.node, device.rank, device.memory.count);
+      key += fmt::format("{} {} {} {} {}\n", device.kind, device.node, device.rank,
+                         device.memory.count, device.slowdown);
   }
   const ParallelConfig& parallel = asked.config.parallel;
   const KernelsConfig& kernels = asked.config.kernels;

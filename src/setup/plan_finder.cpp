@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "search/plan_bounds.h"
 #include "setup/choose_strategy.h"
 #include "setup/optimizer_rules.h"
 #include "strategy/ready.h"
@@ -65,11 +66,22 @@ class PlanFinder {
             .links = &asked_.links};
   }
 
-  /// Ready plans as a run file names them, and mixtures.
+  void add_ready(std::string name, const Strategy& made) {
+    ready_.push_back({std::move(name), base_});
+    ready_.back().strategy.splits = made.splits;
+  }
+
+  /// Those that were asked for, then ready plans as a run file names them, and mixtures. Of devices
+  /// that are not equally fast each also with tiles in proportion to their speed, since the search
+  /// itself only cuts evenly.
   void list_ready() {
-    auto add = [&](std::string name, const Strategy& made) {
-      ready_.push_back({std::move(name), base_});
-      ready_.back().strategy.splits = made.splits;
+    for (const NamedStrategy& first : asked_.first) add_ready(first.name, first.strategy);
+    bool is_even = has_equal_devices(machine_);
+    auto add = [&](const std::string& name, const Strategy& made) {
+      add_ready(name, made);
+      if (is_even) return;
+      Strategy weighted = weighted_by_speed(made, graph_, machine_);
+      if (weighted.splits != made.splits) add_ready(name + " by speed", weighted);
     };
     Machine linked = with_slowest_link(machine_, asked_.links);
     for (std::string_view name : ready_names())
@@ -141,7 +153,8 @@ class PlanFinder {
     SimTime far = candidates.front().period * kFarBehind;
     for (const NamedStrategy& ready : ready_) {
       const SearchSeed* seed = made_.found.seed(ready.name);
-      bool is_far = seed->period && *seed->period > far && ready.name != "data";
+      bool is_far = seed->period && *seed->period > far && ready.name != "data" &&
+                    std::ranges::count(asked_.first, ready.name, &NamedStrategy::name) == 0;
       if (!seed->period || (is_far && asked_.measures)) continue;  // kernels of others cost time
       std::erase_if(candidates, [&](const FoundPlan& plan) { return plan.origin == ready.name; });
       candidates.push_back({ready.name, ready.strategy, *seed->period});

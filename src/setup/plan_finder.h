@@ -18,7 +18,9 @@ struct PlanFinderRequest {
   const zoo::Model& model;
   Machine machine;
   const LinkCosts& links;
-  Strategy base{};       ///< Everything but splits: micro-batches, how gradients travel.
+  Strategy base{};  ///< Everything but splits: micro-batches, how gradients travel.
+  /// Plans to begin with besides the ready ones, to be among the finalists if they are feasible.
+  std::vector<NamedStrategy> first{};
   KernelTable given{};   ///< Rows of a cost file.
   bool measures = true;  ///< Measures kernels of this computer that have no time yet.
   bool is_here = false;  ///< As PlanKernels::Options.

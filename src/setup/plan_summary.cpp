@@ -11,6 +11,9 @@
 namespace troika {
 namespace {
 
+/// Parts of different lengths that a description lists.
+constexpr std::size_t kShownWeights = 8;
+
 double ratio(SimTime one, SimTime other) {
   return static_cast<double>(one.count) /
          static_cast<double>(std::max<std::int64_t>(1, other.count));
@@ -53,6 +56,10 @@ std::string describe(const Split& split) {
     const Factor& factor = split.factors[at];
     std::string text =
         fmt::format("{} = {}", factor.axis.empty() ? "copies" : factor.axis, factor.degree);
+    if (!factor.weights.empty() && factor.weights.size() <= kShownWeights)
+      text += fmt::format(" as {}", fmt::join(factor.weights, " : "));
+    else if (!factor.weights.empty())
+      text += " by weights";
     if (factor.stride != dense) text += fmt::format(" (stride {})", factor.stride);
     dense = factor.stride * factor.degree;
     parts.insert(parts.begin(), std::move(text));

@@ -16,7 +16,8 @@ struct SplitGroup {
 };
 std::vector<SplitGroup> split_groups(const Graph& graph, const Strategy& strategy);
 
-/// "n = 4", "o = 2 on every 2nd device from 1", "whole on device 0", "copies = 4".
+/// "n = 4", "n = 2 as 5 : 3", "o = 2 on every 2nd device from 1", "whole on device 0", "copies =
+/// 4".
 std::string describe(const Split& split);
 
 /// How much a better plan could gain at most, by the bound of the search space.

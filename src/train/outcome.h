@@ -6,6 +6,7 @@
 
 #include "config/condition.h"
 #include "train/progress.h"
+#include "train/step_drift.h"
 
 namespace troika {
 
@@ -17,6 +18,7 @@ struct TrainOutcome {
   bool reached_target = false;                  ///< train.until holds.
   bool stopped_early = false;                   ///< Stopped by train.patience.
   double seconds = 0;                           ///< Time spent in this call.
+  std::optional<StepDrift> drift{};             ///< Steps took another time than predicted.
 
   bool is_ended() const { return interrupted || reached_target || stopped_early; }
   /// Replaces the last evaluation of that set.

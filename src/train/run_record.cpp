@@ -14,6 +14,7 @@
 #include "setup/choose_strategy.h"
 #include "setup/hosts.h"
 #include "setup/predicted_step.h"
+#include "taskgraph/join_timelines.h"
 
 namespace troika {
 namespace {
@@ -196,9 +197,9 @@ void write_record(const RunFolder& folder, const RunConfig& config, TrainingRun&
                env.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
-std::string trace_of_run(const LiveModel& live, const zoo::Model& model, const RunPart& part) {
-  PredictedStep predicted = predict_step(live, model);
-  Timeline measured = live.session().timeline(model.graphs.front().name);
+std::string trace_of_run(const LiveModel& live, const MeasuredSteps& step, const RunPart& part) {
+  PredictedStep predicted = predict_step(live, step.model);
+  Timeline measured = join_timelines(predicted.program, step.ranks);
   return to_chrome_trace(predicted.program,
                          {{"measured", measured}, {"predicted", predicted.timeline}},
                          {{"plan_hash", part.plan_hash},

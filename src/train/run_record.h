@@ -50,8 +50,14 @@ struct RunPart {
   std::int64_t batch = 0;       ///< Of its last step.
 };
 
-/// Returns the last whole step of the model's first graph as a Chrome trace, together with its
-/// prediction. The trace's `otherData` says which part of the run it is of.
-std::string trace_of_run(const LiveModel& live, const zoo::Model& model, const RunPart& part);
+/// A step of the model's first graph, by rank.
+struct MeasuredSteps {
+  const zoo::Model& model;
+  const std::vector<Timeline>& ranks;
+};
+
+/// Returns the step as a Chrome trace, together with its prediction. The trace's `otherData` says
+/// which part of the run it is of.
+std::string trace_of_run(const LiveModel& live, const MeasuredSteps& step, const RunPart& part);
 
 }  // namespace troika

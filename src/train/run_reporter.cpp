@@ -39,22 +39,38 @@ TimeShares shares_of(const StepLedger& ledger, const Passed& passed) {
 RunReporter::Pause::Pause(RunReporter& reporter) : reporter_(reporter), entered_(seconds_now()) {}
 
 /// Moving the start of the interval forward removes the pause from all rates of the next report.
-RunReporter::Pause::~Pause() { reporter_.tally_.start_seconds += seconds_now() - entered_; }
+RunReporter::Pause::~Pause() {
+  double pause = seconds_now() - entered_;
+  reporter_.tally_.start_seconds += pause;
+  reporter_.step_start_seconds_ += pause;
+}
 
 void RunReporter::begin(MetricsLog* metrics, double spent) {
   metrics_ = metrics;
   // As if earlier processes had trained until now, so that the clock of the run continues.
   start_seconds_ = seconds_now() - spent;
   tally_ = {.start_seconds = seconds_now()};
+  step_start_seconds_ = tally_.start_seconds;
 }
 
-void RunReporter::watch(std::chrono::nanoseconds predicted_step) {
+void RunReporter::watch(std::chrono::nanoseconds predicted_step, std::int64_t samples) {
   slow_steps_.emplace().begin(predicted_step, read_system_load());
+  drift_.emplace(predicted_step, samples);
+  step_start_seconds_ = seconds_now();
+}
+
+std::optional<StepDrift> RunReporter::drift() const {
+  return drift_ ? drift_->find() : std::nullopt;
 }
 
 double RunReporter::seconds() const { return seconds_now() - start_seconds_; }
 
 void RunReporter::add(const StepResult& step) {
+  double now = seconds_now();
+  std::chrono::duration<double> taken(now - step_start_seconds_);
+  step_start_seconds_ = now;
+  if (drift_)
+    drift_->add(std::chrono::duration_cast<std::chrono::nanoseconds>(taken), step.samples);
   tally_.loss += step.loss;
   for (const auto& [name, loss] : step.more) tally_.more[name] += loss;
   ++tally_.steps;
@@ -100,6 +116,7 @@ double RunReporter::report(const ReportPoint& point) {
   if (point.is_predicted) warn_if_slow(report);
   // waited_seconds grows over the whole process; the next report subtracts what is known by now.
   tally_ = {.start_seconds = seconds_now(), .waited_seconds = point.waited_seconds};
+  step_start_seconds_ = tally_.start_seconds;
   return report.loss;
 }
 

@@ -7,6 +7,7 @@
 #include "train/metrics_log.h"
 #include "train/progress.h"
 #include "train/slow_steps.h"
+#include "train/step_drift.h"
 #include "train/step_runner.h"
 
 namespace troika {
@@ -35,8 +36,11 @@ class RunReporter {
   /// Called before the first step. `metrics` is borrowed and may be null. `spent` is the training
   /// time of earlier processes, in seconds.
   void begin(MetricsLog* metrics, double spent);
-  /// Compares the steps with a prediction from now on, and warns if they are much slower.
-  void watch(std::chrono::nanoseconds predicted_step);
+  /// Compares steps of so many samples with a prediction from now on, and warns if they are much
+  /// slower.
+  void watch(std::chrono::nanoseconds predicted_step, std::int64_t samples);
+  /// How far the steps since watch() are from the prediction, if that is worth mentioning.
+  std::optional<StepDrift> drift() const;
 
   void add(const StepResult& step);
   bool has_steps() const { return tally_.steps > 0; }
@@ -83,7 +87,9 @@ class RunReporter {
   MetricsLog* metrics_ = nullptr;
   double start_seconds_ = 0;  // start of the run, moved by the time that earlier processes spent
   Tally tally_;               // since the last report
+  double step_start_seconds_ = 0;
   std::optional<SlowSteps> slow_steps_;
+  std::optional<StepDriftWatch> drift_;
 };
 
 }  // namespace troika

@@ -5,6 +5,7 @@
 #include "setup/predicted_step.h"
 #include "train/checkpoint_keeper.h"
 #include "train/evaluate.h"
+#include "train/exchange_timelines.h"
 #include "train/run_record.h"
 #include "train/training_run.h"
 
@@ -34,9 +35,10 @@ TrainOutcome TrainingRun::run(const RunFolder* folder) {
     if (is_over()) evaluate_test_at_end();
     save_if_due(pace, agreed);
   }
-  if (folder != nullptr && is_first() && steps_.batch() > 0) write_trace(*folder, first_step);
+  if (folder != nullptr && steps_.batch() > 0) write_trace(*folder, first_step);
   outcome_.step = state_.step;
   outcome_.seconds = reporter_.seconds() - before;
+  outcome_.drift = reporter_.drift();
   return outcome_;
 }
 
@@ -66,8 +68,9 @@ TrainingRun::Pace TrainingRun::begin(const RunFolder* folder, MetricsLog* metric
 /// Only with measured kernels: predictions from rates alone are too rough to compare with.
 void TrainingRun::watch_for_slow_steps() {
   if (!is_first() || !live_.setup().is_measured) return;
-  SimTime step = predict_step(live_, models_.at(course_.batches().front())).time;
-  reporter_.watch(std::chrono::nanoseconds(step.count));
+  std::int64_t batch = course_.batches().front();
+  SimTime step = predict_step(live_, models_.at(batch)).time;
+  reporter_.watch(std::chrono::nanoseconds(step.count), batch);
 }
 
 Requests TrainingRun::take_step(Pace& pace) {
@@ -184,7 +187,10 @@ void TrainingRun::evaluate_test_at_end() {
 }
 
 void TrainingRun::write_trace(const RunFolder& folder, std::int64_t first_step) {
-  folder.write("trace.json", trace_of_run(live_, models_.at(steps_.batch()),
+  const zoo::Model& model = models_.at(steps_.batch());
+  std::vector<Timeline> ranks = exchange_timelines(live_, model.graphs.front().name);
+  if (!is_first()) return;
+  folder.write("trace.json", trace_of_run(live_, {model, ranks},
                                           {.plan_hash = state_.plan_hash,
                                            .first_step = first_step,
                                            .last_step = state_.step,

@@ -1,11 +1,10 @@
-#include "cli/run_passes.h"
+#include "cli/measured_run.h"
 
 #include <fmt/format.h>
 
 #include <set>
 
 #include "base/error.h"
-#include "cli/measured_step.h"
 #include "cli/recorded_run.h"
 #include "cli/run_target.h"
 
@@ -82,8 +81,8 @@ SimulationTarget target_of_run(const fs::path& run, const std::string& costs,
                                const MeasuredStep& step) {
   for (const char* name : {"plan.json", "costs.json"})
     if (!fs::exists(run / name))
-      throw Error(ErrorKind::file, fmt::format("'{}' is missing; --against needs the folder of a "
-                                               "run that has started",
+      throw Error(ErrorKind::file, fmt::format("'{}' is missing; give the folder of a run that "
+                                               "has started",
                                                (run / name).string()));
   SimulationTarget target =
       open_simulation({.target = (run / "plan.json").string(),
@@ -100,17 +99,46 @@ std::string measurement_note(const MeasuredStep& step) {
          "run's reports.";
 }
 
-std::vector<std::string> notes_of(const RunPasses& passes, const MeasuredStep& step) {
-  const SimulatedPlan& plan = passes.plan;
+}  // namespace
+
+std::int64_t MeasuredRun::unknown_tasks() const {
+  std::int64_t unknown = std::ssize(step.timeline.spans);
+  for (const PassRow& row : measured.rows) unknown -= std::ssize(row.tasks);
+  return unknown;
+}
+
+MeasuredRun open_measured_run(const fs::path& run, const std::string& costs) {
+  if (!is_run_folder(run))
+    throw Error(ErrorKind::file,
+                fmt::format("'{}' is not a run folder; give one, such as runs/NAME", run.string()));
+  MeasuredStep step = read_measured_step(run);
+  require_same_part(run, step.part);
+  std::vector<DeviceId> devices = devices_of(step.timeline);
+  MeasuredRun made{.plan = simulate_plan(target_of_run(run, costs, step), {.also = devices}),
+                   .step = std::move(step),
+                   .devices = std::move(devices)};
+  const PredictedProgram& program = made.program();
+  bool is_alone = made.plan.programs.size() == 1;
+  made.time =
+      is_alone && made.step.period > SimTime{} ? made.step.period : made.step.timeline.length();
+  made.predicted = spread(program, made.devices);
+  made.measured = pass_of(program.graph, made.step.timeline, made.time, messages_of(program.graph));
+  made.measured.is_one_step = !is_alone;
+  return made;
+}
+
+std::vector<std::string> notes_of(const MeasuredRun& run) {
+  const SimulatedPlan& plan = run.plan;
+  const MeasuredStep& step = run.step;
   const SimulationTarget& target = plan.target;
-  std::size_t devices = devices_of(step.timeline).size();
+  std::size_t devices = run.devices.size();
   std::vector<std::string> notes = target.notes;
-  if (passes.unknown_tasks > 0)
+  if (std::int64_t unknown = run.unknown_tasks(); unknown > 0)
     notes.push_back(
         fmt::format("{} tasks of the trace are not in the simulated plan, whose kernels and "
                     "layouts were chosen "
                     "by other costs or for another batch.",
-                    passes.unknown_tasks));
+                    unknown));
   if (devices < target.on.machine.devices.size())
     notes.push_back(
         fmt::format("The trace shows {} of {} devices, those of the first rank, so it is not known "
@@ -125,28 +153,6 @@ std::vector<std::string> notes_of(const RunPasses& passes, const MeasuredStep& s
         "Compared are steps of {} samples, the batch with which the run ended.", step.part.batch));
   notes.push_back(measurement_note(step));
   return notes;
-}
-
-}  // namespace
-
-RunPasses read_run_passes(const fs::path& run, const std::string& costs) {
-  if (!is_run_folder(run))
-    throw Error(ErrorKind::file,
-                fmt::format("'{}' is not a run folder; give one, such as runs/NAME", run.string()));
-  MeasuredStep step = read_measured_step(run);
-  require_same_part(run, step.part);
-  std::vector<DeviceId> devices = devices_of(step.timeline);
-  RunPasses made{.plan = simulate_plan(target_of_run(run, costs, step), {.also = devices})};
-  const PredictedProgram& program = made.plan.programs.front();
-  made.predicted = spread(program, devices);
-  bool is_alone = made.plan.programs.size() == 1;
-  SimTime period = is_alone && step.period > SimTime{} ? step.period : step.timeline.length();
-  made.measured = pass_of(program.graph, step.timeline, period, messages_of(program.graph));
-  made.measured.is_one_step = !is_alone;
-  made.unknown_tasks = std::ssize(step.timeline.spans);
-  for (const PassRow& row : made.measured.rows) made.unknown_tasks -= std::ssize(row.tasks);
-  made.notes = notes_of(made, step);
-  return made;
 }
 
 }  // namespace troika::cli
