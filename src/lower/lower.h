@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -29,6 +30,11 @@ struct LowerRequest {
   std::vector<std::string> outputs{};
   /// Where other programs over the same state store it, on devices of all ranks.
   std::vector<StateEntry> storage{};
+  /// Parameters that lie plain, because other programs over the same state cut them into other
+  /// tiles.
+  std::set<std::string> plain{};
+  /// Parameters that another program updates, and this one does not.
+  std::set<std::string> updated_elsewhere{};
   /// The devices whose tasks and buffers the task graph shall have, in ascending order; empty: all
   /// of the machine. All decisions are the same whichever they are.
   std::vector<DeviceId> devices{};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/error.h"
 #include "lower/names.h"
@@ -41,6 +42,7 @@ class UnitGraphBuilder {
       if (part_.updates)
         for (std::int32_t update : index_.updates[as_index(op)]) add_update(update);
     hold_totals();
+    tie_contributions();
     return std::move(made_);
   }
 
@@ -229,8 +231,7 @@ class UnitGraphBuilder {
       UnitBuffer buffer{
           .spec = {region.shape(), own.spec.dtype}, .fixed = border_layout(at, 0), .stays = true};
       bool parameter = outline_.values[at].kind == ValueKind::parameter;
-      if (!parameter || (request_.request.strategy->sync.sliced_update && is_shared(own)))
-        buffer.fixed = Layout::plain;
+      if (!parameter || lies_plain(at, first.size())) buffer.fixed = Layout::plain;
       if (parameter) fix_stored(buffer, {at, region, first[kind]}, parameter_name(at));
       made_.stored.push_back({static_cast<std::int32_t>(at), 0, static_cast<std::int32_t>(kind),
                               add_buffer(std::move(buffer))});
@@ -262,6 +263,15 @@ class UnitGraphBuilder {
                  fmt::format("'{}' is stored {} by another program, but needed {}", name,
                              to_string(place->layout), to_string(*buffer.fixed)));
     buffer.fixed = place->layout;
+  }
+
+  /// Parts of several kinds may have readers that want them to lie differently. An update of them
+  /// in another program takes one kernel for all, so they lie alike.
+  bool lies_plain(std::size_t parameter, std::size_t kinds) const {
+    const LowerRequest& request = request_.request;
+    const std::string& name = parameter_name(parameter);
+    return (request.strategy->sync.sliced_update && is_shared(value(parameter))) ||
+           request.plain.contains(name) || (kinds > 1 && request.updated_elsewhere.contains(name));
   }
 
   /// Several devices store the same: where updates are sliced, parts of it travel by themselves, so
@@ -317,6 +327,23 @@ class UnitGraphBuilder {
     std::int32_t id = add_buffer(std::move(buffer));
     made_.written.push_back({number, writer, kind, id});
     return id;
+  }
+
+  /// Messages add up what several operators wrote, and sums of it, which must lie alike.
+  void tie_contributions() {
+    std::map<std::int32_t, std::vector<std::int32_t>> pieces;  // by value
+    for (const std::vector<UnitGraph::Piece>* list : {&made_.written, &outside_, &sums_})
+      for (const UnitGraph::Piece& piece : *list)
+        if (piece.value >= 0 && is_reduced_by_several(as_index(piece.value)))
+          pieces[piece.value].push_back(piece.buffer);
+    for (auto& [of, buffers] : pieces)
+      if (buffers.size() > 1) made_.tied.push_back(std::move(buffers));
+  }
+
+  bool is_reduced_by_several(std::size_t of) const {
+    const Moves* moves = value(of).spread.moves;
+    return moves != nullptr && outline_.values[of].writers.size() > 1 &&
+           std::ranges::find(moves->reduces_written, true) != moves->reduces_written.end();
   }
 
   /// Tiles of several kinds add up their results, which must lie alike.

@@ -106,6 +106,35 @@ TaskGraph compile_program(const LowerRequest& request, const KernelAnswer& answe
 
 namespace {
 
+/// Parameters that several programs use, in which operators split them differently.
+std::set<std::string> differently_split(const zoo::Model& model, const Strategy& strategy) {
+  std::map<std::string, std::vector<Split>>
+      first;  // by parameter: of the first program that uses it
+  std::set<std::string> found;
+  for (const zoo::NamedGraph& named : model.graphs) {
+    std::map<std::string, std::vector<Split>> own;
+    for (const Operator& op : named.graph.operators)
+      for (ParameterId id : op.parameters)
+        own[named.graph[id].name].push_back(split_of(strategy, op.name));
+    for (auto& [parameter, splits] : own) {
+      auto [known, is_new] = first.try_emplace(parameter, splits);
+      if (!is_new && known->second != splits) found.insert(parameter);
+    }
+  }
+  return found;
+}
+
+/// Parameters of the graph that another one of the model trains, and this one does not.
+std::set<std::string> updated_elsewhere(const zoo::Model& model, const Graph& graph) {
+  std::set<std::string> found;
+  for (const zoo::NamedGraph& other : model.graphs)
+    for (const Parameter& parameter : other.graph.parameters)
+      if (parameter.trained) found.insert(parameter.name);
+  for (const Parameter& parameter : graph.parameters)
+    if (parameter.trained) found.erase(parameter.name);
+  return found;
+}
+
 using TakeRequest = std::function<void(const LowerRequest&)>;
 
 /// Builds lowering requests. `take` must not keep the request: it points to local variables.
@@ -113,7 +142,9 @@ struct Lowering {
   const Strategy& strategy;
   const Machine& machine;
   const LinkCosts& links;
-  std::vector<DeviceId> devices{};  ///< As in LowerRequest.
+  std::vector<DeviceId> devices{};    ///< As in LowerRequest.
+  std::set<std::string> plain{};      ///< As there.
+  const zoo::Model* model = nullptr;  ///< Whose programs are lowered.
 
   void training(const zoo::NamedGraph& named, const RunConfig& config,
                 const std::vector<StateEntry>& storage, const TakeRequest& take) const {
@@ -125,6 +156,9 @@ struct Lowering {
           .machine = &machine,
           .optimizer = &optimizer,
           .storage = storage,
+          .plain = plain,
+          .updated_elsewhere =
+              model == nullptr ? std::set<std::string>{} : updated_elsewhere(*model, named.graph),
           .devices = devices,
           .links = &links});
   }
@@ -146,6 +180,7 @@ struct Lowering {
           .machine = &machine,
           .outputs = program.outputs,
           .storage = storage,
+          .plain = plain,
           .devices = devices,
           .links = &links});
   }
@@ -168,7 +203,8 @@ void LiveModel::add(const LowerRequest& request) {
   programs_.push_back(request.name);
   if (request.devices.empty()) return;
   ProgramSource& source = sources_[request.name];
-  source = {*request.graph, *request.strategy, {}, request.outputs, request.storage};
+  source = {*request.graph, *request.strategy,        {}, request.outputs, request.storage,
+            request.plain,  request.updated_elsewhere};
   if (request.optimizer != nullptr) source.optimizer = *request.optimizer;
 }
 
@@ -183,6 +219,8 @@ TaskGraph LiveModel::whole_program(const std::string& name) const {
                               .optimizer = source.optimizer ? &*source.optimizer : nullptr,
                               .outputs = source.outputs,
                               .storage = source.storage,
+                              .plain = source.plain,
+                              .updated_elsewhere = source.updated_elsewhere,
                               .links = &setup_.links},
                              kernels_);
   // The rows of all devices are there since the program was added.
@@ -197,7 +235,12 @@ void LiveModel::add_training(const zoo::Model& model, const RunConfig& config,
   require_names(model, strategy);
   if (setup_.costs != nullptr && programs_.empty())
     setup_.costs->meet_step(step_bytes(model, std::ssize(setup_.machine.devices)));
-  Lowering lowering{strategy, setup_.machine, setup_.links, own_devices(setup_)};
+  Lowering lowering{strategy,
+                    setup_.machine,
+                    setup_.links,
+                    own_devices(setup_),
+                    differently_split(model, strategy),
+                    &model};
   for (const zoo::NamedGraph& named : model.graphs)
     lowering.training(named, config, session_.state(),
                       [this](const LowerRequest& request) { add(request); });
@@ -220,9 +263,12 @@ std::vector<TaskGraph> LiveModel::plan_programs(const RunPrograms& run, const St
     add_entries(storage, programs.back().storage);
   };
   Lowering lowering{strategy, machine, setup_.links};
-  for (const zoo::Model* model : run.models)
+  for (const zoo::Model* model : run.models) {
+    lowering.plain = differently_split(*model, strategy);
+    lowering.model = model;
     for (const zoo::NamedGraph& named : model->graphs)
       lowering.training(named, run.config, storage, compile);
+  }
   if (run.forward) lowering.forward(*run.forward, storage, compile);
   return programs;
 }

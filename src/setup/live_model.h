@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -103,6 +104,7 @@ class LiveModel {
     std::optional<OptimizerSpec> optimizer{};
     std::vector<std::string> outputs{};
     std::vector<StateEntry> storage{};
+    std::set<std::string> plain{}, updated_elsewhere{};
   };
 
   void add(const LowerRequest& request);
