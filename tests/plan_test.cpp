@@ -1,6 +1,8 @@
 // `troika plan` and parallel.plan = "auto" as a user runs them.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "command_line.h"
@@ -91,7 +93,31 @@ TEST_F(Plan, RefusesModelsOfSeveralProgramsAndMachinesThatAreTooSmall) {
   folder_.write("cluster.toml", small);
   Result lacking = run({"plan", "wide.toml", "--cluster", "cluster.toml", "--proposals", "10"});
   EXPECT_EQ(lacking.code, 4);
-  EXPECT_THAT(lacking.err, AllOf(HasSubstr("no plan fits"), HasSubstr("64.0 KiB")));
+  EXPECT_THAT(lacking.err, AllOf(HasSubstr("no plan fits"), HasSubstr("64.0 KiB"),
+                                 HasSubstr("32 such devices would not be enough either")));
+}
+
+TEST_F(Plan, SaysHowManyDevicesWouldBeEnough) {
+  std::vector<std::string> words{"plan",         "wide.toml",   "--cluster",
+                                 "cluster.toml", "--proposals", "10"};
+  json found = plan({"--proposals", "10"});
+  // Less than any plan needs on four devices, and more than some plan needs on more.
+  double least = 1e18;
+  for (const json& finalist : found["finalists"])
+    least = std::min(least, finalist["memory"].get<double>());
+  auto with_memory = [&](double bytes) {
+    std::vector<std::string> asked = words;
+    asked.push_back(fmt::format("--what-if=memory={}", static_cast<std::int64_t>(bytes)));
+    return asked;
+  };
+  Result lacking = run(with_memory(0.7 * least));
+  EXPECT_EQ(lacking.code, 4) << lacking.out;
+  EXPECT_THAT(lacking.err, HasSubstr("such devices would be enough, see --what-if devices="));
+  std::size_t at = lacking.err.find("devices=");
+  ASSERT_NE(at, std::string::npos);
+  std::vector<std::string> enough = with_memory(0.7 * least);
+  enough.push_back("--what-if=devices=" + std::to_string(std::stoi(lacking.err.substr(at + 8))));
+  EXPECT_EQ(run(enough).code, 0);
 }
 
 TEST_F(Plan, TrainsWithAutoAndKeepsThePlan) {

@@ -28,6 +28,8 @@ namespace {
 
 /// Enough for small models; the live line shows whether plans still get better.
 constexpr const char* kDefaultBudget = "30s";
+/// Times as many devices, where the machine is too small.
+constexpr std::int64_t kMostTimes = 8;
 
 struct PlanArguments {
   SimulationRequest request;
@@ -72,6 +74,10 @@ PlanTask open_task(const PlanArguments& arguments) {
       task.target.is_here && request.devices == 0 && !file.origins.contains("parallel.devices");
   task.machines =
       is_open ? machines_here(file.config) : std::vector<Machine>{task.target.on.machine};
+  Bytes wanted = parse_wish(request.what_if).memory;
+  for (Machine& machine : task.machines)
+    for (DeviceSpec& device : machine.devices)
+      if (wanted.count > 0) device.memory = wanted;
   return task;
 }
 
@@ -108,6 +114,39 @@ PlanExplanation explain_best(const PlanTask& task, const PlanFinding& finding) {
   return explain(simulate_plan(std::move(target), {.measures = false}));
 }
 
+/// Whether some ready plan fits so many devices.
+bool fits_on(const PlanArguments& arguments, std::int64_t devices) {
+  PlanArguments asked = arguments;
+  asked.request.devices = devices;
+  asked.estimates = true;
+  try {
+    PlanTask task = open_task(asked);
+    PlanFinderRequest first_plans = finder_request(asked, task, task.machines.front());
+    first_plans.search.proposals = 0;
+    first_plans.search.seconds.reset();
+    (void)find_plan(first_plans);
+    return true;
+  } catch (const Error&) {
+    return false;  // too small, or not a number of devices that this machine can have
+  }
+}
+
+/// The same error with the smallest machine of such devices that would do.
+Error with_enough_devices(const Error& error, const PlanArguments& arguments,
+                          const PlanTask& task) {
+  if (task.from || task.target.is_here) return error;
+  auto now = std::ssize(task.machines.front().devices);
+  std::int64_t most = kMostTimes * now;
+  for (std::int64_t devices = 2 * now; devices <= most; devices *= 2)
+    if (fits_on(arguments, devices))
+      return Error(error.kind(), fmt::format("{}; {} such devices would be enough, see "
+                                             "--what-if devices={}",
+                                             error.what(), devices, devices));
+  return Error(error.kind(), fmt::format("{}; {} such devices would not be enough either: more "
+                                         "memory is needed, or micro-batches",
+                                         error.what(), most));
+}
+
 std::string counts_note(const std::vector<PlanFinding>& findings) {
   std::vector<std::string> texts;
   for (const PlanFinding& finding : findings)
@@ -138,7 +177,7 @@ void run(const PlanArguments& arguments, Context& context) {
       if (!too_large) too_large = error;
     }
   }
-  if (findings.empty()) throw *too_large;
+  if (findings.empty()) throw with_enough_devices(*too_large, arguments, task);
   progress.finish();
   const PlanFinding& best = *std::ranges::min_element(
       findings, {}, [](const PlanFinding& finding) { return finding.best().period; });
@@ -212,7 +251,8 @@ Verb add_plan(CLI::App& parent, Context& context) {
                 "After the search, try or exclude every strategy of its space, which takes long "
                 "except for small models on few devices");
   app->add_option("--what-if", request.what_if,
-                  "Other links between nodes: link=100Gbps or latency=5us")
+                  "Another machine: link=100Gbps or latency=5us between nodes, devices=64, "
+                  "memory=16GiB")
       ->allow_extra_args(false)
       ->excludes(from);
   app->add_option("--out", arguments->out, "Write the plan, for 'train' and 'simulate'");

@@ -78,7 +78,8 @@ Verb add_simulate(CLI::App& parent, Context& context) {
                 "Do not measure kernels; estimate their times from the rates of the device")
       ->excludes(against);
   app->add_option("--what-if", request.what_if,
-                  "Other links between nodes: link=100Gbps or latency=5us")
+                  "Another machine: link=100Gbps or latency=5us between nodes, devices=64, "
+                  "memory=16GiB")
       ->allow_extra_args(false)
       ->excludes(against);
   CLI::Option* order =

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <numeric>
 
 #include "base/error.h"
+#include "config/run_config.h"
 #include "machine/route.h"
 #include "machine/speed_text.h"
 
@@ -23,7 +25,7 @@ std::int64_t device_count(const Cluster& cluster) {
                                             cluster.name, devices, why));
 }
 
-void change(LinkSpeed& speed, const LinkWish& wish) {
+void change(LinkSpeed& speed, const MachineWish& wish) {
   if (wish.bytes_per_second > 0) speed.bytes_per_second = wish.bytes_per_second;
   if (wish.latency < SimTime{}) return;
   // The overhead stays the same part of it.
@@ -71,23 +73,45 @@ void set_memory_costs(const Cluster& cluster, LinkCosts& costs) {
   for (LinkCost* link : {&costs.process, &costs.node, &costs.network}) link->gamma = 3 * pass;
 }
 
+/// False for an unknown name or a value that makes no sense.
+bool add_wish(const std::string& name, const std::string& value, MachineWish& wish) {
+  if (name == "link") {
+    std::optional<double> rate = parse_rate(value);
+    wish.bytes_per_second = rate.value_or(0);
+    return rate.has_value();
+  }
+  if (name == "latency") {
+    std::optional<SimTime> latency = parse_latency(value);
+    wish.latency = latency.value_or(SimTime{});
+    return latency.has_value();
+  }
+  if (name == "devices") {
+    const char* end = value.data() + value.size();
+    auto [stop, error] = std::from_chars(value.data(), end, wish.devices);
+    return error == std::errc{} && stop == end && wish.devices > 0 && wish.devices <= kMostDevices;
+  }
+  if (name != "memory") return false;
+  try {
+    wish.memory = parse_bytes(value);
+  } catch (const Error&) {
+    return false;
+  }
+  return wish.memory.count > 0;
+}
+
 }  // namespace
 
-LinkWish parse_link_wish(const std::vector<std::string>& words) {
-  LinkWish wish;
+MachineWish parse_wish(const std::vector<std::string>& words) {
+  MachineWish wish;
   for (const std::string& word : words) {
     std::size_t equals = word.find('=');
-    std::string name = word.substr(0, equals);
     std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
-    std::optional<double> rate = name == "link" ? parse_rate(value) : std::nullopt;
-    std::optional<SimTime> latency = name == "latency" ? parse_latency(value) : std::nullopt;
-    if (!rate && !latency)
+    if (!add_wish(word.substr(0, equals), value, wish))
       throw Error(ErrorKind::usage,
-                  fmt::format("'--what-if' takes link=RATE, such as link=100Gbps, or latency=TIME, "
-                              "such as latency=5us, not '{}'",
+                  fmt::format("'--what-if' takes link=RATE, such as link=100Gbps, latency=TIME, "
+                              "such as latency=5us, devices=NUMBER or memory=SIZE, such as "
+                              "memory=16GiB, not '{}'",
                               word));
-    if (rate) wish.bytes_per_second = *rate;
-    if (latency) wish.latency = *latency;
   }
   return wish;
 }
@@ -115,7 +139,7 @@ Cluster with_devices(Cluster cluster, std::int64_t devices) {
   return cluster;
 }
 
-Cluster with_links(Cluster cluster, const LinkWish& wish) {
+Cluster with_links(Cluster cluster, const MachineWish& wish) {
   std::int64_t nodes = 0;
   for (const NodeSpec& node : cluster.nodes) nodes += node.count;
   for (NamedLink& link : cluster.links) change(link.speed, wish);
@@ -123,8 +147,8 @@ Cluster with_links(Cluster cluster, const LinkWish& wish) {
   return cluster;
 }
 
-LinkCosts with_links(LinkCosts costs, const LinkWish& wish, const Machine& machine) {
-  if (wish.is_empty()) return costs;
+LinkCosts with_links(LinkCosts costs, const MachineWish& wish, const Machine& machine) {
+  if (!wish.changes_links()) return costs;
   if (node_count(machine) < 2)
     throw Error(ErrorKind::usage,
                 "'--what-if' changes the links between computers, but all devices of the plan are "

@@ -17,14 +17,16 @@ struct SimulatedMachine {
 };
 
 /// What --what-if asks for, such as "link=100Gbps" or "latency=5us".
-struct LinkWish {
-  double bytes_per_second = 0;  ///< 0: as it is.
+struct MachineWish {
+  double bytes_per_second = 0;  ///< Of links between nodes. 0: as it is.
   SimTime latency{-1};          ///< Negative: as it is.
+  std::int64_t devices = 0;     ///< 0: as many as there are.
+  Bytes memory{};               ///< Of each device. 0: as it is.
 
-  bool is_empty() const { return bytes_per_second == 0 && latency < SimTime{}; }
+  bool changes_links() const { return bytes_per_second != 0 || latency >= SimTime{}; }
 };
 /// Throws Error(usage) for other names and values.
-LinkWish parse_link_wish(const std::vector<std::string>& words);
+MachineWish parse_wish(const std::vector<std::string>& words);
 
 /// The cluster with so many devices: more nodes of each kind in the same proportion, or fewer
 /// devices of one node. Throws Error(usage) if that does not come out even, or if the cluster lists
@@ -32,10 +34,10 @@ LinkWish parse_link_wish(const std::vector<std::string>& words);
 Cluster with_devices(Cluster cluster, std::int64_t devices);
 
 /// Changes the links between nodes or, in a cluster of one node, those between its devices.
-Cluster with_links(Cluster cluster, const LinkWish& wish);
+Cluster with_links(Cluster cluster, const MachineWish& wish);
 /// The same for costs of messages. Throws Error(usage) if all devices share one computer, because
 /// no link is between them.
-LinkCosts with_links(LinkCosts costs, const LinkWish& wish, const Machine& machine);
+LinkCosts with_links(LinkCosts costs, const MachineWish& wish, const Machine& machine);
 
 /// The costs of messages that follow from the speeds of a cluster's links.
 LinkCosts link_costs_of(const Cluster& cluster);

@@ -45,8 +45,8 @@ TEST(SimulatedMachine, OfNamedLinksIsNotScaled) {
               ThrowsMessage<Error>(HasSubstr("lists its links one by one")));
 }
 
-TEST(LinkWish, ChangesTheLinksBetweenNodes) {
-  LinkWish wish = parse_link_wish({"link=100Gbps", "latency=5us"});
+TEST(MachineWish, ChangesTheLinksBetweenNodes) {
+  MachineWish wish = parse_wish({"link=100Gbps", "latency=5us"});
   Cluster faster = with_links(four_by_two(), wish);
   EXPECT_EQ(faster.network.link.bytes_per_second, 12.5e9);
   EXPECT_EQ(faster.network.link.latency, SimTime{5000});
@@ -59,36 +59,44 @@ TEST(LinkWish, ChangesTheLinksBetweenNodes) {
   EXPECT_DOUBLE_EQ(costs.process.beta, 1e9 / four_by_two().node_link.bytes_per_second);
 }
 
-TEST(LinkWish, OfOneNodeChangesTheLinksBetweenItsDevices) {
+TEST(MachineWish, OfOneNodeChangesTheLinksBetweenItsDevices) {
   Cluster one{.nodes = {{.devices = 4}}};
-  EXPECT_EQ(with_links(one, parse_link_wish({"link=1GB/s"})).node_link.bytes_per_second, 1e9);
+  EXPECT_EQ(with_links(one, parse_wish({"link=1GB/s"})).node_link.bytes_per_second, 1e9);
 }
 
-TEST(LinkWish, ChangesCostsWhereThereIsNoCluster) {
+TEST(MachineWish, IsForDevicesAndMemoryToo) {
+  MachineWish wish = parse_wish({"devices=64", "memory=16GiB"});
+  EXPECT_EQ(wish.devices, 64);
+  EXPECT_EQ(wish.memory, Bytes{std::int64_t{16} << 30});
+  EXPECT_FALSE(wish.changes_links());
+  for (const char* bad :
+       {"devices=0", "devices=4x", "devices=", "memory=0", "memory=much", "cores=4"})
+    EXPECT_THROW(parse_wish({bad}), Error) << bad;
+}
+
+TEST(MachineWish, ChangesCostsWhereThereIsNoCluster) {
   Machine nodes = make_machine(four_by_two());
   LinkCosts before = assumed_link_costs();
-  LinkCosts after = with_links(before, parse_link_wish({"link=100Gbps"}), nodes);
+  LinkCosts after = with_links(before, parse_wish({"link=100Gbps"}), nodes);
   EXPECT_DOUBLE_EQ(after.network.beta, 0.08);
   EXPECT_DOUBLE_EQ(after.network.alpha, before.network.alpha);
   EXPECT_EQ(after.process, before.process);
   Machine one{.devices = std::vector<DeviceSpec>(2)};
   EXPECT_EQ(with_links(before, {}, one), before);
-  EXPECT_THAT([&] { with_links(before, parse_link_wish({"link=100Gbps"}), one); },
+  EXPECT_THAT([&] { with_links(before, parse_wish({"link=100Gbps"}), one); },
               ThrowsMessage<Error>(HasSubstr("are in one")));
 }
 
-TEST(LinkWish, IsRefusedWithWhatIsTaken) {
+TEST(MachineWish, IsRefusedWithWhatIsTaken) {
   for (const char* word : {"link", "link=fast", "links=100Gbps", "latency=100Gbps", "=", ""})
-    EXPECT_THAT([&] { parse_link_wish({word}); },
-                ThrowsMessage<Error>(HasSubstr("takes link=RATE")))
+    EXPECT_THAT([&] { parse_wish({word}); }, ThrowsMessage<Error>(HasSubstr("takes link=RATE")))
         << word;
 }
 
-TEST(LinkWish, ForALatencyKeepsTheShareOfTheOverhead) {
+TEST(MachineWish, ForALatencyKeepsTheShareOfTheOverhead) {
   Cluster cluster = four_by_two();
   cluster.network.link = {.bytes_per_second = 1e9, .latency = {10'000}, .overhead = SimTime{2000}};
-  EXPECT_EQ(with_links(cluster, parse_link_wish({"latency=500ns"})).network.link.overhead,
-            SimTime{100});
+  EXPECT_EQ(with_links(cluster, parse_wish({"latency=500ns"})).network.link.overhead, SimTime{100});
 }
 
 TEST(LinkCostsOfACluster, AreThoseOfTheRouteBetweenNodesFarthestApart) {

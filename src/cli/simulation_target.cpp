@@ -31,7 +31,7 @@ std::optional<Cluster> open_cluster(const SimulationRequest& request) {
   if (request.cluster.empty()) return std::nullopt;
   Cluster cluster = load_cluster(request.cluster);
   if (request.devices > 0) cluster = with_devices(std::move(cluster), request.devices);
-  return with_links(std::move(cluster), parse_link_wish(request.what_if));
+  return with_links(std::move(cluster), parse_wish(request.what_if));
 }
 
 SimulatedMachine machine_of_cluster(const Cluster& cluster) {
@@ -47,7 +47,7 @@ LinkCosts known_links(const RecordedRun& recorded, const RunConfig& config) {
 /// Devices without a cluster file.
 SimulatedMachine with_known_links(Machine machine, LinkCosts known,
                                   const SimulationRequest& request) {
-  LinkCosts links = with_links(std::move(known), parse_link_wish(request.what_if), machine);
+  LinkCosts links = with_links(std::move(known), parse_wish(request.what_if), machine);
   return {std::move(machine), std::move(links)};
 }
 
@@ -263,11 +263,19 @@ SimulationTarget open_plan(const Strategy& strategy, const fs::path& folder,
   }
 }
 
-SimulationTarget open_simulation(const SimulationRequest& request) {
+SimulationTarget open_simulation(const SimulationRequest& given) {
+  MachineWish wish = parse_wish(given.what_if);
+  SimulationRequest request = given;
+  if (wish.devices > 0 && given.devices > 0 && wish.devices != given.devices)
+    throw Error(ErrorKind::usage, fmt::format("--devices {} and --what-if devices={} differ",
+                                              given.devices, wish.devices));
+  if (wish.devices > 0) request.devices = wish.devices;
   KernelTable costs = request.costs.empty() ? KernelTable{} : load_costs(request.costs);
   SimulationTarget target =
       is_plan_file(request.target) ? open_plan_file(request) : open_run(request);
   target.costs = std::move(costs);
+  for (DeviceSpec& device : target.on.machine.devices)
+    if (wish.memory.count > 0) device.memory = wish.memory;
   return target;
 }
 

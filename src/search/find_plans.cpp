@@ -51,9 +51,10 @@ class PlanSearch {
   std::variant<FoundPlans, NoPlan> run() {
     made_.log10_size = menus_.log10_size();
     plant_ready();
-    plant_programmed();
+    bool searches = options_.proposals > 0 || options_.seconds;
+    if (searches) plant_programmed();
     if (made_.plans.empty()) return NoPlan{why_none_};
-    bool has_choice = menus_.log10_size() > 0;
+    bool has_choice = searches && menus_.log10_size() > 0;
     if (has_choice && !is_over())
       typical_difference_ = typical_difference(plan_of_chain(0, made_.plans.front().strategy).plan,
                                                moves_, options_.seed);

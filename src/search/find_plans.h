@@ -31,7 +31,8 @@ struct NamedStrategy {
 struct PlanSearchOptions {
   std::vector<NamedStrategy> first{};  ///< Their splits count. Dynamic programming adds others.
   std::uint64_t seed = 1;
-  /// Of all chains together. With a limit of time instead, the result depends on the computer.
+  /// Of all chains together; 0: only the first plans are scored. With a limit of time instead, the
+  /// result depends on the computer.
   std::int64_t proposals = 20'000;
   std::optional<double> seconds{};
   int threads = 1;  ///< That run chains. The result does not depend on it.
