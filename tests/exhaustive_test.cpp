@@ -164,6 +164,8 @@ TEST_P(Spaces, HaveNoBetterPlanThanChainsFind) {
              proof.size, proof.simulated, proof.cut_off, to_string(proof.best.period),
              to_string(*found.seed("data")->period), to_string(proof.least));
   EXPECT_EQ(found.plans.front().period, proof.best.period);
+  EXPECT_GT(proof.least, SimTime{});
+  EXPECT_LE(proof.least, proof.best.period);
 }
 
 INSTANTIATE_TEST_SUITE_P(Small, Spaces, testing::ValuesIn(spaces()), name_of);

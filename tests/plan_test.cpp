@@ -74,7 +74,7 @@ TEST_F(Plan, SaysHowFarAProofCameWithinItsTime) {
   Result found =
       run({"plan", "wide.toml", "--cluster", "cluster.toml", "--budget", "500ms", "--exhaustive"});
   ASSERT_EQ(found.code, 0) << found.err;
-  EXPECT_THAT(found.out, HasSubstr("strategies were simulated when the time was over"));
+  EXPECT_THAT(found.out, HasSubstr("none: given up after"));
 }
 
 TEST_F(Plan, RefusesACostFileThatIsDamaged) {
@@ -116,6 +116,10 @@ TEST_F(Plan, SaysHowManyDevicesWouldBeEnough) {
   std::vector<std::string> enough = with_memory(0.7 * least);
   enough.push_back("--what-if=devices=" + std::to_string(std::stoi(lacking.err.substr(at + 8))));
   EXPECT_EQ(run(enough).code, 0);
+  // The same where the number of devices is a wish itself.
+  std::vector<std::string> wished = with_memory(0.7 * least);
+  wished.push_back("--what-if=devices=2");
+  EXPECT_THAT(run(wished).err, HasSubstr("such devices would be enough"));
 }
 
 TEST_F(Plan, TrainsWithAutoAndKeepsThePlan) {

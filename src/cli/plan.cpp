@@ -114,10 +114,13 @@ PlanExplanation explain_best(const PlanTask& task, const PlanFinding& finding) {
   return explain(simulate_plan(std::move(target), {.measures = false}));
 }
 
-/// Whether some ready plan fits so many devices.
-bool fits_on(const PlanArguments& arguments, std::int64_t devices) {
+/// Whether some ready plan fits so many devices; nothing if the machine cannot have so many, or the
+/// batch cannot be cut for them.
+std::optional<bool> fits_on(const PlanArguments& arguments, std::int64_t devices) {
   PlanArguments asked = arguments;
   asked.request.devices = devices;
+  std::erase_if(asked.request.what_if,
+                [](const std::string& word) { return word.starts_with("devices="); });
   asked.estimates = true;
   try {
     PlanTask task = open_task(asked);
@@ -126,25 +129,29 @@ bool fits_on(const PlanArguments& arguments, std::int64_t devices) {
     first_plans.search.seconds.reset();
     (void)find_plan(first_plans);
     return true;
-  } catch (const Error&) {
-    return false;  // too small, or not a number of devices that this machine can have
+  } catch (const Error& error) {
+    return error.kind() == ErrorKind::memory ? std::optional(false) : std::nullopt;
   }
 }
 
-/// The same error with the smallest machine of such devices that would do.
+/// The same error with how many such devices would be enough, among twice as many and so on.
 Error with_enough_devices(const Error& error, const PlanArguments& arguments,
                           const PlanTask& task) {
   if (task.from || task.target.is_here) return error;
   auto now = std::ssize(task.machines.front().devices);
-  std::int64_t most = kMostTimes * now;
-  for (std::int64_t devices = 2 * now; devices <= most; devices *= 2)
-    if (fits_on(arguments, devices))
-      return Error(error.kind(), fmt::format("{}; {} such devices would be enough, see "
-                                             "--what-if devices={}",
-                                             error.what(), devices, devices));
+  std::int64_t too_few = 0;
+  for (std::int64_t devices = 2 * now; devices <= kMostTimes * now; devices *= 2) {
+    std::optional<bool> fits = fits_on(arguments, devices);
+    if (fits && *fits)
+      return Error(error.kind(),
+                   fmt::format("{}; {} such devices would be enough, see --what-if devices={}",
+                               error.what(), devices, devices));
+    if (fits) too_few = devices;
+  }
+  if (too_few == 0) return error;
   return Error(error.kind(), fmt::format("{}; {} such devices would not be enough either: more "
                                          "memory is needed, or micro-batches",
-                                         error.what(), most));
+                                         error.what(), too_few));
 }
 
 std::string counts_note(const std::vector<PlanFinding>& findings) {

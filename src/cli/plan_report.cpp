@@ -58,8 +58,7 @@ std::string kernels_text(const PlanFinding& finding) {
 /// Empty if no proof was asked for.
 std::string proof_text(const FoundPlans& found) {
   if (found.unproved)
-    return fmt::format("none: {} strategies were simulated when the time was over",
-                       with_commas(*found.unproved));
+    return fmt::format("none: given up after {} strategies", with_commas(*found.unproved));
   if (!found.proof) return "";
   const Certificate& proof = *found.proof;
   return fmt::format(

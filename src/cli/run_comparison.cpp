@@ -151,7 +151,8 @@ RunComparison compare_with_run(const fs::path& path, const std::string& costs) {
   RunComparison made{.run = path.string(),
                      .predicted = run.program().time,
                      .measured = run.time,
-                     .unknown_tasks = run.unknown_tasks()};
+                     .unknown_tasks = run.unknown_tasks(),
+                     .notes = notes_of(run)};
   KindTimes kinds;
   add_kernels(graph, predicted, &KindTime::predicted, kinds);
   add_kernels(graph, measured, &KindTime::measured, kinds);

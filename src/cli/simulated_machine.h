@@ -16,7 +16,7 @@ struct SimulatedMachine {
   LinkCosts links;
 };
 
-/// What --what-if asks for, such as "link=100Gbps" or "latency=5us".
+/// A change of the machine by --what-if, such as "link=100Gbps" or "memory=16GiB".
 struct MachineWish {
   double bytes_per_second = 0;  ///< Of links between nodes. 0: as it is.
   SimTime latency{-1};          ///< Negative: as it is.

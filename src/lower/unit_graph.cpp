@@ -271,7 +271,9 @@ class UnitGraphBuilder {
     const LowerRequest& request = request_.request;
     const std::string& name = parameter_name(parameter);
     return (request.strategy->sync.sliced_update && is_shared(value(parameter))) ||
-           request.plain.contains(name) || (kinds > 1 && request.updated_elsewhere.contains(name));
+           request.plain.contains(name) ||
+           (kinds > 1 && request.updated_elsewhere.contains(name) &&
+            !index_.storage.contains(name));
   }
 
   /// Several devices store the same: where updates are sliced, parts of it travel by themselves, so

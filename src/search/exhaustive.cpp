@@ -30,7 +30,8 @@ class BranchAndBound {
   std::variant<Certificate, std::int64_t> run() {
     list_costs();
     order_operators();
-    made_.least = along_.least({});
+    made_.least = bound();
+    TROIKA_CHECK(asked_.request.optimizer != nullptr, "a step that trains");
     TROIKA_CHECK(!plan_.start(), "the first strategy is feasible");
     branch(0);
     if (gave_up_) return made_.simulated;
@@ -118,7 +119,6 @@ class BranchAndBound {
     }
     if (!changes.empty()) {
       TriedChange tried = plan_.try_change(changes, made_.best.period - SimTime{1});
-      if (tried == TriedChange::infeasible) ++made_.infeasible;
       if (tried != TriedChange::done) return;
     }
     if (plan_.period() < made_.best.period && !plan_.find_lack())

@@ -15,12 +15,11 @@ namespace troika {
 /// Proof that no strategy of a space has a shorter period.
 struct Certificate {
   ScoredStrategy best;
-  SimTime least{};              ///< The bound of the whole space, before anything was tried.
-  double log10_size = 0;        ///< Of the space.
-  std::uint64_t size = 0;       ///< Saturates.
-  std::int64_t simulated = 0;   ///< Strategies, one by one.
-  std::int64_t infeasible = 0;  ///< Of these.
-  std::int64_t cut_off = 0;     ///< Subtrees whose bound was not below the best period.
+  SimTime least{};             ///< The bound of the whole space, before anything was tried.
+  double log10_size = 0;       ///< Of the space.
+  std::uint64_t size = 0;      ///< Saturates.
+  std::int64_t simulated = 0;  ///< Strategies, one by one.
+  std::int64_t cut_off = 0;    ///< Subtrees whose bound was not below the best period.
 };
 
 struct ExhaustiveRequest {

@@ -67,7 +67,7 @@ struct FoundPlans {
   double log10_size = 0;               ///< Of the space that chains walk in.
   std::optional<PlanBounds> bounds{};  ///< Unset if devices are not equally fast, or very many.
   std::optional<Certificate> proof{};  ///< If all strategies were asked for, and there was time.
-  std::optional<std::int64_t> unproved{};  ///< So many were simulated when the time was over.
+  std::optional<std::int64_t> unproved{};  ///< How many were simulated before it was given up.
   bool was_stopped = false;
 
   const SearchSeed* seed(std::string_view name) const;

@@ -7,6 +7,7 @@
 
 #include "search/exhaustive.h"
 #include "search/explanation.h"
+#include "search/path_bound.h"
 #include "search/testing/small_search.h"
 #include "strategy/tiles.h"
 
@@ -140,6 +141,38 @@ operator loss cross_entropy{} (logits target weight) [] -> loss_sum weight_sum
 output logits logits
 loss loss_sum weight_sum
 )";
+
+/// Every strategy of a small space, and every prefix of the chain of each.
+TEST(PathBound, IsBelowEveryPlanThatItSpeaksOf) {
+  for (std::int64_t nodes : {1, 2}) {
+    SmallSearch model(kTinySpace, nodes, 2);
+    IndexedGraph index(model.graph);
+    SplitMenus menus(index, model.machine, {.runs = nodes == 1 ? 0 : 1});
+    ScoringKernels kernels = model.kernels_of();
+    TileCosts costs(index, model.asked, kernels);
+    PathBound bound(menus, costs, links_of(model.asked));
+    ASSERT_EQ(bound.path(), (std::vector<std::size_t>{0, 1, 2}));
+    std::int64_t strategies = 0, with_messages = 0;
+    for (std::size_t a = 0; a < menus.of(0).size(); ++a)
+      for (std::size_t b = 0; b < menus.of(1).size(); ++b)
+        for (std::size_t loss = 0; loss < menus.of(2).size(); ++loss) {
+          Strategy strategy{.splits = {{"a", menus.of(0)[a]},
+                                       {"b", menus.of(1)[b]},
+                                       {"loss", menus.of(2)[loss]}}};
+          if (why_infeasible(strategy, model.graph, model.machine)) continue;
+          SimTime period = period_of(model, strategy);
+          std::vector<std::size_t> chosen{a, b, loss};
+          for (std::size_t length = 0; length <= chosen.size(); ++length)
+            ASSERT_LE(bound.least(std::span(chosen).first(length)), period) << to_json(strategy);
+          SimTime kernels_only = costs.bound_of(0, menus.of(0)[a]).forward;
+          with_messages += bound.least(chosen) > kernels_only ? 1 : 0;
+          ++strategies;
+        }
+    EXPECT_GT(bound.least({}), SimTime{});
+    EXPECT_GT(strategies, 50);
+    EXPECT_GT(with_messages, strategies / 2);
+  }
+}
 
 TEST(Exhaustive, FindsTheLeastOfAllStrategies) {
   SmallSearch model(kTinySpace);

@@ -61,7 +61,8 @@ MoveBounds::MoveBounds(const IndexedGraph& index, const Machine& machine, const 
       into_node_(as_index(node_count(machine))) {
   Network network(machine, links);
   // Measured times of messages need not be at least those by the rate of the link.
-  bool is_by_rate = !machine.links.empty() || links.network.message_times.points.empty();
+  bool is_by_rate =
+      links.measured.empty() && (!machine.links.empty() || links.network.message_times.empty());
   if (!is_by_rate) return;
   const Machine& linked = network.machine();
   for (std::size_t device = 0; device < into_device_.size(); ++device)
@@ -90,6 +91,7 @@ MoveBounds::Lacking MoveBounds::lacking(std::size_t device, const TileHolding& f
     in_node.insert(in_node.end(), there.begin(), there.end());
     if (overlap(wanted, there)) ++terms_in_node;
   }
+  if (!to.is_spread) return {};  // one of its tiles may need less than the other
   if (have.terms == 1) return {missing(wanted, have.of_device[device]), missing(wanted, in_node)};
   if (!from.is_spread) return {};
   // A device has one term of an element at most, and a node one for each of its devices.

@@ -8,7 +8,7 @@
 
 namespace troika {
 
-/// What tiles have of a tensor, for bounds.
+/// The parts of a tensor that tiles hold.
 struct TileHolding {
   MoveEstimates::HoldingId id = 0;
   /// No device has two tiles, so one that is to have a sum of several terms lacks some of them.

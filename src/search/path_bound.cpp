@@ -9,6 +9,8 @@
 namespace troika {
 namespace {
 
+/// Of a menu: pairs of splits are many.
+constexpr std::size_t kMostPathSplits = 200;
 constexpr SimTime kLong{std::numeric_limits<std::int64_t>::max() / 4};
 
 SimTime least_of(const std::vector<SimTime>& times) {
@@ -34,6 +36,8 @@ PathBound::PathBound(const SplitMenus& menus, TileCosts& costs, const LinkCosts&
 void PathBound::find_path() {
   LoopCycle loop(index_);
   if (costs_.request().optimizer == nullptr || !loop.loss()) return;
+  for (std::size_t op = 0; op < menus_.count(); ++op)
+    if (menus_.of(op).size() > kMostPathSplits) return;
   std::vector<SimTime> heaviest(index_.graph.operators.size());  // from there to the loss
   std::vector<std::size_t> next(heaviest.size());
   std::size_t first = *loop.loss();
@@ -67,8 +71,7 @@ void PathBound::add_step(std::size_t op) {
     // Some losses have a backward pass that does not wait for their own forward pass.
     step.forward.push_back(is_loss ? SimTime{} : cost.forward);
     step.backward.push_back(cost.backward);
-    // Which of its two backward phases comes first is open.
-    step.end.push_back(std::max(cost.backward, cost.weight));
+    step.weight.push_back(cost.weight);
     step.sum.push_back(sum_time(op, split));
   }
   steps_.push_back(std::move(step));
@@ -91,7 +94,7 @@ SimTime PathBound::sum_time(std::size_t op, const Split& split) {
   return longest;
 }
 
-/// Of the output forward and of its gradient backward. Layers that are cut over time do not count.
+/// Moving the output forward and its gradient backward. Layers that are cut over time do not count.
 std::vector<SimTime> PathBound::times_between(const Neighbours& pair) {
   const std::vector<Split>&own = menus_.of(pair.to), &next = menus_.of(pair.from);
   std::vector<SimTime> times(own.size() * next.size());
@@ -120,10 +123,11 @@ SimTime PathBound::between(std::size_t at, std::size_t own, std::size_t next) co
   return steps_[at].to_next[own * steps_[at + 1].forward.size() + next];
 }
 
-/// The cycle that begins at a step, with the least rest.
-SimTime PathBound::cycle_at(std::size_t at, std::size_t place) const {
+/// Where a cycle ends. The sum waits for the gradient of the weights only, and which of the two
+/// backward phases comes first is open; the next step waits for both.
+SimTime PathBound::end_at(std::size_t at, std::size_t place) const {
   const Step& step = steps_[at];
-  return step.sum[place] + step.forward[place] + step.rest[place] + step.end[place];
+  return std::max(step.backward[place], step.weight[place] + step.sum[place]);
 }
 
 void PathBound::solve() {
@@ -138,7 +142,8 @@ void PathBound::solve() {
                                                       after.backward[next] + after.rest[next]);
     }
     std::vector<SimTime> cycles;
-    for (std::size_t own = 0; own < step.rest.size(); ++own) cycles.push_back(cycle_at(at, own));
+    for (std::size_t own = 0; own < step.rest.size(); ++own)
+      cycles.push_back(step.forward[own] + step.rest[own] + end_at(at, own));
     least_from_[at] = std::max(least_from_[at + 1], least_of(cycles));
   }
 }
@@ -153,9 +158,8 @@ SimTime PathBound::least(std::span<const std::size_t> chosen) const {
       rest = step.rest[chosen[at]];
     else
       rest += between(at, chosen[at], chosen[at + 1]);
-    // Operators without weights have no sum; the cycle from the next one before them is longer.
-    most = std::max(most,
-                    step.sum[chosen[at]] + step.forward[chosen[at]] + rest + step.end[chosen[at]]);
+    // That of an operator without weights is no cycle, but the one before it has a longer one.
+    most = std::max(most, step.forward[chosen[at]] + rest + end_at(at, chosen[at]));
     rest += step.forward[chosen[at]] + step.backward[chosen[at]];
   }
   return most;

@@ -21,7 +21,8 @@ class PathBound {
  public:
   PathBound(const SplitMenus& menus, TileCosts& costs, const LinkCosts& links);
 
-  /// The chain with the heaviest least tiles, from a trained operator to the loss; may be empty.
+  /// The chain with the heaviest least tiles, from a trained operator to the loss. Empty where
+  /// menus have more than 200 splits.
   const std::vector<std::size_t>& path() const { return path_; }
   /// The least cycle if the first operators of the path have the splits at these places in their
   /// menus, and all others any.
@@ -29,10 +30,10 @@ class PathBound {
 
  private:
   struct Step {
-    std::vector<SimTime> forward, backward, end;  // by place in the menu
-    std::vector<SimTime> sum;                     // of gradients, if it is trained
-    std::vector<SimTime> rest;                    // the least way to the loss and back
-    std::vector<SimTime> to_next;                 // there and back; row-major with the next menu
+    std::vector<SimTime> forward, backward, weight;  // by place in the menu
+    std::vector<SimTime> sum;                        // of gradients, if it is trained
+    std::vector<SimTime> rest;                       // the least way to the loss and back
+    std::vector<SimTime> to_next;                    // there and back; row-major with the next menu
   };
 
   void find_path();
@@ -41,7 +42,7 @@ class PathBound {
   std::vector<SimTime> times_between(const Neighbours& pair);
   void solve();
   SimTime between(std::size_t at, std::size_t own, std::size_t next) const;
-  SimTime cycle_at(std::size_t at, std::size_t place) const;
+  SimTime end_at(std::size_t at, std::size_t place) const;
 
   const SplitMenus& menus_;
   TileCosts& costs_;

@@ -8,13 +8,6 @@
 #include "search/path_bound.h"
 
 namespace troika {
-namespace {
-
-/// Of a menu, for a bound with messages: pairs of splits are many.
-constexpr std::size_t kMostPathSplits = 200;
-
-}  // namespace
-
 LoopCycle::LoopCycle(const IndexedGraph& index) : readers_(index.graph.operators.size()) {
   if (!index.graph.loss) return;
   loss_ = index.graph[index.graph.loss->loss_sum].producer.value;
@@ -85,21 +78,18 @@ PlanBounds find_bounds(const SplitMenus& menus, TileCosts& costs) {
   const LowerRequest& request = costs.request();
   ChainTimes times;
   SimTime work;
-  std::size_t longest_menu = 0;
   for (std::size_t op = 0; op < menus.count(); ++op) {
     TileCost least = least_cost(menus, costs, op);
     work += least.work;
     times.forward.push_back(least.forward);
     times.backward.push_back(least.backward);
     times.weight.push_back(least.weight);
-    longest_menu = std::max(longest_menu, menus.of(op).size());
   }
   auto devices = std::ssize(request.machine->devices);
   PlanBounds bounds{.work = SimTime{work.count / devices}};
   if (request.optimizer == nullptr) return bounds;
   bounds.cycle = LoopCycle(costs.index()).heaviest(times);
-  if (longest_menu <= kMostPathSplits)
-    bounds.cycle = std::max(bounds.cycle, PathBound(menus, costs, links_of(request)).least({}));
+  bounds.cycle = std::max(bounds.cycle, PathBound(menus, costs, links_of(request)).least({}));
   return bounds;
 }
 

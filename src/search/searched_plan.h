@@ -19,6 +19,7 @@ struct MemoryLack {
   Bytes needed{}, available{};
 };
 
+/// After all but `done` the plan is as it was.
 enum class TriedChange { infeasible, too_long, done };
 
 /// Stays where it is made; used by one thread. Borrows the kernels and what the request borrows.
@@ -39,7 +40,7 @@ class SearchedPlan {
   [[nodiscard]] TriedChange try_change(std::span<const SplitChange> changes, SimTime longest);
   /// The changes that lead to another strategy, and its period; as `change`.
   [[nodiscard]] std::optional<SimTime> change_to(const Strategy& other);
-  /// Takes the last change back. There must be one since `start` or `undo`.
+  /// Takes the last change back, which must have been the last call but for `find_lack`.
   void undo();
 
   SimTime period() const { return delta_.period().time; }

@@ -30,9 +30,9 @@ class TileCosts {
 
   /// For a feasible split of a layer in one piece. Of a kind of device: the first of the machine.
   const TileCost& of(std::size_t op, const Split& split);
-  /// What no plan with this split is faster than. Nothing for layers that are cut over time, and
-  /// for operators that may be fused into their predecessor: the kernel of both is taken to need at
-  /// least as long as that of the first alone.
+  /// A lower bound of the cost. Zero for layers that are cut over time, and for operators that may
+  /// be fused into their predecessor: the kernel of both is taken to need at least as long as that
+  /// of the first alone.
   const TileCost& bound_of(std::size_t op, const Split& split);
   /// The time of one kernel on the first device of the machine.
   SimTime time_of(const KernelKey& key);

@@ -108,14 +108,18 @@ namespace {
 
 /// Parameters that several programs use, in which operators split them differently.
 std::set<std::string> differently_split(const zoo::Model& model, const Strategy& strategy) {
-  std::map<std::string, std::vector<Split>>
-      first;  // by parameter: of the first program that uses it
+  // By parameter: the splits in the first program that uses it.
+  std::map<std::string, std::vector<Split>> first;
   std::set<std::string> found;
   for (const zoo::NamedGraph& named : model.graphs) {
     std::map<std::string, std::vector<Split>> own;
-    for (const Operator& op : named.graph.operators)
-      for (ParameterId id : op.parameters)
-        own[named.graph[id].name].push_back(split_of(strategy, op.name));
+    for (const Operator& op : named.graph.operators) {
+      const Split& split = split_of(strategy, op.name);
+      for (ParameterId id : op.parameters) {
+        std::vector<Split>& splits = own[named.graph[id].name];
+        if (std::ranges::count(splits, split) == 0) splits.push_back(split);
+      }
+    }
     for (auto& [parameter, splits] : own) {
       auto [known, is_new] = first.try_emplace(parameter, splits);
       if (!is_new && known->second != splits) found.insert(parameter);
