@@ -153,7 +153,10 @@ class Spaces : public testing::TestWithParam<Space> {
 TEST_P(Spaces, HaveNoBetterPlanThanChainsFind) {
   ScoringKernels kernels({}, machine_);
   SplitMenus menus(index_, machine_, space_);
-  PlanSearchOptions options{.first = {{"data", data_}}, .proposals = 20'000, .space = space_};
+  PlanSearchOptions options{.first = {{"data", data_}},
+                            .proposals = full_grid() ? 20'000 : 4'000,
+                            .threads = 2,
+                            .space = space_};
   FoundPlans found = std::get<FoundPlans>(find_plans(request_, kernels, options));
   auto result = search_exhaustively({.request = request_,
                                      .kernels = kernels,

@@ -153,6 +153,7 @@ TEST(PathBound, IsBelowEveryPlanThatItSpeaksOf) {
     PathBound bound(menus, costs, links_of(model.asked));
     ASSERT_EQ(bound.path(), (std::vector<std::size_t>{0, 1, 2}));
     std::int64_t strategies = 0, with_messages = 0;
+    double tightest = 0;
     for (std::size_t a = 0; a < menus.of(0).size(); ++a)
       for (std::size_t b = 0; b < menus.of(1).size(); ++b)
         for (std::size_t loss = 0; loss < menus.of(2).size(); ++loss) {
@@ -166,9 +167,12 @@ TEST(PathBound, IsBelowEveryPlanThatItSpeaksOf) {
             ASSERT_LE(bound.least(std::span(chosen).first(length)), period) << to_json(strategy);
           SimTime kernels_only = costs.bound_of(0, menus.of(0)[a]).forward;
           with_messages += bound.least(chosen) > kernels_only ? 1 : 0;
+          tightest = std::max(tightest, static_cast<double>(bound.least(chosen).count) /
+                                            static_cast<double>(period.count));
           ++strategies;
         }
     EXPECT_GT(bound.least({}), SimTime{});
+    EXPECT_GT(tightest, 0.5) << "a bound twice too high would not be noticed";
     EXPECT_GT(strategies, 50);
     EXPECT_GT(with_messages, strategies / 2);
   }
