@@ -27,7 +27,7 @@ struct MeasuredRun {
 /// lacks something, such as the trace of a run that has not ended, or if a file is damaged.
 MeasuredRun open_measured_run(const std::filesystem::path& run, const std::string& costs = {});
 
-/// What a reader of the comparison should know: what is compared, and what the trace lacks.
+/// Notes for readers of a comparison: its two sides, and parts that are not in the trace.
 std::vector<std::string> notes_of(const MeasuredRun& run);
 
 }  // namespace troika::cli

@@ -74,10 +74,8 @@ PlanTask open_task(const PlanArguments& arguments) {
       task.target.is_here && request.devices == 0 && !file.origins.contains("parallel.devices");
   task.machines =
       is_open ? machines_here(file.config) : std::vector<Machine>{task.target.on.machine};
-  Bytes wanted = parse_wish(request.what_if).memory;
   for (Machine& machine : task.machines)
-    for (DeviceSpec& device : machine.devices)
-      if (wanted.count > 0) device.memory = wanted;
+    machine = with_memory(std::move(machine), parse_wish(request.what_if));
   return task;
 }
 
@@ -154,6 +152,20 @@ Error with_enough_devices(const Error& error, const PlanArguments& arguments,
                                          error.what(), too_few));
 }
 
+std::vector<PlanFinding> find_on_all(const PlanArguments& arguments, const PlanTask& task,
+                                     SearchProgress& progress) {
+  try {
+    return find_on_machines(task.machines, [&](const Machine& machine) {
+      PlanFinderRequest asked = finder_request(arguments, task, machine);
+      progress.listen(asked.search);
+      return find_plan(asked);
+    });
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::memory) throw;
+    throw with_enough_devices(error, arguments, task);
+  }
+}
+
 std::string counts_note(const std::vector<PlanFinding>& findings) {
   std::vector<std::string> texts;
   for (const PlanFinding& finding : findings)
@@ -172,22 +184,9 @@ void run(const PlanArguments& arguments, Context& context) {
   if (arguments.json) context.console.reserve_out();
   PlanTask task = open_task(arguments);
   SearchProgress progress(context.console);
-  std::vector<PlanFinding> findings;
-  std::optional<Error> too_large;
-  for (const Machine& machine : task.machines) {
-    PlanFinderRequest asked = finder_request(arguments, task, machine);
-    progress.listen(asked.search);
-    try {
-      findings.push_back(find_plan(asked));
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::memory) throw;
-      if (!too_large) too_large = error;
-    }
-  }
-  if (findings.empty()) throw with_enough_devices(*too_large, arguments, task);
+  std::vector<PlanFinding> findings = find_on_all(arguments, task, progress);
   progress.finish();
-  const PlanFinding& best = *std::ranges::min_element(
-      findings, {}, [](const PlanFinding& finding) { return finding.best().period; });
+  const PlanFinding& best = fastest(findings);
   std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   PlannedPrograms& programs = task.target.programs;
   PlanReport report{.config = programs.config,

@@ -24,7 +24,7 @@ const Graph& graph_of(const SimulatedPlan& plan) {
   return plan.target.programs.model.graphs.front().graph;
 }
 
-/// What other splits would do.
+/// Compares the plan with other splits.
 Explanation explain_splits(const SimulatedPlan& plan) {
   const Graph& graph = graph_of(plan);
   const SimulationTarget& target = plan.target;
@@ -94,7 +94,7 @@ void add_measured(const ShownTimes& times, PlanExplanation& made) {
 std::vector<Resource> resources_of(const SimulatedPlan& plan, const PlanExplanation& made) {
   const PredictedProgram& program = plan.programs.front();
   std::vector<Resource> all;
-  // Of all devices, although a run shows only some of them.
+  // All devices count, although a run shows only some of them.
   const ShownTimes times(plan, program.pass);
   all.push_back({fmt::format("kernels of device {}", times.busiest().device.value),
                  times.busiest().sum().kernels()});
@@ -128,7 +128,6 @@ PlanExplanation explain_pass(const SimulatedPlan& plan, const LoopPass& pass) {
 }  // namespace
 
 PlanExplanation explain(const SimulatedPlan& plan) {
-  require_one_program(plan);
   return explain_pass(plan, plan.programs.front().pass);
 }
 

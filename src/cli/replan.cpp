@@ -67,7 +67,7 @@ std::string conditions_text(const MeasuredConditions& conditions) {
   return parts.empty() ? "all as predicted" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
-/// What the run spent on neither kernels nor messages, such as samples, another plan spends too.
+/// Another plan needs as long as the run for everything but kernels and messages, such as samples.
 std::string rest_text(const RunFindings& run, SimTime own) {
   double explained = static_cast<double>(own.count);
   if (std::abs(static_cast<double>(run.measured.count) - explained) <= kStepDrift * explained)

@@ -11,7 +11,7 @@
 
 namespace troika::cli {
 
-/// What a run measured, and its own plan, which others are compared with.
+/// Measurements of a run, and its own plan, which others are compared with.
 struct RunFindings {
   std::string run;
   SimTime predicted{}, measured{};  ///< A step; predicted without knowing the conditions.

@@ -116,6 +116,12 @@ MachineWish parse_wish(const std::vector<std::string>& words) {
   return wish;
 }
 
+Machine with_memory(Machine machine, const MachineWish& wish) {
+  for (DeviceSpec& device : machine.devices)
+    if (wish.memory.count > 0) device.memory = wish.memory;
+  return machine;
+}
+
 Cluster with_devices(Cluster cluster, std::int64_t devices) {
   std::int64_t now = device_count(cluster);
   if (devices == now) return cluster;

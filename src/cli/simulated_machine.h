@@ -28,6 +28,9 @@ struct MachineWish {
 /// Throws Error(usage) for other names and values.
 MachineWish parse_wish(const std::vector<std::string>& words);
 
+/// The machine with as much memory on each device as the wish says.
+Machine with_memory(Machine machine, const MachineWish& wish);
+
 /// The cluster with so many devices: more nodes of each kind in the same proportion, or fewer
 /// devices of one node. Throws Error(usage) if that does not come out even, or if the cluster lists
 /// its links one by one.

@@ -274,8 +274,7 @@ SimulationTarget open_simulation(const SimulationRequest& given) {
   SimulationTarget target =
       is_plan_file(request.target) ? open_plan_file(request) : open_run(request);
   target.costs = std::move(costs);
-  for (DeviceSpec& device : target.on.machine.devices)
-    if (wish.memory.count > 0) device.memory = wish.memory;
+  target.on.machine = with_memory(std::move(target.on.machine), wish);
   return target;
 }
 

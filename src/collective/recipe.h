@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "tensor/region.h"
 
 namespace troika {
@@ -39,6 +40,20 @@ enum class LinkKind {
   node,     ///< In two processes of one node.
   network,
 };
+
+/// The figure for links of this kind, of a struct that names one for each.
+template <class Each>
+auto& of_kind(Each& each, LinkKind kind) {
+  switch (kind) {
+    case LinkKind::process:
+      return each.process;
+    case LinkKind::node:
+      return each.node;
+    case LinkKind::network:
+      return each.network;
+  }
+  throw Bug("a link of no kind");
+}
 
 /// A collective on a vector of `count` elements that every member has, in place. Afterwards
 /// - all_reduce: all members have the combination of all vectors.

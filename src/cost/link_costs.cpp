@@ -18,21 +18,9 @@ SimTime work_time(const SizeCurve& times, double nanoseconds_per_byte, Bytes byt
 
 }  // namespace
 
-const LinkCost& LinkCosts::operator[](LinkKind kind) const {
-  switch (kind) {
-    case LinkKind::process:
-      return process;
-    case LinkKind::node:
-      return node;
-    case LinkKind::network:
-      break;
-  }
-  return network;
-}
+const LinkCost& LinkCosts::operator[](LinkKind kind) const { return of_kind(*this, kind); }
 
-LinkCost& LinkCosts::operator[](LinkKind kind) {
-  return const_cast<LinkCost&>(std::as_const(*this)[kind]);
-}
+LinkCost& LinkCosts::operator[](LinkKind kind) { return of_kind(*this, kind); }
 
 LinkCosts assumed_link_costs() {
   return {.process = {.alpha = 150, .beta = 0.1, .gamma = 0.05},

@@ -21,7 +21,8 @@ class BranchAndBound {
         cycle_(index_),
         along_(asked.menus, costs_, links_of(asked.request)),
         plan_(asked.request, asked.kernels),
-        devices_(asked.request.machine->devices.size()) {
+        devices_(asked.request.machine->devices.size()),
+        times_(index_.graph.operators.size()) {
     made_.best = asked.first;
     made_.log10_size = asked.menus.log10_size();
     made_.size = asked.menus.size();
@@ -48,13 +49,11 @@ class BranchAndBound {
       for (const Split& split : asked_.menus.of(op)) all.push_back(&costs_.bound_of(op, split));
       least_.push_back(least_cost(asked_.menus, costs_, op));
       left_ += least_[op].work;
-      times_.forward.push_back(least_[op].forward);
-      times_.backward.push_back(least_[op].backward);
-      times_.weight.push_back(least_[op].weight);
+      times_.set(op, least_[op]);
     }
   }
 
-  /// Those of the chain first, so that its bound grows with each; then the most work first.
+  /// The chain comes first, so that its bound grows with each operator; then the most work first.
   void order_operators() {
     order_ = along_.path();
     for (std::size_t op = 0; op < index_.graph.operators.size(); ++op)
@@ -82,7 +81,7 @@ class BranchAndBound {
       const TileCost& cost = *cost_[op][place_[op]];
       for (std::size_t device = 0; device < devices_; ++device)
         load_[device] += cost.of_device[device];
-      set_times(op, cost);
+      times_.set(op, cost);
       if (is_on_path) chosen_.push_back(place_[op]);
       if (bound() < made_.best.period)
         branch(depth + 1);
@@ -92,14 +91,8 @@ class BranchAndBound {
       for (std::size_t device = 0; device < devices_; ++device)
         load_[device] = load_[device] - cost.of_device[device];
     }
-    set_times(op, least_[op]);
+    times_.set(op, least_[op]);
     left_ += least_[op].work;
-  }
-
-  void set_times(std::size_t op, const TileCost& cost) {
-    times_.forward[op] = cost.forward;
-    times_.backward[op] = cost.backward;
-    times_.weight[op] = cost.weight;
   }
 
   bool is_over() {

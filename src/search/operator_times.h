@@ -27,10 +27,10 @@ struct OperatorTime {
 struct DeviceTimes {
   DeviceId device;
   std::vector<OperatorTime> of_operator;  ///< By operator of the model.
-  /// What stands behind the last kernel of an operator, up to the first one of the next step.
+  /// Time after the last kernel of an operator, up to the first one of the next step.
   OperatorTime rest;
 
-  /// Of all operators and the rest: DeviceTime::whole.
+  /// The sum over all operators and the rest, which is DeviceTime::whole.
   OperatorTime sum() const;
 };
 
@@ -39,7 +39,7 @@ struct DeviceTimes {
 std::vector<DeviceTimes> operator_times(const TaskGraph& graph, const LoopPass& pass,
                                         const TaskOwners& owners, std::size_t operators);
 
-/// What parts of the critical path are for.
+/// The purpose of a part of the critical path.
 enum class PathSort { forward, backward, update, gradient_sum, message, copy, gap };
 std::string_view to_string(PathSort sort);
 

@@ -29,7 +29,7 @@
 
 namespace troika {
 
-/// What the tensors of a layer send if it is split along one axis of its weights.
+/// Bytes of the tensors of a layer that is split along one axis of its weights.
 struct ParameterSplit {
   std::string axis;         ///< "o"; of a recurrent layer "u", in single time steps.
   std::int64_t extent = 1;  ///< Of the axis: more devices cannot share it.
@@ -46,7 +46,7 @@ struct LayerTraffic {
 
   /// Sent by all devices for the sum of the gradients.
   Bytes gradient_bytes(std::int64_t devices) const;
-  /// Of the split that sends least.
+  /// The split that sends least.
   const ParameterSplit& best(std::int64_t devices) const;
   bool prefers_parameters(std::int64_t devices) const;
   /// The number of devices, maybe between two whole ones, from which on a split by parameters sends

@@ -9,7 +9,7 @@
 namespace troika {
 namespace {
 
-/// Of a menu: pairs of splits are many.
+/// Splits of a menu, because times are kept for all pairs of two menus.
 constexpr std::size_t kMostPathSplits = 200;
 constexpr SimTime kLong{std::numeric_limits<std::int64_t>::max() / 4};
 

@@ -8,6 +8,7 @@
 #include "search/path_bound.h"
 
 namespace troika {
+
 LoopCycle::LoopCycle(const IndexedGraph& index) : readers_(index.graph.operators.size()) {
   if (!index.graph.loss) return;
   loss_ = index.graph[index.graph.loss->loss_sum].producer.value;
@@ -76,14 +77,12 @@ TileCost least_cost(const SplitMenus& menus, TileCosts& costs, std::size_t op) {
 
 PlanBounds find_bounds(const SplitMenus& menus, TileCosts& costs) {
   const LowerRequest& request = costs.request();
-  ChainTimes times;
+  ChainTimes times(menus.count());
   SimTime work;
   for (std::size_t op = 0; op < menus.count(); ++op) {
     TileCost least = least_cost(menus, costs, op);
     work += least.work;
-    times.forward.push_back(least.forward);
-    times.backward.push_back(least.backward);
-    times.weight.push_back(least.weight);
+    times.set(op, least);
   }
   auto devices = std::ssize(request.machine->devices);
   PlanBounds bounds{.work = SimTime{work.count / devices}};

@@ -38,6 +38,14 @@ PlanBounds find_bounds(const SplitMenus& menus, TileCosts& costs);
 /// Least times of each operator.
 struct ChainTimes {
   std::vector<SimTime> forward, backward, weight;
+
+  explicit ChainTimes(std::size_t operators)
+      : forward(operators), backward(operators), weight(operators) {}
+  void set(std::size_t op, const TileCost& cost) {
+    forward[op] = cost.forward;
+    backward[op] = cost.backward;
+    weight[op] = cost.weight;
+  }
 };
 
 /// Finds the heaviest cycle of a step; for many times of one graph.

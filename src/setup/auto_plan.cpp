@@ -86,9 +86,7 @@ AutoPlan find_auto_plan(const AutoPlanRequest& asked) {
             known->made_on->devices,
             {fmt::format("plan of an earlier search: {}", file.string())}};
   auto begin = std::chrono::steady_clock::now();
-  std::optional<PlanFinding> best;
-  std::optional<Error> too_large;
-  for (const Machine& machine : asked.machines) {
+  std::vector<PlanFinding> findings = find_on_machines(asked.machines, [&](const Machine& machine) {
     PlanFinderRequest request{.config = asked.config,
                               .model = asked.model,
                               .machine = machine,
@@ -99,20 +97,14 @@ AutoPlan find_auto_plan(const AutoPlanRequest& asked) {
     request.search.threads = usable_threads();
     if (request.search.seconds)
       *request.search.seconds /= static_cast<double>(asked.machines.size());
-    try {
-      PlanFinding found = find_plan(request);
-      if (!best || found.best().period < best->best().period) best = std::move(found);
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::memory) throw;
-      if (!too_large) too_large = error;
-    }
-  }
-  if (!best) throw *too_large;
+    return find_plan(request);
+  });
+  const PlanFinding& best = fastest(findings);
   std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   AutoPlan made{
-      .strategy = with_origin(best->best().plan.strategy, asked.config, asked.model, best->machine),
-      .devices = std::ssize(best->machine.devices),
-      .reasons = reasons_of(*best, asked.model.graphs.front().graph, seconds.count())};
+      .strategy = with_origin(best.best().plan.strategy, asked.config, asked.model, best.machine),
+      .devices = std::ssize(best.machine.devices),
+      .reasons = reasons_of(best, asked.model.graphs.front().graph, seconds.count())};
   keep(made.strategy, file);
   return made;
 }

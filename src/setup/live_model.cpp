@@ -146,11 +146,10 @@ struct Lowering {
   const Strategy& strategy;
   const Machine& machine;
   const LinkCosts& links;
-  std::vector<DeviceId> devices{};    ///< As in LowerRequest.
-  std::set<std::string> plain{};      ///< As there.
-  const zoo::Model* model = nullptr;  ///< Whose programs are lowered.
+  std::vector<DeviceId> devices{};  ///< As in LowerRequest.
 
-  void training(const zoo::NamedGraph& named, const RunConfig& config,
+  /// One of the model's programs.
+  void training(const zoo::Model& model, const zoo::NamedGraph& named, const RunConfig& config,
                 const std::vector<StateEntry>& storage, const TakeRequest& take) const {
     OptimizerSpec optimizer = make_optimizer(config, named.graph);
     Strategy own = restricted(strategy, named.graph);
@@ -160,9 +159,8 @@ struct Lowering {
           .machine = &machine,
           .optimizer = &optimizer,
           .storage = storage,
-          .plain = plain,
-          .updated_elsewhere =
-              model == nullptr ? std::set<std::string>{} : updated_elsewhere(*model, named.graph),
+          .plain = differently_split(model, strategy),
+          .updated_elsewhere = updated_elsewhere(model, named.graph),
           .devices = devices,
           .links = &links});
   }
@@ -184,7 +182,6 @@ struct Lowering {
           .machine = &machine,
           .outputs = program.outputs,
           .storage = storage,
-          .plain = plain,
           .devices = devices,
           .links = &links});
   }
@@ -239,14 +236,9 @@ void LiveModel::add_training(const zoo::Model& model, const RunConfig& config,
   require_names(model, strategy);
   if (setup_.costs != nullptr && programs_.empty())
     setup_.costs->meet_step(step_bytes(model, std::ssize(setup_.machine.devices)));
-  Lowering lowering{strategy,
-                    setup_.machine,
-                    setup_.links,
-                    own_devices(setup_),
-                    differently_split(model, strategy),
-                    &model};
+  Lowering lowering{strategy, setup_.machine, setup_.links, own_devices(setup_)};
   for (const zoo::NamedGraph& named : model.graphs)
-    lowering.training(named, config, session_.state(),
+    lowering.training(model, named, config, session_.state(),
                       [this](const LowerRequest& request) { add(request); });
 }
 
@@ -267,12 +259,9 @@ std::vector<TaskGraph> LiveModel::plan_programs(const RunPrograms& run, const St
     add_entries(storage, programs.back().storage);
   };
   Lowering lowering{strategy, machine, setup_.links};
-  for (const zoo::Model* model : run.models) {
-    lowering.plain = differently_split(*model, strategy);
-    lowering.model = model;
+  for (const zoo::Model* model : run.models)
     for (const zoo::NamedGraph& named : model->graphs)
-      lowering.training(named, run.config, storage, compile);
-  }
+      lowering.training(*model, named, run.config, storage, compile);
   if (run.forward) lowering.forward(*run.forward, storage, compile);
   return programs;
 }

@@ -170,22 +170,6 @@ void slow_down(MemoryCost& memory, double factor) {
 
 }  // namespace
 
-const double& MeasuredConditions::of(LinkKind kind) const {
-  switch (kind) {
-    case LinkKind::process:
-      return process;
-    case LinkKind::node:
-      return node;
-    case LinkKind::network:
-      break;
-  }
-  return network;
-}
-
-double& MeasuredConditions::of(LinkKind kind) {
-  return const_cast<double&>(std::as_const(*this).of(kind));
-}
-
 MeasuredConditions find_conditions(const ComparedPasses& passes, std::size_t devices) {
   MeasuredConditions made{.devices = std::vector<double>(devices, 1)};
   std::map<DeviceId, TimesByKind> kernels;

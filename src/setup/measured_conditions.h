@@ -24,8 +24,8 @@ struct MeasuredConditions {
   double node = 1;
   double network = 1;
 
-  const double& of(LinkKind kind) const;
-  double& of(LinkKind kind);
+  const double& of(LinkKind kind) const { return of_kind(*this, kind); }
+  double& of(LinkKind kind) { return of_kind(*this, kind); }
   bool operator==(const MeasuredConditions&) const = default;
 };
 

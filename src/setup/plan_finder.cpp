@@ -238,4 +238,25 @@ PlanFinding find_plan(const PlanFinderRequest& request) {
   return PlanFinder(request).run();
 }
 
+std::vector<PlanFinding> find_on_machines(const std::vector<Machine>& machines,
+                                          const std::function<PlanFinding(const Machine&)>& find) {
+  std::vector<PlanFinding> findings;
+  std::optional<Error> too_large;
+  for (const Machine& machine : machines) {
+    try {
+      findings.push_back(find(machine));
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::memory) throw;
+      if (!too_large) too_large = error;
+    }
+  }
+  if (findings.empty()) throw *too_large;
+  return findings;
+}
+
+const PlanFinding& fastest(const std::vector<PlanFinding>& findings) {
+  return *std::ranges::min_element(
+      findings, {}, [](const PlanFinding& finding) { return finding.best().period; });
+}
+
 }  // namespace troika

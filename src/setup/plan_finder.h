@@ -59,4 +59,11 @@ void require_searchable(const zoo::Model& model);
 /// Throws as require_searchable, and Error(memory) with what is missing if no plan fits.
 PlanFinding find_plan(const PlanFinderRequest& request);
 
+/// What `find` finds on each of these machines, without those that no plan fits: on which it throws
+/// Error(memory). Throws the first of these errors if there is nothing else.
+std::vector<PlanFinding> find_on_machines(const std::vector<Machine>& machines,
+                                          const std::function<PlanFinding(const Machine&)>& find);
+/// The one with the shortest step; there must be one.
+const PlanFinding& fastest(const std::vector<PlanFinding>& findings);
+
 }  // namespace troika

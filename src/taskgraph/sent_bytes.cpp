@@ -5,17 +5,7 @@
 
 namespace troika {
 
-Bytes& SentBytes::operator[](LinkKind kind) {
-  switch (kind) {
-    case LinkKind::process:
-      return process;
-    case LinkKind::node:
-      return node;
-    case LinkKind::network:
-      return network;
-  }
-  throw Bug("a link of no kind");
-}
+Bytes& SentBytes::operator[](LinkKind kind) { return of_kind(*this, kind); }
 
 namespace {
 
